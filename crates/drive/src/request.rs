@@ -1,0 +1,83 @@
+//! What a host may ask of a block device, and what it hears back.
+//!
+//! This is the only surface that a load, an array, a fault wrapper or a block server needs: submit, ask for the
+//! next event, advance, collect completions. Nothing here knows a transport.
+
+/// Bytes of one logical sector: every offset and length of a request is a multiple of it.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// The verb of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// Read `bytes` from `offset_bytes`.
+    Read,
+    /// Write `bytes` at `offset_bytes`.
+    Write,
+    /// Make every write acknowledged so far durable. `offset_bytes` and `bytes` are zero.
+    Flush,
+    /// Tell the device that a range holds nothing of worth any more.
+    Trim,
+}
+
+/// One command of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Chosen by the host, handed back in the completion; must be unique among the requests in flight.
+    pub tag: u32,
+    /// What is asked.
+    pub verb: Verb,
+    /// Force unit access: a write is acknowledged only once it is durable.
+    pub fua: bool,
+    /// First byte, a multiple of [`SECTOR_BYTES`].
+    pub offset_bytes: u64,
+    /// Length, a multiple of [`SECTOR_BYTES`].
+    pub bytes: u64,
+}
+
+/// How a request ended. Conditions of the modelled drive only: a broken socket is never one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Done.
+    Good,
+    /// The request reaches past the end of the device, or is not aligned to sectors.
+    OutOfRange,
+    /// The device could not read or write the sector at this offset.
+    MediumError {
+        /// The first byte that could not be read or written.
+        offset_bytes: u64,
+    },
+}
+
+/// The answer to one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The request's tag.
+    pub tag: u32,
+    /// When the host hears of it, in nanoseconds of virtual time.
+    pub completed_ns: u64,
+    /// How it ended.
+    pub status: Status,
+}
+
+/// Anything that takes requests in virtual time: a drive, a fault wrapper around one, an array of them.
+///
+/// Time is in nanoseconds since the device was made and never runs backwards: `now_ns` and `to_ns` must not be
+/// smaller than any time given before.
+pub trait BlockDevice {
+    /// Usable bytes.
+    fn capacity_bytes(&self) -> u64;
+
+    /// How many requests the device accepts before the host has to wait (its queue depth).
+    fn queue_depth(&self) -> u32;
+
+    /// Hands over a request at `now_ns`. The caller keeps at most [`queue_depth`](Self::queue_depth) in flight.
+    /// Anything that falls due up to `now_ns` must have been collected with [`advance`](Self::advance) first.
+    fn submit(&mut self, now_ns: u64, request: Request);
+
+    /// A time at which to call [`advance`](Self::advance) next, not later than the next completion; `None` when
+    /// no completion is outstanding (background work goes on all the same when time advances).
+    fn next_event_ns(&self) -> Option<u64>;
+
+    /// Lets time pass up to `to_ns` and appends the completions that fell due, in order of their time.
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>);
+}

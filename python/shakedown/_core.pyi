@@ -1,0 +1,46 @@
+"""The Rust core. All times are nanoseconds of virtual time, all sizes bytes."""
+
+from typing import final
+
+class ProfileError(ValueError):
+    """A profile cannot be a drive: the message names the key and the reason."""
+
+class JobError(ValueError):
+    """A fio job cannot be run in virtual time: the message names section, option and reason."""
+
+Row = tuple[str, int, int, int, int, float | None, int | None, int | None, int | None, int | None]
+"""direction, start_ns, duration_ns, count, bytes, latency mean, p50, p99, p99.9 and max in ns (None: no completion)."""
+
+@final
+class Machine:
+    """A host with one modelled drive and a virtual clock that starts at zero."""
+
+    def __init__(self, profile_toml: str, *, seed: int, scale_divisor: int = 1) -> None:
+        """Make a drive from the text of a profile, its capacity and caches divided by ``scale_divisor``."""
+    @property
+    def capacity_bytes(self) -> int: ...
+    @property
+    def now_ns(self) -> int: ...
+    @property
+    def model(self) -> str: ...
+    def start(self, job: str, interval_ns: int, seed: int) -> Load:
+        """Begin a fio job; at most one at a time. Raises JobError."""
+    def idle(self, duration_ns: int) -> None:
+        """Leave the drive alone."""
+    def truth(self) -> dict[str, int]:
+        """What nobody can see from outside: cached bytes and entries, bands cleaned, and so on."""
+
+@final
+class Load:
+    """A running fio job. Row times count from the start of the machine."""
+
+    def advance(self, intervals: int) -> list[Row]:
+        """Let up to so many intervals pass; a row for each interval and direction of the job; [] once it has ended."""
+    def stop(self) -> None:
+        """End the job now; requests in flight are dropped from the count but the drive finishes them."""
+
+def check_job(job: str, capacity_bytes: int) -> None:
+    """Raise JobError if ``start`` would."""
+
+def serve_nbd(profile_toml: str, socket_path: str, *, seed: int, scale_divisor: int = 1, store_path: str) -> None:
+    """Serve a modelled drive in real time until SIGINT or SIGTERM. Raises ProfileError, OSError."""

@@ -1,0 +1,50 @@
+"""Everything that may go wrong and is not our own bug, as one tree.
+
+A message says what is wrong and where; ``hint`` says what to do next. The command line prints both and exits with
+``exit_status``; a bug of ours is any other exception. What a *drive* does wrong is a result, never one of these.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ShakedownError(Exception):
+    """What is wrong, and a hint what to do next (may be empty)."""
+
+    exit_status: ClassVar[int] = 5
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        """Keep the message for people and the hint apart, so that each is printed in its own line."""
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(ShakedownError):
+    """The command line, a profile, a protocol, a job or a run folder cannot be used as it stands."""
+
+    exit_status = 2
+
+
+class InconclusiveError(ShakedownError):
+    """There is not enough evidence to answer."""
+
+    exit_status = 3
+
+
+class RefusedError(ShakedownError):
+    """Doing it could harm data that is not ours."""
+
+    exit_status = 4
+
+
+class EnvironmentFailure(ShakedownError):  # noqa: N818 - it is the environment's failure, not an error of the user
+    """A program, a file system or the network did not do its part."""
+
+    exit_status = 5
+
+
+class Interrupted(ShakedownError):  # noqa: N818 - a state, not an error
+    """Stopped on request; what was measured is kept and the run can be resumed."""
+
+    exit_status = 130

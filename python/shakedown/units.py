@@ -1,0 +1,74 @@
+"""Sizes, durations and shares as people write them, in both directions.
+
+Sizes follow the standards, not fio: ``4KiB`` is 4096, ``4kB`` is 4000 (a fio job keeps fio's own rules).
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Final
+
+from shakedown.errors import UsageError
+
+NS_PER_S: Final = 1_000_000_000
+
+_SIZE_UNITS: Final = {"": 1, "b": 1} | {
+    f"{letter}{infix}b": base**power
+    for power, letter in enumerate("kmgtp", start=1)
+    for infix, base in (("", 1000), ("i", 1024))
+}
+_DURATION_UNITS_NS: Final = {
+    "ns": 1,
+    "us": 1_000,
+    "ms": 1_000_000,
+    "s": NS_PER_S,
+    "min": 60 * NS_PER_S,
+    "h": 3600 * NS_PER_S,
+    "d": 86_400 * NS_PER_S,
+}
+
+
+def _quantity(text: str, units: dict[str, int], kind: str, example: str) -> int:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    unit = match[2].lower() if match else ""
+    if match is None or unit not in units:
+        raise UsageError(f"`{text}` is not a {kind}", hint=f"write it like {example}")
+    return round(Fraction(match[1]) * units[unit])
+
+
+def parse_size_bytes(text: str) -> int:
+    """``"10GiB"`` to bytes. Raises UsageError."""
+    return _quantity(text, _SIZE_UNITS, "size", "`10GiB`, `500MB` or `4096`")
+
+
+def parse_duration_ns(text: str) -> int:
+    """``"30min"`` to nanoseconds; the unit is required. Raises UsageError."""
+    return _quantity(text, _DURATION_UNITS_NS, "duration", "`30min`, `90s`, `250ms` or `9h`")
+
+
+def format_size(size_bytes: float) -> str:
+    """Bytes in the largest binary unit that keeps at least one digit before the point: ``1.5 GiB``."""
+    value = float(size_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(value) < 1024:
+            return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} TiB"
+
+
+def format_duration(duration_ns: float) -> str:
+    """Nanoseconds for people, two units at the most: ``812 ms``, ``41.2 s``, ``1 h 32 min``, ``9 d 4 h``."""
+    if duration_ns < NS_PER_S:
+        return f"{duration_ns / 1e6:.3g} ms"
+    seconds = duration_ns / NS_PER_S
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min"
+    days, hours = divmod(round(seconds / 3600), 24)
+    return f"{days} d {hours} h"

@@ -1,0 +1,70 @@
+# Two commands do everything: `make demo` and `make test`. Each sets up what it needs, once.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+say = @printf '\033[1m==>\033[0m %s\n' $(1)
+
+.PHONY: help
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+.PHONY: demo
+demo: build ## the main job on modelled drives: a shingled drive beside a conventional one, with a report
+	$(BIN)/shakedown demo
+
+.PHONY: test
+test: build system-packages ## all tests, Rust and Python
+	$(call say,'Rust tests')
+	cargo test --workspace --exclude py --quiet
+	$(call say,'Python tests')
+	$(BIN)/pytest -q
+
+.PHONY: lint
+lint: build ## formatting, lints, types, the import law
+	$(call say,'Rust: format and clippy')
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(call say,'Python: ruff, mypy')
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(call say,'The import law')
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_crate_graph.py
+
+.PHONY: bench
+bench: build system-packages ## how fast the core is (criterion, release build)
+	cargo bench --workspace --exclude py
+
+.PHONY: format
+format: build ## rewrite the sources in the house style
+	cargo fmt --all
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
+
+.PHONY: build
+build: .venv/core.stamp ## the environment and the core, without running anything
+
+.PHONY: system-packages
+system-packages:
+	@scripts/system-packages.sh
+
+.PHONY: clean
+clean: ## remove what was built, keep results
+	rm -rf .venv target
+
+.venv/packages.stamp: pyproject.toml constraints.txt scripts/python-environment.sh
+	$(call say,'Python environment in .venv (once)')
+	@scripts/python-environment.sh .venv
+	@touch $@
+
+.venv/core.stamp: .venv/packages.stamp $(RUST_SOURCES)
+	$(call say,'Building the core (release)')
+	@scripts/need-rust.sh
+	@VIRTUAL_ENV=$(CURDIR)/.venv PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
+		$(BIN)/maturin develop --release --quiet
+	@touch $@

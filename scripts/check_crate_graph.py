@@ -1,4 +1,4 @@
-"""The import law of the crates: each may depend only on those named here, only `py` knows Python, only `serve` sockets."""
+"""The import law of the crates: who may depend on whom, that only `py` knows Python and only `serve` system calls."""
 
 from __future__ import annotations
 

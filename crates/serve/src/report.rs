@@ -21,7 +21,12 @@ pub(crate) struct Record {
 impl Record {
     pub(crate) fn new() -> Self {
         let empty = || Histogram::new(3).expect("three digits are allowed");
-        Self { lateness_ns: empty(), modelled_ns: empty(), spoiled: 0, errors: 0 }
+        Self {
+            lateness_ns: empty(),
+            modelled_ns: empty(),
+            spoiled: 0,
+            errors: 0,
+        }
     }
 
     /// One answer: what the drive took (waiting in the host's queue included), and what the machine added.
@@ -32,7 +37,12 @@ impl Record {
         self.errors += u64::from(!good);
     }
 
-    pub(crate) fn report(&self, connections: u64, refused_connections: u64, store_failures: u64) -> Report {
+    pub(crate) fn report(
+        &self,
+        connections: u64,
+        refused_connections: u64,
+        store_failures: u64,
+    ) -> Report {
         Report {
             requests: self.lateness_ns.len(),
             errors: self.errors,
@@ -120,7 +130,10 @@ mod tests {
 
     #[test]
     fn small_or_relatively_small_lateness_is_tolerated() {
-        assert_eq!(report(&[(100_000, 999_999), (100_000_000, 9_000_000)]).doubt(), None);
+        assert_eq!(
+            report(&[(100_000, 999_999), (100_000_000, 9_000_000)]).doubt(),
+            None
+        );
     }
 
     #[test]
@@ -135,9 +148,16 @@ mod tests {
 
     #[test]
     fn percentiles_are_those_of_the_answers() {
-        let report = report(&(1..=1000).map(|i| (i * 1_000_000, i * 1_000)).collect::<Vec<_>>());
+        let report = report(
+            &(1..=1000)
+                .map(|i| (i * 1_000_000, i * 1_000))
+                .collect::<Vec<_>>(),
+        );
         let near = |value: u64, expected: u64| value.abs_diff(expected) <= expected / 500;
-        assert!(near(report.lateness.p50_ns, 500_000) && near(report.lateness.p99_ns, 990_000), "{report:?}");
+        assert!(
+            near(report.lateness.p50_ns, 500_000) && near(report.lateness.p99_ns, 990_000),
+            "{report:?}"
+        );
         assert!(near(report.modelled.max_ns, 1_000_000_000), "{report:?}");
     }
 }

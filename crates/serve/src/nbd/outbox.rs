@@ -1,9 +1,11 @@
 //! The replies to one client, sent by whoever has them: at once if the socket takes them, else by the connection's sender.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io::Write;
+use std::mem;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use drive::Status;
@@ -24,6 +26,8 @@ pub(super) struct Outbox {
     stream: UnixStream,
     state: Mutex<State>,
     changed: Condvar,
+    /// Nobody reads replies any more.
+    closed: AtomicBool,
 }
 
 #[derive(Default)]
@@ -34,8 +38,6 @@ struct State {
     /// Requests that were read and not answered yet, and the bytes held for their replies.
     outstanding: usize,
     held_bytes: usize,
-    /// Nobody reads replies any more.
-    closed: bool,
     /// No request will come any more: the sender ends with the last reply.
     ended: bool,
 }
@@ -50,7 +52,12 @@ pub(super) struct Reply {
 
 impl Outbox {
     pub(super) fn new(stream: UnixStream) -> Self {
-        Self { stream, state: Mutex::default(), changed: Condvar::new() }
+        Self {
+            stream,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            closed: AtomicBool::new(false),
+        }
     }
 
     pub(super) fn stream(&self) -> &UnixStream {
@@ -58,68 +65,93 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nothing panics while it holds the backlog")
+        self.state
+            .lock()
+            .expect("nothing panics while it holds the backlog")
     }
 
     /// Takes a place for a request's reply with `data_bytes` of data; waits while the client has too much outstanding.
     pub(super) fn reserve(self: &Arc<Self>, cookie: u64, data_bytes: usize) -> Reply {
         let bytes = REPLY_BYTES + data_bytes;
+        let message = vec![0; bytes];
         let full = |state: &mut State| {
-            let too_much = state.outstanding >= REQUESTS_MAX || state.held_bytes + bytes > HELD_MAX_BYTES;
+            let too_much =
+                state.outstanding >= REQUESTS_MAX || state.held_bytes + bytes > HELD_MAX_BYTES;
             too_much && state.outstanding > 0
         };
-        let mut state = self.changed.wait_while(self.lock(), full).expect("nothing panics while it holds the backlog");
+        let mut state = self
+            .changed
+            .wait_while(self.lock(), full)
+            .expect("nothing panics while it holds the backlog");
         state.outstanding += 1;
         state.held_bytes += bytes;
-        Reply { outbox: Arc::clone(self), message: vec![0; bytes], cookie }
+        Reply {
+            outbox: Arc::clone(self),
+            message,
+            cookie,
+        }
     }
 
     /// Sends now what the socket takes without waiting, and leaves the rest to the sender.
-    fn post(&self, mut message: Vec<u8>, reserved_bytes: usize) {
+    fn post(&self, mut message: Vec<u8>) {
         let mut state = self.lock();
-        state.held_bytes -= reserved_bytes - message.len();
-        let free = !state.closed && !state.sending && state.backlog.is_empty();
-        if free && message.len() <= AT_ONCE_BYTES {
-            match send(&self.stream, &message, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+        if !state.sending
+            && state.backlog.is_empty()
+            && message.len() <= AT_ONCE_BYTES
+            && !self.is_closed()
+        {
+            match send(
+                &self.stream,
+                &message,
+                SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
+            ) {
                 Ok(sent) if sent == message.len() => return self.release(&mut state, sent),
                 Ok(sent) => {
                     message.drain(..sent);
                     state.held_bytes -= sent;
                 }
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
-                Err(_) => state.closed = true,
+                Err(_) => self.give_up(),
             }
         }
-        if state.closed {
+        if self.is_closed() {
             return self.release(&mut state, message.len());
         }
         state.backlog.push_back(message);
         self.changed.notify_all();
     }
 
+    /// A request is done with. Those who may wait for that: the reader of a crowded connection, the sender of an ended one.
     fn release(&self, state: &mut State, bytes: usize) {
         let crowded = state.outstanding >= REQUESTS_MAX || state.held_bytes > HELD_MAX_BYTES / 2;
         state.outstanding -= 1;
         state.held_bytes -= bytes;
-        if crowded || state.outstanding == 0 {
+        if crowded || state.ended {
             self.changed.notify_all();
         }
     }
 
-    /// The sender: writes the backlog until the last reply is sent or nobody wants it any more.
+    /// The sender: writes the backlog until the last reply of an ended connection has left.
     pub(super) fn send_backlog(&self) {
         let mut state = self.lock();
         loop {
-            let idle = |state: &mut State| state.backlog.is_empty() && !(state.ended && state.outstanding == 0);
-            state = self.changed.wait_while(state, idle).expect("nothing panics while it holds the backlog");
-            let Some(message) = state.backlog.pop_front() else { return };
+            let idle = |state: &mut State| {
+                state.backlog.is_empty() && !(state.ended && state.outstanding == 0)
+            };
+            state = self
+                .changed
+                .wait_while(state, idle)
+                .expect("nothing panics while it holds the backlog");
+            let Some(message) = state.backlog.pop_front() else {
+                return;
+            };
             state.sending = true;
-            let closed = state.closed;
             drop(state);
-            let sent = if closed { Err(io::ErrorKind::BrokenPipe.into()) } else { (&self.stream).write_all(&message) };
+            if !self.is_closed() && (&self.stream).write_all(&message).is_err() {
+                self.give_up();
+            }
             state = self.lock();
             state.sending = false;
-            state.closed |= sent.is_err();
             self.release(&mut state, message.len());
         }
     }
@@ -131,8 +163,17 @@ impl Outbox {
     }
 
     /// Nobody listens on the other side: replies go nowhere from here on.
+    pub(super) fn give_up(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Ends the connection, whatever the other side is doing.
     pub(super) fn hang_up(&self) {
-        self.lock().closed = true;
+        self.give_up();
         // An error means that the client has closed it first.
         let _ = self.stream.shutdown(Shutdown::Both);
     }
@@ -149,19 +190,25 @@ impl Reply {
         &mut self.message[REPLY_BYTES..]
     }
 
-    /// Whether it goes to this client.
-    pub(super) fn goes_to(&self, outbox: &Arc<Outbox>) -> bool {
-        Arc::ptr_eq(&self.outbox, outbox)
-    }
-
     /// Sends it: the data, if there is any, or an error without.
     pub(super) fn send(mut self, error: Option<Errno>) {
-        let reserved_bytes = self.message.len();
+        let mut message = mem::take(&mut self.message);
         if error.is_some() {
-            self.message.truncate(REPLY_BYTES);
+            self.outbox.lock().held_bytes -= message.len() - REPLY_BYTES;
+            message.truncate(REPLY_BYTES);
         }
-        self.message[..REPLY_BYTES].copy_from_slice(&reply_header(self.cookie, error));
-        self.outbox.post(self.message, reserved_bytes);
+        message[..REPLY_BYTES].copy_from_slice(&reply_header(self.cookie, error));
+        self.outbox.post(message);
+    }
+}
+
+impl Drop for Reply {
+    /// One that was never sent, because the connection broke in the middle of its request, gives its place back.
+    fn drop(&mut self) {
+        if !self.message.is_empty() {
+            self.outbox
+                .release(&mut self.outbox.lock(), self.message.len());
+        }
     }
 }
 
@@ -173,5 +220,9 @@ impl Client for Reply {
             Ok(Status::MediumError { .. }) => Some(Errno::Io),
             Err(SwitchedOff) => Some(Errno::Shutdown),
         });
+    }
+
+    fn is_gone(&self) -> bool {
+        self.outbox.is_closed()
     }
 }

@@ -268,3 +268,126 @@ impl<D: BlockDevice, C: Client> Host<D, C> {
             .chain(self.waiting)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    /// One request after the other, each as long as it has bytes.
+    #[derive(Default)]
+    struct OneByOne {
+        queue: VecDeque<(Request, u64)>,
+        submitted_ns: Rc<RefCell<Vec<u64>>>,
+    }
+
+    impl BlockDevice for OneByOne {
+        fn capacity_bytes(&self) -> u64 {
+            1 << 20
+        }
+
+        fn queue_depth(&self) -> u32 {
+            2
+        }
+
+        fn submit(&mut self, now_ns: u64, request: Request) {
+            self.submitted_ns.borrow_mut().push(now_ns);
+            let free_ns = self
+                .queue
+                .back()
+                .map_or(now_ns, |(_, completed_ns)| *completed_ns);
+            self.queue.push_back((request, free_ns + request.bytes));
+        }
+
+        fn next_event_ns(&self) -> Option<u64> {
+            self.queue.front().map(|(_, completed_ns)| *completed_ns)
+        }
+
+        fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+            while self
+                .next_event_ns()
+                .is_some_and(|completed_ns| completed_ns <= to_ns)
+            {
+                let (request, completed_ns) = self.queue.pop_front().expect("it has an event");
+                completions.push(Completion {
+                    tag: request.tag,
+                    completed_ns,
+                    status: Status::Good,
+                });
+            }
+        }
+    }
+
+    struct Silent {
+        gone: bool,
+    }
+
+    impl Client for Silent {
+        fn answer(self, _: Result<Status, SwitchedOff>) {}
+
+        fn is_gone(&self) -> bool {
+            self.gone
+        }
+    }
+
+    fn pending(arrived_ns: u64, bytes: u64, gone: bool) -> Pending<Silent> {
+        let command = Command {
+            verb: Verb::Read,
+            fua: false,
+            offset_bytes: 0,
+            bytes,
+            moving_ns: 0,
+        };
+        Pending {
+            command,
+            arrived_ns,
+            client: Silent { gone },
+        }
+    }
+
+    #[test]
+    fn a_late_look_changes_no_modelled_time() {
+        let arrivals = [(0, 1_000), (100, 1_000), (200, 500), (5_000, 100)];
+        let lives = |looks: &[u64]| {
+            let device = OneByOne::default();
+            let submitted_ns = Rc::clone(&device.submitted_ns);
+            let mut host = Host::new(device);
+            let mut arrivals = arrivals.iter().peekable();
+            for &look_ns in looks {
+                let seen: Vec<_> = std::iter::from_fn(|| {
+                    arrivals.next_if(|(arrived_ns, _)| *arrived_ns <= look_ns)
+                })
+                .map(|(arrived_ns, bytes)| pending(*arrived_ns, *bytes, false))
+                .collect();
+                host.live(seen.into_iter(), look_ns);
+            }
+            let completed: Vec<_> = host
+                .due
+                .iter()
+                .map(|(_, completion)| completion.completed_ns)
+                .collect();
+            let submitted = submitted_ns.borrow().clone();
+            (submitted, completed)
+        };
+        let expected = (vec![0, 100, 1_000, 5_000], vec![1_000, 2_000, 2_500, 5_100]);
+        assert_eq!(
+            lives(&(0..=6_000).collect::<Vec<_>>()),
+            expected,
+            "looking all the time"
+        );
+        assert_eq!(lives(&[6_000]), expected, "looking once");
+    }
+
+    #[test]
+    fn the_drive_is_not_bothered_with_requests_of_the_dead() {
+        let device = OneByOne::default();
+        let submitted_ns = Rc::clone(&device.submitted_ns);
+        let mut host = Host::new(device);
+        let requests = (0..10).map(|i| pending(i, 1_000, i >= 2));
+        host.live(requests, 1_000_000);
+        assert_eq!(*submitted_ns.borrow(), [0, 1]);
+        assert_eq!(host.outstanding().count(), 2, "those two are due");
+    }
+}

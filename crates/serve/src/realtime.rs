@@ -128,7 +128,7 @@ impl<C: Client> RealTime<C> {
     pub(crate) fn complete<D: BlockDevice>(&self, device: D) -> Record {
         // The kernel may otherwise delay every deadline by 50 µs to save wake-ups. If it does not obey, so be it.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let mut record = Record::new();
+        let mut record = Record::default();
         let mut host = Host::new(device);
         let mut arrived = Vec::new();
         while let Some(now_ns) = self.sleep(host.device.next_event_ns(), &mut arrived) {

@@ -1,6 +1,6 @@
 //! How well the modelled times were kept: what the drive took, and how much later than that its answers left.
 
-use hdrhistogram::Histogram;
+use sim::LatencyHistogram;
 
 /// An answer may be this much late before it can spoil a measurement.
 const TOLERATED_NS: u64 = 1_000_000;
@@ -10,29 +10,19 @@ const TOLERATED_PART: u64 = 10;
 const SPOILED_ONE_IN: u64 = 100;
 
 /// Collects the times of answered requests.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Record {
-    lateness_ns: Histogram<u64>,
-    modelled_ns: Histogram<u64>,
+    lateness: LatencyHistogram,
+    modelled: LatencyHistogram,
     spoiled: u64,
     errors: u64,
 }
 
 impl Record {
-    pub(crate) fn new() -> Self {
-        let empty = || Histogram::new(3).expect("three digits are allowed");
-        Self {
-            lateness_ns: empty(),
-            modelled_ns: empty(),
-            spoiled: 0,
-            errors: 0,
-        }
-    }
-
     /// One answer: what the drive took (waiting in the host's queue included), and what the machine added.
     pub(crate) fn add(&mut self, modelled_ns: u64, lateness_ns: u64, good: bool) {
-        self.modelled_ns += modelled_ns;
-        self.lateness_ns += lateness_ns;
+        self.modelled.record(modelled_ns);
+        self.lateness.record(lateness_ns);
         self.spoiled += u64::from(lateness_ns > TOLERATED_NS.max(modelled_ns / TOLERATED_PART));
         self.errors += u64::from(!good);
     }
@@ -44,13 +34,13 @@ impl Record {
         store_failures: u64,
     ) -> Report {
         Report {
-            requests: self.lateness_ns.len(),
+            requests: self.lateness.count(),
             errors: self.errors,
             connections,
             refused_connections,
             store_failures,
-            modelled: Percentiles::of(&self.modelled_ns),
-            lateness: Percentiles::of(&self.lateness_ns),
+            modelled: Percentiles::of(&self.modelled),
+            lateness: Percentiles::of(&self.lateness),
             spoiled: self.spoiled,
         }
     }
@@ -68,11 +58,11 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    fn of(histogram: &Histogram<u64>) -> Self {
+    fn of(histogram: &LatencyHistogram) -> Self {
         Self {
-            p50_ns: histogram.value_at_quantile(0.5),
-            p99_ns: histogram.value_at_quantile(0.99),
-            max_ns: histogram.max(),
+            p50_ns: histogram.quantile_ns(0.5).unwrap_or(0),
+            p99_ns: histogram.quantile_ns(0.99).unwrap_or(0),
+            max_ns: histogram.max_ns().unwrap_or(0),
         }
     }
 }
@@ -116,7 +106,7 @@ mod tests {
     use super::*;
 
     fn report(answers: &[(u64, u64)]) -> Report {
-        let mut record = Record::new();
+        let mut record = Record::default();
         for &(modelled_ns, lateness_ns) in answers {
             record.add(modelled_ns, lateness_ns, true);
         }

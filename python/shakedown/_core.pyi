@@ -66,5 +66,6 @@ def serve_nbd(
     """Serve a modelled drive in real time until KeyboardInterrupt, which ends it cleanly and is not raised.
 
     The export bears the profile's name. Without ``store_path`` the data is gone afterwards. Any other exception of a
-    signal handler ends it as cleanly and is raised. Raises ProfileError; OSError if the socket or the store cannot be had.
+    signal handler ends it as cleanly and is raised. Raises ProfileError; FileExistsError if the socket or the store is
+    somebody else's; OSError if one cannot be made.
     """

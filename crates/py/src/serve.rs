@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use drive::{Drive, Profile};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::exceptions::{PyFileExistsError, PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serve::{nbd, Options, Report, ServeError, Store, StoreError};
@@ -57,7 +57,18 @@ fn open_store(path: Option<PathBuf>, capacity_bytes: u64) -> PyResult<Store> {
         Some(path) => Store::named(&path, capacity_bytes),
         None => Store::temporary(capacity_bytes),
     };
-    store.map_err(|error: StoreError| PyOSError::new_err(error.to_string()))
+    store.map_err(|error| match error {
+        StoreError::Io { .. } => PyOSError::new_err(error.to_string()),
+        _ => PyFileExistsError::new_err(error.to_string()),
+    })
+}
+
+/// What somebody else has at the path is a `FileExistsError`: the caller may want to tell it from a failure.
+fn serve_error(error: &ServeError) -> PyErr {
+    match error {
+        ServeError::InUse(_) | ServeError::NotASocket(_) => PyFileExistsError::new_err(error.to_string()),
+        _ => PyOSError::new_err(error.to_string()),
+    }
 }
 
 /// Runs the server in a thread of its own, because signals reach Python's main thread only. A keyboard interrupt is the

@@ -14,9 +14,9 @@ from cyclopts import Parameter
 
 from shakedown import _core
 from shakedown.cli.document import print_document
-from shakedown.cli.run import parse_scale
+from shakedown.cli.scale import parse_scale
 from shakedown.data import profile_path
-from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.units import format_duration
 
 _MODEL = "model:"
@@ -37,7 +37,7 @@ class ServeOptions:
 def serve(target: str, /, *, options: ServeOptions) -> int:
     """Serve a modelled drive in real time, with its data, to NBD clients until it is interrupted.
 
-    Example:
+    For example:
 
     shakedown serve model:wd40efax --nbd /tmp/drive.sock --scale 1/1000
 
@@ -76,8 +76,10 @@ def _serve(profile: Path, divisor: int, options: ServeOptions) -> _core.ServeRep
         raise UsageError(
             f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^64 - 1"
         ) from error
+    except FileExistsError as error:
+        raise RefusedError(str(error), hint="choose another path, or stop or remove what is there") from error
     except OSError as error:
-        raise EnvironmentFailure(str(error), hint="choose another socket or store, or stop what uses it") from error
+        raise EnvironmentFailure(str(error), hint="choose another folder for it") from error
 
 
 def _announce(target: str, nbd: Path, divisor: int) -> None:

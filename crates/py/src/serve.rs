@@ -46,10 +46,7 @@ pub fn serve_nbd<'py>(
     let report = until_interrupted(py, &stop, move || {
         nbd::serve(Drive::new(&profile, seed), options)
     })?;
-    report_to_dict(
-        py,
-        &report.map_err(|error| PyOSError::new_err(error.to_string()))?,
-    )
+    report_to_dict(py, &report.map_err(|error| serve_error(&error))?)
 }
 
 fn open_store(path: Option<PathBuf>, capacity_bytes: u64) -> PyResult<Store> {
@@ -66,7 +63,9 @@ fn open_store(path: Option<PathBuf>, capacity_bytes: u64) -> PyResult<Store> {
 /// What somebody else has at the path is a `FileExistsError`: the caller may want to tell it from a failure.
 fn serve_error(error: &ServeError) -> PyErr {
     match error {
-        ServeError::InUse(_) | ServeError::NotASocket(_) => PyFileExistsError::new_err(error.to_string()),
+        ServeError::InUse(_) | ServeError::NotASocket(_) => {
+            PyFileExistsError::new_err(error.to_string())
+        }
         _ => PyOSError::new_err(error.to_string()),
     }
 }

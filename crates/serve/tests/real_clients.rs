@@ -7,6 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use drive::{Drive, Profile};
 use fixed_latency::FixedLatency;
 use served::Served;
 
@@ -117,6 +118,35 @@ fn fio_verifies_what_it_wrote_at_depth_32() {
     );
     let report = served.stop();
     assert!(report.requests > 500 && report.errors == 0, "{report:?}");
+}
+
+#[test]
+fn fio_verifies_on_a_modelled_drive() {
+    if !has_nbd_engine() {
+        return;
+    }
+    let text = include_str!("../../../drives/st12000vn0007.toml");
+    let profile = Profile::parse(text)
+        .and_then(|profile| profile.scaled(1000))
+        .expect("a profile of ours");
+    let served = Served::start(Drive::new(&profile, 1));
+    fio(
+        &served,
+        &[
+            "--rw=randwrite",
+            "--bs=4k",
+            "--iodepth=32",
+            "--size=4m",
+            "--verify=crc32c",
+            "--end_fsync=1",
+        ],
+    );
+    let report = served.stop();
+    assert_eq!(report.errors, 0, "{report:?}");
+    assert!(
+        report.modelled.p50_ns > 100_000,
+        "heads move slower than that: {report:?}"
+    );
 }
 
 #[test]

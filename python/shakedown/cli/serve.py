@@ -104,16 +104,15 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 def _lines(report: _core.ServeReport) -> Iterator[str]:
     """The report for people."""
-    counts = f"{report['requests']} requests over {report['connections']} connections"
-    yield f"{counts}, {report['errors']} answered with an error"
+    yield f"requests: {report['requests']}, answered with an error: {report['errors']}"
+    yield f"connections: {report['connections']}, turned away: {report['refused_connections']}"
     modelled = (report["modelled_p50_ns"], report["modelled_p99_ns"], report["modelled_max_ns"])
     lateness = (report["lateness_p50_ns"], report["lateness_p99_ns"], report["lateness_max_ns"])
     for what, times_ns in (("the drive took", modelled), ("this machine added", lateness)):
-        median, most, worst = map(format_duration, times_ns)
-        yield f"{what} {median} (median), {most} (99 %), {worst} (worst)"
-    if report["refused_connections"]:
-        yield f"{report['refused_connections']} clients were turned away"
+        if report["requests"]:
+            median, most, worst = map(format_duration, times_ns)
+            yield f"{what}: {median} (median), {most} (99 %), {worst} (worst)"
     if report["store_failures"]:
-        yield f"{report['store_failures']} requests failed because the store did, not because the drive would have"
+        yield f"failed because the store did, not the drive: {report['store_failures']}"
     if report["doubt"]:
         yield report["doubt"]

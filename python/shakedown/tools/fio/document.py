@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from shakedown.errors import EnvironmentFailure
@@ -17,14 +18,15 @@ _LARGEST: Final = 2**63 - 1
 _NOT_A_NUMBER: Final = re.compile(r"(:\s*)-?(?:nan|inf)(?=\s*[,}\]])", re.IGNORECASE)
 
 
-class Counters(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Counters:
     """Completions of one job in one direction: cumulative in a document, of one interval once differenced."""
 
     count: int = 0
     bytes: int = 0
     latency_sum_ns: float = 0.0
     latency_max_ns: int = 0
-    bins: dict[int, int] = {}  # noqa: RUF012 - never changed; midpoint of a latency bin in ns -> completions
+    bins: dict[int, int] = field(default_factory=dict)  # midpoint in ns -> completions
 
 
 class Job(NamedTuple):

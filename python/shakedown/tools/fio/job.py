@@ -88,12 +88,12 @@ def in_order(directions: Iterable[Direction]) -> tuple[Direction, ...]:
 
 
 def parse_job(text: str, name: str) -> tuple[Section, ...]:
-    """Split a job into its sections; without a section header all of it is one job called ``name``. Raises UsageError."""
+    """Split a job into its sections; without a section header it is one job called ``name``. Raises UsageError."""
     shared: list[Option] = []
     sections: list[tuple[str, list[Option]]] = []
     current = shared
     for number, raw in enumerate(text.splitlines(), start=1):
-        line = re.split(r"(?:^|\s)[#;]", raw, maxsplit=1)[0].strip()
+        line = re.split("[#;]", raw, maxsplit=1)[0].strip()
         if not line:
             continue
         if line.startswith("["):
@@ -102,7 +102,7 @@ def parse_job(text: str, name: str) -> tuple[Section, ...]:
             if header != "global":
                 sections.append((header, current))
         else:
-            current.append(_option(line, number))
+            current.append(_option(line))
     if not sections:
         sections.append((name, shared))
     if not any(options for _, options in sections):
@@ -121,7 +121,8 @@ def parse_fio_bytes(text: str, whole_bytes: int) -> int:
         return int(text, 16)
     if not (match := re.fullmatch(r"(\d+)([kmgtp]?)(i?)b?", text.lower())):
         raise UsageError(f"`{text}` is not a size as fio reads it", hint="write it like `4k`, `1g` or `50%`")
-    return int(match[1]) * int(1000 if match[3] else 1024) ** _POWERS[match[2]]
+    kilo = 1000 if match[3] else 1024
+    return int(match[1]) * int(kilo ** _POWERS[match[2]])
 
 
 def _header(line: str, number: int) -> str:
@@ -134,6 +135,6 @@ def _header(line: str, number: int) -> str:
     return match[1]
 
 
-def _option(line: str, number: int) -> Option:
+def _option(line: str) -> Option:
     name, equals, value = (part.strip() for part in line.partition("="))
     return Option(_ALIASES.get(name.lower(), name.lower()), value if equals else None)

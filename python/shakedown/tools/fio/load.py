@@ -6,8 +6,8 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Final
 
@@ -36,6 +36,18 @@ class Patience:
     told_ns: int = 10 * NS_PER_S
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What to run, the descriptors it inherits, and the rows to expect: of ``step``, in ``directions`` at least."""
+
+    command: Sequence[str]
+    inherit: tuple[int, ...]
+    step: str
+    directions: tuple[Direction, ...]
+    interval_ns: int
+    patience: Patience = Patience()
+
+
 class FioLoad:
     """Implements the arenas' ``Load`` on a child process.
 
@@ -43,33 +55,26 @@ class FioLoad:
     EnvironmentFailure instead, after everything measured was delivered. ``messages`` are plain lines of fio.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        raw: Raw,
-        *,
-        step: str,
-        directions: Iterable[Direction],
-        interval_ns: int,
-        now_ns: Callable[[], int],
-        patience: Patience,
-        inherit: Sequence[int] = (),
-    ) -> None:
-        """Start ``command``; ``now_ns`` is the run's clock, of which the samples' times are."""
+    def __init__(self, plan: Plan, raw: Raw, now_ns: Callable[[], int], belongings: ExitStack) -> None:
+        """Start it; samples' times are those of the run's clock ``now_ns``.
+
+        Once it runs, what is in ``belongings`` is the load's, and closed with it.
+        """
         self.error: str | None = None
         self.messages: list[str] = []
         self._now_ns = now_ns
-        self._interval_s = interval_ns / NS_PER_S
-        self._patience = patience
+        self._interval_s = plan.interval_ns / NS_PER_S
+        self._patience = plan.patience
         self._raw = raw
         self._stream = Stream()
         self._last: Document | None = None
-        self._intervals = Intervals(step, directions, now_ns())
+        self._intervals = Intervals(plan.step, plan.directions, now_ns())
         self._asked_ns: int | None = None
         self._told: signal.Signals | None = None
         self._hung = False
-        self._child = Child(command, raw.folder, inherit)
+        self._child = Child(plan.command, raw.folder, plan.inherit)
         self._heard_ns = now_ns()
+        self._belongings = belongings.pop_all()
 
     def __iter__(self) -> Iterator[list[Sample]]:
         """Rows as fio reports them, an empty batch for an interval in which it does not.
@@ -78,8 +83,7 @@ class FioLoad:
         """
         while (chunk := self._child.read(self._interval_s)) != b"":
             batches = list(self._take(self._stream.feed(chunk))) if chunk else []
-            if chunk is None:
-                self._lose_patience()
+            self._lose_patience()
             yield from batches or ([[]] if chunk is None else [])
         yield from self._take(self._stream.close())
         self._conclude(self._child.wait())
@@ -101,7 +105,7 @@ class FioLoad:
         try:
             self._child.close()
         finally:
-            self._raw.__exit__(kind, error, trace)
+            self._belongings.close()
 
     def _take(self, items: Iterable[Document | str]) -> Iterator[list[Sample]]:
         for item in items:
@@ -118,7 +122,7 @@ class FioLoad:
                 yield samples
 
     def _lose_patience(self) -> None:
-        """Nothing was heard for an interval: go one step further if that has lasted too long."""
+        """Go one step further if nothing was heard, or a request to end was not followed, for too long."""
         now_ns = self._now_ns()
         if self._asked_ns is None:
             if now_ns - self._heard_ns > self._patience.silence_ns:
@@ -155,23 +159,21 @@ class FioLoad:
             return f"fio printed nothing for {format_duration(self._patience.silence_ns)} and was killed"
         if self._told is not None:
             return f"fio did not end within {format_duration(self._patience.asked_ns)} of being asked to"
-        if status < 0 and self._asked_ns is None:
-            return f"fio was killed by {_signal_name(-status)}"
         if self._stream.broken:
-            return f"fio's output broke off or is garbage (exit status {status})"
-        if self._asked_ns is not None:
-            return ""
+            return f"fio {_ending(status)}, its output broken off or garbage"
         if self._last is None:
-            return f"fio printed no result (exit status {status})"
-        return f"fio ended with exit status {status}" if status else ""
+            return "" if self._asked_ns is not None else f"fio {_ending(status)} without a result"
+        return f"fio {_ending(status)}" if status and self._asked_ns is None else ""
 
     def _excuse(self) -> str:
         words = self._raw.complaints() or "; ".join(self.messages[-2:])
         return f": {words}" if words else ""
 
 
-def _signal_name(number: int) -> str:
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"ended with exit status {status}"
     try:
-        return signal.Signals(number).name
+        return f"was killed by {signal.Signals(-status).name}"
     except ValueError:
-        return f"signal {number}"
+        return f"was killed by signal {-status}"

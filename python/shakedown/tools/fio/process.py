@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -60,13 +61,11 @@ class Child:
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to it and whatever it started."""
-        try:
+        with contextlib.suppress(ProcessLookupError):  # it has ended, which is what every signal of ours asks for
             os.killpg(self.pid, number)
-        except ProcessLookupError:
-            pass  # it has ended, which is what every signal of ours asks for
 
     def wait(self) -> int:
-        """Its exit status once its output has ended (negative: the signal that killed it). Raises EnvironmentFailure."""
+        """Exit status once the output has ended, negative for a signal. Raises EnvironmentFailure if it cannot end."""
         try:
             return self._process.wait(_REAP_LIMIT_S)
         except subprocess.TimeoutExpired as error:

@@ -18,7 +18,7 @@ from shakedown.tools.fio.locate import Fio, locate_fio
 
 MIB = 1 << 20
 INTERVAL_NS = 200_000_000
-WRITE = "rw=randwrite\nbs=4k\nsize=100%\nrate_iops=500\ntime_based\nruntime=1s\n"
+WRITE = "rw=randwrite\nbs=4k\nsize=100%\nrate_iops=500\ntime_based\nruntime=600ms\n"
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_a_file_is_written_within_its_bounds_and_marked(fio: Fio, tmp_path: Path
     target = arena(file_medium(path), fio, tmp_path)
     samples, error = play(target, WRITE)
     assert error is None
-    assert total(samples) == pytest.approx(500, rel=0.15)
+    assert total(samples) == pytest.approx(300, rel=0.15)
     assert {(sample.step, sample.direction) for sample in samples} == {("step", "write")}
     assert sum(sample.bytes for sample in samples) == total(samples) * 4096
     assert path.stat().st_size == 64 * MIB
@@ -165,10 +165,13 @@ def test_a_stall_is_one_long_row_with_its_true_length(fio: Fio, tmp_path: Path, 
     assert error is None
     longest = max(samples, key=lambda sample: sample.duration_ns)
     assert 1.4e9 < longest.duration_ns < 1.9e9
-    assert longest.latency_max_ns == pytest.approx(1.5e9, rel=0.05)
+    # fio may count the completion that it waited for just after the document that waited for it.
+    place = samples.index(longest)
+    worst_ns = max(sample.latency_max_ns or 0 for sample in samples[place : place + 2])
+    assert worst_ns == pytest.approx(1.5e9, rel=0.05)
     assert sum(sample.duration_ns for sample in samples) == pytest.approx(3e9, rel=0.1)
-    others = [sample for sample in samples if sample is not longest and sample.count]
-    assert all(sample.latency_max_ns is not None and sample.latency_max_ns < 1e9 for sample in others)
+    others = samples[:place] + samples[place + 2 :]
+    assert all(sample.latency_max_ns < 1e9 for sample in others if sample.latency_max_ns)
 
 
 def test_an_io_error_of_the_target_is_recorded_not_raised(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
@@ -222,7 +225,7 @@ def test_a_fio_without_the_engine_says_what_to_install(fio: Fio, tmp_path: Path,
 def test_the_stream_of_documents_survives_a_kill(fio: Fio, tmp_path: Path) -> None:
     """Only whole documents count, but those are there although nobody closed the file."""
     target = arena(file_medium(tmp_path / "target"), fio, tmp_path)
-    with target.start("step", WRITE.replace("runtime=1s", "runtime=9s"), 20_000_000) as load:
+    with target.start("step", WRITE.replace("runtime=600ms", "runtime=9s"), 20_000_000) as load:
         for number, _ in enumerate(load):
             if number == 60:
                 data = (tmp_path / "run/raw/step/status.jsonl.gz").read_bytes()

@@ -93,6 +93,16 @@ def test_ratios_follow_each_finding() -> None:
     assert found[5].value == pytest.approx(1300 / 8)
 
 
+def test_the_ratio_after_a_collapse_stands_beside_that_of_the_whole_step() -> None:
+    spec = [FindingSpec(kind="throughput", step="step")]
+    candidate = load(lambda t: np.where(t < 400, 6400.0, 420.0), 1200, request_bytes=32 * 1024)
+    baseline = load(lambda t: np.full(len(t), 6400.0), 1200, request_bytes=32 * 1024, seed=1)
+    found = findings(spec, frame(candidate), frame(baseline))[1]
+    assert found.value == pytest.approx((400 * 6400 + 800 * 420) / (1200 * 6400), rel=0.05)
+    assert found.evidence["sustained_ratio"] == pytest.approx(420 / 6400, rel=0.05)
+    assert found.evidence["sustained_ratio_low"] < 420 / 6400 < found.evidence["sustained_ratio_high"]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_cliff_is_placed_to_the_sample(seed: int) -> None:
     """Measured: the exact second in 40 of 40."""

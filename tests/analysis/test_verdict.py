@@ -17,6 +17,12 @@ def finding(
     kind: FindingKind, value: float | None, step: str = "new", spread: float = 1.0, **evidence: float
 ) -> Finding:
     low, high = (None, None) if value is None or spread == 1.0 else (value / spread, value * spread)
+    if kind == "throughput-ratio" and value is not None:
+        evidence |= {
+            "sustained_ratio": value,
+            "sustained_ratio_low": value / spread,
+            "sustained_ratio_high": value * spread,
+        }
     text = f"{kind} {value}."
     return Finding(kind=kind, step=step, value=value, unit="", low=low, high=high, evidence=evidence, text=text)
 
@@ -152,7 +158,6 @@ def test_it_survives_a_file() -> None:
 
 def test_every_rule_has_one_side_a_meaning_and_a_reason() -> None:
     for rule in RULES:
-        assert rule.meaning
-        assert rule.why
+        assert all((rule.bad, rule.good, rule.why))
         assert all((limit.at_most is None) != (limit.at_least is None) for limit in rule.limits)
     assert {rule.use for rule in RULES if rule.run} == set(USES)

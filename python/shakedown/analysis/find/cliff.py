@@ -35,8 +35,10 @@ class LocatedCliff:
     after: Rate
 
 
-def watched_cliff(series: Series) -> Cliff:
-    """What counts as a cliff where none was watched for: half the rate, for a minute or a 20th of the step."""
+def cliff_of(condition: object, series: Series) -> Cliff:
+    """What counts as a cliff in a step: what it was watched for, else half the rate for a minute or a 20th of it."""
+    if isinstance(condition, Cliff):
+        return condition
     hold_s = min(_UNWATCHED_HOLD_S, series.span_s / _UNWATCHED_SHARE)
     return Cliff(hold_ns=max(1, round(hold_s * NS_PER_S)))
 
@@ -101,6 +103,8 @@ def _per_second(amount: float, seconds: float) -> float:
 
 def locate_cliff(series: Series, cliff: Cliff) -> LocatedCliff | None:
     """Find the first change point after which the rate stays low for ``hold``, then place it among the intervals."""
+    if not len(series):
+        return None
     hold_s = cliff.hold_ns / NS_PER_S
     block_s = max(hold_s / HOLD_BLOCKS, float(np.median(series.duration_s)))
     rates = series.blocks(series.bytes, block_s) / block_s

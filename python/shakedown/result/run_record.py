@@ -1,0 +1,167 @@
+"""``run.json``: all that is known about a run except its samples.
+
+Written with sorted keys and without wall-clock times, so that two identical runs in the model arena are the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from shakedown.errors import UsageError
+from shakedown.result.identity import Identity
+
+FORMAT_VERSION: Final[Literal[1]] = 1
+
+Use = Literal["archive", "desktop", "mdraid", "zfs"]
+USES: Final[tuple[Use, ...]] = ("archive", "desktop", "mdraid", "zfs")
+
+Outcome = Literal["pass", "fail", "inconclusive"]
+
+EndedBecause = Literal["condition", "job-ended", "idle-over", "failed", "interrupted", "skipped"]
+
+
+class Part(BaseModel):
+    """What every part of a record has in common: closed, immutable, no infinities."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Finding(Part):
+    """One figure with its evidence.
+
+    ``value``, ``low`` and ``high`` (a 95 % confidence interval, or None) are in ``unit``; ``evidence`` holds the numbers
+    from which it follows, with their units in their names; ``text`` is one sentence for people.
+    """
+
+    kind: str
+    step: str
+    value: float | None
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    evidence: dict[str, float] = Field(default_factory=dict)
+    text: str
+
+
+class Reason(Part):
+    """Why a use was judged so: a sentence, and the kind and step of the finding behind it (None: no finding at all)."""
+
+    text: str
+    finding: str | None = None
+    step: str | None = None
+
+
+class UseVerdict(Part):
+    """The verdict for one use."""
+
+    outcome: Outcome
+    reasons: tuple[Reason, ...] = ()
+
+
+class Verdict(Part):
+    """The verdict of a run: overall and for each use on which the protocol bears."""
+
+    outcome: Outcome
+    uses: dict[Use, UseVerdict]
+
+
+class Published(Part):
+    """A row of ``reference/published.csv`` to stand beside the finding of this kind and step on the drive ``subject``."""
+
+    finding: str
+    step: str
+    row: str
+    subject: str
+
+
+class ProtocolRecord(Part):
+    """The protocol as it was run: ``text`` is the file, whose ``${parameters}`` had the values in ``RunRecord.parameters``."""
+
+    name: str
+    title: str
+    question: str
+    source: str
+    uses: tuple[Use, ...]
+    text: str
+    sha256: str
+    published: tuple[Published, ...] = ()
+
+
+class StepRecord(Part):
+    """A step as it was played.
+
+    Times are nanoseconds since the start of the run. ``job`` is the fio job with its parameters filled in, None for an
+    idle step. ``detail`` says what the condition saw, or why the step was skipped; ``error`` what went wrong.
+    """
+
+    name: str
+    title: str
+    start_ns: int
+    end_ns: int
+    interval_ns: int
+    ended_because: EndedBecause
+    detail: str | None = None
+    error: str | None = None
+    job: str | None = None
+
+
+class RunRecord(Part):
+    """The content of ``run.json``."""
+
+    format_version: Literal[1] = FORMAT_VERSION
+    shakedown_version: str
+    protocol: ProtocolRecord
+    parameters: dict[str, str]
+    target: Identity
+    arena: Literal["model", "device"]
+    environment: dict[str, str]
+    seed: int
+    scale_divisor: int
+    status: Literal["running", "complete", "interrupted", "failed"]
+    steps: tuple[StepRecord, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    verdict: Verdict | None = None
+    baseline: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> bytes:
+        """The bytes of ``run.json``."""
+        text = json.dumps(self.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        return text.encode() + b"\n"
+
+
+def parse_run_record(content: bytes, path: Path) -> RunRecord:
+    """The record in ``content``; ``path`` is for the messages. Raises UsageError."""
+    again = "the run cannot be read; if it was interrupted, `shakedown run --resume` its folder, otherwise run it again"
+    _refuse_other_version(content, path, again)
+    try:
+        return RunRecord.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"`{path}` is damaged: `{where}`: {first['msg']}", hint=again) from error
+
+
+class _VersionOnly(BaseModel):
+    model_config = ConfigDict(strict=True)
+    format_version: int
+
+
+def _refuse_other_version(content: bytes, path: Path, again: str) -> None:
+    try:
+        version = _VersionOnly.model_validate_json(content).format_version
+    except ValidationError as error:
+        first: Any = error.errors()[0]
+        reason = f"{first['msg']}" if first["type"] == "json_invalid" else "it has no `format_version`"
+        raise UsageError(f"`{path}` is not the record of a run: {reason}", hint=again) from error
+    if version > FORMAT_VERSION:
+        raise UsageError(
+            f"`{path}` has format version {version}; this Shakedown reads up to {FORMAT_VERSION}",
+            hint="it was written by a newer Shakedown: upgrade this one",
+        )
+    if version < 1:
+        raise UsageError(f"`{path}` has format version {version}, which never existed", hint=again)

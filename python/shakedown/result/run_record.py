@@ -33,8 +33,8 @@ class Part(BaseModel):
 class Finding(Part):
     """One figure with its evidence.
 
-    ``value``, ``low`` and ``high`` (a 95 % confidence interval, or None) are in ``unit``; ``evidence`` holds the numbers
-    from which it follows, with their units in their names; ``text`` is one sentence for people.
+    ``value``, ``low`` and ``high`` (a 95 % confidence interval, or None) are in ``unit``; ``evidence`` holds the
+    numbers from which it follows, with their units in their names; ``text`` is one sentence for people.
     """
 
     kind: str
@@ -70,7 +70,7 @@ class Verdict(Part):
 
 
 class Published(Part):
-    """A row of ``reference/published.csv`` to stand beside the finding of this kind and step on the drive ``subject``."""
+    """A row of ``reference/published.csv`` to stand beside this finding of this step on the drive ``subject``."""
 
     finding: str
     step: str
@@ -79,7 +79,7 @@ class Published(Part):
 
 
 class ProtocolRecord(Part):
-    """The protocol as it was run: ``text`` is the file, whose ``${parameters}`` had the values in ``RunRecord.parameters``."""
+    """The protocol that was run: ``text`` is its file, ``RunRecord.parameters`` the values of its ``${parameters}``."""
 
     name: str
     title: str
@@ -125,7 +125,7 @@ class RunRecord(Part):
     steps: tuple[StepRecord, ...] = ()
     findings: tuple[Finding, ...] = ()
     verdict: Verdict | None = None
-    baseline: str | None = None
+    baseline: Literal["baseline"] | None = None
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> bytes:

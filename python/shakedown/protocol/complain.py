@@ -46,8 +46,10 @@ def _sentence(fault: Any, label: str) -> str:
         case "union_tag_invalid":
             known = context["expected_tags"].replace("'", "")
             return f"`{label}`: `{where}.condition` is {context['tag']!r}: must be one of {known}"
-        case "step" | "until":
+        case "step":
             return f"{subject} {fault['msg']}"
+        case "until":
+            return f"`{label}`: `{where}.{context['key']}` {fault['msg']}"
     return f"{subject} is {_shown(fault['input'])}: {_demand(fault)}"
 
 

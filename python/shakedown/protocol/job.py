@@ -5,13 +5,25 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_OWNED_BY_TARGET: Final = frozenset({"filename", "directory", "ioengine", "direct", "uri", "filename_format", "opendir"})
+_OWNED_BY_TARGET: Final = frozenset(
+    {"filename", "directory", "ioengine", "direct", "uri", "filename_format", "opendir"}
+)
 _OWNED_BY_SHAKEDOWN: Final = re.compile(
     r"write_\w+_log|log_\w+|per_job_logs|output(-format)?|minimal|eta|status-interval|bandwidth-log|bwavgtime"
     r"|iopsavgtime|write_iolog|merge_blktrace_file|group_reporting|percentile_list|disable_\w+|readonly"
 )
 _REACHES_OUTSIDE: Final = frozenset(
-    {"exec_prerun", "exec_postrun", "include", "read_iolog", "ioscheduler", "cgroup", "cgroup_weight", "unlink", "lockmem"}
+    {
+        "exec_prerun",
+        "exec_postrun",
+        "include",
+        "read_iolog",
+        "ioscheduler",
+        "cgroup",
+        "cgroup_weight",
+        "unlink",
+        "lockmem",
+    }
     | {"buffer_pattern_file", "zonesize_file", "dedupe_file", "aux-path", "trigger-file", "iomem", "hugepage-size"}
 )
 

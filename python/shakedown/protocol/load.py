@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from shakedown.data import data_folder
+from shakedown.data import protocol_path
 from shakedown.errors import UsageError
 from shakedown.protocol.complain import complaint, did_you_mean
 from shakedown.protocol.job import JobTextError, check_job_text, with_section
@@ -35,26 +35,10 @@ class LoadedProtocol:
     parameters: dict[str, str]
 
 
-def protocol_names() -> list[str]:
-    """The names of the protocols that come with Shakedown."""
-    return sorted(path.stem for path in data_folder("protocols").glob("*.toml"))
-
-
-def find_protocol(text: str) -> Path:
-    """The file of a protocol given by name (``cliff``) or by path (``./mine.toml``). Raises UsageError."""
-    if "/" in text or text.endswith(".toml"):
-        return Path(text)
-    if text not in protocol_names():
-        known = ", ".join(protocol_names())
-        hint = did_you_mean(text, protocol_names()) or f"known are {known}; a file of your own is given as ./NAME.toml"
-        raise UsageError(f"there is no protocol `{text}`", hint=hint)
-    return data_folder("protocols") / f"{text}.toml"
-
-
 def load_protocol(text: str, settings: Mapping[str, str] | None = None) -> LoadedProtocol:
     """Read a protocol by name or path; ``settings`` override its parameters. Raises UsageError."""
-    path = find_protocol(text)
-    return parse_protocol(_read(path), str(path) if path.is_relative_to(".") or "/" in text else path.name, settings)
+    path = protocol_path(text)
+    return parse_protocol(_read(path), text if text.endswith(".toml") else f"protocols/{text}.toml", settings)
 
 
 def parse_protocol(content: bytes, label: str, settings: Mapping[str, str] | None = None) -> LoadedProtocol:
@@ -77,10 +61,8 @@ def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE_BYTES + 1)
-    except FileNotFoundError as error:
-        raise UsageError(f"there is no file `{path}`", hint=f"known protocols: {', '.join(protocol_names())}") from error
-    except (OSError, ValueError) as error:
-        raise UsageError(f"`{path}` cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be read: {error.strerror}") from error
     if len(content) > _LARGEST_FILE_BYTES:
         raise UsageError(f"`{path}` is larger than 1 MiB: that is no protocol", hint=_WRITING_YOUR_OWN)
     return content

@@ -13,13 +13,14 @@ from shakedown.errors import UsageError
 from shakedown.result.run_record import USES, Published, Use
 from shakedown.units import NS_PER_S, parse_duration_ns
 
+
 def _duration_ns(value: object) -> int:
     if not isinstance(value, str):
-        raise PydanticCustomError("duration", "must be a duration in quotes, like \"30min\", \"90s\" or \"9h\"")
+        raise PydanticCustomError("duration", 'must be a duration in quotes, like "30min", "90s" or "9h"')
     try:
         duration_ns = parse_duration_ns(value)
     except UsageError as error:
-        raise PydanticCustomError("duration", "must be a duration like \"30min\", \"90s\" or \"9h\"") from error
+        raise PydanticCustomError("duration", 'must be a duration like "30min", "90s" or "9h"') from error
     if not 0 < duration_ns <= _LONGEST_NS:
         raise PydanticCustomError("duration", "must be longer than nothing and at most a year")
     return duration_ns
@@ -29,10 +30,14 @@ def _in_plain_words(table: object) -> object:
     """In a file a condition is written with units in its values (``hold = "60s"``), never in nanoseconds."""
     if isinstance(table, dict):
         for key, value in table.items():
+            if str(key).endswith(("_ns", "_bytes")):
+                raise PydanticCustomError("until", "is not known", {"key": key})
             if key in _DURATION_KEYS:
-                _duration_ns(value)
-            elif key.endswith(("_ns", "_bytes")):
-                raise PydanticCustomError("until", "has `{key}`, which is not known", {"key": key})
+                try:
+                    _duration_ns(value)
+                except PydanticCustomError as error:
+                    reason = f"is {value!r}: {error.message_template}"
+                    raise PydanticCustomError("until", reason, {"key": key}) from error
     return table
 
 

@@ -9,8 +9,9 @@ import json
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
+from shakedown.analysis.finding import Finding
 from shakedown.errors import UsageError
 from shakedown.result.identity import Identity
 
@@ -28,23 +29,6 @@ class Part(BaseModel):
     """What every part of a record has in common: closed, immutable, no infinities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Finding(Part):
-    """One figure with its evidence.
-
-    ``value``, ``low`` and ``high`` (a 95 % confidence interval, or None) are in ``unit``; ``evidence`` holds the
-    numbers from which it follows, with their units in their names; ``text`` is one sentence for people.
-    """
-
-    kind: str
-    step: str
-    value: float | None
-    unit: str
-    low: float | None = None
-    high: float | None = None
-    evidence: dict[str, float] = Field(default_factory=dict)
-    text: str
 
 
 class Reason(Part):

@@ -17,7 +17,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.result.atomic import replace_file
-from shakedown.result.sample import SAMPLE_SCHEMA, Sample
+from shakedown.sample import SAMPLE_SCHEMA, Sample
 
 SAMPLES_NAME: Final = "samples.parquet"
 SPOOL_NAME: Final = "samples.spool"

@@ -16,8 +16,8 @@ from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.result import journal
 from shakedown.result.atomic import replace_file, sync_folder
 from shakedown.result.run_record import RunRecord, parse_run_record
-from shakedown.result.sample import Sample
-from shakedown.result.samples import SampleWriter, read_samples
+from shakedown.sample import Sample
+from shakedown.samples import SampleWriter, read_samples
 
 RECORD_NAME: Final = "run.json"
 RAW_NAME: Final = "raw"

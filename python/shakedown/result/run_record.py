@@ -9,8 +9,9 @@ import json
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
+from shakedown.analysis.finding import Finding
 from shakedown.errors import UsageError
 from shakedown.result.identity import Identity
 
@@ -28,23 +29,6 @@ class Part(BaseModel):
     """What every part of a record has in common: closed, immutable, no infinities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Finding(Part):
-    """One figure with its evidence.
-
-    ``value``, ``low`` and ``high`` (a 95 % confidence interval, or None) are in ``unit``; ``evidence`` holds the numbers
-    from which it follows, with their units in their names; ``text`` is one sentence for people.
-    """
-
-    kind: str
-    step: str
-    value: float | None
-    unit: str
-    low: float | None = None
-    high: float | None = None
-    evidence: dict[str, float] = Field(default_factory=dict)
-    text: str
 
 
 class Reason(Part):
@@ -70,7 +54,7 @@ class Verdict(Part):
 
 
 class Published(Part):
-    """A row of ``reference/published.csv`` to stand beside the finding of this kind and step on the drive ``subject``."""
+    """A row of ``reference/published.csv`` to stand beside this finding of this step on the drive ``subject``."""
 
     finding: str
     step: str
@@ -79,7 +63,7 @@ class Published(Part):
 
 
 class ProtocolRecord(Part):
-    """The protocol as it was run: ``text`` is the file, whose ``${parameters}`` had the values in ``RunRecord.parameters``."""
+    """The protocol that was run: ``text`` is its file, ``RunRecord.parameters`` the values of its ``${parameters}``."""
 
     name: str
     title: str
@@ -125,7 +109,7 @@ class RunRecord(Part):
     steps: tuple[StepRecord, ...] = ()
     findings: tuple[Finding, ...] = ()
     verdict: Verdict | None = None
-    baseline: str | None = None
+    baseline: Literal["baseline"] | None = None
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> bytes:

@@ -17,7 +17,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.result.atomic import replace_file
-from shakedown.result.sample import SAMPLE_SCHEMA, Sample
+from shakedown.sample import SAMPLE_SCHEMA, Sample
 
 SAMPLES_NAME: Final = "samples.parquet"
 SPOOL_NAME: Final = "samples.spool"
@@ -32,11 +32,12 @@ class SampleWriter:
         """Open the spool. Raises EnvironmentFailure, or UsageError when what is there is damaged."""
         self._folder = folder
         self._spool: IO[str] | None = None
-        if (folder / SAMPLES_NAME).exists() or (folder / SPOOL_NAME).exists():
-            self._frames = [read_samples(folder)]
-        else:
-            self._frames = [SAMPLE_SCHEMA.to_frame()]
         self._pending: list[Sample] = []
+        left_over = (folder / SPOOL_NAME).exists()
+        here = left_over or (folder / SAMPLES_NAME).exists()
+        self._frames = [read_samples(folder) if here else SAMPLE_SCHEMA.to_frame()]
+        if left_over:
+            self.fold()
 
     def append(self, samples: list[Sample]) -> None:
         """Keep a batch so that a kill of this process cannot lose it. Raises EnvironmentFailure."""
@@ -65,6 +66,7 @@ class SampleWriter:
     def forget_step(self, step: str) -> None:
         """Drop what an earlier attempt measured in ``step``, because the step is played again from its start."""
         self._frames = [frame.filter(pl.col("step") != step) for frame in self._frames]
+        self.fold()
 
     def close(self) -> None:
         """Make the spool durable and let go of it."""

@@ -20,7 +20,7 @@ class Sample(NamedTuple):
     direction: Direction
     start_ns: int
     duration_ns: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody asks a sample for
     bytes: int
     latency_mean_ns: float | None
     latency_p50_ns: int | None

@@ -1,0 +1,81 @@
+"""Findings of a run: one file a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from shakedown.analysis.condition import Bytes, Cliff, Recovered, Steady, Time
+from shakedown.analysis.find.cliff import find_cliff, watched_cliff
+from shakedown.analysis.find.latency import find_latency, find_latency_ratio
+from shakedown.analysis.find.recovery import find_recovery
+from shakedown.analysis.find.throughput import find_throughput, find_throughput_ratio
+from shakedown.analysis.find.worst import find_worst_latency, find_worst_latency_ratio
+from shakedown.analysis.finding import Finding, FindingSpec
+from shakedown.analysis.series import Series
+
+__all__ = ["findings"]
+
+_Conditions = Mapping[str, Cliff | Steady | Recovered | Bytes | Time]
+
+
+def findings(
+    specs: Iterable[FindingSpec],
+    samples: pl.DataFrame,
+    baseline: pl.DataFrame | None = None,
+    conditions: _Conditions | None = None,
+) -> list[Finding]:
+    """Compute what a protocol asks for, in its order, each followed by its ratio when there is a baseline.
+
+    ``samples`` and ``baseline`` are whole runs in SAMPLE_SCHEMA. ``conditions`` are the conditions of the steps by
+    name: a cliff and a recovery are sought with the figures with which the step was watched.
+    """
+    found = []
+    for spec in specs:
+        found.append(_find(spec, samples, conditions or {}))
+        if baseline is not None:
+            found.extend(_compare(spec, samples, baseline))
+    return found
+
+
+def _find(spec: FindingSpec, samples: pl.DataFrame, conditions: _Conditions) -> Finding:
+    series = Series.of(samples, spec.step)
+    condition = conditions.get(spec.step)
+    if not len(series):
+        return Finding(kind=spec.kind, step=spec.step, value=None, unit="", text=f"Step {spec.step} was not run.")
+    cliff = condition if isinstance(condition, Cliff) else watched_cliff(series)
+    match spec.kind:
+        case "throughput":
+            return find_throughput(spec.step, series, cliff)
+        case "latency":
+            return find_latency(spec.step, series)
+        case "worst-latency":
+            return find_worst_latency(spec.step, series)
+        case "cliff":
+            return find_cliff(spec.step, series, cliff)
+        case "recovery":
+            recovered = condition if isinstance(condition, Recovered) else Recovered()
+            return find_recovery(spec.step, series, recovered, _end_of_writing_ns(samples, series))
+
+
+def _end_of_writing_ns(samples: pl.DataFrame, series: Series) -> int:
+    """When the last interval with a write before a step ended; the step's beginning if there was none."""
+    end_ns = samples.filter(
+        (pl.col("direction") == "write") & (pl.col("count") > 0) & (pl.col("start_ns") < series.origin_ns)
+    ).select((pl.col("start_ns") + pl.col("duration_ns")).max())
+    value = end_ns.item()
+    return series.origin_ns if value is None else min(int(value), series.origin_ns)
+
+
+def _compare(spec: FindingSpec, samples: pl.DataFrame, baseline: pl.DataFrame) -> list[Finding]:
+    candidate, other = Series.of(samples, spec.step), Series.of(baseline, spec.step)
+    match spec.kind:
+        case "throughput":
+            return [find_throughput_ratio(spec.step, candidate, other)]
+        case "latency":
+            return [find_latency_ratio(spec.step, candidate, other)]
+        case "worst-latency":
+            return [find_worst_latency_ratio(spec.step, candidate, other)]
+        case _:
+            return []

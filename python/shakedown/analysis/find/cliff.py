@@ -1,0 +1,149 @@
+"""When a step collapsed, and after how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shakedown.analysis.condition import Cliff
+from shakedown.analysis.finding import Finding
+from shakedown.analysis.rate import Rate
+from shakedown.analysis.series import Floats, Series
+from shakedown.analysis.split import MOST_BLOCKS, best_step, change_points
+from shakedown.analysis.watch.cliff import ESTABLISHED_HOLDS, HISTORY_HOLDS, HOLD_BLOCKS, LOW_BLOCKS, SETTLING_HOLDS
+from shakedown.units import NS_PER_S, format_duration, format_size
+
+_FLOOR: Final = 1e-3
+"""A block without a completion counts as this share of the median rate, so that it has a logarithm."""
+
+_SHORTFALL: Final = 0.25
+"""The low stretch may fall so much short of ``hold``: the watcher counts whole blocks, and then ends the step."""
+
+_UNWATCHED_HOLD_S: Final = 60.0
+_UNWATCHED_SHARE: Final = 20
+
+
+@dataclass(frozen=True)
+class LocatedCliff:
+    """When (seconds since the step began), at which interval's start, and the rates on either side."""
+
+    at_s: float
+    index: int
+    before: Rate
+    after: Rate
+
+
+def watched_cliff(series: Series) -> Cliff:
+    """What counts as a cliff where none was watched for: half the rate, for a minute or a 20th of the step."""
+    hold_s = min(_UNWATCHED_HOLD_S, series.span_s / _UNWATCHED_SHARE)
+    return Cliff(hold_ns=max(1, round(hold_s * NS_PER_S)))
+
+
+def find_cliff(step: str, series: Series, cliff: Cliff) -> Finding:
+    """The first cliff of a step, or that there was none."""
+    located = locate_cliff(series, cliff)
+    if located is None:
+        return _no_cliff(step, series)
+    until, since = slice(None, located.index), slice(located.index, None)
+    bytes_before, requests_before = int(series.bytes[until].sum()), int(series.requests[until].sum())
+    seconds_after = float(series.duration_s[since].sum())
+    iops_before = _per_second(requests_before, located.at_s)
+    iops_after = _per_second(float(series.requests[since].sum()), seconds_after)
+    resolution_s = float(series.duration_s[located.index])
+    worst_after_s = float(series.worst_s[since].max())
+    text = (
+        f"Step {step} collapsed {format_duration(located.at_s * NS_PER_S)} after it began, after"
+        f" {format_size(bytes_before)} in {requests_before} requests: from {located.before} to {located.after};"
+        f" the longest request after that took {format_duration(worst_after_s * NS_PER_S)}."
+    )
+    return Finding(
+        kind="cliff",
+        step=step,
+        value=located.at_s,
+        unit="s",
+        low=max(0.0, located.at_s - resolution_s),
+        high=located.at_s + resolution_s,
+        evidence={
+            "bytes_before": bytes_before,
+            "requests_before": requests_before,
+            "rate_before": located.before.value,
+            "rate_after": located.after.value,
+            "rate_unit": located.before.unit,
+            "rate_ratio": _per_second(located.after.value, located.before.value),
+            "iops_before": iops_before,
+            "iops_after": iops_after,
+            "seconds_after": seconds_after,
+            "worst_after_ms": worst_after_s * 1000,
+        },
+        text=text,
+    )
+
+
+def _no_cliff(step: str, series: Series) -> Finding:
+    moved_bytes, requests = int(series.bytes.sum()), int(series.requests.sum())
+    text = (
+        f"No cliff in step {step} within {format_duration(series.span_s * NS_PER_S)},"
+        f" {format_size(moved_bytes)} in {requests} requests."
+    )
+    evidence: dict[str, float | int | str] = {
+        "watched_s": series.span_s,
+        "bytes_total": moved_bytes,
+        "requests_total": requests,
+    }
+    return Finding(kind="cliff", step=step, value=None, unit="s", evidence=evidence, text=text)
+
+
+def _per_second(amount: float, seconds: float) -> float:
+    return amount / seconds if seconds > 0 else 0.0
+
+
+def locate_cliff(series: Series, cliff: Cliff) -> LocatedCliff | None:
+    """Find the first change point after which the rate stays low for ``hold``, then place it among the intervals."""
+    hold_s = cliff.hold_ns / NS_PER_S
+    block_s = max(hold_s / HOLD_BLOCKS, series.span_s / MOST_BLOCKS)
+    rates = series.blocks(series.bytes, block_s) / block_s
+    moving = rates[rates > 0]
+    if not len(moving):
+        return None
+    logs = np.log(np.maximum(rates, _FLOOR * float(np.median(moving))))
+    for point in change_points(logs):
+        established = _established(rates, point, round(hold_s / block_s), hold_s / block_s)
+        if established > 0 and _stays_low(rates[point:], cliff.drop * established, hold_s / block_s):
+            return _place(series, point * block_s, 2 * block_s, established)
+    return None
+
+
+def _established(rates: Floats, point: int, settling: int, hold_blocks: float) -> float:
+    """The median of the recent rates before a block; zero where there is not enough of them."""
+    first = max(SETTLING_HOLDS * settling, point - round(HISTORY_HOLDS / 2 * hold_blocks))
+    history = rates[first:point]
+    enough = len(history) >= max(1.0, (ESTABLISHED_HOLDS - _SHORTFALL) * hold_blocks)
+    return float(np.median(history)) if enough else 0.0
+
+
+def _stays_low(rates: Floats, limit: float, hold_blocks: float) -> bool:
+    held = rates[: max(1, round(hold_blocks))]
+    long_enough = len(held) >= (1 - _SHORTFALL) * hold_blocks
+    low = np.count_nonzero(held <= limit)
+    return long_enough and bool(
+        held[0] <= limit and low >= LOW_BLOCKS / HOLD_BLOCKS * len(held) and held.mean() <= limit
+    )
+
+
+def _place(series: Series, near_s: float, reach_s: float, established: float) -> LocatedCliff:
+    """Fit the step to the intervals around a block's edge; rates are the recent one before, the mean one after."""
+    rates = np.divide(series.bytes, series.duration_s, out=np.zeros(len(series)), where=series.duration_s > 0)
+    low = max(float(rates[series.start_s >= near_s].mean()), _FLOOR * established)
+    around = np.flatnonzero((series.end_s > near_s - reach_s) & (series.start_s < near_s + reach_s))
+    logs = np.log(np.maximum(rates[around], _FLOOR * established))
+    step = best_step(logs, float(np.log(established)), float(np.log(low)))
+    index = min(int(around[0]) + step, len(series) - 1)
+    seconds_after = float(series.duration_s[index:].sum())
+    return LocatedCliff(
+        at_s=float(series.start_s[index]),
+        index=index,
+        before=Rate.of(established, 1.0, series.request_bytes),
+        after=Rate.of(float(series.bytes[index:].sum()), seconds_after, series.request_bytes),
+    )

@@ -1,0 +1,92 @@
+"""How long after the last write the drive was itself again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shakedown.analysis.condition import Recovered
+from shakedown.analysis.finding import Finding
+from shakedown.analysis.level import WINDOW_BLOCKS, level_change
+from shakedown.analysis.rate import figure
+from shakedown.analysis.series import Series
+from shakedown.analysis.split import MOST_BLOCKS, best_step, change_points
+from shakedown.analysis.watch.recovered import SETTLING_BLOCKS
+from shakedown.units import NS_PER_S, format_duration
+
+
+@dataclass(frozen=True)
+class _Change:
+    at_s: float
+    resolution_s: float
+    before_ms: float
+    after_ms: float
+
+
+def find_recovery(step: str, series: Series, recovered: Recovered, end_of_writing_ns: int) -> Finding:
+    """Time from the end of writing to the last change of the probes' latency level, in either direction."""
+    probes = int(series.timed.sum())
+    waited_s = (series.origin_ns - end_of_writing_ns) / NS_PER_S
+    change = _last_change(series, recovered)
+    if change is None:
+        text = (
+            f"No lasting change of the latency level in step {step} within {format_duration(series.span_s * NS_PER_S)}"
+            f" and {probes} probes: no backlog, or one that is still there."
+        )
+        evidence: dict[str, float | int | str] = {"watched_s": waited_s + series.span_s, "probes": probes}
+        return Finding(kind="recovery", step=step, value=None, unit="s", evidence=evidence, text=text)
+    value = waited_s + change.at_s
+    direction = "rose" if change.after_ms > change.before_ms else "fell"
+    return Finding(
+        kind="recovery",
+        step=step,
+        value=value,
+        unit="s",
+        low=max(0.0, value - change.resolution_s),
+        high=value + change.resolution_s,
+        evidence={
+            "direction": direction,
+            "before_ms": change.before_ms,
+            "after_ms": change.after_ms,
+            "level_ratio": change.after_ms / change.before_ms,
+            "probes": probes,
+            "watched_s": waited_s + series.span_s,
+        },
+        text=(
+            f"The drive was itself again {format_duration(value * NS_PER_S)} after the last write: the mean latency"
+            f" of step {step} {direction} from {figure(change.before_ms)} ms to {figure(change.after_ms)} ms and stayed."
+        ),
+    )
+
+
+def _last_change(series: Series, recovered: Recovered) -> _Change | None:
+    """The last change point whose two sides pass the test that the watcher uses."""
+    block_s = max(recovered.window_ns / NS_PER_S / WINDOW_BLOCKS, series.span_s / MOST_BLOCKS)
+    probes = series.blocks(series.timed, block_s)
+    waited_s = series.blocks(series.waited_s, block_s)
+    used = np.flatnonzero((probes > 0) & (waited_s > 0))
+    used = used[used >= SETTLING_BLOCKS]
+    logs = np.log(waited_s[used] / probes[used])
+    for point in reversed(change_points(logs)):
+        before, after = logs[max(0, point - WINDOW_BLOCKS) : point], logs[point : point + WINDOW_BLOCKS]
+        if level_change(before.tolist(), after.tolist(), recovered.factor) is not None:
+            return _place(series, float(used[point]) * block_s, block_s)
+    return None
+
+
+def _place(series: Series, near_s: float, block_s: float) -> _Change:
+    """Fit the change to the probes around a block's edge."""
+    before = _mean_s(series, near_s - WINDOW_BLOCKS * block_s, near_s)
+    after = _mean_s(series, near_s, series.span_s)
+    close = (series.start_s >= near_s - 2 * block_s) & (series.start_s < near_s + 2 * block_s)
+    around = np.flatnonzero(close & (series.waited_s > 0))
+    levels = np.log(series.waited_s[around] / series.timed[around])
+    step = best_step(levels, float(np.log(before)), float(np.log(after)))
+    at_s = float(series.start_s[around[min(step, len(around) - 1)]])
+    return _Change(at_s=at_s, resolution_s=block_s, before_ms=before * 1000, after_ms=after * 1000)
+
+
+def _mean_s(series: Series, from_s: float, to_s: float) -> float:
+    chosen = (series.start_s >= from_s) & (series.start_s < to_s)
+    return float(series.waited_s[chosen].sum() / series.timed[chosen].sum())

@@ -1,0 +1,79 @@
+"""How much a step delivered."""
+
+from __future__ import annotations
+
+from shakedown.analysis.condition import Cliff
+from shakedown.analysis.estimate import Estimate, quotient, ratio
+from shakedown.analysis.find.cliff import locate_cliff
+from shakedown.analysis.finding import Finding
+from shakedown.analysis.rate import MIB, Rate, bytes_per_unit, figure, rate_unit
+from shakedown.analysis.series import Series
+from shakedown.units import NS_PER_S, format_duration
+
+
+def find_throughput(step: str, series: Series, cliff: Cliff) -> Finding:
+    """Mean rate over the whole step; where it collapsed within, the rates before and after as well."""
+    unit = rate_unit(series.request_bytes)
+    estimate = _rate(series)
+    seconds = float(series.duration_s.sum())
+    evidence: dict[str, float | int | str] = {
+        "bytes": int(series.bytes.sum()),
+        "requests": int(series.requests.sum()),
+        "request_bytes": series.request_bytes,
+        "seconds": seconds,
+        "stalled_s": float(series.duration_s[series.requests == 0].sum()),
+    }
+    if estimate is None or not estimate.value:
+        text = f"Step {step} completed nothing in {format_duration(seconds * NS_PER_S)}."
+        return Finding(kind="throughput", step=step, value=0.0, unit=unit, evidence=evidence, text=text)
+    evidence |= {
+        "iops": float(series.requests.sum()) / seconds,
+        "mib_per_s": float(series.bytes.sum()) / seconds / MIB,
+    }
+    low, high = estimate.interval()
+    text = f"Step {step} ran at {Rate(estimate.value, unit)}{estimate.interval_text()}"
+    if located := locate_cliff(series, cliff):
+        evidence |= {"cliff_s": located.at_s, "rate_before": located.before.value, "rate_after": located.after.value}
+        when = format_duration(located.at_s * NS_PER_S)
+        text += f": {located.before} at first, {located.after} after it collapsed at {when}"
+    value = estimate.value
+    return Finding(
+        kind="throughput", step=step, value=value, unit=unit, low=low, high=high, evidence=evidence, text=text + "."
+    )
+
+
+def find_throughput_ratio(step: str, candidate: Series, baseline: Series) -> Finding:
+    """Candidate over baseline, in bytes per second."""
+    rates = _rate(candidate), _rate(baseline)
+    compared = ratio(rates[0], rates[1]) if rates[0] and rates[1] else None
+    if compared is None:
+        text = f"Step {step} cannot be compared: one of the two runs completed nothing in it."
+        return Finding(kind="throughput-ratio", step=step, value=None, unit="ratio", text=text)
+    both = [
+        Rate.of(float(series.bytes.sum()), float(series.duration_s.sum()), baseline.request_bytes)
+        for series in (candidate, baseline)
+    ]
+    low, high = compared.interval()
+    return Finding(
+        kind="throughput-ratio",
+        step=step,
+        value=compared.value,
+        unit="ratio",
+        low=low,
+        high=high,
+        evidence={
+            "candidate": both[0].value,
+            "baseline": both[1].value,
+            "rate_unit": both[1].unit,
+            "slowdown": 1 / compared.value,
+        },
+        text=(
+            f"In step {step} the candidate delivered {figure(compared.value)} times the baseline's rate"
+            f"{compared.interval_text()}: {both[0]} against {both[1]}."
+        ),
+    )
+
+
+def _rate(series: Series) -> Estimate | None:
+    scale = bytes_per_unit(series.request_bytes)
+    return quotient(series.bytes / scale, series.duration_s, series.duration_s) if scale else None

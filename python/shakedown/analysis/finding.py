@@ -1,0 +1,42 @@
+"""What was found: a figure with its unit, its interval, its evidence and a plain sentence."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+WantedKind = Literal["throughput", "latency", "worst-latency", "cliff", "recovery"]
+"""What a protocol may ask for."""
+
+FindingKind = Literal[WantedKind, "throughput-ratio", "latency-ratio", "worst-latency-ratio"]
+"""What a run may hold: the ratios are added whenever there is a baseline."""
+
+
+class FindingSpec(BaseModel):
+    """A finding that a protocol asks for: an entry of its ``[[findings]]``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: WantedKind
+    step: str
+
+
+class Finding(BaseModel):
+    """One finding of one step.
+
+    ``value`` is None when there is nothing to state (no cliff was seen, the step delivered nothing); ``text`` then says
+    why. ``low`` and ``high`` are a 95 % confidence interval or, for a time, the resolution. Units: ``MiB/s`` or
+    ``IOPS``, ``ms``, ``s``, and ``ratio`` (candidate / baseline).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    kind: FindingKind
+    step: str
+    value: float | None
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    evidence: dict[str, float | int | str] = {}
+    text: str

@@ -1,0 +1,96 @@
+"""One step of a run as arrays: all directions of an interval added up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shakedown.units import NS_PER_S
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Series:
+    """A row per interval, in order of time; all arrays have the same length, which may be zero.
+
+    ``start_s`` counts from the step's first interval, which began ``origin_ns`` after the run. ``waited_s`` is the sum
+    of the latencies of ``timed`` requests, ``worst_s`` the longest of them (zero where there were none).
+    """
+
+    origin_ns: int
+    start_s: Floats
+    duration_s: Floats
+    requests: Floats
+    bytes: Floats
+    timed: Floats
+    waited_s: Floats
+    worst_s: Floats
+
+    def __len__(self) -> int:
+        """Intervals."""
+        return len(self.start_s)
+
+    @property
+    def end_s(self) -> Floats:
+        """The end of each interval."""
+        return self.start_s + self.duration_s
+
+    @property
+    def span_s(self) -> float:
+        """From the beginning of the first interval to the end of the last."""
+        return float(self.end_s.max()) if len(self) else 0.0
+
+    @property
+    def request_bytes(self) -> float:
+        """Mean size of a request; zero when there was none."""
+        requests = float(self.requests.sum())
+        return float(self.bytes.sum()) / requests if requests else 0.0
+
+    @classmethod
+    def of(cls, samples: pl.DataFrame, step: str) -> Series:
+        """Take a step out of a frame of SAMPLE_SCHEMA."""
+        timed = pl.col("latency_mean_ns").is_not_null()
+        rows = (
+            samples.filter(pl.col("step") == step)
+            .group_by("start_ns")
+            .agg(
+                pl.col("duration_ns").max(),
+                pl.col("count").sum(),
+                pl.col("bytes").sum(),
+                pl.col("count").filter(timed).sum().alias("timed"),
+                (pl.col("latency_mean_ns") * pl.col("count")).sum().alias("waited_ns"),
+                pl.col("latency_max_ns").max().fill_null(0),
+            )
+            .sort("start_ns")
+        )
+        origin_ns = cast(int, rows["start_ns"][0]) if len(rows) else 0
+
+        def floats(column: str) -> Floats:
+            return rows[column].cast(pl.Float64).to_numpy()
+
+        return cls(
+            origin_ns=origin_ns,
+            start_s=(rows["start_ns"] - origin_ns).cast(pl.Float64).to_numpy() / NS_PER_S,
+            duration_s=floats("duration_ns") / NS_PER_S,
+            requests=floats("count"),
+            bytes=floats("bytes"),
+            timed=floats("timed"),
+            waited_s=floats("waited_ns") / NS_PER_S,
+            worst_s=floats("latency_max_ns") / NS_PER_S,
+        )
+
+    def blocks(self, amount: Floats, block_s: float) -> Floats:
+        """Sums of an amount over equal blocks of ``block_s``; a last one that is not full is left out.
+
+        An interval that reaches over several blocks is spread evenly over them.
+        """
+        count = int(self.span_s / block_s * (1 + 1e-12)) if len(self) else 0
+        edges = np.arange(count + 1) * block_s
+        times = np.concatenate([[0.0], self.end_s])
+        done = np.concatenate([[0.0], np.cumsum(amount)])
+        return np.diff(np.interp(edges, times, done))

@@ -1,0 +1,157 @@
+"""For which use a drive is good: findings against the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from shakedown.analysis.finding import Finding
+from shakedown.analysis.rate import figure
+from shakedown.analysis.rules import RULES, USES, Limit, Rule, Use
+
+Status = Literal["pass", "inconclusive", "fail"]
+
+_FROZEN: Final = ConfigDict(frozen=True, extra="forbid")
+
+
+class Reason(BaseModel):
+    """What one rule says; ``findings`` names its evidence as ``protocol/step/kind``. A caution decides nothing."""
+
+    model_config = _FROZEN
+
+    status: Literal["pass", "inconclusive", "fail", "caution"]
+    findings: tuple[str, ...]
+    text: str
+    why: str
+
+
+class UseVerdict(BaseModel):
+    """Whether a drive is good for one use, and the reasons, the gravest first."""
+
+    model_config = _FROZEN
+
+    use: Use
+    status: Status
+    reasons: tuple[Reason, ...]
+
+
+class Verdict(BaseModel):
+    """All uses and the overall status: fail if any fails, else inconclusive if any is, else pass."""
+
+    model_config = _FROZEN
+
+    status: Status
+    uses: tuple[UseVerdict, ...]
+
+
+_Evidence = Mapping[str, Sequence[Finding]]
+_ORDER: Final = ("fail", "caution", "inconclusive", "pass")
+
+
+def judge(findings_by_protocol: _Evidence, uses: Iterable[Use] = USES) -> Verdict:
+    """Judge one target from the findings of all its runs, by protocol name."""
+    judged = tuple(_judge_use(use, findings_by_protocol) for use in uses)
+    return Verdict(status=_overall([use.status for use in judged]), uses=judged)
+
+
+def _judge_use(use: Use, evidence: _Evidence) -> UseVerdict:
+    reasons = [reason for rule in RULES if rule.use == use and (reason := _apply(rule, evidence))]
+    reasons.sort(key=lambda reason: _ORDER.index(reason.status))
+    return UseVerdict(use=use, status=_overall([reason.status for reason in reasons]), reasons=tuple(reasons))
+
+
+def _overall(statuses: Sequence[str]) -> Status:
+    if "fail" in statuses:
+        return "fail"
+    return "inconclusive" if "inconclusive" in statuses or not statuses else "pass"
+
+
+def _apply(rule: Rule, evidence: _Evidence) -> Reason | None:
+    """One rule as a reason; None when it has nothing to say."""
+    judged = [_judge_limit(limit, evidence) for limit in rule.limits]
+    broken = _all_of([outcome for outcome, _ in judged])
+    worst = [named for _, named in judged if named]
+    names = tuple(dict.fromkeys(name for name, _ in worst))
+    facts = "; ".join(dict.fromkeys(fact for _, fact in worst))
+    if broken is None and rule.run:
+        return Reason(status="inconclusive", findings=names, text=_what_to_run(rule, facts), why=rule.why)
+    if broken:
+        return Reason(status=rule.gravity, findings=names, text=f"{rule.meaning}: {facts}", why=rule.why)
+    if broken is None or rule.gravity == "caution":
+        return None
+    return Reason(status="pass", findings=names, text=f"not so that {rule.meaning}: {facts}", why=rule.why)
+
+
+def _what_to_run(rule: Rule, facts: str) -> str:
+    with_baseline = any(limit.kind.endswith("-ratio") for limit in rule.limits)
+    command = f"shakedown run {rule.run} TARGET" + (" --baseline TARGET" if with_baseline else "")
+    if not facts:
+        return f"nothing is known on whether {rule.meaning}; run `{command}`"
+    return f"not certain whether {rule.meaning}: {facts}; run `{command}` to its end, or for longer"
+
+
+def _all_of(outcomes: Sequence[bool | None]) -> bool | None:
+    """Three-valued *and*: one that is surely false settles it."""
+    if any(outcome is False for outcome in outcomes):
+        return False
+    return None if any(outcome is None for outcome in outcomes) else True
+
+
+def _any_of(outcomes: Sequence[bool | None]) -> bool | None:
+    if any(outcomes):
+        return True
+    return None if not outcomes or any(outcome is None for outcome in outcomes) else False
+
+
+def _judge_limit(limit: Limit, evidence: _Evidence) -> tuple[bool | None, tuple[str, str] | None]:
+    """Whether any step is beyond a limit (None: not known), with the name and figure of the worst that decides it."""
+    outcomes = [
+        (_is_beyond(limit, finding), protocol, finding)
+        for protocol, found in evidence.items()
+        for finding in found
+        if finding.kind == limit.kind and limit.protocol in (None, protocol)
+    ]
+    beyond = _any_of([outcome for outcome, _, _ in outcomes])
+    deciding = [(protocol, finding) for outcome, protocol, finding in outcomes if outcome is beyond]
+    if not deciding:
+        return beyond, None
+    protocol, worst = max(deciding, key=lambda named: _badness(limit, named[1]))
+    return beyond, (f"{protocol}/{worst.step}/{worst.kind}", _fact(limit, worst))
+
+
+def _badness(limit: Limit, finding: Finding) -> float:
+    bounds = _bounds(limit, finding)
+    if bounds is None:
+        return float("-inf")
+    return -bounds[0] if limit.at_most is not None else bounds[1]
+
+
+def _is_beyond(limit: Limit, finding: Finding) -> bool | None:
+    """Compare the whole interval; None when the threshold lies within it or the figure is not known."""
+    bounds = _bounds(limit, finding)
+    if bounds is None:
+        return None
+    low, high = bounds
+    first, last = (low <= limit.threshold, high <= limit.threshold)
+    if limit.at_least is not None:
+        first, last = (low >= limit.threshold, high >= limit.threshold)
+    return first if first == last else None
+
+
+def _bounds(limit: Limit, finding: Finding) -> tuple[float, float] | None:
+    if finding.value is None:
+        bound = finding.evidence.get(limit.unseen) if limit.unseen else None
+        return (float(bound), float("inf")) if bound is not None else None
+    if limit.figure != "value":
+        value = finding.evidence.get(limit.figure)
+        return (float(value), float(value)) if value is not None else None
+    low = finding.value if finding.low is None else finding.low
+    high = finding.value if finding.high is None else finding.high
+    return low, high
+
+
+def _fact(limit: Limit, finding: Finding) -> str:
+    side = "at most" if limit.at_most is not None else "at least"
+    return f"{finding.text} (bad: {limit.figure.replace('_', ' ')} {side} {figure(limit.threshold)})"

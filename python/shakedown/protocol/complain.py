@@ -33,9 +33,7 @@ def complaint(error: ValidationError, label: str) -> tuple[str, str]:
 
 def _sentence(fault: Any, label: str) -> str:
     where = _key(fault["loc"])
-    if not where:
-        return f"`{label}`: {fault['msg']}"
-    subject = f"`{label}`: `{where}`"
+    subject = f"`{label}`: `{where}`" if where else f"`{label}`:"
     context = fault.get("ctx", {})
     match fault["type"]:
         case "missing" | "union_tag_not_found":
@@ -46,7 +44,7 @@ def _sentence(fault: Any, label: str) -> str:
         case "union_tag_invalid":
             known = context["expected_tags"].replace("'", "")
             return f"`{label}`: `{where}.condition` is {context['tag']!r}: must be one of {known}"
-        case "step":
+        case "step" | "names":
             return f"{subject} {fault['msg']}"
         case "until":
             return f"`{label}`: `{where}.{context['key']}` {fault['msg']}"

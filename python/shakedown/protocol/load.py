@@ -91,7 +91,7 @@ def _parameters(table: dict[str, Any], label: str, settings: Mapping[str, str]) 
             known = ", ".join(f"`{key}`" for key in declared) or "none at all"
             hint = did_you_mean(name, declared) or f"its parameters are {known}"
             raise UsageError(f"`{label}` has no parameter `{name}`", hint=hint)
-    table["parameters"] = declared | settings
+    table["parameters"] = {**declared, **settings}
     return {name: value for name, value in table["parameters"].items() if isinstance(value, str)}
 
 

@@ -9,8 +9,9 @@ from pydantic_core import PydanticCustomError
 
 from shakedown.analysis.condition import Condition
 from shakedown.analysis.finding import FindingSpec
+from shakedown.analysis.rules import USES, Use
 from shakedown.errors import UsageError
-from shakedown.result.run_record import USES, Published, Use
+from shakedown.result.run_record import Published
 from shakedown.units import NS_PER_S, parse_duration_ns
 
 
@@ -98,14 +99,14 @@ class Protocol(Table):
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:
-        names = [step.name for step in self.steps]
+        names: list[str] = [step.name for step in self.steps]
         for name in names:
             if names.count(name) > 1:
                 raise PydanticCustomError("names", "`steps`: two steps are named `{name}`", {"name": name})
         for key, wanted in (("findings", self.findings), ("published", self.published)):
-            for position, asked in enumerate(wanted):
-                if asked.step not in names:
-                    facts: dict[str, Any] = {"key": key, "position": position, "step": asked.step}
+            for position, step in enumerate(asked.step for asked in wanted):
+                if step not in names:
+                    facts: dict[str, Any] = {"key": key, "position": position, "step": step}
                     message = "`{key}[{position}].step` is '{step}': there is no step of that name"
                     raise PydanticCustomError("names", message, facts)
         return self

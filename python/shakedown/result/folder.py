@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +18,8 @@ from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.result import journal
 from shakedown.result.atomic import replace_file, sync_folder
 from shakedown.result.run_record import RunRecord, parse_run_record
+from shakedown.result.samples import SampleWriter, read_samples
 from shakedown.sample import Sample
-from shakedown.samples import SampleWriter, read_samples
 
 RECORD_NAME: Final = "run.json"
 RAW_NAME: Final = "raw"
@@ -54,6 +56,13 @@ class RunFolder:
         (path / RAW_NAME).mkdir(exist_ok=True)
         return cls(path)
 
+    def discard(self) -> None:
+        """Take a folder away again in which no run has begun."""
+        if not (self.path / RECORD_NAME).exists():
+            for empty in (self.raw, self.path):
+                with suppress(OSError):
+                    empty.rmdir()
+
     @property
     def raw(self) -> Path:
         """Where other programs' own files go."""
@@ -63,9 +72,9 @@ class RunFolder:
         """Keep a batch of samples."""
         self._samples.append(samples)
 
-    def forget_step(self, step: str) -> None:
-        """Drop the samples of a step that is to be played again."""
-        self._samples.forget_step(step)
+    def keep_steps(self, steps: Collection[str]) -> None:
+        """Drop the samples of all other steps, because those are played again."""
+        self._samples.keep_steps(steps)
 
     def write(self, record: RunRecord) -> None:
         """Make everything so far durable: the samples first, then the record that speaks of them."""

@@ -12,15 +12,12 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shakedown.analysis.finding import Finding
+from shakedown.analysis.rules import Use
+from shakedown.analysis.verdict import Verdict
 from shakedown.errors import UsageError
 from shakedown.result.identity import Identity
 
 FORMAT_VERSION: Final[Literal[1]] = 1
-
-Use = Literal["archive", "desktop", "mdraid", "zfs"]
-USES: Final[tuple[Use, ...]] = ("archive", "desktop", "mdraid", "zfs")
-
-Outcome = Literal["pass", "fail", "inconclusive"]
 
 EndedBecause = Literal["condition", "job-ended", "idle-over", "failed", "interrupted", "skipped"]
 
@@ -29,28 +26,6 @@ class Part(BaseModel):
     """What every part of a record has in common: closed, immutable, no infinities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Reason(Part):
-    """Why a use was judged so: a sentence, and the kind and step of the finding behind it (None: no finding at all)."""
-
-    text: str
-    finding: str | None = None
-    step: str | None = None
-
-
-class UseVerdict(Part):
-    """The verdict for one use."""
-
-    outcome: Outcome
-    reasons: tuple[Reason, ...] = ()
-
-
-class Verdict(Part):
-    """The verdict of a run: overall and for each use on which the protocol bears."""
-
-    outcome: Outcome
-    uses: dict[Use, UseVerdict]
 
 
 class Published(Part):
@@ -94,7 +69,11 @@ class StepRecord(Part):
 
 
 class RunRecord(Part):
-    """The content of ``run.json``."""
+    """The content of ``run.json``.
+
+    ``size_bytes`` is the size that was asked for where the target is a file or a folder. ``baseline`` is the folder of
+    the baseline's own run, seen from this one. ``notes`` are what the reader should know before trusting the figures.
+    """
 
     format_version: Literal[1] = FORMAT_VERSION
     shakedown_version: str
@@ -105,6 +84,7 @@ class RunRecord(Part):
     environment: dict[str, str]
     seed: int
     scale_divisor: int
+    size_bytes: int | None = None
     status: Literal["running", "complete", "interrupted", "failed"]
     steps: tuple[StepRecord, ...] = ()
     findings: tuple[Finding, ...] = ()

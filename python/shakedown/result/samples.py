@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, Final
@@ -63,9 +64,9 @@ class SampleWriter:
         self.close()
         (self._folder / SPOOL_NAME).unlink(missing_ok=True)
 
-    def forget_step(self, step: str) -> None:
-        """Drop what an earlier attempt measured in ``step``, because the step is played again from its start."""
-        self._frames = [frame.filter(pl.col("step") != step) for frame in self._frames]
+    def keep_steps(self, steps: Collection[str]) -> None:
+        """Drop what was measured in all other steps, because those are played again."""
+        self._frames = [frame.filter(pl.col("step").is_in(list(steps))) for frame in self._frames]
         self.fold()
 
     def close(self) -> None:

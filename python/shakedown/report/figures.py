@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
+from shakedown.analysis.finding import Finding
+from shakedown.analysis.rules import USES
+from shakedown.analysis.verdict import Reason, Verdict, judge
 from shakedown.report import words
 from shakedown.report.published import Comparison, beside
 from shakedown.result.folder import Run
-from shakedown.result.run_record import Finding, Outcome, Use, UseVerdict
 
 _RATIO = "-ratio"
 
@@ -74,48 +77,26 @@ def _by_kind_and_step(findings: Iterable[Finding]) -> dict[tuple[str, str], Find
 
 
 @dataclass(frozen=True)
-class UseSummary:
-    """The verdict for one use over several runs, with each reason and the run it comes from."""
-
-    use: Use
-    outcome: Outcome
-    reasons: tuple[tuple[Run, str], ...]
-
-
-_GRAVITY: dict[Outcome, int] = {"pass": 0, "inconclusive": 1, "fail": 2}
-
-
-def gravest(outcomes: Iterable[Outcome]) -> Outcome:
-    """One failure is a failure; without one, a doubt is a doubt; no outcome at all is not enough evidence."""
-    return max(outcomes, key=_GRAVITY.__getitem__, default="inconclusive")
-
-
-def use_summaries(runs: Iterable[Run]) -> list[UseSummary]:
-    """The verdicts of the runs of one candidate, use by use; reasons of the gravest outcome first."""
-    judged: dict[Use, list[tuple[Run, UseVerdict]]] = {use: [] for use in words.USE_NAMES}
-    for run in runs:
-        for use, verdict in (run.record.verdict.uses if run.record.verdict else {}).items():
-            judged[use].append((run, verdict))
-    summaries = []
-    for use, parts in judged.items():
-        by_gravity = sorted(parts, key=lambda part: -_GRAVITY[part[1].outcome])
-        reasons = tuple((run, reason.text) for run, verdict in by_gravity for reason in verdict.reasons)
-        if parts:
-            summaries.append(UseSummary(use, by_gravity[0][1].outcome, reasons))
-    return summaries
-
-
-@dataclass(frozen=True)
 class Candidate:
     """All runs of one target."""
 
     name: str
     runs: tuple[Run, ...]
 
-    @property
-    def outcome(self) -> Outcome:
-        """The gravest outcome over all runs."""
-        return gravest(run.record.verdict.outcome for run in self.runs if run.record.verdict)
+    @cached_property
+    def verdict(self) -> Verdict:
+        """All runs judged together, for the uses on which any of their protocols bears: one fills what another lacks."""
+        evidence: dict[str, list[Finding]] = {}
+        for run in self.runs:
+            evidence.setdefault(run.record.protocol.name, []).extend(run.record.findings)
+        bearing = {use for run in self.runs for use in run.record.protocol.uses}
+        return judge(evidence, [use for use in USES if use in bearing])
+
+    def sources(self, reason: Reason) -> list[tuple[int, str]]:
+        """Index and protocol of the runs from whose findings (named ``protocol/step/kind``) a reason follows."""
+        cited = {name.partition("/")[0] for name in reason.findings}
+        names = [run.record.protocol.name for run in self.runs]
+        return [(index, name) for index, name in enumerate(names) if name in cited]
 
 
 def candidates(runs: Iterable[Run]) -> list[Candidate]:

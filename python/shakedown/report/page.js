@@ -70,6 +70,7 @@
     ctx.restore();
   }
   function drawBands(u, sides, colors) {
+    if (sides[0].bands.length < 2) return;
     clip(u, (ctx, box) => {
       const x = (seconds) => u.valToPos(seconds, "x", true);
       sides[0].bands.forEach((band, i) => {
@@ -84,6 +85,7 @@
       const x = (seconds) => Math.min(Math.max(u.valToPos(seconds, "x", true), box.left), box.left + box.width);
       ctx.font = FONT.replace("12px", `${11 * box.ratio}px`);
       ctx.textBaseline = "middle";
+      ctx.textAlign = "left";
       sides.forEach((side, row) => {
         const height = STRIP_PX * box.ratio, top = box.top - (sides.length - row) * height;
         side.bands.forEach((band, i) => {
@@ -102,6 +104,7 @@
     clip(u, (ctx, box) => {
       ctx.font = FONT.replace("12px", `600 ${11 * box.ratio}px`);
       ctx.textBaseline = "top";
+      ctx.textAlign = "left";
       sides.forEach((side) => side.marks.forEach((mark, i) => {
         const x = Math.round(u.valToPos(mark.at_s, "x", true));
         if (x < box.left || x > box.left + box.width) return;
@@ -160,6 +163,7 @@
       const { view, state } = this, step = view.slot_s;
       state.rate ??= view.rates[0];
       this.rateBox.replaceChildren();
+      this.rateBox.hidden = view.rates.length < 2;
       if (view.rates.length > 1) {
         this.rateBox.append(choice(`${this.figure.dataset.picture}-rate`, "Rate", view.rates.map((unit) => UNIT[unit]),
           view.rates.indexOf(state.rate), (i) => { state.rate = view.rates[i]; this.show(); }));
@@ -215,9 +219,9 @@
             : { range: (u, low, high) => [0, high > 0 ? high * 1.06 : 1] },
         },
         axes: [
-          { ...axis, incrs: TIME_STEPS_S, space: 80, size: 42, label: this.data.virtual ? "virtual time" : "time", labelSize: 16, labelFont: FONT, labelGap: 0,
+          { ...axis, incrs: TIME_STEPS_S, space: 80, size: 26, label: this.data.virtual ? "virtual time" : "time", labelSize: 18, labelFont: FONT, labelGap: 0,
             values: (u, splits) => splits.map(timeText) },
-          { ...axis, size: 62, space: log ? 24 : 40,
+          { ...axis, size: 62, space: 40, ...(log ? { splits: (u, i, low, high) => logSplits(low, high) } : {}),
             values: (u, splits) => splits.map((v) => v == null ? "" : isRate ? digits(v) : v === 0 ? "0" : latencyText(v)) },
         ],
         series: [{}, ...lines.map((line) => ({
@@ -327,6 +331,12 @@
   function decades(low, high) {
     if (low == null || high == null) return [1e6, 1e9];
     return [10 ** Math.floor(Math.log10(low) + 1e-9), 10 ** Math.ceil(Math.log10(high * 1.05))];
+  }
+  function logSplits(low, high) {
+    const first = Math.round(Math.log10(low)), last = Math.round(Math.log10(high));
+    const within = last - first > 2 ? [1] : last - first > 1 ? [1, 3] : [1, 2, 5], splits = [];
+    for (let power = first; power <= last; power++) for (const n of within) splits.push(n * 10 ** power);
+    return splits.filter((split) => split <= high);
   }
   function cell(row, tag, text) {
     const element = document.createElement(tag);

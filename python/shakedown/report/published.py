@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from shakedown.analysis.finding import Finding
 from shakedown.data import reference_path
 from shakedown.report.words import quantity, time_ns, times
-from shakedown.result.run_record import Finding, RunRecord
+from shakedown.result.run_record import RunRecord
 
 _MEGABYTE_MIB: Final = 1e6 / 2**20
 

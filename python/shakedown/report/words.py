@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from shakedown.analysis.rules import Use
+from shakedown.analysis.verdict import Reason
 from shakedown.result.identity import Identity
-from shakedown.result.run_record import EndedBecause, Outcome, RunRecord, Use
+from shakedown.result.run_record import EndedBecause, RunRecord
 from shakedown.units import format_duration
 
 NONE: Final = "–"
@@ -22,7 +24,7 @@ USE_MEANINGS: Final[dict[Use, str]] = {
     "mdraid": "member of an mdraid array, rebuilds included",
     "zfs": "member of a ZFS pool, resilvers included",
 }
-OUTCOME_WORDS: Final[dict[Outcome, str]] = {
+STATUS_WORDS: Final = {
     "pass": "trust it",
     "fail": "do not trust it",
     "inconclusive": "not enough evidence",
@@ -52,9 +54,20 @@ def kind_name(kind: str) -> str:
     return KIND_NAMES.get(kind, kind.replace("-", " "))
 
 
+def sentence(text: str) -> str:
+    """With a capital at the beginning and a full stop at the end."""
+    return text[:1].upper() + text[1:].rstrip(".") + "." if text else ""
+
+
+def headline(reason: Reason) -> tuple[str, str]:
+    """What a reason means for the use, and the facts behind it: analysis joins the two with a colon."""
+    meaning, _, facts = reason.text.partition(": ")
+    return sentence(meaning), sentence(facts)
+
+
 def number(value: float) -> str:
     """Three significant digits, whole numbers in full: ``13.2``, ``0.149``, ``662000``."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{value:.0f}" if abs(value) >= 99.95 or value == 0 else f"{value:#.3g}"
 
 
 def quantity(value: float | None, unit: str) -> str:
@@ -77,7 +90,7 @@ def times(kind: str, value: float | None) -> str:
         return NONE
     more, less = ("faster", "slower") if kind.startswith("throughput") else ("longer", "shorter")
     factor = max(value, 1 / value)
-    if f"{factor:.3g}" == "1":
+    if number(factor) == "1.00":
         return "the same"
     return f"{number(factor)}× {more if value > 1 else less}"
 
@@ -88,7 +101,7 @@ def interval(low: float | None, high: float | None) -> str:
         return ""
     if high < 1:
         low, high = 1 / high, 1 / low
-    return f"{low:.3g} to {high:.3g}"
+    return f"{number(low)} to {number(high)}"
 
 
 def target_name(identity: Identity) -> str:

@@ -51,11 +51,7 @@ class Figure:
 
 
 def _value(finding: Finding | None) -> str:
-    if finding is None:
-        return words.NONE
-    if finding.value is None:
-        return "not seen" if finding.kind in ("cliff", "recovery") else words.NONE
-    return words.quantity(finding.value, finding.unit)
+    return words.found(finding.kind, finding.value, finding.unit) if finding else words.NONE
 
 
 def figures(run: Run) -> list[Figure]:
@@ -85,7 +81,7 @@ class Candidate:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """All runs judged together, for the uses on which any of their protocols bears: one fills what another lacks."""
+        """All runs judged together, for the uses on which any of them bears: one fills what another lacks."""
         evidence: dict[str, list[Finding]] = {}
         for run in self.runs:
             evidence.setdefault(run.record.protocol.name, []).extend(run.record.findings)

@@ -1,4 +1,4 @@
-"""What the pictures of a run show: a view of the whole run and one of each step, every view with lines, bands and marks.
+"""What the pictures of a run show: a view of the whole run and one of each step, with lines, bands and marks.
 
 In the view of the whole run both targets begin at zero; in the view of a step the step begins at zero for both, so
 that the same load lies over itself even where one target was through with the steps before much sooner.
@@ -97,7 +97,7 @@ def _view(name: str, spans: list[_Span], most_bins: int) -> Json:
 
 
 def _rate_units(span: _Span) -> list[Quantity]:
-    """MiB/s for large requests, IOPS for small ones; both where the steps of a view differ, the longer-lasting first."""
+    """MiB/s for large requests, IOPS for small ones; both where steps differ, the longer-lasting first."""
     per_step = (
         _within(span)
         .group_by("step")

@@ -29,7 +29,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published figure and how far ours is from it: ``error`` is ours / published - 1, None where that has no meaning."""
+    """A published figure beside ours: ``error`` is ours / published - 1, None where that has no meaning."""
 
     row: Row
     text: str
@@ -76,7 +76,9 @@ def _compare(row: Row, finding: Finding) -> Comparison:
     ours_ns = None if finding.value is None else time_ns(finding.value, finding.unit)
     if published_ns is not None and ours_ns is not None:
         return Comparison(row, quantity(value, row.unit), _error(ours_ns, published_ns))
-    return Comparison(row, f"{row.value} {row.unit}", _error(finding.value, value) if row.unit == finding.unit else None)
+    return Comparison(
+        row, f"{row.value} {row.unit}", _error(finding.value, value) if row.unit == finding.unit else None
+    )
 
 
 def _as_ratio(row: Row, value: float) -> float | None:

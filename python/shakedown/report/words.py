@@ -79,6 +79,13 @@ def quantity(value: float | None, unit: str) -> str:
     return f"{number(value)} {unit}".rstrip()
 
 
+def found(kind: str, value: float | None, unit: str) -> str:
+    """A finding's value: what was looked for and did not happen was `not seen`; what was not looked for is a dash."""
+    if value is None and kind in ("cliff", "recovery") and unit:
+        return "not seen"
+    return quantity(value, unit)
+
+
 def time_ns(value: float, unit: str) -> float | None:
     """A value in a unit of time as nanoseconds, None for any other unit."""
     return value * _TIME_UNITS_NS[unit] if unit in _TIME_UNITS_NS else None

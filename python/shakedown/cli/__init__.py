@@ -33,8 +33,14 @@ app = App(
     exit_on_error=False,
     print_error=False,
 )
-for _verb in ("demo", "run", "report"):
-    app.command(f"shakedown.cli.{_verb}:{_verb}")
+# Imported only when called, so that a verb does not wait for what another one needs.
+for _verb, _help in {
+    "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
+    "run": "Run a protocol against a target.",
+    "compare": "Lay the findings of several runs side by side.",
+    "report": "Write the report of one run or more as one page that opens offline.",
+}.items():
+    app.command(f"shakedown.cli.{_verb}:{_verb}", help=_help)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -37,13 +37,13 @@ def demo(
     out: Annotated[Path, Parameter(help="the folder of the demo; an earlier demo in it is replaced")] = Path(
         "runs/demo"
     ),
-    json: Annotated[bool, Parameter(help="print one JSON document instead of the summary")] = False,
-    quiet: Annotated[bool, Parameter(help="no progress on standard error")] = False,
+    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the summary")] = False,
+    quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False,
 ) -> int:
     """Test a shingled NAS drive beside a conventional one, both modelled.
 
-    Runs random-1m, sequential-32k and cliff on model:wd40efax against model:st12000vn0007. The exit status says that the
-    demo worked, not what the verdict is.
+    Runs random-1m, sequential-32k and cliff on model:wd40efax against model:st12000vn0007. The exit status says that
+    the demo worked, not what the verdict is.
 
     Example:
 

@@ -14,7 +14,9 @@ from shakedown.report.html import write
 def report(
     *runs: Path,
     out: Annotated[Path, Parameter(("--out", "-o"), help="the page to write")] = Path("report.html"),
-    json: Annotated[bool, Parameter(help="print one JSON document instead of the page's path")] = False,
+    json: Annotated[
+        bool, Parameter(show_default=False, help="print one JSON document instead of the page's path")
+    ] = False,
 ) -> None:
     """Write the report of one run or more as one page that opens offline.
 

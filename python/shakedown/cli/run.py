@@ -15,7 +15,7 @@ from shakedown.cli.document import print_document
 from shakedown.cli.progress import watch
 from shakedown.cli.status import exit_status
 from shakedown.errors import UsageError
-from shakedown.protocol.load import load_protocol, parse_protocol
+from shakedown.protocol.load import load_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order
 from shakedown.protocol.run import resume as resume_run
@@ -34,17 +34,18 @@ class RunOptions:
     out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/PROTOCOL-TARGET]")] = None
     resume: Annotated[Path | None, Parameter(help="go on with the interrupted run in this folder")] = None
     settings: Annotated[
-        tuple[str, ...], Parameter("--set", help="give a parameter of the protocol a value: NAME=VALUE (repeatable)")
+        tuple[str, ...],
+        Parameter("--set", show_default=False, help="a parameter of the protocol, NAME=VALUE (repeatable)"),
     ] = ()
     seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
     scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
     size: Annotated[str | None, Parameter(help="of the file that is made in a folder: 10GiB")] = None
     destroy_data_on: Annotated[
-        tuple[str, ...], Parameter(help="a target whose data may be overwritten, by its name (repeatable)")
+        tuple[str, ...], Parameter(show_default=False, help="a target whose data may be overwritten (repeatable)")
     ] = ()
     use: Annotated[Use | None, Parameter(help="let this use alone decide the exit status")] = None
-    json: Annotated[bool, Parameter(help="print one JSON document instead of the summary")] = False
-    quiet: Annotated[bool, Parameter(help="no progress on standard error")] = False
+    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the summary")] = False
+    quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
 
 
 _DEFAULTS = RunOptions()

@@ -57,14 +57,20 @@ def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> 
     with ExitStack() as opened:
         turns = [opened.enter_context(_new_turn(loaded, order, out))]
         if order.baseline is not None:
-            other = replace(order, target=order.baseline, baseline=None)
-            turns.insert(0, opened.enter_context(_new_turn(loaded, other, out / BASELINE_NAME)))
+            turns.insert(0, opened.enter_context(_new_turn(loaded, _of_baseline(order), out / BASELINE_NAME)))
         for turn in turns:
             _check(loaded.protocol, turn.arena)
         for turn in turns:
             turn.folder.note("run-began", target=turn.record.target.text)
             turn.folder.write(turn.record)
         return _play_all(loaded.protocol, turns, out, listener)
+
+
+def _of_baseline(order: Order) -> Order:
+    assert order.baseline is not None
+    # --size is for files; a modelled or exported baseline beside a file has its own.
+    size_bytes = None if order.baseline.startswith(("model:", "nbd")) else order.size_bytes
+    return replace(order, target=order.baseline, baseline=None, size_bytes=size_bytes)
 
 
 def resume(path: Path, consents: tuple[str, ...], listener: Listener) -> Run:

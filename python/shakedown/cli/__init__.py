@@ -37,6 +37,7 @@ app = App(
 for _verb, _help in {
     "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
     "run": "Run a protocol against a target.",
+    "serve": "Serve a modelled drive as a block device to other programs.",
     "compare": "Lay the findings of several runs side by side.",
     "report": "Write the report of one run or more as one page that opens offline.",
 }.items():

@@ -213,7 +213,7 @@ def _first_record(loaded: LoadedProtocol, order: Order, arena: Arena) -> RunReco
         parameters=loaded.parameters,
         target=arena.identity,
         arena=arena.name,
-        environment=describe_environment(),
+        environment=describe_environment(arena.name),
         seed=order.seed,
         scale_divisor=order.scale_divisor,
         size_bytes=order.size_bytes,

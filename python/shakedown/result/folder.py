@@ -18,7 +18,7 @@ from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.result import journal
 from shakedown.result.atomic import replace_file, sync_folder
 from shakedown.result.run_record import RunRecord, parse_run_record
-from shakedown.samples import SampleWriter, read_samples
+from shakedown.result.samples import SampleWriter, read_samples
 from shakedown.sample import Sample
 
 RECORD_NAME: Final = "run.json"

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from shakedown.analysis.rules import Use
 from shakedown.cli.document import print_document
 from shakedown.cli.progress import watch
+from shakedown.cli.scale import parse_scale
 from shakedown.cli.status import exit_status
 from shakedown.errors import UsageError
 from shakedown.protocol.load import load_protocol
@@ -127,14 +128,6 @@ def _seed(seed: int) -> int:
     if not 0 <= seed < 2**63:
         raise UsageError(f"`--seed {seed}` is out of range", hint="any whole number from 0 to 2^63 - 1")
     return seed
-
-
-def parse_scale(text: str) -> int:
-    """``1/100`` (or ``1``) to the divisor. Raises UsageError."""
-    match = re.fullmatch(r"1(?:/([1-9]\d{0,8}))?", text)
-    if match is None:
-        raise UsageError(f"`--scale {text}` is not a scale", hint="write it like `1/100`")
-    return int(match[1] or 1)
 
 
 def _refuse_unjudged(use: Use | None, protocol: str, uses: tuple[Use, ...]) -> None:

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from shakedown import _core
 from shakedown.cli.document import print_document
-from shakedown.cli.run import parse_scale
+from shakedown.cli.scale import parse_scale
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.units import format_duration

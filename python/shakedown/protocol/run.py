@@ -187,7 +187,7 @@ def _opened(order: Order, folder: RunFolder) -> Iterator[Arena]:
         seed=order.seed,
         scale_divisor=order.scale_divisor,
         size_bytes=order.size_bytes,
-        raw=folder.raw,
+        raw=folder.raw.absolute(),  # other programs run in folders of their own
         consents=order.consents,
     )
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from shakedown.errors import EnvironmentFailure
-from shakedown.result.sample import Direction
+from shakedown.sample import Direction
 
 DIRECTIONS: Final[tuple[Direction, ...]] = ("read", "write", "trim")
 _LARGEST: Final = 2**63 - 1

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 
-from shakedown.result.sample import Direction, Sample
+from shakedown.sample import Direction, Sample
 from shakedown.tools.fio.document import DIRECTIONS, Counters, Document, Job
 from shakedown.tools.fio.job import in_order
 

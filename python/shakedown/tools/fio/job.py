@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from shakedown.errors import UsageError
-from shakedown.result.sample import Direction
+from shakedown.sample import Direction
 
 _ALIASES: Final = {
     "readwrite": "rw",

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Final
 
 from shakedown.errors import EnvironmentFailure
-from shakedown.result.sample import Direction, Sample
+from shakedown.sample import Direction, Sample
 from shakedown.tools.fio.document import Document
 from shakedown.tools.fio.interval import Intervals
 from shakedown.tools.fio.process import Child

@@ -1,0 +1,60 @@
+"""Ctrl-C: once ends the run cleanly, twice at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any, Final, Self
+
+from shakedown.errors import Interrupted
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interruption:
+    """While entered, the first SIGINT or SIGTERM sets ``asked`` and calls whoever can end what runs."""
+
+    def __init__(self) -> None:
+        """Nothing has been asked for yet."""
+        self.asked = False
+        self._call: Callable[[], None] | None = None
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Take over the signals, which only the main thread can."""
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._heard) for number in _SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the signals back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def calls(self, end: Callable[[], None]) -> Iterator[None]:
+        """Call ``end`` when an interruption comes (at once, if it has come already)."""
+        self._call = end
+        if self.asked:
+            end()
+        try:
+            yield
+        finally:
+            self._call = None
+
+    @staticmethod
+    def leave() -> None:
+        """For waits that have nothing to end: break out of them."""
+        raise Interrupted("interrupted")
+
+    def _heard(self, _number: int, _frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        if self._call is not None:
+            self._call()

@@ -1,0 +1,167 @@
+"""Plays the steps of a protocol on one arena and keeps all that is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol as Interface
+
+from shakedown.analysis.watch import make_watcher
+from shakedown.errors import EnvironmentFailure, Interrupted
+from shakedown.protocol.interruption import Interruption
+from shakedown.protocol.schema import Protocol, Step
+from shakedown.result.folder import RunFolder
+from shakedown.result.run_record import RunRecord, StepRecord
+from shakedown.sample import Sample
+from shakedown.target.arena import Arena
+
+
+class Listener(Interface):
+    """Whoever wants to see a run while it goes on."""
+
+    def run_began(self, record: RunRecord, protocol: Protocol) -> None:
+        """One target's turn has come: the baseline's or the candidate's."""
+
+    def step_began(self, step: Step) -> None:
+        """A step is about to run."""
+
+    def measured(self, samples: Sequence[Sample]) -> None:
+        """The samples of the latest interval, at times of several."""
+
+    def step_ended(self, record: StepRecord) -> None:
+        """A step is over, or was skipped."""
+
+
+class Silence:
+    """A listener that shows nothing."""
+
+    def run_began(self, record: RunRecord, protocol: Protocol) -> None:
+        """Nothing."""
+
+    def step_began(self, step: Step) -> None:
+        """Nothing."""
+
+    def measured(self, samples: Sequence[Sample]) -> None:
+        """Nothing."""
+
+    def step_ended(self, record: StepRecord) -> None:
+        """Nothing."""
+
+
+def play(protocol: Protocol, arena: Arena, folder: RunFolder, record: RunRecord, listener: Listener) -> RunRecord:
+    """Play the steps that ``record`` does not hold yet; return the record with all of them and its final status.
+
+    Raises Interrupted, after everything has been kept, when the user asked for an end.
+    """
+    listener.run_began(record, protocol)
+    with Interruption() as interruption:
+        player = _Player(arena, folder, listener, interruption, record)
+        for step in protocol.steps[len(record.steps) :]:
+            player.play(step)
+            if interruption.asked:
+                break
+    return player.conclude()
+
+
+class _Player:
+    """Plays one step after the other and keeps the record up to date, on disk as well."""
+
+    def __init__(
+        self, arena: Arena, folder: RunFolder, listener: Listener, interruption: Interruption, record: RunRecord
+    ) -> None:
+        self._arena = arena
+        self._folder = folder
+        self._listener = listener
+        self._interruption = interruption
+        self._record = record
+        self._skip_because: str | None = None
+        # After a resumption an arena's clock begins anew; the run's clock goes on where it stopped.
+        self._offset_ns = self._now_ns = record.steps[-1].end_ns if record.steps else 0
+
+    def play(self, step: Step) -> None:
+        played = StepRecord(
+            name=step.name,
+            title=step.title,
+            start_ns=self._now_ns,
+            end_ns=self._now_ns,
+            interval_ns=step.interval_ns,
+            ended_because="skipped",
+            detail=self._skip_because,
+            job=step.job,
+        )
+        if self._skip_because is None:
+            self._folder.note("step-began", step=step.name)
+            self._listener.step_began(step)
+            played = played.model_copy(update=self._facts(step))
+        self._listener.step_ended(played)
+        self._folder.note("step-ended", step=step.name, because=played.ended_because, error=played.error)
+        self._now_ns = played.end_ns
+        self._skip_because = self._skip_because or _reason_to_skip_the_rest(step, played)
+        self._record = self._record.model_copy(update={"steps": (*self._record.steps, played)})
+        self._folder.write(self._record)
+
+    def conclude(self) -> RunRecord:
+        interrupted = self._interruption.asked
+        failed = any(step.ended_because == "failed" for step in self._record.steps)
+        status = "interrupted" if interrupted else "failed" if failed else "complete"
+        self._record = self._record.model_copy(update={"status": status})
+        self._folder.write(self._record)
+        if interrupted:
+            raise Interrupted("interrupted; all that was measured is kept")
+        return self._record
+
+    def _facts(self, step: Step) -> dict[str, object]:
+        """Run the step; what the record has to say of it."""
+        try:
+            facts = self._load(step) if step.job else self._idle(step.idle_ns or 0)
+        except EnvironmentFailure as error:
+            hint = f" (hint: {error.hint})" if error.hint else ""
+            facts = {"ended_because": "failed", "error": f"{error}{hint}", "end_ns": self._now_ns}
+        if self._interruption.asked:
+            facts["ended_because"] = "interrupted"
+        return facts | {"detail": facts.get("detail")}
+
+    def _idle(self, duration_ns: int) -> dict[str, object]:
+        try:
+            with self._interruption.calls(self._interruption.leave):
+                self._arena.idle(duration_ns)
+        except Interrupted:
+            duration_ns = 0
+        return {"ended_because": "idle-over", "end_ns": self._now_ns + duration_ns}
+
+    def _load(self, step: Step) -> dict[str, object]:
+        watcher = make_watcher(step.until) if step.until else None
+        start_ns: int | None = None
+        seen: str | None = None
+        with (
+            self._arena.start(step.name, step.job or "", step.interval_ns, watched=watcher is not None) as load,
+            self._interruption.calls(load.stop),
+        ):
+            for batch in load:
+                samples = self._keep(batch)
+                if samples and start_ns is None:
+                    start_ns = samples[0].start_ns
+                if watcher and seen is None and (seen := watcher.see(samples)):
+                    load.stop()
+        return {
+            "ended_because": "condition" if seen else "job-ended",
+            "detail": seen,
+            "error": load.error,
+            "start_ns": self._now_ns if start_ns is None else start_ns,
+            "end_ns": self._now_ns,
+        }
+
+    def _keep(self, batch: list[Sample]) -> list[Sample]:
+        samples = [sample._replace(start_ns=sample.start_ns + self._offset_ns) for sample in batch]
+        self._folder.append(samples)
+        self._listener.measured(samples)
+        if samples:
+            self._now_ns = max(sample.start_ns + sample.duration_ns for sample in samples)
+        return samples
+
+
+def _reason_to_skip_the_rest(step: Step, played: StepRecord) -> str | None:
+    if played.ended_because == "failed":
+        return f"skipped because step {step.name} failed"
+    if step.required and played.ended_because == "job-ended":
+        return f"skipped because step {step.name} ended without what the rest depends on"
+    return None

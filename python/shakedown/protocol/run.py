@@ -1,0 +1,222 @@
+"""A whole run: open the targets, play the protocol on the baseline and the candidate, find, judge.
+
+The folder is the only state: ``resume`` needs nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from shakedown.analysis.find import findings
+from shakedown.analysis.verdict import judge
+from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
+from shakedown.protocol.environment import describe_environment, shakedown_version
+from shakedown.protocol.load import LoadedProtocol, parse_protocol
+from shakedown.protocol.play import Listener, play
+from shakedown.protocol.schema import Protocol
+from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_record, read_run
+from shakedown.result.run_record import ProtocolRecord, RunRecord
+from shakedown.target.arena import Arena
+from shakedown.target.open import open_target
+
+
+@dataclass(frozen=True)
+class Order:
+    """On what a protocol is to be run, and how.
+
+    ``scale_divisor`` makes modelled drives smaller, ``size_bytes`` is that of a new file, ``consents`` name what may be
+    overwritten.
+    """
+
+    target: str
+    baseline: str | None = None
+    seed: int = 1
+    scale_divisor: int = 1
+    size_bytes: int | None = None
+    consents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """One target with its folder, ready to be played."""
+
+    arena: Arena
+    folder: RunFolder
+    record: RunRecord
+
+
+def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> Run:
+    """Run a protocol into the new folder ``out``, the baseline first.
+
+    Both targets and the job of every step are looked at before either target is touched. Raises UsageError,
+    RefusedError, EnvironmentFailure (all measured is kept), Interrupted (``resume`` goes on).
+    """
+    with ExitStack() as opened:
+        turns = [opened.enter_context(_new_turn(loaded, order, out))]
+        if order.baseline is not None:
+            turns.insert(0, opened.enter_context(_new_turn(loaded, _of_baseline(order), out / BASELINE_NAME)))
+        for turn in turns:
+            _check(loaded.protocol, turn.arena)
+        for turn in turns:
+            turn.folder.note("run-began", target=turn.record.target.text)
+            turn.folder.write(turn.record)
+        return _play_all(loaded.protocol, turns, out, listener)
+
+
+def _of_baseline(order: Order) -> Order:
+    assert order.baseline is not None
+    # --size is for files; a modelled or exported baseline beside a file has its own.
+    size_bytes = None if order.baseline.startswith(("model:", "nbd")) else order.size_bytes
+    return replace(order, target=order.baseline, baseline=None, size_bytes=size_bytes)
+
+
+def resume(path: Path, consents: tuple[str, ...], listener: Listener) -> Run:
+    """Go on with the run in ``path``.
+
+    In the model arena that means a run from the start, else from the first unfinished step. Raises as ``run``.
+    """
+    record = read_record(path)
+    loaded = parse_protocol(record.protocol.text.encode(), f"{record.protocol.name}.toml", record.parameters)
+    folders = [path] if record.baseline is None else [path / record.baseline, path]
+    if all(read_record(folder).status == "complete" for folder in folders):
+        return read_run(path)
+    with ExitStack() as opened:
+        turns = [opened.enter_context(_resumed_turn(folder, consents)) for folder in folders]
+        return _play_all(loaded.protocol, turns, path, listener)
+
+
+def _play_all(protocol: Protocol, turns: list[_Turn], out: Path, listener: Listener) -> Run:
+    """Play the turns, the baseline's before the candidate's, whose findings need both."""
+    baseline: Run | None = None
+    for turn in turns:
+        try:
+            record = turn.record
+            if record.status != "complete":
+                record = play(protocol, turn.arena, turn.folder, record, listener)
+        except Interrupted as error:
+            raise Interrupted(str(error), hint=f"go on with `shakedown run --resume {out}`") from error
+        record = _judged(protocol, record, read_run(turn.folder.path), baseline)
+        turn.folder.write(record)
+        turn.folder.note("run-ended", status=record.status)
+        _raise_failure(record, out)
+        baseline = read_run(turn.folder.path)
+    return read_run(out)
+
+
+def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | None) -> RunRecord:
+    """The record with findings, and with a verdict where every step could be played."""
+    conditions = {step.name: step.until for step in protocol.steps if step.until is not None}
+    other = None if baseline is None else baseline.samples
+    found = tuple(findings(protocol.findings, played.samples, other, conditions))
+    verdict = judge({protocol.name: found}, protocol.uses) if record.status == "complete" else None
+    return record.model_copy(update={"findings": found, "verdict": verdict})
+
+
+def _raise_failure(record: RunRecord, out: Path) -> None:
+    for step in record.steps:
+        if step.ended_because == "failed":
+            raise EnvironmentFailure(
+                f"step {step.name} on {record.target.text} failed: {step.error}",
+                hint=f"what was measured is kept; once the cause is gone: `shakedown run --resume {out}`",
+            )
+
+
+def _check(protocol: Protocol, arena: Arena) -> None:
+    for index, step in enumerate(protocol.steps):
+        if step.job is not None:
+            try:
+                arena.check(step.job)
+            except UsageError as error:
+                raise UsageError(f"`{protocol.name}`: `steps[{index}].job`: {error}", hint=error.hint) from error
+
+
+@contextmanager
+def _new_turn(loaded: LoadedProtocol, order: Order, path: Path) -> Iterator[_Turn]:
+    folder = RunFolder.create(path)
+    try:
+        with _opened(order, folder) as arena:
+            yield _Turn(arena, folder, _first_record(loaded, order, arena))
+    finally:
+        folder.close()
+        folder.discard()
+
+
+@contextmanager
+def _resumed_turn(path: Path, consents: tuple[str, ...]) -> Iterator[_Turn]:
+    folder = RunFolder.reopen(path)
+    record = read_record(path)
+    order = Order(record.target.text, None, record.seed, record.scale_divisor, record.size_bytes, consents)
+    try:
+        with _opened(order, folder) as arena:
+            _refuse_other_target(record, arena)
+            folder.note("run-resumed")
+            yield _Turn(arena, folder, _rewound(record, folder))
+    finally:
+        folder.close()
+
+
+def _rewound(record: RunRecord, folder: RunFolder) -> RunRecord:
+    """The record up to the last step that need not be played again."""
+    if record.status == "complete":
+        return record
+    kept = list(record.steps) if record.arena == "device" else []
+    finished = ("condition", "job-ended", "idle-over")
+    while kept and kept[-1].ended_because not in finished:
+        kept.pop()
+    folder.keep_steps({step.name for step in kept})
+    return record.model_copy(update={"steps": tuple(kept), "status": "running", "findings": (), "verdict": None})
+
+
+def _refuse_other_target(record: RunRecord, arena: Arena) -> None:
+    then, now = record.target, arena.identity
+    if (then.kind, then.model, then.capacity_bytes) != (now.kind, now.model, now.capacity_bytes):
+        raise UsageError(
+            f"`{then.text}` is no longer what it was: {now.model}, {now.capacity_bytes} bytes now,"
+            f" {then.model}, {then.capacity_bytes} bytes when the run began",
+            hint="a run is only resumed on the same target: start a new one",
+        )
+
+
+@contextmanager
+def _opened(order: Order, folder: RunFolder) -> Iterator[Arena]:
+    arena = open_target(
+        order.target,
+        seed=order.seed,
+        scale_divisor=order.scale_divisor,
+        size_bytes=order.size_bytes,
+        raw=folder.raw.absolute(),  # other programs run in folders of their own
+        consents=order.consents,
+    )
+    try:
+        yield arena
+    finally:
+        arena.close()
+
+
+def _first_record(loaded: LoadedProtocol, order: Order, arena: Arena) -> RunRecord:
+    protocol = loaded.protocol
+    return RunRecord(
+        shakedown_version=shakedown_version(),
+        protocol=ProtocolRecord(
+            name=protocol.name,
+            title=protocol.title,
+            question=protocol.question,
+            source=protocol.source,
+            uses=protocol.uses,
+            text=loaded.text,
+            sha256=loaded.sha256,
+            published=protocol.published,
+        ),
+        parameters=loaded.parameters,
+        target=arena.identity,
+        arena=arena.name,
+        environment=describe_environment(arena.name),
+        seed=order.seed,
+        scale_divisor=order.scale_divisor,
+        size_bytes=order.size_bytes,
+        status="running",
+        baseline=BASELINE_NAME if order.baseline is not None else None,
+    )

@@ -1,0 +1,167 @@
+"""Any number of runs side by side, protocol by protocol and step by step, each with its ratio to the first."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shakedown.analysis.finding import Finding
+from shakedown.errors import UsageError
+from shakedown.report import words
+from shakedown.report.text_table import WIDTH, table
+from shakedown.result.folder import Run
+
+FORMAT_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one run found; ``ratio`` is its value over the first run's, None where either has none."""
+
+    value: float | None
+    unit: str
+    low: float | None
+    high: float | None
+    ratio: float | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One kind of finding in one step; a cell for each run of the group, None where a run lacks it."""
+
+    step: str
+    kind: str
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one protocol, by their numbers in the comparison, and what they found."""
+
+    protocol: str
+    runs: tuple[int, ...]
+    same_text: bool
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs beside each other: ``names`` are numbered from 0 as in the groups."""
+
+    names: tuple[str, ...]
+    groups: tuple[Group, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """One document with ``format_version``; values in the units of the findings, ratios to a group's first."""
+        return {
+            "format_version": FORMAT_VERSION,
+            "runs": list(self.names),
+            "protocols": [
+                {
+                    "protocol": group.protocol,
+                    "runs": list(group.runs),
+                    "same_text": group.same_text,
+                    "findings": [
+                        {
+                            "step": line.step,
+                            "kind": line.kind,
+                            "values": [vars(cell) if cell else None for cell in line.cells],
+                        }
+                        for line in group.lines
+                    ],
+                }
+                for group in self.groups
+            ],
+        }
+
+    def to_text(self) -> str:
+        """Tables for people; ends with a newline."""
+        legend = [
+            textwrap.fill(f"{_label(number)} {name}", WIDTH, subsequent_indent="    ")
+            for number, name in enumerate(self.names)
+        ]
+        return "\n\n".join(["\n".join(legend), *(_group_text(group) for group in self.groups)]) + "\n"
+
+
+def compare(runs: Sequence[Run]) -> Comparison:
+    """Compare runs, and their baselines, that ran the same protocol.
+
+    Raises UsageError when no protocol was run by two of them or they share no finding.
+    """
+    sides = [side for run in runs for side in (run, run.baseline) if side]
+    by_protocol: dict[str, list[int]] = {}
+    for number, run in enumerate(sides):
+        by_protocol.setdefault(run.record.protocol.name, []).append(number)
+    groups = [_group(name, numbers, sides) for name, numbers in by_protocol.items() if len(numbers) > 1]
+    groups = [group for group in groups if group.lines]
+    if not groups:
+        found = ", ".join(f"`{run.path}` ({run.record.protocol.name})" for run in sides) or "no run at all"
+        raise UsageError(
+            f"nothing to compare: {found}",
+            hint="give two runs or more of the same protocol that came far enough to find something",
+        )
+    return Comparison(tuple(_name(run) for run in sides), tuple(groups))
+
+
+def _name(run: Run) -> str:
+    record = run.record
+    return f"{words.target_name(record.target)} ({record.target.text}), {record.protocol.name}: {words.where(record)}"
+
+
+def _group(protocol: str, numbers: list[int], sides: Sequence[Run]) -> Group:
+    found = [
+        {(finding.step, finding.kind): finding for finding in sides[number].record.findings if _is_plain(finding)}
+        for number in numbers
+    ]
+    keys = dict.fromkeys(key for findings in found for key in findings)
+    lines = []
+    for step, kind in keys:
+        row = [findings.get((step, kind)) for findings in found]
+        if sum(finding is not None for finding in row) > 1:
+            lines.append(Line(step, kind, tuple(_cell(finding, row[0]) for finding in row)))
+    texts = {
+        (sides[number].record.protocol.sha256, *sorted(sides[number].record.parameters.items())) for number in numbers
+    }
+    return Group(protocol, tuple(numbers), len(texts) == 1, tuple(lines))
+
+
+def _is_plain(finding: Finding) -> bool:
+    """Ratios to a run's own baseline are left out: here everything stands beside the first run."""
+    return not finding.kind.endswith("-ratio")
+
+
+def _cell(finding: Finding | None, first: Finding | None) -> Cell | None:
+    if finding is None:
+        return None
+    comparable = first is not None and first.unit == finding.unit
+    ratio = finding.value / first.value if comparable and first and finding.value is not None and first.value else None
+    return Cell(finding.value, finding.unit, finding.low, finding.high, ratio, finding.text)
+
+
+def _label(number: int) -> str:
+    return f"[{number + 1}]"
+
+
+def _group_text(group: Group) -> str:
+    first, *others = group.runs
+    head = [group.protocol, _label(first)]
+    for number in others:
+        head += [_label(number), f"to {_label(first)}"]
+    text = table(head, [_row(line) for line in group.lines])
+    caution = "The texts or the parameters of the protocol differ between these runs: compare with care."
+    return text if group.same_text else f"{text}\n{caution}"
+
+
+def _row(line: Line) -> list[str]:
+    row = [f"{words.kind_name(line.kind)} ({line.step})", _cell_text(line, line.cells[0])]
+    for cell in line.cells[1:]:
+        ratio = cell.ratio if cell else None
+        row += [_cell_text(line, cell), words.NONE if ratio is None else f"× {words.number(ratio)}"]
+    return row
+
+
+def _cell_text(line: Line, cell: Cell | None) -> str:
+    return words.found(line.kind, cell.value, cell.unit) if cell else words.NONE

@@ -1,0 +1,103 @@
+"""The findings of a run as rows: candidate, baseline, their ratio, and what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from shakedown.analysis.finding import Finding
+from shakedown.analysis.rules import USES
+from shakedown.analysis.verdict import Reason, Verdict, judge
+from shakedown.report import words
+from shakedown.report.published import Comparison, beside
+from shakedown.result.folder import Run
+
+_RATIO = "-ratio"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What was found in one step: the findings of both targets and the ratio between them, where there are any."""
+
+    kind: str
+    step: str
+    candidate: Finding | None
+    baseline: Finding | None
+    ratio: Finding | None
+    published: tuple[Comparison, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The finding in words."""
+        found = self.candidate or self.ratio
+        return found.text if found else ""
+
+    def candidate_text(self) -> str:
+        """The candidate's value with its unit."""
+        return _value(self.candidate)
+
+    def baseline_text(self) -> str:
+        """The baseline's value with its unit."""
+        return _value(self.baseline)
+
+    def ratio_text(self) -> str:
+        """``15.9× slower``."""
+        return words.times(self.kind, self.ratio.value) if self.ratio else words.NONE
+
+    def interval_text(self) -> str:
+        """``15.4 to 16.3``, or empty."""
+        return words.interval(self.ratio.low, self.ratio.high) if self.ratio else ""
+
+
+def _value(finding: Finding | None) -> str:
+    return words.found(finding.kind, finding.value, finding.unit) if finding else words.NONE
+
+
+def figures(run: Run) -> list[Figure]:
+    """One row for each kind and step, in the order of the run's findings."""
+    ours = _by_kind_and_step(run.record.findings)
+    theirs = _by_kind_and_step(run.baseline.record.findings) if run.baseline else {}
+    keys = dict.fromkeys((kind.removesuffix(_RATIO), step) for kind, step in ours)
+    rows = []
+    for kind, step in keys:
+        candidate, ratio = ours.get((kind, step)), ours.get((kind + _RATIO, step))
+        published = (beside(run.record, finding) for finding in (candidate, ratio) if finding)
+        shown = tuple(comparison for comparison in published if comparison)
+        rows.append(Figure(kind, step, candidate, theirs.get((kind, step)), ratio, shown))
+    return rows
+
+
+def _by_kind_and_step(findings: Iterable[Finding]) -> dict[tuple[str, str], Finding]:
+    return {(finding.kind, finding.step): finding for finding in findings}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """All runs of one target."""
+
+    name: str
+    runs: tuple[Run, ...]
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """All runs judged together, for the uses on which any of them bears: one fills what another lacks."""
+        evidence: dict[str, list[Finding]] = {}
+        for run in self.runs:
+            evidence.setdefault(run.record.protocol.name, []).extend(run.record.findings)
+        bearing = {use for run in self.runs for use in run.record.protocol.uses}
+        return judge(evidence, [use for use in USES if use in bearing])
+
+    def sources(self, reason: Reason) -> list[tuple[int, str]]:
+        """Index and protocol of the runs from whose findings (named ``protocol/step/kind``) a reason follows."""
+        cited = {name.partition("/")[0] for name in reason.findings}
+        names = [run.record.protocol.name for run in self.runs]
+        return [(index, name) for index, name in enumerate(names) if name in cited]
+
+
+def candidates(runs: Iterable[Run]) -> list[Candidate]:
+    """Runs grouped by their target, in the order given."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.record.target.model_dump_json(), []).append(run)
+    return [Candidate(words.target_name(group[0].record.target), tuple(group)) for group in groups.values()]

@@ -1,0 +1,92 @@
+"""One HTML file that opens anywhere, offline: verdict, findings, pictures, method.
+
+Nothing in it is fetched. Its content security policy forbids every request, and runs only the two scripts whose hashes
+it names: a script that came in through a target's name would not run even if it got past the escaping.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.report import words
+from shakedown.report.figures import candidates, figures
+from shakedown.report.pictures import pictures
+from shakedown.result.atomic import replace_file
+from shakedown.result.folder import Run, read_run
+from shakedown.units import format_duration, format_size
+
+_STYLES: Final = ("vendor/uPlot.min.css", "page.css")
+_SCRIPTS: Final = ("vendor/uPlot.iife.min.js", "page.js")
+
+
+def write(run_dirs: Sequence[Path], out_path: Path) -> Path:
+    """Write the report of one or more run folders; a run's baseline is shown with it. Returns ``out_path``.
+
+    Raises UsageError when a folder is no run, EnvironmentFailure when the file cannot be written.
+    """
+    if not run_dirs:
+        raise UsageError("there is no run to report on", hint="give the folder of one run or more")
+    page = render_page([read_run(path) for path in run_dirs])
+    try:
+        out_path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(out_path, page.encode())
+    except OSError as error:
+        raise EnvironmentFailure(f"`{out_path}` could not be written: {error.strerror}") from error
+    return out_path
+
+
+def render_page(runs: Sequence[Run]) -> str:
+    """The text of the report."""
+    environment = Environment(
+        loader=PackageLoader("shakedown.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"words": words, "figures": figures}
+    environment.filters |= {"duration": format_duration, "size": format_size, "data": _inert_json}
+    grouped = candidates(runs)
+    ordered = [run for candidate in grouped for run in candidate.runs]
+    styles, scripts = [_asset(name) for name in _STYLES], [_asset(name) for name in _SCRIPTS]
+    return environment.get_template("page.html.j2").render(
+        candidates=grouped,
+        pictures={run.path: picture for run, picture in zip(ordered, pictures(ordered), strict=True)},
+        modelled=any(run.record.arena == "model" for run in ordered),
+        styles=[Markup(style) for style in styles],
+        scripts=[Markup(script) for script in scripts],
+        policy=_policy(styles, scripts),
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("shakedown.report") / name).read_text(encoding="utf-8")
+
+
+def _policy(styles: list[str], scripts: list[str]) -> str:
+    def hashes(texts: list[str]) -> str:
+        digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+        return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+    return (
+        f"default-src 'none'; style-src {hashes(styles)}; script-src {hashes(scripts)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _inert_json(value: Any) -> Markup:
+    """JSON that cannot end the element it stands in: no character that HTML knows is left in it."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)

@@ -1,0 +1,94 @@
+"""Published figures beside ours."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from shakedown.analysis.finding import Finding
+from shakedown.data import reference_path
+from shakedown.report.words import quantity, time_ns, times
+from shakedown.result.run_record import RunRecord
+
+_MEGABYTE_MIB: Final = 1e6 / 2**20
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of ``reference/published.csv``: ``value`` is as it was published, which may be a range."""
+
+    id: str
+    quantity: str
+    value: str
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A published figure beside ours: ``error`` is ours / published - 1, None where that has no meaning."""
+
+    row: Row
+    text: str
+    error: float | None
+
+    @property
+    def error_text(self) -> str:
+        """The error in percent with its sign, empty where there is none."""
+        return "" if self.error is None else f"{self.error * 100:+.1f} %".replace("-", "−")
+
+
+@cache
+def read_rows(path: Path) -> dict[str, Row]:
+    """All rows of a table of published figures by their id."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return {
+            row["id"]: Row(row["id"], row["quantity"], row["value"], row["unit"], row["source"])
+            for row in csv.DictReader(file)
+        }
+
+
+def beside(record: RunRecord, finding: Finding) -> Comparison | None:
+    """The published figure that the run's protocol names for a finding on this target, if there is one."""
+    for published in record.protocol.published:
+        same = (published.finding, published.step) == (finding.kind, finding.step)
+        if same and published.subject == record.target.name:
+            row = read_rows(reference_path("published.csv")).get(published.row)
+            return _compare(row, finding) if row else None
+    return None
+
+
+def _compare(row: Row, finding: Finding) -> Comparison:
+    try:
+        value = float(row.value)
+    except ValueError:
+        return Comparison(row, f"{row.value} {row.unit}".strip(), None)
+    if finding.kind.endswith("-ratio"):
+        ratio = _as_ratio(row, value)
+        text = times(finding.kind, ratio) if ratio else f"{row.value} {row.unit}"
+        return Comparison(row, text, _error(finding.value, ratio))
+    if row.unit == "MB/s" and finding.unit == "MiB/s":
+        return Comparison(row, f"{row.value} MB/s", _error(finding.value, value * _MEGABYTE_MIB))
+    published_ns = time_ns(value, row.unit)
+    ours_ns = None if finding.value is None else time_ns(finding.value, finding.unit)
+    if published_ns is not None and ours_ns is not None:
+        return Comparison(row, quantity(value, row.unit), _error(ours_ns, published_ns))
+    return Comparison(
+        row, f"{row.value} {row.unit}", _error(finding.value, value) if row.unit == finding.unit else None
+    )
+
+
+def _as_ratio(row: Row, value: float) -> float | None:
+    """Candidate / baseline. Accounts also write a change in percent, or a slowdown: baseline / candidate."""
+    if row.unit == "percent":
+        return 1 + value / 100
+    if row.unit == "ratio" and value > 0:
+        return 1 / value if "slowdown" in row.quantity else value
+    return None
+
+
+def _error(ours: float | None, published: float | None) -> float | None:
+    return ours / published - 1 if ours is not None and published else None

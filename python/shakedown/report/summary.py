@@ -1,0 +1,147 @@
+"""The summary that one can paste into a mail or a forum: 80 columns of plain text, nothing that needs a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from shakedown.report import words
+from shakedown.report.figures import Candidate, Figure, candidates, figures
+from shakedown.report.series import Grid, envelope, track
+from shakedown.report.text_table import WIDTH, table
+from shakedown.result.folder import Run
+from shakedown.units import format_duration, format_size
+
+_INDENT: Final = "  "
+_BLOCKS: Final = "▁▂▃▄▅▆▇█"
+_SPARK_BINS: Final = 56
+_MARKS: Final = {"fail": "-", "caution": "!", "inconclusive": "?", "pass": "+"}
+
+
+def render(runs: Sequence[Run]) -> str:
+    """Verdict for each use with its reasons, findings, rates over time, and what was run where; ends with a newline."""
+    return "\n\n".join(_candidate(candidate) for candidate in candidates(runs)) + "\n"
+
+
+def _candidate(candidate: Candidate) -> str:
+    parts = [_heading(candidate), _verdict(candidate)]
+    parts += [_protocol(run) for run in candidate.runs]
+    parts.append(_where(candidate))
+    return "\n\n".join(parts)
+
+
+def _heading(candidate: Candidate) -> str:
+    target = candidate.runs[0].record.target
+    beside = dict.fromkeys(words.target_name(run.baseline.record.target) for run in candidate.runs if run.baseline)
+    lines = [f"{candidate.name} ({target.text}, {format_size(target.capacity_bytes)})"]
+    if beside:
+        lines.append(f"beside {', '.join(beside)}")
+    if any(run.record.arena == "model" for run in candidate.runs):
+        lines.append(words.MODELLED)
+    return "\n".join(_wrap(line, "") for line in lines)
+
+
+def _verdict(candidate: Candidate) -> str:
+    lines = ["VERDICT"]
+    for use in candidate.verdict.uses:
+        lines.append(f"{_INDENT}{words.USE_NAMES[use.use]}: {words.STATUS_WORDS[use.status].upper()}")
+        for reason in use.reasons:
+            meaning, facts = words.headline(reason)
+            names = "".join(f" [{name}]" for _, name in candidate.sources(reason))
+            said = f"{_MARKS[reason.status]} {meaning}" + (f" {facts}" if reason.status != "pass" else "") + names
+            lines.append(_wrap(said, _INDENT * 2, _INDENT * 3))
+    if not candidate.verdict.uses:
+        lines.append(f"{_INDENT}These protocols bear on no use: there is nothing to judge.")
+    return "\n".join(lines)
+
+
+def _protocol(run: Run) -> str:
+    record = run.record
+    lines = [_wrap(f"{record.protocol.name.upper()}: {record.protocol.title}", "")]
+    if record.status != "complete":
+        lines.append(_wrap(f"The run is not complete ({record.status}); this is what was measured.", _INDENT))
+    rows = [
+        [
+            f"{words.kind_name(figure.kind)} ({figure.step})",
+            figure.candidate_text(),
+            figure.baseline_text(),
+            " ".join(filter(None, (figure.ratio_text(), _bracketed(figure.interval_text())))),
+        ]
+        for figure in figures(run)
+    ]
+    if rows:
+        lines.append(table(["", "candidate", "baseline", "ratio (95 % interval)"], rows, _INDENT))
+    lines += [_wrap(text, _INDENT, _INDENT * 2) for text in _remarks(figures(run))]
+    lines.append(_sparklines(run))
+    return "\n".join(lines)
+
+
+def _bracketed(text: str) -> str:
+    return f"({text})" if text else ""
+
+
+def _remarks(rows: Iterable[Figure]) -> Iterable[str]:
+    """Sentences of what a table cannot tell, and the published figures."""
+    for row in rows:
+        if row.kind in ("cliff", "recovery"):
+            yield row.sentence
+        for comparison in row.published:
+            off = f"; ours is off by {comparison.error_text}" if comparison.error_text else ""
+            name = f"{words.kind_name(row.kind)} ({row.step})"
+            yield f"Published for {name}: {comparison.text}{off} [{comparison.row.id}, {comparison.row.source}]"
+
+
+def _sparklines(run: Run) -> str:
+    """Mean rate over the run's time, both targets on the time and the scale of the longer and the faster."""
+    sides = [("candidate", run)] + ([("baseline", run.baseline)] if run.baseline else [])
+    longest_ns = max((step.end_ns for _, side in sides for step in side.record.steps), default=0)
+    if not longest_ns:
+        return f"{_INDENT}Nothing was measured."
+    grid = Grid.over(0, longest_ns, 1, _SPARK_BINS)
+    levels = [(name, _levels(side, grid)) for name, side in sides]
+    top = max(float(np.nanmax(values, initial=0.0)) for _, values in levels)
+    time = "virtual time" if run.record.arena == "model" else "time"
+    lines = [f"{_INDENT}IOPS over {format_duration(longest_ns)} of {time}, full height {words.number(top)}"]
+    lines += [f"{_INDENT}{name:<10}{_spark(values, top)}".rstrip() for name, values in levels]
+    return "\n".join(lines)
+
+
+def _levels(run: Run, grid: Grid) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Completions per second in each bin; NaN where nothing was asked of the target."""
+    rows = track(run.samples)
+    covered = ~np.isnan(envelope(grid, rows.start_ns, rows.end_ns, rows.values["iops"])[:, 0])
+    middle = (run.samples["start_ns"] + run.samples["duration_ns"] // 2) // grid.bin_ns
+    counts = np.bincount(
+        middle.clip(0, grid.bins - 1).to_numpy(), weights=run.samples["count"].cast(pl.Float64), minlength=grid.bins
+    )
+    return np.where(covered, counts / grid.bin_ns * 1e9, np.nan)
+
+
+def _spark(values: np.ndarray[tuple[int], np.dtype[np.float64]], top: float) -> str:
+    steps = len(_BLOCKS) - 1
+    return "".join(
+        " " if np.isnan(value) else _BLOCKS[min(steps, round(value / top * steps))] if top else _BLOCKS[0]
+        for value in values
+    )
+
+
+def _where(candidate: Candidate) -> str:
+    lines = ["WHAT WAS RUN WHERE"]
+    for run in candidate.runs:
+        record = run.record
+        lines.append(_wrap(f"{record.protocol.name}: {words.where(record)}", _INDENT, _INDENT * 2))
+        for note in record.notes:
+            lines.append(_wrap(note, _INDENT * 2))
+    record = candidate.runs[0].record
+    versions = ", ".join(f"{name} {value}" for name, value in sorted(record.environment.items()))
+    lines.append(_wrap(f"Shakedown {record.shakedown_version}" + (f"; {versions}" if versions else ""), _INDENT))
+    return "\n".join(lines)
+
+
+def _wrap(text: str, first: str, later: str | None = None) -> str:
+    following = first if later is None else later
+    return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=following, break_long_words=False)

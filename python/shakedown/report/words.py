@@ -1,0 +1,123 @@
+"""How figures, uses and outcomes read, the same wherever they are shown."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shakedown.analysis.rules import Use
+from shakedown.analysis.verdict import Reason
+from shakedown.result.identity import Identity
+from shakedown.result.run_record import EndedBecause, RunRecord
+from shakedown.units import format_duration
+
+NONE: Final = "–"
+
+USE_NAMES: Final[dict[Use, str]] = {
+    "archive": "Archive",
+    "desktop": "Desktop",
+    "mdraid": "Linux md RAID",
+    "zfs": "ZFS",
+}
+USE_MEANINGS: Final[dict[Use, str]] = {
+    "archive": "written once in large pieces, then read",
+    "desktop": "system and everyday work",
+    "mdraid": "member of an mdraid array, rebuilds included",
+    "zfs": "member of a ZFS pool, resilvers included",
+}
+STATUS_WORDS: Final = {
+    "pass": "trust it",
+    "fail": "do not trust it",
+    "inconclusive": "not enough evidence",
+}
+KIND_NAMES: Final = {
+    "throughput": "throughput",
+    "latency": "mean latency",
+    "worst-latency": "worst latency",
+    "cliff": "time to the cliff",
+    "recovery": "time to recover",
+}
+ENDED: Final[dict[EndedBecause, str]] = {
+    "condition": "the condition was seen",
+    "job-ended": "the job was done",
+    "idle-over": "the pause was over",
+    "failed": "it failed",
+    "interrupted": "it was interrupted",
+    "skipped": "it was skipped",
+}
+_TIME_UNITS_NS: Final = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "days": 86_400e9}
+
+MODELLED: Final = "Modelled drive: a prediction, not a measurement."
+
+
+def kind_name(kind: str) -> str:
+    """``worst-latency`` as people say it."""
+    return KIND_NAMES.get(kind, kind.replace("-", " "))
+
+
+def sentence(text: str) -> str:
+    """With a capital at the beginning and a full stop at the end."""
+    return text[:1].upper() + text[1:].rstrip(".") + "." if text else ""
+
+
+def headline(reason: Reason) -> tuple[str, str]:
+    """What a reason means for the use, and the facts behind it: analysis joins the two with a colon."""
+    meaning, _, facts = reason.text.partition(": ")
+    return sentence(meaning), sentence(facts)
+
+
+def number(value: float) -> str:
+    """Three significant digits, whole numbers in full: ``13.2``, ``0.149``, ``662000``."""
+    return f"{value:.0f}" if abs(value) >= 99.95 or value == 0 else f"{value:#.3g}"
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A value with its unit, times in the unit that suits them; a dash for None."""
+    if value is None:
+        return NONE
+    if unit in _TIME_UNITS_NS:
+        return format_duration(value * _TIME_UNITS_NS[unit])
+    return f"{number(value)} {unit}".rstrip()
+
+
+def found(kind: str, value: float | None, unit: str) -> str:
+    """A finding's value: what was looked for and did not happen was `not seen`; what was not looked for is a dash."""
+    if value is None and kind in ("cliff", "recovery") and unit:
+        return "not seen"
+    return quantity(value, unit)
+
+
+def time_ns(value: float, unit: str) -> float | None:
+    """A value in a unit of time as nanoseconds, None for any other unit."""
+    return value * _TIME_UNITS_NS[unit] if unit in _TIME_UNITS_NS else None
+
+
+def times(kind: str, value: float | None) -> str:
+    """A ratio candidate / baseline in words: ``15.9× slower``, ``1.69× longer``."""
+    if value is None or value <= 0:
+        return NONE
+    more, less = ("faster", "slower") if kind.startswith("throughput") else ("longer", "shorter")
+    factor = max(value, 1 / value)
+    if number(factor) == "1.00":
+        return "the same"
+    return f"{number(factor)}× {more if value > 1 else less}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """The confidence interval of a ratio in the terms of `times`: ``15.4 to 16.3``; empty where there is none."""
+    if low is None or high is None or low <= 0:
+        return ""
+    if high < 1:
+        low, high = 1 / high, 1 / low
+    return f"{number(low)} to {number(high)}"
+
+
+def target_name(identity: Identity) -> str:
+    """The model, or what was given on the command line if the model is unknown."""
+    return identity.model or identity.name or identity.text
+
+
+def where(record: RunRecord) -> str:
+    """Arena and seed in one phrase."""
+    scale = f", scaled down by {record.scale_divisor}" if record.scale_divisor > 1 else ""
+    arena = "the model, in virtual time" if record.arena == "model" else "the device, by the clock on the wall"
+    return f"{arena}{scale}, seed {record.seed}"

@@ -1,0 +1,137 @@
+"""A run is a folder: ``run.json``, ``samples.parquet``, ``raw/`` and the ``journal``.
+
+``RunFolder`` is for whoever measures, ``read_run`` for whoever shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final, Literal, Self
+
+import polars as pl
+
+from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.result import journal
+from shakedown.result.atomic import replace_file, sync_folder
+from shakedown.result.run_record import RunRecord, parse_run_record
+from shakedown.result.samples import SampleWriter, read_samples
+from shakedown.sample import Sample
+
+RECORD_NAME: Final = "run.json"
+RAW_NAME: Final = "raw"
+BASELINE_NAME: Final[Literal["baseline"]] = "baseline"
+
+
+class RunFolder:
+    """The folder of a run that is going on."""
+
+    def __init__(self, path: Path) -> None:
+        """Take ``path`` as it is; ``create`` and ``reopen`` look at it first."""
+        self.path = path
+        self._samples = SampleWriter(path)
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        """Make a new folder. Raises UsageError when something is there already, EnvironmentFailure when it cannot."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise UsageError(
+                f"`{path}` exists and is not an empty folder",
+                hint="choose another --out, or go on with an interrupted run: `shakedown run --resume DIR`",
+            )
+        try:
+            (path / RAW_NAME).mkdir(parents=True, exist_ok=True)
+            sync_folder(path)
+        except OSError as error:
+            raise EnvironmentFailure(f"`{path}` could not be made: {error.strerror}") from error
+        return cls(path)
+
+    @classmethod
+    def reopen(cls, path: Path) -> Self:
+        """Go on in the folder of an interrupted run. Raises UsageError when ``path`` is not one."""
+        read_record(path)
+        (path / RAW_NAME).mkdir(exist_ok=True)
+        return cls(path)
+
+    def discard(self) -> None:
+        """Take a folder away again in which no run has begun."""
+        if not (self.path / RECORD_NAME).exists():
+            for empty in (self.raw, self.path):
+                with suppress(OSError):
+                    empty.rmdir()
+
+    @property
+    def raw(self) -> Path:
+        """Where other programs' own files go."""
+        return self.path / RAW_NAME
+
+    def append(self, samples: list[Sample]) -> None:
+        """Keep a batch of samples."""
+        self._samples.append(samples)
+
+    def keep_steps(self, steps: Collection[str]) -> None:
+        """Drop the samples of all other steps, because those are played again."""
+        self._samples.keep_steps(steps)
+
+    def write(self, record: RunRecord) -> None:
+        """Make everything so far durable: the samples first, then the record that speaks of them."""
+        self._samples.fold()
+        replace_file(self.path / RECORD_NAME, record.to_json())
+
+    def note(self, event: str, **facts: str | int | float | bool | None) -> None:
+        """Append an event to the journal."""
+        journal.note(self.path, event, **facts)
+
+    def close(self) -> None:
+        """Let go of the folder, keeping what has not been folded in."""
+        self._samples.close()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that is read: its record at once, its samples when asked for."""
+
+    path: Path
+    record: RunRecord
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """All samples, columns as in ``SAMPLE_SCHEMA``. Raises UsageError when they are damaged."""
+        return read_samples(self.path)
+
+    @cached_property
+    def baseline(self) -> Run | None:
+        """The run of the baseline, where there is one. Raises UsageError when it is damaged."""
+        return read_run(self.path / self.record.baseline) if self.record.baseline else None
+
+
+def read_record(path: Path) -> RunRecord:
+    """The record of the run in the folder ``path``. Raises UsageError."""
+    file = path / RECORD_NAME
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError as error:
+        missing = (
+            f"`{path}` is not a run: it has no `{RECORD_NAME}`" if path.is_dir() else f"there is no folder `{path}`"
+        )
+        raise UsageError(missing, hint="give the folder that `shakedown run` printed") from error
+    except OSError as error:
+        raise UsageError(f"`{file}` cannot be read: {error.strerror}") from error
+    return parse_run_record(content, file)
+
+
+def read_run(path: Path) -> Run:
+    """The run in the folder ``path``. Raises UsageError when it is not a run, is damaged, or is of a newer version."""
+    return Run(path, read_record(path))
+
+
+def free_folder(wanted: Path) -> Path:
+    """``wanted``, or the first of ``wanted-2``, ``wanted-3``, ... that does not exist yet."""
+    path, number = wanted, 1
+    while path.exists():
+        number += 1
+        path = wanted.with_name(f"{wanted.name}-{number}")
+    return path

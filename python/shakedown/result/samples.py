@@ -1,0 +1,134 @@
+"""``samples.parquet`` and the spool that keeps it safe while a run goes on.
+
+A batch is appended to the spool (JSON lines) as soon as it has been measured; at the end of each step the spool is
+folded into the parquet file. A killed run therefore loses nothing: readers add whatever the spool still holds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, Final
+
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.result.atomic import replace_file
+from shakedown.sample import SAMPLE_SCHEMA, Sample
+
+SAMPLES_NAME: Final = "samples.parquet"
+SPOOL_NAME: Final = "samples.spool"
+
+_KEY: Final = ["step", "direction", "start_ns"]
+
+
+class SampleWriter:
+    """Appends samples to the run in ``folder``; continues what is there."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the spool. Raises EnvironmentFailure, or UsageError when what is there is damaged."""
+        self._folder = folder
+        self._spool: IO[str] | None = None
+        self._pending: list[Sample] = []
+        left_over = (folder / SPOOL_NAME).exists()
+        here = left_over or (folder / SAMPLES_NAME).exists()
+        self._frames = [read_samples(folder) if here else SAMPLE_SCHEMA.to_frame()]
+        if left_over:
+            self.fold()
+
+    def append(self, samples: list[Sample]) -> None:
+        """Keep a batch so that a kill of this process cannot lose it. Raises EnvironmentFailure."""
+        if not samples:
+            return
+        try:
+            if self._spool is None:
+                self._spool = (self._folder / SPOOL_NAME).open("a", encoding="utf-8")
+            self._spool.write("".join(json.dumps(sample) + "\n" for sample in samples))
+            self._spool.flush()
+        except OSError as error:
+            raise EnvironmentFailure(f"samples could not be written to `{self._folder}`: {error.strerror}") from error
+        self._pending += samples
+
+    def fold(self) -> None:
+        """Bring all samples so far into the parquet file, durably. Raises EnvironmentFailure."""
+        self._frames.append(_frame(self._pending))
+        self._frames = [pl.concat(self._frames)]
+        self._pending = []
+        content = BytesIO()
+        self._frames[0].write_parquet(content)
+        replace_file(self._folder / SAMPLES_NAME, content.getvalue())
+        self.close()
+        (self._folder / SPOOL_NAME).unlink(missing_ok=True)
+
+    def keep_steps(self, steps: Collection[str]) -> None:
+        """Drop what was measured in all other steps, because those are played again."""
+        self._frames = [frame.filter(pl.col("step").is_in(list(steps))) for frame in self._frames]
+        self.fold()
+
+    def close(self) -> None:
+        """Make the spool durable and let go of it."""
+        if self._spool is not None:
+            self._spool.flush()
+            os.fsync(self._spool.fileno())
+            self._spool.close()
+            self._spool = None
+
+
+def read_samples(folder: Path) -> pl.DataFrame:
+    """All samples of a run with the columns of ``SAMPLE_SCHEMA``, in the order measured.
+
+    Raises UsageError when the file is missing, is not parquet or has other columns.
+    """
+    parquet, spool = folder / SAMPLES_NAME, folder / SPOOL_NAME
+    if not parquet.exists() and not spool.exists():
+        raise UsageError(f"`{parquet}` is missing", hint="the run is damaged or nothing was measured: run it again")
+    folded = _read_parquet(parquet) if parquet.exists() else SAMPLE_SCHEMA.to_frame()
+    if not spool.exists():
+        return folded
+    # A kill between the renaming of the parquet file and the removal of the spool leaves rows in both.
+    return pl.concat([folded, _read_spool(spool)]).unique(_KEY, keep="first", maintain_order=True)
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    hint = "the file is damaged: restore it from a copy, or run the protocol again"
+    try:
+        frame = pl.read_parquet(BytesIO(path.read_bytes()))
+    except (PolarsError, PanicException, OSError, ValueError) as error:
+        reason = (str(error).strip().splitlines() or ["unknown reason"])[0]
+        raise UsageError(f"`{path}` cannot be read: {reason}", hint=hint) from error
+    for name, kind in SAMPLE_SCHEMA.items():
+        if name not in frame.columns:
+            raise UsageError(f"`{path}` has no column `{name}`", hint=hint)
+        if frame.schema[name] != kind:
+            raise UsageError(f"`{path}`: column `{name}` is {frame.schema[name]}: must be {kind}", hint=hint)
+    return frame.select(SAMPLE_SCHEMA.names())
+
+
+def _read_spool(path: Path) -> pl.DataFrame:
+    """Rows up to the first line that a kill cut off or that is not a sample."""
+    rows: list[Any] = []
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for line in file:
+                row = json.loads(line)
+                if not isinstance(row, list) or len(row) != len(SAMPLE_SCHEMA):
+                    break
+                rows.append(row)
+    except (json.JSONDecodeError, RecursionError):
+        pass
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be read: {error.strerror}") from error
+    try:
+        return _frame(rows)
+    except (PolarsError, TypeError, OverflowError) as error:
+        raise UsageError(
+            f"`{path}` holds rows that are not samples", hint="remove the file to go on without"
+        ) from error
+
+
+def _frame(rows: list[Any]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=SAMPLE_SCHEMA, orient="row")

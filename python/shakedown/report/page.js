@@ -189,8 +189,7 @@
         this.plot(holder, "rate", `${RATE_NAME[state.rate]}, ${UNIT[state.rate]}`, rate, colors, true),
         this.plot(holder, "latency", "Completion latency", latency, colors, false),
       ];
-      if (state.range) this.zoom(state.range);
-      else this.reset.disabled = true;
+      this.zoom(state.range);
     }
 
     plot(holder, kind, title, lines, colors, isRate) {

@@ -1,6 +1,6 @@
 """The Rust core. All times are nanoseconds of virtual time, all sizes bytes."""
 
-from typing import final
+from typing import TypedDict, final
 
 class ProfileError(ValueError):
     """A profile cannot be a drive: the message names the key and the reason."""
@@ -42,5 +42,29 @@ class Load:
 def check_job(job: str, capacity_bytes: int) -> None:
     """Raise JobError if ``start`` would."""
 
-def serve_nbd(profile_toml: str, socket_path: str, *, seed: int, scale_divisor: int = 1, store_path: str) -> None:
-    """Serve a modelled drive in real time until SIGINT or SIGTERM. Raises ProfileError, OSError."""
+class ServeReport(TypedDict):
+    """What happened while a drive was served. Percentiles are zero if nothing was answered."""
+
+    requests: int
+    errors: int
+    connections: int
+    refused_connections: int
+    store_failures: int
+    spoiled: int
+    modelled_p50_ns: int
+    modelled_p99_ns: int
+    modelled_max_ns: int
+    lateness_p50_ns: int
+    lateness_p99_ns: int
+    lateness_max_ns: int
+    doubt: str | None
+    """A sentence for people if the machine was too noisy for the delivered times to be trusted."""
+
+def serve_nbd(
+    profile_toml: str, socket_path: str, *, seed: int, scale_divisor: int = 1, store_path: str | None = None
+) -> ServeReport:
+    """Serve a modelled drive in real time until KeyboardInterrupt, which ends it cleanly and is not raised.
+
+    The export bears the profile's name. Without ``store_path`` the data is gone afterwards. Any other exception of a
+    signal handler ends it as cleanly and is raised. Raises ProfileError; OSError if the socket or the store cannot be had.
+    """

@@ -1,1 +1,95 @@
-"""cli."""
+"""The command line: one file a verb, and here what all of them share: how anything may end.
+
+Results go to standard output, everything else to standard error. Cyclopts rather than typer: it reads types and
+docstrings as they are, flattens a dataclass of options, and leaves printing and exit statuses to us.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from cyclopts import App, CycloptsError, Parameter
+
+from shakedown.errors import ShakedownError
+from shakedown.protocol.environment import shakedown_version
+
+EXIT_USAGE: Final = 2
+EXIT_BUG: Final = 70
+EXIT_INTERRUPTED: Final = 130
+
+app = App(
+    name="shakedown",
+    help="Puts a drive, an array or a NAS through its worst day before anybody trusts it with data.",
+    help_epilogue="Exit status: 0 passed, 1 the verdict is a failure, 2 usage, 3 inconclusive, 4 refused for safety,"
+    " 5 a tool or the environment failed, 130 interrupted and resumable.",
+    version=lambda: f"shakedown {shakedown_version()}",
+    default_parameter=Parameter(negative=()),
+    help_format="plaintext",
+    result_action="return_value",
+    suppress_keyboard_interrupt=False,
+    exit_on_error=False,
+    print_error=False,
+)
+# Imported only when called, so that a verb does not wait for what another one needs.
+for _verb, _help in {
+    "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
+    "run": "Run a protocol against a target.",
+    "serve": "Serve a modelled drive as a block device to other programs.",
+    "compare": "Lay the findings of several runs side by side.",
+    "report": "Write the report of one run or more as one page that opens offline.",
+}.items():
+    app.command(f"shakedown.cli.{_verb}:{_verb}", help=_help)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit status."""
+    sys.exit(_guarded(lambda: _dispatch(list(sys.argv[1:] if arguments is None else arguments))))
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments:
+        app.help_print([])
+        return EXIT_USAGE
+    status = app(arguments)
+    sys.stdout.flush()
+    return status if isinstance(status, int) else 0
+
+
+def _guarded(command: Callable[[], int]) -> int:
+    """Turn every way in which a command may end into words and an exit status."""
+    try:
+        return command()
+    except ShakedownError as error:
+        _say("error", str(error))
+        if error.hint:
+            _say("hint", error.hint)
+        return error.exit_status
+    except CycloptsError as error:
+        _say("error", str(error))
+        verb = " ".join(error.command_chain or ())
+        _say("hint", f"`shakedown {verb} --help`".replace("  ", " ") + " shows how it is meant")
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        _say("error", "interrupted")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough. Python must not flush into the closed pipe again when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - whatever is left is a bug of ours, and is told as one
+        return _own_bug(error)
+
+
+def _own_bug(error: Exception) -> int:
+    if os.environ.get("SHAKEDOWN_TRACEBACK"):
+        raise error
+    _say("error", f"a bug in Shakedown: {type(error).__name__}: {error}")
+    _say("hint", "please report it with what SHAKEDOWN_TRACEBACK=1 prints; a run that had begun keeps what it measured")
+    return EXIT_BUG
+
+
+def _say(kind: str, text: str) -> None:
+    print(f"{kind}: {text}", file=sys.stderr, flush=True)

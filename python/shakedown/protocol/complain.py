@@ -27,7 +27,7 @@ def complaint(error: ValidationError, label: str) -> tuple[str, str]:
     faults = error.errors(include_url=False)
     lines = [_sentence(fault, label) for fault in faults[:_MOST_COMPLAINTS]]
     if len(faults) > _MOST_COMPLAINTS:
-        lines.append(f"and {len(faults) - _MOST_COMPLAINTS} more faults")
+        lines.append(f"and more: {len(faults)} faults in all")
     return "\n".join(lines), next(filter(None, map(_hint, faults)), "")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
+from shakedown.tools.fio.locate import locate_fio
+
 
 def shakedown_version() -> str:
     """The version of this installation."""
@@ -14,10 +16,10 @@ def shakedown_version() -> str:
         return "unknown"
 
 
-def describe_environment() -> dict[str, str]:
-    """What may bear on the figures and is the same for two runs on the same machine."""
-    return {
-        "shakedown": shakedown_version(),
+def describe_environment(arena: str) -> dict[str, str]:
+    """What may bear on the figures and is the same for two runs on the same machine; ``arena`` is its name."""
+    fio = {"fio": locate_fio("fio").version} if arena == "device" else {}
+    return fio | {
         "python": platform.python_version(),
         "kernel": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),

@@ -133,7 +133,7 @@ class _Player:
         start_ns: int | None = None
         seen: str | None = None
         with (
-            self._arena.start(step.name, step.job or "", step.interval_ns) as load,
+            self._arena.start(step.name, step.job or "", step.interval_ns, watched=watcher is not None) as load,
             self._interruption.calls(load.stop),
         ):
             for batch in load:
@@ -145,6 +145,7 @@ class _Player:
         return {
             "ended_because": "condition" if seen else "job-ended",
             "detail": seen,
+            "error": load.error,
             "start_ns": self._now_ns if start_ns is None else start_ns,
             "end_ns": self._now_ns,
         }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shakedown.analysis.find import findings
@@ -24,9 +24,15 @@ from shakedown.target.open import open_target
 
 
 @dataclass(frozen=True)
-class Options:
-    """What besides protocol and target decides a run. ``consents`` name what may be overwritten."""
+class Order:
+    """On what a protocol is to be run, and how.
 
+    ``scale_divisor`` makes modelled drives smaller, ``size_bytes`` is that of a new file, ``consents`` name what may be
+    overwritten.
+    """
+
+    target: str
+    baseline: str | None = None
     seed: int = 1
     scale_divisor: int = 1
     size_bytes: int | None = None
@@ -42,19 +48,16 @@ class _Turn:
     record: RunRecord
 
 
-def run(
-    loaded: LoadedProtocol, target: str, baseline: str | None, out: Path, options: Options, listener: Listener
-) -> Run:
+def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> Run:
     """Run a protocol into the new folder ``out``, the baseline first.
 
-    Both targets and the job of every step are looked at before either target is touched.
-
-    Raises UsageError, RefusedError, EnvironmentFailure (all measured is kept), Interrupted (``resume`` goes on).
+    Both targets and the job of every step are looked at before either target is touched. Raises UsageError,
+    RefusedError, EnvironmentFailure (all measured is kept), Interrupted (``resume`` goes on).
     """
     with ExitStack() as opened:
-        turns = [opened.enter_context(_new_turn(loaded, target, baseline is not None, out, options))]
-        if baseline is not None:
-            turns.append(opened.enter_context(_new_turn(loaded, baseline, False, out / BASELINE_NAME, options)))
+        turns = [opened.enter_context(_new_turn(loaded, order, out))]
+        if order.baseline is not None:
+            turns.insert(0, opened.enter_context(_new_turn(loaded, _of_baseline(order), out / BASELINE_NAME)))
         for turn in turns:
             _check(loaded.protocol, turn.arena)
         for turn in turns:
@@ -63,11 +66,21 @@ def run(
         return _play_all(loaded.protocol, turns, out, listener)
 
 
+def _of_baseline(order: Order) -> Order:
+    assert order.baseline is not None
+    # --size is for files; a modelled or exported baseline beside a file has its own.
+    size_bytes = None if order.baseline.startswith(("model:", "nbd")) else order.size_bytes
+    return replace(order, target=order.baseline, baseline=None, size_bytes=size_bytes)
+
+
 def resume(path: Path, consents: tuple[str, ...], listener: Listener) -> Run:
-    """Go on with the run in ``path``: in the model arena from the start, else at the first step that is not finished."""
+    """Go on with the run in ``path``.
+
+    In the model arena that means a run from the start, else from the first unfinished step. Raises as ``run``.
+    """
     record = read_record(path)
     loaded = parse_protocol(record.protocol.text.encode(), f"{record.protocol.name}.toml", record.parameters)
-    folders = [path] if record.baseline is None else [path, path / record.baseline]
+    folders = [path] if record.baseline is None else [path / record.baseline, path]
     if all(read_record(folder).status == "complete" for folder in folders):
         return read_run(path)
     with ExitStack() as opened:
@@ -76,9 +89,9 @@ def resume(path: Path, consents: tuple[str, ...], listener: Listener) -> Run:
 
 
 def _play_all(protocol: Protocol, turns: list[_Turn], out: Path, listener: Listener) -> Run:
-    """Play the turns, the last one (the baseline) first; the candidate's findings may then use the baseline's samples."""
+    """Play the turns, the baseline's before the candidate's, whose findings need both."""
     baseline: Run | None = None
-    for turn in reversed(turns):
+    for turn in turns:
         try:
             record = turn.record
             if record.status != "complete":
@@ -121,14 +134,11 @@ def _check(protocol: Protocol, arena: Arena) -> None:
 
 
 @contextmanager
-def _new_turn(loaded: LoadedProtocol, target: str, has_baseline: bool, path: Path, options: Options) -> Iterator[_Turn]:
+def _new_turn(loaded: LoadedProtocol, order: Order, path: Path) -> Iterator[_Turn]:
     folder = RunFolder.create(path)
     try:
-        with _opened(target, folder, options) as arena:
-            record = _first_record(loaded, arena, options)
-            if has_baseline:
-                record = record.model_copy(update={"baseline": BASELINE_NAME})
-            yield _Turn(arena, folder, record)
+        with _opened(order, folder) as arena:
+            yield _Turn(arena, folder, _first_record(loaded, order, arena))
     finally:
         folder.close()
         folder.discard()
@@ -138,9 +148,9 @@ def _new_turn(loaded: LoadedProtocol, target: str, has_baseline: bool, path: Pat
 def _resumed_turn(path: Path, consents: tuple[str, ...]) -> Iterator[_Turn]:
     folder = RunFolder.reopen(path)
     record = read_record(path)
-    options = Options(record.seed, record.scale_divisor, record.size_bytes, consents)
+    order = Order(record.target.text, None, record.seed, record.scale_divisor, record.size_bytes, consents)
     try:
-        with _opened(record.target.text, folder, options) as arena:
+        with _opened(order, folder) as arena:
             _refuse_other_target(record, arena)
             folder.note("run-resumed")
             yield _Turn(arena, folder, _rewound(record, folder))
@@ -171,14 +181,14 @@ def _refuse_other_target(record: RunRecord, arena: Arena) -> None:
 
 
 @contextmanager
-def _opened(target: str, folder: RunFolder, options: Options) -> Iterator[Arena]:
+def _opened(order: Order, folder: RunFolder) -> Iterator[Arena]:
     arena = open_target(
-        target,
-        seed=options.seed,
-        scale_divisor=options.scale_divisor,
-        size_bytes=options.size_bytes,
-        raw=folder.raw,
-        consents=options.consents,
+        order.target,
+        seed=order.seed,
+        scale_divisor=order.scale_divisor,
+        size_bytes=order.size_bytes,
+        raw=folder.raw.absolute(),  # other programs run in folders of their own
+        consents=order.consents,
     )
     try:
         yield arena
@@ -186,7 +196,7 @@ def _opened(target: str, folder: RunFolder, options: Options) -> Iterator[Arena]
         arena.close()
 
 
-def _first_record(loaded: LoadedProtocol, arena: Arena, options: Options) -> RunRecord:
+def _first_record(loaded: LoadedProtocol, order: Order, arena: Arena) -> RunRecord:
     protocol = loaded.protocol
     return RunRecord(
         shakedown_version=shakedown_version(),
@@ -203,9 +213,10 @@ def _first_record(loaded: LoadedProtocol, arena: Arena, options: Options) -> Run
         parameters=loaded.parameters,
         target=arena.identity,
         arena=arena.name,
-        environment=describe_environment(),
-        seed=options.seed,
-        scale_divisor=options.scale_divisor,
-        size_bytes=options.size_bytes,
+        environment=describe_environment(arena.name),
+        seed=order.seed,
+        scale_divisor=order.scale_divisor,
+        size_bytes=order.size_bytes,
         status="running",
+        baseline=BASELINE_NAME if order.baseline is not None else None,
     )

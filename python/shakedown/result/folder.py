@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 import polars as pl
 
@@ -23,7 +23,7 @@ from shakedown.sample import Sample
 
 RECORD_NAME: Final = "run.json"
 RAW_NAME: Final = "raw"
-BASELINE_NAME: Final = "baseline"
+BASELINE_NAME: Final[Literal["baseline"]] = "baseline"
 
 
 class RunFolder:

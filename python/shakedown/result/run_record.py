@@ -54,7 +54,8 @@ class StepRecord(Part):
     """A step as it was played.
 
     Times are nanoseconds since the start of the run. ``job`` is the fio job with its parameters filled in, None for an
-    idle step. ``detail`` says what the condition saw, or why the step was skipped; ``error`` what went wrong.
+    idle step. ``detail`` says what the condition saw, or why the step was skipped; ``error`` what the target
+    did wrong, or, where the step failed, the environment.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""tools."""
+"""Other people's programs: found, started, followed, stopped."""

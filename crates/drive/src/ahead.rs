@@ -1,0 +1,81 @@
+//! Reading on past a read: the running one, and the ranges that earlier ones left in DRAM.
+
+use crate::geometry::Geometry;
+use crate::mechanics::{Head, Mechanics};
+
+/// The heads go on reading from where a read ended, until they are needed elsewhere or `limit` is reached. All in
+/// blocks of the surface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Running {
+    /// First block that DRAM holds.
+    pub start: u64,
+    /// The block that came under the head at `since`.
+    pub next: u64,
+    pub since: u64,
+    pub limit: u64,
+}
+
+impl Running {
+    /// When everything before `block` is in DRAM.
+    pub fn reached_at(&self, geometry: &Geometry, block: u64) -> u64 {
+        if block <= self.next {
+            return self.since;
+        }
+        self.since + geometry.transfer_ticks(geometry.place(self.next), block - self.next)
+    }
+}
+
+/// What DRAM holds of the surface for reading.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadCache {
+    segments: Vec<(u64, u64)>,
+    oldest: usize,
+    pub running: Option<Running>,
+}
+
+impl ReadCache {
+    pub fn new(segments: usize) -> Self {
+        Self {
+            segments: vec![(0, 0); segments],
+            oldest: 0,
+            running: None,
+        }
+    }
+
+    pub fn covers(&self, start: u64, end: u64) -> bool {
+        self.segments
+            .iter()
+            .any(|segment| segment.0 <= start && end <= segment.1)
+    }
+
+    /// Ends the running read-ahead at `now`, keeps what it has read; returns where it left the heads.
+    pub fn stop(&mut self, mechanics: &Mechanics, now: u64) -> Option<Head> {
+        let running = self.running.take()?;
+        let geometry = &mechanics.geometry;
+        let ticks = now.saturating_sub(running.since);
+        let place = geometry.place(running.next);
+        let read = geometry.blocks_within(place, ticks, running.limit - running.next);
+        let end = running.next + read;
+        self.keep(running.start, end);
+        let rested_at = if end == running.limit {
+            running.reached_at(geometry, end)
+        } else {
+            now
+        };
+        Some(mechanics.head_at(end, rested_at))
+    }
+
+    /// Forgets what overlaps a write: the platters are about to hold something else.
+    pub fn forget(&mut self, start: u64, end: u64) {
+        for segment in &mut self.segments {
+            if segment.0 < end && start < segment.1 {
+                *segment = (0, 0);
+            }
+        }
+    }
+
+    fn keep(&mut self, start: u64, end: u64) {
+        self.segments[self.oldest] = (start, end);
+        self.oldest = (self.oldest + 1) % self.segments.len();
+    }
+}

@@ -1,0 +1,299 @@
+//! One drive: requests in, completions out, and what the heads do in between.
+//!
+//! The heads are the one resource that everything waits for. Whenever they are free, [`Drive::choose`] picks what they do
+//! next and computes when that ends; nothing happens in between, so a request costs one or two events.
+
+use std::collections::VecDeque;
+
+use crate::ahead::ReadCache;
+use crate::buffer::{Piece, WriteBuffer};
+use crate::clock::{Clock, TURN};
+use crate::geometry::Geometry;
+use crate::mechanics::{Access, Head, Mechanics, Way};
+use crate::profile::Profile;
+use crate::queue::CommandQueue;
+use crate::request::{BlockDevice, Completion, Request, Status, Verb, SECTOR_BYTES};
+use crate::truth::Truth;
+use crate::writes::{Durable, WriteRules};
+
+/// Sectors of 512 bytes in a physical one.
+pub(crate) const BLOCK_SECTORS: u64 = crate::geometry::BLOCK_BYTES / SECTOR_BYTES;
+
+/// What the heads are doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// A read, whose completion is already due.
+    Read,
+    /// Data from DRAM, kept in `in_flight`, on its way to the platters.
+    Destage,
+}
+
+/// What came of looking for work for idle heads.
+pub(crate) enum Choice {
+    /// The heads are busy now.
+    Busy,
+    /// Nothing to do before this tick.
+    Rest(Option<u64>),
+}
+
+/// A completion that falls due.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    at: u64,
+    tag: u32,
+    status: Status,
+}
+
+/// A modelled drive. See [`BlockDevice`] for how to use it.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    capacity_sectors: u64,
+    depth: u32,
+    pub(crate) clock: Clock,
+    pub(crate) mechanics: Mechanics,
+    pub(crate) head: Head,
+    /// Everything up to this tick has happened.
+    pub(crate) now: u64,
+    pub(crate) work: Option<(Work, u64)>,
+    pub(crate) queue: CommandQueue,
+    pub(crate) read_cache: ReadCache,
+    pub(crate) read_ahead_blocks: u64,
+    pub(crate) buffer: WriteBuffer,
+    pub(crate) rules: WriteRules,
+    /// Pieces whose destaging is under way.
+    pub(crate) in_flight: Vec<Piece>,
+    /// Writes that wait for room in DRAM.
+    pub(crate) held: VecDeque<(u64, Request)>,
+    /// Requests that wait for data to be durable.
+    pub(crate) durable: Vec<Durable>,
+    pub(crate) sequence: u64,
+    /// Whether the heads' last turn went to a read: reads and pressing writes alternate.
+    pub(crate) read_last: bool,
+    /// When the host last asked or was answered.
+    pub(crate) host_seen_at: u64,
+    due: VecDeque<Due>,
+    bus_free_at: u64,
+    bus_ticks_per_sector_fraction: u64,
+    overhead: u64,
+    pub(crate) truth: Truth,
+}
+
+impl Drive {
+    /// A drive as `profile` describes it, idle and with empty caches; `seed` decides where the platters stand.
+    pub fn new(profile: &Profile, seed: u64) -> Self {
+        let clock = Clock::new(profile.geometry.rpm);
+        let phase = sim::stream(seed, "platter phase").below(TURN);
+        let geometry = Geometry::new(&profile.geometry, 0).turned(phase);
+        let mechanics = Mechanics::new(&profile.mechanics, geometry, &clock);
+        let span = |ms: f64| clock.span(ms * 1e6);
+        let depth = profile.queue_depth();
+        let sector_ns = SECTOR_BYTES as f64 * 1e3 / profile.interface.rate_mb_s;
+        let sector_fraction = sector_ns / clock.ns_per_tick() * (1_u64 << 32) as f64;
+        Self {
+            capacity_sectors: profile.geometry.capacity_bytes / SECTOR_BYTES,
+            depth,
+            mechanics,
+            head: Head {
+                track: 0,
+                cylinder: 0,
+                rested_at: 0,
+            },
+            now: 0,
+            work: None,
+            queue: CommandQueue::new(
+                depth,
+                profile.queue.order,
+                span(profile.queue.starvation_ms),
+            ),
+            read_cache: ReadCache::new(profile.dram.read_segments as usize),
+            read_ahead_blocks: profile.dram.read_ahead_bytes / crate::geometry::BLOCK_BYTES,
+            buffer: WriteBuffer::with_segments(profile.dram.write_segments as usize),
+            rules: WriteRules::new(&profile.dram, span(profile.dram.destage_idle_ms)),
+            in_flight: Vec::with_capacity(profile.dram.write_segments as usize),
+            held: VecDeque::with_capacity(depth as usize),
+            durable: Vec::with_capacity(depth as usize),
+            sequence: 0,
+            read_last: false,
+            host_seen_at: 0,
+            due: VecDeque::with_capacity(depth as usize + 1),
+            bus_free_at: 0,
+            bus_ticks_per_sector_fraction: sector_fraction as u64,
+            overhead: clock.span(profile.interface.overhead_us * 1e3),
+            truth: Truth::default(),
+            clock,
+        }
+    }
+
+    /// What is going on inside, at the time last advanced to.
+    pub fn truth(&self) -> Truth {
+        let in_flight: u64 = self
+            .in_flight
+            .iter()
+            .map(|piece| piece.range.sectors())
+            .sum();
+        Truth {
+            dram_dirty_bytes: (self.buffer.sectors() + in_flight) * SECTOR_BYTES,
+            ..self.truth
+        }
+    }
+
+    /// Lets everything up to `to` happen.
+    fn run(&mut self, to: u64) {
+        loop {
+            if let Some((work, until)) = self.work {
+                if until > to {
+                    break;
+                }
+                self.now = until;
+                self.work = None;
+                self.finish(work);
+            }
+            match self.choose() {
+                Choice::Busy => {}
+                Choice::Rest(Some(until)) if until <= to => self.now = self.now.max(until),
+                Choice::Rest(_) => break,
+            }
+        }
+        self.now = self.now.max(to);
+    }
+
+    fn finish(&mut self, work: Work) {
+        match work {
+            Work::Read => {}
+            Work::Destage => self.finish_destage(),
+        }
+    }
+
+    /// What idle heads do next. Reads come first; where writes press too, both take turns.
+    fn choose(&mut self) -> Choice {
+        let pressing = self.writes_press();
+        if !self.queue.is_empty() && !(pressing && self.read_last) {
+            self.read_last = true;
+            return self.start_read();
+        }
+        self.read_last = false;
+        self.choose_destage(pressing)
+    }
+
+    pub(crate) fn busy(&mut self, work: Work, until: u64) -> Choice {
+        self.work = Some((work, until));
+        Choice::Busy
+    }
+
+    /// Takes the heads from reading ahead, if that is what they do.
+    pub(crate) fn claim_heads(&mut self, at: u64) {
+        if let Some(head) = self.read_cache.stop(&self.mechanics, at) {
+            self.head = head;
+        }
+    }
+
+    /// Moves the heads to a range of the surface and over it.
+    pub(crate) fn transfer(
+        &mut self,
+        begin: u64,
+        first_block: u64,
+        end_block: u64,
+        way: Way,
+    ) -> Access {
+        let place = self.mechanics.geometry.place(first_block);
+        self.truth.unparks += u64::from(self.mechanics.is_parked(&self.head, begin));
+        self.truth.seeks +=
+            u64::from(self.mechanics.geometry.cylinder(place.track) != self.head.cylinder);
+        let access = self
+            .mechanics
+            .access(&self.head, begin, place, end_block - first_block, way);
+        self.head = self.mechanics.head_at(end_block, access.ends);
+        access
+    }
+
+    /// When the host has been silent for `span`, unless it is heard of before.
+    pub(crate) fn silent_at(&self, span: u64) -> u64 {
+        self.host_seen_at + span
+    }
+
+    /// Answers a request whose data moved, or can move, between `begins` and `ends`, over a link that takes its time.
+    pub(crate) fn answer(&mut self, tag: u32, begins: u64, ends: u64, sectors: u64) -> u64 {
+        let carry = (sectors * self.bus_ticks_per_sector_fraction) >> 32;
+        let at = ends.max(self.bus_free_at.max(begins) + carry);
+        self.bus_free_at = at;
+        self.complete(tag, at, Status::Good);
+        at
+    }
+
+    /// When `sectors` handed over from `from` on are in DRAM.
+    pub(crate) fn carry_in(&mut self, from: u64, sectors: u64) -> u64 {
+        let carry = (sectors * self.bus_ticks_per_sector_fraction) >> 32;
+        self.bus_free_at = self.bus_free_at.max(from) + carry;
+        self.bus_free_at
+    }
+
+    pub(crate) fn complete(&mut self, tag: u32, at: u64, status: Status) {
+        self.host_seen_at = self.host_seen_at.max(at);
+        let index = self.due.partition_point(|due| due.at <= at);
+        self.due.insert(index, Due { at, tag, status });
+    }
+
+    fn waiting(&self) -> bool {
+        !(self.queue.is_empty() && self.held.is_empty() && self.durable.is_empty())
+    }
+
+    fn is_valid(&self, request: &Request) -> bool {
+        let aligned = request.offset_bytes % SECTOR_BYTES == 0 && request.bytes % SECTOR_BYTES == 0;
+        let end = request.offset_bytes.checked_add(request.bytes);
+        aligned && end.is_some_and(|end| end <= self.capacity_sectors * SECTOR_BYTES)
+    }
+}
+
+impl BlockDevice for Drive {
+    fn capacity_bytes(&self) -> u64 {
+        self.capacity_sectors * SECTOR_BYTES
+    }
+
+    fn queue_depth(&self) -> u32 {
+        self.depth
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) {
+        let now = self.clock.ticks(now_ns).max(self.now);
+        self.run(now);
+        self.host_seen_at = self.host_seen_at.max(now);
+        let arrives = now + self.overhead;
+        match request.verb {
+            _ if !self.is_valid(&request) => {
+                self.complete(request.tag, arrives, Status::OutOfRange)
+            }
+            Verb::Flush => self.flush(request.tag, arrives),
+            _ if request.bytes == 0 => self.complete(request.tag, arrives, Status::Good),
+            Verb::Read => self.read(request, arrives),
+            Verb::Write => self.write(request, arrives),
+            Verb::Trim => self.trim(request, arrives),
+        }
+        self.run(now);
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        let due = self.due.front().map(|due| due.at);
+        let free = self.work.filter(|_| self.waiting()).map(|(_, until)| until);
+        due.into_iter()
+            .chain(free)
+            .min()
+            .map(|at| self.clock.ns(at))
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        self.run(self.clock.ticks(to_ns));
+        while let Some(due) = self.due.front() {
+            let completed_ns = self.clock.ns(due.at);
+            if completed_ns > to_ns {
+                break;
+            }
+            completions.push(Completion {
+                tag: due.tag,
+                completed_ns,
+                status: due.status,
+            });
+            self.truth.completed += 1;
+            self.due.pop_front();
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Where a logical block lies: zones of tracks that hold less and less towards the inner edge, laid over cylinders
+//! and heads, each track turned against the one before by a skew.
+
+use crate::clock::{PHASE_MASK, TURN};
+use crate::profile::GeometryProfile;
+
+/// Bytes of a physical sector.
+pub(crate) const BLOCK_BYTES: u64 = 4096;
+
+/// A zone: consecutive tracks of the same size.
+#[derive(Clone, Debug)]
+struct Zone {
+    first_block: u64,
+    first_track: u64,
+    track_blocks: u64,
+}
+
+/// A block's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Counted from the outer edge, in logical order.
+    pub track: u64,
+    /// Block within the track.
+    pub sector: u64,
+    /// Blocks of that track.
+    pub track_blocks: u64,
+}
+
+/// The surface, seen as one long row of tracks.
+#[derive(Clone, Debug)]
+pub(crate) struct Geometry {
+    zones: Vec<Zone>,
+    /// For every 2^`bucket_shift` blocks the zone in which they begin: finding a zone is a look and rarely a step.
+    zone_of_bucket: Vec<u16>,
+    bucket_shift: u32,
+    heads: u64,
+    tracks_per_zone: u64,
+    blocks: u64,
+    track_skew: u64,
+    cylinder_skew: u64,
+    /// The phase of the first block of all.
+    first_phase: u64,
+}
+
+impl Geometry {
+    /// The surface of `profile` with `reserved_bytes` beyond its capacity (a persistent cache).
+    pub fn new(profile: &GeometryProfile, reserved_bytes: u64) -> Self {
+        let needed_blocks = (profile.capacity_bytes + reserved_bytes).div_ceil(BLOCK_BYTES);
+        let sizes = zone_sizes(profile);
+        let tracks_per_zone = needed_blocks
+            .div_ceil(sizes.iter().sum())
+            .next_multiple_of(profile.heads);
+        let mut zones = Vec::with_capacity(sizes.len());
+        let mut blocks = 0;
+        for (index, track_blocks) in sizes.into_iter().enumerate() {
+            zones.push(Zone {
+                first_block: blocks,
+                first_track: index as u64 * tracks_per_zone,
+                track_blocks,
+            });
+            blocks += track_blocks * tracks_per_zone;
+        }
+        let skew = |degrees: f64| (degrees / 360.0 * TURN as f64).round() as u64;
+        let bucket_shift = (blocks / (16 * zones.len() as u64)).max(1).ilog2();
+        let buckets = (blocks >> bucket_shift) + 1;
+        let zone_of_bucket = (0..buckets)
+            .map(|bucket| {
+                (zones.partition_point(|zone| zone.first_block <= bucket << bucket_shift) - 1)
+                    as u16
+            })
+            .collect();
+        Self {
+            zones,
+            zone_of_bucket,
+            bucket_shift,
+            heads: profile.heads,
+            tracks_per_zone,
+            blocks,
+            track_skew: skew(profile.track_skew_degrees),
+            cylinder_skew: skew(profile.cylinder_skew_degrees),
+            first_phase: 0,
+        }
+    }
+
+    /// The same surface, turned by `phase`.
+    pub fn turned(self, phase: u64) -> Self {
+        Self {
+            first_phase: phase & PHASE_MASK,
+            ..self
+        }
+    }
+
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    pub fn tracks(&self) -> u64 {
+        self.tracks_per_zone * self.zones.len() as u64
+    }
+
+    pub fn cylinders(&self) -> u64 {
+        self.tracks() / self.heads
+    }
+
+    pub fn cylinder(&self, track: u64) -> u64 {
+        track / self.heads
+    }
+
+    pub fn place(&self, block: u64) -> Place {
+        debug_assert!(block < self.blocks, "block {block} of {}", self.blocks);
+        let mut index = usize::from(self.zone_of_bucket[(block >> self.bucket_shift) as usize]);
+        while self
+            .zones
+            .get(index + 1)
+            .is_some_and(|next| next.first_block <= block)
+        {
+            index += 1;
+        }
+        let zone = &self.zones[index];
+        let inside = block - zone.first_block;
+        let track = inside / zone.track_blocks;
+        Place {
+            track: zone.first_track + track,
+            sector: inside - track * zone.track_blocks,
+            track_blocks: zone.track_blocks,
+        }
+    }
+
+    pub fn track_blocks(&self, track: u64) -> u64 {
+        self.zones[(track / self.tracks_per_zone) as usize].track_blocks
+    }
+
+    /// The first block of a track, or the number of all blocks for the track after the last.
+    pub fn first_block(&self, track: u64) -> u64 {
+        match self.zones.get((track / self.tracks_per_zone) as usize) {
+            Some(zone) => zone.first_block + (track - zone.first_track) * zone.track_blocks,
+            None => self.blocks,
+        }
+    }
+
+    /// The phase at which a track's sector 0 begins.
+    pub fn track_phase(&self, track: u64) -> u64 {
+        let cylinder = track / self.heads;
+        self.first_phase
+            .wrapping_add(track.wrapping_mul(self.track_skew))
+            .wrapping_add(cylinder.wrapping_mul(self.cylinder_skew.wrapping_sub(self.track_skew)))
+            & PHASE_MASK
+    }
+
+    /// The phase at which the block at `place` begins.
+    pub fn phase(&self, place: Place) -> u64 {
+        (self.track_phase(place.track) + sector_ticks(place.sector, place.track_blocks))
+            & PHASE_MASK
+    }
+
+    /// How long the heads pass over `blocks` blocks from `place` on, the skews between tracks included.
+    pub fn transfer_ticks(&self, place: Place, blocks: u64) -> u64 {
+        let end = place.sector + blocks;
+        let begin_ticks = sector_ticks(place.sector, place.track_blocks);
+        if end <= place.track_blocks {
+            return sector_ticks(end, place.track_blocks) - begin_ticks;
+        }
+        let mut ticks = TURN - begin_ticks;
+        let mut left = end - place.track_blocks;
+        let mut track = place.track;
+        while left > 0 {
+            let (whole, track_blocks) = self.whole_tracks(track + 1, left);
+            ticks += whole * TURN + self.skews(track, whole);
+            left -= whole * track_blocks;
+            track += whole;
+            if whole == 0 {
+                ticks += self.skews(track, 1) + sector_ticks(left, track_blocks);
+                left = 0;
+            }
+        }
+        ticks
+    }
+
+    /// How many blocks from `place` on have passed the heads completely after `ticks`, at most `limit`.
+    pub fn blocks_within(&self, place: Place, ticks: u64, limit: u64) -> u64 {
+        let (mut low, mut high) = (0, limit);
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if self.transfer_ticks(place, middle) <= ticks {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        low
+    }
+
+    /// How many tracks from `track` on, of the size of `track`, `blocks` fill completely.
+    fn whole_tracks(&self, track: u64, blocks: u64) -> (u64, u64) {
+        let track_blocks = self.track_blocks(track);
+        let left_in_zone = self.tracks_per_zone - track % self.tracks_per_zone;
+        ((blocks / track_blocks).min(left_in_zone), track_blocks)
+    }
+
+    /// The skews of `switches` steps from `track` to the tracks after it.
+    fn skews(&self, track: u64, switches: u64) -> u64 {
+        let cylinders = (track + switches) / self.heads - track / self.heads;
+        (switches - cylinders) * self.track_skew + cylinders * self.cylinder_skew
+    }
+}
+
+/// Ticks from a track's start to the start of a sector.
+fn sector_ticks(sector: u64, track_blocks: u64) -> u64 {
+    sector * TURN / track_blocks
+}
+
+/// Blocks of a track, zone by zone, stepping down evenly from the outer size to the inner.
+fn zone_sizes(profile: &GeometryProfile) -> Vec<u64> {
+    let outer = profile.outer_track_bytes / BLOCK_BYTES;
+    let inner = profile.inner_track_bytes / BLOCK_BYTES;
+    let steps = (profile.zones - 1).max(1);
+    (0..profile.zones)
+        .map(|zone| outer - (outer - inner) * zone / steps)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn profile() -> GeometryProfile {
+        GeometryProfile {
+            capacity_bytes: 100_000_000_000,
+            rpm: 7200.0,
+            heads: 3,
+            outer_track_bytes: 1_900_544,
+            inner_track_bytes: 987_136,
+            zones: 20,
+            track_skew_degrees: 60.0,
+            cylinder_skew_degrees: 75.0,
+        }
+    }
+
+    #[test]
+    fn the_published_drive_has_the_published_tracks() {
+        // R087, R090..R093, R107: 5,000,980,856,832 bytes in zones of 4096 bytes less each are 3,461,911 tracks.
+        let geometry = Geometry::new(
+            &GeometryProfile {
+                capacity_bytes: 5_000_980_856_832,
+                heads: 8,
+                zones: 224,
+                ..profile()
+            },
+            0,
+        );
+        assert_eq!(
+            geometry.track_blocks(0) - geometry.track_blocks(geometry.tracks_per_zone),
+            1
+        );
+        assert!(
+            (geometry.tracks() as f64 / 3_461_911.0 - 1.0).abs() < 2e-3,
+            "{}",
+            geometry.tracks()
+        );
+    }
+
+    #[test]
+    fn a_stream_loses_only_the_skews() {
+        let geometry = Geometry::new(&profile(), 0);
+        let start = geometry.place(0);
+        let cylinder_blocks = 3 * start.track_blocks;
+        let ticks = geometry.transfer_ticks(start, 10 * cylinder_blocks);
+        let skews = 20 * geometry.track_skew + 9 * geometry.cylinder_skew;
+        assert_eq!(ticks, 30 * TURN + skews);
+    }
+
+    proptest! {
+        #[test]
+        fn places_and_first_blocks_agree(share in 0.0..1.0_f64) {
+            let geometry = Geometry::new(&profile(), 0);
+            let block = (share * geometry.blocks() as f64) as u64;
+            let place = geometry.place(block);
+            prop_assert_eq!(geometry.first_block(place.track) + place.sector, block);
+            prop_assert!(place.sector < place.track_blocks);
+            prop_assert_eq!(place.track_blocks, geometry.track_blocks(place.track));
+        }
+
+        /// Whatever way a transfer is cut in two, the second part begins exactly where the first ended.
+        #[test]
+        fn transfers_are_seamless(share in 0.0..0.99_f64, first in 1..5_000_u64, second in 1..5_000_u64) {
+            let geometry = Geometry::new(&profile(), 0);
+            let block = (share * geometry.blocks() as f64) as u64;
+            let (place, middle) = (geometry.place(block), geometry.place(block + first));
+            let end_phase = geometry.phase(place) + geometry.transfer_ticks(place, first);
+            let gap = (geometry.phase(middle).wrapping_sub(end_phase)) & PHASE_MASK;
+            let whole = geometry.transfer_ticks(place, first + second);
+            prop_assert_eq!(whole, geometry.transfer_ticks(place, first) + gap + geometry.transfer_ticks(middle, second));
+        }
+
+        #[test]
+        fn blocks_within_inverts_the_transfer(share in 0.0..0.9_f64, blocks in 0..3_000_u64) {
+            let geometry = Geometry::new(&profile(), 0);
+            let place = geometry.place((share * geometry.blocks() as f64) as u64);
+            let ticks = geometry.transfer_ticks(place, blocks);
+            prop_assert_eq!(geometry.blocks_within(place, ticks, 10_000), blocks);
+        }
+    }
+}

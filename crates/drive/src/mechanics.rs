@@ -1,0 +1,167 @@
+//! The arm and the spindle: how long it takes from where the heads are to the end of a transfer.
+
+use crate::clock::{Clock, PHASE_MASK};
+use crate::geometry::{Geometry, Place};
+use crate::profile::{MechanicsProfile, SeekCurve};
+
+/// Points at which the seek curve is tabulated; between them it is a straight line.
+const CURVE_STEPS: u64 = 4096;
+
+/// Where the heads are, and since when they have been at rest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub track: u64,
+    pub cylinder: u64,
+    pub rested_at: u64,
+}
+
+/// Whether the heads come to read or to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Read,
+    Write,
+}
+
+/// A transfer's course, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    /// The first sector comes under the head.
+    pub begins: u64,
+    /// The last sector has passed.
+    pub ends: u64,
+}
+
+/// The moving parts.
+#[derive(Clone, Debug)]
+pub(crate) struct Mechanics {
+    pub geometry: Geometry,
+    /// Seek time at `i / CURVE_STEPS` of the full stroke; the first point is the next cylinder.
+    curve: Vec<u64>,
+    /// Cylinders to a position on the curve, in 1/2^16 of a step.
+    curve_scale: u64,
+    write_settle: u64,
+    head_switch: u64,
+    park_after: u64,
+    unpark: u64,
+}
+
+impl Mechanics {
+    pub fn new(profile: &MechanicsProfile, geometry: Geometry, clock: &Clock) -> Self {
+        let span = |ms: f64| clock.span(ms * 1e6);
+        let curve = (0..=CURVE_STEPS)
+            .map(|step| span(seek_ms(&profile.seek, step as f64 / CURVE_STEPS as f64)))
+            .collect();
+        let stroke = (geometry.cylinders() - 1).max(1);
+        Self {
+            curve,
+            curve_scale: (CURVE_STEPS << 32) / stroke,
+            write_settle: span(profile.write_settle_ms),
+            head_switch: span(profile.head_switch_ms),
+            park_after: if profile.park_after_s > 0.0 {
+                span(profile.park_after_s * 1e3)
+            } else {
+                u64::MAX
+            },
+            unpark: span(profile.unpark_ms),
+            geometry,
+        }
+    }
+
+    /// Seek time over `cylinders` cylinders, at least one.
+    fn seek_ticks(&self, cylinders: u64) -> u64 {
+        let position = (cylinders - 1) * self.curve_scale;
+        let (step, part) = ((position >> 32) as usize, (position & 0xffff_ffff) >> 16);
+        let low = self.curve[step];
+        match self.curve.get(step + 1) {
+            Some(high) => low + (((high - low) * part) >> 16),
+            None => low,
+        }
+    }
+
+    /// Whether heads that rest have been put on the ramp.
+    pub fn is_parked(&self, head: &Head, now: u64) -> bool {
+        now.saturating_sub(head.rested_at) > self.park_after
+    }
+
+    /// From the decision to move until the head can find a sector of `track`.
+    pub fn position_ticks(&self, head: &Head, now: u64, track: u64, way: Way) -> u64 {
+        let settle = if way == Way::Write {
+            self.write_settle
+        } else {
+            0
+        };
+        if self.is_parked(head, now) {
+            return self.unpark + settle;
+        }
+        let distance = self.geometry.cylinder(track).abs_diff(head.cylinder);
+        if distance > 0 {
+            self.seek_ticks(distance) + settle
+        } else if track != head.track {
+            self.head_switch + settle
+        } else {
+            0
+        }
+    }
+
+    /// The course of a transfer of `blocks` from `place` on, decided at `now`.
+    pub fn access(&self, head: &Head, now: u64, place: Place, blocks: u64, way: Way) -> Access {
+        let arrives = now + self.position_ticks(head, now, place.track, way);
+        let wait = self.geometry.phase(place).wrapping_sub(arrives) & PHASE_MASK;
+        let begins = arrives + wait;
+        Access {
+            begins,
+            ends: begins + self.geometry.transfer_ticks(place, blocks),
+        }
+    }
+
+    /// The heads at rest where a transfer up to, not including, `end_block` left them.
+    pub fn head_at(&self, end_block: u64, rested_at: u64) -> Head {
+        let track = self.geometry.place(end_block - 1).track;
+        Head {
+            track,
+            cylinder: self.geometry.cylinder(track),
+            rested_at,
+        }
+    }
+
+    /// Ticks until the sector at `phase` of `track` comes by, were the head to leave now. Never less than the
+    /// rotational distance, which is what makes [`rotation_ticks`](Self::rotation_ticks) a bound.
+    pub fn reach_ticks(&self, head: &Head, now: u64, track: u64, phase: u64, way: Way) -> u64 {
+        let moves = self.position_ticks(head, now, track, way);
+        moves + (phase.wrapping_sub(now + moves) & PHASE_MASK)
+    }
+
+    /// The rotational distance from now to `phase`: the least that reaching a sector there can take.
+    pub fn rotation_ticks(now: u64, phase: u64) -> u64 {
+        phase.wrapping_sub(now) & PHASE_MASK
+    }
+}
+
+/// The factors of `single + root sqrt(x) + line x` through the three figures of a data sheet, x being the share of the
+/// full stroke and the average lying at a third of it.
+pub(crate) fn curve(single_track_ms: f64, average_ms: f64, full_stroke_ms: f64) -> (f64, f64) {
+    let third = 1.0 / 3.0_f64;
+    let full = full_stroke_ms - single_track_ms;
+    let root = (average_ms - single_track_ms - full * third) / (third.sqrt() - third);
+    (root, full - root)
+}
+
+fn seek_ms(seek: &SeekCurve, share: f64) -> f64 {
+    match seek {
+        SeekCurve::Points {
+            single_track_ms,
+            average_ms,
+            full_stroke_ms,
+        } => {
+            let (root, line) = curve(*single_track_ms, *average_ms, *full_stroke_ms);
+            single_track_ms + root * share.sqrt() + line * share
+        }
+        SeekCurve::Table(points) => {
+            let after = points
+                .partition_point(|point| point[0] <= share)
+                .clamp(1, points.len() - 1);
+            let ([x0, y0], [x1, y1]) = (points[after - 1], points[after]);
+            y0 + (y1 - y0) * (share - x0) / (x1 - x0)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What can be wrong with a profile.
+
+use thiserror::Error;
+
+/// Why a profile is refused. `key` is the full key, such as `geometry.rpm`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ProfileError {
+    /// The text is not TOML.
+    #[error("the profile is not valid TOML: {reason}")]
+    Syntax {
+        /// What the TOML reader says, with line and column.
+        reason: String,
+    },
+    /// A key that every profile of this kind needs is not there.
+    #[error("`{key}` is missing: {reason}")]
+    Missing {
+        /// The key.
+        key: String,
+        /// What belongs there.
+        reason: String,
+    },
+    /// A key that no part of the model knows.
+    #[error("`{key}` is not a known key{}", hint(.known))]
+    Unknown {
+        /// The key.
+        key: String,
+        /// The keys known at this place.
+        known: Vec<String>,
+    },
+    /// A value has no origin, or one of no known kind.
+    #[error("`{key}` has no usable origin: {reason}")]
+    Origin {
+        /// The key.
+        key: String,
+        /// What is wrong with its origin.
+        reason: String,
+    },
+    /// A value of the wrong type, an absurd one, or one that contradicts another.
+    #[error("`{key}` is {value}: {reason}")]
+    Value {
+        /// The key.
+        key: String,
+        /// The value as found.
+        value: String,
+        /// Why it cannot be.
+        reason: String,
+    },
+}
+
+fn hint(known: &[String]) -> String {
+    if known.is_empty() {
+        String::new()
+    } else {
+        format!("; known here: {}", known.join(", "))
+    }
+}
+
+impl ProfileError {
+    /// The key that is wrong; `None` when the text is not TOML at all.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Syntax { .. } => None,
+            Self::Missing { key, .. }
+            | Self::Unknown { key, .. }
+            | Self::Origin { key, .. }
+            | Self::Value { key, .. } => Some(key),
+        }
+    }
+
+    pub(crate) fn value(key: &str, value: impl ToString, reason: impl Into<String>) -> Self {
+        Self::Value {
+            key: key.to_owned(),
+            value: value.to_string(),
+            reason: reason.into(),
+        }
+    }
+}

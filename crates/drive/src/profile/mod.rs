@@ -1,0 +1,275 @@
+//! The parameters of one modelled drive, each with its origin. The format is described in `docs/profiles.md`.
+
+mod check;
+mod error;
+mod origin;
+mod parse;
+mod scale;
+mod section;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+pub use error::ProfileError;
+
+/// A modelled drive's parameters. Made by [`Profile::parse`], so always consistent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Profile {
+    /// Short name, as in `model:NAME`.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// By how much the drive was made smaller; 1 for the drive as it is.
+    pub scale_divisor: u32,
+    /// What the drive says it is.
+    pub identity: IdentityStrings,
+    /// Platters and tracks.
+    pub geometry: GeometryProfile,
+    /// The arm.
+    pub mechanics: MechanicsProfile,
+    /// The buffer.
+    pub dram: DramProfile,
+    /// The command queue.
+    pub queue: QueueProfile,
+    /// The link to the host.
+    pub interface: InterfaceProfile,
+    /// From the host's addresses to the platters; `None` for a conventional drive.
+    pub shingled: Option<ShingledProfile>,
+    /// The origin of every value, by full key.
+    pub origins: BTreeMap<String, String>,
+}
+
+/// What a drive says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IdentityStrings {
+    /// Vendor.
+    pub vendor: String,
+    /// Model number.
+    pub model: String,
+    /// Firmware revision.
+    pub firmware: String,
+    /// What the serial numbers of this model begin with here.
+    pub serial_prefix: String,
+}
+
+/// Platters, zones, tracks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GeometryProfile {
+    /// Usable bytes, a multiple of 4096.
+    pub capacity_bytes: u64,
+    /// Turns a minute.
+    pub rpm: f64,
+    /// Surfaces.
+    pub heads: u64,
+    /// Bytes of an outermost track.
+    pub outer_track_bytes: u64,
+    /// Bytes of an innermost track.
+    pub inner_track_bytes: u64,
+    /// Recording zones, each with tracks of one size.
+    pub zones: u64,
+    /// Angle between the ends of one track and the start of the next in the same cylinder.
+    pub track_skew_degrees: f64,
+    /// The same from one cylinder to the next.
+    pub cylinder_skew_degrees: f64,
+}
+
+/// How the time of a seek follows from its distance.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeekCurve {
+    /// `single + a sqrt(x) + b x` through the three figures of a data sheet; `average` is a third of the stroke.
+    Points {
+        /// To the next cylinder.
+        single_track_ms: f64,
+        /// Over a third of the stroke.
+        average_ms: f64,
+        /// From edge to edge.
+        full_stroke_ms: f64,
+    },
+    /// Pairs of (share of the full stroke, ms), straight lines between them.
+    Table(Vec<[f64; 2]>),
+}
+
+/// The arm.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MechanicsProfile {
+    /// Seek time by distance.
+    pub seek: SeekCurve,
+    /// What a write needs beyond a read after every movement.
+    pub write_settle_ms: f64,
+    /// From one surface to another.
+    pub head_switch_ms: f64,
+    /// Silence after which the heads are parked; 0: never.
+    pub park_after_s: f64,
+    /// From the ramp back to a track.
+    pub unpark_ms: f64,
+}
+
+/// The drive's buffer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DramProfile {
+    /// Whether a write is acknowledged once it is in the buffer.
+    pub write_back: bool,
+    /// Bytes that written data may take.
+    pub write_bytes: u64,
+    /// Separate dirty extents that the drive tracks.
+    pub write_segments: u64,
+    /// Most bytes that one destaging takes to the platter before others get a turn.
+    pub destage_bytes: u64,
+    /// Silence of the host after which destaging starts while the buffer is less than half full.
+    pub destage_idle_ms: f64,
+    /// How far the drive reads on past a read.
+    pub read_ahead_bytes: u64,
+    /// Separate ranges that the drive keeps from reading ahead.
+    pub read_segments: u64,
+}
+
+/// In which order queued commands are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueOrder {
+    /// Shortest positioning time first.
+    Sptf,
+    /// As they came.
+    Fifo,
+}
+
+/// The command queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueueProfile {
+    /// Commands the drive accepts.
+    pub depth: u64,
+    /// Order of service.
+    pub order: QueueOrder,
+    /// A command that has waited this long is served next.
+    pub starvation_ms: f64,
+}
+
+/// The link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InterfaceProfile {
+    /// Bytes a microsecond.
+    pub rate_mb_s: f64,
+    /// From the command's arrival to the drive working on it, a USB bridge's share included.
+    pub overhead_us: f64,
+}
+
+/// What one entry of the persistent cache's map stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryCounts {
+    /// One write of the host.
+    Write,
+    /// One packet of the log.
+    Packet,
+}
+
+/// When bands are cleaned without need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CleaningWhen {
+    /// Whenever something is cached and the host is silent.
+    Aggressive,
+    /// Only above the high mark, down to the low one.
+    Lazy,
+}
+
+/// Which band is cleaned next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CleaningOrder {
+    /// The band that has been dirty longest.
+    Fifo,
+    /// The band with most entries.
+    MostDirty,
+}
+
+/// The shingled translation layer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShingledProfile {
+    /// Tracks in a band; its bytes follow from the surface.
+    pub tracks_per_band: u64,
+    /// The persistent cache.
+    pub cache: CacheProfile,
+    /// Its cleaning.
+    pub cleaning: CleaningProfile,
+    /// Streams that bypass it.
+    pub streams: StreamsProfile,
+}
+
+/// The persistent cache: a circular log at the outer diameter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CacheProfile {
+    /// Bytes of the log.
+    pub bytes: u64,
+    /// Entries of its map.
+    pub entries: u64,
+    /// What an entry stands for.
+    pub entry_counts: EntryCounts,
+    /// Most bytes of data in a packet.
+    pub packet_bytes: u64,
+    /// Most host writes in a packet.
+    pub packet_writes: u64,
+    /// Least share of an outermost track that a packet occupies.
+    pub packet_tracks: f64,
+    /// Turns that each packet costs beyond passing over its space: its header.
+    pub packet_turns: f64,
+    /// Turns that each visit to the log costs before its first packet: finding the place, committing the map.
+    pub append_turns: f64,
+    /// Visits after which the map is written out; 0: never.
+    pub journal_every: u64,
+    /// How long that takes.
+    pub journal_ms: f64,
+}
+
+/// How cached data gets home.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CleaningProfile {
+    /// When.
+    pub when: CleaningWhen,
+    /// In which order.
+    pub order: CleaningOrder,
+    /// Silence of the host before cleaning starts or goes on.
+    pub idle_ms: f64,
+    /// Fill above which lazy cleaning starts (share of entries or bytes, whichever is fuller).
+    pub high_mark: f64,
+    /// Fill at which lazy cleaning stops.
+    pub low_mark: f64,
+    /// Bands cleaned by one pass.
+    pub bands_per_pass: u64,
+    /// Turns to collect one packet from the log.
+    pub collect_turns: f64,
+    /// Bytes merged at a time in DRAM.
+    pub merge_bytes: u64,
+    /// Whether merged data is written to a place of its own before it goes home.
+    pub merge_on_disk: bool,
+}
+
+/// Detection of sequential streams.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StreamsProfile {
+    /// Streams followed at a time; 0: none is ever detected.
+    pub tracked: u64,
+    /// Writes smaller than this belong to no stream.
+    pub min_request_bytes: u64,
+    /// A stream bypasses the cache from this many bytes on.
+    pub min_run_bytes: u64,
+}
+
+impl Profile {
+    /// Usable bytes.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.geometry.capacity_bytes
+    }
+
+    /// Turns a minute.
+    pub fn rpm(&self) -> f64 {
+        self.geometry.rpm
+    }
+
+    /// Commands the drive accepts.
+    pub fn queue_depth(&self) -> u32 {
+        self.queue.depth as u32
+    }
+}

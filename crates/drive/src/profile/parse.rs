@@ -1,0 +1,307 @@
+//! From TOML to a [`Profile`]: every value's type, bounds and origin.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::section::{Bounds, Section};
+use super::*;
+
+const FORMAT_VERSION: i64 = 1;
+
+impl Profile {
+    /// Reads a profile from TOML text.
+    ///
+    /// # Errors
+    /// A [`ProfileError`] that names the first key that is missing, unknown, without origin, of the wrong type, absurd, or
+    /// in contradiction to another, and says why.
+    pub fn parse(toml: &str) -> Result<Self, ProfileError> {
+        let root: Table = toml
+            .parse()
+            .map_err(|error: toml::de::Error| ProfileError::Syntax {
+                reason: error.to_string(),
+            })?;
+        check_root(&root)?;
+        let mut origins = BTreeMap::new();
+        let origins_mut = &mut origins;
+        let profile = Self {
+            name: label(&root, "name")?,
+            title: label(&root, "title")?,
+            scale_divisor: 1,
+            identity: identity(&root, origins_mut)?,
+            geometry: geometry(&root, origins_mut)?,
+            mechanics: mechanics(&root, origins_mut)?,
+            dram: dram(&root, origins_mut)?,
+            queue: queue(&root, origins_mut)?,
+            interface: interface(&root, origins_mut)?,
+            shingled: translation(&root, origins_mut)?,
+            origins: BTreeMap::new(),
+        };
+        let profile = Self { origins, ..profile };
+        profile.check()?;
+        Ok(profile)
+    }
+}
+
+fn check_root(root: &Table) -> Result<(), ProfileError> {
+    const KNOWN: [&str; 10] = [
+        "format_version",
+        "name",
+        "title",
+        "identity",
+        "geometry",
+        "mechanics",
+        "dram",
+        "queue",
+        "interface",
+        "translation",
+    ];
+    if let Some(key) = root.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+        return Err(ProfileError::Unknown {
+            key: key.clone(),
+            known: KNOWN.map(str::to_owned).to_vec(),
+        });
+    }
+    match root.get("format_version") {
+        Some(Value::Integer(FORMAT_VERSION)) => Ok(()),
+        Some(other) => Err(ProfileError::value(
+            "format_version",
+            other,
+            "this version reads format 1",
+        )),
+        None => Err(ProfileError::Missing {
+            key: "format_version".into(),
+            reason: "write format_version = 1".into(),
+        }),
+    }
+}
+
+/// The name and the title describe the file, not the drive, and so need no origin.
+fn label(root: &Table, key: &str) -> Result<String, ProfileError> {
+    match root.get(key) {
+        Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
+        Some(other) => Err(ProfileError::value(
+            key,
+            other,
+            "a text that is not empty is expected",
+        )),
+        None => Err(ProfileError::Missing {
+            key: key.to_owned(),
+            reason: "a profile has a name and a title".into(),
+        }),
+    }
+}
+
+type Origins = BTreeMap<String, String>;
+
+const fn bounds(low: f64, high: f64, reason: &'static str) -> Bounds {
+    Bounds { low, high, reason }
+}
+
+const MS: Bounds = bounds(0.0, 10_000.0, "0..10000 ms is possible");
+const TURNS: Bounds = bounds(0.0, 100.0, "0..100 turns are possible");
+const SHARE: Bounds = bounds(0.0, 1.0, "a share lies in 0..1");
+const BUFFER: Bounds = bounds(0.0, 17_179_869_184.0, "0..16 GiB is possible");
+const DEGREES: Bounds = bounds(0.0, 359.0, "an angle lies in 0..359");
+
+fn identity(root: &Table, origins: &mut Origins) -> Result<IdentityStrings, ProfileError> {
+    let mut section = Section::new("identity", root, origins)?;
+    let identity = IdentityStrings {
+        vendor: section.text("vendor")?,
+        model: section.text("model")?,
+        firmware: section.text("firmware")?,
+        serial_prefix: section.text("serial_prefix")?,
+    };
+    section.finish()?;
+    Ok(identity)
+}
+
+fn geometry(root: &Table, origins: &mut Origins) -> Result<GeometryProfile, ProfileError> {
+    const CAPACITY: Bounds = bounds(1e6, 2e14, "1 MB..200 TB is possible");
+    const RPM: Bounds = bounds(1000.0, 30_000.0, "a drive must turn; 3600..15000 is usual");
+    const HEADS: Bounds = bounds(1.0, 64.0, "1..64 heads are possible");
+    const TRACK: Bounds = bounds(8192.0, 67_108_864.0, "a track holds 8 KiB..64 MiB");
+    const ZONES: Bounds = bounds(1.0, 4096.0, "1..4096 zones are possible");
+    let mut section = Section::new("geometry", root, origins)?;
+    let geometry = GeometryProfile {
+        capacity_bytes: section.whole("capacity_bytes", &CAPACITY)?,
+        rpm: section.float("rpm", &RPM)?,
+        heads: section.whole("heads", &HEADS)?,
+        outer_track_bytes: section.whole("outer_track_bytes", &TRACK)?,
+        inner_track_bytes: section.whole("inner_track_bytes", &TRACK)?,
+        zones: section.whole("zones", &ZONES)?,
+        track_skew_degrees: section.float("track_skew_degrees", &DEGREES)?,
+        cylinder_skew_degrees: section.float("cylinder_skew_degrees", &DEGREES)?,
+    };
+    section.finish()?;
+    Ok(geometry)
+}
+
+fn mechanics(root: &Table, origins: &mut Origins) -> Result<MechanicsProfile, ProfileError> {
+    const SEEK: Bounds = bounds(0.01, 1000.0, "a seek takes 0.01..1000 ms");
+    const PARK: Bounds = bounds(0.0, 1e6, "0 (never) or up to 1000000 s is possible");
+    let mut section = Section::new("mechanics", root, origins)?;
+    let seek = if section.has("seek_table") {
+        SeekCurve::Table(section.pairs("seek_table")?)
+    } else {
+        SeekCurve::Points {
+            single_track_ms: section.float("seek_single_track_ms", &SEEK)?,
+            average_ms: section.float("seek_average_ms", &SEEK)?,
+            full_stroke_ms: section.float("seek_full_stroke_ms", &SEEK)?,
+        }
+    };
+    let mechanics = MechanicsProfile {
+        seek,
+        write_settle_ms: section.float("write_settle_ms", &MS)?,
+        head_switch_ms: section.float("head_switch_ms", &MS)?,
+        park_after_s: section.float("park_after_s", &PARK)?,
+        unpark_ms: section.float("unpark_ms", &MS)?,
+    };
+    section.finish()?;
+    Ok(mechanics)
+}
+
+fn dram(root: &Table, origins: &mut Origins) -> Result<DramProfile, ProfileError> {
+    const SEGMENTS: Bounds = bounds(1.0, 65_536.0, "1..65536 segments are possible");
+    const DESTAGE: Bounds = bounds(4096.0, 1_073_741_824.0, "4 KiB..1 GiB is possible");
+    let mut section = Section::new("dram", root, origins)?;
+    let dram = DramProfile {
+        write_back: section.flag("write_back")?,
+        write_bytes: section.whole("write_bytes", &BUFFER)?,
+        write_segments: section.whole("write_segments", &SEGMENTS)?,
+        destage_bytes: section.whole("destage_bytes", &DESTAGE)?,
+        destage_idle_ms: section.float("destage_idle_ms", &MS)?,
+        read_ahead_bytes: section.whole("read_ahead_bytes", &BUFFER)?,
+        read_segments: section.whole("read_segments", &SEGMENTS)?,
+    };
+    section.finish()?;
+    Ok(dram)
+}
+
+fn queue(root: &Table, origins: &mut Origins) -> Result<QueueProfile, ProfileError> {
+    const DEPTH: Bounds = bounds(1.0, 1024.0, "1..1024 commands are possible");
+    const STARVATION: Bounds = bounds(1.0, 1e6, "1..1000000 ms is possible");
+    let mut section = Section::new("queue", root, origins)?;
+    let queue = QueueProfile {
+        depth: section.whole("depth", &DEPTH)?,
+        order: section.word(
+            "order",
+            &[("sptf", QueueOrder::Sptf), ("fifo", QueueOrder::Fifo)],
+        )?,
+        starvation_ms: section.float("starvation_ms", &STARVATION)?,
+    };
+    section.finish()?;
+    Ok(queue)
+}
+
+fn interface(root: &Table, origins: &mut Origins) -> Result<InterfaceProfile, ProfileError> {
+    const RATE: Bounds = bounds(1.0, 100_000.0, "1..100000 MB/s is possible");
+    const OVERHEAD: Bounds = bounds(0.0, 1e6, "0..1000000 us is possible");
+    let mut section = Section::new("interface", root, origins)?;
+    let interface = InterfaceProfile {
+        rate_mb_s: section.float("rate_mb_s", &RATE)?,
+        overhead_us: section.float("overhead_us", &OVERHEAD)?,
+    };
+    section.finish()?;
+    Ok(interface)
+}
+
+fn translation(
+    root: &Table,
+    origins: &mut Origins,
+) -> Result<Option<ShingledProfile>, ProfileError> {
+    let mut section = Section::new("translation", root, origins)?;
+    if !section.word("kind", &[("identity", false), ("shingled", true)])? {
+        section.finish()?;
+        return Ok(None);
+    }
+    const TRACKS: Bounds = bounds(2.0, 100_000.0, "a band has 2..100000 tracks");
+    let tracks_per_band = section.whole("tracks_per_band", &TRACKS)?;
+    for part in ["cache", "cleaning", "streams"] {
+        section.nested(part);
+    }
+    section.finish()?;
+    Ok(Some(ShingledProfile {
+        tracks_per_band,
+        cache: cache(root, origins)?,
+        cleaning: cleaning(root, origins)?,
+        streams: streams(root, origins)?,
+    }))
+}
+
+fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileError> {
+    const BYTES: Bounds = bounds(65_536.0, 1e13, "64 KiB..10 TB is possible");
+    const ENTRIES: Bounds = bounds(1.0, 4e9, "1..4000000000 entries are possible");
+    const PACKET: Bounds = bounds(4096.0, 1_073_741_824.0, "4 KiB..1 GiB is possible");
+    const WRITES: Bounds = bounds(1.0, 65_536.0, "1..65536 writes are possible");
+    const EVERY: Bounds = bounds(0.0, 1e9, "0 (never)..1000000000 is possible");
+    let mut section = Section::new("translation.cache", root, origins)?;
+    let counts = [
+        ("write", EntryCounts::Write),
+        ("packet", EntryCounts::Packet),
+    ];
+    let cache = CacheProfile {
+        bytes: section.whole("bytes", &BYTES)?,
+        entries: section.whole("entries", &ENTRIES)?,
+        entry_counts: section.word("entry_counts", &counts)?,
+        packet_bytes: section.whole("packet_bytes", &PACKET)?,
+        packet_writes: section.whole("packet_writes", &WRITES)?,
+        packet_tracks: section.float("packet_tracks", &SHARE)?,
+        packet_turns: section.float("packet_turns", &TURNS)?,
+        append_turns: section.float("append_turns", &TURNS)?,
+        journal_every: section.whole("journal_every", &EVERY)?,
+        journal_ms: section.float("journal_ms", &MS)?,
+    };
+    section.finish()?;
+    Ok(cache)
+}
+
+fn cleaning(root: &Table, origins: &mut Origins) -> Result<CleaningProfile, ProfileError> {
+    const IDLE: Bounds = bounds(1.0, 1e9, "1..1000000000 ms is possible");
+    const BANDS: Bounds = bounds(1.0, 10_000.0, "1..10000 bands are possible");
+    const MERGE: Bounds = bounds(65_536.0, 17_179_869_184.0, "64 KiB..16 GiB is possible");
+    let mut section = Section::new("translation.cleaning", root, origins)?;
+    let when = [
+        ("aggressive", CleaningWhen::Aggressive),
+        ("lazy", CleaningWhen::Lazy),
+    ];
+    let order = [
+        ("fifo", CleaningOrder::Fifo),
+        ("most-dirty", CleaningOrder::MostDirty),
+    ];
+    let when = section.word("when", &when)?;
+    let lazy = when == CleaningWhen::Lazy;
+    let cleaning = CleaningProfile {
+        when,
+        order: section.word("order", &order)?,
+        idle_ms: section.float("idle_ms", &IDLE)?,
+        high_mark: if lazy {
+            section.float("high_mark", &SHARE)?
+        } else {
+            0.0
+        },
+        low_mark: if lazy {
+            section.float("low_mark", &SHARE)?
+        } else {
+            0.0
+        },
+        bands_per_pass: section.whole("bands_per_pass", &BANDS)?,
+        collect_turns: section.float("collect_turns", &TURNS)?,
+        merge_bytes: section.whole("merge_bytes", &MERGE)?,
+        merge_on_disk: section.flag("merge_on_disk")?,
+    };
+    section.finish()?;
+    Ok(cleaning)
+}
+
+fn streams(root: &Table, origins: &mut Origins) -> Result<StreamsProfile, ProfileError> {
+    const TRACKED: Bounds = bounds(0.0, 1024.0, "0..1024 streams are possible");
+    let mut section = Section::new("translation.streams", root, origins)?;
+    let streams = StreamsProfile {
+        tracked: section.whole("tracked", &TRACKED)?,
+        min_request_bytes: section.whole("min_request_bytes", &BUFFER)?,
+        min_run_bytes: section.whole("min_run_bytes", &BUFFER)?,
+    };
+    section.finish()?;
+    Ok(streams)
+}

@@ -1,0 +1,213 @@
+//! One table of a profile, read key by key: types, bounds and origins are checked here, and what nobody asked for
+//! is refused at the end.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::origin;
+use super::ProfileError;
+
+/// Inclusive bounds of a number and what to say to one outside of them.
+pub(super) struct Bounds {
+    pub low: f64,
+    pub high: f64,
+    pub reason: &'static str,
+}
+
+/// A table under its full name, with the origins found so far.
+pub(super) struct Section<'a> {
+    name: String,
+    table: &'a Table,
+    asked: Vec<String>,
+    origins: &'a mut BTreeMap<String, String>,
+}
+
+impl<'a> Section<'a> {
+    pub fn new(
+        name: &str,
+        root: &'a Table,
+        origins: &'a mut BTreeMap<String, String>,
+    ) -> Result<Self, ProfileError> {
+        let mut table = root;
+        for part in name.split('.') {
+            table = match table.get(part) {
+                Some(Value::Table(inner)) => inner,
+                Some(other) => {
+                    return Err(ProfileError::value(name, other, "a table is expected here"))
+                }
+                None => {
+                    return Err(ProfileError::Missing {
+                        key: name.to_owned(),
+                        reason: "every profile of this kind has this table".to_owned(),
+                    })
+                }
+            };
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            table,
+            asked: Vec::new(),
+            origins,
+        })
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// A key that holds a table of its own.
+    pub fn nested(&mut self, key: &str) {
+        self.asked.push(key.to_owned());
+    }
+
+    pub fn float(&mut self, key: &str, bounds: &Bounds) -> Result<f64, ProfileError> {
+        let full = self.full(key);
+        let value = self.value(key)?;
+        let number = number(&full, value)?;
+        if !(bounds.low..=bounds.high).contains(&number) {
+            return Err(ProfileError::value(&full, value, bounds.reason));
+        }
+        Ok(number)
+    }
+
+    pub fn whole(&mut self, key: &str, bounds: &Bounds) -> Result<u64, ProfileError> {
+        let number = self.float(key, bounds)?;
+        match self.value(key)? {
+            Value::Integer(value) => Ok(*value as u64),
+            _ => Err(ProfileError::value(
+                &self.full(key),
+                number,
+                "a whole number is expected",
+            )),
+        }
+    }
+
+    pub fn flag(&mut self, key: &str) -> Result<bool, ProfileError> {
+        match self.value(key)? {
+            Value::Boolean(flag) => Ok(*flag),
+            other => Err(ProfileError::value(
+                &self.full(key),
+                other,
+                "true or false is expected",
+            )),
+        }
+    }
+
+    pub fn text(&mut self, key: &str) -> Result<String, ProfileError> {
+        match self.value(key)? {
+            Value::String(text) if !text.is_empty() => Ok(text.clone()),
+            other => Err(ProfileError::value(
+                &self.full(key),
+                other,
+                "a text that is not empty is expected",
+            )),
+        }
+    }
+
+    /// One of a few words.
+    pub fn word<T: Copy>(&mut self, key: &str, words: &[(&str, T)]) -> Result<T, ProfileError> {
+        let found = self.text(key)?;
+        words
+            .iter()
+            .find(|(word, _)| *word == found)
+            .map(|(_, meaning)| *meaning)
+            .ok_or_else(|| {
+                let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                ProfileError::value(
+                    &self.full(key),
+                    format!("\"{found}\""),
+                    format!("one of {} is expected", known.join(", ")),
+                )
+            })
+    }
+
+    /// A list of pairs of numbers.
+    pub fn pairs(&mut self, key: &str) -> Result<Vec<[f64; 2]>, ProfileError> {
+        let full = self.full(key);
+        let value = self.value(key)?;
+        let wrong = || ProfileError::value(&full, value, "a list of pairs of numbers is expected");
+        value
+            .as_array()
+            .ok_or_else(wrong)?
+            .iter()
+            .map(|pair| match pair.as_array().map(Vec::as_slice) {
+                Some([first, second]) => Ok([number(&full, first)?, number(&full, second)?]),
+                _ => Err(wrong()),
+            })
+            .collect()
+    }
+
+    /// Refuses what nobody asked for.
+    pub fn finish(self) -> Result<(), ProfileError> {
+        match self.table.keys().find(|key| !self.asked.contains(key)) {
+            Some(key) => Err(ProfileError::Unknown {
+                key: self.full(key),
+                known: self.asked,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn full(&self, key: &str) -> String {
+        format!("{}.{key}", self.name)
+    }
+
+    /// The value under `key`, once its origin is known to be sound.
+    fn value(&mut self, key: &str) -> Result<&'a Value, ProfileError> {
+        let full = self.full(key);
+        if !self.asked.iter().any(|asked| asked == key) {
+            self.asked.push(key.to_owned());
+        }
+        let found = self.table.get(key).ok_or_else(|| ProfileError::Missing {
+            key: full.clone(),
+            reason: "write it as { value = ..., origin = \"...\" }".to_owned(),
+        })?;
+        let no_origin = |reason: &str| ProfileError::Origin {
+            key: full.clone(),
+            reason: reason.to_owned(),
+        };
+        let entry = found
+            .as_table()
+            .ok_or_else(|| no_origin("write it as { value = ..., origin = \"...\" }"))?;
+        if let Some(extra) = entry
+            .keys()
+            .find(|name| !matches!(name.as_str(), "value" | "origin"))
+        {
+            let known = vec!["value".to_owned(), "origin".to_owned()];
+            return Err(ProfileError::Unknown {
+                key: format!("{full}.{extra}"),
+                known,
+            });
+        }
+        let origin = entry
+            .get("origin")
+            .and_then(Value::as_str)
+            .ok_or_else(|| no_origin("there is none"))?;
+        if let Some(reason) = origin::fault(origin) {
+            return Err(no_origin(&reason));
+        }
+        self.origins.insert(full.clone(), origin.to_owned());
+        entry.get("value").ok_or_else(|| ProfileError::Missing {
+            key: format!("{full}.value"),
+            reason: "there is an origin but no value".to_owned(),
+        })
+    }
+}
+
+fn number(key: &str, value: &Value) -> Result<f64, ProfileError> {
+    let number = match value {
+        Value::Integer(whole) => *whole as f64,
+        Value::Float(number) => *number,
+        other => return Err(ProfileError::value(key, other, "a number is expected")),
+    };
+    if number.is_finite() {
+        Ok(number)
+    } else {
+        Err(ProfileError::value(
+            key,
+            number,
+            "a finite number is expected",
+        ))
+    }
+}

@@ -1,0 +1,241 @@
+//! Writes: into DRAM, and from there to the platters.
+
+use crate::buffer::{Dirty, Piece, Range};
+use crate::clock::TURN;
+use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
+use crate::mechanics::Way;
+use crate::profile::DramProfile;
+use crate::queue::nearest;
+use crate::reads::sectors;
+use crate::request::{Request, Status, SECTOR_BYTES};
+
+/// What a profile says about writes in DRAM, in the drive's units.
+#[derive(Clone, Debug)]
+pub(crate) struct WriteRules {
+    write_back: bool,
+    limit_sectors: u64,
+    limit_segments: usize,
+    pub destage_sectors: u64,
+    pub idle: u64,
+}
+
+impl WriteRules {
+    pub fn new(dram: &DramProfile, idle: u64) -> Self {
+        Self {
+            write_back: dram.write_back,
+            limit_sectors: dram.write_bytes / SECTOR_BYTES,
+            limit_segments: dram.write_segments as usize,
+            destage_sectors: dram.destage_bytes / SECTOR_BYTES,
+            idle,
+        }
+    }
+}
+
+/// A request that is answered when data is durable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Durable {
+    tag: u32,
+    arrived: u64,
+    need: Need,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Need {
+    /// A write through the cache: this range.
+    Range(Range),
+    /// A flush: everything up to this write.
+    UpTo(u64),
+}
+
+impl Drive {
+    pub(crate) fn write(&mut self, request: Request, arrives: u64) {
+        if self.held.is_empty() && self.has_room(&request) {
+            self.admit(request, arrives);
+        } else {
+            self.held.push_back((arrives, request));
+        }
+    }
+
+    pub(crate) fn flush(&mut self, tag: u32, arrives: u64) {
+        self.durable.push(Durable {
+            tag,
+            arrived: arrives,
+            need: Need::UpTo(self.sequence),
+        });
+        self.settle();
+    }
+
+    /// TRIM tells the drive that data is worth nothing: what DRAM holds of it need not be written any more.
+    pub(crate) fn trim(&mut self, request: Request, arrives: u64) {
+        let range = sectors(&request);
+        self.buffer.discard(&range);
+        self.complete(request.tag, arrives, Status::Good);
+        self.settle();
+    }
+
+    /// Whether DRAM can take a write now. One that exceeds all of DRAM is let in when nothing else is there.
+    fn has_room(&self, request: &Request) -> bool {
+        let in_flight: u64 = self
+            .in_flight
+            .iter()
+            .map(|piece| piece.range.sectors())
+            .sum();
+        let used = self.buffer.sectors() + in_flight;
+        let fits = used + request.bytes / SECTOR_BYTES <= self.rules.limit_sectors || used == 0;
+        fits && self.buffer.segments() < self.rules.limit_segments
+    }
+
+    fn admit(&mut self, request: Request, arrives: u64) {
+        let range = sectors(&request);
+        let arrived = self.carry_in(arrives, range.sectors());
+        let through = request.fua || !self.rules.write_back;
+        self.sequence += 1;
+        let (first, end) = self.surface(&range);
+        self.read_cache.forget(first, end);
+        let about = Dirty {
+            sequence: self.sequence,
+            arrived,
+            writes: 1,
+            direct: false,
+            wanted: through,
+            track: 0,
+            phase: 0,
+        };
+        self.add_dirty(range, about);
+        if through {
+            self.durable.push(Durable {
+                tag: request.tag,
+                arrived,
+                need: Need::Range(range),
+            });
+        } else {
+            self.complete(request.tag, arrived, Status::Good);
+        }
+    }
+
+    fn add_dirty(&mut self, range: Range, about: Dirty) {
+        let barrier = self.barrier();
+        let index = self.buffer.add(range, about, barrier, |_| true);
+        self.locate(index);
+    }
+
+    /// Finds where an extent begins on the surface, for the heads to choose by.
+    fn locate(&mut self, index: usize) {
+        let (first, _) = self.surface(&self.buffer.get(index).range);
+        let place = self.mechanics.geometry.place(first);
+        self.buffer
+            .locate(index, place.track, self.mechanics.geometry.phase(place));
+    }
+
+    /// Somebody waits for a write to leave DRAM.
+    pub(crate) fn writes_press(&self) -> bool {
+        !self.buffer.is_empty() && !(self.held.is_empty() && self.durable.is_empty())
+    }
+
+    /// Destages when somebody waits for it, when DRAM is half full, or when the host is silent.
+    pub(crate) fn choose_destage(&mut self, pressing: bool) -> Choice {
+        if self.buffer.is_empty() {
+            return Choice::Rest(None);
+        }
+        let full = 2 * self.buffer.sectors() >= self.rules.limit_sectors
+            || 2 * self.buffer.segments() >= self.rules.limit_segments;
+        let at = self.silent_at(self.rules.idle);
+        if pressing || full || self.now >= at {
+            self.start_destage()
+        } else {
+            Choice::Rest(Some(at))
+        }
+    }
+
+    fn start_destage(&mut self) -> Choice {
+        self.claim_heads(self.now);
+        let Some(index) = self.nearest_extent() else {
+            return Choice::Rest(None);
+        };
+        let (piece, rest) = self.buffer.take(index, self.rules.destage_sectors);
+        if rest {
+            self.locate(index);
+        }
+        let ends = self.write_home(&piece);
+        self.in_flight.push(piece);
+        self.busy(Work::Destage, ends)
+    }
+
+    /// The extent that the heads reach soonest; among those that are waited for, unless the wait is for room.
+    fn nearest_extent(&self) -> Option<usize> {
+        let barrier = self.barrier();
+        let all = !self.held.is_empty() || self.durable.is_empty();
+        let candidates = self.buffer.iter().enumerate();
+        let allowed =
+            candidates.filter(|(_, (_, about))| all || about.wanted || about.sequence <= barrier);
+        let places = allowed.map(|(index, (_, about))| (index, about.track, about.phase));
+        nearest(places, &self.mechanics, &self.head, self.now, Way::Write)
+    }
+
+    /// The newest write that a flush waits for; 0 when none does.
+    fn barrier(&self) -> u64 {
+        let flushes = self
+            .durable
+            .iter()
+            .filter_map(|durable| match durable.need {
+                Need::UpTo(sequence) => Some(sequence),
+                Need::Range(_) => None,
+            });
+        flushes.max().unwrap_or(0)
+    }
+
+    /// Writes a piece to its place; returns when that is done.
+    fn write_home(&mut self, piece: &Piece) -> u64 {
+        let (first, end) = self.surface(&piece.range);
+        let begin = self.now.max(piece.about.arrived);
+        let written = self.transfer(begin, first, end, Way::Write).ends;
+        // Half a physical sector is read in one turn and written back in the next.
+        let partial =
+            piece.range.start % BLOCK_SECTORS != 0 || piece.range.end % BLOCK_SECTORS != 0;
+        let ends = written + if partial { TURN } else { 0 };
+        self.head.rested_at = ends;
+        ends
+    }
+
+    pub(crate) fn finish_destage(&mut self) {
+        self.in_flight.clear();
+        self.settle();
+    }
+
+    /// After data became durable or room appeared: answers who waited for it and lets held writes in.
+    fn settle(&mut self) {
+        let mut index = 0;
+        while index < self.durable.len() {
+            if self.is_durable(&self.durable[index].need) {
+                let done = self.durable.swap_remove(index);
+                self.complete(done.tag, self.now.max(done.arrived), Status::Good);
+            } else {
+                index += 1;
+            }
+        }
+        while let Some((arrived, request)) = self.held.front().copied() {
+            if !self.has_room(&request) {
+                break;
+            }
+            self.held.pop_front();
+            self.admit(request, arrived.max(self.now));
+        }
+    }
+
+    fn is_durable(&self, need: &Need) -> bool {
+        match need {
+            Need::Range(range) => {
+                !self.buffer.overlaps(range)
+                    && !self
+                        .in_flight
+                        .iter()
+                        .any(|piece| piece.range.overlaps(range))
+            }
+            Need::UpTo(sequence) => {
+                let older = |about: &Dirty| about.sequence <= *sequence;
+                !self.buffer.iter().any(|(_, about)| older(about))
+                    && !self.in_flight.iter().any(|piece| older(&piece.about))
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+"""``shakedown compare``: runs beside each other."""
+
+from __future__ import annotations
+
+import json as json_text
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from shakedown.report.compare import compare as compare_runs
+from shakedown.result.folder import read_run
+
+
+def compare(
+    *runs: Path,
+    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of tables")] = False,
+) -> None:
+    """Lay the findings of several runs side by side, each with its ratio to the first.
+
+    Example:
+
+    shakedown compare runs/cliff-wd40efax runs/cliff-wd40efrx
+
+    Parameters
+    ----------
+    runs
+        Folders of runs. The run of a baseline is compared as well.
+    """
+    comparison = compare_runs([read_run(run) for run in runs])
+    if json:
+        sys.stdout.write(json_text.dumps(comparison.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    else:
+        sys.stdout.write(comparison.to_text())

@@ -1,0 +1,15 @@
+"""The one JSON document that ``--json`` prints."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Final
+
+FORMAT_VERSION: Final = 1
+
+
+def print_document(command: str, content: dict[str, Any]) -> None:
+    """Print ``content`` on standard output as the answer of ``command``."""
+    document = {"format_version": FORMAT_VERSION, "command": command, **content}
+    sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,0 +1,76 @@
+"""How fast a step goes and how long it will still take, as a line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from shakedown.protocol.expect import expect
+from shakedown.protocol.schema import Step
+from shakedown.sample import Sample
+from shakedown.units import NS_PER_S, format_duration, format_size
+
+_SMALL_REQUEST_BYTES = 64 * 1024
+
+
+class Pace:
+    """Adds up a step's samples between two lines. Time is that of the arena, virtual or wall."""
+
+    def __init__(self, step: Step, capacity_bytes: int, *, is_virtual: bool) -> None:
+        """Begin at nothing."""
+        self._expected = expect(step, capacity_bytes)
+        self._is_virtual = is_virtual
+        self._began_s = time.monotonic()
+        self._origin_ns: int | None = None
+        self._now_ns = 0
+        self._moved_bytes = 0
+        self._begin_line()
+
+    def _begin_line(self) -> None:
+        self._line_from_ns = self._now_ns
+        self._bytes = 0
+        self._count = 0
+        self._waited_ns = 0.0
+
+    def take(self, samples: Sequence[Sample]) -> None:
+        """Add the samples of the latest interval."""
+        for sample in samples:
+            if self._origin_ns is None:
+                self._origin_ns = self._line_from_ns = sample.start_ns
+            self._now_ns = max(self._now_ns, sample.start_ns + sample.duration_ns)
+            self._bytes += sample.bytes
+            self._count += sample.count
+            self._waited_ns += sample.count * (sample.latency_mean_ns or 0.0)
+        self._moved_bytes += sum(sample.bytes for sample in samples)
+
+    def line(self) -> str:
+        """Rate and latency since the last line, time gone by, time left."""
+        elapsed_ns = self._now_ns - (self._origin_ns or 0)
+        parts = [self._rate(), self._latency(), f"{format_duration(elapsed_ns)} elapsed", self._left(elapsed_ns)]
+        if self._is_virtual:
+            wall_ns = (time.monotonic() - self._began_s) * NS_PER_S
+            parts.append(f"virtual time, {format_duration(wall_ns)} of computing")
+        self._begin_line()
+        return ", ".join(parts)
+
+    def _rate(self) -> str:
+        seconds = (self._now_ns - self._line_from_ns) / NS_PER_S
+        if not seconds or not self._count:
+            return "nothing completed"
+        if self._bytes / self._count < _SMALL_REQUEST_BYTES:
+            return f"{self._count / seconds:.3g} IOPS"
+        return f"{format_size(self._bytes / seconds)}/s"
+
+    def _latency(self) -> str:
+        return f"latency {format_duration(self._waited_ns / self._count)}" if self._count else "no latency"
+
+    def _left(self, elapsed_ns: int) -> str:
+        expected = self._expected
+        if expected.duration_ns is not None:
+            return f"{format_duration(max(0, expected.duration_ns - elapsed_ns))} left"
+        if expected.amount_bytes is not None and self._moved_bytes:
+            share = self._moved_bytes / expected.amount_bytes
+            return f"about {format_duration(max(0.0, elapsed_ns / share - elapsed_ns))} left ({min(share, 1):.0%} done)"
+        if expected.at_most_ns is not None:
+            return f"time left unknown, at most {format_duration(max(0, expected.at_most_ns - elapsed_ns))}"
+        return "time left unknown"

@@ -1,0 +1,36 @@
+"""``shakedown report``: runs as one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from shakedown.cli.document import print_document
+from shakedown.report.html import write
+
+
+def report(
+    *runs: Path,
+    out: Annotated[Path, Parameter(("--out", "-o"), help="the page to write")] = Path("report.html"),
+    json: Annotated[
+        bool, Parameter(show_default=False, help="print one JSON document instead of the page's path")
+    ] = False,
+) -> None:
+    """Write the report of one run or more as one page that opens offline.
+
+    Example:
+
+    shakedown report runs/cliff-wd40efax -o report.html
+
+    Parameters
+    ----------
+    runs
+        Folders of runs. The run of a baseline is shown with its candidate.
+    """
+    page = write(runs, out)
+    if json:
+        print_document("report", {"report": str(page), "runs": [str(run) for run in runs]})
+    else:
+        print(page)

@@ -1,0 +1,151 @@
+"""``shakedown run``: a protocol against a target."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from shakedown.analysis.rules import Use
+from shakedown.cli.document import print_document
+from shakedown.cli.progress import watch
+from shakedown.cli.scale import parse_scale
+from shakedown.cli.status import exit_status
+from shakedown.errors import UsageError
+from shakedown.protocol.load import load_protocol
+from shakedown.protocol.play import Listener
+from shakedown.protocol.run import Order
+from shakedown.protocol.run import resume as resume_run
+from shakedown.protocol.run import run as start_run
+from shakedown.report.summary import render
+from shakedown.result.folder import Run, free_folder, read_record
+from shakedown.units import parse_size_bytes
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options of ``run``."""
+
+    baseline: Annotated[str | None, Parameter(help="run it on this target first and compare")] = None
+    out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/PROTOCOL-TARGET]")] = None
+    resume: Annotated[Path | None, Parameter(help="go on with the interrupted run in this folder")] = None
+    settings: Annotated[
+        tuple[str, ...],
+        Parameter("--set", show_default=False, help="a parameter of the protocol, NAME=VALUE (repeatable)"),
+    ] = ()
+    seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
+    scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
+    size: Annotated[str | None, Parameter(help="of the file that is made in a folder: 10GiB")] = None
+    destroy_data_on: Annotated[
+        tuple[str, ...], Parameter(show_default=False, help="a target whose data may be overwritten (repeatable)")
+    ] = ()
+    use: Annotated[Use | None, Parameter(help="let this use alone decide the exit status")] = None
+    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the summary")] = False
+    quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
+
+
+_DEFAULTS = RunOptions()
+
+
+def run(protocol: str | None = None, target: str | None = None, /, *, options: RunOptions = _DEFAULTS) -> int:
+    """Run a protocol against a target.
+
+    Examples:
+
+    shakedown run cliff model:wd40efax --baseline model:st12000vn0007
+
+    shakedown run sequential-32k /mnt/nas/test --size 20GiB --set amount=10G
+
+    shakedown run --resume runs/cliff-wd40efax
+
+    Parameters
+    ----------
+    protocol
+        Its name (random-1m, sequential-32k, cliff) or the path of a file of your own (./mine.toml).
+    target
+        model:NAME, model:./profile.toml, a file, a folder, or nbd+unix:///path/to/socket.
+    """
+    with watch(quiet=options.quiet) as listener:
+        if options.resume is not None:
+            done = _resumed(protocol, options, listener)
+        else:
+            done = _started(protocol, target, options, listener)
+    status = exit_status(done.record.verdict, options.use)
+    if options.json:
+        print_document("run", _document(done) | {"exit_status": status})
+    else:
+        sys.stdout.write(render([done]))
+        print(f"run: {done.path}", file=sys.stderr)
+    return status
+
+
+def _started(protocol: str | None, target: str | None, options: RunOptions, listener: Listener) -> Run:
+    if protocol is None or target is None:
+        missing = "a target" if protocol else "a protocol and a target"
+        raise UsageError(f"{missing} must be given", hint="shakedown run cliff model:wd40efax")
+    loaded = load_protocol(protocol, _settings(options.settings))
+    _refuse_unjudged(options.use, loaded.protocol.name, loaded.protocol.uses)
+    order = Order(
+        target=target,
+        baseline=options.baseline,
+        seed=_seed(options.seed),
+        scale_divisor=parse_scale(options.scale),
+        size_bytes=None if options.size is None else parse_size_bytes(options.size),
+        consents=options.destroy_data_on,
+    )
+    out = options.out or free_folder(Path("runs") / f"{loaded.protocol.name}-{_name_of(target)}")
+    return start_run(loaded, order, out, listener)
+
+
+def _resumed(protocol: str | None, options: RunOptions, listener: Listener) -> Run:
+    assert options.resume is not None
+    if protocol is not None or (options.baseline, options.out, options.settings) != (None, None, ()):
+        raise UsageError(
+            "`--resume` goes on with a run as it was ordered: give no protocol, target, --baseline, --out or --set",
+            hint=f"shakedown run --resume {options.resume}",
+        )
+    record = read_record(options.resume).protocol
+    _refuse_unjudged(options.use, record.name, record.uses)
+    return resume_run(options.resume, options.destroy_data_on, listener)
+
+
+def _settings(texts: tuple[str, ...]) -> dict[str, str]:
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise UsageError(f"`--set {text}` is not NAME=VALUE", hint="like `--set hold=30s`")
+        settings[name] = value
+    return settings
+
+
+def _seed(seed: int) -> int:
+    if not 0 <= seed < 2**63:
+        raise UsageError(f"`--seed {seed}` is out of range", hint="any whole number from 0 to 2^63 - 1")
+    return seed
+
+
+def _refuse_unjudged(use: Use | None, protocol: str, uses: tuple[Use, ...]) -> None:
+    if use is not None and use not in uses:
+        raise UsageError(f"`{protocol}` says nothing on the use `{use}`", hint=f"it bears on {', '.join(uses)}")
+
+
+def _name_of(target: str) -> str:
+    """What to call the folder: the last part of the target without what file systems dislike."""
+    last = target.partition(":")[2] if target.startswith("model:") else target
+    stem = Path(last.rstrip("/")).name.removesuffix(".toml")
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-.")[:60] or "target"
+
+
+def _document(run: Run) -> dict[str, object]:
+    baseline = run.baseline
+    return {
+        "folder": str(run.path),
+        "run": run.record.model_dump(mode="json"),
+        "baseline": None if baseline is None else baseline.record.model_dump(mode="json"),
+    }

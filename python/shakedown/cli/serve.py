@@ -1,0 +1,117 @@
+"""``shakedown serve``: a modelled drive as a block device for other programs."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from shakedown import _core
+from shakedown.cli.document import print_document
+from shakedown.cli.scale import parse_scale
+from shakedown.data import profile_path
+from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.units import format_duration
+
+_MODEL = "model:"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """The options of ``serve``."""
+
+    nbd: Annotated[Path, Parameter(help="the Unix socket to make; one that a dead server has left is replaced")]
+    scale: Annotated[str, Parameter(help="make the drive smaller: 1/1000 has a thousandth of everything")] = "1"
+    seed: Annotated[int, Parameter(help="of everything random in the drive")] = 1
+    store: Annotated[Path | None, Parameter(help="keep the data in this sparse file [default: gone afterwards]")] = None
+    json: Annotated[bool, Parameter(help="print one JSON document at the end instead of the report")] = False
+
+
+def serve(target: str, /, *, options: ServeOptions) -> int:
+    """Serve a modelled drive in real time, with its data, to NBD clients until it is interrupted.
+
+    Example:
+
+    shakedown serve model:wd40efax --nbd /tmp/drive.sock --scale 1/1000
+
+    Parameters
+    ----------
+    target
+        model:NAME or model:./profile.toml.
+    """
+    if not target.startswith(_MODEL):
+        raise UsageError(f"`{target}` cannot be served", hint="only modelled drives: model:wd40efax")
+    path = profile_path(target.removeprefix(_MODEL))
+    divisor = parse_scale(options.scale)
+    _announce(target, options.nbd, divisor)
+    with _terminated_as_interrupted():
+        report = _serve(path, divisor, options)
+    if options.json:
+        order = {"target": target, "scale_divisor": divisor, "seed": options.seed}
+        print_document("serve", order | {"report": report})
+    else:
+        print("\n".join(_lines(report)))
+    return 0
+
+
+def _serve(profile: Path, divisor: int, options: ServeOptions) -> _core.ServeReport:
+    try:
+        return _core.serve_nbd(
+            profile.read_text(encoding="utf-8"),
+            str(options.nbd),
+            seed=options.seed,
+            scale_divisor=divisor,
+            store_path=None if options.store is None else str(options.store),
+        )
+    except (_core.ProfileError, UnicodeDecodeError) as error:
+        raise UsageError(f"{profile}: {error}", hint="the profile cannot be a drive as it stands") from error
+    except OverflowError as error:
+        raise UsageError(
+            f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^64 - 1"
+        ) from error
+    except OSError as error:
+        raise EnvironmentFailure(str(error), hint="choose another socket or store, or stop what uses it") from error
+
+
+def _announce(target: str, nbd: Path, divisor: int) -> None:
+    """Say on standard error what is served and how to try it."""
+    size = "" if divisor == 1 else f" at 1/{divisor} of its size"
+    uri = f"nbd+unix:///?socket={nbd}"
+    print(f"serving {target}{size} at {uri}; Ctrl-C ends it", file=sys.stderr)
+    job = "--rw=randwrite --bs=4k --iodepth=8 --size=64M"
+    print(f"try: fio --name=try --ioengine=nbd --uri='{uri}' {job}", file=sys.stderr)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM ends the service as Ctrl-C does, also where SIGINT is ignored, as in a shell's background."""
+    kept = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+def _lines(report: _core.ServeReport) -> Iterator[str]:
+    """The report for people."""
+    counts = f"{report['requests']} requests over {report['connections']} connections"
+    yield f"{counts}, {report['errors']} answered with an error"
+    modelled = (report["modelled_p50_ns"], report["modelled_p99_ns"], report["modelled_max_ns"])
+    lateness = (report["lateness_p50_ns"], report["lateness_p99_ns"], report["lateness_max_ns"])
+    for what, times_ns in (("the drive took", modelled), ("this machine added", lateness)):
+        median, most, worst = map(format_duration, times_ns)
+        yield f"{what} {median} (median), {most} (99 %), {worst} (worst)"
+    if report["refused_connections"]:
+        yield f"{report['refused_connections']} clients were turned away"
+    if report["store_failures"]:
+        yield f"{report['store_failures']} requests failed because the store did, not because the drive would have"
+    if report["doubt"]:
+        yield report["doubt"]

@@ -1,0 +1,21 @@
+"""From a verdict to an exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from shakedown.analysis.rules import Use
+from shakedown.analysis.verdict import UseVerdict, Verdict
+from shakedown.errors import InconclusiveError
+
+EXIT_FAIL: Final = 1
+
+
+def exit_status(verdict: Verdict | None, use: Use | None) -> int:
+    """0 passes, 1 fails, 3 inconclusive. With ``use`` only that use counts; else one failure fails, one pass passes."""
+    judged: Iterable[UseVerdict] = verdict.uses if verdict else ()
+    outcomes = {judgement.status for judgement in judged if use in (None, judgement.use)}
+    if "fail" in outcomes:
+        return EXIT_FAIL
+    return 0 if "pass" in outcomes else InconclusiveError.exit_status

@@ -1,0 +1,92 @@
+"""The device arena: a job on a real target through the real fio, by the wall clock."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final, Literal
+
+from shakedown.device.load_options import admit_job
+from shakedown.device.medium import Lease, Medium
+from shakedown.result.identity import Identity
+from shakedown.tools.fio.command import check_job_file, render_job, run_command
+from shakedown.tools.fio.job import Option, Section, in_order
+from shakedown.tools.fio.load import FioLoad, Patience, Plan
+from shakedown.tools.fio.locate import Fio
+from shakedown.tools.fio.raw import Raw, new_folder
+from shakedown.units import NS_PER_S
+
+# Threads, so that one process is all of fio and nothing outlives it; no state files in the folder it runs in.
+_ALWAYS: Final = (Option("thread", "1"), Option("verify_state_save", "0"))
+
+
+class DeviceArena:
+    """Implements the arenas' ``Arena`` on any ``Medium``. Its clock starts when it is made."""
+
+    name: Literal["device"] = "device"
+
+    def __init__(self, medium: Medium, fio: Fio, raw: Path, patience: Patience | None = None) -> None:
+        """``raw`` is the run's folder for fio's own files. Raises EnvironmentFailure if fio cannot reach the medium."""
+        medium.require(fio)
+        self._medium = medium
+        self._fio = fio
+        self._raw = raw
+        self._patience = patience or Patience()
+        self._began_ns = time.monotonic_ns()
+
+    @property
+    def identity(self) -> Identity:
+        """Who the target is."""
+        return self._medium.identity
+
+    def check(self, job: str) -> None:
+        """Raise UsageError if the job cannot run here, RefusedError if it writes where that could do harm."""
+        sections = self._admit(job, "job")
+        if _writes(sections):
+            self._medium.admit_writing()
+        check_job_file(self._fio, render_job(sections, _ALWAYS, "a check"))
+
+    def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> FioLoad:  # noqa: ARG002
+        """Start fio on the target; rows come as they are measured, whether or not anybody watches.
+
+        Raises UsageError, RefusedError and EnvironmentFailure.
+        """
+        sections = self._admit(job, step)
+        write = _writes(sections)
+        with ExitStack() as belongings:
+            lease = belongings.enter_context(self._medium.lend(write=write))
+            folder = new_folder(self._raw, step)
+            text = self._job_text(sections, lease)
+            command = run_command(self._fio, folder / "job.fio", interval_ns, read_only=not write)
+            raw = belongings.enter_context(Raw(folder, text, command))
+            plan = Plan(
+                command,
+                lease.inherit,
+                step,
+                in_order(move for section in sections for move in section.directions),
+                interval_ns,
+                self._patience,
+            )
+            return FioLoad(plan, raw, self._now_ns, belongings)
+
+    def idle(self, duration_ns: int) -> None:
+        """Leave the target alone."""
+        time.sleep(duration_ns / NS_PER_S)
+
+    def close(self) -> None:
+        """Remove what was made for this run only."""
+        self._medium.close()
+
+    def _now_ns(self) -> int:
+        return time.monotonic_ns() - self._began_ns
+
+    def _admit(self, job: str, name: str) -> tuple[Section, ...]:
+        return admit_job(job, name, self.identity.capacity_bytes)
+
+    def _job_text(self, sections: tuple[Section, ...], lease: Lease) -> str:
+        return render_job(sections, (*lease.options, *_ALWAYS), f"target: {self.identity.name}")
+
+
+def _writes(sections: tuple[Section, ...]) -> bool:
+    return any(move != "read" for section in sections for move in section.directions)

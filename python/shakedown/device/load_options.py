@@ -1,0 +1,111 @@
+"""Which of fio's options a load may use on a real target, and what its sizes mean there.
+
+An allow list: fio can run commands, write logs and open any path, and a new fio may learn more of the kind.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Final
+
+from shakedown.errors import UsageError
+from shakedown.tools.fio.job import Option, Section, parse_fio_bytes, parse_job
+from shakedown.units import format_size
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+_ALLOWED: Final = _words(
+    """
+    description rw rw_sequencer bs ba bsrange bssplit bs_unaligned blockalign
+    size offset offset_increment offset_align io_size number_ios loops
+    randrepeat allrandrepeat randseed norandommap softrandommap random_generator random_distribution percentage_random
+    iodepth iodepth_low iodepth_batch iodepth_batch_complete iodepth_batch_complete_min iodepth_batch_complete_max
+    serialize_overlap io_submit_mode numjobs thread nice prio prioclass
+    cpumask cpus_allowed cpus_allowed_policy numa_cpu_nodes numa_mem_policy
+    rwmixread rwmixwrite sync fsync fdatasync write_barrier sync_file_range end_fsync fsync_on_close invalidate
+    runtime time_based startdelay thinktime thinktime_spin thinktime_blocks thinktime_blocks_type thinktime_iotime
+    rate rate_min rate_iops rate_iops_min rate_process rate_cycle rate_ignore_thinktime flow flow_id flow_sleep
+    max_latency latency_target latency_window latency_percentile latency_run
+    stonewall new_group group_reporting wait_for exitall exit_what exitall_on_error
+    verify do_verify verify_interval verify_offset verify_pattern verify_fatal verify_backlog verify_backlog_batch
+    verify_async verify_only trim_percentage trim_verify_zero trim_backlog trim_backlog_batch
+    zero_buffers refill_buffers scramble_buffers buffer_pattern buffer_compress_percentage buffer_compress_chunk
+    dedupe_percentage dedupe_mode dedupe_working_set_percentage dedupe_global
+    continue_on_error ignore_error write_hint
+    """
+)
+_TARGET: Final = _words(
+    """
+    filename filename_format directory opendir unique_filename nrfiles openfiles file_service_type filesize file_append
+    fill_device ioengine direct buffered atomic overwrite fallocate create_only create_on_open create_serialize
+    create_fsync allow_file_create allow_mounted_write pre_read unlink unlink_each_loop lockfile uri zonemode
+    """
+)
+_MEASUREMENT: Final = _words(
+    """
+    ramp_time disable_lat disable_clat disable_slat disable_bw_measurement gtod_reduce clat_percentiles lat_percentiles
+    slat_percentiles percentile_list significant_figures unified_rw_reporting per_job_logs write_bw_log write_lat_log
+    write_iops_log write_hist_log log_avg_msec stats disk_util kb_base unit_base
+    """
+)
+# fio hands what stands in backquotes to a shell, replaces `$`, and reads the file that a pattern in quotes names.
+_REACHES_OUT: Final = "`$'\""
+
+
+def admit_job(text: str, name: str, capacity_bytes: int) -> tuple[Section, ...]:
+    """The sections of a job, sizes and offsets in bytes of a target of ``capacity_bytes``. Raises UsageError."""
+    sections = parse_job(text, name)
+    for section in sections:
+        for option in section.options:
+            _admit(section, option)
+    return tuple(_place(section, capacity_bytes) for section in sections)
+
+
+def _admit(section: Section, option: Option) -> None:
+    where = f"section [{section.name}]: option `{option.name}`"
+    if option.name in _TARGET:
+        raise UsageError(f"{where} belongs to the target", hint="take it out: Shakedown sets it to suit the target")
+    if option.name in _MEASUREMENT:
+        raise UsageError(f"{where} belongs to the measurement", hint="take it out; a warm-up is a step of its own")
+    if option.name not in _ALLOWED:
+        close = get_close_matches(option.name, _ALLOWED, n=1)
+        raise UsageError(
+            f"{where} is not part of a load", hint=f"did you mean `{close[0]}`?" if close else "take it out"
+        )
+    value = option.value or ""
+    if any(character in value for character in _REACHES_OUT) or not value.isprintable():
+        raise UsageError(f"{where}: `{value[:60]}` has a character with which fio reaches out of the load")
+    if option.name == "thread" and value == "0":
+        raise UsageError(f"{where}: jobs are threads of one fio, so that nothing can outlive it", hint="take it out")
+
+
+def _place(section: Section, capacity_bytes: int) -> Section:
+    """Spell out which bytes are used: fio extends, or replaces, a file that is shorter than a job asks for."""
+
+    def bytes_of(name: str, default: int) -> int:
+        text = section.last(name)
+        try:
+            return parse_fio_bytes(text, capacity_bytes) if text else default
+        except UsageError as error:
+            raise UsageError(f"section [{section.name}]: {name}: {error}", hint=error.hint) from error
+
+    offset_bytes = bytes_of("offset", 0)
+    step_bytes = bytes_of("offset_increment", 0)
+    jobs = int(section.last("numjobs", "1")) if section.last("numjobs", "1").isdecimal() else 1
+    first_bytes = capacity_bytes - offset_bytes - step_bytes * (jobs - 1)
+    size_bytes = bytes_of("size", first_bytes)
+    if section.last("size").endswith("%"):
+        size_bytes = min(size_bytes, first_bytes)
+    if not 0 < size_bytes <= first_bytes:
+        raise UsageError(
+            f"section [{section.name}]: offset {offset_bytes} and size {section.last('size', 'to the end')} "
+            f"reach past the end of the target ({format_size(capacity_bytes)})",
+            hint="give `size` and `offset` in percent, or take a larger target",
+        )
+    kept = [each for each in section.options if each.name not in ("size", "offset", "offset_increment")]
+    placed = [Option("size", str(size_bytes)), Option("offset", str(offset_bytes))]
+    stepped = [Option("offset_increment", str(step_bytes))] if step_bytes else []
+    return Section(section.name, (*kept, *placed, *stepped))

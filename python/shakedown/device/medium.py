@@ -1,0 +1,42 @@
+"""What the device arena needs of anything it can put a load on."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from shakedown.result.identity import Identity
+from shakedown.tools.fio.job import Option
+from shakedown.tools.fio.locate import Fio
+
+
+class Lease(NamedTuple):
+    """How a fio reaches the target: options for each section, and file descriptors that it inherits."""
+
+    options: tuple[Option, ...]
+    inherit: tuple[int, ...]
+
+
+class Medium(Protocol):
+    """A target of real I/O: a file, a folder's file, an NBD export."""
+
+    @property
+    def identity(self) -> Identity:
+        """Who it is, as it goes into the run's record."""
+        ...
+
+    def require(self, fio: Fio) -> None:
+        """Raise EnvironmentFailure unless this fio can reach it."""
+        ...
+
+    def admit_writing(self) -> None:
+        """Raise RefusedError unless it may be overwritten."""
+        ...
+
+    def lend(self, *, write: bool) -> AbstractContextManager[Lease]:
+        """Look once more whether it is still what it was, and hand it to one fio. Raises RefusedError."""
+        ...
+
+    def close(self) -> None:
+        """Remove what was made for the run only."""
+        ...

@@ -1,0 +1,1 @@
+"""A target's text to an arena, and what every arena offers."""

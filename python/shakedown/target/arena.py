@@ -1,0 +1,73 @@
+"""What every arena offers, whatever is real in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Literal, Protocol, Self
+
+from shakedown.result.identity import Identity
+from shakedown.sample import Sample
+
+
+class Load(Protocol):
+    """A running job. Use it as a context manager: leaving it leaves nothing running."""
+
+    @property
+    def error(self) -> str | None:
+        """What the *target* did wrong, once iteration has ended; None if nothing. It is a result of the step."""
+        ...
+
+    def __iter__(self) -> Iterator[list[Sample]]:
+        """Batches of rows as they are measured, an empty one for an interval without news; ends with the job.
+
+        Raises EnvironmentFailure if the load generator failed, after everything measured was delivered.
+        """
+        ...
+
+    def stop(self) -> None:
+        """Ask for a clean end. Iterate on: what is left is delivered, then iteration ends."""
+        ...
+
+    def __enter__(self) -> Self:
+        """It runs already."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave nothing running."""
+        ...
+
+
+class Arena(Protocol):
+    """One target and one clock; at most one load at a time. ``close`` it when the run is over."""
+
+    @property
+    def name(self) -> Literal["model", "device"]:
+        """Which arena it is."""
+        ...
+
+    @property
+    def identity(self) -> Identity:
+        """Who the target is."""
+        ...
+
+    def check(self, job: str) -> None:
+        """Raise UsageError if the fio job cannot run here, RefusedError if it would write where it must not."""
+        ...
+
+    def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> Load:
+        """Begin a fio job; rows cover ``interval_ns`` each and carry the name ``step``.
+
+        With ``watched`` a batch is one interval; without, where time is virtual, it may be many, which is faster.
+        """
+        ...
+
+    def idle(self, duration_ns: int) -> None:
+        """Leave the target alone for so long."""
+        ...
+
+    def close(self) -> None:
+        """Remove what was made for the run only."""
+        ...

@@ -1,0 +1,123 @@
+"""The model arena: a modelled drive and its host in virtual time, all of it in ``shakedown._core``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Literal, Self
+
+from shakedown import _core
+from shakedown.data import profile_path
+from shakedown.errors import UsageError
+from shakedown.result.identity import Identity
+from shakedown.sample import Direction, Sample
+
+_DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
+_UNWATCHED_INTERVALS: Final = 512
+
+
+class ModelArena:
+    """Implements ``Arena`` in virtual time, which begins at zero and passes only in loads and idling."""
+
+    name: Literal["model"] = "model"
+
+    def __init__(self, text: str, *, seed: int, scale_divisor: int = 1) -> None:
+        """Make the drive ``model:NAME`` or ``model:./file.toml``, ``scale_divisor`` times smaller. Raises UsageError."""
+        self._path = profile_path(text.removeprefix("model:"))
+        self._seed = seed
+        self._started = 0
+        profile = _read(self._path)
+        try:
+            self._machine = _core.Machine(profile, seed=seed, scale_divisor=scale_divisor)
+        except _core.ProfileError as error:
+            raise UsageError(f"{self._path}: {error}", hint="the profile cannot be a drive as it stands") from error
+        self.identity = Identity(
+            kind="model",
+            text=text,
+            name=self._path.stem,
+            model=self._machine.model,
+            capacity_bytes=self._machine.capacity_bytes,
+            shingled=_shingled(profile),
+            details={"profile": self._path.name, "scale_divisor": str(scale_divisor)},
+        )
+
+    def check(self, job: str) -> None:
+        """Raise UsageError if the job cannot run in virtual time."""
+        try:
+            _core.check_job(job, self._machine.capacity_bytes)
+        except _core.JobError as error:
+            raise _refusal(error) from error
+
+    def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
+        """Begin a job; its random choices follow from the run's seed and from how many came before. Raises UsageError."""
+        try:
+            load = self._machine.start(job, interval_ns, self._seed + self._started)
+        except _core.JobError as error:
+            raise _refusal(error) from error
+        self._started += 1
+        return ModelLoad(load, step, intervals=1 if watched else _UNWATCHED_INTERVALS)
+
+    def idle(self, duration_ns: int) -> None:
+        """Let so much virtual time pass."""
+        self._machine.idle(duration_ns)
+
+    def truth(self) -> dict[str, int]:
+        """What nobody can see from outside of a drive: cached bytes, bands cleaned, and so on."""
+        return self._machine.truth()
+
+    def close(self) -> None:
+        """Nothing was made outside of memory."""
+
+
+class ModelLoad:
+    """Implements ``Load``: pulls rows out of the core, ``intervals`` at a time."""
+
+    error: str | None = None
+
+    def __init__(self, load: _core.Load, step: str, *, intervals: int) -> None:
+        """Follow a load of the core under the name of a step."""
+        self._load = load
+        self._step = step
+        self._intervals = intervals
+        self._stopped = False
+
+    def __iter__(self) -> Iterator[list[Sample]]:
+        """Batches of rows until the job has ended."""
+        while rows := self._load.advance(self._intervals):
+            yield [Sample(self._step, _DIRECTIONS[row[0]], *row[1:]) for row in rows]
+
+    def stop(self) -> None:
+        """End the job now."""
+        if not self._stopped:
+            self._stopped = True
+            self._load.stop()
+
+    def __enter__(self) -> Self:
+        """It runs already."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the job if it was not at its end."""
+        self.stop()
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+
+
+def _shingled(profile: str) -> bool | None:
+    """What the profile says of the recording: its translation layer's kind. None where it does not say."""
+    kind = tomllib.loads(profile).get("translation", {}).get("kind")
+    name = kind.get("value") if isinstance(kind, dict) else kind
+    return None if name is None else name == "shingled"
+
+
+def _refusal(error: _core.JobError) -> UsageError:
+    return UsageError(str(error), hint="the model arena refuses an option that it does not honour, so take it out")

@@ -1,0 +1,66 @@
+"""A target's text to an arena."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from shakedown.device.arena import DeviceArena
+from shakedown.device.file import FileMedium
+from shakedown.device.medium import Medium
+from shakedown.device.nbd_export import NbdMedium
+from shakedown.errors import UsageError
+from shakedown.target.arena import Arena
+from shakedown.target.model import ModelArena
+from shakedown.tools.fio.load import Patience
+from shakedown.tools.fio.locate import locate_fio
+
+_FORMS: Final = (
+    "a target is `model:NAME`, `model:./profile.toml`, a path to a file, a folder, "
+    "`nbd+unix:///path/to.sock` or `nbd+unix:///EXPORT?socket=/path/to.sock`"
+)
+
+
+def open_target(
+    text: str,
+    *,
+    seed: int,
+    scale_divisor: int = 1,
+    raw: Path,
+    consents: Sequence[str] = (),
+    size_bytes: int | None = None,
+    fio: str | Path = "fio",
+    patience: Patience | None = None,
+) -> Arena:
+    """The arena that the text's scheme picks, ready for its first load.
+
+    ``raw`` is the run's folder for other programs' files; the run's own folder, its parent, is never a target.
+    ``consents`` names the targets whose data may be destroyed, ``size_bytes`` the file to be made where none is.
+    Raises UsageError, RefusedError and EnvironmentFailure.
+    """
+    if text.startswith("model:"):
+        if size_bytes is not None:
+            raise UsageError("`--size` makes a file, and a modelled drive is none", hint="take a part of it: `--scale`")
+        return ModelArena(text, seed=seed, scale_divisor=scale_divisor)
+    medium = _medium(text, raw.absolute().parent, consents, size_bytes)
+    try:
+        return DeviceArena(medium, locate_fio(fio), raw, patience)
+    except BaseException:
+        medium.close()
+        raise
+
+
+def _medium(text: str, run: Path, consents: Sequence[str], size_bytes: int | None) -> Medium:
+    if text.startswith("lab:"):
+        raise UsageError(f"`{text}`: the lab comes with a later release", hint=_FORMS)
+    if re.match(r"nbds?(\+[a-z]+)?:", text):
+        if not text.startswith("nbd+unix:"):
+            raise UsageError(f"`{text}` is not an NBD address that Shakedown knows", hint=_FORMS)
+        if size_bytes is not None:
+            raise UsageError("`--size` makes a file, and an NBD export has its size")
+        return NbdMedium(text, consent=consents)
+    if not text or "\0" in text or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
+        raise UsageError(f"`{text}` is not a target", hint=_FORMS)
+    return FileMedium(text, run=run, consent=consents, size_bytes=size_bytes)

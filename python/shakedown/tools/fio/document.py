@@ -1,0 +1,134 @@
+"""One status document of fio (json+): what each of its jobs has done since it began."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from shakedown.errors import EnvironmentFailure
+from shakedown.sample import Direction
+
+DIRECTIONS: Final[tuple[Direction, ...]] = ("read", "write", "trim")
+_LARGEST: Final = 2**63 - 1
+# C prints what is not a number as `nan` or `-inf`, which JSON does not know.
+_NOT_A_NUMBER: Final = re.compile(r"(:\s*)-?(?:nan|inf)(?=\s*[,}\]])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Completions of one job in one direction: cumulative in a document, of one interval once differenced."""
+
+    count: int = 0
+    bytes: int = 0
+    latency_sum_ns: float = 0.0
+    latency_max_ns: int = 0
+    bins: dict[int, int] = field(default_factory=dict)  # midpoint in ns -> completions
+
+
+class Job(NamedTuple):
+    """One job of the document; ``error`` is an errno of its first failure, 0 if there was none."""
+
+    name: str
+    group: int
+    runtime_ms: int
+    remaining_s: int
+    error: int
+    failed: int
+    moves: dict[Direction, Counters]
+
+
+class Document(NamedTuple):
+    """A status document: when it was made, by the wall clock, and the jobs in the order of the job file."""
+
+    timestamp_ms: int
+    jobs: tuple[Job, ...]
+    raw: dict[str, Any]
+
+    @property
+    def final(self) -> bool:
+        """Whether fio expects nothing more from any job."""
+        return all(job.remaining_s == 0 for job in self.jobs)
+
+
+def parse_document(text: str) -> Document:
+    """Read a document from its text. Raises EnvironmentFailure, and nothing else, whatever the text is."""
+    try:
+        raw = json.loads(_NOT_A_NUMBER.sub(r"\1null", text))
+    except (ValueError, RecursionError) as error:
+        raise EnvironmentFailure(f"fio printed a document that is not JSON: {error}") from error
+    jobs = _objects(raw, "jobs")
+    if not jobs:
+        raise EnvironmentFailure("fio printed a document without jobs")
+    timestamp_ms = _whole(raw, "timestamp_ms")
+    if timestamp_ms == 0:
+        raise EnvironmentFailure("fio printed a document without `timestamp_ms`")
+    return Document(timestamp_ms, tuple(_job(each) for each in jobs), raw)
+
+
+def _job(raw: dict[str, Any]) -> Job:
+    return Job(
+        name=str(raw.get("jobname", "")),
+        group=_whole(raw, "groupid"),
+        runtime_ms=_whole(raw, "job_runtime"),
+        remaining_s=_whole(raw, "eta"),
+        error=_whole(raw, "error"),
+        failed=_whole(raw, "total_err"),
+        moves={each: _counters(_object(raw, each)) for each in DIRECTIONS},
+    )
+
+
+def _counters(raw: dict[str, Any]) -> Counters:
+    latency = _object(raw, "clat_ns")
+    count = _whole(latency, "N")
+    return Counters(
+        count=count,
+        bytes=_whole(raw, "io_bytes"),
+        latency_sum_ns=_real(latency, "mean") * count,
+        latency_max_ns=_whole(latency, "max"),
+        bins=dict(_bins(_object(latency, "bins"))),
+    )
+
+
+def _bins(raw: dict[str, Any]) -> Iterator[tuple[int, int]]:
+    for midpoint in raw:
+        if not midpoint.isdecimal() or len(midpoint) > 18:
+            raise EnvironmentFailure(f"fio printed a latency bin at {midpoint[:40]!r}")
+        yield int(midpoint), _whole(raw, midpoint)
+
+
+def _objects(raw: object, key: str) -> list[dict[str, Any]]:
+    found = raw.get(key) if isinstance(raw, dict) else None
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise EnvironmentFailure(f"fio printed a document without a list of `{key}`")
+    return found
+
+
+def _object(raw: dict[str, Any], key: str) -> dict[str, Any]:
+    found = raw.get(key, {})
+    if not isinstance(found, dict):
+        raise EnvironmentFailure(f"fio printed {str(found)[:40]!r} as `{key}`")
+    return found
+
+
+def _whole(raw: dict[str, Any], key: str) -> int:
+    value = _real(raw, key)
+    if not 0 <= value <= _LARGEST:
+        raise EnvironmentFailure(f"fio printed {value} as `{key}`")
+    found = raw.get(key)
+    return found if isinstance(found, int) else int(value)
+
+
+def _real(raw: dict[str, Any], key: str) -> float:
+    """A number; 0 where there is none, since fio leaves out or prints `nan` for what it has nothing to say about."""
+    value = raw.get(key)
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise EnvironmentFailure(f"fio printed {str(value)[:40]!r} as `{key}`")
+    if isinstance(value, float) and not math.isfinite(value):
+        return 0
+    return value

@@ -1,0 +1,140 @@
+"""The text of a fio job: sections and options, as fio itself reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from shakedown.errors import UsageError
+from shakedown.sample import Direction
+
+_ALIASES: Final = {
+    "readwrite": "rw",
+    "blocksize": "bs",
+    "blockalign": "ba",
+    "blocksize_range": "bsrange",
+    "blocksize_unaligned": "bs_unaligned",
+    "io_limit": "io_size",
+    "timeout": "runtime",
+    "start_delay": "startdelay",
+    "wait_for_previous": "stonewall",
+    "iodepth_batch_submit": "iodepth_batch",
+    "ratemin": "rate_min",
+}
+_DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
+    "read": ("read",),
+    "randread": ("read",),
+    "write": ("write",),
+    "randwrite": ("write",),
+    "trim": ("trim",),
+    "randtrim": ("trim",),
+    "rw": ("read", "write"),
+    "readwrite": ("read", "write"),
+    "randrw": ("read", "write"),
+    "trimwrite": ("write", "trim"),
+    "randtrimwrite": ("write", "trim"),
+}
+_POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One line of a job; ``value`` is None for a bare flag such as ``time_based``."""
+
+    name: str
+    value: str | None
+
+    def __str__(self) -> str:
+        """The line as fio reads it."""
+        return self.name if self.value is None else f"{self.name}={self.value}"
+
+
+@dataclass(frozen=True)
+class Section:
+    """One job of a job file, the options of the [global] sections above it included."""
+
+    name: str
+    options: tuple[Option, ...]
+
+    def last(self, name: str, default: str = "") -> str:
+        """The value that counts of an option that may be given several times."""
+        return next((each.value or "" for each in reversed(self.options) if each.name == name), default)
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """A boolean option, which is true when it is given bare."""
+        return self.last(name, str(int(default))) != "0" if any(each.name == name for each in self.options) else default
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """What the section does to its target, reading back for a verification included. Raises UsageError."""
+        pattern = self.last("rw", "read").split(":")[0].lower()
+        if pattern not in _DIRECTIONS:
+            raise UsageError(
+                f"section [{self.name}]: rw={self.last('rw')} is no pattern", hint=f"one of {', '.join(_DIRECTIONS)}"
+            )
+        moves = set(_DIRECTIONS[pattern])
+        if self.last("verify") not in ("", "0") and self.flag("do_verify", default=True):
+            moves.add("read")
+        return in_order(moves)
+
+
+def in_order(directions: Iterable[Direction]) -> tuple[Direction, ...]:
+    """Without repetitions, in the order in which rows are written: read, write, trim."""
+    wanted = set(directions)
+    return tuple(each for each in ("read", "write", "trim") if each in wanted)
+
+
+def parse_job(text: str, name: str) -> tuple[Section, ...]:
+    """Split a job into its sections; without a section header it is one job called ``name``. Raises UsageError."""
+    shared: list[Option] = []
+    sections: list[tuple[str, list[Option]]] = []
+    current = shared
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line = re.split("[#;]", raw, maxsplit=1)[0].strip()
+        if not line:
+            continue
+        if line.startswith("["):
+            header = _header(line, number)
+            current = shared if header == "global" else list(shared)
+            if header != "global":
+                sections.append((header, current))
+        else:
+            current.append(_option(line))
+    if not sections:
+        sections.append((name, shared))
+    if not any(options for _, options in sections):
+        raise UsageError("the job has no options", hint="give at least `rw=` and `bs=`")
+    return tuple(Section(header, tuple(options)) for header, options in sections)
+
+
+def parse_fio_bytes(text: str, whole_bytes: int) -> int:
+    """A size by fio's own rules: bare bytes, ``4k`` and ``4KB`` 4096, ``4KiB`` 4000, ``50%`` of the whole.
+
+    The swapped meaning of ``Ki`` is fio's default (``kb_base=1024``), kept by fio for the sake of old jobs.
+    """
+    if share := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
+        return int(Fraction(share[1]) * whole_bytes / 100)
+    if text.lower().startswith("0x"):
+        return int(text, 16)
+    if not (match := re.fullmatch(r"(\d+)([kmgtp]?)(i?)b?", text.lower())):
+        raise UsageError(f"`{text}` is not a size as fio reads it", hint="write it like `4k`, `1g` or `50%`")
+    kilo = 1000 if match[3] else 1024
+    return int(match[1]) * int(kilo ** _POWERS[match[2]])
+
+
+def _header(line: str, number: int) -> str:
+    match = re.fullmatch(r"\[([A-Za-z0-9 _.+-]{1,100})\]", line)
+    if match is None:
+        raise UsageError(
+            f"line {number} of the job: `{line[:60]}` is not a section header",
+            hint="write `[name]`, the name in letters, digits, `_`, `-`, `.`",
+        )
+    return match[1]
+
+
+def _option(line: str) -> Option:
+    name, equals, value = (part.strip() for part in line.partition("="))
+    return Option(_ALIASES.get(name.lower(), name.lower()), value if equals else None)

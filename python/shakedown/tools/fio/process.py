@@ -1,0 +1,89 @@
+"""fio as a child process that never outlives us."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from shakedown.errors import EnvironmentFailure
+
+_PR_SET_PDEATHSIG: Final = 1
+_PIPE_BYTES: Final = 1 << 20
+_CHUNK_BYTES: Final = 1 << 16
+_REAP_LIMIT_S: Final = 30
+_libc: Final = ctypes.CDLL(None, use_errno=True)
+
+
+class Child:
+    """A started fio: in a session of its own, so that a Ctrl-C in the terminal is ours to pass on."""
+
+    def __init__(self, arguments: Sequence[str | Path], folder: Path, inherit: Sequence[int] = ()) -> None:
+        """Start it in ``folder``, where ``stderr.txt`` takes what it complains. Raises EnvironmentFailure."""
+        ours = os.getpid()
+        with (folder / "stderr.txt").open("wb") as complaints:
+            try:
+                self._process = subprocess.Popen(
+                    arguments,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=complaints,
+                    cwd=folder,
+                    env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
+                    start_new_session=True,
+                    pass_fds=inherit,
+                    preexec_fn=lambda: _die_with(ours),  # noqa: PLW1509 - nothing but two system calls
+                )
+            except OSError as error:
+                raise EnvironmentFailure(f"{arguments[0]} cannot be started: {error}") from error
+        assert self._process.stdout is not None
+        self._output = self._process.stdout
+        # Room for some documents, so that a moment of ours without reading does not hold fio's clock up.
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            fcntl.fcntl(self._output.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also that of its process group."""
+        return self._process.pid
+
+    def read(self, timeout_s: float) -> bytes | None:
+        """What it printed; None if it printed nothing within the time; empty at the end."""
+        ready, _, _ = select.select([self._output], [], [], timeout_s)
+        return os.read(self._output.fileno(), _CHUNK_BYTES) if ready else None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to it and whatever it started."""
+        with contextlib.suppress(ProcessLookupError):  # it has ended, which is what every signal of ours asks for
+            os.killpg(self.pid, number)
+
+    def wait(self) -> int:
+        """Exit status once the output has ended, negative for a signal. Raises EnvironmentFailure if it cannot end."""
+        try:
+            return self._process.wait(_REAP_LIMIT_S)
+        except subprocess.TimeoutExpired as error:
+            raise EnvironmentFailure(
+                f"fio (process {self.pid}) cannot be ended: it is stuck in the kernel",
+                hint="the target does not answer; look at the kernel log",
+            ) from error
+
+    def close(self) -> None:
+        """Leave nothing running, whatever state it is in."""
+        if self._process.returncode is None:
+            self.signal(signal.SIGKILL)
+        self._output.close()
+        self.wait()
+
+
+def _die_with(parent: int) -> None:
+    """Ask the kernel to kill this process when the parent dies, and go at once if it is already dead."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)

@@ -19,6 +19,7 @@ def sample(
     duration_s: float,
     count: int,
     latency_ms: float = 8.0,
+    *,
     step: str = "step",
     direction: Direction = "write",
     request_bytes: int = REQUEST_BYTES,

@@ -14,10 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from shakedown.errors import UsageError
-from shakedown.units import parse_duration_ns, parse_size_bytes
-
-_SECOND_NS: Final = 1_000_000_000
-_HOUR_NS: Final = 3600 * _SECOND_NS
+from shakedown.units import NS_PER_S, parse_duration_ns, parse_size_bytes
 
 
 def _from_text(parse: Callable[[str], int]) -> BeforeValidator:
@@ -43,7 +40,7 @@ class Cliff:
 
     condition: Literal["cliff"] = "cliff"
     drop: Annotated[float, Field(gt=0, lt=1)] = 0.5
-    hold_ns: Annotated[_DurationNs, Field(validation_alias="hold")] = 60 * _SECOND_NS
+    hold_ns: Annotated[_DurationNs, Field(validation_alias="hold")] = 60 * NS_PER_S
 
 
 @dataclass(frozen=True, config=_STRICT, kw_only=True)
@@ -52,7 +49,7 @@ class Steady:
 
     condition: Literal["steady"] = "steady"
     within: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    window_ns: Annotated[_DurationNs, Field(validation_alias="window")] = 600 * _SECOND_NS
+    window_ns: Annotated[_DurationNs, Field(validation_alias="window")] = 600 * NS_PER_S
 
 
 @dataclass(frozen=True, config=_STRICT, kw_only=True)
@@ -64,9 +61,9 @@ class Recovered:
     """
 
     condition: Literal["recovered"] = "recovered"
-    window_ns: Annotated[_DurationNs, Field(validation_alias="window")] = 1800 * _SECOND_NS
+    window_ns: Annotated[_DurationNs, Field(validation_alias="window")] = 1800 * NS_PER_S
     factor: Annotated[float, Field(gt=1)] = 1.5
-    patience_ns: Annotated[_DurationNs, Field(validation_alias="patience")] = 16 * _HOUR_NS
+    patience_ns: Annotated[_DurationNs, Field(validation_alias="patience")] = 16 * 3600 * NS_PER_S
 
 
 @dataclass(frozen=True, config=_STRICT, kw_only=True)

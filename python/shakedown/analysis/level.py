@@ -12,12 +12,18 @@ from statistics import median
 from typing import Final
 
 WINDOW_BLOCKS: Final = 20
-"""Blocks per window. Twenty against twenty leave the rank test room for two blocks on the wrong side."""
+"""Blocks per window: enough for the rank test to forgive a few on the wrong side."""
+
+REFERENCE_BLOCKS: Final = 2 * WINDOW_BLOCKS
+"""Blocks before it with which it is compared, at most."""
 
 CHANGE_SCORE: Final = 4.4
 """Standard deviations of the rank sum: about one false alarm in 100,000 independent looks (two-sided, normal), so
 that a thousand looks in half a day rarely raise one. Fewer than ten blocks against twenty cannot reach it, which
 keeps the first minutes out without a rule of their own."""
+
+_EDGE_BLOCKS: Final = 3
+"""A split nearer to an end would rest on one or two outliers."""
 
 UNSTABLE_SCORE: Final = 2.5
 """The halves of the recent window may not differ by so much *and* by half the wanted change: the level still moves."""
@@ -40,6 +46,22 @@ def level_change(before: Sequence[float], after: Sequence[float], factor: float)
     if abs(change) < math.log(factor) or change * rank_score(before, after) < abs(change) * CHANGE_SCORE:
         return None
     return change
+
+
+def likely_split(levels: Sequence[float]) -> int:
+    """The index at which a second level most likely begins (least squares), away from the ends by `_EDGE_BLOCKS`.
+
+    Zero when there are too few levels.
+    """
+    total, count = sum(levels), len(levels)
+    best, split, first = -1.0, 0, sum(levels[:_EDGE_BLOCKS])
+    for index in range(_EDGE_BLOCKS, count - _EDGE_BLOCKS + 1):
+        apart = first / index - (total - first) / (count - index)
+        between = index * (count - index) * apart * apart
+        if between > best:
+            best, split = between, index
+        first += levels[index]
+    return split
 
 
 def is_moving(levels: Sequence[float], factor: float) -> bool:

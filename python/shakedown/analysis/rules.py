@@ -37,14 +37,17 @@ NIGHT_S: Final = 8 * 3600.0
 
 @dataclass(frozen=True)
 class Limit:
-    """Bad when the finding's figure is ``at_most`` or ``at_least`` so much.
+    """Bad when the figure of a finding of this ``kind`` is ``at_most`` or ``at_least`` so much.
 
-    ``figure`` names the finding's value or an entry of its evidence; ``protocol`` None means any; a finding whose value
-    is None (nothing of the kind was seen) is judged by ``unseen``: an evidence that bounds the figure from below, so
-    that "no cliff within 35 GiB" is known not to be a cliff within 4 GiB.
+    ``figure`` is the finding's value or an entry of its evidence (whose interval, if any, are the entries with ``_low``
+    and ``_high`` behind its name), in ``unit``; ``name`` is what people call it; ``protocol`` None means any. A finding
+    whose value is None (nothing of the kind was seen) is judged by ``unseen``: an evidence that bounds the figure from
+    below, so that "no cliff within 35 GiB" is known not to be a cliff within 4 GiB.
     """
 
     kind: FindingKind
+    unit: Literal["ratio", "ms", "s", "IOPS", "bytes"]
+    name: str
     protocol: str | None = None
     figure: str = "value"
     at_most: float | None = None
@@ -61,84 +64,136 @@ class Limit:
 
 @dataclass(frozen=True)
 class Rule:
-    """Broken when all its limits are; what that means for a use, and why the threshold is what it is."""
+    """Broken when all its limits are: what is ``bad`` then and ``good`` otherwise, and ``why`` the threshold is there.
+
+    ``run`` is the protocol to run when evidence is missing; empty, the rule speaks only when it is broken or kept for
+    sure. A rule of gravity ``caution`` speaks only when broken, and decides nothing.
+    """
 
     use: Use
     limits: tuple[Limit, ...]
-    meaning: str
+    bad: str
+    good: str
     why: str
-    gravity: Literal["fail", "caution"] = "fail"
     run: str = ""
-    """The protocol to run for missing evidence; empty: the rule needs none and speaks only when there is some."""
+    gravity: Literal["fail", "caution"] = "fail"
 
 
+_TIMEOUT: Final = (Limit("worst-latency", "ms", "longest request", at_least=LINUX_COMMAND_TIMEOUT_MS),)
 _TIMEOUT_WHY: Final = "Linux aborts a command after 30 s and resets the link (SD_TIMEOUT, drivers/scsi/sd.h)"
+_LARGE_WRITES: Final = (
+    Limit("throughput-ratio", "ratio", "share of the baseline's rate", "random-1m", at_most=LARGE_WRITE_SHARE),
+)
+_COLLAPSE: Final = Limit("cliff", "IOPS", "rate after the cliff", figure="iops_after", at_most=USELESS_IOPS)
+_SOON: Final = Limit(
+    "cliff",
+    "bytes",
+    "writing before the cliff",
+    figure="bytes_before",
+    at_most=LITTLE_WRITING_BYTES,
+    unseen="bytes_total",
+)
+_RESILVER: Final = Limit(
+    "throughput-ratio",
+    "ratio",
+    "share of the baseline's rate (after a collapse, if any)",
+    "sequential-32k",
+    figure="sustained_ratio",
+    at_most=RESILVER_SHARE,
+)
+_SMALL_WRITES: Final = "keep small random writes away from it: under a load of them it becomes unusable"
+_SMALL_WRITES_WHY: Final = "10 IOPS is a fifth of a plain 5400 rpm disk; field notes B saw 1.5"
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
         use="archive",
-        limits=(Limit("throughput-ratio", "random-1m", at_most=LARGE_WRITE_SHARE),),
-        meaning="large writes take twice as long or more",
+        limits=_LARGE_WRITES,
+        bad="large writes take twice as long or more",
+        good="large writes keep more than half the baseline's rate",
         why="drives that serve well as archives lose 0 to 30 % on large files (field notes A and B)",
         run="random-1m",
     ),
     Rule(
         use="archive",
-        limits=(Limit("worst-latency", at_least=LINUX_COMMAND_TIMEOUT_MS),),
-        meaning="the kernel will report timeouts; raise the device's timeout",
+        limits=_TIMEOUT,
+        bad="the kernel will report timeouts: raise the device's timeout",
+        good="no request outlasts the kernel's patience",
         why=_TIMEOUT_WHY + "; a single disk is then slow but not lost (field notes C)",
+        gravity="caution",
+    ),
+    Rule(
+        use="archive",
+        limits=(_COLLAPSE,),
+        bad=_SMALL_WRITES,
+        good="small random writes do not make it unusable",
+        why=_SMALL_WRITES_WHY,
         gravity="caution",
     ),
     Rule(
         use="desktop",
         limits=(
-            Limit("cliff", figure="iops_after", at_most=USELESS_IOPS, unseen=None),
-            Limit("cliff", figure="bytes_before", at_most=LITTLE_WRITING_BYTES, unseen="bytes_total"),
-            Limit("recovery", at_least=NIGHT_S),
+            _COLLAPSE,
+            _SOON,
+            Limit("recovery", "s", "recovery", at_least=NIGHT_S),
         ),
-        meaning="after little random writing it is unusable, and a night does not cure it",
-        why="10 IOPS is a fifth of a plain 5400 rpm disk, 4 GiB a million small writes, 8 h a night",
+        bad="little random writing makes it unusable, and a night does not cure it",
+        good="random writing does not make it unusable for longer than a night",
+        why="10 IOPS is a fifth of a plain 5400 rpm disk, 4 GiB are a million small writes, a night has 8 h",
         run="cliff",
     ),
     Rule(
         use="desktop",
-        limits=(Limit("worst-latency", at_least=LINUX_COMMAND_TIMEOUT_MS),),
-        meaning="the whole system will freeze while the link is reset",
+        limits=_TIMEOUT,
+        bad="the whole system will freeze while the link is reset",
+        good="no request outlasts the kernel's patience",
         why=_TIMEOUT_WHY,
     ),
     Rule(
         use="mdraid",
-        limits=(Limit("throughput-ratio", "random-1m", at_most=LARGE_WRITE_SHARE),),
-        meaning="a rebuild takes twice as long or more without redundancy",
+        limits=_LARGE_WRITES,
+        bad="a rebuild takes twice as long or more, without redundancy",
+        good="large writes, as a rebuild's, keep more than half the baseline's rate",
         why="md rebuilds in large sequential writes and stores large files in 512 KiB chunks (field notes A)",
         run="random-1m",
     ),
     Rule(
         use="mdraid",
-        limits=(Limit("worst-latency", at_least=LINUX_COMMAND_TIMEOUT_MS),),
-        meaning="the array will drop the drive",
-        why=_TIMEOUT_WHY + "; md has no timeout of its own and takes the error that follows as a failed member",
+        limits=_TIMEOUT,
+        bad="the array may drop the drive",
+        good="no request outlasts the kernel's patience, so the array keeps the drive",
+        why=_TIMEOUT_WHY + "; md has no timeout of its own and treats the error that follows as a failing member",
         run="random-1m",
     ),
     Rule(
         use="mdraid",
-        limits=(Limit("worst-latency", at_least=ERROR_RECOVERY_MS),),
-        meaning="a hardware RAID controller would drop it, md will not",
-        why="controllers expect an answer within the 7 s of time-limited error recovery (Western Digital's TLER)",
+        limits=(Limit("worst-latency", "ms", "longest request", at_least=ERROR_RECOVERY_MS),),
+        bad="a hardware RAID controller might drop it, though md will not",
+        good="a hardware RAID controller would keep it too",
+        why="RAID drives answer within the 7 s of time-limited error recovery (Western Digital's TLER)",
+        gravity="caution",
+    ),
+    Rule(
+        use="mdraid",
+        limits=(_COLLAPSE,),
+        bad=_SMALL_WRITES,
+        good="small random writes do not make it unusable",
+        why=_SMALL_WRITES_WHY + "; parity RAID turns each of them into several (field notes C)",
         gravity="caution",
     ),
     Rule(
         use="zfs",
-        limits=(Limit("throughput-ratio", "sequential-32k", at_most=RESILVER_SHARE),),
-        meaning="a resilver takes days instead of hours",
+        limits=(_RESILVER,),
+        bad="a resilver takes days instead of hours",
+        good="a resilver's small pieces keep more than a quarter of the baseline's rate",
         why="a resilver writes pieces of 24 to 64 KiB; a quarter of the rate makes 16 hours 2.7 days (field notes A)",
         run="sequential-32k",
     ),
     Rule(
         use="zfs",
-        limits=(Limit("worst-latency", at_least=LINUX_COMMAND_TIMEOUT_MS),),
-        meaning="the pool will see I/O errors and may fault the drive",
-        why=_TIMEOUT_WHY + "; that comes long before ZFS's own deadman of 300 s (zfs_deadman_ziotime_ms, zfs(4))",
+        limits=_TIMEOUT,
+        bad="the pool will see I/O errors and may fault the drive",
+        good="no request outlasts the kernel's patience",
+        why=_TIMEOUT_WHY + ", long before ZFS's own deadman of 300 s (zfs_deadman_ziotime_ms, zfs(4))",
         run="sequential-32k",
     ),
 )

@@ -84,6 +84,20 @@ class Series:
             worst_s=floats("latency_max_ns") / NS_PER_S,
         )
 
+    def since(self, index: int) -> Series:
+        """The intervals from one on; times still count from the step's beginning."""
+        rows = slice(index, None)
+        return Series(
+            self.origin_ns,
+            start_s=self.start_s[rows],
+            duration_s=self.duration_s[rows],
+            requests=self.requests[rows],
+            bytes=self.bytes[rows],
+            timed=self.timed[rows],
+            waited_s=self.waited_s[rows],
+            worst_s=self.worst_s[rows],
+        )
+
     def blocks(self, amount: Floats, block_s: float) -> Floats:
         """Sums of an amount over equal blocks of ``block_s``; a last one that is not full is left out.
 

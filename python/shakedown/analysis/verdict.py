@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import figure
 from shakedown.analysis.rules import RULES, USES, Limit, Rule, Use
+from shakedown.units import NS_PER_S, format_duration, format_size
 
 Status = Literal["pass", "inconclusive", "fail"]
 
@@ -74,22 +75,22 @@ def _apply(rule: Rule, evidence: _Evidence) -> Reason | None:
     broken = _all_of([outcome for outcome, _ in judged])
     worst = [named for _, named in judged if named]
     names = tuple(dict.fromkeys(name for name, _ in worst))
-    facts = "; ".join(dict.fromkeys(fact for _, fact in worst))
+    facts = "; also ".join(dict.fromkeys(fact for _, fact in worst))
     if broken is None and rule.run:
         return Reason(status="inconclusive", findings=names, text=_what_to_run(rule, facts), why=rule.why)
     if broken:
-        return Reason(status=rule.gravity, findings=names, text=f"{rule.meaning}: {facts}", why=rule.why)
+        return Reason(status=rule.gravity, findings=names, text=f"{rule.bad}: {facts}", why=rule.why)
     if broken is None or rule.gravity == "caution":
         return None
-    return Reason(status="pass", findings=names, text=f"not so that {rule.meaning}: {facts}", why=rule.why)
+    return Reason(status="pass", findings=names, text=f"{rule.good}: {facts}", why=rule.why)
 
 
 def _what_to_run(rule: Rule, facts: str) -> str:
     with_baseline = any(limit.kind.endswith("-ratio") for limit in rule.limits)
     command = f"shakedown run {rule.run} TARGET" + (" --baseline TARGET" if with_baseline else "")
     if not facts:
-        return f"nothing is known on whether {rule.meaning}; run `{command}`"
-    return f"not certain whether {rule.meaning}: {facts}; run `{command}` to its end, or for longer"
+        return f"not measured whether {rule.good}: run `{command}`"
+    return f"not certain whether {rule.good} ({facts}): run `{command}` to its end, or for longer"
 
 
 def _all_of(outcomes: Sequence[bool | None]) -> bool | None:
@@ -118,7 +119,7 @@ def _judge_limit(limit: Limit, evidence: _Evidence) -> tuple[bool | None, tuple[
     if not deciding:
         return beyond, None
     protocol, worst = max(deciding, key=lambda named: _badness(limit, named[1]))
-    return beyond, (f"{protocol}/{worst.step}/{worst.kind}", _fact(limit, worst))
+    return beyond, (f"{protocol}/{worst.step}/{worst.kind}", _fact(limit, protocol, worst))
 
 
 def _badness(limit: Limit, finding: Finding) -> float:
@@ -146,12 +147,42 @@ def _bounds(limit: Limit, finding: Finding) -> tuple[float, float] | None:
         return (float(bound), float("inf")) if bound is not None else None
     if limit.figure != "value":
         value = finding.evidence.get(limit.figure)
-        return (float(value), float(value)) if value is not None else None
+        ends = (finding.evidence.get(limit.figure + end, value) for end in ("_low", "_high"))
+        low, high = (None if end is None else float(end) for end in ends)
+        return None if low is None or high is None else (low, high)
     low = finding.value if finding.low is None else finding.low
     high = finding.value if finding.high is None else finding.high
     return low, high
 
 
-def _fact(limit: Limit, finding: Finding) -> str:
-    side = "at most" if limit.at_most is not None else "at least"
-    return f"{finding.text} (bad: {limit.figure.replace('_', ' ')} {side} {figure(limit.threshold)})"
+def _fact(limit: Limit, protocol: str, finding: Finding) -> str:
+    """``recovery 9 h 0 min in cliff, step probe (bad at 8 h 0 min or more)``."""
+    side = "less" if limit.at_most is not None else "more"
+    bad = f"bad at {_in_unit(limit, limit.threshold)} or {side}"
+    return f"{_measured(limit, finding)} in {protocol}, step {finding.step} ({bad})"
+
+
+def _measured(limit: Limit, finding: Finding) -> str:
+    bounds = _bounds(limit, finding)
+    if bounds is None:
+        return f"{limit.name} not seen"
+    low, high = bounds
+    if finding.value is None:
+        return f"{limit.name} more than {_in_unit(limit, low)}"
+    value = float(finding.value if limit.figure == "value" else finding.evidence[limit.figure])
+    spread = "" if low == high else f", between {_in_unit(limit, low)} and {_in_unit(limit, high)},"
+    return f"{limit.name} {_in_unit(limit, value)}{spread}"
+
+
+def _in_unit(limit: Limit, value: float) -> str:
+    match limit.unit:
+        case "ms":
+            return format_duration(value * NS_PER_S / 1000)
+        case "s":
+            return format_duration(value * NS_PER_S)
+        case "bytes":
+            return format_size(value)
+        case "IOPS":
+            return f"{figure(value)} IOPS"
+        case "ratio":
+            return figure(value)

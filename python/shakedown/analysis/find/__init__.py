@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from shakedown.analysis.condition import Bytes, Cliff, Recovered, Steady, Time
-from shakedown.analysis.find.cliff import find_cliff, watched_cliff
+from shakedown.analysis.find.cliff import cliff_of, find_cliff
 from shakedown.analysis.find.latency import find_latency, find_latency_ratio
 from shakedown.analysis.find.recovery import find_recovery
 from shakedown.analysis.find.throughput import find_throughput, find_throughput_ratio
@@ -35,7 +35,7 @@ def findings(
     for spec in specs:
         found.append(_find(spec, samples, conditions or {}))
         if baseline is not None:
-            found.extend(_compare(spec, samples, baseline))
+            found.extend(_compare(spec, samples, baseline, conditions or {}))
     return found
 
 
@@ -44,7 +44,7 @@ def _find(spec: FindingSpec, samples: pl.DataFrame, conditions: _Conditions) -> 
     condition = conditions.get(spec.step)
     if not len(series):
         return Finding(kind=spec.kind, step=spec.step, value=None, unit="", text=f"Step {spec.step} was not run.")
-    cliff = condition if isinstance(condition, Cliff) else watched_cliff(series)
+    cliff = cliff_of(condition, series)
     match spec.kind:
         case "throughput":
             return find_throughput(spec.step, series, cliff)
@@ -68,11 +68,13 @@ def _end_of_writing_ns(samples: pl.DataFrame, series: Series) -> int:
     return series.origin_ns if value is None else min(int(value), series.origin_ns)
 
 
-def _compare(spec: FindingSpec, samples: pl.DataFrame, baseline: pl.DataFrame) -> list[Finding]:
+def _compare(
+    spec: FindingSpec, samples: pl.DataFrame, baseline: pl.DataFrame, conditions: _Conditions
+) -> list[Finding]:
     candidate, other = Series.of(samples, spec.step), Series.of(baseline, spec.step)
     match spec.kind:
         case "throughput":
-            return [find_throughput_ratio(spec.step, candidate, other)]
+            return [find_throughput_ratio(spec.step, candidate, other, conditions.get(spec.step))]
         case "latency":
             return [find_latency_ratio(spec.step, candidate, other)]
         case "worst-latency":

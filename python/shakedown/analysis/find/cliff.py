@@ -11,7 +11,7 @@ from shakedown.analysis.condition import Cliff
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import Rate
 from shakedown.analysis.series import Floats, Series
-from shakedown.analysis.split import MOST_BLOCKS, best_step, change_points
+from shakedown.analysis.split import best_step, change_points
 from shakedown.analysis.watch.cliff import ESTABLISHED_HOLDS, HISTORY_HOLDS, HOLD_BLOCKS, LOW_BLOCKS, SETTLING_HOLDS
 from shakedown.units import NS_PER_S, format_duration, format_size
 
@@ -35,8 +35,10 @@ class LocatedCliff:
     after: Rate
 
 
-def watched_cliff(series: Series) -> Cliff:
-    """What counts as a cliff where none was watched for: half the rate, for a minute or a 20th of the step."""
+def cliff_of(condition: object, series: Series) -> Cliff:
+    """What counts as a cliff in a step: what it was watched for, else half the rate for a minute or a 20th of it."""
+    if isinstance(condition, Cliff):
+        return condition
     hold_s = min(_UNWATCHED_HOLD_S, series.span_s / _UNWATCHED_SHARE)
     return Cliff(hold_ns=max(1, round(hold_s * NS_PER_S)))
 
@@ -101,8 +103,10 @@ def _per_second(amount: float, seconds: float) -> float:
 
 def locate_cliff(series: Series, cliff: Cliff) -> LocatedCliff | None:
     """Find the first change point after which the rate stays low for ``hold``, then place it among the intervals."""
+    if not len(series):
+        return None
     hold_s = cliff.hold_ns / NS_PER_S
-    block_s = max(hold_s / HOLD_BLOCKS, series.span_s / MOST_BLOCKS)
+    block_s = max(hold_s / HOLD_BLOCKS, float(np.median(series.duration_s)))
     rates = series.blocks(series.bytes, block_s) / block_s
     moving = rates[rates > 0]
     if not len(moving):
@@ -137,7 +141,7 @@ def _place(series: Series, near_s: float, reach_s: float, established: float) ->
     rates = np.divide(series.bytes, series.duration_s, out=np.zeros(len(series)), where=series.duration_s > 0)
     low = max(float(rates[series.start_s >= near_s].mean()), _FLOOR * established)
     around = np.flatnonzero((series.end_s > near_s - reach_s) & (series.start_s < near_s + reach_s))
-    logs = np.log(np.maximum(rates[around], _FLOOR * established))
+    logs = np.log(np.clip(rates[around], low, established))
     step = best_step(logs, float(np.log(established)), float(np.log(low)))
     index = min(int(around[0]) + step, len(series) - 1)
     seconds_after = float(series.duration_s[index:].sum())

@@ -8,10 +8,10 @@ import numpy as np
 
 from shakedown.analysis.condition import Recovered
 from shakedown.analysis.finding import Finding
-from shakedown.analysis.level import WINDOW_BLOCKS, level_change
+from shakedown.analysis.level import REFERENCE_BLOCKS, WINDOW_BLOCKS, level_change, likely_split
 from shakedown.analysis.rate import figure
-from shakedown.analysis.series import Series
-from shakedown.analysis.split import MOST_BLOCKS, best_step, change_points
+from shakedown.analysis.series import Floats, Series
+from shakedown.analysis.split import best_step, change_points
 from shakedown.analysis.watch.recovered import SETTLING_BLOCKS
 from shakedown.units import NS_PER_S, format_duration
 
@@ -54,25 +54,32 @@ def find_recovery(step: str, series: Series, recovered: Recovered, end_of_writin
             "watched_s": waited_s + series.span_s,
         },
         text=(
-            f"The drive was itself again {format_duration(value * NS_PER_S)} after the last write: the mean latency"
-            f" of step {step} {direction} from {figure(change.before_ms)} ms to {figure(change.after_ms)} ms and stayed."
+            f"The drive was itself again {format_duration(value * NS_PER_S)} after the last write: then the mean"
+            f" latency {direction} from {figure(change.before_ms)} ms to {figure(change.after_ms)} ms and stayed so."
         ),
     )
 
 
 def _last_change(series: Series, recovered: Recovered) -> _Change | None:
     """The last change point whose two sides pass the test that the watcher uses."""
-    block_s = max(recovered.window_ns / NS_PER_S / WINDOW_BLOCKS, series.span_s / MOST_BLOCKS)
+    block_s = recovered.window_ns / NS_PER_S / WINDOW_BLOCKS
     probes = series.blocks(series.timed, block_s)
     waited_s = series.blocks(series.waited_s, block_s)
     used = np.flatnonzero((probes > 0) & (waited_s > 0))
     used = used[used >= SETTLING_BLOCKS]
     logs = np.log(waited_s[used] / probes[used])
-    for point in reversed(change_points(logs)):
-        before, after = logs[max(0, point - WINDOW_BLOCKS) : point], logs[point : point + WINDOW_BLOCKS]
+    for point in _candidates(logs):
+        before, after = logs[max(0, point - REFERENCE_BLOCKS) : point], logs[point : point + WINDOW_BLOCKS]
         if level_change(before.tolist(), after.tolist(), recovered.factor) is not None:
             return _place(series, float(used[point]) * block_s, block_s)
     return None
+
+
+def _candidates(logs: Floats) -> list[int]:
+    """Change points of the whole step and the one that a watcher saw last, latest first."""
+    tail = max(0, len(logs) - REFERENCE_BLOCKS - WINDOW_BLOCKS)
+    seen_last = tail + likely_split(logs[tail:].tolist())
+    return sorted({*change_points(logs), seen_last} - {0}, reverse=True)
 
 
 def _place(series: Series, near_s: float, block_s: float) -> _Change:
@@ -82,7 +89,8 @@ def _place(series: Series, near_s: float, block_s: float) -> _Change:
     close = (series.start_s >= near_s - 2 * block_s) & (series.start_s < near_s + 2 * block_s)
     around = np.flatnonzero(close & (series.waited_s > 0))
     levels = np.log(series.waited_s[around] / series.timed[around])
-    step = best_step(levels, float(np.log(before)), float(np.log(after)))
+    earlier = series.start_s[around] < near_s
+    step = best_step(levels, float(levels[earlier].mean()), float(levels[~earlier].mean()))
     at_s = float(series.start_s[around[min(step, len(around) - 1)]])
     return _Change(at_s=at_s, resolution_s=block_s, before_ms=before * 1000, after_ms=after * 1000)
 

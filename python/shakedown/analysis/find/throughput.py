@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shakedown.analysis.condition import Cliff
 from shakedown.analysis.estimate import Estimate, quotient, ratio
-from shakedown.analysis.find.cliff import locate_cliff
+from shakedown.analysis.find.cliff import cliff_of, locate_cliff
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import MIB, Rate, bytes_per_unit, figure, rate_unit
 from shakedown.analysis.series import Series
@@ -14,7 +14,8 @@ from shakedown.units import NS_PER_S, format_duration
 def find_throughput(step: str, series: Series, cliff: Cliff) -> Finding:
     """Mean rate over the whole step; where it collapsed within, the rates before and after as well."""
     unit = rate_unit(series.request_bytes)
-    estimate = _rate(series)
+    amount = series.bytes / (bytes_per_unit(series.request_bytes) or 1.0)
+    estimate = quotient(amount, series.duration_s, series.duration_s)
     seconds = float(series.duration_s.sum())
     evidence: dict[str, float | int | str] = {
         "bytes": int(series.bytes.sum()),
@@ -42,11 +43,11 @@ def find_throughput(step: str, series: Series, cliff: Cliff) -> Finding:
     )
 
 
-def find_throughput_ratio(step: str, candidate: Series, baseline: Series) -> Finding:
-    """Candidate over baseline, in bytes per second."""
-    rates = _rate(candidate), _rate(baseline)
-    compared = ratio(rates[0], rates[1]) if rates[0] and rates[1] else None
-    if compared is None:
+def find_throughput_ratio(step: str, candidate: Series, baseline: Series, condition: object) -> Finding:
+    """Candidate over baseline in bytes per second: over the whole step, and over what follows a collapse, if any."""
+    compared = _ratio(candidate, baseline)
+    sustained = _ratio(_sustained(candidate, condition), _sustained(baseline, condition))
+    if compared is None or sustained is None:
         text = f"Step {step} cannot be compared: one of the two runs completed nothing in it."
         return Finding(kind="throughput-ratio", step=step, value=None, unit="ratio", text=text)
     both = [
@@ -66,6 +67,8 @@ def find_throughput_ratio(step: str, candidate: Series, baseline: Series) -> Fin
             "baseline": both[1].value,
             "rate_unit": both[1].unit,
             "slowdown": 1 / compared.value,
+            "sustained_ratio": sustained.value,
+            **_named_interval("sustained_ratio", sustained),
         },
         text=(
             f"In step {step} the candidate delivered {figure(compared.value)} times the baseline's rate"
@@ -74,6 +77,16 @@ def find_throughput_ratio(step: str, candidate: Series, baseline: Series) -> Fin
     )
 
 
-def _rate(series: Series) -> Estimate | None:
-    scale = bytes_per_unit(series.request_bytes)
-    return quotient(series.bytes / scale, series.duration_s, series.duration_s) if scale else None
+def _ratio(candidate: Series, baseline: Series) -> Estimate | None:
+    rates = [quotient(series.bytes, series.duration_s, series.duration_s) for series in (candidate, baseline)]
+    return ratio(rates[0], rates[1]) if rates[0] and rates[1] else None
+
+
+def _sustained(series: Series, condition: object) -> Series:
+    located = locate_cliff(series, cliff_of(condition, series))
+    return series.since(located.index) if located else series
+
+
+def _named_interval(name: str, estimate: Estimate) -> dict[str, float]:
+    low, high = estimate.interval()
+    return {} if low is None or high is None else {f"{name}_low": low, f"{name}_high": high}

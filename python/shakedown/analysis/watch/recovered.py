@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from itertools import islice
 from typing import Final
 
 from shakedown.analysis.condition import Recovered
-from shakedown.analysis.level import WINDOW_BLOCKS, is_moving, level_change
+from shakedown.analysis.level import REFERENCE_BLOCKS, WINDOW_BLOCKS, is_moving, level_change, likely_split
 from shakedown.analysis.watch.blocks import Blocks
 from shakedown.sample import Sample
 from shakedown.units import NS_PER_S, format_duration
@@ -19,11 +18,12 @@ SETTLING_BLOCKS: Final = 2
 
 
 class RecoveredWatcher:
-    """A two-window rank test: the last ``window`` of mean latencies against the ``window`` before it.
+    """A rank test on either side of the likeliest change within the last three windows of mean latencies.
 
-    Both windows move, so a level that drifts never looks abrupt; the change must exceed ``factor`` up or down, be
-    beyond chance, and the last window must no longer move in itself. Reports about one ``window`` after the change. A
-    backlog gone before some 60 % of a ``window`` had passed is not seen, since nothing is known of the level before.
+    The likeliest place is that of least squares. The step ends when it lies a ``window`` or more back, the levels
+    differ by ``factor`` up or down and beyond chance, and the later one no longer moves. Only three windows are
+    looked at, so a level that merely drifts does not look abrupt. A backlog that is gone before some 60 % of a
+    ``window`` has passed is not seen, since nothing is known of the level before.
     """
 
     def __init__(self, condition: Recovered) -> None:
@@ -32,7 +32,7 @@ class RecoveredWatcher:
         self._probes = Blocks(condition.window_ns // WINDOW_BLOCKS)
         self._waited_s = Blocks(condition.window_ns // WINDOW_BLOCKS)
         self._closed = 0
-        self._levels: deque[float | None] = deque(maxlen=2 * WINDOW_BLOCKS)
+        self._levels: deque[tuple[int, float]] = deque()
         self._origin_ns: int | None = None
 
     def see(self, samples: Sequence[Sample]) -> str | None:
@@ -56,20 +56,22 @@ class RecoveredWatcher:
 
     def _take(self, probes: float, waited_s: float) -> str | None:
         self._closed += 1
-        if self._closed <= SETTLING_BLOCKS:
+        while self._levels and self._levels[0][0] <= self._closed - REFERENCE_BLOCKS - WINDOW_BLOCKS:
+            self._levels.popleft()
+        if self._closed <= SETTLING_BLOCKS or probes <= 0 or waited_s <= 0:
             return None
-        self._levels.append(math.log(waited_s / probes) if probes > 0 and waited_s > 0 else None)
-        split = len(self._levels) - WINDOW_BLOCKS
-        if split <= 0:
+        self._levels.append((self._closed, math.log(waited_s / probes)))
+        levels = [level for _, level in self._levels]
+        split = likely_split(levels)
+        began = self._levels[split][0] - 1
+        if self._closed - began < WINDOW_BLOCKS:
             return None
-        before = [level for level in islice(self._levels, split) if level is not None]
-        after = [level for level in islice(self._levels, split, None) if level is not None]
+        before, after = levels[:split], levels[split:]
         change = level_change(before, after, self._condition.factor)
         if change is None or is_moving(after, self._condition.factor):
             return None
-        began_ns = (self._closed - WINDOW_BLOCKS) * self._probes.block_ns
-        direction = "rose" if change > 0 else "fell"
         return (
-            f"the mean latency {direction} by a factor of {math.exp(abs(change)):.2g}"
-            f" about {format_duration(began_ns)} after the step began and has stayed so"
+            f"the mean latency {'rose' if change > 0 else 'fell'} by a factor of {math.exp(abs(change)):.2g}"
+            f" about {format_duration(began * self._probes.block_ns)} after the step began"
+            f" and has stayed so for {format_duration((self._closed - began) * self._probes.block_ns)}"
         )

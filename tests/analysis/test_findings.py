@@ -1,0 +1,197 @@
+"""Findings of steps whose truth is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.synthetic import REQUEST_BYTES, S, frame, late_statuses, load, probes, sample, watch
+from shakedown.analysis import Cliff, Finding, FindingSpec, Recovered, findings, make_watcher
+from shakedown.sample import Sample
+
+MIB_REQUEST = 1 << 20
+KINDS = ("throughput", "latency", "worst-latency", "cliff", "recovery")
+
+
+def one(kind: str, rows: list[Sample], step: str = "step", /, **conditions: Cliff | Recovered) -> Finding:
+    specs = [FindingSpec.model_validate({"kind": kind, "step": step})]
+    return findings(specs, frame(rows), None, conditions)[0]
+
+
+def collapsing(cliff_s: float, before: float = 120.0, after: float = 1.5):
+    return lambda t: np.where(t < 8, 20 * before, np.where(t < cliff_s, before, after))
+
+
+def test_throughput_speaks_the_unit_of_the_load() -> None:
+    small = one("throughput", load(lambda t: np.full(len(t), 120.0), 300, seed=1))
+    large = one("throughput", load(lambda t: np.full(len(t), 150.0), 300, seed=1, request_bytes=MIB_REQUEST))
+    assert (small.unit, large.unit) == ("IOPS", "MiB/s")
+    assert small.value == pytest.approx(120, rel=0.03)
+    assert large.value == pytest.approx(150, rel=0.03)
+    assert small.low is not None
+    assert small.high is not None
+    assert small.low < 120 < small.high
+    assert "95 % interval" in small.text
+
+
+def test_throughput_of_a_step_that_collapsed_within_shows_both_rates() -> None:
+    """As a shingled drive under 32 KiB sequential writes: fast into the cache, then a fifteenth."""
+    rows = load(lambda t: np.where(t < 400, 6400.0, 420.0), 1200, request_bytes=32 * 1024)
+    found = one("throughput", rows)
+    assert found.evidence["rate_before"] == pytest.approx(200, rel=0.05)
+    assert found.evidence["rate_after"] == pytest.approx(13.1, rel=0.05)
+    assert found.evidence["cliff_s"] == pytest.approx(400, abs=2)
+    assert "collapsed" in found.text
+
+
+def test_throughput_counts_what_stalled() -> None:
+    rows = [sample(float(i), 1.0, 0 if i % 10 == 0 else 100) for i in range(100)]
+    found = one("throughput", rows)
+    assert found.evidence["stalled_s"] == 10
+    assert found.value == 90
+
+
+def test_directions_of_a_mixed_load_are_added_up() -> None:
+    rows = [sample(float(i // 2), 1.0, 50, 4.0 + 8 * (i % 2), direction=("read", "write")[i % 2]) for i in range(200)]
+    assert one("throughput", rows).value == pytest.approx(100)
+    assert one("latency", rows).value == pytest.approx(8)
+
+
+def test_latency_weighs_by_requests() -> None:
+    rows = [sample(0.0, 1.0, 99, 1.0), sample(1.0, 1.0, 1, 101.0)]
+    assert one("latency", rows).value == pytest.approx(2.0)
+    assert one("worst-latency", rows).value == pytest.approx(101.0)
+    assert one("worst-latency", rows).evidence["at_s"] == 1.0
+
+
+def test_ratios_follow_each_finding() -> None:
+    specs = [FindingSpec(kind=kind, step="step") for kind in KINDS]
+    candidate = load(lambda t: np.full(len(t), 13.2), 600, request_bytes=MIB_REQUEST, seed=1)
+    baseline = load(lambda t: np.full(len(t), 209.3), 600, request_bytes=MIB_REQUEST, seed=2)
+    slow = [row._replace(latency_max_ns=1_300_000_000) for row in candidate]
+    found = findings(specs, frame(slow), frame(baseline))
+    assert [f.kind for f in found] == [
+        "throughput",
+        "throughput-ratio",
+        "latency",
+        "latency-ratio",
+        "worst-latency",
+        "worst-latency-ratio",
+        "cliff",
+        "recovery",
+    ]
+    rate = found[1]
+    assert rate.value is not None
+    assert rate.low is not None
+    assert rate.high is not None
+    assert rate.low < 13.2 / 209.3 < rate.high
+    assert rate.evidence["slowdown"] == pytest.approx(1 / rate.value)
+    assert found[5].value == pytest.approx(1300 / 8)
+
+
+def test_the_ratio_after_a_collapse_stands_beside_that_of_the_whole_step() -> None:
+    spec = [FindingSpec(kind="throughput", step="step")]
+    candidate = load(lambda t: np.where(t < 400, 6400.0, 420.0), 1200, request_bytes=32 * 1024)
+    baseline = load(lambda t: np.full(len(t), 6400.0), 1200, request_bytes=32 * 1024, seed=1)
+    found = findings(spec, frame(candidate), frame(baseline))[1]
+    assert found.value == pytest.approx((400 * 6400 + 800 * 420) / (1200 * 6400), rel=0.05)
+    assert found.evidence["sustained_ratio"] == pytest.approx(420 / 6400, rel=0.05)
+    assert found.evidence["sustained_ratio_low"] < 420 / 6400 < found.evidence["sustained_ratio_high"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cliff_is_placed_to_the_sample(seed: int) -> None:
+    """Measured: the exact second in 40 of 40."""
+    cliff_s = float(np.random.default_rng(seed).integers(300, 5600))
+    condition = Cliff(hold_ns=60 * S)
+    rows = load(collapsing(cliff_s), 5800, seed=seed)
+    ended = watch(make_watcher(condition), rows)
+    assert ended is not None
+    found = one("cliff", rows[: int(ended[0])], step=condition)
+    assert found.value == pytest.approx(cliff_s, abs=2)
+    before = rows[: int(cliff_s)]
+    assert found.evidence["requests_before"] == pytest.approx(sum(row.count for row in before), rel=0.01)
+    assert found.evidence["bytes_before"] == pytest.approx(sum(row.bytes for row in before), rel=0.01)
+    assert found.evidence["rate_before"] == pytest.approx(120, rel=0.1)
+    assert found.evidence["rate_after"] == pytest.approx(1.5, rel=0.5)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_cliff_with_late_statuses(seed: int) -> None:
+    rows = late_statuses(load(collapsing(2000.0), 2100, seed=seed), seed)
+    found = one("cliff", rows, step=Cliff(hold_ns=60 * S))
+    assert found.value == pytest.approx(2000, abs=20)
+
+
+def test_cliff_at_the_end_of_a_day() -> None:
+    """A minute of collapse after a day: the search does not coarsen with the length of the step."""
+    rows = [sample(10.0 * i, 10.0, 1200 if i < 8600 else 15) for i in range(8608)]
+    assert one("cliff", rows, step=Cliff(hold_ns=60 * S)).value == pytest.approx(86_000, abs=10)
+
+
+def test_drifting_and_pausing_fills_have_no_cliff() -> None:
+    """Measured: 0 of 40."""
+    for seed in range(40):
+        rows = load(lambda t: 120 * (1 - 0.55 * t / 7200) * np.where(t.astype(int) % 97 < 2, 0, 1), 7200, seed=seed)
+        found = one("cliff", rows, step=Cliff(hold_ns=60 * S))
+        assert found.value is None, seed
+        assert found.evidence["bytes_total"] == sum(row.bytes for row in rows)
+    assert "No cliff" in found.text
+
+
+@given(cliff_s=st.integers(300, 900), scale=st.integers(2, 7), shift_s=st.integers(0, 10**6))
+@settings(max_examples=20, deadline=None)
+def test_cliff_depends_neither_on_the_unit_nor_on_the_hour(cliff_s: int, scale: int, shift_s: int) -> None:
+    rows = load(collapsing(float(cliff_s)), 1000, seed=cliff_s)
+    changed = [row._replace(bytes=row.bytes * scale, start_ns=row.start_ns + shift_s * S) for row in rows]
+    condition = Cliff(hold_ns=60 * S)
+    assert one("cliff", changed, step=condition).value == one("cliff", rows, step=condition).value
+
+
+@pytest.mark.parametrize(("before_ms", "after_ms", "direction"), [(20.0, 80.0, "rose"), (80.0, 20.0, "fell")])
+@pytest.mark.parametrize("seed", range(8))
+def test_recovery_counts_from_the_last_write(before_ms: float, after_ms: float, direction: str, seed: int) -> None:
+    rows = load(lambda t: np.full(len(t), 1.5), 300, step="hold")
+    rows += probes(lambda t: before_ms if t < 9000 else after_ms, 10_500, start_s=420.0, seed=seed)
+    found = one("recovery", rows, "probe", probe=Recovered(window_ns=600 * S))
+    written_s = max(row.start_ns + row.duration_ns for row in rows if row.direction == "write" and row.count) / S
+    assert found.value == pytest.approx(420 + 9000 - written_s, abs=60)
+    assert found.evidence["direction"] == direction
+    assert found.evidence["level_ratio"] == pytest.approx(after_ms / before_ms, rel=0.25)
+
+
+def test_recovery_takes_the_last_change() -> None:
+    rows = probes(lambda t: 300.0 if t < 3000 else 60.0 if t < 9000 else 12.0, 12_000)
+    assert one("recovery", rows, "probe", probe=Recovered(window_ns=600 * S)).value == pytest.approx(9000, abs=30)
+
+
+def test_no_recovery_without_a_change() -> None:
+    """Measured over 60 seeds: none in flat series of six hours, a third of the probes slow in every other one."""
+    for seed in range(20):
+        rows = probes(lambda _: 12.0, 21_600, seed=seed, slow_share=(lambda _: 0.3, lambda _: 0.0)[seed % 2])
+        found = one("recovery", rows, "probe", probe=Recovered(window_ns=600 * S))
+        assert found.value is None, seed
+    assert found.evidence["probes"] == 7200
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "rows", [[], [sample(0.0, 1.0, 0)], [sample(0.0, 1.0, 7)], [sample(float(i), 1.0, 0) for i in range(500)]]
+)
+def test_nothing_little_and_zero_are_findings_too(kind: str, rows: list[Sample]) -> None:
+    spec = FindingSpec.model_validate({"kind": kind, "step": "step"})
+    found = findings([spec], frame(rows), frame(rows))
+    assert found[0].text
+    for finding in found:
+        figures = [finding.value, finding.low, finding.high, *finding.evidence.values()]
+        assert not any(isinstance(figure, float) and not math.isfinite(figure) for figure in figures)
+        assert Finding.model_validate_json(finding.model_dump_json()) == finding
+
+
+def test_a_request_size_just_below_and_at_the_limit() -> None:
+    assert one("throughput", [sample(0.0, 1.0, 7, request_bytes=8 * REQUEST_BYTES - 512)]).unit == "IOPS"
+    assert one("throughput", [sample(0.0, 1.0, 7, request_bytes=8 * REQUEST_BYTES)]).unit == "MiB/s"

@@ -1,0 +1,163 @@
+"""The verdict: the accounts' own conclusions, missing evidence, and that worse is never better."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shakedown.analysis import Finding, Verdict, judge
+from shakedown.analysis.finding import FindingKind
+from shakedown.analysis.rules import RULES, USES
+
+RANK = {"fail": 0, "inconclusive": 1, "pass": 2}
+
+
+def finding(
+    kind: FindingKind, value: float | None, step: str = "new", spread: float = 1.0, **evidence: float
+) -> Finding:
+    low, high = (None, None) if value is None or spread == 1.0 else (value / spread, value * spread)
+    if kind == "throughput-ratio" and value is not None:
+        evidence |= {
+            "sustained_ratio": value,
+            "sustained_ratio_low": value / spread,
+            "sustained_ratio_high": value * spread,
+        }
+    text = f"{kind} {value}."
+    return Finding(kind=kind, step=step, value=value, unit="", low=low, high=high, evidence=evidence, text=text)
+
+
+def efax() -> dict[str, list[Finding]]:
+    """Field notes A: 16.7 % less at 1 MiB random, 1.3 s at worst, 1/15.9 at 32 KiB sequential."""
+    return {
+        "random-1m": [finding("throughput-ratio", 0.833, spread=1.05), finding("worst-latency", 1300.0)],
+        "sequential-32k": [finding("throughput-ratio", 1 / 15.9, spread=1.3), finding("worst-latency", 900.0)],
+    }
+
+
+def canvio() -> dict[str, list[Finding]]:
+    """Field notes B: 120 to 1.5 IOPS after 662,000 writes, nine hours; large files lose 15 %."""
+    return {
+        "random-1m": [finding("throughput-ratio", 0.85, spread=1.1), finding("worst-latency", 2000.0)],
+        "cliff": [
+            finding("cliff", 5520.0, iops_after=1.5, bytes_before=662_000 * 4096),
+            finding("worst-latency", 8000.0),
+            finding("recovery", 9 * 3600.0, step="probe"),
+        ],
+    }
+
+
+def status(verdict: Verdict, use: str) -> str:
+    return next(judged.status for judged in verdict.uses if judged.use == use)
+
+
+def test_account_a_fine_in_mdraid_not_under_zfs() -> None:
+    verdict = judge(efax())
+    assert status(verdict, "mdraid") == "pass"
+    assert status(verdict, "archive") == "pass"
+    assert status(verdict, "zfs") == "fail"
+    assert verdict.status == "fail"
+    zfs = next(judged for judged in verdict.uses if judged.use == "zfs")
+    assert zfs.reasons[0].findings == ("sequential-32k/new/throughput-ratio",)
+    assert "0.25" in zfs.reasons[0].text
+
+
+def test_account_b_fine_as_an_archive_painful_as_a_desktop() -> None:
+    verdict = judge(canvio())
+    assert status(verdict, "archive") == "pass"
+    assert status(verdict, "desktop") == "fail"
+    mdraid = next(judged for judged in verdict.uses if judged.use == "mdraid")
+    assert mdraid.reasons[0].status == "caution"
+    assert mdraid.status == "pass"
+
+
+def test_a_conventional_drive_passes_everything() -> None:
+    evidence = {
+        "random-1m": [finding("throughput-ratio", 1.0, spread=1.1), finding("worst-latency", 108.0)],
+        "sequential-32k": [finding("throughput-ratio", 1.0, spread=1.1), finding("worst-latency", 50.0)],
+        "cliff": [finding("cliff", None, bytes_total=30 * 1024**3), finding("recovery", None)],
+    }
+    assert judge(evidence).status == "pass"
+
+
+@pytest.mark.parametrize("use", USES)
+def test_without_evidence_it_says_what_to_run(use: str) -> None:
+    judged = judge({}, [use]).uses[0]
+    assert judged.status == "inconclusive"
+    assert "shakedown run" in judged.reasons[0].text
+
+
+def test_a_threshold_within_the_interval_is_inconclusive() -> None:
+    evidence = efax() | {
+        "sequential-32k": [finding("throughput-ratio", 0.25, spread=1.2), finding("worst-latency", 9.0)]
+    }
+    assert judge(evidence, ["zfs"]).status == "inconclusive"
+
+
+def test_the_worst_step_counts() -> None:
+    evidence = efax()
+    evidence["sequential-32k"].insert(0, finding("throughput-ratio", 1.0, step="used"))
+    assert judge(evidence, ["zfs"]).status == "fail"
+
+
+def test_no_cliff_after_too_little_writing_is_inconclusive() -> None:
+    assert judge({"cliff": [finding("cliff", None, bytes_total=1024**3)]}, ["desktop"]).status == "inconclusive"
+
+
+def test_a_cliff_whose_recovery_was_not_seen_is_inconclusive() -> None:
+    evidence = {"cliff": [*canvio()["cliff"][:2], finding("recovery", None, step="probe")]}
+    judged = judge(evidence, ["desktop"]).uses[0]
+    assert judged.status == "inconclusive"
+
+
+def test_a_command_timeout_fails_all_but_the_archive() -> None:
+    evidence = efax()
+    evidence["random-1m"][1] = finding("worst-latency", 31_000.0)
+    verdict = judge(evidence)
+    assert [status(verdict, use) for use in ("mdraid", "zfs", "desktop")] == ["fail"] * 3
+    assert status(verdict, "archive") == "pass"
+
+
+@given(
+    shares=st.tuples(st.floats(0.01, 2), st.floats(0.01, 2)),
+    spread=st.floats(1.0, 1.5),
+    times=st.tuples(st.floats(1, 1e5), st.floats(100, 1e5)),
+    cliff=st.tuples(st.floats(0.1, 100), st.integers(2**20, 2**36)),
+    worse=st.floats(1, 20),
+)
+def test_a_worse_figure_never_improves_the_verdict(
+    shares: tuple[float, float],
+    spread: float,
+    times: tuple[float, float],
+    cliff: tuple[float, int],
+    worse: float,
+) -> None:
+    def evidence(factor: float) -> dict[str, list[Finding]]:
+        return {
+            "random-1m": [
+                finding("throughput-ratio", shares[0] / factor, spread=spread),
+                finding("worst-latency", times[0] * factor),
+            ],
+            "sequential-32k": [finding("throughput-ratio", shares[1] / factor, spread=spread)],
+            "cliff": [
+                finding("cliff", 60.0, iops_after=cliff[0] / factor, bytes_before=cliff[1] / factor),
+                finding("recovery", times[1] * factor, spread=spread),
+            ],
+        }
+
+    better, bad = judge(evidence(1.0)), judge(evidence(worse))
+    for first, second in zip(better.uses, bad.uses, strict=True):
+        assert RANK[second.status] <= RANK[first.status]
+    assert RANK[bad.status] <= RANK[better.status]
+
+
+def test_it_survives_a_file() -> None:
+    verdict = judge(efax())
+    assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
+
+
+def test_every_rule_has_one_side_a_meaning_and_a_reason() -> None:
+    for rule in RULES:
+        assert all((rule.bad, rule.good, rule.why))
+        assert all((limit.at_most is None) != (limit.at_least is None) for limit in rule.limits)
+    assert {rule.use for rule in RULES if rule.run} == set(USES)

@@ -111,14 +111,12 @@ def parse_job(text: str, name: str) -> tuple[Section, ...]:
 
 
 def parse_fio_bytes(text: str, whole_bytes: int) -> int:
-    """A size by fio's own rules: bare bytes, ``4k`` and ``4KB`` 4096, ``4KiB`` 4000, ``50%`` of the whole.
+    """A size by fio's own rules: ``4k`` and ``4KB`` 4096, ``4KiB`` 4000, ``50%`` of the whole.
 
     The swapped meaning of ``Ki`` is fio's default (``kb_base=1024``), kept by fio for the sake of old jobs.
     """
     if share := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
         return int(Fraction(share[1]) * whole_bytes / 100)
-    if text.lower().startswith("0x"):
-        return int(text, 16)
     if not (match := re.fullmatch(r"(\d+)([kmgtp]?)(i?)b?", text.lower())):
         raise UsageError(f"`{text}` is not a size as fio reads it", hint="write it like `4k`, `1g` or `50%`")
     kilo = 1000 if match[3] else 1024

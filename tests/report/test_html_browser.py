@@ -244,3 +244,15 @@ def test_it_can_be_read_without_seeing(browser: Browser, demo: Path) -> None:
         assert page.evaluate("document.querySelectorAll('[id]').length") == page.evaluate(
             "new Set([...document.querySelectorAll('[id]')].map((e) => e.id)).size"
         )
+
+
+def test_a_run_that_was_stopped_at_once_has_a_page_too(browser: Browser, tmp_path: Path) -> None:
+    folder = synthetic.day(tmp_path / "day", None, steps=[], wanted=[], status="interrupted", scale_divisor=100)
+    page = browser.new_page()
+    page.goto(html.write([folder], tmp_path / "report.html").as_uri())
+    text = page.locator("main").inner_text()
+    assert "Nothing was measured" in text
+    assert "not complete (interrupted)" in text
+    assert "scaled down by 100" in text
+    assert page.locator("figure").count() == 0
+    page.close()

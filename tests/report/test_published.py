@@ -44,3 +44,13 @@ def test_units_meet(
     assert comparison.error == (None if error is None else pytest.approx(error, abs=1e-9))
     other = record.model_copy(update={"target": record.target.model_copy(update={"name": "another"})})
     assert beside(other, finding) is None
+
+
+def test_times_of_a_scaled_drive_are_not_held_against_published_ones(runs: list[Run]) -> None:
+    record = runs[2].record
+    cliff = next(finding for finding in record.findings if finding.kind == "cliff")
+    whole, scaled = beside(record, cliff), beside(record.model_copy(update={"scale_divisor": 100}), cliff)
+    assert whole is not None
+    assert scaled is not None
+    assert whole.error is not None
+    assert scaled.error is None

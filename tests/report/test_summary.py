@@ -29,3 +29,10 @@ def test_control_characters_in_a_serial_do_not_reach_the_terminal(tmp_path: Path
     text = render([read_run(folder)])
     assert "\x1b" not in text
     assert "\nVERDICT: fine" not in text
+
+
+def test_a_run_that_was_stopped_at_once_has_a_summary_too(tmp_path: Path) -> None:
+    folder = synthetic.day(tmp_path / "day", None, steps=[], wanted=[], status="interrupted")
+    text = render([read_run(folder)])
+    assert "not complete (interrupted)" in text
+    assert "Nothing was measured." in text

@@ -50,6 +50,9 @@ def pictures(runs: list[Run]) -> list[Json]:
 
 
 def _views(run: Run) -> list[tuple[str, list[_Span]]]:
+    """The views with what they show of each target; none where nothing was measured."""
+    if run.samples.is_empty():
+        return []
     sides = [side for side in (run, run.baseline) if side]
     whole = [_Span(side, side.record.steps, 0, _end_ns(side.record)) for side in sides]
     views = [("whole run", whole)]

@@ -88,9 +88,9 @@ def _remarks(rows: Iterable[Figure]) -> Iterable[str]:
     for row in rows:
         if row.kind in ("cliff", "recovery"):
             yield row.sentence
-        for comparison in row.published:
+        for side, comparison in row.published:
             off = f"; ours is off by {comparison.error_text}" if comparison.error_text else ""
-            name = f"{words.kind_name(row.kind)} ({row.step})"
+            name = f"{'' if side == 'candidate' else 'the baseline, '}{words.kind_name(row.kind)} ({row.step})"
             yield f"Published for {name}: {comparison.text}{off} [{comparison.row.id}, {comparison.row.source}]"
 
 

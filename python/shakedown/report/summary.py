@@ -11,7 +11,7 @@ import polars as pl
 from shakedown.report import words
 from shakedown.report.figures import Candidate, Figure, candidates, figures
 from shakedown.report.plain_text import table, wrap
-from shakedown.report.series import Grid, envelope, track
+from shakedown.report.series import Grid, envelope, tracks
 from shakedown.result.folder import Run
 from shakedown.units import format_duration, format_size
 
@@ -47,7 +47,7 @@ def _heading(candidate: Candidate) -> str:
 def _verdict(candidate: Candidate) -> str:
     lines = ["VERDICT"]
     for use in candidate.verdict.uses:
-        lines.append(f"{_INDENT}{words.USE_NAMES[use.use]}: {words.STATUS_WORDS[use.status].upper()}")
+        lines.append(f"{_INDENT}{words.USE_NAMES[use.use]}: {words.trust(use).upper()}")
         for reason in use.reasons:
             meaning, facts = words.headline(reason)
             names = "".join(f" [{name}]" for _, name in candidate.sources(reason))
@@ -111,8 +111,7 @@ def _sparklines(run: Run) -> str:
 
 def _levels(run: Run, grid: Grid) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Completions per second in each bin; NaN where nothing was asked of the target."""
-    rows = track(run.samples)
-    covered = ~np.isnan(envelope(grid, rows.start_ns, rows.end_ns, rows.values["iops"])[:, 0])
+    covered = ~np.isnan(envelope(grid, tracks(run.samples)["iops"])[:, 0])
     middle = (run.samples["start_ns"] + run.samples["duration_ns"] // 2) // grid.bin_ns
     counts = np.bincount(
         middle.clip(0, grid.bins - 1).to_numpy(), weights=run.samples["count"].cast(pl.Float64), minlength=grid.bins

@@ -120,6 +120,11 @@ def test_cliff_is_placed_to_the_sample(seed: int) -> None:
     assert found.evidence["rate_after"] == pytest.approx(1.5, rel=0.5)
 
 
+def test_cliff_with_bursts_after_it() -> None:
+    rows = load(lambda t: np.where((t < 1000) | (t.astype(int) % 30 < 8), 400.0, 4.0), 1151)
+    assert one("cliff", rows, step=Cliff(hold_ns=60 * S)).value == pytest.approx(1000, abs=10)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_cliff_with_late_statuses(seed: int) -> None:
     rows = late_statuses(load(collapsing(2000.0), 2100, seed=seed), seed)

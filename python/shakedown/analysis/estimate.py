@@ -72,9 +72,8 @@ def ratio(candidate: Estimate, baseline: Estimate) -> Estimate | None:
     value = candidate.value / baseline.value
     if candidate.log_error is None or baseline.log_error is None:
         return Estimate(value, None, 0.0)
-    squares = candidate.log_error**2, baseline.log_error**2
-    total = sum(squares)
-    if total == 0:
+    error = math.hypot(candidate.log_error, baseline.log_error)
+    if error == 0:
         return Estimate(value, 0.0, candidate.freedom + baseline.freedom)
-    freedom = total**2 / (squares[0] ** 2 / candidate.freedom + squares[1] ** 2 / baseline.freedom)
-    return Estimate(value, math.sqrt(total), freedom)
+    shares = (candidate.log_error / error) ** 4, (baseline.log_error / error) ** 4
+    return Estimate(value, error, 1 / (shares[0] / candidate.freedom + shares[1] / baseline.freedom))

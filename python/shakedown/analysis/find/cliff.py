@@ -12,7 +12,15 @@ from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import Rate
 from shakedown.analysis.series import Floats, Series
 from shakedown.analysis.split import best_step, change_points
-from shakedown.analysis.watch.cliff import ESTABLISHED_HOLDS, HISTORY_HOLDS, HOLD_BLOCKS, LOW_BLOCKS, SETTLING_HOLDS
+from shakedown.analysis.watch.cliff import (
+    BURSTS_HOLDS,
+    ESTABLISHED_HOLDS,
+    HISTORY_HOLDS,
+    HOLD_BLOCKS,
+    LOW_BLOCKS,
+    SETTLING_HOLDS,
+    low_limit,
+)
 from shakedown.units import NS_PER_S, format_duration, format_size
 
 _FLOOR: Final = 1e-3
@@ -113,27 +121,33 @@ def locate_cliff(series: Series, cliff: Cliff) -> LocatedCliff | None:
         return None
     logs = np.log(np.maximum(rates, _FLOOR * float(np.median(moving))))
     for point in change_points(logs):
-        established = _established(rates, point, round(hold_s / block_s), hold_s / block_s)
-        if established > 0 and _stays_low(rates[point:], cliff.drop * established, hold_s / block_s):
-            return _place(series, point * block_s, 2 * block_s, established)
+        history = _history(rates, point, hold_s / block_s)
+        if not len(history):
+            continue
+        limit = low_limit(np.sort(history).tolist(), cliff.drop)
+        if limit > 0 and _stays_low(rates[point:], limit, hold_s / block_s):
+            return _place(series, point * block_s, 2 * block_s, float(np.median(history)))
     return None
 
 
-def _established(rates: Floats, point: int, settling: int, hold_blocks: float) -> float:
-    """The median of the recent rates before a block; zero where there is not enough of them."""
-    first = max(SETTLING_HOLDS * settling, point - round(HISTORY_HOLDS / 2 * hold_blocks))
+def _history(rates: Floats, point: int, hold_blocks: float) -> Floats:
+    """The recent rates before a block; none when they are too few to call a rate established."""
+    first = max(SETTLING_HOLDS * round(hold_blocks), point - round(HISTORY_HOLDS / 2 * hold_blocks))
     history = rates[first:point]
     enough = len(history) >= max(1.0, (ESTABLISHED_HOLDS - _SHORTFALL) * hold_blocks)
-    return float(np.median(history)) if enough else 0.0
+    return history if enough else history[:0]
 
 
 def _stays_low(rates: Floats, limit: float, hold_blocks: float) -> bool:
+    """Either nearly every block of a hold is low, or the mean of each hold is for longer."""
     held = rates[: max(1, round(hold_blocks))]
-    long_enough = len(held) >= (1 - _SHORTFALL) * hold_blocks
-    low = np.count_nonzero(held <= limit)
-    return long_enough and bool(
-        held[0] <= limit and low >= LOW_BLOCKS / HOLD_BLOCKS * len(held) and held.mean() <= limit
-    )
+    if len(held) < (1 - _SHORTFALL) * hold_blocks or held[0] > limit or held.mean() > limit:
+        return False
+    if np.count_nonzero(held <= limit) >= LOW_BLOCKS / HOLD_BLOCKS * len(held):
+        return True
+    longer = rates[: round((BURSTS_HOLDS + 1 - _SHORTFALL) * hold_blocks)]
+    means = np.convolve(longer, np.full(len(held), 1 / len(held)), mode="valid")
+    return len(means) >= (BURSTS_HOLDS - 1) * hold_blocks and bool((means <= limit).all())
 
 
 def _place(series: Series, near_s: float, reach_s: float, established: float) -> LocatedCliff:

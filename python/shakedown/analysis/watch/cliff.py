@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Sequence
@@ -19,6 +20,9 @@ HOLD_BLOCKS: Final = 6
 LOW_BLOCKS: Final = 5
 """So many of them must be low: a collapsed drive may deliver a burst between two cleaning passes."""
 
+BURSTS_HOLDS: Final = 2
+"""With more bursts, the mean of a hold must stay low for so many holds: no stall shorter than one can do that."""
+
 SETTLING_HOLDS: Final = 1
 """Nothing counts before this: the burst into a drive's DRAM cache lasts seconds."""
 
@@ -30,11 +34,31 @@ HISTORY_HOLDS: Final = 20
 tracks (a factor of two in hours), long enough to keep a collapse that takes several holds."""
 
 
+_SCATTERS: Final = 4.0
+"""A fall must exceed the usual scatter of the blocks by so many standard deviations as well."""
+
+_STRICTEST: Final = 0.1
+"""A fall to a tenth always counts, however wild the rate was before."""
+
+_QUARTILES_APART: Final = 1.349
+"""The distance of a normal distribution's quartiles in standard deviations."""
+
+
+def low_limit(ranked: Sequence[float], drop: float) -> float:
+    """The rate from which on down a block is low, given the rates before it in rising order."""
+    count = len(ranked)
+    lower, established, upper = (ranked[count * quarter // 4] for quarter in (1, 2, 3))
+    if lower <= 0:
+        return min(drop, _STRICTEST) * established
+    usual = math.exp(-_SCATTERS * math.log(upper / lower) / _QUARTILES_APART)
+    return min(drop, max(usual, _STRICTEST)) * established
+
+
 class CliffWatcher:
     """Compares the last ``hold``, in blocks, with the median of the blocks before it.
 
     The blocks of the last ``hold`` never enter that history, so a collapse cannot become its own reference. Reports
-    one ``hold`` (and up to two blocks) after the collapse began.
+    one ``hold`` (and up to two blocks) after the collapse began, two holds later when it comes with bursts.
     """
 
     def __init__(self, condition: Cliff) -> None:
@@ -45,6 +69,7 @@ class CliffWatcher:
         self._pending: deque[float] = deque()
         self._history: deque[float] = deque()
         self._ranked: list[float] = []
+        self._low_for = 0
         self._bytes = 0
         self._requests = 0
 
@@ -78,18 +103,21 @@ class CliffWatcher:
     def _has_collapsed(self) -> bool:
         if len(self._history) < ESTABLISHED_HOLDS * HOLD_BLOCKS:
             return False
-        limit = self._condition.drop * self._established
-        if limit <= 0 or self._pending[0] > limit:
+        limit = low_limit(self._ranked, self._condition.drop)
+        if limit <= 0 or sum(self._pending) > limit * HOLD_BLOCKS:
+            self._low_for = 0
             return False
+        self._low_for += 1
         low = sum(amount <= limit for amount in self._pending)
-        return low >= LOW_BLOCKS and sum(self._pending) <= limit * HOLD_BLOCKS
+        return self._low_for >= BURSTS_HOLDS * HOLD_BLOCKS or (low >= LOW_BLOCKS and self._pending[0] <= limit)
 
     def _sentence(self) -> str:
         block_s = self._blocks.block_ns / NS_PER_S
         request_bytes = self._bytes / self._requests if self._requests else 0.0
         before = Rate.of(self._established, block_s, request_bytes)
         after = Rate.of(sum(self._pending), block_s * HOLD_BLOCKS, request_bytes)
-        began_ns = (self._closed - HOLD_BLOCKS) * self._blocks.block_ns
+        low_before = max(0, self._low_for - HOLD_BLOCKS // 2)
+        began_ns = (self._closed - HOLD_BLOCKS - low_before) * self._blocks.block_ns
         return (
             f"the rate fell from {before} to {after} about {format_duration(began_ns)} after the step began"
             f" and stayed low for {format_duration(self._condition.hold_ns)}"

@@ -156,10 +156,7 @@ def test_real_fio_is_followed_and_stopped(tmp_path: Path) -> None:
     whole = [sample for sample in samples if 100_000_000 < sample.duration_ns < 400_000_000]
     assert len(whole) >= 3
     assert all(sample.iops == pytest.approx(1000, rel=0.25) for sample in whole[1:])
-    assert all(
-        earlier.start_ns + earlier.duration_ns == later.start_ns
-        for earlier, later in pairwise(samples)
-    )
+    assert all(earlier.start_ns + earlier.duration_ns == later.start_ns for earlier, later in pairwise(samples))
     assert all(
         sample.latency_p50_ns <= sample.latency_p99_ns <= sample.latency_p999_ns <= sample.latency_max_ns
         for sample in samples

@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shakedown.errors import EnvironmentFailure
@@ -95,6 +95,7 @@ _JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=60) | st.sampled_from([b"{\n", b"}\n", b"{", b'"jobs": [\n', b"\r\n"])))
 def test_no_garbage_raises_and_a_good_document_after_it_is_read(parts: list[bytes]) -> None:
     garbage = b"".join(parts)
@@ -105,6 +106,7 @@ def test_no_garbage_raises_and_a_good_document_after_it_is_read(parts: list[byte
     assert not stream.broken
 
 
+@settings(max_examples=60, deadline=None)
 @given(_JSON, st.sampled_from(["timestamp_ms", "jobs", "read", "clat_ns", "bins", "N", "mean", "max", "error", "eta"]))
 def test_a_document_with_any_value_anywhere_is_read_or_refused(value: Any, key: str) -> None:
     def replaced(node: Any) -> Any:
@@ -116,6 +118,7 @@ def test_a_document_with_any_value_anywhere_is_read_or_refused(value: Any, key: 
     assert items
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=1, max_size=3), st.integers(0, 400))
 def test_flipped_bytes_never_raise(noise: bytes, place: int) -> None:
     data = bytearray(printed(document(1)))

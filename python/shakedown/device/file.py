@@ -12,7 +12,7 @@ from shakedown.device import mark
 from shakedown.device.filesystem import does_direct_io, filesystem_type, free_bytes
 from shakedown.device.guard import admit_writing, open_same, refuse_unfit
 from shakedown.device.medium import Lease
-from shakedown.errors import RefusedError, UsageError
+from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.result.identity import Identity
 from shakedown.tools.fio.job import Option
 from shakedown.tools.fio.locate import Fio
@@ -34,22 +34,21 @@ class FileMedium:
         at most 16 GiB. Raises UsageError and RefusedError.
         """
         self._given = Path(text)
-        self._run = run.resolve()
+        self._run = Path(os.path.realpath(run))
         self._consent = consent
         self._written = False
-        resolved = self._given.resolve()
-        if resolved.exists():
-            refuse_unfit(resolved, self._run)
-        self._in_folder = resolved.is_dir()
-        self._path = resolved / FILE_IN_FOLDER if self._in_folder else resolved
-        self._made = not os.path.lexists(self._path)
-        if self._made:
-            self._make(size_bytes)
-        refuse_unfit(self._path, self._run)
-        self._status = self._path.lstat()
-        if self._status.st_size == 0:
-            self._grow(size_bytes)
-        self._direct = does_direct_io(self._path)
+        try:
+            self._path, self._in_folder = self._locate()
+            self._made = not self._path.exists()
+            if self._made:
+                self._make(size_bytes)
+            refuse_unfit(self._path, self._run)
+            self._status = self._path.lstat()
+            if self._status.st_size == 0:
+                self._grow(size_bytes)
+            self._direct = does_direct_io(self._path)
+        except OSError as error:
+            raise EnvironmentFailure(f"{text} cannot be examined: {error.strerror}") from error
         self.identity = self._identify(text, self._capacity_bytes(size_bytes))
 
     def require(self, fio: Fio) -> None:
@@ -85,6 +84,18 @@ class FileMedium:
         if self._made and (self._in_folder or not self._written) and self._still_there():
             self._path.unlink()
             mark.lift(self._path)
+
+    def _locate(self) -> tuple[Path, bool]:
+        """The file that is meant, links resolved, and whether it lies in a folder that was given."""
+        resolved = Path(os.path.realpath(self._given))
+        if resolved.exists():
+            refuse_unfit(resolved, self._run)
+        if not resolved.is_dir():
+            return resolved, False
+        path = resolved / FILE_IN_FOLDER
+        if path.is_symlink():
+            raise RefusedError(f"{path} is a link", hint="give the file that it leads to, or remove it")
+        return path, True
 
     def _options(self, descriptor: int) -> tuple[Option, ...]:
         return (
@@ -127,7 +138,7 @@ class FileMedium:
             raise RefusedError(f"{self._given} is another file than the one that was examined", hint="start again")
 
     def _still_there(self) -> bool:
-        now = self._given.resolve()
+        now = Path(os.path.realpath(self._given))
         now = now / FILE_IN_FOLDER if self._in_folder else now
         try:
             return now == self._path and os.path.samestat(now.lstat(), self._status)

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from shakedown.errors import RefusedError
+from shakedown.errors import EnvironmentFailure, RefusedError
 
 _FORMAT_VERSION: Final = 1
 _LARGEST_BYTES: Final = 4096
@@ -34,7 +34,10 @@ def is_ours(path: Path, status: os.stat_result, run: Path) -> bool:
 
 
 def lay(path: Path, status: os.stat_result, run: Path, *, writing: bool) -> None:
-    """Mark the file; ``writing`` from just before a load until it has ended. Raises RefusedError."""
+    """Mark the file; ``writing`` from just before a load until it has ended.
+
+    Raises RefusedError if something else is in its place, EnvironmentFailure if it cannot be written.
+    """
     place = sidecar(path)
     if os.path.lexists(place) and _read(place) is None:
         raise RefusedError(f"{place} is in the way and not ours", hint="move it, or take another target")
@@ -46,18 +49,25 @@ def lay(path: Path, status: os.stat_result, run: Path, *, writing: bool) -> None
         "modified_ns": None if writing else status.st_mtime_ns,
         "run": str(run),
     }
-    fresh = place.with_name(f"{place.name}.{os.getpid()}")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
-        json.dump(mark, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(place)
+    try:
+        _write(place, mark)
+    except OSError as error:
+        raise EnvironmentFailure(f"{place}: {error.strerror}", hint="the mark has to stand beside the file") from error
 
 
 def lift(path: Path) -> None:
     """Remove our mark, if there is one."""
     if _read(sidecar(path)) is not None:
         sidecar(path).unlink()
+
+
+def _write(place: Path, mark: dict[str, object]) -> None:
+    fresh = place.with_name(f"{place.name}.{os.getpid()}")
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
+        json.dump(mark, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(place)
 
 
 def _read(place: Path) -> dict[str, object] | None:

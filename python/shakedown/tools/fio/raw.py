@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from shakedown.errors import EnvironmentFailure
 from shakedown.tools.fio.document import Document
 
 _FLUSH_EVERY: Final = 16
@@ -28,12 +29,15 @@ class Raw:
         self._last: Document | None = None
 
     def keep(self, document: Document) -> None:
-        """Append a document; every so many, what was appended is made readable."""
-        self._stream.write(json.dumps(document.raw, separators=(",", ":")).encode() + b"\n")
+        """Append a document; every so many, what was appended is made readable. Raises EnvironmentFailure."""
         self._last = document
         self._kept += 1
-        if self._kept % _FLUSH_EVERY == 0:
-            self._stream.flush(zlib.Z_SYNC_FLUSH)
+        try:
+            self._stream.write(json.dumps(document.raw, separators=(",", ":")).encode() + b"\n")
+            if self._kept % _FLUSH_EVERY == 0:
+                self._stream.flush(zlib.Z_SYNC_FLUSH)
+        except OSError as error:
+            raise EnvironmentFailure(f"{self.folder} cannot be written: {error.strerror}") from error
 
     def complaints(self) -> str:
         """The end of what fio wrote to standard error, in one line."""

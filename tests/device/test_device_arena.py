@@ -1,0 +1,234 @@
+import json
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from nbd_server import NbdServer
+
+from shakedown.device.arena import DeviceArena
+from shakedown.device.file import FileMedium
+from shakedown.device.medium import Medium
+from shakedown.device.nbd_export import MODELLED_PREFIX, NbdMedium
+from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
+from shakedown.result.sample import Sample
+from shakedown.tools.fio.locate import Fio, locate_fio
+
+MIB = 1 << 20
+INTERVAL_NS = 200_000_000
+WRITE = "rw=randwrite\nbs=4k\nsize=100%\nrate_iops=500\ntime_based\nruntime=600ms\n"
+
+
+@pytest.fixture(scope="module")
+def fio() -> Fio:
+    return locate_fio()
+
+
+@pytest.fixture(scope="module")
+def memory() -> Iterator[Path]:
+    """A folder on a file system in memory."""
+    folder = Path("/dev/shm")
+    if not folder.is_dir():
+        pytest.skip("no file system in memory here")
+    place = folder / f"shakedown-test-{time.monotonic_ns()}"
+    place.mkdir()
+    yield place
+    for path in place.iterdir():
+        path.unlink()
+    place.rmdir()
+
+
+def arena(medium: Medium, fio: Fio, tmp_path: Path) -> DeviceArena:
+    return DeviceArena(medium, fio, tmp_path / "run" / "raw")
+
+
+def file_medium(path: Path, size_bytes: int = 64 * MIB) -> FileMedium:
+    return FileMedium(str(path), run=path.parent / "run", size_bytes=size_bytes)
+
+
+def play(arena: DeviceArena, job: str, step: str = "step") -> tuple[list[Sample], str | None]:
+    arena.check(job)
+    with arena.start(step, job, INTERVAL_NS) as load:
+        samples = [sample for batch in load for sample in batch]
+    return samples, load.error
+
+
+def total(samples: list[Sample]) -> int:
+    return sum(sample.count for sample in samples)
+
+
+def test_a_file_is_written_within_its_bounds_and_marked(fio: Fio, tmp_path: Path) -> None:
+    path = tmp_path / "target"
+    target = arena(file_medium(path), fio, tmp_path)
+    samples, error = play(target, WRITE)
+    assert error is None
+    assert total(samples) == pytest.approx(300, rel=0.15)
+    assert {(sample.step, sample.direction) for sample in samples} == {("step", "write")}
+    assert sum(sample.bytes for sample in samples) == total(samples) * 4096
+    assert path.stat().st_size == 64 * MIB
+    assert path.stat().st_blocks > 0
+    target.close()
+    assert (tmp_path / "target.shakedown").exists()
+    again = arena(FileMedium(str(path), run=tmp_path / "run2"), fio, tmp_path)
+    assert total(play(again, WRITE)[0]) > 0
+
+
+def test_time_goes_on_over_steps_and_idling(fio: Fio, tmp_path: Path) -> None:
+    target = arena(file_medium(tmp_path / "target"), fio, tmp_path)
+    first, _ = play(target, WRITE, "one")
+    target.idle(300_000_000)
+    second, _ = play(target, WRITE, "two")
+    assert second[0].start_ns - (first[-1].start_ns + first[-1].duration_ns) >= 300_000_000
+
+
+def test_a_folder_and_memory_work_too(fio: Fio, memory: Path, tmp_path: Path) -> None:
+    target = arena(file_medium(memory), fio, tmp_path)
+    samples, error = play(target, WRITE)
+    assert error is None
+    assert total(samples) > 0
+    assert target.identity.details["filesystem"] == "tmpfs"
+    target.close()
+    assert list(memory.iterdir()) == []
+
+
+def test_direct_io_is_left_out_where_it_is_refused(fio: Fio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shakedown.device.file.does_direct_io", lambda _: False)
+    target = arena(file_medium(tmp_path / "target"), fio, tmp_path)
+    assert "page cache" in target.identity.details["note_direct_io"]
+    assert total(play(target, WRITE)[0]) > 0
+    assert "direct=0" in (tmp_path / "run/raw/step/job.fio").read_text()
+
+
+def test_a_reading_step_needs_no_consent_and_changes_nothing(fio: Fio, tmp_path: Path) -> None:
+    path = tmp_path / "thesis"
+    path.write_bytes(b"thesis" * 100_000)
+    before = path.stat()
+    target = arena(FileMedium(str(path), run=tmp_path / "run"), fio, tmp_path)
+    samples, error = play(target, "rw=read\nbs=4k\n")
+    assert error is None
+    assert total(samples) == path.stat().st_size // 4096
+    assert "--readonly" in (tmp_path / "run/raw/step/command.txt").read_text()
+    with pytest.raises(RefusedError, match="holds data"):
+        target.check(WRITE)
+    with pytest.raises(RefusedError, match="holds data"):
+        target.start("step", WRITE, INTERVAL_NS)
+    target.close()
+    assert path.read_bytes() == b"thesis" * 100_000
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    assert not (tmp_path / "thesis.shakedown").exists()
+
+
+def test_written_data_is_verified(fio: Fio, tmp_path: Path) -> None:
+    target = arena(file_medium(tmp_path / "target", 4 * MIB), fio, tmp_path)
+    samples, error = play(target, "rw=write\nbs=64k\nverify=crc32c\n")
+    assert error is None
+    assert {sample.direction: 0 for sample in samples}.keys() == {"read", "write"}
+    assert sum(sample.count for sample in samples if sample.direction == "read") == 64
+
+
+def test_fio_itself_refuses_what_it_does_not_understand(fio: Fio, tmp_path: Path) -> None:
+    target = arena(file_medium(tmp_path / "target"), fio, tmp_path)
+    with pytest.raises(UsageError, match="failed parsing bs=zz"):
+        target.check("rw=read\nbs=zz\n")
+    with pytest.raises(UsageError, match="filename"):
+        target.check("rw=read\nfilename=/dev/sda\n")
+
+
+@pytest.fixture
+def socket_path(tmp_path: Path) -> Path:
+    return tmp_path / "s.sock"
+
+
+def test_a_modelled_export_is_written_through_a_real_socket(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+    server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}wd40efax", delay_s=lambda _v, _n: 0.004)
+    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
+    assert (target.identity.kind, target.identity.model) == ("nbd", "wd40efax")
+    assert target.identity.capacity_bytes == 64 * MIB
+    samples, error = play(target, "rw=randwrite\nbs=4k\niodepth=1\ntime_based\nruntime=1s\n")
+    server.close()
+    assert error is None
+    assert set(server.requests) <= {1, 3}
+    slowest = [sample.latency_p50_ns for sample in samples if sample.latency_p50_ns]
+    assert all(4e6 < latency_ns < 8e6 for latency_ns in slowest)
+
+
+def test_a_stall_is_one_long_row_with_its_true_length(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+    """A job thread that waits for an I/O holds fio's document up: the row says so instead of hiding it."""
+    server = NbdServer(
+        socket_path, description=f"{MODELLED_PREFIX}x", delay_s=lambda _v, number: 1.5 if number == 100 else 0.005
+    )
+    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
+    samples, error = play(target, "rw=randwrite\nbs=4k\niodepth=1\ntime_based\nruntime=3s\n")
+    server.close()
+    assert error is None
+    longest = max(samples, key=lambda sample: sample.duration_ns)
+    assert 1.4e9 < longest.duration_ns < 1.9e9
+    # fio may count the completion that it waited for just after the document that waited for it.
+    place = samples.index(longest)
+    worst_ns = max(sample.latency_max_ns or 0 for sample in samples[place : place + 2])
+    assert worst_ns == pytest.approx(1.5e9, rel=0.05)
+    assert sum(sample.duration_ns for sample in samples) == pytest.approx(3e9, rel=0.1)
+    others = samples[:place] + samples[place + 2 :]
+    assert all(sample.latency_max_ns < 1e9 for sample in others if sample.latency_max_ns)
+
+
+def test_an_io_error_of_the_target_is_recorded_not_raised(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+    server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x", fail_at=20)
+    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
+    samples, error = play(target, "rw=randwrite\nbs=4k\niodepth=1\ntime_based\nruntime=5s\n")
+    server.close()
+    assert error is not None
+    assert "Input/output error" in error
+    assert total(samples) >= 18
+
+
+def test_a_foreign_export_needs_consent(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+    server = NbdServer(socket_path, description="the company's books")
+    uri = f"nbd+unix://{socket_path}"
+    for consent in ((), (str(socket_path),), (f"{uri}x",)):
+        with pytest.raises(RefusedError) as caught:
+            arena(NbdMedium(uri, consent=consent), fio, tmp_path).check(WRITE)
+        assert f"--destroy-data-on '{uri}'" in caught.value.hint
+    arena(NbdMedium(uri, consent=(uri,)), fio, tmp_path).check(WRITE)
+    assert total(play(arena(NbdMedium(uri), fio, tmp_path), "rw=read\nbs=1m\nsize=8m\n")[0]) == 8
+    assert set(server.requests) == {0}
+    server.close()
+
+
+def test_an_export_that_changed_hands_is_refused(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+    server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x")
+    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
+    target.check(WRITE)
+    server.description = "the company's books"
+    with pytest.raises(RefusedError, match="another export"):
+        target.start("step", WRITE, INTERVAL_NS)
+    server.close()
+
+
+def test_an_export_for_reading_only_is_not_written(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+    server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x", flags=3)
+    with pytest.raises(UsageError, match="reading only"):
+        arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path).check(WRITE)
+    server.close()
+
+
+def test_a_fio_without_the_engine_says_what_to_install(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+    server = NbdServer(socket_path)
+    with pytest.raises(EnvironmentFailure, match="no I/O engine `nbd`") as caught:
+        arena(NbdMedium(f"nbd+unix://{socket_path}"), replace(fio, engines=frozenset({"libaio"})), tmp_path)
+    assert "libnbd" in caught.value.hint
+    server.close()
+
+
+def test_the_stream_of_documents_survives_a_kill(fio: Fio, tmp_path: Path) -> None:
+    """Only whole documents count, but those are there although nobody closed the file."""
+    target = arena(file_medium(tmp_path / "target"), fio, tmp_path)
+    with target.start("step", WRITE.replace("runtime=600ms", "runtime=9s"), 20_000_000) as load:
+        for number, _ in enumerate(load):
+            if number == 60:
+                data = (tmp_path / "run/raw/step/status.jsonl.gz").read_bytes()
+                load.stop()
+    lines = zlib.decompressobj(31).decompress(data).decode().splitlines()
+    assert len([json.loads(line) for line in lines[:-1]]) >= 10

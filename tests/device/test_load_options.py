@@ -1,0 +1,76 @@
+import pytest
+
+from shakedown.device.load_options import admit_job
+from shakedown.errors import UsageError
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("filename=/etc/passwd", "belongs to the target"),
+        ("directory=/", "belongs to the target"),
+        ("ioengine=exec", "belongs to the target"),
+        ("direct=0", "belongs to the target"),
+        ("buffered=1", "belongs to the target"),
+        ("unlink=1", "belongs to the target"),
+        ("filesize=9t", "belongs to the target"),
+        ("uri=nbd://elsewhere", "belongs to the target"),
+        ("write_lat_log=x", "belongs to the measurement"),
+        ("ramp_time=10s", "belongs to the measurement"),
+        ("unified_rw_reporting=1", "belongs to the measurement"),
+        ("exec_prerun=reboot", "not part of a load"),
+        ("exec_postrun=reboot", "not part of a load"),
+        ("read_iolog=/etc/passwd", "not part of a load"),
+        ("verify_dump=1", "not part of a load"),
+        ("mem=mmap:/etc/passwd", "not part of a load"),
+        ("cgroup=x", "not part of a load"),
+        ("include /etc/fio.conf", "not part of a load"),
+        ("${OPTION}", "not part of a load"),
+        ("iodeepth=4", "not part of a load"),
+        ("size=`reboot`", "reaches out"),
+        ("runtime=$ncpus", "reaches out"),
+        ("buffer_pattern='/etc/passwd'", "reaches out"),
+        ("description=a\x07b", "reaches out"),
+        ("thread=0", "threads of one fio"),
+    ],
+)
+def test_what_reaches_past_the_load_is_refused_by_name(line: str, reason: str) -> None:
+    for job in (f"rw=read\n{line}\n", f"[global]\n{line}\n[a]\nrw=read\n", f"[a]\nrw=read\n[b]\n  {line.upper()}\n"):
+        name = line.partition("=")[0]
+        with pytest.raises(UsageError, match=reason) as caught:
+            admit_job(job if "`" not in line else job.lower(), "step", GIB)
+        assert name.lower() in str(caught.value)
+
+
+def test_a_slip_of_the_pen_is_put_right() -> None:
+    with pytest.raises(UsageError) as caught:
+        admit_job("rw=read\niodeepth=4\n", "step", GIB)
+    assert caught.value.hint == "did you mean `iodepth`?"
+
+
+@pytest.mark.parametrize(
+    ("lines", "size_bytes", "offset_bytes"),
+    [
+        ("", GIB, 0),
+        ("size=25%", GIB // 4, 0),
+        ("size=100%\noffset=75%", GIB // 4, GIB * 3 // 4),
+        ("offset=512m", GIB // 2, GIB // 2),
+        ("size=1m\noffset=1g\noffset=0", 1 << 20, 0),
+        ("size=256m\nnumjobs=4\noffset_increment=256m", GIB // 4, 0),
+        ("numjobs=4\noffset_increment=25%", GIB // 4, 0),
+    ],
+)
+def test_sizes_are_those_of_the_target(lines: str, size_bytes: int, offset_bytes: int) -> None:
+    (section,) = admit_job(f"rw=read\n{lines}\n", "step", GIB)
+    assert (section.last("size"), section.last("offset")) == (str(size_bytes), str(offset_bytes))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["size=2g", "size=1g\noffset=4k", "offset=1g", "size=0", "size=512m\nnumjobs=4\noffset_increment=256m", "size=x"],
+)
+def test_nothing_past_the_end_of_the_target(lines: str) -> None:
+    with pytest.raises(UsageError, match=r"past the end|not a size"):
+        admit_job(f"rw=read\n{lines}\n", "step", GIB)

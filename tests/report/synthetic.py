@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -61,6 +61,8 @@ class Recipe:
     wanted: list[tuple[WantedKind, str]] = field(default_factory=list)
     published: list[Published] = field(default_factory=list)
     details: dict[str, str] = field(default_factory=dict)
+    scale_divisor: int = 1
+    status: Literal["complete", "interrupted"] = "complete"
 
 
 def _samples(step: Step, start_ns: int, random: np.random.Generator) -> pl.DataFrame:
@@ -111,7 +113,7 @@ def write(folder: Path, recipe: Recipe, baseline: Recipe | None = None) -> Path:
         )
         frames.append(_samples(step, now, random))
         now = end
-    samples = pl.concat(frames)
+    samples = pl.concat([SAMPLE_SCHEMA.to_frame(), *frames])
     samples.write_parquet(folder / "samples.parquet")
     other = pl.read_parquet(folder / "baseline" / "samples.parquet") if baseline else None
     specs = [FindingSpec(kind=kind, step=step) for kind, step in recipe.wanted]
@@ -140,8 +142,8 @@ def write(folder: Path, recipe: Recipe, baseline: Recipe | None = None) -> Path:
         arena="model",
         environment={"python": "3.11.8", "platform": "Linux x86_64"},
         seed=recipe.seed,
-        scale_divisor=1,
-        status="complete",
+        scale_divisor=recipe.scale_divisor,
+        status=recipe.status,
         steps=tuple(steps),
         findings=tuple(findings(specs, samples, other)),
         baseline="baseline" if baseline else None,
@@ -210,7 +212,9 @@ def sequential(folder: Path) -> Path:
     candidate.published = [
         Published(finding="throughput-ratio", step="new", row="R012", subject="wd40efax"),
         Published(finding="throughput", step="new", row="R011", subject="wd40efax"),
+        Published(finding="throughput", step="new", row="R010", subject="st12000vn0007"),
     ]
+    baseline.published = candidate.published
     return write(folder, candidate, baseline)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,7 +9,7 @@ from typing import Any, Final
 from shakedown.analysis.finding import Finding
 from shakedown.errors import UsageError
 from shakedown.report import words
-from shakedown.report.text_table import WIDTH, table
+from shakedown.report.plain_text import table, wrap
 from shakedown.result.folder import Run
 
 FORMAT_VERSION: Final = 1
@@ -79,10 +78,7 @@ class Comparison:
 
     def to_text(self) -> str:
         """Tables for people; ends with a newline."""
-        legend = [
-            textwrap.fill(f"{_label(number)} {name}", WIDTH, subsequent_indent="    ")
-            for number, name in enumerate(self.names)
-        ]
+        legend = [wrap(f"{_label(number)} {name}", "", "    ") for number, name in enumerate(self.names)]
         return "\n\n".join(["\n".join(legend), *(_group_text(group) for group in self.groups)]) + "\n"
 
 

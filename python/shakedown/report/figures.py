@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final, Literal
 
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rules import USES
@@ -13,7 +14,9 @@ from shakedown.report import words
 from shakedown.report.published import Comparison, beside
 from shakedown.result.folder import Run
 
-_RATIO = "-ratio"
+Side = Literal["candidate", "baseline"]
+
+_RATIO: Final = "-ratio"
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Figure:
     candidate: Finding | None
     baseline: Finding | None
     ratio: Finding | None
-    published: tuple[Comparison, ...]
+    published: tuple[tuple[Side, Comparison], ...]
 
     @property
     def sentence(self) -> str:
@@ -62,10 +65,19 @@ def figures(run: Run) -> list[Figure]:
     rows = []
     for kind, step in keys:
         candidate, ratio = ours.get((kind, step)), ours.get((kind + _RATIO, step))
-        published = (beside(run.record, finding) for finding in (candidate, ratio) if finding)
-        shown = tuple(comparison for comparison in published if comparison)
-        rows.append(Figure(kind, step, candidate, theirs.get((kind, step)), ratio, shown))
+        baseline = theirs.get((kind, step))
+        published: list[tuple[Side, Comparison | None]] = [
+            ("candidate", _beside(run, candidate)),
+            ("candidate", _beside(run, ratio)),
+        ]
+        published.append(("baseline", _beside(run.baseline, baseline)))
+        shown = tuple((side, comparison) for side, comparison in published if comparison)
+        rows.append(Figure(kind, step, candidate, baseline, ratio, shown))
     return rows
+
+
+def _beside(run: Run | None, finding: Finding | None) -> Comparison | None:
+    return beside(run.record, finding) if run and finding else None
 
 
 def _by_kind_and_step(findings: Iterable[Finding]) -> dict[tuple[str, str], Finding]:

@@ -189,8 +189,7 @@
         this.plot(holder, "rate", `${RATE_NAME[state.rate]}, ${UNIT[state.rate]}`, rate, colors, true),
         this.plot(holder, "latency", "Completion latency", latency, colors, false),
       ];
-      if (state.range) this.zoom(state.range);
-      else this.reset.disabled = true;
+      this.zoom(state.range);
     }
 
     plot(holder, kind, title, lines, colors, isRate) {
@@ -207,7 +206,7 @@
       const axis = { stroke: colors.quiet, font: FONT, grid: { stroke: colors.line, width: 0.5 }, ticks: { stroke: colors.line, width: 1, size: 5 } };
       const options = {
         width: this.width, height: isRate ? 270 : 290,
-        padding: [STRIP_PX * view.sides.length + 4, 12, 0, 0],
+        padding: [STRIP_PX * view.sides.length + 4, 20, 0, 0],
         legend: { show: false },
         cursor: {
           y: false, drag: { x: true, y: false, setScale: false }, points: { show: false },
@@ -220,7 +219,7 @@
         },
         axes: [
           { ...axis, incrs: TIME_STEPS_S, space: 80, size: 26, label: this.data.virtual ? "virtual time" : "time", labelSize: 18, labelFont: FONT, labelGap: 0,
-            values: (u, splits) => splits.map(timeText) },
+            values: (u, splits) => splits.map((at) => at === 0 ? "0" : timeText(at)) },
           { ...axis, size: 62, space: 40, ...(log ? { splits: (u, i, low, high) => logSplits(low, high) } : {}),
             values: (u, splits) => splits.map((v) => v == null ? "" : isRate ? digits(v) : v === 0 ? "0" : latencyText(v)) },
         ],
@@ -318,9 +317,10 @@
       const { view } = this;
       const grain = view.exact ? `Every interval of ${view.bin} is drawn.`
         : `Each ${view.bin} is drawn as the smallest and the largest of its intervals, so that even a single short stall shows.`;
-      const aligned = this.state.view ? " The step begins at 0 for both targets." : "";
+      const aligned = this.state.view && view.sides.length > 1 ? " The step begins at 0 for both targets." : "";
       this.figure.querySelector("figcaption").textContent =
-        `${grain}${aligned} Drag to zoom, double-click for the whole view. A gap in the latency: nothing completed.`;
+        `${grain}${aligned} Drag to zoom, double-click for the whole view. A gap in the latency: nothing completed.` +
+        (view.windows ? " Where requests are few the rate is that of longer windows." : "");
     }
     resize() {
       this.width = this.figure.clientWidth;

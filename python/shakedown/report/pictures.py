@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from shakedown.report.series import Grid, Quantity, Values, encode, envelope, track
+from shakedown.report.series import Grid, Quantity, Values, encode, envelope, tracks
 from shakedown.result.folder import Run
 from shakedown.result.run_record import RunRecord, StepRecord
 from shakedown.units import NS_PER_S, format_duration
@@ -50,6 +50,9 @@ def pictures(runs: list[Run]) -> list[Json]:
 
 
 def _views(run: Run) -> list[tuple[str, list[_Span]]]:
+    """The views with what they show of each target; none where nothing was measured."""
+    if run.samples.is_empty():
+        return []
     sides = [side for side in (run, run.baseline) if side]
     whole = [_Span(side, side.record.steps, 0, _end_ns(side.record)) for side in sides]
     views = [("whole run", whole)]
@@ -83,6 +86,7 @@ def _view(name: str, spans: list[_Span], most_bins: int) -> Json:
         "slots": shape.bins * slots,
         "bin": format_duration(shape.bin_ns),
         "exact": slots == 1,
+        "windows": any(_is_sparse(span) for span in spans),
         "span_s": longest_ns / NS_PER_S,
         "sides": [
             {
@@ -117,9 +121,14 @@ def _within(span: _Span) -> pl.DataFrame:
 
 def _draw(span: _Span, shape: Grid, rates: list[Quantity]) -> dict[Quantity, Values]:
     grid = Grid(span.start_ns, shape.bin_ns, shape.bins)
-    rows = track(_within(span))
+    measured = tracks(_within(span))
     wanted: tuple[Quantity, ...] = (*rates, *_LATENCIES)
-    return {quantity: envelope(grid, rows.start_ns, rows.end_ns, rows.values[quantity]) for quantity in wanted}
+    return {quantity: envelope(grid, measured[quantity]) for quantity in wanted}
+
+
+def _is_sparse(span: _Span) -> bool:
+    measured = tracks(_within(span))
+    return len(measured["iops"].values) < len(measured["mean"].values)
 
 
 def _flat(values: Values) -> bool:

@@ -57,11 +57,19 @@ def beside(record: RunRecord, finding: Finding) -> Comparison | None:
         same = (published.finding, published.step) == (finding.kind, finding.step)
         if same and published.subject == record.target.name:
             row = read_rows(reference_path("published.csv")).get(published.row)
-            return _compare(row, finding) if row else None
+            return _compare(row, finding, record.scale_divisor) if row else None
     return None
 
 
-def _compare(row: Row, finding: Finding) -> Comparison:
+def _compare(row: Row, finding: Finding, scale_divisor: int) -> Comparison:
+    """A scaled-down drive is sooner full and sooner recovered: such times say nothing about a published one."""
+    comparison = _compare_full_size(row, finding)
+    if scale_divisor > 1 and finding.kind in ("cliff", "recovery"):
+        return Comparison(row, comparison.text, None)
+    return comparison
+
+
+def _compare_full_size(row: Row, finding: Finding) -> Comparison:
     try:
         value = float(row.value)
     except ValueError:

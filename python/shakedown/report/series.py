@@ -27,6 +27,8 @@ ZERO: Final = 1
 LEAST: Final = 2
 MOST: Final = len(ALPHABET) ** 2 - 1
 
+WINDOW_COUNT: Final = 4
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -46,52 +48,70 @@ class Grid:
 
 @dataclass(frozen=True)
 class Track:
-    """One row per interval, all directions together; NaN where nothing completed."""
+    """A quantity over time: what was measured from ``start_ns`` to ``end_ns``, directions together; NaN for none."""
 
     start_ns: Times
     end_ns: Times
-    values: dict[Quantity, Values]
+    values: Values
 
 
-def track(samples: pl.DataFrame) -> Track:
-    """Add up the directions of each interval: rates are sums, the mean is weighted, p99 and max are the worse of them.
+def tracks(samples: pl.DataFrame) -> dict[Quantity, Track]:
+    """All quantities of ``samples``, whose columns are those of ``SAMPLE_SCHEMA``.
 
-    ``samples`` has the columns of ``SAMPLE_SCHEMA``. An interval without completions has the rate 0 and no latency.
+    Rates of directions are added, the mean latency is weighted, p99 and max are the worse of them. An interval without
+    completions has the rate 0 and no latency. Latencies are in ns.
     """
-    seconds = pl.col("duration_ns") / NS_PER_S
-    rows = (
+    intervals = (
         samples.filter(pl.col("duration_ns") > 0)
         .group_by("step", "start_ns")
         .agg(
-            pl.col("duration_ns").max(),
-            pl.col("count").sum(),
-            pl.col("bytes").sum(),
+            (pl.col("start_ns") + pl.col("duration_ns")).max().alias("end_ns"),
+            pl.col("count", "bytes").sum(),
             (pl.col("latency_mean_ns") * pl.col("count")).sum().alias("latency_sum_ns"),
             pl.col("latency_p99_ns", "latency_max_ns").max(),
         )
         .sort("start_ns")
-        .select(
-            "start_ns",
-            (pl.col("start_ns") + pl.col("duration_ns")).alias("end_ns"),
-            (pl.col("bytes") / 2**20 / seconds).alias("mib"),
-            (pl.col("count") / seconds).alias("iops"),
-            pl.when(pl.col("count") > 0).then(pl.col("latency_sum_ns") / pl.col("count")).alias("mean"),
-            pl.col("latency_p99_ns").cast(pl.Float64).alias("p99"),
-            pl.col("latency_max_ns").cast(pl.Float64).alias("max"),
-        )
     )
-    quantities: tuple[Quantity, ...] = ("mib", "iops", "mean", "p99", "max")
-    values = {quantity: rows[quantity].fill_null(np.nan).to_numpy() for quantity in quantities}
-    return Track(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy(), values)
+    windows = _windows(intervals).with_columns(seconds=(pl.col("end_ns") - pl.col("start_ns")) / NS_PER_S)
+    mean_ns = pl.when(pl.col("count") > 0).then(pl.col("latency_sum_ns") / pl.col("count"))
+    return {
+        "mib": _track(windows, pl.col("bytes") / 2**20 / pl.col("seconds")),
+        "iops": _track(windows, pl.col("count") / pl.col("seconds")),
+        "mean": _track(intervals, mean_ns),
+        "p99": _track(intervals, pl.col("latency_p99_ns")),
+        "max": _track(intervals, pl.col("latency_max_ns")),
+    }
 
 
-def envelope(grid: Grid, start_ns: Times, end_ns: Times, values: Values) -> Values:
+def _windows(intervals: pl.DataFrame) -> pl.DataFrame:
+    """Intervals joined until they hold WINDOW_COUNT completions on average, step by step.
+
+    Where a step completes plenty, which is nearly always, a window is an interval. Where one request in three seconds
+    was asked for, a rate by the second would only flicker between 0 and 1.
+    """
+    per_window = (WINDOW_COUNT / pl.col("count").mean().clip(lower_bound=1e-3)).ceil().clip(lower_bound=1)
+    joined = pl.when(pl.col("count").sum() > 0).then(per_window).otherwise(1.0).cast(pl.Int64)
+    return (
+        intervals.with_columns(window=(pl.int_range(pl.len()) // joined).over("step"))
+        .group_by("step", "window")
+        .agg(pl.col("start_ns").min(), pl.col("end_ns").max(), pl.col("count", "bytes").sum())
+        .sort("start_ns")
+    )
+
+
+def _track(rows: pl.DataFrame, quantity: pl.Expr) -> Track:
+    values = rows.select(quantity.cast(pl.Float64).fill_null(float("nan"))).to_series()
+    return Track(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy(), values.to_numpy())
+
+
+def envelope(grid: Grid, track: Track) -> Values:
     """Two values per bin, shape ``(bins, 2)``: the smallest and the largest, in the order of their times; NaN for gaps.
 
     A sample belongs to every bin whose middle it covers, or, if it covers none, to the bin of its own middle.
     """
-    known = ~np.isnan(values) & (end_ns > grid.start_ns) & (start_ns < grid.start_ns + grid.bins * grid.bin_ns)
-    start, end, values = start_ns[known] - grid.start_ns, end_ns[known] - grid.start_ns, values[known]
+    start, end = track.start_ns - grid.start_ns, track.end_ns - grid.start_ns
+    known = ~np.isnan(track.values) & (end > 0) & (start < grid.bins * grid.bin_ns)
+    start, end, values = start[known], end[known], track.values[known]
     half = grid.bin_ns // 2
     first, stop = -((half - start) // grid.bin_ns), -((half - end) // grid.bin_ns)
     outside = stop <= first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -11,8 +10,8 @@ import polars as pl
 
 from shakedown.report import words
 from shakedown.report.figures import Candidate, Figure, candidates, figures
-from shakedown.report.series import Grid, envelope, track
-from shakedown.report.text_table import WIDTH, table
+from shakedown.report.plain_text import table, wrap
+from shakedown.report.series import Grid, envelope, tracks
 from shakedown.result.folder import Run
 from shakedown.units import format_duration, format_size
 
@@ -42,18 +41,18 @@ def _heading(candidate: Candidate) -> str:
         lines.append(f"beside {', '.join(beside)}")
     if any(run.record.arena == "model" for run in candidate.runs):
         lines.append(words.MODELLED)
-    return "\n".join(_wrap(line, "") for line in lines)
+    return "\n".join(wrap(line, "") for line in lines)
 
 
 def _verdict(candidate: Candidate) -> str:
     lines = ["VERDICT"]
     for use in candidate.verdict.uses:
-        lines.append(f"{_INDENT}{words.USE_NAMES[use.use]}: {words.STATUS_WORDS[use.status].upper()}")
+        lines.append(f"{_INDENT}{words.USE_NAMES[use.use]}: {words.trust(use).upper()}")
         for reason in use.reasons:
             meaning, facts = words.headline(reason)
             names = "".join(f" [{name}]" for _, name in candidate.sources(reason))
             said = f"{_MARKS[reason.status]} {meaning}" + (f" {facts}" if reason.status != "pass" else "") + names
-            lines.append(_wrap(said, _INDENT * 2, _INDENT * 3))
+            lines.append(wrap(said, _INDENT * 2, _INDENT * 3))
     if not candidate.verdict.uses:
         lines.append(f"{_INDENT}These protocols bear on no use: there is nothing to judge.")
     return "\n".join(lines)
@@ -61,9 +60,9 @@ def _verdict(candidate: Candidate) -> str:
 
 def _protocol(run: Run) -> str:
     record = run.record
-    lines = [_wrap(f"{record.protocol.name.upper()}: {record.protocol.title}", "")]
+    lines = [wrap(f"{record.protocol.name.upper()}: {record.protocol.title}", "")]
     if record.status != "complete":
-        lines.append(_wrap(f"The run is not complete ({record.status}); this is what was measured.", _INDENT))
+        lines.append(wrap(f"The run is not complete ({record.status}); this is what was measured.", _INDENT))
     rows = [
         [
             f"{words.kind_name(figure.kind)} ({figure.step})",
@@ -75,7 +74,7 @@ def _protocol(run: Run) -> str:
     ]
     if rows:
         lines.append(table(["", "candidate", "baseline", "ratio (95 % interval)"], rows, _INDENT))
-    lines += [_wrap(text, _INDENT, _INDENT * 2) for text in _remarks(figures(run))]
+    lines += [wrap(text, _INDENT, _INDENT * 2) for text in _remarks(figures(run))]
     lines.append(_sparklines(run))
     return "\n".join(lines)
 
@@ -89,9 +88,9 @@ def _remarks(rows: Iterable[Figure]) -> Iterable[str]:
     for row in rows:
         if row.kind in ("cliff", "recovery"):
             yield row.sentence
-        for comparison in row.published:
+        for side, comparison in row.published:
             off = f"; ours is off by {comparison.error_text}" if comparison.error_text else ""
-            name = f"{words.kind_name(row.kind)} ({row.step})"
+            name = f"{'' if side == 'candidate' else 'the baseline, '}{words.kind_name(row.kind)} ({row.step})"
             yield f"Published for {name}: {comparison.text}{off} [{comparison.row.id}, {comparison.row.source}]"
 
 
@@ -112,8 +111,7 @@ def _sparklines(run: Run) -> str:
 
 def _levels(run: Run, grid: Grid) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Completions per second in each bin; NaN where nothing was asked of the target."""
-    rows = track(run.samples)
-    covered = ~np.isnan(envelope(grid, rows.start_ns, rows.end_ns, rows.values["iops"])[:, 0])
+    covered = ~np.isnan(envelope(grid, tracks(run.samples)["iops"])[:, 0])
     middle = (run.samples["start_ns"] + run.samples["duration_ns"] // 2) // grid.bin_ns
     counts = np.bincount(
         middle.clip(0, grid.bins - 1).to_numpy(), weights=run.samples["count"].cast(pl.Float64), minlength=grid.bins
@@ -133,15 +131,10 @@ def _where(candidate: Candidate) -> str:
     lines = ["WHAT WAS RUN WHERE"]
     for run in candidate.runs:
         record = run.record
-        lines.append(_wrap(f"{record.protocol.name}: {words.where(record)}", _INDENT, _INDENT * 2))
+        lines.append(wrap(f"{record.protocol.name}: {words.where(record)}", _INDENT, _INDENT * 2))
         for note in record.notes:
-            lines.append(_wrap(note, _INDENT * 2))
+            lines.append(wrap(note, _INDENT * 2))
     record = candidate.runs[0].record
     versions = ", ".join(f"{name} {value}" for name, value in sorted(record.environment.items()))
-    lines.append(_wrap(f"Shakedown {record.shakedown_version}" + (f"; {versions}" if versions else ""), _INDENT))
+    lines.append(wrap(f"Shakedown {record.shakedown_version}" + (f"; {versions}" if versions else ""), _INDENT))
     return "\n".join(lines)
-
-
-def _wrap(text: str, first: str, later: str | None = None) -> str:
-    following = first if later is None else later
-    return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=following, break_long_words=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from shakedown.analysis.rules import Use
-from shakedown.analysis.verdict import Reason
+from shakedown.analysis.verdict import Reason, UseVerdict
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import EndedBecause, RunRecord
 from shakedown.units import format_duration
@@ -57,6 +57,12 @@ def kind_name(kind: str) -> str:
 def sentence(text: str) -> str:
     """With a capital at the beginning and a full stop at the end."""
     return text[:1].upper() + text[1:].rstrip(".") + "." if text else ""
+
+
+def trust(use: UseVerdict) -> str:
+    """The verdict for a use in a few words."""
+    careful = use.status == "pass" and any(reason.status == "caution" for reason in use.reasons)
+    return STATUS_WORDS[use.status] + (", with care" if careful else "")
 
 
 def headline(reason: Reason) -> tuple[str, str]:

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shakedown.errors import UsageError
+from shakedown.report.compare import compare
+from shakedown.result.folder import Run, read_run
+
+from . import synthetic
+
+
+def test_runs_and_their_baselines_stand_beside_the_first(runs: list[Run], snapshot: Callable[[str, str], None]) -> None:
+    snapshot("compare.txt", compare(runs).to_text())
+
+
+def test_the_document_holds_what_the_table_shows(runs: list[Run]) -> None:
+    document = json.loads(json.dumps(compare(runs).to_json()))
+    assert document["format_version"] == 1
+    sequential = document["protocols"][1]
+    assert sequential["protocol"] == "sequential-32k"
+    first, second = sequential["findings"][0]["values"]
+    assert first["ratio"] == 1
+    assert second["ratio"] == pytest.approx(second["value"] / first["value"])
+
+
+def test_a_protocol_that_differs_is_said_aloud(tmp_path: Path) -> None:
+    paths = [synthetic.day(tmp_path / name, None) for name in ("a", "b")]
+    record = paths[1] / "run.json"
+    assert "compare with care" not in compare([read_run(path) for path in paths]).to_text()
+    record.write_text(record.read_text().replace('"span": "100%"', '"span": "50%"'))
+    assert "compare with care" in compare([read_run(path) for path in paths]).to_text()
+
+
+def test_nothing_in_common_is_refused_with_a_hint(tmp_path: Path, runs: list[Run]) -> None:
+    alone = read_run(synthetic.day(tmp_path / "day", None))
+    with pytest.raises(UsageError, match="nothing to compare") as caught:
+        compare([alone])
+    assert "same protocol" in caught.value.hint
+    with pytest.raises(UsageError, match="no run at all"):
+        compare([])

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from shakedown.errors import UsageError
+from shakedown.report import html
+
+from . import synthetic
+
+
+@pytest.fixture(scope="module")
+def page(run_dirs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> str:
+    out = tmp_path_factory.mktemp("out") / "deep" / "report.html"
+    assert html.write(run_dirs, out) == out
+    return out.read_text(encoding="utf-8")
+
+
+def test_three_protocols_and_two_targets_stay_below_a_megabyte(page: str) -> None:
+    assert len(page.encode()) < 1_000_000
+
+
+def test_the_verdict_comes_before_the_findings_and_these_before_the_pictures(page: str) -> None:
+    places = [page.index(word) for word in ("do not trust it", 'class="findings"', "<figure", ">Method<")]
+    assert places == sorted(places)
+
+
+def test_nothing_is_to_be_fetched(page: str) -> None:
+    assert re.findall(r"""(?:src|href|srcset|action)\s*=\s*["'](?!#)""", page) == []
+    assert not re.search(r"@import|url\(", page)
+    assert "default-src 'none'" in unescape(page)
+
+
+def test_the_published_figure_stands_beside_ours(page: str) -> None:
+    assert "15.9× slower <small>R012</small>" in page
+
+
+def test_the_same_runs_make_the_same_bytes(page: str, run_dirs: list[Path], tmp_path: Path) -> None:
+    assert html.write(run_dirs, tmp_path / "again.html").read_text(encoding="utf-8") == page
+
+
+def test_hostile_text_is_escaped_in_markup_and_in_data(tmp_path: Path) -> None:
+    folder = synthetic.day(tmp_path / "day", None, model="</script><script>alert(1)</script>")
+    page = html.write([folder], tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    data = re.search(r'<script type="application/json" id="[^"]+">(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    assert json.loads(data[1])["candidate"] == "</script><script>alert(1)</script>"
+
+
+@pytest.mark.parametrize("garbage", [b"", b"{}", b"[1, 2", b'{"format_version": 99}', b"\xff\xfe"])
+def test_a_garbage_record_is_refused_by_name(tmp_path: Path, garbage: bytes) -> None:
+    (tmp_path / "run.json").write_bytes(garbage)
+    with pytest.raises(UsageError, match=re.escape("run.json")) as caught:
+        html.write([tmp_path], tmp_path / "report.html")
+    assert caught.value.hint
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_garbage_samples_are_refused_by_name(tmp_path: Path) -> None:
+    folder = synthetic.day(tmp_path / "day", None)
+    (folder / "samples.parquet").write_bytes(b"PAR1 this is not")
+    with pytest.raises(UsageError, match=re.escape("samples.parquet")):
+        html.write([folder], tmp_path / "report.html")
+
+
+def test_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no run"):
+        html.write([], tmp_path / "report.html")

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from shakedown.analysis.finding import Finding, FindingKind
+from shakedown.report import published
+from shakedown.report.published import Row, beside
+from shakedown.result.folder import Run
+from shakedown.result.run_record import Published
+
+
+def row(value: str, unit: str, quantity: str = "") -> Row:
+    return Row("R1", quantity, value, unit, "an account")
+
+
+CASES: list[tuple[FindingKind, float | None, str, Row, str, float | None]] = [
+    ("throughput-ratio", 0.0625, "ratio", row("15.9", "ratio", "slowdown vs other"), "15.9× slower", -0.00625),
+    ("throughput-ratio", 0.8, "ratio", row("-16.7", "percent"), "1.20× slower", 0.8 / 0.833 - 1),
+    ("latency-ratio", 1.688, "ratio", row("68.8", "percent"), "1.69× longer", 0.0),
+    ("worst-latency", 2600, "ms", row("1.3", "s"), "1.3 s", 1.0),
+    ("cliff", 5520, "s", row("92", "min"), "92 min", 0.0),
+    ("throughput", 100.0, "MiB/s", row("100", "MB/s"), "100 MB/s", 2**20 / 1e6 - 1),
+    ("throughput", 1.5, "IOPS", row("1-20", "IOPS"), "1-20 IOPS", None),
+    ("throughput", 10.0, "IOPS", row("13.2", "MiB/s"), "13.2 MiB/s", None),
+    ("cliff", None, "s", row("92", "min"), "92 min", None),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[3].value}")
+def test_units_meet(
+    runs: list[Run],
+    monkeypatch: pytest.MonkeyPatch,
+    case: tuple[FindingKind, float | None, str, Row, str, float | None],
+) -> None:
+    kind, value, unit, published_row, text, error = case
+    monkeypatch.setattr(published, "read_rows", lambda _path: {"R1": published_row})
+    wanted = Published(finding=kind, step="new", row="R1", subject="wd40efax")
+    record = runs[0].record
+    record = record.model_copy(update={"protocol": record.protocol.model_copy(update={"published": (wanted,)})})
+    finding = Finding(kind=kind, step="new", value=value, unit=unit, text="")
+    comparison = beside(record, finding)
+    assert comparison is not None
+    assert comparison.text == text
+    assert comparison.error == (None if error is None else pytest.approx(error, abs=1e-9))
+    other = record.model_copy(update={"target": record.target.model_copy(update={"name": "another"})})
+    assert beside(other, finding) is None
+
+
+def test_times_of_a_scaled_drive_are_not_held_against_published_ones(runs: list[Run]) -> None:
+    record = runs[2].record
+    cliff = next(finding for finding in record.findings if finding.kind == "cliff")
+    whole, scaled = beside(record, cliff), beside(record.model_copy(update={"scale_divisor": 100}), cliff)
+    assert whole is not None
+    assert scaled is not None
+    assert whole.error is not None
+    assert scaled.error is None

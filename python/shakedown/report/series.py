@@ -28,6 +28,7 @@ LEAST: Final = 2
 MOST: Final = len(ALPHABET) ** 2 - 1
 
 WINDOW_COUNT: Final = 4
+"""Completions a rate is taken over, on average, where intervals hold fewer."""
 
 
 @dataclass(frozen=True)

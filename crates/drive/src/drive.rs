@@ -13,6 +13,7 @@ use crate::mechanics::{Access, Head, Mechanics, Way};
 use crate::profile::Profile;
 use crate::queue::CommandQueue;
 use crate::request::{BlockDevice, Completion, Request, Status, Verb, SECTOR_BYTES};
+use crate::shingled::{reserved_bytes, Arm, Extent, Shingled};
 use crate::truth::Truth;
 use crate::writes::{Durable, WriteRules};
 
@@ -26,6 +27,8 @@ pub(crate) enum Work {
     Read,
     /// Data from DRAM, kept in `in_flight`, on its way to the platters.
     Destage,
+    /// One operation of cleaning a band.
+    Clean,
 }
 
 /// What came of looking for work for idle heads.
@@ -75,6 +78,10 @@ pub struct Drive {
     bus_free_at: u64,
     bus_ticks_per_sector_fraction: u64,
     overhead: u64,
+    /// The translation layer of a shingled drive.
+    pub(crate) shingled: Option<Box<Shingled>>,
+    /// Extents on their way into the persistent cache; kept for its memory.
+    pub(crate) batch: Vec<Extent>,
     pub(crate) truth: Truth,
 }
 
@@ -83,10 +90,14 @@ impl Drive {
     pub fn new(profile: &Profile, seed: u64) -> Self {
         let clock = Clock::new(profile.geometry.rpm);
         let phase = sim::stream(seed, "platter phase").below(TURN);
-        let geometry = Geometry::new(&profile.geometry, 0).turned(phase);
+        let geometry = Geometry::new(&profile.geometry, reserved_bytes(profile)).turned(phase);
         let mechanics = Mechanics::new(&profile.mechanics, geometry, &clock);
         let span = |ms: f64| clock.span(ms * 1e6);
         let depth = profile.queue_depth();
+        let layer = profile
+            .shingled
+            .as_ref()
+            .map(|part| Shingled::new(profile, part, &mechanics.geometry, &clock));
         let sector_ns = SECTOR_BYTES as f64 * 1e3 / profile.interface.rate_mb_s;
         let sector_fraction = sector_ns / clock.ns_per_tick() * (1_u64 << 32) as f64;
         Self {
@@ -119,6 +130,8 @@ impl Drive {
             bus_free_at: 0,
             bus_ticks_per_sector_fraction: sector_fraction as u64,
             overhead: clock.span(profile.interface.overhead_us * 1e3),
+            shingled: layer.map(Box::new),
+            batch: Vec::with_capacity(profile.dram.write_segments as usize),
             truth: Truth::default(),
             clock,
         }
@@ -131,10 +144,14 @@ impl Drive {
             .iter()
             .map(|piece| piece.range.sectors())
             .sum();
-        Truth {
-            dram_dirty_bytes: (self.buffer.sectors() + in_flight) * SECTOR_BYTES,
+        let dram_dirty_bytes = (self.buffer.sectors() + in_flight) * SECTOR_BYTES;
+        let truth = Truth {
+            dram_dirty_bytes,
             ..self.truth
-        }
+        };
+        self.shingled
+            .as_ref()
+            .map_or(truth, |layer| layer.truth(truth))
     }
 
     /// Lets everything up to `to` happen.
@@ -159,20 +176,67 @@ impl Drive {
 
     fn finish(&mut self, work: Work) {
         match work {
-            Work::Read => {}
+            Work::Read | Work::Clean => {}
             Work::Destage => self.finish_destage(),
         }
     }
 
-    /// What idle heads do next. Reads come first; where writes press too, both take turns.
+    /// What idle heads do next. Reads come first; where writes press too, both take turns. Cleaning waits for
+    /// silence, unless a pass was forced: then everybody waits for that.
     fn choose(&mut self) -> Choice {
+        if self
+            .shingled
+            .as_ref()
+            .is_some_and(|layer| layer.pass_is_forced())
+        {
+            if let Choice::Busy = self.start_cleaning() {
+                return Choice::Busy;
+            }
+        }
         let pressing = self.writes_press();
         if !self.queue.is_empty() && !(pressing && self.read_last) {
             self.read_last = true;
             return self.start_read();
         }
         self.read_last = false;
-        self.choose_destage(pressing)
+        match self.choose_destage(pressing) {
+            Choice::Busy => Choice::Busy,
+            Choice::Rest(destage_at) => self.choose_cleaning(destage_at),
+        }
+    }
+
+    /// Cleans once the host is silent; `otherwise` is when something else will have to be done.
+    fn choose_cleaning(&mut self, otherwise: Option<u64>) -> Choice {
+        let Some(layer) = &mut self.shingled else {
+            return Choice::Rest(otherwise);
+        };
+        if !layer.wants_cleaning() {
+            return Choice::Rest(otherwise);
+        }
+        let at = self.host_seen_at + layer.clean_idle();
+        if self.now < at {
+            return Choice::Rest(Some(otherwise.map_or(at, |other| other.min(at))));
+        }
+        match self.start_cleaning() {
+            Choice::Busy => Choice::Busy,
+            Choice::Rest(_) => Choice::Rest(otherwise),
+        }
+    }
+
+    /// The next operation of the cleaning pass.
+    pub(crate) fn start_cleaning(&mut self) -> Choice {
+        self.claim_heads(self.now);
+        let Some(layer) = &mut self.shingled else {
+            return Choice::Rest(None);
+        };
+        let mut arm = Arm {
+            mechanics: &self.mechanics,
+            head: &mut self.head,
+        };
+        match layer.clean(&mut arm, self.now) {
+            Some(ends) => self.busy(Work::Clean, ends),
+            None => Choice::Rest(None),
+        }
     }
 
     pub(crate) fn busy(&mut self, work: Work, until: u64) -> Choice {

@@ -14,6 +14,7 @@ mod profile;
 mod queue;
 mod reads;
 mod request;
+mod shingled;
 mod truth;
 mod writes;
 

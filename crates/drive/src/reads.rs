@@ -3,7 +3,7 @@
 use crate::ahead::Running;
 use crate::buffer::Range;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
-use crate::mechanics::Way;
+use crate::mechanics::{Access, Way};
 use crate::queue::Waiting;
 use crate::request::{Request, SECTOR_BYTES};
 
@@ -19,7 +19,10 @@ impl Drive {
         if dirty || self.read_cache.covers(first, end) {
             self.hit(&request, arrives);
         } else if self.work.is_some() || !self.follow(&request, first, end, arrives) {
-            let place = self.mechanics.geometry.place(first);
+            let place = self
+                .mechanics
+                .geometry
+                .place(self.whereabouts(first, end).0);
             self.queue.push(Waiting {
                 tag: request.tag,
                 arrived: arrives,
@@ -78,7 +81,7 @@ impl Drive {
             return Choice::Rest(None);
         };
         let begin = self.now.max(read.arrived);
-        let access = self.transfer(begin, read.first_block, read.end_block, Way::Read);
+        let access = self.collect(begin, read.first_block, read.end_block);
         self.answer(
             read.tag,
             access.begins,
@@ -98,18 +101,51 @@ impl Drive {
         self.busy(Work::Read, access.ends)
     }
 
-    /// How far the heads may read on from `end`.
+    /// Reads blocks from wherever they lie, one run after the other; returns when the first and the last came.
+    fn collect(&mut self, begin: u64, first: u64, end: u64) -> Access {
+        let mut begins = None;
+        let (mut at, mut now) = (first, begin);
+        while at < end {
+            let (place, blocks) = self.whereabouts(at, end);
+            let access = self.transfer(now, place, place + blocks, Way::Read);
+            begins.get_or_insert(access.begins);
+            (at, now) = (at + blocks, access.ends);
+        }
+        Access {
+            begins: begins.unwrap_or(begin),
+            ends: now,
+        }
+    }
+
+    /// Where the data of `first` lies and how much of what follows up to `end` lies behind it.
+    fn whereabouts(&self, first: u64, end: u64) -> (u64, u64) {
+        match &self.shingled {
+            Some(layer) => layer.run(&self.mechanics.geometry, first, end),
+            None => (first, end - first),
+        }
+    }
+
+    /// How far the heads may read on from `end`, where a read has just ended.
     fn ahead_limit(&self, end: u64) -> u64 {
-        (end + self.read_ahead_blocks)
-            .min(self.mechanics.geometry.blocks())
-            .max(end)
+        let geometry = &self.mechanics.geometry;
+        let limit = (end + self.read_ahead_blocks)
+            .min(geometry.blocks())
+            .max(end);
+        match &self.shingled {
+            Some(layer) => layer.clear_until(geometry, end - 1, limit).max(end),
+            None => limit,
+        }
     }
 
     /// The blocks of the surface where a range of the host's has its home.
     pub(crate) fn surface(&self, range: &Range) -> (u64, u64) {
+        let home = self
+            .shingled
+            .as_ref()
+            .map_or(0, |layer| layer.first_band_block());
         (
-            range.start / BLOCK_SECTORS,
-            range.end.div_ceil(BLOCK_SECTORS),
+            home + range.start / BLOCK_SECTORS,
+            home + range.end.div_ceil(BLOCK_SECTORS),
         )
     }
 }

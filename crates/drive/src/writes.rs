@@ -8,6 +8,7 @@ use crate::profile::DramProfile;
 use crate::queue::nearest;
 use crate::reads::sectors;
 use crate::request::{Request, Status, SECTOR_BYTES};
+use crate::shingled::{Arm, Extent, VISIT_PACKETS};
 
 /// What a profile says about writes in DRAM, in the drive's units.
 #[derive(Clone, Debug)]
@@ -65,10 +66,19 @@ impl Drive {
         self.settle();
     }
 
-    /// TRIM tells the drive that data is worth nothing: what DRAM holds of it need not be written any more.
+    /// TRIM tells the drive that data is worth nothing: what its caches hold of it need not be written any more. Only
+    /// whole physical sectors count.
     pub(crate) fn trim(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
         self.buffer.discard(&range);
+        let whole = Range {
+            start: range.start.next_multiple_of(BLOCK_SECTORS),
+            end: range.end / BLOCK_SECTORS * BLOCK_SECTORS,
+        };
+        let (first, end) = self.surface(&whole);
+        if let Some(layer) = &mut self.shingled {
+            layer.trim(&self.mechanics.geometry, first, end);
+        }
         self.complete(request.tag, arrives, Status::Good);
         self.settle();
     }
@@ -92,11 +102,16 @@ impl Drive {
         self.sequence += 1;
         let (first, end) = self.surface(&range);
         self.read_cache.forget(first, end);
+        let mut direct = false;
+        if let Some(layer) = &mut self.shingled {
+            layer.untrim(first, end);
+            direct = layer.streams.observe(range.start, range.sectors());
+        }
         let about = Dirty {
             sequence: self.sequence,
             arrived,
             writes: 1,
-            direct: false,
+            direct,
             wanted: through,
             track: 0,
             phase: 0,
@@ -113,10 +128,36 @@ impl Drive {
         }
     }
 
+    /// Adds a write to the dirty extents, cut where bands meet: an extent belongs to one band.
     fn add_dirty(&mut self, range: Range, about: Dirty) {
         let barrier = self.barrier();
-        let index = self.buffer.add(range, about, barrier, |_| true);
-        self.locate(index);
+        let mut start = range.start;
+        while start < range.end {
+            let part = Range {
+                start,
+                end: self.band_end(start).min(range.end),
+            };
+            let (layer, geometry) = (&self.shingled, &self.mechanics.geometry);
+            let seam = |sector: u64| match layer {
+                Some(layer) => {
+                    !layer.is_border(geometry, layer.first_band_block() + sector / BLOCK_SECTORS)
+                }
+                None => true,
+            };
+            let index = self.buffer.add(part, about, barrier, seam);
+            self.locate(index);
+            start = part.end;
+        }
+    }
+
+    /// The sector at which the band of a sector ends.
+    fn band_end(&self, sector: u64) -> u64 {
+        let Some(layer) = &self.shingled else {
+            return u64::MAX;
+        };
+        let home = layer.first_band_block();
+        (layer.band_end(&self.mechanics.geometry, home + sector / BLOCK_SECTORS) - home)
+            * BLOCK_SECTORS
     }
 
     /// Finds where an extent begins on the surface, for the heads to choose by.
@@ -149,27 +190,153 @@ impl Drive {
 
     fn start_destage(&mut self) -> Choice {
         self.claim_heads(self.now);
-        let Some(index) = self.nearest_extent() else {
+        if self.shingled.is_some() {
+            return self.start_shingled_destage();
+        }
+        let Some(index) = self.nearest_extent(|_| true) else {
             return Choice::Rest(None);
         };
-        let (piece, rest) = self.buffer.take(index, self.rules.destage_sectors);
-        if rest {
-            self.locate(index);
-        }
+        let piece = self.take(index, self.rules.destage_sectors);
         let ends = self.write_home(&piece);
         self.in_flight.push(piece);
         self.busy(Work::Destage, ends)
     }
 
-    /// The extent that the heads reach soonest; among those that are waited for, unless the wait is for room.
-    fn nearest_extent(&self) -> Option<usize> {
+    /// Takes out an extent or its beginning.
+    fn take(&mut self, index: usize, sectors: u64) -> Piece {
+        let (piece, rest) = self.buffer.take(index, sectors);
+        if rest {
+            self.locate(index);
+        }
+        piece
+    }
+
+    /// The oldest extent decides: a stream's goes to its band, any other into the persistent cache.
+    fn start_shingled_destage(&mut self) -> Choice {
+        let Some(oldest) = self.oldest_extent(|_| true) else {
+            return Choice::Rest(None);
+        };
+        if self.buffer.get(oldest).about.direct {
+            self.start_direct()
+        } else {
+            self.start_append()
+        }
+    }
+
+    fn start_direct(&mut self) -> Choice {
+        let Some(index) = self.nearest_extent(|about| about.direct) else {
+            return Choice::Rest(None);
+        };
+        let (first, _) = self.surface(&self.buffer.get(index).range);
+        let Some(layer) = &mut self.shingled else {
+            return Choice::Rest(None);
+        };
+        if layer.must_close_before(&self.mechanics, first) {
+            let open = layer.closes_before(&self.mechanics, first);
+            layer.force_close(open);
+            return self.start_cleaning();
+        }
+        let piece = self.take(index, self.rules.destage_sectors);
+        let (first, end) = self.surface(&piece.range);
+        let begin = self.now.max(piece.about.arrived);
+        let Some(layer) = &mut self.shingled else {
+            return Choice::Rest(None);
+        };
+        let mut arm = Arm {
+            mechanics: &self.mechanics,
+            head: &mut self.head,
+        };
+        let ends = layer.write_direct(&mut arm, begin, first, end);
+        self.in_flight.push(piece);
+        self.busy(Work::Destage, ends)
+    }
+
+    /// Gathers extents, the oldest first, for one visit to the log; without room there, forces a cleaning pass.
+    fn start_append(&mut self) -> Choice {
+        let Some(layer) = &mut self.shingled else {
+            return Choice::Rest(None);
+        };
+        let room = layer.room_packets().min(VISIT_PACKETS);
+        if room == 0 {
+            layer.force_pass(&self.mechanics.geometry);
+            return self.start_cleaning();
+        }
+        let arrived = self.gather(room);
+        let Some(layer) = &mut self.shingled else {
+            return Choice::Rest(None);
+        };
+        let mut arm = Arm {
+            mechanics: &self.mechanics,
+            head: &mut self.head,
+        };
+        let ends = layer.append(&mut arm, self.now.max(arrived), &self.batch);
+        self.busy(Work::Destage, ends)
+    }
+
+    /// Fills `in_flight` and `batch` with what at most `room` packets hold; returns when all of it was in DRAM.
+    fn gather(&mut self, room: u64) -> u64 {
+        self.batch.clear();
+        let (mut packets, mut blocks, mut writes, mut sectors, mut arrived) = (0, 0, 0, 0, 0);
+        while let Some(index) = self.oldest_extent(|about| !about.direct) {
+            let whole = self.extent(&self.buffer.get(index));
+            let Some(layer) = &self.shingled else { break };
+            if packets == 0 || !layer.shares_packet(blocks, writes, &whole) {
+                if packets == room || sectors >= self.rules.destage_sectors {
+                    break;
+                }
+                (packets, blocks, writes) = (packets + 1, 0, 0);
+            }
+            let most = layer.packet_sectors(self.buffer.get(index).range.sectors(), whole.writes);
+            let piece = self.take(index, most);
+            let extent = self.extent(&piece);
+            (blocks, writes) = (blocks + extent.blocks(), writes + extent.writes);
+            sectors += piece.range.sectors();
+            arrived = arrived.max(piece.about.arrived);
+            self.in_flight.push(piece);
+            self.batch.push(extent);
+        }
+        arrived
+    }
+
+    fn extent(&self, piece: &Piece) -> Extent {
+        let (first, end) = self.surface(&piece.range);
+        Extent {
+            first,
+            end,
+            writes: u64::from(piece.about.writes),
+        }
+    }
+
+    /// Whether an extent may be destaged now: any, unless somebody waits for some to be durable and nobody for room.
+    fn allowed(&self) -> impl Fn(&Dirty) -> bool {
         let barrier = self.barrier();
         let all = !self.held.is_empty() || self.durable.is_empty();
-        let candidates = self.buffer.iter().enumerate();
-        let allowed =
-            candidates.filter(|(_, (_, about))| all || about.wanted || about.sequence <= barrier);
-        let places = allowed.map(|(index, (_, about))| (index, about.track, about.phase));
+        move |about| all || about.wanted || about.sequence <= barrier
+    }
+
+    /// The allowed extent of a `kind` that the heads reach soonest.
+    fn nearest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
+        let allowed = self.allowed();
+        let candidates = self
+            .buffer
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, about))| allowed(about) && kind(about));
+        let places = candidates.map(|(index, (_, about))| (index, about.track, about.phase));
         nearest(places, &self.mechanics, &self.head, self.now, Way::Write)
+    }
+
+    /// The allowed extent of a `kind` with the oldest data.
+    fn oldest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
+        let allowed = self.allowed();
+        let candidates = self
+            .buffer
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, about))| allowed(about) && kind(about));
+        candidates
+            .min_by_key(|(_, (_, about))| about.sequence)
+            .map(|(index, _)| index)
     }
 
     /// The newest write that a flush waits for; 0 when none does.

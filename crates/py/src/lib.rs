@@ -1,1 +1,21 @@
-//! x
+//! `shakedown._core`: converts, releases the interpreter's lock, calls. `python/shakedown/_core.pyi` is its
+//! description.
+
+mod errors;
+mod job;
+mod load;
+mod machine;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::errors::{JobError, ProfileError};
+    #[pymodule_export]
+    use crate::job::check_job;
+    #[pymodule_export]
+    use crate::load::Load;
+    #[pymodule_export]
+    use crate::machine::Machine;
+}

@@ -188,13 +188,26 @@ impl Profile {
                 ));
             }
         }
-        let visit = self.dram.destage_bytes.max(cache.packet_bytes)
-            + (cache.packet_tracks * geometry.outer_track_bytes as f64) as u64 * 2;
-        if cache.bytes < visit {
-            let reason = format!("one visit to the log may need {visit} bytes");
+        let packet_space = cache
+            .packet_bytes
+            .max((cache.packet_tracks * geometry.outer_track_bytes as f64) as u64);
+        let least = 2 * (packet_space + BLOCK_BYTES);
+        if cache.bytes < least {
+            let reason = format!("two packets need {least} bytes");
             return Err(ProfileError::value(
                 "translation.cache.bytes",
                 cache.bytes,
+                reason,
+            ));
+        }
+        if cache.entries < cache.packet_writes {
+            let reason = format!(
+                "one packet of {} writes may need as many entries",
+                cache.packet_writes
+            );
+            return Err(ProfileError::value(
+                "translation.cache.entries",
+                cache.entries,
                 reason,
             ));
         }

@@ -1,0 +1,124 @@
+//! Into the persistent cache: extents become packets, packets are appended to the log.
+
+use super::map::Piece;
+use super::{Arm, Shingled};
+use crate::clock::TURN;
+use crate::drive::BLOCK_SECTORS;
+use crate::geometry::{Geometry, BLOCK_BYTES};
+use crate::profile::EntryCounts;
+
+/// Most packets that one visit to the log writes before others get a turn.
+pub(crate) const VISIT_PACKETS: u64 = 64;
+
+/// An extent on its way into the cache, in blocks of the surface; it lies within one band.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    pub first: u64,
+    pub end: u64,
+    /// Host writes that it gathers.
+    pub writes: u64,
+}
+
+impl Extent {
+    pub fn blocks(&self) -> u64 {
+        self.end - self.first
+    }
+}
+
+impl Shingled {
+    /// How many packets of any size fit now, by space and by entries.
+    pub fn room_packets(&self) -> u64 {
+        let entries_left = self.rules.entries.saturating_sub(self.entries());
+        let by_entries = match self.rules.counts {
+            EntryCounts::Packet => entries_left,
+            EntryCounts::Write => entries_left / self.rules.packet_writes,
+        };
+        self.log
+            .room_packets(self.rules.space_blocks(self.rules.packet_blocks))
+            .min(by_entries)
+    }
+
+    /// How many sectors from an extent's start fill one packet.
+    pub fn packet_sectors(&self, sectors: u64, writes: u64) -> u64 {
+        let by_writes = (sectors * self.rules.packet_writes)
+            .div_ceil(writes)
+            .next_multiple_of(BLOCK_SECTORS);
+        by_writes
+            .min(self.rules.packet_blocks * BLOCK_SECTORS)
+            .max(BLOCK_SECTORS)
+    }
+
+    /// Whether an extent fits into a packet that holds `blocks` of `writes` host writes.
+    pub fn shares_packet(&self, blocks: u64, writes: u64, extent: &Extent) -> bool {
+        writes + extent.writes <= self.rules.packet_writes
+            && blocks + extent.blocks() <= self.rules.packet_blocks
+    }
+
+    /// Writes extents as packets to the end of the log; returns when that is done. An extent that does not fit into
+    /// the packet before it begins one of its own. There must be room.
+    pub fn append(&mut self, arm: &mut Arm, begin: u64, extents: &[Extent]) -> u64 {
+        let geometry = &arm.mechanics.geometry;
+        let mut ticks = self.rules.append_ticks;
+        let (mut first_at, mut end_at) = (None, 0);
+        let mut rest = extents;
+        while !rest.is_empty() {
+            let (packet, others) = rest.split_at(self.group(rest));
+            let space_blocks = self
+                .rules
+                .space_blocks(packet.iter().map(Extent::blocks).sum());
+            let (id, at) = self.log.append(space_blocks);
+            ticks += self.rules.packet_ticks + space_blocks * TURN / geometry.track_blocks(0);
+            self.counters.cache_appends += 1;
+            first_at.get_or_insert(at);
+            end_at = at + space_blocks;
+            self.insert(geometry, packet, id, at);
+            rest = others;
+        }
+        ticks += self.journal_ticks();
+        let ends = arm.visit(begin, first_at.unwrap_or(0), ticks);
+        *arm.head = arm.mechanics.head_at(end_at.max(1), ends);
+        ends
+    }
+
+    /// How many of the extents go into the next packet, at least one.
+    fn group(&self, extents: &[Extent]) -> usize {
+        let (mut blocks, mut writes) = (0, 0);
+        let shared = extents.iter().take_while(|extent| {
+            let shares = self.shares_packet(blocks, writes, extent);
+            blocks += extent.blocks();
+            writes += extent.writes;
+            shares
+        });
+        shared.count().max(1)
+    }
+
+    fn insert(&mut self, geometry: &Geometry, packet: &[Extent], id: u32, packet_at: u64) {
+        let mut at = packet_at;
+        for extent in packet {
+            let band = self.band(geometry, extent.first);
+            let (band_start, _) = self.band_blocks(geometry, band);
+            let piece = Piece {
+                start: (extent.first - band_start) as u32,
+                blocks: extent.blocks() as u32,
+                at: at as u32,
+                packet: id,
+                entries: extent.writes.min(self.rules.packet_writes) as u32,
+            };
+            self.log.retain(id);
+            self.counters.bytes_overwritten += self.map.insert(band, piece) * BLOCK_BYTES;
+            self.counters.bytes_cached += extent.blocks() * BLOCK_BYTES;
+            at += extent.blocks();
+        }
+        self.settle_log();
+    }
+
+    /// Counts a visit; what writing out the map costs when it is time for that.
+    fn journal_ticks(&mut self) -> u64 {
+        self.appends_since_journal += 1;
+        if self.rules.journal_every == 0 || self.appends_since_journal < self.rules.journal_every {
+            return 0;
+        }
+        self.appends_since_journal = 0;
+        self.rules.journal_ticks
+    }
+}

@@ -1,0 +1,304 @@
+//! Out of the persistent cache: a band is read from its first dirty track on, its pieces are collected from the log,
+//! and the whole is written back, in phases that the merge buffer bounds.
+
+use std::collections::VecDeque;
+
+use super::direct::OpenBand;
+use super::{Arm, Shingled};
+use crate::geometry::{Geometry, BLOCK_BYTES};
+use crate::mechanics::Way;
+use crate::profile::{CleaningOrder, CleaningWhen};
+
+/// Most packets collected before others get a turn.
+const COLLECT_PACKETS: u64 = 32;
+
+/// What a pass does next for the phase at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Read,
+    Collect { left: u64 },
+    Park,
+    WriteBack,
+}
+
+/// A band under way.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    band: u32,
+    /// Packets up to this one are merged; newer ones stay cached.
+    newest_packet: u32,
+    /// The phase at hand begins here and ends there.
+    at: u64,
+    phase_end: u64,
+    end: u64,
+    step: Step,
+}
+
+/// Whether a pass gives way to the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pass {
+    /// Waits while the host is heard of.
+    Yielding,
+    /// The host waits for its room: it runs to its end.
+    Forced,
+}
+
+/// The cleaner.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cleaning {
+    job: Option<Job>,
+    /// Bands that this pass has still to clean, and from where on at the latest.
+    pending: VecDeque<(u32, u64)>,
+    forced: bool,
+    /// Lazy cleaning has passed the high mark and not yet reached the low one.
+    draining: bool,
+}
+
+impl Shingled {
+    pub fn pass_is_forced(&self) -> bool {
+        self.cleaning.forced
+    }
+
+    pub fn clean_idle(&self) -> u64 {
+        self.rules.clean_idle
+    }
+
+    /// Whether there is anything to do once the host is silent.
+    pub fn wants_cleaning(&mut self) -> bool {
+        if self.cleaning.job.is_some() || !self.cleaning.pending.is_empty() || !self.open.is_empty()
+        {
+            return true;
+        }
+        if self.map.dirty_bands() == 0 {
+            return false;
+        }
+        match self.rules.when {
+            CleaningWhen::Aggressive => true,
+            CleaningWhen::Lazy => {
+                let mark = if self.cleaning.draining {
+                    self.rules.low_mark
+                } else {
+                    self.rules.high_mark
+                };
+                self.cleaning.draining = self.fill() > mark;
+                self.cleaning.draining
+            }
+        }
+    }
+
+    /// From now on the pass under way, or a new one, does not give way.
+    pub fn force_pass(&mut self, geometry: &Geometry) {
+        self.counters.forced_passes += u64::from(!self.cleaning.forced);
+        self.cleaning.forced = true;
+        if self.cleaning.job.is_none() && self.cleaning.pending.is_empty() {
+            self.plan(geometry, Pass::Forced);
+        }
+    }
+
+    /// A pass that only closes a band which a stream left.
+    pub fn force_close(&mut self, open: OpenBand) {
+        self.counters.streams_broken += 1;
+        self.cleaning.forced = true;
+        self.cleaning
+            .pending
+            .push_front((open.band, open.written_to));
+    }
+
+    /// The next physical operation of the pass under way, or the first of a new one; returns when it is done, or `None`
+    /// when there was nothing to do after all.
+    pub fn clean(&mut self, arm: &mut Arm, begin: u64) -> Option<u64> {
+        let geometry = &arm.mechanics.geometry;
+        if self.cleaning.job.is_none() && self.cleaning.pending.is_empty() {
+            self.plan(geometry, Pass::Yielding);
+        }
+        while self.cleaning.job.is_none() {
+            let Some((band, from)) = self.cleaning.pending.pop_front() else {
+                self.cleaning.forced = false;
+                return None;
+            };
+            self.cleaning.job = self.begin(geometry, band, from);
+        }
+        let mut job = self.cleaning.job.take()?;
+        let (ends, done) = self.step(arm, begin, &mut job);
+        if done {
+            self.retire(&job);
+            self.cleaning.forced &= !self.cleaning.pending.is_empty();
+        } else {
+            self.cleaning.job = Some(job);
+        }
+        Some(ends)
+    }
+
+    /// Chooses the bands of a pass. Under pressure for room in the log only its tail helps, whatever the order.
+    fn plan(&mut self, geometry: &Geometry, pass: Pass) {
+        if pass == Pass::Yielding {
+            for open in std::mem::take(&mut self.open) {
+                self.counters.streams_broken += 1;
+                self.cleaning
+                    .pending
+                    .push_back((open.band, open.written_to));
+            }
+        }
+        let tail_only = pass == Pass::Forced && self.rules.entries > self.entries();
+        let count = self.rules.bands_per_pass;
+        let bands: Vec<u32> = if self.rules.order == CleaningOrder::Fifo || tail_only {
+            std::iter::successors(self.map.oldest(), |band| self.map.next_newer(*band))
+                .take(count)
+                .collect()
+        } else {
+            self.most_dirty(count)
+        };
+        for band in bands {
+            let (_, end) = self.band_blocks(geometry, band);
+            if self
+                .cleaning
+                .pending
+                .iter()
+                .all(|(planned, _)| *planned != band)
+            {
+                self.cleaning.pending.push_back((band, end));
+            }
+        }
+    }
+
+    /// The bands with most entries, of equals those that have been dirty longer.
+    fn most_dirty(&self, count: usize) -> Vec<u32> {
+        let dirty = std::iter::successors(self.map.oldest(), |band| self.map.next_newer(*band));
+        let mut bands: Vec<u32> = dirty.collect();
+        let by_size = |band: &u32| std::cmp::Reverse(self.map.pieces(*band).len());
+        if bands.len() > count {
+            bands.select_nth_unstable_by_key(count - 1, |band| (by_size(band), *band));
+            bands.truncate(count);
+        }
+        bands.sort_unstable_by_key(|band| (by_size(band), *band));
+        bands
+    }
+
+    /// Begins a band, from its first dirty track or from `from`, whichever comes first. `None`: nothing is left to do.
+    fn begin(&mut self, geometry: &Geometry, band: u32, from: u64) -> Option<Job> {
+        let (start, end) = self.band_blocks(geometry, band);
+        let dirty = self
+            .map
+            .pieces(band)
+            .first()
+            .map(|piece| start + u64::from(piece.start));
+        let open = self
+            .open
+            .iter()
+            .position(|open| open.band == band)
+            .map(|index| self.open.remove(index).written_to);
+        let first = dirty
+            .into_iter()
+            .chain(open)
+            .chain([from])
+            .min()
+            .filter(|first| *first < end)?;
+        let place = geometry.place(first);
+        let at = first - place.sector;
+        let mut job = Job {
+            band,
+            newest_packet: self.log.newest_id(),
+            at,
+            phase_end: at,
+            end,
+            step: Step::Read,
+        };
+        self.next_phase(geometry, &mut job);
+        Some(job)
+    }
+
+    /// Prepares the phase after the one that ended at `job.phase_end`.
+    fn next_phase(&self, geometry: &Geometry, job: &mut Job) {
+        job.at = job.phase_end;
+        job.phase_end = (job.at + self.rules.merge_blocks).min(job.end);
+        job.step = if self.needs_no_reading(geometry, job) {
+            self.collect(geometry, job)
+        } else {
+            Step::Read
+        };
+    }
+
+    /// Everything in the phase is cached or trimmed.
+    fn needs_no_reading(&self, geometry: &Geometry, job: &Job) -> bool {
+        let (start, _) = self.band_blocks(geometry, job.band);
+        let phase = job.at..job.phase_end;
+        let inside = |block: u64| (block - start) as u32;
+        let mut gaps = self.trimmed.gaps(&phase);
+        gaps.all(|gap| {
+            self.map
+                .covers(job.band, inside(gap.start), inside(gap.end))
+        })
+    }
+
+    /// The step that collects the phase's packets.
+    fn collect(&self, geometry: &Geometry, job: &Job) -> Step {
+        let (start, _) = self.band_blocks(geometry, job.band);
+        let (from, to) = ((job.at - start) as u32, (job.phase_end - start) as u32);
+        let pieces = self.map.pieces(job.band).iter();
+        let left = pieces
+            .filter(|piece| piece.end() > from && piece.start < to)
+            .count() as u64;
+        match left {
+            0 => self.after_collecting(),
+            left => Step::Collect { left },
+        }
+    }
+
+    fn after_collecting(&self) -> Step {
+        if self.rules.merge_on_disk {
+            Step::Park
+        } else {
+            Step::WriteBack
+        }
+    }
+
+    /// One physical operation; returns when it ends and whether the band is done.
+    fn step(&mut self, arm: &mut Arm, begin: u64, job: &mut Job) -> (u64, bool) {
+        match job.step {
+            Step::Read => {
+                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Read);
+                job.step = self.collect(&arm.mechanics.geometry, job);
+                (ends, false)
+            }
+            Step::Collect { left } => {
+                let now = left.min(COLLECT_PACKETS);
+                let at = self
+                    .map
+                    .pieces(job.band)
+                    .first()
+                    .map_or(0, |piece| u64::from(piece.at));
+                let ends = arm.visit(begin, at, now * self.rules.collect_ticks);
+                job.step = if left > now {
+                    Step::Collect { left: left - now }
+                } else {
+                    self.after_collecting()
+                };
+                (ends, false)
+            }
+            Step::Park => {
+                let at = self.merge_at_block;
+                job.step = Step::WriteBack;
+                (
+                    arm.transfer(begin, at, at + job.phase_end - job.at, Way::Write),
+                    false,
+                )
+            }
+            Step::WriteBack => {
+                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Write);
+                let done = job.phase_end == job.end;
+                if !done {
+                    self.next_phase(&arm.mechanics.geometry, job);
+                }
+                (ends, done)
+            }
+        }
+    }
+
+    /// The band is home: its entries and their packets are free.
+    fn retire(&mut self, job: &Job) {
+        let blocks = self.map.remove_up_to(job.band, job.newest_packet);
+        self.counters.bytes_cleaned += blocks * BLOCK_BYTES;
+        self.counters.bands_cleaned += 1;
+        self.settle_log();
+    }
+}

@@ -1,0 +1,69 @@
+//! Past the persistent cache: a stream's data goes straight to its band.
+//!
+//! Writing a track of a band destroys the tracks after it and none before. So a band that a stream writes from somewhere
+//! to its end costs nothing but the writing (and a turn to merge the first track, if the stream entered in the middle of one);
+//! a band that a stream leaves before its end has lost what followed, and the drive reads that ahead of the heads
+//! and writes it back: the band stays *open* until then, and closing it is cleaning it from where the stream left.
+
+use super::{Arm, Shingled};
+use crate::clock::TURN;
+use crate::geometry::BLOCK_BYTES;
+use crate::mechanics::Way;
+
+/// A band whose end is missing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenBand {
+    pub band: u32,
+    /// Up to here the stream has written.
+    pub written_to: u64,
+}
+
+impl Shingled {
+    /// Whether writing `first..` of the surface in place leaves an open band behind that has to be closed first.
+    pub fn must_close_before(&self, mechanics: &crate::mechanics::Mechanics, first: u64) -> bool {
+        let band = self.band(&mechanics.geometry, first);
+        match self.open.iter().find(|open| open.band == band) {
+            Some(open) => open.written_to != first,
+            None => self.open.len() >= self.streams.limit().max(1),
+        }
+    }
+
+    /// The open band that has to be closed before `first..` can be written: its own, or the one open longest.
+    pub fn closes_before(
+        &mut self,
+        mechanics: &crate::mechanics::Mechanics,
+        first: u64,
+    ) -> OpenBand {
+        let band = self.band(&mechanics.geometry, first);
+        let index = self
+            .open
+            .iter()
+            .position(|open| open.band == band)
+            .unwrap_or(0);
+        self.open.remove(index)
+    }
+
+    /// Writes `first..end`, within one band, in place; returns when that is done.
+    pub fn write_direct(&mut self, arm: &mut Arm, begin: u64, first: u64, end: u64) -> u64 {
+        let geometry = &arm.mechanics.geometry;
+        let band = self.band(geometry, first);
+        let (_, band_end) = self.band_blocks(geometry, band);
+        let partial = geometry.place(first).sector != 0;
+        self.drop_cached(geometry, first, end);
+        self.counters.stream_bytes += (end - first) * BLOCK_BYTES;
+        let known = self.open.iter().position(|open| open.band == band);
+        let merge = if known.is_none() && partial { TURN } else { 0 };
+        match known {
+            Some(index) if end == band_end => drop(self.open.remove(index)),
+            Some(index) => self.open[index].written_to = end,
+            None if end == band_end => {}
+            None => self.open.push(OpenBand {
+                band,
+                written_to: end,
+            }),
+        }
+        let ends = arm.transfer(begin, first, end, Way::Write) + merge;
+        arm.head.rested_at = ends;
+        ends
+    }
+}

@@ -1,0 +1,110 @@
+//! Sequential streams: writes of the host that go on where an earlier one ended.
+
+use crate::profile::StreamsProfile;
+use crate::request::SECTOR_BYTES;
+
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    next_sector: u64,
+    run_sectors: u64,
+    used: u64,
+}
+
+/// The streams followed at a time; the one unused longest makes room for a new one.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams {
+    followed: Vec<Stream>,
+    limit: usize,
+    min_request_sectors: u64,
+    min_run_sectors: u64,
+    clock: u64,
+}
+
+impl Streams {
+    pub fn new(profile: &StreamsProfile) -> Self {
+        Self {
+            followed: Vec::with_capacity(profile.tracked as usize),
+            limit: profile.tracked as usize,
+            min_request_sectors: profile.min_request_bytes.div_ceil(SECTOR_BYTES),
+            min_run_sectors: profile.min_run_bytes.div_ceil(SECTOR_BYTES),
+            clock: 0,
+        }
+    }
+
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Takes note of a write; true when it belongs to a stream that is long enough to bypass the cache.
+    pub fn observe(&mut self, start_sector: u64, sectors: u64) -> bool {
+        if sectors < self.min_request_sectors || self.limit == 0 {
+            return false;
+        }
+        self.clock += 1;
+        let end = start_sector + sectors;
+        if let Some(stream) = self
+            .followed
+            .iter_mut()
+            .find(|stream| stream.next_sector == start_sector)
+        {
+            *stream = Stream {
+                next_sector: end,
+                run_sectors: stream.run_sectors + sectors,
+                used: self.clock,
+            };
+            return stream.run_sectors >= self.min_run_sectors;
+        }
+        let fresh = Stream {
+            next_sector: end,
+            run_sectors: sectors,
+            used: self.clock,
+        };
+        if self.followed.len() < self.limit {
+            self.followed.push(fresh);
+        } else if let Some(idlest) = self.followed.iter_mut().min_by_key(|stream| stream.used) {
+            *idlest = fresh;
+        }
+        sectors >= self.min_run_sectors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Streams;
+    use crate::profile::StreamsProfile;
+
+    fn streams(tracked: u64) -> Streams {
+        Streams::new(&StreamsProfile {
+            tracked,
+            min_request_bytes: 65_536,
+            min_run_bytes: 1_048_576,
+        })
+    }
+
+    #[test]
+    fn a_run_becomes_a_stream_when_it_is_long_enough() {
+        let mut streams = streams(2);
+        let verdicts: Vec<bool> = (0..16)
+            .map(|index| streams.observe(index * 128, 128))
+            .collect();
+        assert_eq!(verdicts.iter().position(|verdict| *verdict), Some(15));
+    }
+
+    #[test]
+    fn small_writes_never_are_one() {
+        let mut streams = streams(2);
+        assert!((0..1000).all(|index| !streams.observe(index * 64, 64)));
+    }
+
+    #[test]
+    fn more_streams_than_are_followed_are_lost() {
+        let mut few = streams(2);
+        let runs = |streams: &mut Streams, count: u64| {
+            (0..40).any(|index| {
+                (0..count).any(|run| streams.observe(run * 1_000_000 + index * 128, 128))
+            })
+        };
+        assert!(runs(&mut few, 2));
+        assert!(!runs(&mut streams(2), 3));
+    }
+}

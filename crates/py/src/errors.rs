@@ -1,0 +1,46 @@
+//! Errors of the core as Python exceptions, their parts as attributes.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(
+    shakedown._core,
+    ProfileError,
+    PyValueError,
+    "A profile cannot be a drive: the message names the key and the reason."
+);
+create_exception!(
+    shakedown._core,
+    JobError,
+    PyValueError,
+    "A fio job cannot be run in virtual time: the message names section, option and reason."
+);
+
+/// With the attribute `key` (`None` where the text is not TOML).
+pub fn profile_error(py: Python<'_>, error: &drive::ProfileError) -> PyErr {
+    let raised = ProfileError::new_err(error.to_string());
+    match raised.value(py).setattr("key", error.key()) {
+        Ok(()) => raised,
+        Err(failure) => failure,
+    }
+}
+
+/// With the attributes `section`, `option`, `reason` and `hint`.
+pub fn job_error(py: Python<'_>, error: &workload::JobError) -> PyErr {
+    let raised = JobError::new_err(error.to_string());
+    let value = raised.value(py);
+    let parts = [
+        ("section", &error.section),
+        ("option", &error.option),
+        ("reason", &error.reason),
+        ("hint", &error.hint),
+    ];
+    match parts
+        .into_iter()
+        .try_for_each(|(name, text)| value.setattr(name, text))
+    {
+        Ok(()) => raised,
+        Err(failure) => failure,
+    }
+}

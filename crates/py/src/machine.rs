@@ -1,0 +1,105 @@
+//! A host with one modelled drive.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use drive::{BlockDevice, Drive, Profile};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use workload::{JobFile, Run};
+
+use crate::errors::{job_error, profile_error};
+use crate::load::Load;
+
+/// Drive, clock and the job that runs; shared by a machine and its loads.
+pub struct Bench {
+    pub drive: Drive,
+    pub now_ns: u64,
+    pub run: Option<Run>,
+}
+
+/// Locks a bench. A panic while it was locked has already been raised; what it left is as good as can be had.
+pub fn lock(bench: &Mutex<Bench>) -> MutexGuard<'_, Bench> {
+    bench.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A host with one modelled drive and a virtual clock that starts at zero.
+#[pyclass(frozen, module = "shakedown._core")]
+pub struct Machine {
+    bench: Arc<Mutex<Bench>>,
+    model: String,
+}
+
+#[pymethods]
+impl Machine {
+    #[new]
+    #[pyo3(signature = (profile_toml, *, seed, scale_divisor = 1))]
+    fn new(py: Python<'_>, profile_toml: &str, seed: u64, scale_divisor: u32) -> PyResult<Self> {
+        if scale_divisor == 0 {
+            return Err(PyValueError::new_err("scale_divisor must be at least 1"));
+        }
+        let profile = Profile::parse(profile_toml)
+            .and_then(|profile| scaled(profile, scale_divisor))
+            .map_err(|error| profile_error(py, &error))?;
+        let model = profile.identity.model.clone();
+        let drive = py.detach(|| Drive::new(&profile, seed));
+        let bench = Bench { drive, now_ns: 0, run: None };
+        Ok(Self { bench: Arc::new(Mutex::new(bench)), model })
+    }
+
+    #[getter]
+    fn capacity_bytes(&self, py: Python<'_>) -> u64 {
+        py.detach(|| lock(&self.bench).drive.capacity_bytes())
+    }
+
+    #[getter]
+    fn now_ns(&self, py: Python<'_>) -> u64 {
+        py.detach(|| lock(&self.bench).now_ns)
+    }
+
+    #[getter]
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn start(&self, py: Python<'_>, job: &str, interval_ns: u64, seed: u64) -> PyResult<Load> {
+        if interval_ns == 0 {
+            return Err(PyValueError::new_err("interval_ns must be at least 1"));
+        }
+        py.detach(|| {
+            let mut bench = lock(&self.bench);
+            if bench.run.is_some() {
+                return Ok(false);
+            }
+            let file = JobFile::parse(job, bench.drive.capacity_bytes())?;
+            bench.run = Some(Run::start(file, bench.now_ns, interval_ns, seed));
+            Ok(true)
+        })
+        .map_err(|error| job_error(py, &error))
+        .and_then(|started| match started {
+            true => Ok(Load::new(Arc::clone(&self.bench))),
+            false => Err(PyRuntimeError::new_err("a job is already running on this machine")),
+        })
+    }
+
+    fn idle(&self, py: Python<'_>, duration_ns: u64) -> PyResult<()> {
+        let idled = py.detach(|| {
+            let mut bench = lock(&self.bench);
+            if bench.run.is_some() {
+                return false;
+            }
+            bench.now_ns = bench.now_ns.saturating_add(duration_ns);
+            let to_ns = bench.now_ns;
+            bench.drive.advance(to_ns, &mut Vec::new());
+            true
+        });
+        match idled {
+            true => Ok(()),
+            false => Err(PyRuntimeError::new_err("a job is running on this machine")),
+        }
+    }
+
+    fn truth(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
+        py.detach(|| lock(&self.bench).drive.truth().counts())
+    }
+}

@@ -1,0 +1,9 @@
+//! Where the next request goes and how long it is.
+
+mod cover;
+mod covered;
+mod skew;
+mod source;
+
+pub use cover::Cover;
+pub(crate) use source::Source;

@@ -1,0 +1,354 @@
+//! All copies of all jobs on one device, in virtual time.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use drive::{BlockDevice, Completion, Request, Status};
+
+use super::tally::{Row, Tally};
+use super::worker::{Wish, Worker};
+use crate::job::{Direction, Job, JobFile};
+
+/// Time without end.
+const NEVER: u64 = u64::MAX;
+
+/// A request that the device could not carry out: its job ended there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The job's name.
+    pub job: String,
+    /// When it failed, in nanoseconds.
+    pub at_ns: u64,
+    /// How.
+    pub status: Status,
+}
+
+/// What is known of a request in flight; its place is its tag.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    worker: u32,
+    direction: Option<Direction>,
+    submitted_ns: u64,
+    bytes: u64,
+}
+
+/// A copy that has not been started: which job, which copy, which tags.
+#[derive(Clone, Debug)]
+struct Planned {
+    job: Arc<Job>,
+    copy: usize,
+    seed: u64,
+    tags: std::ops::Range<u32>,
+}
+
+/// A running job file. It owns all state of the host and borrows the device on each call, so that the same device can
+/// be left alone, looked at, or given another job in between.
+#[derive(Debug)]
+pub struct Run {
+    stages: VecDeque<Vec<Planned>>,
+    workers: Vec<Worker>,
+    wake_ns: Vec<u64>,
+    next_wake_ns: u64,
+    ready: Vec<u32>,
+    slots: Vec<Slot>,
+    /// Requests that wait in the host because the device's queue is full.
+    backlog: VecDeque<Request>,
+    in_device: u32,
+    completions: Vec<Completion>,
+    tallies: Vec<Tally>,
+    started_ns: u64,
+    now_ns: u64,
+    interval_ns: u64,
+    interval_start_ns: u64,
+    over: bool,
+    failure: Option<Failure>,
+}
+
+impl Run {
+    /// Begins a job file at `now_ns`, with rows every `interval_ns` (at least 1). The same seed gives the same requests.
+    pub fn start(file: JobFile, now_ns: u64, interval_ns: u64, seed: u64) -> Self {
+        let tallies = Direction::ALL
+            .into_iter()
+            .filter(|direction| file.issues(*direction))
+            .map(Tally::new)
+            .collect();
+        let (stages, slots) = plan(file, seed);
+        let mut run = Self {
+            stages,
+            workers: Vec::new(),
+            wake_ns: Vec::new(),
+            next_wake_ns: NEVER,
+            ready: Vec::new(),
+            slots: vec![
+                Slot {
+                    worker: 0,
+                    direction: None,
+                    submitted_ns: 0,
+                    bytes: 0
+                };
+                slots
+            ],
+            backlog: VecDeque::with_capacity(slots),
+            in_device: 0,
+            completions: Vec::with_capacity(slots),
+            tallies,
+            started_ns: now_ns,
+            now_ns,
+            interval_ns: interval_ns.max(1),
+            interval_start_ns: now_ns,
+            over: false,
+            failure: None,
+        };
+        run.open_stage();
+        // While every copy ramps up nothing is measured, and there are no rows.
+        if run.workers.iter().all(Worker::ramps) {
+            run.interval_start_ns = run
+                .workers
+                .iter()
+                .map(Worker::measured_from_ns)
+                .min()
+                .unwrap_or(now_ns);
+        }
+        run
+    }
+
+    /// The host's clock in nanoseconds of the device's time.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Have all jobs ended (and delivered their last rows)?
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The first request that failed, if any did.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    /// Lets up to so many intervals pass. Returns a row for each of them and each direction that the job file can
+    /// issue; the last interval ends with the job. Empty once the job has ended.
+    ///
+    /// `device` must be the same on every call, and its time must not have passed the run's.
+    pub fn advance(&mut self, device: &mut impl BlockDevice, intervals: usize) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for _ in 0..intervals {
+            if self.over {
+                break;
+            }
+            self.run_until(
+                device,
+                self.interval_start_ns.saturating_add(self.interval_ns),
+            );
+            self.close_interval(&mut rows);
+        }
+        rows
+    }
+
+    /// Ends the job now. Nothing more is counted; what the device has in its queue it finishes, which takes its time.
+    pub fn stop(&mut self, device: &mut impl BlockDevice) {
+        self.over = true;
+        self.backlog.clear();
+        while self.in_device > 0 {
+            let Some(next_ns) = device.next_event_ns() else {
+                break;
+            };
+            self.pass_time(device, next_ns.max(self.now_ns));
+            self.in_device -= self.completions.len() as u32;
+        }
+    }
+
+    fn close_interval(&mut self, rows: &mut Vec<Row>) {
+        let duration_ns = self.now_ns.saturating_sub(self.interval_start_ns);
+        if duration_ns > 0 || self.tallies.iter().any(|tally| !tally.is_empty()) {
+            let start_ns = self.interval_start_ns;
+            rows.extend(
+                self.tallies
+                    .iter_mut()
+                    .map(|tally| tally.close(start_ns, duration_ns)),
+            );
+        }
+        self.interval_start_ns = self.now_ns.max(self.interval_start_ns);
+    }
+
+    fn run_until(&mut self, device: &mut impl BlockDevice, end_ns: u64) {
+        loop {
+            self.let_workers_go_on(device);
+            if self.over || self.now_ns >= end_ns {
+                return;
+            }
+            let next_ns = device
+                .next_event_ns()
+                .unwrap_or(NEVER)
+                .min(self.next_wake_ns)
+                .min(end_ns);
+            self.pass_time(device, next_ns.max(self.now_ns));
+            self.retire();
+            self.wake_sleepers();
+            self.feed(device);
+        }
+    }
+
+    fn pass_time(&mut self, device: &mut impl BlockDevice, to_ns: u64) {
+        self.now_ns = to_ns;
+        self.completions.clear();
+        device.advance(to_ns, &mut self.completions);
+    }
+
+    /// Counts what has completed and makes its workers ready.
+    fn retire(&mut self) {
+        for completion in &self.completions {
+            let slot = self.slots[completion.tag as usize];
+            let worker = &mut self.workers[slot.worker as usize];
+            let good = completion.status == Status::Good;
+            worker.completed(completion.tag, slot.direction, slot.bytes, good);
+            self.in_device -= 1;
+            if self.ready.last() != Some(&slot.worker) {
+                self.ready.push(slot.worker);
+            }
+            if !good {
+                self.failure.get_or_insert_with(|| Failure {
+                    job: worker.name().to_owned(),
+                    at_ns: completion.completed_ns,
+                    status: completion.status,
+                });
+            } else if let Some(direction) = slot
+                .direction
+                .filter(|_| completion.completed_ns >= worker.measured_from_ns())
+            {
+                let latency_ns = completion.completed_ns - slot.submitted_ns;
+                let tally = self
+                    .tallies
+                    .iter_mut()
+                    .find(|tally| tally.direction() == direction);
+                tally
+                    .expect("a direction that is issued is tallied")
+                    .record(slot.bytes, latency_ns);
+            }
+        }
+    }
+
+    fn wake_sleepers(&mut self) {
+        if self.next_wake_ns > self.now_ns {
+            return;
+        }
+        for (at, wake_ns) in self.wake_ns.iter().enumerate() {
+            if *wake_ns <= self.now_ns {
+                self.ready.push(at as u32);
+            }
+        }
+    }
+
+    fn let_workers_go_on(&mut self, device: &mut impl BlockDevice) {
+        while !self.ready.is_empty() {
+            let mut timers_changed = false;
+            for at in 0..self.ready.len() {
+                timers_changed |= self.let_worker_go_on(device, self.ready[at]);
+            }
+            self.ready.clear();
+            if timers_changed {
+                self.next_wake_ns = self.wake_ns.iter().copied().min().unwrap_or(NEVER);
+            }
+            if self.workers.iter().all(Worker::is_over) {
+                self.open_stage();
+            }
+        }
+    }
+
+    /// Submits what a worker wants to; returns whether its alarm clock has changed.
+    fn let_worker_go_on(&mut self, device: &mut impl BlockDevice, at: u32) -> bool {
+        let wake_ns = loop {
+            match self.workers[at as usize].step(self.now_ns) {
+                Wish::Submit { request, direction } => {
+                    self.slots[request.tag as usize] = Slot {
+                        worker: at,
+                        direction,
+                        submitted_ns: self.now_ns,
+                        bytes: request.bytes,
+                    };
+                    self.submit(device, request);
+                }
+                Wish::Completion | Wish::Over => break NEVER,
+                Wish::Wake(wake_ns) => break wake_ns,
+            }
+        };
+        std::mem::replace(&mut self.wake_ns[at as usize], wake_ns) != wake_ns
+    }
+
+    fn submit(&mut self, device: &mut impl BlockDevice, request: Request) {
+        if self.in_device < device.queue_depth() {
+            self.in_device += 1;
+            device.submit(self.now_ns, request);
+        } else {
+            self.backlog.push_back(request);
+        }
+    }
+
+    /// Hands over what has waited for room in the device's queue.
+    fn feed(&mut self, device: &mut impl BlockDevice) {
+        while self.in_device < device.queue_depth() {
+            let Some(request) = self.backlog.pop_front() else {
+                return;
+            };
+            self.in_device += 1;
+            device.submit(self.now_ns, request);
+        }
+    }
+
+    /// Starts the jobs behind the next stonewall; without one, all is over.
+    fn open_stage(&mut self) {
+        let Some(stage) = self.stages.pop_front() else {
+            self.over = true;
+            return;
+        };
+        self.workers = stage
+            .into_iter()
+            .map(|planned| {
+                let start_ns = self
+                    .now_ns
+                    .max(self.started_ns.saturating_add(planned.job.start_delay_ns));
+                Worker::new(
+                    planned.job,
+                    planned.copy,
+                    planned.seed,
+                    start_ns,
+                    planned.tags,
+                )
+            })
+            .collect();
+        self.wake_ns = vec![NEVER; self.workers.len()];
+        self.next_wake_ns = NEVER;
+        self.ready.extend(0..self.workers.len() as u32);
+    }
+}
+
+/// Cuts a job file into stages at its stonewalls and deals out tags; returns how many.
+fn plan(file: JobFile, seed: u64) -> (VecDeque<Vec<Planned>>, usize) {
+    let mut stages: VecDeque<Vec<Planned>> = VecDeque::new();
+    let (mut next_tag, mut most_tags, mut number) = (0, 0, 0_u64);
+    for job in file.jobs.into_iter().map(Arc::new) {
+        if job.stonewall || stages.is_empty() {
+            stages.push_back(Vec::new());
+            next_tag = 0;
+        }
+        for copy in 0..job.regions.len() {
+            let tags = next_tag..next_tag + job.depth;
+            next_tag = tags.end;
+            most_tags = most_tags.max(next_tag);
+            let seed = job
+                .seed
+                .unwrap_or(seed)
+                .wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            number += 1;
+            let stage = stages.back_mut().expect("a stage was opened above");
+            stage.push(Planned {
+                job: Arc::clone(&job),
+                copy,
+                seed,
+                tags,
+            });
+        }
+    }
+    (stages, most_tags as usize)
+}

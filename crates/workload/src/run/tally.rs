@@ -1,0 +1,188 @@
+//! Completions counted for each interval and direction.
+
+use sim::LatencyHistogram;
+
+use crate::job::Direction;
+
+/// So few latencies are kept one by one: most intervals of a slow drive need no histogram.
+const FEW: usize = 512;
+
+/// One interval of one direction. Times and latencies in nanoseconds; latencies are those of the requests that
+/// completed in the interval, from submission to completion, and `None` where there were none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Which direction.
+    pub direction: Direction,
+    /// When the interval began.
+    pub start_ns: u64,
+    /// How long it was: the last one may be shorter.
+    pub duration_ns: u64,
+    /// Completions.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Mean latency.
+    pub latency_mean_ns: Option<f64>,
+    /// Median.
+    pub latency_p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub latency_p99_ns: Option<u64>,
+    /// 99.9th percentile.
+    pub latency_p999_ns: Option<u64>,
+    /// The longest.
+    pub latency_max_ns: Option<u64>,
+}
+
+/// What one direction has done since the interval began.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    direction: Direction,
+    bytes: u64,
+    few: Vec<u64>,
+    many: LatencyHistogram,
+}
+
+impl Tally {
+    /// Nothing done yet.
+    pub fn new(direction: Direction) -> Self {
+        Self {
+            direction,
+            bytes: 0,
+            few: Vec::with_capacity(FEW),
+            many: LatencyHistogram::new(),
+        }
+    }
+
+    /// Which direction it counts.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Counts one completion.
+    pub fn record(&mut self, bytes: u64, latency_ns: u64) {
+        self.bytes += bytes;
+        if self.few.len() == FEW {
+            self.spill();
+        }
+        if self.many.count() > 0 {
+            self.many.record(latency_ns);
+        } else {
+            self.few.push(latency_ns);
+        }
+    }
+
+    /// Has anything been counted?
+    pub fn is_empty(&self) -> bool {
+        self.few.is_empty() && self.many.count() == 0
+    }
+
+    /// The row of the interval; counting begins anew.
+    pub fn close(&mut self, start_ns: u64, duration_ns: u64) -> Row {
+        let row = if self.many.count() > 0 {
+            self.row_of_many()
+        } else {
+            self.row_of_few()
+        };
+        self.bytes = 0;
+        self.few.clear();
+        if self.many.count() > 0 {
+            self.many.reset();
+        }
+        Row {
+            start_ns,
+            duration_ns,
+            ..row
+        }
+    }
+
+    fn spill(&mut self) {
+        for latency_ns in self.few.drain(..) {
+            self.many.record(latency_ns);
+        }
+    }
+
+    fn row_of_many(&self) -> Row {
+        Row {
+            direction: self.direction,
+            start_ns: 0,
+            duration_ns: 0,
+            count: self.many.count(),
+            bytes: self.bytes,
+            latency_mean_ns: self.many.mean_ns(),
+            latency_p50_ns: self.many.quantile_ns(0.5),
+            latency_p99_ns: self.many.quantile_ns(0.99),
+            latency_p999_ns: self.many.quantile_ns(0.999),
+            latency_max_ns: self.many.max_ns(),
+        }
+    }
+
+    fn row_of_few(&mut self) -> Row {
+        self.few.sort_unstable();
+        let few = &self.few;
+        let quantile = |share: f64| {
+            few.get(((few.len() as f64 * share).ceil() as usize).saturating_sub(1))
+                .copied()
+        };
+        let sum: u128 = few.iter().copied().map(u128::from).sum();
+        Row {
+            direction: self.direction,
+            start_ns: 0,
+            duration_ns: 0,
+            count: few.len() as u64,
+            bytes: self.bytes,
+            latency_mean_ns: (!few.is_empty()).then(|| sum as f64 / few.len() as f64),
+            latency_p50_ns: quantile(0.5),
+            latency_p99_ns: quantile(0.99),
+            latency_p999_ns: quantile(0.999),
+            latency_max_ns: few.last().copied(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tally, FEW};
+    use crate::job::Direction;
+
+    #[test]
+    fn few_and_many_agree() {
+        let rows = [FEW as u64, FEW as u64 + 1].map(|count| {
+            let mut tally = Tally::new(Direction::Read);
+            (1..=count).for_each(|latency| tally.record(512, latency * 1000));
+            tally.close(5, 10)
+        });
+        assert_eq!(
+            (rows[0].count, rows[1].count, rows[1].bytes),
+            (512, 513, 513 * 512)
+        );
+        assert_eq!(
+            (rows[0].latency_max_ns, rows[1].latency_max_ns),
+            (Some(512_000), Some(513_000))
+        );
+        for (few, many) in [
+            (rows[0].latency_p50_ns, rows[1].latency_p50_ns),
+            (rows[0].latency_p99_ns, rows[1].latency_p99_ns),
+            (rows[0].latency_p999_ns, rows[1].latency_p999_ns),
+        ] {
+            let (few, many) = (few.unwrap() as f64, many.unwrap() as f64);
+            assert!((many - few).abs() <= 1000.0 + few / 1000.0, "{few} {many}");
+        }
+    }
+
+    #[test]
+    fn an_empty_interval_has_no_latencies() {
+        let mut tally = Tally::new(Direction::Write);
+        tally.record(512, 7);
+        tally.close(0, 1);
+        let row = tally.close(1, 1);
+        assert_eq!(
+            (
+                row.count,
+                row.bytes,
+                row.latency_mean_ns,
+                row.latency_p50_ns
+            ),
+            (0, 0, None, None)
+        );
+    }
+}

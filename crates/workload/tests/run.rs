@@ -1,0 +1,258 @@
+//! What a running job promises, whatever the device.
+
+mod device;
+
+use device::FixedLatency;
+use drive::{Status, Verb};
+use proptest::prelude::*;
+use workload::{Direction, JobFile, Row, Run};
+
+const CAPACITY: u64 = 1 << 30;
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn play(job: &str, device: &mut FixedLatency, interval_ns: u64, seed: u64) -> Vec<Row> {
+    let mut run = Run::start(JobFile::parse(job, CAPACITY).unwrap(), 0, interval_ns, seed);
+    let mut rows = Vec::new();
+    while !run.is_over() {
+        rows.extend(run.advance(device, 7));
+    }
+    rows
+}
+
+fn count(rows: &[Row]) -> u64 {
+    rows.iter().map(|row| row.count).sum()
+}
+
+#[test]
+fn a_day_of_silence_is_rows_of_nothing() {
+    let mut device = FixedLatency::new(CAPACITY, 32, 5 * SECOND_NS + 1);
+    let rows = play("rw=read\nbs=4k\nnumber_ios=2", &mut device, SECOND_NS, 1);
+    let counts: Vec<u64> = rows.iter().map(|row| row.count).collect();
+    assert_eq!(counts, [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
+    assert_eq!(
+        (rows[0].latency_p50_ns, rows[5].latency_max_ns),
+        (None, Some(5 * SECOND_NS + 1))
+    );
+    let last = rows[10];
+    assert_eq!((last.start_ns, last.duration_ns), (10 * SECOND_NS, 2));
+}
+
+#[test]
+fn waiting_in_the_host_counts_into_the_latency() {
+    let mut device = FixedLatency::new(CAPACITY, 2, 1000);
+    let rows = play(
+        "rw=randread\niodepth=8\nnumber_ios=800",
+        &mut device,
+        SECOND_NS,
+        1,
+    );
+    // Eight in flight, two served side by side: four turns of a microsecond each.
+    assert_eq!(rows[0].latency_p50_ns, Some(4000));
+    assert_eq!(rows[0].duration_ns, 400_000);
+}
+
+#[test]
+fn stonewalled_jobs_follow_each_other_and_others_do_not() {
+    let first_write = |stonewall: &str| {
+        let mut device = FixedLatency::new(CAPACITY, 32, 1000);
+        let job =
+            format!("[a]\nrw=read\nnumber_ios=10\n[b]\n{stonewall}\nrw=write\nnumber_ios=5\n");
+        let rows = play(&job, &mut device, SECOND_NS, 1);
+        assert_eq!(count(&rows), 15);
+        device
+            .asked
+            .iter()
+            .find(|(_, request)| request.verb == Verb::Write)
+            .unwrap()
+            .0
+    };
+    assert_eq!((first_write(""), first_write("stonewall")), (0, 10_000));
+}
+
+#[test]
+fn copies_are_offset_apart_and_draw_apart() {
+    let mut device = FixedLatency::new(CAPACITY, 32, 1000);
+    play(
+        "rw=randread\nsize=25%\noffset_increment=25%\nnumjobs=4\nnumber_ios=100",
+        &mut device,
+        SECOND_NS,
+        1,
+    );
+    let quarter = |number: u64| -> Vec<u64> {
+        let offsets = device.asked.iter().map(|(_, request)| request.offset_bytes);
+        offsets
+            .filter(|offset| offset / (CAPACITY / 4) == number)
+            .map(|offset| offset % (CAPACITY / 4))
+            .collect()
+    };
+    assert!((0..4).all(|number| quarter(number).len() == 100));
+    assert_ne!(quarter(0), quarter(1));
+}
+
+#[test]
+fn runtime_ends_a_time_based_job_after_its_ramp() {
+    let mut device = FixedLatency::new(CAPACITY, 32, 1_000_000);
+    let rows = play(
+        "rw=read\nsize=64k\ntime_based\nruntime=2\nramp_time=3\nstartdelay=1",
+        &mut device,
+        SECOND_NS,
+        1,
+    );
+    assert_eq!(rows[0].start_ns, 4 * SECOND_NS);
+    assert_eq!(
+        rows.iter().map(|row| row.duration_ns).sum::<u64>(),
+        2 * SECOND_NS
+    );
+    // 1 ms each; the one that completes just as the ramp ends counts.
+    assert_eq!(count(&rows), 2001);
+}
+
+#[test]
+fn thinktime_pauses_after_so_many() {
+    let mut device = FixedLatency::new(CAPACITY, 32, 1000);
+    play(
+        "rw=read\nthinktime=9\nthinktime_blocks=2\nnumber_ios=6",
+        &mut device,
+        SECOND_NS,
+        1,
+    );
+    let times: Vec<u64> = device.asked.iter().map(|(time_ns, _)| *time_ns).collect();
+    assert_eq!(times, [0, 1000, 11_000, 12_000, 22_000, 23_000]);
+}
+
+#[test]
+fn sync_writes_are_forced_and_fsync_flushes() {
+    let mut device = FixedLatency::new(CAPACITY, 32, 1000);
+    play(
+        "rw=randrw\nsync=1\nfsync=8\nnumber_ios=400\niodepth=4",
+        &mut device,
+        SECOND_NS,
+        1,
+    );
+    let mut writes = 0;
+    for (_, request) in &device.asked {
+        assert_eq!(request.fua, request.verb == Verb::Write);
+        writes += u64::from(request.verb == Verb::Write);
+        assert!(request.verb != Verb::Flush || writes % 8 == 0);
+    }
+    let flushes = device.asked.iter().filter(|(_, request)| request.verb == Verb::Flush).count() as u64;
+    // As in fio, a read after the flush leaves the number of writes where it is, and so brings on another one.
+    assert!(flushes >= writes / 8 && writes > 150, "{flushes} flushes, {writes} writes");
+}
+
+#[test]
+fn a_failed_request_ends_its_job_only() {
+    let mut device = FixedLatency::new(CAPACITY, 32, 1000);
+    device.fails_at = Some(4096 * 5);
+    let job = "[bad]\nrw=read\nnumber_ios=100\n[good]\nrw=write\noffset=50%\nnumber_ios=100";
+    let mut run = Run::start(JobFile::parse(job, CAPACITY).unwrap(), 0, SECOND_NS, 1);
+    let rows = run.advance(&mut device, 10);
+    assert!(run.is_over());
+    assert_eq!(
+        rows.iter()
+            .map(|row| (row.direction, row.count))
+            .collect::<Vec<_>>(),
+        [(Direction::Read, 5), (Direction::Write, 100)]
+    );
+    let failure = run.failure().unwrap();
+    assert_eq!((failure.job.as_str(), failure.at_ns), ("bad", 6000));
+    assert_eq!(
+        failure.status,
+        Status::MediumError {
+            offset_bytes: 4096 * 5
+        }
+    );
+}
+
+#[test]
+fn stop_leaves_the_device_idle() {
+    let mut device = FixedLatency::new(CAPACITY, 4, 1_000_000);
+    let file =
+        JobFile::parse("rw=randwrite\niodepth=16\ntime_based\nruntime=1d", CAPACITY).unwrap();
+    let mut run = Run::start(file, 0, SECOND_NS, 1);
+    assert_eq!(run.advance(&mut device, 2).len(), 2);
+    run.stop(&mut device);
+    assert!(run.is_over() && run.advance(&mut device, 1).is_empty());
+    assert_eq!(drive::BlockDevice::next_event_ns(&device), None);
+    assert_eq!(run.now_ns(), 2 * SECOND_NS + 1_000_000);
+}
+
+fn jobs() -> impl Strategy<Value = String> {
+    let patterns = prop::sample::select(vec![
+        "read",
+        "randwrite",
+        "randrw",
+        "rw",
+        "randread:4",
+        "trim",
+        "randtrimwrite",
+    ]);
+    let blocks = prop::sample::select(vec![
+        "bs=4k",
+        "bs=512,64k",
+        "bsrange=4k-32k",
+        "bssplit=4k/50:8k/",
+        "bs=12k",
+        "bs=4k\nba=64k",
+    ]);
+    let extras = prop::sample::select(vec![
+        "",
+        "norandommap",
+        "fsync=3",
+        "thinktime=50us",
+        "percentage_random=40",
+        "random_distribution=zipf",
+        "loops=2",
+        "numjobs=3\noffset_increment=1m",
+        "random_distribution=normal:30",
+        "rate_iops=2000",
+        "io_size=3m",
+    ]);
+    (patterns, blocks, extras, 1_u32..40, 0_u64..64, 65_u64..700).prop_map(|(rw, blocks, extra, depth, offset, size)| {
+        format!("rw={rw}\n{blocks}\n{extra}\niodepth={depth}\noffset={offset}k\nsize={size}k\nruntime=5")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn no_request_leaves_its_region_and_rows_repeat(job in jobs(), seed in any::<u64>(), interval_ns in 1_000_000_u64..200_000_000) {
+        let file = JobFile::parse(&job, CAPACITY).unwrap();
+        let (begin, end) = (
+            file.jobs[0].regions.iter().map(|region| region.begin_bytes).min().unwrap(),
+            file.jobs[0].regions.iter().map(|region| region.end_bytes).max().unwrap(),
+        );
+        let mut device = FixedLatency::new(CAPACITY, 8, 37_000);
+        let rows = play(&job, &mut device, interval_ns, seed);
+        for (_, request) in device.asked.iter().filter(|(_, request)| request.verb != Verb::Flush) {
+            prop_assert!(request.bytes > 0 && request.offset_bytes >= begin && request.offset_bytes + request.bytes <= end, "{:?}", request);
+        }
+        let transfers = device.asked.iter().filter(|(_, request)| request.verb != Verb::Flush);
+        prop_assert_eq!(count(&rows), transfers.count() as u64);
+        prop_assert!(rows.windows(2).all(|pair| pair[0].start_ns == pair[1].start_ns || pair[0].start_ns + pair[0].duration_ns == pair[1].start_ns));
+        let mut again = FixedLatency::new(CAPACITY, 8, 37_000);
+        prop_assert_eq!(play(&job, &mut again, interval_ns, seed), rows);
+    }
+
+    #[test]
+    fn rates_are_kept_to_within_one_request(rate in 50_u64..5_000, depth in 1_u32..8) {
+        let mut device = FixedLatency::new(CAPACITY, 32, 20_000);
+        let job = format!("rw=randread\nrate_iops={rate}\niodepth={depth}\ntime_based\nruntime=3");
+        play(&job, &mut device, SECOND_NS, 1);
+        for (at, (time_ns, _)) in device.asked.iter().enumerate() {
+            let allowed = (u128::from(*time_ns) * u128::from(rate) / u128::from(SECOND_NS)) as usize + 1;
+            prop_assert!(at < allowed + 1, "request {} at {} ns", at, time_ns);
+        }
+        prop_assert!(device.asked.len().abs_diff(3 * rate as usize) <= 2, "{}", device.asked.len());
+    }
+
+    #[test]
+    fn mixes_converge(percent in 0_u64..=100, seed in any::<u64>()) {
+        let mut device = FixedLatency::new(CAPACITY, 32, 1000);
+        let job = format!("rw=randrw\nrwmixread={percent}\nnumber_ios=20000\niodepth=4");
+        let rows = play(&job, &mut device, SECOND_NS, seed);
+        let reads: u64 = rows.iter().filter(|row| row.direction == Direction::Read).map(|row| row.count).sum();
+        prop_assert!((reads as f64 / 20_000.0 - percent as f64 / 100.0).abs() < 0.02);
+    }
+}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from cyclopts import App, CycloptsError, Parameter
+from rich.console import Console
 
 from shakedown.errors import ShakedownError
 from shakedown.protocol.environment import shakedown_version
@@ -20,7 +21,17 @@ EXIT_USAGE: Final = 2
 EXIT_BUG: Final = 70
 EXIT_INTERRUPTED: Final = 130
 
+
+class _Console(Console):
+    """Rich leaves with status 1 when its reader has gone; here that is no failure."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to ``main``."""
+        raise BrokenPipeError
+
+
 app = App(
+    console=_Console(),
     name="shakedown",
     help="Puts a drive, an array or a NAS through its worst day before anybody trusts it with data.",
     help_epilogue="Exit status: 0 passed, 1 the verdict is a failure, 2 usage, 3 inconclusive, 4 refused for safety,"

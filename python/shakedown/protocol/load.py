@@ -83,7 +83,7 @@ def _parse_toml(content: bytes, label: str) -> dict[str, Any]:
 
 
 def _parameters(table: dict[str, Any], label: str, settings: Mapping[str, str]) -> dict[str, str]:
-    declared = table.get("parameters", {})
+    declared: object = table.get("parameters", {})
     if not isinstance(declared, dict):
         raise UsageError(f"`{label}`: `parameters` must be a table", hint=_WRITING_YOUR_OWN)
     for name in settings:
@@ -91,8 +91,11 @@ def _parameters(table: dict[str, Any], label: str, settings: Mapping[str, str]) 
             known = ", ".join(f"`{key}`" for key in declared) or "none at all"
             hint = did_you_mean(name, declared) or f"its parameters are {known}"
             raise UsageError(f"`{label}` has no parameter `{name}`", hint=hint)
+    for name, value in declared.items():
+        if not isinstance(value, str):
+            raise UsageError(f"`{label}`: `parameters.{name}` is {value!r:.60}: must be text in quotes", hint=_WRITING_YOUR_OWN)
     table["parameters"] = {**declared, **settings}
-    return {name: value for name, value in table["parameters"].items() if isinstance(value, str)}
+    return {**declared, **settings}
 
 
 def _filled_in(value: Any, parameters: dict[str, str], label: str, where: str) -> Any:

@@ -32,6 +32,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         """Take ``path`` as it is; ``create`` and ``reopen`` look at it first."""
         self.path = path
+        self._made: list[Path] = []
         self._samples = SampleWriter(path)
 
     @classmethod
@@ -42,12 +43,15 @@ class RunFolder:
                 f"`{path}` exists and is not an empty folder",
                 hint="choose another --out, or go on with an interrupted run: `shakedown run --resume DIR`",
             )
+        made = [folder for folder in (path / RAW_NAME, path, *path.parents) if not folder.exists()]
         try:
             (path / RAW_NAME).mkdir(parents=True, exist_ok=True)
             sync_folder(path)
         except OSError as error:
             raise EnvironmentFailure(f"`{path}` could not be made: {error.strerror}") from error
-        return cls(path)
+        folder = cls(path)
+        folder._made = made
+        return folder
 
     @classmethod
     def reopen(cls, path: Path) -> Self:
@@ -57,9 +61,9 @@ class RunFolder:
         return cls(path)
 
     def discard(self) -> None:
-        """Take a folder away again in which no run has begun."""
+        """Take a new folder in which no run has begun away again, with the folders made to hold it, if empty."""
         if not (self.path / RECORD_NAME).exists():
-            for empty in (self.raw, self.path):
+            for empty in self._made:
                 with suppress(OSError):
                     empty.rmdir()
 

@@ -66,6 +66,7 @@ class SampleWriter:
 
     def keep_steps(self, steps: Collection[str]) -> None:
         """Drop what was measured in all other steps, because those are played again."""
+        self.fold()
         self._frames = [frame.filter(pl.col("step").is_in(list(steps))) for frame in self._frames]
         self.fold()
 

@@ -1,0 +1,193 @@
+"""The command line as scripts see it: exit statuses, what goes where, help and messages, through the real entry point."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+needs_core = pytest.mark.skipif(find_spec("shakedown._core") is None, reason="the Rust core is not built")
+pytestmark = needs_core
+
+ENTRY = "from shakedown.cli import main; main()"
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+
+def shakedown(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", ENTRY, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ | {"COLUMNS": "100", "NO_COLOR": "1"} | environment,
+        timeout=120,
+        check=False,
+    )
+
+
+QUICK = """
+format_version = 1
+name = "quick"
+title = "Quick"
+question = "Is it quick?"
+uses = ["mdraid"]
+[[steps]]
+name = "write"
+job = "rw=randwrite\\nbs=1M\\nsize=100%\\nnorandommap\\ntime_based\\nruntime=20s"
+[[findings]]
+kind = "throughput"
+step = "write"
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "quick.toml").write_text(QUICK)
+    return tmp_path
+
+
+@pytest.mark.parametrize("verb", ["", "run", "demo", "compare", "report"])
+def test_help_reads_as_it_should(verb: str, tmp_path: Path) -> None:
+    answer = shakedown(*verb.split(), "--help", cwd=tmp_path)
+    assert answer.returncode == 0
+    assert answer.stderr == ""
+    snapshot = SNAPSHOTS / f"help-{verb or 'all'}.txt"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        snapshot.parent.mkdir(exist_ok=True)
+        snapshot.write_text(answer.stdout)
+    assert answer.stdout == snapshot.read_text()
+
+
+@pytest.mark.parametrize("verb", ["run", "demo", "serve", "compare", "report"])
+def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
+    help_text = shakedown(verb, "--help", cwd=tmp_path).stdout
+    assert "Example" in help_text
+    assert f"shakedown {verb}" in help_text.partition("Example")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        ("rnu", 'Unknown command "rnu". Did you mean "run"?', "`shakedown --help`"),
+        ("run --sede 3", "Unknown option: --sede.", "`shakedown run --help`"),
+        ("run", "a protocol and a target must be given", "shakedown run cliff model:wd40efax"),
+        ("run cliff", "a target must be given", "shakedown run cliff"),
+        ("run clif model:wd40efax", "there is no protocol named `clif`", "did you mean `cliff`"),
+        ("run ./no.toml model:wd40efax", "`./no.toml` is not a file", "a path"),
+        ("run cliff model:wd40efx", "there is no profile named `wd40efx`", "a path"),
+        ("run cliff model:wd40efax --set hodl=3s", "has no parameter `hodl`", "did you mean `hold`?"),
+        ("run cliff model:wd40efax --set hold", "`--set hold` is not NAME=VALUE", "--set hold=30s"),
+        ("run cliff model:wd40efax --set hold=never", "`steps[2].until.duration` is 'never'", "writing-your-own"),
+        ("run cliff model:wd40efax --scale 100", "`--scale 100` is not a scale", "`1/100`"),
+        ("run cliff model:wd40efax --size much", "`much` is not a size", "10GiB"),
+        ("run cliff model:wd40efax --use zfs", "says nothing on the use `zfs`", "desktop"),
+        ("run cliff model:wd40efax --use nas", 'Invalid value "nas" for --use', "`shakedown run --help`"),
+        ("run --resume nowhere", "there is no folder `nowhere`", "shakedown run"),
+        ("run cliff --resume nowhere", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
+        ("report nowhere", "there is no folder `nowhere`", "shakedown run"),
+        ("compare nowhere elsewhere", "there is no folder `nowhere`", "shakedown run"),
+        ("demo --out .", "`.` is not empty and was not made by a demo", "--out"),
+    ],
+)
+def test_a_usage_error_is_told_with_a_hint(arguments: str, message: str, hint: str, here: Path) -> None:
+    answer = shakedown(*arguments.split(), cwd=here)
+    assert answer.returncode == 2
+    assert answer.stdout == ""
+    said, hinted = answer.stderr.strip().split("\nhint: ")
+    assert said.startswith("error: ")
+    assert message in said
+    assert hint in hinted
+    assert [path.name for path in here.iterdir()] == ["quick.toml"]
+
+
+def test_nothing_asked_shows_the_help_as_a_usage_error(tmp_path: Path) -> None:
+    answer = shakedown(cwd=tmp_path)
+    assert (answer.returncode, answer.stdout) == (2, (SNAPSHOTS / "help-all.txt").read_text())
+
+
+def test_the_version_is_one_line(tmp_path: Path) -> None:
+    answer = shakedown("--version", cwd=tmp_path)
+    assert answer.returncode == 0
+    assert answer.stdout.startswith("shakedown ")
+    assert len(answer.stdout.splitlines()) == 1
+
+
+def test_a_block_device_is_refused_for_safety(here: Path) -> None:
+    devices = [path for path in Path("/dev").iterdir() if path.is_block_device()]
+    if not devices:
+        pytest.skip("there is no block device here")
+    answer = shakedown("run", "./quick.toml", str(devices[0]), "--quiet", cwd=here)
+    assert answer.returncode == 4
+
+
+def test_without_a_baseline_nothing_can_be_judged(here: Path) -> None:
+    answer = shakedown("run", "./quick.toml", "model:wd40efax", "--json", cwd=here)
+    assert answer.returncode == 3, answer.stderr
+    document = json.loads(answer.stdout)
+    assert (document["format_version"], document["command"], document["exit_status"]) == (1, "run", 3)
+    assert document["folder"] == "runs/quick-wd40efax"
+    assert document["run"]["findings"][0]["value"] > 0
+    assert (here / "runs" / "quick-wd40efax" / "samples.parquet").exists()
+
+
+def test_progress_is_plain_lines_on_standard_error(here: Path) -> None:
+    answer = shakedown("run", "./quick.toml", "model:wd40efax", cwd=here)
+    assert answer.stderr.splitlines()[:2] == ["quick on wd40efax: Quick", "wd40efax write: done after 20 s"]
+    assert "\x1b" not in answer.stderr + answer.stdout
+    assert "done after" not in answer.stdout
+
+
+def test_quiet_leaves_only_where_the_run_is(here: Path) -> None:
+    answer = shakedown("run", "./quick.toml", "model:wd40efax", "--quiet", cwd=here)
+    assert answer.stderr == "run: runs/quick-wd40efax\n"
+
+
+def test_a_second_run_gets_a_folder_of_its_own(here: Path) -> None:
+    for _ in range(2):
+        shakedown("run", "./quick.toml", "model:wd40efax", "--quiet", cwd=here)
+    assert sorted(path.name for path in (here / "runs").iterdir()) == ["quick-wd40efax", "quick-wd40efax-2"]
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(here: Path) -> None:
+    for name, seed in (("a", "5"), ("b", "5"), ("c", "6")):
+        shakedown("run", "./quick.toml", "model:wd40efax", "--seed", seed, "--out", name, "--quiet", cwd=here)
+    for name in ("run.json", "samples.parquet"):
+        assert (here / "a" / name).read_bytes() == (here / "b" / name).read_bytes()
+    assert (here / "a" / "samples.parquet").read_bytes() != (here / "c" / "samples.parquet").read_bytes()
+
+
+def test_a_record_names_no_place(here: Path) -> None:
+    shakedown("run", "./quick.toml", "model:wd40efax", "--out", "a", "--quiet", cwd=here)
+    record = (here / "a" / "run.json").read_text()
+    assert str(here) not in record
+    assert os.uname().nodename not in json.dumps(json.loads(record)["environment"])
+
+
+def test_reports_and_comparisons_come_from_folders_alone(here: Path) -> None:
+    shakedown("run", "./quick.toml", "model:wd40efax", "--out", "a", "--baseline", "model:wd40efrx", cwd=here)
+    page = shakedown("report", "a", "-o", "page.html", "--json", cwd=here)
+    assert json.loads(page.stdout) == {"format_version": 1, "command": "report", "report": "page.html", "runs": ["a"]}
+    assert (here / "page.html").read_text().startswith("<!")
+    table = shakedown("compare", "a", "a/baseline", "--json", cwd=here)
+    assert json.loads(table.stdout)["format_version"] == 1
+
+
+def test_a_reader_that_has_enough_is_no_error(here: Path) -> None:
+    command = f'"{sys.executable}" -c "{ENTRY}" run --help | head -n 1; echo "${{PIPESTATUS[0]}}"'
+    answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=here, check=True)
+    assert answer.stdout.splitlines()[-1] == "0"
+    assert answer.stderr == ""
+
+
+def test_a_bug_of_ours_is_told_as_one(here: Path) -> None:
+    entry = "import shakedown.protocol.load as load; load._read = None; " + ENTRY
+    command = [sys.executable, "-c", entry, "run", "./quick.toml", "model:wd40efax"]
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=here, check=False)
+    assert answer.returncode == 70
+    assert answer.stderr.startswith("error: a bug in Shakedown: TypeError")
+    assert "Traceback" not in answer.stderr

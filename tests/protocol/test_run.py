@@ -1,0 +1,229 @@
+"""The runner on arenas of a few lines: what is played, kept, skipped, resumed and judged."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
+from shakedown.protocol import run as runner
+from shakedown.protocol.load import LoadedProtocol, parse_protocol
+from shakedown.protocol.play import Silence
+from shakedown.protocol.run import Order, resume, run
+from shakedown.result.folder import read_run
+from shakedown.sample import Sample
+from .fake_arena import FIO_CRASHED, FakeArena
+
+STEPS = """
+format_version = 1
+name = "mine"
+title = "Mine"
+question = "Is it?"
+[[steps]]
+name = "first"
+job = "rw=write"
+[[steps]]
+name = "pause"
+idle = "1min"
+[[steps]]
+name = "second"
+job = "rw=write"
+until = { condition = "bytes", bytes = "10MB" }
+required = true
+[[steps]]
+name = "third"
+job = "rw=write"
+[[findings]]
+kind = "throughput"
+step = "third"
+"""
+
+Opened = Callable[..., None]
+
+
+def loaded(text: str = STEPS) -> LoadedProtocol:
+    return parse_protocol(text.encode(), "mine.toml")
+
+
+@pytest.fixture
+def opens(monkeypatch: pytest.MonkeyPatch) -> Opened:
+    """Make the runner open these arenas, one after the other."""
+
+    def prepare(*arenas: FakeArena) -> None:
+        waiting = list(arenas)
+        monkeypatch.setattr(runner, "open_target", lambda text, **options: waiting.pop(0))
+
+    return prepare
+
+
+def ended(path: Path) -> dict[str, str]:
+    return {step.name: step.ended_because for step in read_run(path).record.steps}
+
+
+def test_steps_are_played_in_turn_and_end_for_their_own_reasons(tmp_path: Path, opens: Opened) -> None:
+    arena = FakeArena()
+    opens(arena)
+    done = run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    because = {"first": "job-ended", "pause": "idle-over", "second": "condition", "third": "job-ended"}
+    assert ended(done.path) == because
+    seconds = {step.name: (step.start_ns // 10**9, step.end_ns // 10**9) for step in done.record.steps}
+    assert seconds == {"first": (0, 10), "pause": (10, 70), "second": (70, 73), "third": (73, 83)}
+    assert done.samples["step"].value_counts(sort=True).rows() == [("first", 10), ("third", 10), ("second", 3)]
+    assert done.record.findings[0].value == pytest.approx(1000)
+    assert done.record.verdict is not None
+    assert arena.closed
+
+
+def test_a_condition_that_was_required_and_missed_skips_the_rest(tmp_path: Path, opens: Opened) -> None:
+    opens(FakeArena())
+    done = run(loaded(STEPS.replace("10MB", "10GB")), Order("fake"), tmp_path / "run", Silence())
+    assert ended(done.path)["third"] == "skipped"
+    assert done.record.steps[-1].detail == "skipped because step second ended without what the rest depends on"
+    assert done.record.status == "complete"
+
+
+def test_a_failure_keeps_what_was_measured_and_can_be_resumed(tmp_path: Path, opens: Opened) -> None:
+    broken, mended = FakeArena(), FakeArena()
+    broken.faults["second"] = FIO_CRASHED
+    opens(broken, mended)
+    with pytest.raises(EnvironmentFailure, match="step second on model:fake failed: fio died of signal 9") as caught:
+        run(loaded(STEPS.replace("10MB", "1GB")), Order("fake"), tmp_path / "run", Silence())
+    assert f"--resume {tmp_path / 'run'}" in caught.value.hint
+    kept = read_run(tmp_path / "run")
+    assert ended(kept.path) == {"first": "job-ended", "pause": "idle-over", "second": "failed", "third": "skipped"}
+    assert kept.record.status == "failed"
+    assert kept.record.verdict is None
+    assert kept.samples.filter(step="second").height == 3
+
+    done = resume(kept.path, (), Silence())
+    assert mended.started == ["second"]
+    assert done.samples["start_ns"].is_sorted()
+    assert done.samples.filter(step="second")["start_ns"].min() == 70 * 10**9
+    assert done.samples.height == 20
+
+
+def test_what_the_target_did_wrong_is_a_result_and_the_run_goes_on(tmp_path: Path, opens: Opened) -> None:
+    arena = FakeArena()
+    arena.target_errors["first"] = "input/output error at 4096"
+    opens(arena)
+    done = run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    assert done.record.status == "complete"
+    assert done.record.steps[0].error == "input/output error at 4096"
+
+
+def test_one_ctrl_c_ends_cleanly_and_the_step_is_played_again(tmp_path: Path, opens: Opened) -> None:
+    arena, again = FakeArena(), FakeArena()
+
+    def press(step: str, number: int) -> None:
+        if (step, number) == ("third", 4):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    arena.when_measured = press
+    opens(arena, again)
+    with pytest.raises(Interrupted) as caught:
+        run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    assert caught.value.exit_status == 130
+    assert "--resume" in caught.value.hint
+    kept = read_run(tmp_path / "run")
+    assert (kept.record.status, ended(kept.path)["third"]) == ("interrupted", "interrupted")
+    assert kept.samples.filter(step="third").height == 5
+
+    done = resume(kept.path, (), Silence())
+    assert again.started == ["third"]
+    assert done.samples.filter(step="third").height == 10
+    assert done.record.status == "complete"
+
+
+def test_two_ctrl_c_end_at_once_and_lose_nothing(tmp_path: Path, opens: Opened) -> None:
+    arena = FakeArena()
+
+    def press(step: str, number: int) -> None:
+        if number == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    arena.when_measured = press
+    opens(arena)
+    with pytest.raises(KeyboardInterrupt):
+        run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    kept = read_run(tmp_path / "run")
+    assert kept.record.status == "running"
+    assert kept.samples.height == 5
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_in_the_model_arena_a_resumed_run_begins_anew(tmp_path: Path, opens: Opened) -> None:
+    arena, again, straight = FakeArena("model"), FakeArena("model"), FakeArena("model")
+    arena.when_measured = lambda step, number: os.kill(os.getpid(), signal.SIGINT) if step == "third" else None
+    opens(arena, again, straight)
+    with pytest.raises(Interrupted):
+        run(loaded(), Order("fake"), tmp_path / "broken", Silence())
+    resume(tmp_path / "broken", (), Silence())
+    run(loaded(), Order("fake"), tmp_path / "straight", Silence())
+    assert again.started == ["first", "second", "third"]
+    for name in ("run.json", "samples.parquet"):
+        assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
+
+
+def test_a_finished_run_is_not_played_again(tmp_path: Path, opens: Opened) -> None:
+    opens(FakeArena())
+    done = run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    assert resume(done.path, (), Silence()).record == done.record
+
+
+def test_another_target_is_not_what_the_run_began_on(tmp_path: Path, opens: Opened) -> None:
+    arena, other = FakeArena(), FakeArena(capacity_bytes=2 << 30)
+    arena.faults["third"] = FIO_CRASHED
+    opens(arena, other)
+    with pytest.raises(EnvironmentFailure):
+        run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    with pytest.raises(UsageError, match="is no longer what it was"):
+        resume(tmp_path / "run", (), Silence())
+
+
+def test_the_baseline_is_run_first_and_compared(tmp_path: Path, opens: Opened) -> None:
+    candidate, baseline = FakeArena(), FakeArena()
+    opens(candidate, baseline)
+    order: list[str] = []
+    candidate.when_measured = lambda step, number: order.append("candidate")
+    baseline.when_measured = lambda step, number: order.append("baseline")
+    done = run(loaded(), Order("fake", "other"), tmp_path / "run", Silence())
+    assert order[0] == "baseline"
+    assert order[-1] == "candidate"
+    assert done.baseline is not None
+    assert done.baseline.path == tmp_path / "run" / "baseline"
+    assert [finding.kind for finding in done.record.findings] == ["throughput", "throughput-ratio"]
+    assert [finding.kind for finding in done.baseline.record.findings] == ["throughput"]
+
+
+def test_a_job_that_cannot_run_is_refused_before_anything_is_touched(tmp_path: Path, opens: Opened) -> None:
+    arena = FakeArena()
+    arena.refused.add("[third]")
+    opens(arena)
+    with pytest.raises(UsageError, match=r"`mine`: `steps\[3\].job`: the arena does not know this option"):
+        run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    assert arena.started == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("mine")
+    with pytest.raises(UsageError, match="exists and is not an empty folder"):
+        run(loaded(), Order("fake"), tmp_path, Silence())
+    assert [path.name for path in tmp_path.iterdir()] == ["precious.txt"]
+
+
+def test_a_listener_sees_every_sample(tmp_path: Path, opens: Opened) -> None:
+    seen: list[Sample] = []
+
+    class Collector(Silence):
+        def measured(self, samples: Sequence[Sample]) -> None:
+            seen.extend(samples)
+
+    opens(FakeArena())
+    done = run(loaded(), Order("fake"), tmp_path / "run", Collector())
+    assert [tuple(sample) for sample in seen] == done.samples.rows()

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shakedown.errors import UsageError
+from shakedown.result.folder import RunFolder, free_folder, read_run
+from shakedown.result.identity import Identity
+from shakedown.result.run_record import ProtocolRecord, RunRecord
+from shakedown.sample import SAMPLE_SCHEMA, Sample
+
+
+def record() -> RunRecord:
+    return RunRecord(
+        shakedown_version="0.0.0",
+        protocol=ProtocolRecord(
+            name="mine", title="Mine", question="Is it?", source="here", uses=("zfs",), text="", sha256="0" * 64
+        ),
+        parameters={"hold": "30s"},
+        target=Identity(
+            kind="model", text="model:x", name="x", model="X 1", capacity_bytes=1 << 30, shingled=True, details={}
+        ),
+        arena="model",
+        environment={"python": "3"},
+        seed=7,
+        scale_divisor=1,
+        status="complete",
+    )
+
+
+def sample(step: str, second: int) -> Sample:
+    return Sample(step, "write", second * 10**9, 10**9, 0, 0, None, None, None, None, None)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    folder = RunFolder.create(tmp_path / "run")
+    folder.append([sample("a", 0), sample("a", 1)])
+    folder.write(record())
+    return folder
+
+
+def test_what_is_written_is_read(folder: RunFolder) -> None:
+    run = read_run(folder.path)
+    assert run.record == record()
+    assert run.samples.schema == SAMPLE_SCHEMA
+    assert run.samples["start_ns"].to_list() == [0, 10**9]
+    assert run.baseline is None
+
+
+def test_a_killed_run_keeps_what_was_not_folded_in(folder: RunFolder) -> None:
+    folder.append([sample("b", 2), sample("b", 3)])
+    spool = folder.path / "samples.spool"
+    with spool.open("a") as file:
+        file.write('["b", "wri')  # the line that the kill cut off
+    assert read_run(folder.path).samples.height == 4
+    reopened = RunFolder.reopen(folder.path)
+    reopened.append([sample("b", 4)])
+    assert read_run(folder.path).samples["start_ns"].to_list() == [second * 10**9 for second in range(5)]
+
+
+def test_a_kill_between_folding_and_removing_the_spool_counts_nothing_twice(folder: RunFolder) -> None:
+    folder.append([sample("b", 2)])
+    spool = (folder.path / "samples.spool").read_bytes()
+    folder.write(record())
+    (folder.path / "samples.spool").write_bytes(spool)
+    assert read_run(folder.path).samples.height == 3
+
+
+def test_steps_that_are_played_again_leave_nothing_behind(folder: RunFolder) -> None:
+    folder.append([sample("b", 2)])
+    folder.keep_steps({"a"})
+    assert read_run(folder.path).samples["step"].unique().to_list() == ["a"]
+
+
+def test_the_record_is_sorted_and_stable(folder: RunFolder) -> None:
+    content = (folder.path / "run.json").read_bytes()
+    assert list(json.loads(content)) == sorted(json.loads(content))
+    folder.write(read_run(folder.path).record)
+    assert (folder.path / "run.json").read_bytes() == content
+
+
+def test_the_journal_has_a_line_for_each_event(folder: RunFolder) -> None:
+    folder.note("step-began", step="a")
+    folder.note("step-ended", step="a", because="job-ended")
+    lines = [json.loads(line) for line in (folder.path / "journal").read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["step-began", "step-ended"]
+    assert all(line["time"].endswith("+00:00") for line in lines)
+
+
+def test_a_free_folder_is_counted_up(tmp_path: Path) -> None:
+    assert free_folder(tmp_path / "a") == tmp_path / "a"
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a-2").mkdir()
+    assert free_folder(tmp_path / "a") == tmp_path / "a-3"
+
+
+def broken(folder: RunFolder, name: str, content: bytes | None) -> UsageError:
+    path = folder.path / name
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        assert read_run(folder.path).samples is not None
+    assert caught.value.hint
+    return caught.value
+
+
+def test_what_is_no_run_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no folder"):
+        read_run(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="is not a run: it has no `run.json`"):
+        read_run(tmp_path)
+
+
+def test_a_damaged_record_is_told(folder: RunFolder) -> None:
+    whole = (folder.path / "run.json").read_bytes()
+    assert "is not the record of a run: Invalid JSON" in str(broken(folder, "run.json", whole[:100]))
+    assert "has no `format_version`" in str(broken(folder, "run.json", b"{}"))
+    assert "is damaged: `seed`" in str(broken(folder, "run.json", whole.replace(b'"seed": 7', b'"seed": "x"')))
+    assert "is not a run" in str(broken(folder, "run.json", None))
+
+
+def test_a_newer_version_is_told_and_what_to_do(folder: RunFolder) -> None:
+    whole = (folder.path / "run.json").read_bytes()
+    error = broken(folder, "run.json", whole.replace(b'"format_version": 1', b'"format_version": 2'))
+    assert "has format version 2; this Shakedown reads up to 1" in str(error)
+    assert "upgrade" in error.hint
+
+
+def test_damaged_samples_are_told(folder: RunFolder) -> None:
+    whole = (folder.path / "samples.parquet").read_bytes()
+    assert "cannot be read" in str(broken(folder, "samples.parquet", whole[: len(whole) // 2]))
+    assert "cannot be read" in str(broken(folder, "samples.parquet", b"PAR1garbagePAR1"))
+    pl.DataFrame({"step": ["a"]}).write_parquet(folder.path / "samples.parquet")
+    assert "has no column `direction`" in str(broken(folder, "journal", b""))
+    frame = pl.DataFrame({name: ["x"] for name in SAMPLE_SCHEMA})
+    frame.write_parquet(folder.path / "samples.parquet")
+    assert "column `start_ns` is String: must be Int64" in str(broken(folder, "journal", b""))
+    assert "is missing" in str(broken(folder, "samples.parquet", None))
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(position=st.integers(min_value=0), content=st.binary(max_size=30), name=st.sampled_from(["run.json", "samples.parquet"]))
+def test_no_damage_ends_in_a_traceback(folder: RunFolder, position: int, content: bytes, name: str) -> None:
+    path = folder.path / name
+    whole = path.read_bytes()
+    start = position % len(whole)
+    try:
+        path.write_bytes(whole[:start] + content + whole[start + len(content) :])
+        try:
+            assert read_run(folder.path).samples.schema == SAMPLE_SCHEMA
+        except UsageError as error:
+            assert name in str(error)
+    finally:
+        path.write_bytes(whole)

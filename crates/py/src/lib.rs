@@ -5,6 +5,7 @@ mod errors;
 mod job;
 mod load;
 mod machine;
+mod serve;
 
 use pyo3::prelude::*;
 
@@ -18,4 +19,6 @@ mod _core {
     use crate::load::Load;
     #[pymodule_export]
     use crate::machine::Machine;
+    #[pymodule_export]
+    use crate::serve::serve_nbd;
 }

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serve::{nbd, Options, Report, ServeError, Store, StoreError};
 
-use crate::ProfileError;
+use crate::errors::profile_error;
 
 /// How often Python gets to look at its signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
@@ -29,15 +29,15 @@ pub fn serve_nbd<'py>(
     scale_divisor: u32,
     store_path: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let refused = |error: drive::ProfileError| ProfileError::new_err(error.to_string());
-    let profile = Profile::parse(profile_toml).map_err(refused)?;
-    let profile = profile.scaled(scale_divisor).map_err(refused)?;
+    let profile = Profile::parse(profile_toml)
+        .and_then(|profile| profile.scaled(scale_divisor))
+        .map_err(|error| profile_error(py, &error))?;
     let stop = Arc::new(AtomicBool::new(false));
     let options = Options {
         socket_path,
         export_name: profile.name.clone(),
         description: format!(
-            "{}, modelled, scale 1/{}, seed {seed}",
+            "shakedown modelled drive: {}, scale 1/{}, seed {seed}",
             profile.title, profile.scale_divisor
         ),
         store: open_store(store_path, profile.capacity_bytes())?,

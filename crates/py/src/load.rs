@@ -1,6 +1,6 @@
 //! A running job.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -24,60 +24,80 @@ type RowTuple = (
 /// A running fio job. Row times count from the start of the machine.
 #[pyclass(frozen, module = "shakedown._core")]
 pub struct Load {
-    bench: Mutex<Option<Arc<Mutex<Bench>>>>,
+    state: Mutex<State>,
+}
+
+enum State {
+    Running(Arc<Mutex<Bench>>),
+    /// With the failed request that ended the job, until that has been told.
+    Over(Option<String>),
 }
 
 impl Load {
     /// The load that runs on a bench.
     pub fn new(bench: Arc<Mutex<Bench>>) -> Self {
-        Self { bench: Mutex::new(Some(bench)) }
+        Self {
+            state: Mutex::new(State::Running(bench)),
+        }
     }
 
-    /// Does something with the bench while the job runs; once it has ended, the bench is let go.
-    fn while_running<T>(&self, act: impl FnOnce(&mut Bench) -> (T, bool)) -> Option<T> {
-        let mut held = self.bench.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let (outcome, over) = act(&mut lock(held.as_ref()?));
-        if over {
-            *held = None;
-        }
-        Some(outcome)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[pymethods]
 impl Load {
     fn advance(&self, py: Python<'_>, intervals: usize) -> PyResult<Vec<RowTuple>> {
-        let (rows, failure) = py
-            .detach(|| self.while_running(|bench| advance(bench, intervals)))
-            .unwrap_or_default();
-        match failure {
-            Some(text) if rows.is_empty() => Err(PyOSError::new_err(text)),
-            _ => Ok(rows.into_iter().map(tuple).collect()),
+        let rows = py.detach(|| advance(&mut self.state(), intervals));
+        match rows {
+            Ok(rows) => Ok(rows.into_iter().map(tuple).collect()),
+            Err(failure) => Err(PyOSError::new_err(failure)),
         }
     }
 
     fn stop(&self, py: Python<'_>) {
-        py.detach(|| self.while_running(|bench| (stop(bench), true)));
+        py.detach(|| stop(&mut self.state()));
     }
 }
 
-/// The rows, and the failed request that ended the job; over once there are no more rows.
-fn advance(bench: &mut Bench, intervals: usize) -> ((Vec<Row>, Option<String>), bool) {
-    let Some(run) = &mut bench.run else { return ((Vec::new(), None), true) };
-    let rows = run.advance(&mut bench.drive, intervals);
-    bench.now_ns = run.now_ns();
-    if !(run.is_over() && rows.is_empty()) || intervals == 0 {
-        return ((rows, None), false);
+/// The rows of the next intervals. A failed request is told on the call after the last rows.
+fn advance(state: &mut State, intervals: usize) -> Result<Vec<Row>, String> {
+    let bench = match state {
+        State::Running(bench) => Arc::clone(bench),
+        State::Over(failure) => return failure.take().map_or(Ok(Vec::new()), Err),
+    };
+    let mut bench = lock(&bench);
+    let Bench {
+        drive,
+        now_ns,
+        run: Some(run),
+    } = &mut *bench
+    else {
+        return Ok(Vec::new());
+    };
+    let rows = run.advance(drive, intervals);
+    *now_ns = run.now_ns();
+    if run.is_over() {
+        let failure = run.failure();
+        *state = State::Over(failure.map(|one| {
+            format!(
+                "job {} ended at {} ns: {:?}",
+                one.job, one.at_ns, one.status
+            )
+        }));
+        bench.run = None;
     }
-    let failure = run.failure().map(|failure| format!("job {}: {:?}", failure.job, failure.status));
-    bench.run = None;
-    ((rows, failure), true)
+    Ok(rows)
 }
 
-fn stop(bench: &mut Bench) {
-    if let Some(mut run) = bench.run.take() {
-        run.stop(&mut bench.drive);
-        bench.now_ns = run.now_ns();
+fn stop(state: &mut State) {
+    if let State::Running(bench) = std::mem::replace(state, State::Over(None)) {
+        let mut bench = lock(&bench);
+        if let Some(mut run) = bench.run.take() {
+            run.stop(&mut bench.drive);
+            bench.now_ns = run.now_ns();
+        }
     }
 }
 

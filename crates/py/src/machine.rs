@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use drive::{BlockDevice, Drive, Profile};
+use drive::{BlockDevice, Drive, Profile, Truth};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use workload::{JobFile, Run};
@@ -35,16 +35,20 @@ impl Machine {
     #[new]
     #[pyo3(signature = (profile_toml, *, seed, scale_divisor = 1))]
     fn new(py: Python<'_>, profile_toml: &str, seed: u64, scale_divisor: u32) -> PyResult<Self> {
-        if scale_divisor == 0 {
-            return Err(PyValueError::new_err("scale_divisor must be at least 1"));
-        }
         let profile = Profile::parse(profile_toml)
             .and_then(|profile| scaled(profile, scale_divisor))
             .map_err(|error| profile_error(py, &error))?;
         let model = profile.identity.model.clone();
         let drive = py.detach(|| Drive::new(&profile, seed));
-        let bench = Bench { drive, now_ns: 0, run: None };
-        Ok(Self { bench: Arc::new(Mutex::new(bench)), model })
+        let bench = Bench {
+            drive,
+            now_ns: 0,
+            run: None,
+        };
+        Ok(Self {
+            bench: Arc::new(Mutex::new(bench)),
+            model,
+        })
     }
 
     #[getter]
@@ -78,7 +82,9 @@ impl Machine {
         .map_err(|error| job_error(py, &error))
         .and_then(|started| match started {
             true => Ok(Load::new(Arc::clone(&self.bench))),
-            false => Err(PyRuntimeError::new_err("a job is already running on this machine")),
+            false => Err(PyRuntimeError::new_err(
+                "a job is already running on this machine",
+            )),
         })
     }
 
@@ -100,6 +106,55 @@ impl Machine {
     }
 
     fn truth(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
-        py.detach(|| lock(&self.bench).drive.truth().counts())
+        py.detach(|| counts(lock(&self.bench).drive.truth()))
     }
+}
+
+/// Names every count of the drive; a new one does not compile until it is named here.
+fn counts(truth: Truth) -> BTreeMap<&'static str, u64> {
+    let Truth {
+        seeks,
+        completed,
+        dram_dirty_bytes,
+        dram_read_hits,
+        unparks,
+        cached_bytes,
+        cached_entries,
+        log_bytes,
+        dirty_bands,
+        bands_cleaned,
+        bytes_cleaned,
+        bytes_cached,
+        bytes_overwritten,
+        cache_appends,
+        stream_bytes,
+        streams_broken,
+        forced_passes,
+    } = truth;
+    BTreeMap::from([
+        ("seeks", seeks),
+        ("completed", completed),
+        ("dram_dirty_bytes", dram_dirty_bytes),
+        ("dram_read_hits", dram_read_hits),
+        ("unparks", unparks),
+        ("cached_bytes", cached_bytes),
+        ("cached_entries", cached_entries),
+        ("log_bytes", log_bytes),
+        ("dirty_bands", dirty_bands),
+        ("bands_cleaned", bands_cleaned),
+        ("bytes_cleaned", bytes_cleaned),
+        ("bytes_cached", bytes_cached),
+        ("bytes_overwritten", bytes_overwritten),
+        ("cache_appends", cache_appends),
+        ("stream_bytes", stream_bytes),
+        ("streams_broken", streams_broken),
+        ("forced_passes", forced_passes),
+    ])
+}
+
+fn scaled(profile: Profile, divisor: u32) -> Result<Profile, drive::ProfileError> {
+    if divisor == 1 {
+        return Ok(profile);
+    }
+    profile.scaled(divisor)
 }

@@ -14,6 +14,9 @@ const CAPACITY: u64 = 1 << 40;
 /// Direction, offset, bytes.
 type Asked = (&'static str, u64, u64);
 
+/// Something that is true of a request among the others or not.
+type Property<'a> = &'a dyn Fn(&[Asked], usize) -> bool;
+
 /// What one of the two submitted, in order, and how many flushes.
 struct Traffic {
     asked: Vec<Asked>,
@@ -221,7 +224,7 @@ fn random_jobs_without_map_do_as_much() {
 
 #[test]
 fn shares_agree() {
-    let share = |traffic: &Traffic, is: &dyn Fn(&[Asked], usize) -> bool| {
+    let share = |traffic: &Traffic, is: Property| {
         let hits = (1..traffic.asked.len())
             .filter(|at| is(&traffic.asked, *at))
             .count();
@@ -232,7 +235,7 @@ fn shares_agree() {
     let small = |asked: &[Asked], at: usize| asked[at].2 == 4096;
     let large = |asked: &[Asked], at: usize| asked[at].2 == 65536;
     let front = |asked: &[Asked], at: usize| asked[at].1 < 4 << 20;
-    let cases: [(&str, &dyn Fn(&[Asked], usize) -> bool); 9] = [
+    let cases: [(&str, Property); 9] = [
         ("rw=randrw rwmixread=70 bs=4k size=64m", &reads),
         ("rw=rw rwmixwrite=35 bs=4k size=64m", &reads),
         ("rw=randrw bs=4k size=64m", &reads),
@@ -315,9 +318,16 @@ fn skews_agree() {
 
 #[test]
 fn mixed_jobs_flush_as_often() {
-    let Some((real, ours)) = both("rw=randrw bs=4k size=64m fsync=8") else { return };
+    let Some((real, ours)) = both("rw=randrw bs=4k size=64m fsync=8") else {
+        return;
+    };
     let ratio = real.flushes as f64 / ours.flushes as f64;
-    assert!((0.95..1.05).contains(&ratio), "fio {}, ours {}", real.flushes, ours.flushes);
+    assert!(
+        (0.95..1.05).contains(&ratio),
+        "fio {}, ours {}",
+        real.flushes,
+        ours.flushes
+    );
 }
 
 #[test]

@@ -135,9 +135,16 @@ fn sync_writes_are_forced_and_fsync_flushes() {
         writes += u64::from(request.verb == Verb::Write);
         assert!(request.verb != Verb::Flush || writes % 8 == 0);
     }
-    let flushes = device.asked.iter().filter(|(_, request)| request.verb == Verb::Flush).count() as u64;
+    let flushes = device
+        .asked
+        .iter()
+        .filter(|(_, request)| request.verb == Verb::Flush)
+        .count() as u64;
     // As in fio, a read after the flush leaves the number of writes where it is, and so brings on another one.
-    assert!(flushes >= writes / 8 && writes > 150, "{flushes} flushes, {writes} writes");
+    assert!(
+        flushes >= writes / 8 && writes > 150,
+        "{flushes} flushes, {writes} writes"
+    );
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
     })
 }
 
-fn used<'a>(access: Access, sizes: &'a [BlockSizes; 3]) -> impl Iterator<Item = &'a BlockSizes> {
+fn used(access: Access, sizes: &[BlockSizes; 3]) -> impl Iterator<Item = &BlockSizes> {
     Direction::ALL
         .into_iter()
         .filter(move |direction| access.issues(*direction))

@@ -77,9 +77,12 @@ impl BlockDevice for FixedLatency {
     fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
         assert!(to_ns >= self.now_ns, "time ran backwards");
         self.now_ns = to_ns;
-        while let Some((completed_ns, request)) =
-            self.in_flight.pop_front_if(|(due_ns, _)| *due_ns <= to_ns)
+        while let Some(&(completed_ns, request)) = self
+            .in_flight
+            .front()
+            .filter(|(due_ns, _)| *due_ns <= to_ns)
         {
+            self.in_flight.pop_front();
             let fails = self.fails_at.is_some_and(|at| {
                 (request.offset_bytes..request.offset_bytes + request.bytes).contains(&at)
             });

@@ -44,15 +44,13 @@ app = App(
     exit_on_error=False,
     print_error=False,
 )
-# Imported only when called, so that a verb does not wait for what another one needs.
-for _verb, _help in {
+_SUMMARIES: Final = {
     "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
     "run": "Run a protocol against a target.",
     "serve": "Serve a modelled drive as a block device to other programs.",
     "compare": "Lay the findings of several runs side by side.",
     "report": "Write the report of one run or more as one page that opens offline.",
-}.items():
-    app.command(f"shakedown.cli.{_verb}:{_verb}", help=_help)
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -61,12 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if not arguments:
-        app.help_print([])
-        return EXIT_USAGE
-    status = app(arguments)
+    for verb, summary in _SUMMARIES.items():
+        # Imported only when called, so that a verb does not wait for what another one needs. Until then nothing but
+        # this summary is known of it; called, it has a longer help of its own.
+        app.command(f"shakedown.cli.{verb}:{verb}", help=None if verb in arguments[:1] else summary)
+    status = app(arguments or ["--help"])
     sys.stdout.flush()
-    return status if isinstance(status, int) else 0
+    return status if isinstance(status, int) else 0 if arguments else EXIT_USAGE
 
 
 def _guarded(command: Callable[[], int]) -> int:

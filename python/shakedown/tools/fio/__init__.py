@@ -1,1 +1,1 @@
-"""fio: the load generator. In reading order: locate, job, command, process, stream, document, interval, load."""
+"""fio, the load generator. In reading order: locate, job, command, process, stream, document, interval, raw, load."""

@@ -49,8 +49,8 @@ class Document(NamedTuple):
     raw: dict[str, Any]
 
     @property
-    def final(self) -> bool:
-        """Whether fio expects nothing more from any job."""
+    def hopeful(self) -> bool:
+        """Whether fio expects nothing more: true of its last document, and now and then of others."""
         return all(job.remaining_s == 0 for job in self.jobs)
 
 

@@ -5,33 +5,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
+from typing import Final
 
 from shakedown.sample import Direction, Sample
 from shakedown.tools.fio.document import DIRECTIONS, Counters, Document, Job
 from shakedown.tools.fio.job import in_order
 
-_IDLE: Counters = Counters()
+_IDLE: Final = Counters()
+_START_UP_NS: Final = 1_000_000_000
 
 
 class Intervals:
     """Differences each document from the one before; jobs are merged, so that a direction has one row.
 
-    A job thread that is blocked in a long I/O holds fio's document up. The row then tells the true stretch of time
-    that it covers, longer than the interval that was asked for.
+    fio notes the jobs' run times and bytes, then waits until every job thread looks up from its I/O, and then takes
+    the counts and the time stamp. So a thread that is blocked makes a row longer than the interval asked for: a stall
+    has its true length, and its latency is in the same row or, where the count came a moment later, in the next.
     """
 
-    def __init__(self, step: str, directions: Iterable[Direction], begin_ns: int) -> None:
-        """Rows of ``step`` in at least ``directions``, the first not before ``begin_ns``."""
+    def __init__(self, step: str, directions: Iterable[Direction], begin_ns: int, interval_ns: int) -> None:
+        """Rows of ``step`` in at least ``directions``, for a fio that was started at ``begin_ns`` of the run."""
         self._step = step
         self._directions = set(directions)
+        self._interval_ns = interval_ns
         self._end_ns = begin_ns
         self._jobs: tuple[Job, ...] = ()
 
-    def samples(self, document: Document, made_ns: int) -> list[Sample]:
+    def samples(self, document: Document, made_ns: int, *, last: bool = False) -> list[Sample]:
         """Rows from the previous document to this one, which was made at ``made_ns`` on the run's clock."""
         start_ns = self._start_ns(document, made_ns)
         end_ns = max(made_ns, start_ns)
-        if document.final and self._jobs:
+        if last and self._jobs:
             # The last document is made some 100 ms after the last I/O; the jobs' own clocks know when that was.
             end_ns = min(end_ns, start_ns + _busy_ns(document.jobs, self._jobs))
         moved = self._moved(document)
@@ -46,10 +50,11 @@ class Intervals:
 
     def _start_ns(self, document: Document, made_ns: int) -> int:
         """The end of the previous row; for the first one, when the first job began rather than when fio was started."""
-        if self._jobs:
+        overdue = made_ns - self._end_ns > self._interval_ns + _START_UP_NS
+        # A first document that was held up by a stall has a run time from before the stall.
+        if self._jobs or overdue:
             return self._end_ns
-        runtime_ns = document.jobs[0].runtime_ms * 1_000_000
-        return max(self._end_ns, made_ns - runtime_ns) if runtime_ns else self._end_ns
+        return max(self._end_ns, made_ns - document.jobs[0].runtime_ms * 1_000_000)
 
     def _moved(self, document: Document) -> dict[Direction, Counters]:
         before = self._jobs if len(self._jobs) == len(document.jobs) else (None,) * len(document.jobs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -21,6 +21,7 @@ from shakedown.tools.fio.stream import Stream
 from shakedown.units import NS_PER_S, format_duration
 
 _MESSAGES_KEPT: Final = 100
+_LAST_WORD_S: Final = 0.2
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class FioLoad:
         self._raw = raw
         self._stream = Stream()
         self._last: Document | None = None
-        self._intervals = Intervals(plan.step, plan.directions, now_ns())
+        self._intervals = Intervals(plan.step, plan.directions, now_ns(), plan.interval_ns)
         self._asked_ns: int | None = None
         self._told: signal.Signals | None = None
         self._hung = False
@@ -81,11 +82,18 @@ class FioLoad:
 
         Raises EnvironmentFailure at the end if fio crashed, hung or printed nothing that can be used.
         """
-        while (chunk := self._child.read(self._interval_s)) != b"":
-            batches = list(self._take(self._stream.feed(chunk))) if chunk else []
+        chunk = self._child.read(self._interval_s)
+        while chunk != b"":
+            items = self._stream.feed(chunk) if chunk else []
             self._lose_patience()
-            yield from batches or ([[]] if chunk is None else [])
-        yield from self._take(self._stream.close())
+            if chunk is None:
+                yield []
+            # Only its end tells fio's last document from one in which it is too hopeful, so that is waited for.
+            hopeful = bool(items) and isinstance(items[-1], Document) and items[-1].hopeful
+            following = self._child.read(_LAST_WORD_S) if hopeful else None
+            yield from self._take(items, last=following == b"")
+            chunk = self._child.read(self._interval_s) if following is None else following
+        yield from self._take(self._stream.close(), last=False)
         self._conclude(self._child.wait())
 
     def stop(self) -> None:
@@ -107,7 +115,7 @@ class FioLoad:
         finally:
             self._belongings.close()
 
-    def _take(self, items: Iterable[Document | str]) -> Iterator[list[Sample]]:
+    def _take(self, items: Sequence[Document | str], *, last: bool) -> Iterator[list[Sample]]:
         for item in items:
             if isinstance(item, str):
                 if len(self.messages) < _MESSAGES_KEPT:
@@ -118,7 +126,8 @@ class FioLoad:
             self._raw.keep(item)
             # fio tells the time by the wall clock, which may be set while we measure; the run's clock is not.
             age_ns = max(time.time_ns() - item.timestamp_ms * 1_000_000, 0)
-            if samples := self._intervals.samples(item, max(self._heard_ns - age_ns, 0)):
+            made_ns = max(self._heard_ns - age_ns, 0)
+            if samples := self._intervals.samples(item, made_ns, last=last and item is items[-1]):
                 yield samples
 
     def _lose_patience(self) -> None:

@@ -13,7 +13,7 @@ from shakedown.device.file import FileMedium
 from shakedown.device.medium import Medium
 from shakedown.device.nbd_export import MODELLED_PREFIX, NbdMedium
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
-from shakedown.result.sample import Sample
+from shakedown.sample import Sample
 from shakedown.tools.fio.locate import Fio, locate_fio
 
 MIB = 1 << 20

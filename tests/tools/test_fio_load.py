@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from shakedown.errors import EnvironmentFailure
-from shakedown.result.sample import Sample
+from shakedown.sample import Sample
 from shakedown.tools.fio.command import render_job, run_command
 from shakedown.tools.fio.job import Option, parse_job
 from shakedown.tools.fio.load import FioLoad, Patience, Plan

@@ -24,7 +24,7 @@ class ModelArena:
     name: Literal["model"] = "model"
 
     def __init__(self, text: str, *, seed: int, scale_divisor: int = 1) -> None:
-        """Make the drive ``model:NAME`` or ``model:./file.toml``, ``scale_divisor`` times smaller. Raises UsageError."""
+        """Make ``model:NAME`` or ``model:./file.toml``, ``scale_divisor`` times smaller. Raises UsageError."""
         self._path = profile_path(text.removeprefix("model:"))
         self._seed = seed
         self._started = 0
@@ -51,7 +51,7 @@ class ModelArena:
             raise _refusal(error) from error
 
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
-        """Begin a job; its random choices follow from the run's seed and from how many came before. Raises UsageError."""
+        """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
         try:
             load = self._machine.start(job, interval_ns, self._seed + self._started)
         except _core.JobError as error:

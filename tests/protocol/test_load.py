@@ -82,11 +82,19 @@ def test_sections_of_ones_own_are_kept() -> None:
         ("condition = ", "conditon = ", "`steps[0].until.condition` is missing"),
         ('idle = "10min"', "", "`steps[1]` must have either `job` or `idle`"),
         ('idle = "10min"', 'idle = "-3s"', "`steps[1].idle` is '-3s': must be a duration"),
-        ('idle = "10min"', 'idle = "9999d"', "`steps[1].idle` is '9999d': must be longer than nothing and at most a year"),
+        (
+            'idle = "10min"',
+            'idle = "9999d"',
+            "`steps[1].idle` is '9999d': must be longer than nothing and at most a year",
+        ),
         ('idle = "10min"', 'idle = "10min"\nrequired = "yes"', "`steps[1].required` is 'yes': must be true or false"),
         ('idle = "10min"', 'idle = "10min"\nrequired = true', "`steps[1]` is `required` but has no `until`"),
         ('name = "pause"', 'name = "write"', "two steps are named `write`"),
-        ('name = "pause"', 'name = "Pause 1"', "`steps[1].name` is 'Pause 1': may hold small letters, digits and hyphens"),
+        (
+            'name = "pause"',
+            'name = "Pause 1"',
+            "`steps[1].name` is 'Pause 1': may hold small letters, digits and hyphens",
+        ),
         ('title = "Mine"', "", "`title` is missing"),
         ('title = "Mine"', "title = 3", "`title` is 3: must be text in quotes"),
         ("format_version = 1", "format_version = 2", "`format_version` is 2: must be 1"),
@@ -226,3 +234,10 @@ def test_the_protocols_that_come_with_shakedown_are_sound(name: str) -> None:
 def test_durations_of_the_cliff_protocol_follow_its_parameters() -> None:
     steps = {step.name: step for step in load_protocol("cliff", {"hold": "45s"}).protocol.steps}
     assert steps["hold"].until == Time(duration_ns=45 * NS_PER_S)
+
+
+def test_the_example_in_the_documents_is_sound() -> None:
+    page = Path(__file__).parents[2] / "docs" / "protocols" / "writing-your-own.md"
+    example = page.read_text().partition("```toml\n")[2].partition("```")[0]
+    loaded = parse_protocol(example.encode(), "mixed.toml")
+    assert [step.name for step in loaded.protocol.steps] == ["fill", "rest", "mixed"]

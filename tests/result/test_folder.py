@@ -144,7 +144,11 @@ def test_damaged_samples_are_told(folder: RunFolder) -> None:
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(position=st.integers(min_value=0), content=st.binary(max_size=30), name=st.sampled_from(["run.json", "samples.parquet"]))
+@given(
+    position=st.integers(min_value=0),
+    content=st.binary(max_size=30),
+    name=st.sampled_from(["run.json", "samples.parquet"]),
+)
 def test_no_damage_ends_in_a_traceback(folder: RunFolder, position: int, content: bytes, name: str) -> None:
     path = folder.path / name
     whole = path.read_bytes()

@@ -37,7 +37,7 @@ class ServeOptions:
 def serve(target: str, /, *, options: ServeOptions) -> int:
     """Serve a modelled drive in real time, with its data, to NBD clients until it is interrupted.
 
-    Example:
+    For example:
 
     shakedown serve model:wd40efax --nbd /tmp/drive.sock --scale 1/1000
 

@@ -93,7 +93,9 @@ def _parameters(table: dict[str, Any], label: str, settings: Mapping[str, str]) 
             raise UsageError(f"`{label}` has no parameter `{name}`", hint=hint)
     for name, value in declared.items():
         if not isinstance(value, str):
-            raise UsageError(f"`{label}`: `parameters.{name}` is {value!r:.60}: must be text in quotes", hint=_WRITING_YOUR_OWN)
+            raise UsageError(
+                f"`{label}`: `parameters.{name}` is {value!r:.60}: must be text in quotes", hint=_WRITING_YOUR_OWN
+            )
     table["parameters"] = {**declared, **settings}
     return {**declared, **settings}
 

@@ -1,4 +1,4 @@
-"""The command line as scripts see it: exit statuses, what goes where, help and messages, through the real entry point."""
+"""The command line as scripts see it: exit statuses, help and messages, what goes where, through the entry point."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from shakedown.protocol.play import Silence
 from shakedown.protocol.run import Order, resume, run
 from shakedown.result.folder import read_run
 from shakedown.sample import Sample
+
 from .fake_arena import FIO_CRASHED, FakeArena
 
 STEPS = """

@@ -234,3 +234,10 @@ def test_the_protocols_that_come_with_shakedown_are_sound(name: str) -> None:
 def test_durations_of_the_cliff_protocol_follow_its_parameters() -> None:
     steps = {step.name: step for step in load_protocol("cliff", {"hold": "45s"}).protocol.steps}
     assert steps["hold"].until == Time(duration_ns=45 * NS_PER_S)
+
+
+def test_the_example_in_the_documents_is_sound() -> None:
+    page = Path(__file__).parents[2] / "docs" / "protocols" / "writing-your-own.md"
+    example = page.read_text().partition("```toml\n")[2].partition("```")[0]
+    loaded = parse_protocol(example.encode(), "mixed.toml")
+    assert [step.name for step in loaded.protocol.steps] == ["fill", "rest", "mixed"]

@@ -112,7 +112,7 @@ def broken(folder: RunFolder, name: str, content: bytes | None) -> UsageError:
 def test_what_is_no_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no folder"):
         read_run(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="is not a run: it has no `run.json`"):
+    with pytest.raises(UsageError, match="is not a run: it has no `run"):
         read_run(tmp_path)
 
 

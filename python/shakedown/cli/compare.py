@@ -19,7 +19,7 @@ def compare(
 ) -> None:
     """Lay the findings of several runs side by side, each with its ratio to the first.
 
-    Example:
+    For example:
 
     shakedown compare runs/cliff-wd40efax runs/cliff-wd40efrx
 

@@ -45,7 +45,7 @@ def demo(
     Runs random-1m, sequential-32k and cliff on model:wd40efax against model:st12000vn0007. The exit status says that
     the demo worked, not what the verdict is.
 
-    Example:
+    For example:
 
     shakedown demo
     """

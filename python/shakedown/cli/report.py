@@ -20,7 +20,7 @@ def report(
 ) -> None:
     """Write the report of one run or more as one page that opens offline.
 
-    Example:
+    For example:
 
     shakedown report runs/cliff-wd40efax -o report.html
 

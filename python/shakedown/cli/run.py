@@ -55,7 +55,7 @@ _DEFAULTS = RunOptions()
 def run(protocol: str | None = None, target: str | None = None, /, *, options: RunOptions = _DEFAULTS) -> int:
     """Run a protocol against a target.
 
-    Examples:
+    For example:
 
     shakedown run cliff model:wd40efax --baseline model:st12000vn0007
 

@@ -165,3 +165,86 @@ fn seek_ms(seek: &SeekCurve, share: f64) -> f64 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::TURN;
+    use crate::profile::Profile;
+    use crate::queue::nearest;
+    use proptest::prelude::*;
+
+    fn mechanics(seek: Option<SeekCurve>) -> (Mechanics, Clock) {
+        let mut profile =
+            Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
+        profile.mechanics.seek = seek.unwrap_or(profile.mechanics.seek);
+        let clock = Clock::new(profile.geometry.rpm);
+        (
+            Mechanics::new(
+                &profile.mechanics,
+                Geometry::new(&profile.geometry, 0),
+                &clock,
+            ),
+            clock,
+        )
+    }
+
+    /// Seek time in ms over a share of the full stroke.
+    fn over(mechanics: &Mechanics, clock: &Clock, share: f64) -> f64 {
+        let stroke = (mechanics.geometry.cylinders() - 1) as f64;
+        clock.ns(mechanics.seek_ticks(((share * stroke) as u64).max(1))) as f64 / 1e6
+    }
+
+    #[test]
+    fn the_curve_goes_through_its_three_figures() {
+        let (mechanics, clock) = mechanics(None);
+        for (share, expected_ms) in [(0.0, 0.8), (1.0 / 3.0, 8.5), (1.0, 16.5)] {
+            let found_ms = over(&mechanics, &clock, share);
+            assert!(
+                (found_ms - expected_ms).abs() < 0.01,
+                "{share}: {found_ms} instead of {expected_ms}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_table_goes_through_its_points() {
+        let points = vec![[0.0, 1.0], [0.25, 6.0], [0.5, 7.0], [1.0, 19.0]];
+        let (mechanics, clock) = mechanics(Some(SeekCurve::Table(points.clone())));
+        for [share, expected_ms] in points {
+            assert!((over(&mechanics, &clock, share) - expected_ms).abs() < 0.01);
+        }
+    }
+
+    #[test]
+    fn longer_seeks_never_take_less() {
+        let (mechanics, _) = mechanics(None);
+        let stroke = mechanics.geometry.cylinders() - 1;
+        let times: Vec<u64> = (0..1000)
+            .map(|step| mechanics.seek_ticks(1 + step * (stroke - 1) / 999))
+            .collect();
+        assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
+    }
+
+    proptest! {
+        /// The quick choice finds what trying all of them finds.
+        #[test]
+        fn the_nearest_is_the_minimum_of_all(
+            shares in prop::collection::vec(0.0..1.0_f64, 1..64),
+            at in 0.0..1.0_f64,
+            now in 0..100 * TURN,
+        ) {
+            let (mechanics, _) = mechanics(None);
+            let blocks = mechanics.geometry.blocks() as f64;
+            let head = mechanics.head_at(1 + (at * blocks) as u64, now);
+            let places: Vec<Place> =
+                shares.iter().map(|share| mechanics.geometry.place((share * blocks) as u64)).collect();
+            let begins = |place: &Place| mechanics.access(&head, now, *place, 1, Way::Read).begins;
+            let least = places.iter().map(begins).min();
+            let listed = places.iter().enumerate();
+            let listed = listed.map(|(index, place)| (index, place.track, mechanics.geometry.phase(*place)));
+            let chosen = nearest(listed, &mechanics, &head, now, Way::Read);
+            prop_assert_eq!(chosen.map(|index| begins(&places[index])), least);
+        }
+    }
+}

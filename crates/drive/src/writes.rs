@@ -42,8 +42,8 @@ pub(crate) struct Durable {
 
 #[derive(Clone, Copy, Debug)]
 enum Need {
-    /// A write through the cache: this range.
-    Range(Range),
+    /// A write through the cache: this range, as it was after this write. What is written there later is no concern.
+    Range(Range, u64),
     /// A flush: everything up to this write.
     UpTo(u64),
 }
@@ -121,7 +121,7 @@ impl Drive {
             self.durable.push(Durable {
                 tag: request.tag,
                 arrived,
-                need: Need::Range(range),
+                need: Need::Range(range, self.sequence),
             });
         } else {
             self.complete(request.tag, arrived, Status::Good);
@@ -258,7 +258,7 @@ impl Drive {
         };
         let room = layer.room_packets().min(VISIT_PACKETS);
         if room == 0 {
-            layer.force_pass(&self.mechanics.geometry);
+            layer.force_pass();
             return self.start_cleaning();
         }
         let arrived = self.gather(room);
@@ -346,7 +346,7 @@ impl Drive {
             .iter()
             .filter_map(|durable| match durable.need {
                 Need::UpTo(sequence) => Some(sequence),
-                Need::Range(_) => None,
+                Need::Range(..) => None,
             });
         flushes.max().unwrap_or(0)
     }
@@ -390,19 +390,17 @@ impl Drive {
     }
 
     fn is_durable(&self, need: &Need) -> bool {
-        match need {
-            Need::Range(range) => {
-                !self.buffer.overlaps(range)
-                    && !self
-                        .in_flight
-                        .iter()
-                        .any(|piece| piece.range.overlaps(range))
-            }
-            Need::UpTo(sequence) => {
-                let older = |about: &Dirty| about.sequence <= *sequence;
-                !self.buffer.iter().any(|(_, about)| older(about))
-                    && !self.in_flight.iter().any(|piece| older(&piece.about))
-            }
-        }
+        let missing = |range: &Range, about: &Dirty| match need {
+            Need::Range(needed, sequence) => about.sequence <= *sequence && range.overlaps(needed),
+            Need::UpTo(sequence) => about.sequence <= *sequence,
+        };
+        !self
+            .buffer
+            .iter()
+            .any(|(range, about)| missing(range, about))
+            && !self
+                .in_flight
+                .iter()
+                .any(|piece| missing(&piece.range, &piece.about))
     }
 }

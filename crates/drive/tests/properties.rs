@@ -113,7 +113,7 @@ fn profiles() -> Vec<Profile> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn requests_complete_once_in_time_and_bytes_are_conserved(asks in prop::collection::vec(ask(), 1..150), depth in 1..32_usize) {

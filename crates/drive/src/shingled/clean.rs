@@ -87,12 +87,9 @@ impl Shingled {
     }
 
     /// From now on the pass under way, or a new one, does not give way.
-    pub fn force_pass(&mut self, geometry: &Geometry) {
+    pub fn force_pass(&mut self) {
         self.counters.forced_passes += u64::from(!self.cleaning.forced);
         self.cleaning.forced = true;
-        if self.cleaning.job.is_none() && self.cleaning.pending.is_empty() {
-            self.plan(geometry, Pass::Forced);
-        }
     }
 
     /// A pass that only closes a band which a stream left.
@@ -108,15 +105,27 @@ impl Shingled {
     /// when there was nothing to do after all.
     pub fn clean(&mut self, arm: &mut Arm, begin: u64) -> Option<u64> {
         let geometry = &arm.mechanics.geometry;
-        if self.cleaning.job.is_none() && self.cleaning.pending.is_empty() {
-            self.plan(geometry, Pass::Yielding);
-        }
+        let mut planned = false;
         while self.cleaning.job.is_none() {
-            let Some((band, from)) = self.cleaning.pending.pop_front() else {
-                self.cleaning.forced = false;
-                return None;
-            };
-            self.cleaning.job = self.begin(geometry, band, from);
+            // A band may have become clean since it was planned.
+            match self.cleaning.pending.pop_front() {
+                Some((band, from)) => self.cleaning.job = self.begin(geometry, band, from),
+                None if planned => {
+                    self.cleaning.forced = false;
+                    return None;
+                }
+                None => {
+                    self.plan(
+                        geometry,
+                        if self.cleaning.forced {
+                            Pass::Forced
+                        } else {
+                            Pass::Yielding
+                        },
+                    );
+                    planned = true;
+                }
+            }
         }
         let mut job = self.cleaning.job.take()?;
         let (ends, done) = self.step(arm, begin, &mut job);

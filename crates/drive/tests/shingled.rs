@@ -95,8 +95,9 @@ fn lazy_cleaning_waits_for_the_high_mark() {
     random_writes(&mut host, 200, 2);
     host.pause(600 * S);
     let left = host.drive.truth();
+    let fill = left.log_bytes as f64 / profile.shingled.as_ref().unwrap().cache.bytes as f64;
     assert!(
-        left.bands_cleaned > 0 && left.cached_entries > 60,
+        left.bands_cleaned > 0 && left.cached_entries > 0 && fill < 0.2,
         "{left:?}"
     );
 }

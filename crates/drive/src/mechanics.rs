@@ -3,6 +3,7 @@
 use crate::clock::{Clock, PHASE_MASK};
 use crate::geometry::{Geometry, Place};
 use crate::profile::{MechanicsProfile, SeekCurve};
+use crate::truth::Truth;
 
 /// Points at which the seek curve is tabulated; between them it is a straight line.
 const CURVE_STEPS: u64 = 4096;
@@ -134,6 +135,45 @@ impl Mechanics {
     /// The rotational distance from now to `phase`: the least that reaching a sector there can take.
     pub fn rotation_ticks(now: u64, phase: u64) -> u64 {
         phase.wrapping_sub(now) & PHASE_MASK
+    }
+}
+
+/// The arm at work: moves the heads and counts what they do.
+pub(crate) struct Arm<'a> {
+    pub mechanics: &'a Mechanics,
+    pub head: &'a mut Head,
+    pub truth: &'a mut Truth,
+}
+
+impl Arm<'_> {
+    /// Moves over blocks of the surface.
+    pub fn transfer(&mut self, begin: u64, first: u64, end: u64, way: Way) -> Access {
+        let place = self.mechanics.geometry.place(first);
+        self.count(begin, place.track);
+        let access = self
+            .mechanics
+            .access(self.head, begin, place, end - first, way);
+        *self.head = self.mechanics.head_at(end, access.ends);
+        access
+    }
+
+    /// Moves to the track of a block, without waiting for it, and stays there for `ticks`; returns when that is over.
+    pub fn visit(&mut self, begin: u64, block: u64, ticks: u64) -> u64 {
+        let track = self.mechanics.geometry.place(block).track;
+        self.count(begin, track);
+        let ends = begin
+            + self
+                .mechanics
+                .position_ticks(self.head, begin, track, Way::Write)
+            + ticks;
+        *self.head = self.mechanics.head_at(block + 1, ends);
+        ends
+    }
+
+    fn count(&mut self, begin: u64, track: u64) {
+        self.truth.unparks += u64::from(self.mechanics.is_parked(self.head, begin));
+        self.truth.seeks +=
+            u64::from(self.mechanics.geometry.cylinder(track) != self.head.cylinder);
     }
 }
 

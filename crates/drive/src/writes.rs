@@ -3,12 +3,12 @@
 use crate::buffer::{Dirty, Piece, Range};
 use crate::clock::TURN;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
-use crate::mechanics::Way;
+use crate::mechanics::{Arm, Way};
 use crate::profile::DramProfile;
 use crate::queue::nearest;
 use crate::reads::sectors;
 use crate::request::{Request, Status, SECTOR_BYTES};
-use crate::shingled::{Arm, Extent, VISIT_PACKETS};
+use crate::shingled::{Extent, VISIT_PACKETS};
 
 /// What a profile says about writes in DRAM, in the drive's units.
 #[derive(Clone, Debug)]
@@ -170,7 +170,8 @@ impl Drive {
 
     /// Somebody waits for a write to leave DRAM.
     pub(crate) fn writes_press(&self) -> bool {
-        !self.buffer.is_empty() && !(self.held.is_empty() && self.durable.is_empty())
+        let somebody_waits = !self.held.is_empty() || !self.durable.is_empty();
+        somebody_waits && !self.buffer.is_empty()
     }
 
     /// Destages when somebody waits for it, when DRAM is half full, or when the host is silent.
@@ -245,6 +246,7 @@ impl Drive {
         let mut arm = Arm {
             mechanics: &self.mechanics,
             head: &mut self.head,
+            truth: &mut self.truth,
         };
         let ends = layer.write_direct(&mut arm, begin, first, end);
         self.in_flight.push(piece);
@@ -268,6 +270,7 @@ impl Drive {
         let mut arm = Arm {
             mechanics: &self.mechanics,
             head: &mut self.head,
+            truth: &mut self.truth,
         };
         let ends = layer.append(&mut arm, self.now.max(arrived), &self.batch);
         self.busy(Work::Destage, ends)

@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 
 use super::direct::OpenBand;
-use super::{Arm, Shingled};
+use super::Shingled;
 use crate::geometry::{Geometry, BLOCK_BYTES};
-use crate::mechanics::Way;
+use crate::mechanics::{Arm, Way};
 use crate::profile::{CleaningOrder, CleaningWhen};
 
 /// Most packets collected before others get a turn.
@@ -265,7 +265,7 @@ impl Shingled {
     fn step(&mut self, arm: &mut Arm, begin: u64, job: &mut Job) -> (u64, bool) {
         match job.step {
             Step::Read => {
-                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Read);
+                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Read).ends;
                 job.step = self.collect(&arm.mechanics.geometry, job);
                 (ends, false)
             }
@@ -293,7 +293,7 @@ impl Shingled {
                 )
             }
             Step::WriteBack => {
-                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Write);
+                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Write).ends;
                 let done = job.phase_end == job.end;
                 if !done {
                     self.next_phase(&arm.mechanics.geometry, job);

@@ -288,7 +288,8 @@ impl Shingled {
                 let at = self.merge_at_block;
                 job.step = Step::WriteBack;
                 (
-                    arm.transfer(begin, at, at + job.phase_end - job.at, Way::Write),
+                    arm.transfer(begin, at, at + job.phase_end - job.at, Way::Write)
+                        .ends,
                     false,
                 )
             }

@@ -84,10 +84,6 @@ impl WriteBuffer {
         self.ranges.iter().any(|dirty| dirty.covers(range))
     }
 
-    pub fn overlaps(&self, range: &Range) -> bool {
-        self.ranges.iter().any(|dirty| dirty.overlaps(range))
-    }
-
     /// Adds a write. What overlaps it, or touches it and is of the same kind and newer than `barrier`, becomes one extent
     /// with it. Touching ends merge only where `seam(sector)` allows. Returns the extent's index.
     pub fn add(

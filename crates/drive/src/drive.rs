@@ -9,11 +9,11 @@ use crate::ahead::ReadCache;
 use crate::buffer::{Piece, WriteBuffer};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
-use crate::mechanics::{Access, Head, Mechanics, Way};
+use crate::mechanics::{Access, Arm, Head, Mechanics, Way};
 use crate::profile::Profile;
 use crate::queue::CommandQueue;
 use crate::request::{BlockDevice, Completion, Request, Status, Verb, SECTOR_BYTES};
-use crate::shingled::{reserved_bytes, Arm, Extent, Shingled};
+use crate::shingled::{reserved_bytes, Extent, Shingled};
 use crate::truth::Truth;
 use crate::writes::{Durable, WriteRules};
 
@@ -194,7 +194,8 @@ impl Drive {
             }
         }
         let pressing = self.writes_press();
-        if !self.queue.is_empty() && !(pressing && self.read_last) {
+        let read_waits = !self.queue.is_empty();
+        if read_waits && (!pressing || !self.read_last) {
             self.read_last = true;
             return self.start_read();
         }
@@ -232,6 +233,7 @@ impl Drive {
         let mut arm = Arm {
             mechanics: &self.mechanics,
             head: &mut self.head,
+            truth: &mut self.truth,
         };
         match layer.clean(&mut arm, self.now) {
             Some(ends) => self.busy(Work::Clean, ends),
@@ -259,15 +261,12 @@ impl Drive {
         end_block: u64,
         way: Way,
     ) -> Access {
-        let place = self.mechanics.geometry.place(first_block);
-        self.truth.unparks += u64::from(self.mechanics.is_parked(&self.head, begin));
-        self.truth.seeks +=
-            u64::from(self.mechanics.geometry.cylinder(place.track) != self.head.cylinder);
-        let access = self
-            .mechanics
-            .access(&self.head, begin, place, end_block - first_block, way);
-        self.head = self.mechanics.head_at(end_block, access.ends);
-        access
+        Arm {
+            mechanics: &self.mechanics,
+            head: &mut self.head,
+            truth: &mut self.truth,
+        }
+        .transfer(begin, first_block, end_block, way)
     }
 
     /// When the host has been silent for `span`, unless it is heard of before.

@@ -3,6 +3,7 @@
 use crate::clock::{Clock, PHASE_MASK};
 use crate::geometry::{Geometry, Place};
 use crate::profile::{MechanicsProfile, SeekCurve};
+use crate::truth::Truth;
 
 /// Points at which the seek curve is tabulated; between them it is a straight line.
 const CURVE_STEPS: u64 = 4096;
@@ -137,6 +138,45 @@ impl Mechanics {
     }
 }
 
+/// The arm at work: moves the heads and counts what they do.
+pub(crate) struct Arm<'a> {
+    pub mechanics: &'a Mechanics,
+    pub head: &'a mut Head,
+    pub truth: &'a mut Truth,
+}
+
+impl Arm<'_> {
+    /// Moves over blocks of the surface.
+    pub fn transfer(&mut self, begin: u64, first: u64, end: u64, way: Way) -> Access {
+        let place = self.mechanics.geometry.place(first);
+        self.count(begin, place.track);
+        let access = self
+            .mechanics
+            .access(self.head, begin, place, end - first, way);
+        *self.head = self.mechanics.head_at(end, access.ends);
+        access
+    }
+
+    /// Moves to the track of a block, without waiting for it, and stays there for `ticks`; returns when that is over.
+    pub fn visit(&mut self, begin: u64, block: u64, ticks: u64) -> u64 {
+        let track = self.mechanics.geometry.place(block).track;
+        self.count(begin, track);
+        let ends = begin
+            + self
+                .mechanics
+                .position_ticks(self.head, begin, track, Way::Write)
+            + ticks;
+        *self.head = self.mechanics.head_at(block + 1, ends);
+        ends
+    }
+
+    fn count(&mut self, begin: u64, track: u64) {
+        self.truth.unparks += u64::from(self.mechanics.is_parked(self.head, begin));
+        self.truth.seeks +=
+            u64::from(self.mechanics.geometry.cylinder(track) != self.head.cylinder);
+    }
+}
+
 /// The factors of `single + root sqrt(x) + line x` through the three figures of a data sheet, x being the share of the
 /// full stroke and the average lying at a third of it.
 pub(crate) fn curve(single_track_ms: f64, average_ms: f64, full_stroke_ms: f64) -> (f64, f64) {
@@ -162,6 +202,89 @@ fn seek_ms(seek: &SeekCurve, share: f64) -> f64 {
                 .clamp(1, points.len() - 1);
             let ([x0, y0], [x1, y1]) = (points[after - 1], points[after]);
             y0 + (y1 - y0) * (share - x0) / (x1 - x0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::TURN;
+    use crate::profile::Profile;
+    use crate::queue::nearest;
+    use proptest::prelude::*;
+
+    fn mechanics(seek: Option<SeekCurve>) -> (Mechanics, Clock) {
+        let mut profile =
+            Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
+        profile.mechanics.seek = seek.unwrap_or(profile.mechanics.seek);
+        let clock = Clock::new(profile.geometry.rpm);
+        (
+            Mechanics::new(
+                &profile.mechanics,
+                Geometry::new(&profile.geometry, 0),
+                &clock,
+            ),
+            clock,
+        )
+    }
+
+    /// Seek time in ms over a share of the full stroke.
+    fn over(mechanics: &Mechanics, clock: &Clock, share: f64) -> f64 {
+        let stroke = (mechanics.geometry.cylinders() - 1) as f64;
+        clock.ns(mechanics.seek_ticks(((share * stroke) as u64).max(1))) as f64 / 1e6
+    }
+
+    #[test]
+    fn the_curve_goes_through_its_three_figures() {
+        let (mechanics, clock) = mechanics(None);
+        for (share, expected_ms) in [(0.0, 0.8), (1.0 / 3.0, 8.5), (1.0, 16.5)] {
+            let found_ms = over(&mechanics, &clock, share);
+            assert!(
+                (found_ms - expected_ms).abs() < 0.01,
+                "{share}: {found_ms} instead of {expected_ms}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_table_goes_through_its_points() {
+        let points = vec![[0.0, 1.0], [0.25, 6.0], [0.5, 7.0], [1.0, 19.0]];
+        let (mechanics, clock) = mechanics(Some(SeekCurve::Table(points.clone())));
+        for [share, expected_ms] in points {
+            assert!((over(&mechanics, &clock, share) - expected_ms).abs() < 0.01);
+        }
+    }
+
+    #[test]
+    fn longer_seeks_never_take_less() {
+        let (mechanics, _) = mechanics(None);
+        let stroke = mechanics.geometry.cylinders() - 1;
+        let times: Vec<u64> = (0..1000)
+            .map(|step| mechanics.seek_ticks(1 + step * (stroke - 1) / 999))
+            .collect();
+        assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
+    }
+
+    proptest! {
+        /// The quick choice finds what trying all of them finds.
+        #[test]
+        fn the_nearest_is_the_minimum_of_all(
+            shares in prop::collection::vec(0.0..1.0_f64, 1..64),
+            at in 0.0..1.0_f64,
+            now in 0..100 * TURN,
+        ) {
+            let (mechanics, _) = mechanics(None);
+            let blocks = mechanics.geometry.blocks() as f64;
+            let head = mechanics.head_at(1 + (at * blocks) as u64, now);
+            let places: Vec<Place> =
+                shares.iter().map(|share| mechanics.geometry.place((share * blocks) as u64)).collect();
+            let begins = |place: &Place| mechanics.access(&head, now, *place, 1, Way::Read).begins;
+            let least = places.iter().map(begins).min();
+            let listed = places.iter().enumerate();
+            let listed = listed.map(|(index, place)| (index, place.track, mechanics.geometry.phase(*place)));
+            let chosen = nearest(listed, &mechanics, &head, now, Way::Read);
+            prop_assert_eq!(chosen.map(|index| begins(&places[index])), least);
         }
     }
 }

@@ -3,12 +3,12 @@
 use crate::buffer::{Dirty, Piece, Range};
 use crate::clock::TURN;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
-use crate::mechanics::Way;
+use crate::mechanics::{Arm, Way};
 use crate::profile::DramProfile;
 use crate::queue::nearest;
 use crate::reads::sectors;
 use crate::request::{Request, Status, SECTOR_BYTES};
-use crate::shingled::{Arm, Extent, VISIT_PACKETS};
+use crate::shingled::{Extent, VISIT_PACKETS};
 
 /// What a profile says about writes in DRAM, in the drive's units.
 #[derive(Clone, Debug)]
@@ -42,8 +42,8 @@ pub(crate) struct Durable {
 
 #[derive(Clone, Copy, Debug)]
 enum Need {
-    /// A write through the cache: this range.
-    Range(Range),
+    /// A write through the cache: this range, as it was after this write. What is written there later is no concern.
+    Range(Range, u64),
     /// A flush: everything up to this write.
     UpTo(u64),
 }
@@ -121,7 +121,7 @@ impl Drive {
             self.durable.push(Durable {
                 tag: request.tag,
                 arrived,
-                need: Need::Range(range),
+                need: Need::Range(range, self.sequence),
             });
         } else {
             self.complete(request.tag, arrived, Status::Good);
@@ -170,7 +170,8 @@ impl Drive {
 
     /// Somebody waits for a write to leave DRAM.
     pub(crate) fn writes_press(&self) -> bool {
-        !self.buffer.is_empty() && !(self.held.is_empty() && self.durable.is_empty())
+        let somebody_waits = !self.held.is_empty() || !self.durable.is_empty();
+        somebody_waits && !self.buffer.is_empty()
     }
 
     /// Destages when somebody waits for it, when DRAM is half full, or when the host is silent.
@@ -245,6 +246,7 @@ impl Drive {
         let mut arm = Arm {
             mechanics: &self.mechanics,
             head: &mut self.head,
+            truth: &mut self.truth,
         };
         let ends = layer.write_direct(&mut arm, begin, first, end);
         self.in_flight.push(piece);
@@ -258,7 +260,7 @@ impl Drive {
         };
         let room = layer.room_packets().min(VISIT_PACKETS);
         if room == 0 {
-            layer.force_pass(&self.mechanics.geometry);
+            layer.force_pass();
             return self.start_cleaning();
         }
         let arrived = self.gather(room);
@@ -268,6 +270,7 @@ impl Drive {
         let mut arm = Arm {
             mechanics: &self.mechanics,
             head: &mut self.head,
+            truth: &mut self.truth,
         };
         let ends = layer.append(&mut arm, self.now.max(arrived), &self.batch);
         self.busy(Work::Destage, ends)
@@ -346,7 +349,7 @@ impl Drive {
             .iter()
             .filter_map(|durable| match durable.need {
                 Need::UpTo(sequence) => Some(sequence),
-                Need::Range(_) => None,
+                Need::Range(..) => None,
             });
         flushes.max().unwrap_or(0)
     }
@@ -390,19 +393,17 @@ impl Drive {
     }
 
     fn is_durable(&self, need: &Need) -> bool {
-        match need {
-            Need::Range(range) => {
-                !self.buffer.overlaps(range)
-                    && !self
-                        .in_flight
-                        .iter()
-                        .any(|piece| piece.range.overlaps(range))
-            }
-            Need::UpTo(sequence) => {
-                let older = |about: &Dirty| about.sequence <= *sequence;
-                !self.buffer.iter().any(|(_, about)| older(about))
-                    && !self.in_flight.iter().any(|piece| older(&piece.about))
-            }
-        }
+        let missing = |range: &Range, about: &Dirty| match need {
+            Need::Range(needed, sequence) => about.sequence <= *sequence && range.overlaps(needed),
+            Need::UpTo(sequence) => about.sequence <= *sequence,
+        };
+        !self
+            .buffer
+            .iter()
+            .any(|(range, about)| missing(range, about))
+            && !self
+                .in_flight
+                .iter()
+                .any(|piece| missing(&piece.range, &piece.about))
     }
 }

@@ -1,10 +1,11 @@
 //! Into the persistent cache: extents become packets, packets are appended to the log.
 
 use super::map::Piece;
-use super::{Arm, Shingled};
+use super::Shingled;
 use crate::clock::TURN;
 use crate::drive::BLOCK_SECTORS;
 use crate::geometry::{Geometry, BLOCK_BYTES};
+use crate::mechanics::Arm;
 use crate::profile::EntryCounts;
 
 /// Most packets that one visit to the log writes before others get a turn.

@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 
 use super::direct::OpenBand;
-use super::{Arm, Shingled};
+use super::Shingled;
 use crate::geometry::{Geometry, BLOCK_BYTES};
-use crate::mechanics::Way;
+use crate::mechanics::{Arm, Way};
 use crate::profile::{CleaningOrder, CleaningWhen};
 
 /// Most packets collected before others get a turn.
@@ -87,12 +87,9 @@ impl Shingled {
     }
 
     /// From now on the pass under way, or a new one, does not give way.
-    pub fn force_pass(&mut self, geometry: &Geometry) {
+    pub fn force_pass(&mut self) {
         self.counters.forced_passes += u64::from(!self.cleaning.forced);
         self.cleaning.forced = true;
-        if self.cleaning.job.is_none() && self.cleaning.pending.is_empty() {
-            self.plan(geometry, Pass::Forced);
-        }
     }
 
     /// A pass that only closes a band which a stream left.
@@ -108,15 +105,27 @@ impl Shingled {
     /// when there was nothing to do after all.
     pub fn clean(&mut self, arm: &mut Arm, begin: u64) -> Option<u64> {
         let geometry = &arm.mechanics.geometry;
-        if self.cleaning.job.is_none() && self.cleaning.pending.is_empty() {
-            self.plan(geometry, Pass::Yielding);
-        }
+        let mut planned = false;
         while self.cleaning.job.is_none() {
-            let Some((band, from)) = self.cleaning.pending.pop_front() else {
-                self.cleaning.forced = false;
-                return None;
-            };
-            self.cleaning.job = self.begin(geometry, band, from);
+            // A band may have become clean since it was planned.
+            match self.cleaning.pending.pop_front() {
+                Some((band, from)) => self.cleaning.job = self.begin(geometry, band, from),
+                None if planned => {
+                    self.cleaning.forced = false;
+                    return None;
+                }
+                None => {
+                    self.plan(
+                        geometry,
+                        if self.cleaning.forced {
+                            Pass::Forced
+                        } else {
+                            Pass::Yielding
+                        },
+                    );
+                    planned = true;
+                }
+            }
         }
         let mut job = self.cleaning.job.take()?;
         let (ends, done) = self.step(arm, begin, &mut job);
@@ -256,7 +265,7 @@ impl Shingled {
     fn step(&mut self, arm: &mut Arm, begin: u64, job: &mut Job) -> (u64, bool) {
         match job.step {
             Step::Read => {
-                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Read);
+                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Read).ends;
                 job.step = self.collect(&arm.mechanics.geometry, job);
                 (ends, false)
             }
@@ -279,12 +288,13 @@ impl Shingled {
                 let at = self.merge_at_block;
                 job.step = Step::WriteBack;
                 (
-                    arm.transfer(begin, at, at + job.phase_end - job.at, Way::Write),
+                    arm.transfer(begin, at, at + job.phase_end - job.at, Way::Write)
+                        .ends,
                     false,
                 )
             }
             Step::WriteBack => {
-                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Write);
+                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Write).ends;
                 let done = job.phase_end == job.end;
                 if !done {
                     self.next_phase(&arm.mechanics.geometry, job);

@@ -5,10 +5,10 @@
 //! a band that a stream leaves before its end has lost what followed, and the drive reads that ahead of the heads
 //! and writes it back: the band stays *open* until then, and closing it is cleaning it from where the stream left.
 
-use super::{Arm, Shingled};
+use super::Shingled;
 use crate::clock::TURN;
 use crate::geometry::BLOCK_BYTES;
-use crate::mechanics::Way;
+use crate::mechanics::{Arm, Way};
 
 /// A band whose end is missing.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ impl Shingled {
                 written_to: end,
             }),
         }
-        let ends = arm.transfer(begin, first, end, Way::Write) + merge;
+        let ends = arm.transfer(begin, first, end, Way::Write).ends + merge;
         arm.head.rested_at = ends;
         ends
     }

@@ -46,20 +46,13 @@ impl Log {
 
     /// How many packets of `space_blocks` fit now.
     pub fn room_packets(&self, space_blocks: u64) -> u64 {
-        // A packet does not go around the end: the piece of the log that is left there is wasted.
-        let lost = if self.capacity_blocks - self.write_at < space_blocks {
-            self.capacity_blocks - self.write_at
-        } else {
-            0
-        };
-        let free = (self.capacity_blocks - self.used_blocks).saturating_sub(lost);
-        let before_end = (self.capacity_blocks - self.write_at) / space_blocks;
-        let all = free / space_blocks;
-        if lost > 0 || all <= before_end {
-            all
-        } else {
-            // Those beyond the end come after a waste of less than one packet.
-            all - 1
+        // A packet does not go around the end: what is left there is wasted.
+        let free = self.capacity_blocks - self.used_blocks;
+        let left = self.capacity_blocks - self.write_at;
+        let before_end = left / space_blocks;
+        match free.checked_sub(left) {
+            Some(beyond) => before_end + beyond / space_blocks,
+            None => free / space_blocks,
         }
     }
 

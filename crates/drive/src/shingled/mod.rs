@@ -14,7 +14,6 @@ use rangemap::RangeSet;
 
 use crate::clock::{Clock, TURN};
 use crate::geometry::{Geometry, BLOCK_BYTES};
-use crate::mechanics::Mechanics;
 use crate::profile::{CleaningOrder, CleaningWhen, EntryCounts, Profile, ShingledProfile};
 use crate::truth::Truth;
 
@@ -277,35 +276,5 @@ impl Rules {
     /// Space in the log of a packet with `blocks` of data.
     fn space_blocks(&self, blocks: u64) -> u64 {
         blocks.max(self.least_space_blocks)
-    }
-}
-
-/// What the layer needs of the moving parts to do something physical.
-pub(crate) struct Arm<'a> {
-    pub mechanics: &'a Mechanics,
-    pub head: &'a mut crate::mechanics::Head,
-}
-
-impl Arm<'_> {
-    /// Moves over blocks of the surface; returns when the last has passed.
-    fn transfer(&mut self, begin: u64, first: u64, end: u64, way: crate::mechanics::Way) -> u64 {
-        let place = self.mechanics.geometry.place(first);
-        let access = self
-            .mechanics
-            .access(self.head, begin, place, end - first, way);
-        *self.head = self.mechanics.head_at(end, access.ends);
-        access.ends
-    }
-
-    /// Moves to the track of a block, without waiting for it, and stays there for `ticks`.
-    fn visit(&mut self, begin: u64, block: u64, ticks: u64) -> u64 {
-        let track = self.mechanics.geometry.place(block).track;
-        let ends = begin
-            + self
-                .mechanics
-                .position_ticks(self.head, begin, track, crate::mechanics::Way::Write)
-            + ticks;
-        *self.head = self.mechanics.head_at(block + 1, ends);
-        ends
     }
 }

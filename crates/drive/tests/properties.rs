@@ -1,0 +1,138 @@
+//! What must hold for any sequence of requests.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::profile;
+use drive::{BlockDevice, Completion, Drive, Profile, Request, Verb};
+use proptest::prelude::*;
+
+#[derive(Clone, Copy, Debug)]
+struct Ask {
+    verb: Verb,
+    fua: bool,
+    share: f64,
+    sectors: u64,
+    pause_ns: u64,
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    let verb = prop_oneof![3 => Just(Verb::Read), 6 => Just(Verb::Write), 1 => Just(Verb::Flush), 1 => Just(Verb::Trim)];
+    let sectors = prop_oneof![3 => Just(8_u64), 2 => 1..64_u64, 1 => 1..20_000_u64];
+    let pause = prop_oneof![4 => Just(0_u64), 2 => 0..50_000_000_u64, 1 => 0..20_000_000_000_u64];
+    // A third of the requests crowd into a thousandth of the drive, so that they meet.
+    let share = prop_oneof![2 => 0.0..1.0_f64, 1 => 0.0..0.001_f64];
+    (verb, any::<bool>(), share, sectors, pause).prop_map(
+        |(verb, fua, share, sectors, pause_ns)| Ask {
+            verb,
+            fua,
+            share,
+            sectors,
+            pause_ns,
+        },
+    )
+}
+
+fn request(tag: u32, ask: &Ask, capacity: u64) -> Request {
+    let (offset, sectors) = match ask.verb {
+        Verb::Flush => (0, 0),
+        _ => (
+            (ask.share * (capacity / 512 - ask.sectors) as f64) as u64,
+            ask.sectors,
+        ),
+    };
+    Request {
+        tag,
+        verb: ask.verb,
+        fua: ask.fua,
+        offset_bytes: offset * 512,
+        bytes: sectors * 512,
+    }
+}
+
+/// Plays the requests at up to `depth` at a time; checks time and tags on the way.
+fn play(profile: &Profile, asks: &[Ask], depth: usize) -> (Vec<Completion>, Drive) {
+    let mut drive = Drive::new(profile, 9);
+    let mut done: Vec<Completion> = Vec::new();
+    let mut flying = BTreeSet::new();
+    let mut now_ns = 0;
+    let collect =
+        |drive: &mut Drive, to_ns: u64, flying: &mut BTreeSet<u32>, done: &mut Vec<Completion>| {
+            let before = done.len();
+            drive.advance(to_ns, done);
+            for completion in &done[before..] {
+                assert!(completion.completed_ns <= to_ns);
+                assert!(
+                    flying.remove(&completion.tag),
+                    "completed twice or never asked"
+                );
+            }
+        };
+    for (tag, ask) in asks.iter().enumerate() {
+        while flying.len() >= depth {
+            let event_ns = drive.next_event_ns().expect("something is in flight");
+            assert!(event_ns >= now_ns, "time runs backwards");
+            now_ns = event_ns;
+            collect(&mut drive, now_ns, &mut flying, &mut done);
+        }
+        now_ns += ask.pause_ns;
+        collect(&mut drive, now_ns, &mut flying, &mut done);
+        flying.insert(tag as u32);
+        let request = request(tag as u32, ask, drive.capacity_bytes());
+        drive.submit(now_ns, request);
+    }
+    while !flying.is_empty() {
+        now_ns = drive.next_event_ns().expect("something is in flight");
+        collect(&mut drive, now_ns, &mut flying, &mut done);
+    }
+    assert_eq!(drive.next_event_ns(), None);
+    assert!(done
+        .windows(2)
+        .all(|pair| pair[0].completed_ns <= pair[1].completed_ns));
+    drive.advance(now_ns + 86_400_000_000_000, &mut done);
+    (done, drive)
+}
+
+fn profiles() -> Vec<Profile> {
+    let mut tiny = profile("canvio-3tb").scaled(2000).unwrap();
+    let cache = &mut tiny.shingled.as_mut().unwrap().cache;
+    (cache.entries, cache.packet_writes) = (40, 4);
+    cache.entry_counts = drive::EntryCounts::Write;
+    let mut lazy = profile("wd40efax").scaled(1000).unwrap();
+    let shingled = lazy.shingled.as_mut().unwrap();
+    shingled.cache.entries = 50;
+    shingled.cleaning.order = drive::CleaningOrder::MostDirty;
+    shingled.streams.min_run_bytes = 1 << 20;
+    vec![
+        profile("st12000vn0007").scaled(1000).unwrap(),
+        tiny,
+        lazy,
+        profile("st8000as0002").scaled(1000).unwrap(),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn requests_complete_once_in_time_and_bytes_are_conserved(asks in prop::collection::vec(ask(), 1..150), depth in 1..32_usize) {
+        for profile in profiles() {
+            let (done, drive) = play(&profile, &asks, depth);
+            prop_assert_eq!(done.len(), asks.len());
+            let truth = drive.truth();
+            prop_assert_eq!(truth.dram_dirty_bytes, 0, "a day of silence empties DRAM");
+            prop_assert_eq!(truth.bytes_cached, truth.bytes_cleaned + truth.bytes_overwritten + truth.cached_bytes);
+            prop_assert_eq!((truth.cached_bytes, truth.cached_entries, truth.log_bytes), (0, 0, 0));
+        }
+    }
+
+    #[test]
+    fn the_same_seed_repeats_itself(asks in prop::collection::vec(ask(), 1..100), depth in 1..32_usize) {
+        for profile in profiles() {
+            let (first, _) = play(&profile, &asks, depth);
+            let (second, _) = play(&profile, &asks, depth);
+            prop_assert_eq!(first, second);
+        }
+    }
+}

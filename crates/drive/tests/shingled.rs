@@ -1,0 +1,193 @@
+//! What a shingled drive does: the persistent cache, its collapse, its recovery, streams, borders, TRIM.
+
+mod common;
+
+use common::{profile, Host, GIB};
+use drive::{BlockDevice, Profile, Truth, Verb};
+
+const S: u64 = 1_000_000_000;
+
+fn small(name: &str) -> Profile {
+    profile(name).scaled(1000).unwrap()
+}
+
+fn conserved(truth: &Truth) {
+    assert_eq!(
+        truth.bytes_cached,
+        truth.bytes_cleaned + truth.bytes_overwritten + truth.cached_bytes,
+        "{truth:?}"
+    );
+}
+
+fn random_writes(host: &mut Host, count: u64, seed: u64) -> Vec<u64> {
+    let slots = host.drive.capacity_bytes() / 4096;
+    let mut offsets = sim::stream(seed, "offsets");
+    (0..count)
+        .map(|_| host.ask(Verb::Write, offsets.below(slots) * 4096, 4096, true))
+        .collect()
+}
+
+#[test]
+fn random_writes_collapse_when_the_cache_is_full_and_recover_when_idle() {
+    // Large enough that a pass over a few bands does not already reach most of what is cached.
+    let mut host = Host::new(&profile("canvio-3tb").scaled(20).unwrap());
+    let took_ns = random_writes(&mut host, 34_000, 1);
+    let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len() as f64;
+    let (before, after) = (mean(&took_ns[..500]), mean(&took_ns[33_500..]));
+    assert!(after > 10.0 * before, "{before} then {after}");
+    assert!(
+        took_ns.iter().any(|ns| *ns > S),
+        "single writes wait for a whole pass"
+    );
+    let full = host.drive.truth();
+    assert!(full.forced_passes > 0);
+    conserved(&full);
+    host.pause(3600 * S);
+    let drained = host.drive.truth();
+    assert_eq!(
+        (
+            drained.cached_bytes,
+            drained.cached_entries,
+            drained.dirty_bands,
+            drained.log_bytes
+        ),
+        (0, 0, 0, 0)
+    );
+    conserved(&drained);
+    let again = random_writes(&mut host, 100, 2);
+    assert!(mean(&again) < 2.0 * before);
+}
+
+#[test]
+fn entries_never_exceed_their_limit() {
+    let mut profile = small("st8000as0002");
+    let limit = 100;
+    profile.shingled.as_mut().unwrap().cache.entries = limit;
+    let mut host = Host::new(&profile);
+    for seed in 0..20 {
+        random_writes(&mut host, 20, seed);
+        assert!(host.drive.truth().cached_entries <= limit);
+    }
+    assert!(host.drive.truth().bands_cleaned > 0);
+}
+
+#[test]
+fn cleaning_goes_on_in_silence_and_costs_nothing_once_done() {
+    let mut host = Host::new(&small("st8000as0002"));
+    random_writes(&mut host, 10, 1);
+    let dirty = host.drive.truth().dirty_bands;
+    assert!(dirty > 5);
+    host.pause(S * 3600);
+    assert_eq!(host.drive.truth().bands_cleaned, dirty);
+    host.pause(S * 3600 * 24 * 365);
+    assert_eq!(host.drive.truth().bands_cleaned, dirty);
+}
+
+#[test]
+fn lazy_cleaning_waits_for_the_high_mark() {
+    let mut profile = small("canvio-3tb");
+    let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
+    (cleaning.when, cleaning.high_mark, cleaning.low_mark) = (drive::CleaningWhen::Lazy, 0.5, 0.2);
+    let mut host = Host::new(&profile);
+    random_writes(&mut host, 200, 1);
+    host.pause(600 * S);
+    assert_eq!(host.drive.truth().bands_cleaned, 0);
+    random_writes(&mut host, 200, 2);
+    host.pause(600 * S);
+    let left = host.drive.truth();
+    let fill = left.log_bytes as f64 / profile.shingled.as_ref().unwrap().cache.bytes as f64;
+    assert!(
+        left.bands_cleaned > 0 && left.cached_entries > 0 && fill < 0.2,
+        "{left:?}"
+    );
+}
+
+#[test]
+fn large_streams_bypass_the_cache_and_small_ones_do_not() {
+    let stream = |bytes: u64| {
+        let mut host = Host::new(&profile("wd40efax"));
+        let total = GIB / 4;
+        host.stream(Verb::Write, 0, bytes, total / bytes);
+        host.ask(Verb::Flush, 0, 0, false);
+        host.drive.truth()
+    };
+    let large = stream(1 << 20);
+    assert!(large.stream_bytes > GIB / 4 - (16 << 20), "{large:?}");
+    let little = stream(32 << 10);
+    assert_eq!(little.stream_bytes, 0);
+    assert_eq!(
+        little.cache_appends,
+        GIB / 4 / (32 << 10),
+        "every write is a packet of its own"
+    );
+}
+
+#[test]
+fn a_stream_that_leaves_its_band_has_the_rest_rewritten() {
+    let mut host = Host::new(&profile("wd40efax"));
+    host.stream(Verb::Write, 0, 1 << 20, 20);
+    host.ask(Verb::Flush, 0, 0, false);
+    assert_eq!(host.drive.truth().streams_broken, 0);
+    host.pause(60 * S);
+    let truth = host.drive.truth();
+    assert_eq!(
+        (truth.streams_broken, truth.cached_bytes),
+        (1, 0),
+        "{truth:?}"
+    );
+}
+
+#[test]
+fn a_request_over_a_border_belongs_to_both_bands_and_completes_once() {
+    let profile = profile("wd40efax");
+    let band_bytes =
+        profile.shingled.as_ref().unwrap().tracks_per_band * profile.geometry.outer_track_bytes;
+    let mut host = Host::new(&profile);
+    host.ask(Verb::Write, band_bytes - 8192, 16_384, true);
+    let truth = host.drive.truth();
+    assert_eq!((truth.dirty_bands, truth.cached_bytes), (2, 16_384));
+    host.ask(Verb::Read, band_bytes - 65_536, 131_072, false);
+    host.pause(60 * S);
+    assert_eq!(host.drive.truth().bands_cleaned, 2);
+}
+
+#[test]
+fn trim_drops_what_is_cached_and_spares_the_reading() {
+    let profile = small("canvio-3tb");
+    let clean = |trimmed: bool| {
+        let mut host = Host::new(&profile);
+        if trimmed {
+            host.ask(Verb::Write, 0, 4096, true);
+            host.ask(Verb::Trim, 0, GIB, false);
+            let truth = host.drive.truth();
+            assert_eq!(
+                (
+                    truth.cached_bytes,
+                    truth.dirty_bands,
+                    truth.bytes_overwritten
+                ),
+                (0, 0, 4096)
+            );
+        }
+        host.ask(Verb::Write, 4096, 4096, true);
+        let from_ns = host.now_ns;
+        while host.drive.truth().cached_bytes > 0 {
+            host.pause(1_000_000);
+        }
+        host.now_ns - from_ns
+    };
+    assert!(clean(false) > clean(true) + S / 10);
+}
+
+#[test]
+fn a_read_is_assembled_from_cache_and_band() {
+    let mut host = Host::new(&profile("st8000as0002"));
+    let plain_ns = host.ask(Verb::Read, GIB, 1 << 20, false);
+    host.ask(Verb::Write, 2 * GIB + (512 << 10), 4096, true);
+    host.ask(Verb::Read, 100 * GIB, 4096, false);
+    let torn_ns = host.ask(Verb::Read, 2 * GIB, 1 << 20, false);
+    assert!(
+        torn_ns > plain_ns + 10_000_000,
+        "{plain_ns} and {torn_ns}: to the log and back takes two seeks"
+    );
+}

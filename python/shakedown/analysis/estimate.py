@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from shakedown.analysis.rate import figure
 from shakedown.analysis.series import Floats
@@ -34,7 +34,7 @@ class Estimate:
         """The 95 % confidence interval."""
         if self.log_error is None:
             return None, None
-        reach = math.exp(float(stats.t.ppf(0.5 + CONFIDENCE / 2, self.freedom)) * self.log_error)
+        reach = math.exp(float(special.stdtrit(self.freedom, 0.5 + CONFIDENCE / 2)) * self.log_error)
         return self.value / reach, self.value * reach
 
     def interval_text(self) -> str:

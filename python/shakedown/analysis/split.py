@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import ruptures
 
 from shakedown.analysis.series import Floats
 
@@ -34,6 +33,8 @@ def change_points(logs: Floats) -> list[int]:
 def _search(logs: Floats) -> list[int]:
     if len(logs) < 2:
         return []
+    import ruptures  # noqa: PLC0415 - takes longer to import than most commands take to run
+
     noise = max(_LEAST_NOISE, 1.4826 * float(np.median(np.abs(np.diff(logs)))) / np.sqrt(2))
     search = ruptures.KernelCPD(kernel="linear", min_size=1, jump=1).fit(logs.reshape(-1, 1))
     ends: list[int] = search.predict(pen=_PENALTY * noise**2 * np.log(len(logs)))

@@ -6,7 +6,7 @@ SHELL := bash
 
 BIN := .venv/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-say = @printf '\033[1m==>\033[0m %s\n' $(1)
+say = @printf '\033[1m==>\033[0m %s\n' '$(1)'
 
 .PHONY: help
 help: ## what can be made
@@ -18,21 +18,21 @@ demo: build ## the main job on modelled drives: a shingled drive beside a conven
 
 .PHONY: test
 test: build system-packages ## all tests, Rust and Python
-	$(call say,'Rust tests')
+	$(call say,Rust tests)
 	cargo test --workspace --exclude py --quiet
-	$(call say,'Python tests')
+	$(call say,Python tests)
 	$(BIN)/pytest -q
 
 .PHONY: lint
 lint: build ## formatting, lints, types, the import law
-	$(call say,'Rust: format and clippy')
+	$(call say,Rust: format and clippy)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(call say,'Python: ruff, mypy')
+	$(call say,Python: ruff and mypy)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(call say,'The import law')
+	$(call say,The import law)
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_crate_graph.py
 
@@ -58,13 +58,13 @@ clean: ## remove what was built, keep results
 	rm -rf .venv target
 
 .venv/packages.stamp: pyproject.toml constraints.txt scripts/python-environment.sh
-	$(call say,'Python environment in .venv (once)')
+	$(call say,Python environment in .venv)
 	@scripts/python-environment.sh .venv
 	@touch $@
 
 .venv/core.stamp: .venv/packages.stamp $(RUST_SOURCES)
-	$(call say,'Building the core (release)')
+	$(call say,Building the core)
 	@scripts/need-rust.sh
-	@VIRTUAL_ENV=$(CURDIR)/.venv PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
+	@VIRTUAL_ENV=$(CURDIR)/.venv PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1 \
 		$(BIN)/maturin develop --release --quiet
 	@touch $@

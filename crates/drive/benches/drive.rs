@@ -21,42 +21,20 @@ struct Load {
 impl Load {
     fn new(profile: &str, verb: Verb, random: bool, bytes: u64, depth: u32) -> Self {
         let path = format!("{}/../../drives/{profile}.toml", env!("CARGO_MANIFEST_DIR"));
-        let profile =
-            Profile::parse(&std::fs::read_to_string(path).expect("readable")).expect("sound");
+        let profile = Profile::parse(&std::fs::read_to_string(path).expect("readable")).expect("sound");
         let drive = Drive::new(&profile, 1);
         let offsets = sim::stream(1, "offsets");
-        let mut load = Self {
-            drive,
-            done: Vec::new(),
-            offsets,
-            next: 0,
-            random,
-            bytes,
-            verb,
-        };
+        let mut load = Self { drive, done: Vec::new(), offsets, next: 0, random, bytes, verb };
         (0..depth).for_each(|tag| load.submit(tag, 0));
         load
     }
 
     fn submit(&mut self, tag: u32, now_ns: u64) {
         let slots = self.drive.capacity_bytes() / self.bytes;
-        let slot = if self.random {
-            self.offsets.below(slots)
-        } else {
-            self.next % slots
-        };
+        let slot = if self.random { self.offsets.below(slots) } else { self.next % slots };
         self.next += 1;
         let (verb, bytes) = (self.verb, self.bytes);
-        self.drive.submit(
-            now_ns,
-            Request {
-                tag,
-                verb,
-                fua: false,
-                offset_bytes: slot * bytes,
-                bytes,
-            },
-        );
+        self.drive.submit(now_ns, Request { tag, verb, fua: false, offset_bytes: slot * bytes, bytes });
     }
 
     fn complete(&mut self, count: u64) -> Duration {
@@ -76,46 +54,17 @@ impl Load {
 
 fn requests(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("requests");
-    group
-        .throughput(Throughput::Elements(1))
-        .measurement_time(Duration::from_secs(3))
-        .sample_size(20);
+    group.throughput(Throughput::Elements(1)).measurement_time(Duration::from_secs(3)).sample_size(20);
     let mut bench = |name: &str, mut load: Load, warm: u64| {
         load.complete(warm);
-        group.bench_function(name, |bencher| {
-            bencher.iter_custom(|count| load.complete(count))
-        });
+        group.bench_function(name, |bencher| bencher.iter_custom(|count| load.complete(count)));
     };
-    bench(
-        "conventional, 4 KiB random reads, depth 1",
-        Load::new("st12000vn0007", Verb::Read, true, 4096, 1),
-        0,
-    );
-    bench(
-        "conventional, 4 KiB random reads, depth 32",
-        Load::new("st12000vn0007", Verb::Read, true, 4096, 32),
-        0,
-    );
-    bench(
-        "conventional, 128 KiB sequential reads",
-        Load::new("st12000vn0007", Verb::Read, false, 131_072, 1),
-        0,
-    );
-    bench(
-        "conventional, 4 KiB random writes",
-        Load::new("st12000vn0007", Verb::Write, true, 4096, 1),
-        0,
-    );
-    bench(
-        "shingled, 4 KiB random writes, cache full",
-        Load::new("st8000as0002", Verb::Write, true, 4096, 1),
-        300_000,
-    );
-    bench(
-        "shingled, 4 KiB random reads",
-        Load::new("st8000as0002", Verb::Read, true, 4096, 1),
-        0,
-    );
+    bench("conventional, 4 KiB random reads, depth 1", Load::new("st12000vn0007", Verb::Read, true, 4096, 1), 0);
+    bench("conventional, 4 KiB random reads, depth 32", Load::new("st12000vn0007", Verb::Read, true, 4096, 32), 0);
+    bench("conventional, 128 KiB sequential reads", Load::new("st12000vn0007", Verb::Read, false, 131_072, 1), 0);
+    bench("conventional, 4 KiB random writes", Load::new("st12000vn0007", Verb::Write, true, 4096, 1), 0);
+    bench("shingled, 4 KiB random writes, cache full", Load::new("st8000as0002", Verb::Write, true, 4096, 1), 300_000);
+    bench("shingled, 4 KiB random reads", Load::new("st8000as0002", Verb::Read, true, 4096, 1), 0);
 }
 
 criterion_group!(benches, requests);

@@ -22,10 +22,7 @@ fn main() {
         now_ns = one(&mut drive, now_ns, Verb::Write, &mut offsets);
     }
     println!("after {:.0} s: {:?}", now_ns as f64 / 1e9, drive.truth());
-    let every_ns = every_s
-        .parse::<u64>()
-        .expect("READ_EVERY_SECONDS is a number")
-        * 1_000_000_000;
+    let every_ns = every_s.parse::<u64>().expect("READ_EVERY_SECONDS is a number") * 1_000_000_000;
     for hour in 1..=hours.parse().expect("HOURS is a number") {
         let mut histogram = LatencyHistogram::new();
         for _ in 0..3_600_000_000_000 / every_ns {
@@ -35,25 +32,13 @@ fn main() {
             histogram.record(now_ns - asked_ns);
         }
         let mean_ms = histogram.mean_ns().unwrap_or(0.0) / 1e6;
-        println!(
-            "hour {hour}: read {mean_ms:.1} ms, {} dirty bands",
-            drive.truth().dirty_bands
-        );
+        println!("hour {hour}: read {mean_ms:.1} ms, {} dirty bands", drive.truth().dirty_bands);
     }
 }
 
 fn one(drive: &mut Drive, now_ns: u64, verb: Verb, offsets: &mut sim::Stream) -> u64 {
     let offset_bytes = offsets.below(drive.capacity_bytes() / BYTES) * BYTES;
-    drive.submit(
-        now_ns,
-        Request {
-            tag: 0,
-            verb,
-            fua: true,
-            offset_bytes,
-            bytes: BYTES,
-        },
-    );
+    drive.submit(now_ns, Request { tag: 0, verb, fua: true, offset_bytes, bytes: BYTES });
     let mut completions: Vec<Completion> = Vec::new();
     while completions.is_empty() {
         let event_ns = drive.next_event_ns().expect("a request is in flight");

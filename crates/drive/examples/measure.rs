@@ -14,17 +14,10 @@ fn main() {
         std::process::exit(2);
     };
     let text = std::fs::read_to_string(path).expect("the profile is readable");
-    let scale = rest
-        .first()
-        .map_or(1, |scale| scale.parse().expect("SCALE is a number"));
-    let profile = Profile::parse(&text)
-        .and_then(|profile| profile.scaled(scale))
-        .unwrap_or_else(|error| panic!("{error}"));
-    let mut loop_ = ClosedLoop::new(
-        Drive::new(&profile, 1),
-        pattern,
-        bytes.parse().expect("BYTES is a number"),
-    );
+    let scale = rest.first().map_or(1, |scale| scale.parse().expect("SCALE is a number"));
+    let profile =
+        Profile::parse(&text).and_then(|profile| profile.scaled(scale)).unwrap_or_else(|error| panic!("{error}"));
+    let mut loop_ = ClosedLoop::new(Drive::new(&profile, 1), pattern, bytes.parse().expect("BYTES is a number"));
     let depth: u32 = depth.parse().expect("DEPTH is a number");
     let seconds: u64 = seconds.parse().expect("SECONDS is a number");
     let began = Instant::now();
@@ -43,11 +36,7 @@ fn main() {
         );
     }
     let wall = began.elapsed().as_secs_f64();
-    println!(
-        "{} requests in {wall:.3} s: {:.2} M/s",
-        loop_.total,
-        loop_.total as f64 / wall / 1e6
-    );
+    println!("{} requests in {wall:.3} s: {:.2} M/s", loop_.total, loop_.total as f64 / wall / 1e6);
     println!("{:?}", loop_.drive.truth());
 }
 
@@ -67,11 +56,7 @@ struct ClosedLoop {
 
 impl ClosedLoop {
     fn new(drive: Drive, pattern: &str, bytes: u64) -> Self {
-        let verb = if pattern.contains("read") {
-            Verb::Read
-        } else {
-            Verb::Write
-        };
+        let verb = if pattern.contains("read") { Verb::Read } else { Verb::Write };
         Self {
             drive,
             verb,
@@ -97,11 +82,7 @@ impl ClosedLoop {
             while let Some(tag) = self.free.pop() {
                 self.submit(tag);
             }
-            let Some(event_ns) = self
-                .drive
-                .next_event_ns()
-                .filter(|event_ns| *event_ns <= to_ns)
-            else {
+            let Some(event_ns) = self.drive.next_event_ns().filter(|event_ns| *event_ns <= to_ns) else {
                 break;
             };
             self.drive.advance(event_ns, &mut completions);
@@ -114,30 +95,18 @@ impl ClosedLoop {
             self.now_ns = event_ns;
         }
         self.drive.advance(to_ns, &mut completions);
-        assert!(
-            completions.is_empty(),
-            "next_event_ns was later than a completion"
-        );
+        assert!(completions.is_empty(), "next_event_ns was later than a completion");
         self.now_ns = to_ns;
         (histogram.count(), histogram)
     }
 
     fn submit(&mut self, tag: u32) {
         let slots = self.drive.capacity_bytes() / self.bytes;
-        let slot = if self.random {
-            self.offsets.below(slots)
-        } else {
-            self.next % slots
-        };
+        let slot = if self.random { self.offsets.below(slots) } else { self.next % slots };
         self.next += 1;
         self.begun_ns[tag as usize] = self.now_ns;
-        let request = Request {
-            tag,
-            verb: self.verb,
-            fua: self.fua,
-            offset_bytes: slot * self.bytes,
-            bytes: self.bytes,
-        };
+        let request =
+            Request { tag, verb: self.verb, fua: self.fua, offset_bytes: slot * self.bytes, bytes: self.bytes };
         self.drive.submit(self.now_ns, request);
     }
 }

@@ -35,17 +35,11 @@ pub(crate) struct ReadCache {
 
 impl ReadCache {
     pub fn new(segments: usize) -> Self {
-        Self {
-            segments: vec![(0, 0); segments],
-            oldest: 0,
-            running: None,
-        }
+        Self { segments: vec![(0, 0); segments], oldest: 0, running: None }
     }
 
     pub fn covers(&self, start: u64, end: u64) -> bool {
-        self.segments
-            .iter()
-            .any(|segment| segment.0 <= start && end <= segment.1)
+        self.segments.iter().any(|segment| segment.0 <= start && end <= segment.1)
     }
 
     /// Ends the running read-ahead at `now`, keeps what it has read; returns where it left the heads.
@@ -57,11 +51,7 @@ impl ReadCache {
         let read = geometry.blocks_within(place, ticks, running.limit - running.next);
         let end = running.next + read;
         self.keep(running.start, end);
-        let rested_at = if end == running.limit {
-            running.reached_at(geometry, end)
-        } else {
-            now
-        };
+        let rested_at = if end == running.limit { running.reached_at(geometry, end) } else { now };
         Some(mechanics.head_at(end, rested_at))
     }
 

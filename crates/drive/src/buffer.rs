@@ -57,11 +57,7 @@ pub(crate) struct WriteBuffer {
 
 impl WriteBuffer {
     pub fn with_segments(segments: usize) -> Self {
-        Self {
-            ranges: Vec::with_capacity(segments),
-            about: Vec::with_capacity(segments),
-            sectors: 0,
-        }
+        Self { ranges: Vec::with_capacity(segments), about: Vec::with_capacity(segments), sectors: 0 }
     }
 
     pub fn sectors(&self) -> u64 {
@@ -86,28 +82,17 @@ impl WriteBuffer {
 
     /// Adds a write. What overlaps it, or touches it and is of the same kind and newer than `barrier`, becomes one extent
     /// with it. Touching ends merge only where `seam(sector)` allows. Returns the extent's index.
-    pub fn add(
-        &mut self,
-        range: Range,
-        about: Dirty,
-        barrier: u64,
-        seam: impl Fn(u64) -> bool,
-    ) -> usize {
+    pub fn add(&mut self, range: Range, about: Dirty, barrier: u64, seam: impl Fn(u64) -> bool) -> usize {
         let (mut range, mut about) = (range, about);
         let mut index = 0;
         while index < self.ranges.len() {
             let other = self.ranges[index];
-            let touches = (other.end == range.start && seam(range.start))
-                || (range.end == other.start && seam(range.end));
-            let kin = touches
-                && self.about[index].direct == about.direct
-                && self.about[index].sequence > barrier;
+            let touches =
+                (other.end == range.start && seam(range.start)) || (range.end == other.start && seam(range.end));
+            let kin = touches && self.about[index].direct == about.direct && self.about[index].sequence > barrier;
             if kin || other.overlaps(&range) {
                 let older = self.remove(index);
-                range = Range {
-                    start: range.start.min(older.range.start),
-                    end: range.end.max(older.range.end),
-                };
+                range = Range { start: range.start.min(older.range.start), end: range.end.max(older.range.end) };
                 about.sequence = about.sequence.min(older.about.sequence);
                 // What is there already can be on its way while the rest still comes in.
                 about.arrived = about.arrived.min(older.about.arrived);
@@ -132,10 +117,7 @@ impl WriteBuffer {
     }
 
     pub fn get(&self, index: usize) -> Piece {
-        Piece {
-            range: self.ranges[index],
-            about: self.about[index],
-        }
+        Piece { range: self.ranges[index], about: self.about[index] }
     }
 
     /// Takes out an extent, or as much of its beginning as ends at a whole physical sector and within `sectors`.
@@ -148,23 +130,11 @@ impl WriteBuffer {
         }
         let about = &mut self.about[index];
         let share = u64::from(about.writes) * (end - range.start) / range.sectors();
-        let taken = Dirty {
-            writes: (share as u32).max(1),
-            ..*about
-        };
+        let taken = Dirty { writes: (share as u32).max(1), ..*about };
         about.writes = about.writes.saturating_sub(taken.writes).max(1);
         self.ranges[index].start = end;
         self.sectors -= end - range.start;
-        (
-            Piece {
-                range: Range {
-                    start: range.start,
-                    end,
-                },
-                about: taken,
-            },
-            true,
-        )
+        (Piece { range: Range { start: range.start, end }, about: taken }, true)
     }
 
     /// Forgets the dirty data within `range` (it was trimmed); a cut extent is kept whole where its ends lie outside.
@@ -181,10 +151,7 @@ impl WriteBuffer {
     }
 
     fn remove(&mut self, index: usize) -> Piece {
-        let piece = Piece {
-            range: self.ranges.swap_remove(index),
-            about: self.about.swap_remove(index),
-        };
+        let piece = Piece { range: self.ranges.swap_remove(index), about: self.about.swap_remove(index) };
         self.sectors -= piece.range.sectors();
         piece
     }

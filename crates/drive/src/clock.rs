@@ -23,13 +23,8 @@ impl Clock {
         let ns_per_tick = 60e9 / rpm / TURN as f64;
         let ns_per_tick_fraction = (ns_per_tick * (1_u64 << FRACTION_BITS) as f64) as u64;
         // Rounded up, so that a tick's own nanosecond is never before the tick.
-        let ticks_per_ns_fraction =
-            (1_u128 << (2 * FRACTION_BITS)).div_ceil(u128::from(ns_per_tick_fraction)) as u64;
-        Self {
-            ns_per_tick,
-            ns_per_tick_fraction,
-            ticks_per_ns_fraction,
-        }
+        let ticks_per_ns_fraction = (1_u128 << (2 * FRACTION_BITS)).div_ceil(u128::from(ns_per_tick_fraction)) as u64;
+        Self { ns_per_tick, ns_per_tick_fraction, ticks_per_ns_fraction }
     }
 
     /// The first whole nanosecond at which everything up to `ticks` has happened.

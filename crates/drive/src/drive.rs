@@ -94,28 +94,17 @@ impl Drive {
         let mechanics = Mechanics::new(&profile.mechanics, geometry, &clock);
         let span = |ms: f64| clock.span(ms * 1e6);
         let depth = profile.queue_depth();
-        let layer = profile
-            .shingled
-            .as_ref()
-            .map(|part| Shingled::new(profile, part, &mechanics.geometry, &clock));
+        let layer = profile.shingled.as_ref().map(|part| Shingled::new(profile, part, &mechanics.geometry, &clock));
         let sector_ns = SECTOR_BYTES as f64 * 1e3 / profile.interface.rate_mb_s;
         let sector_fraction = sector_ns / clock.ns_per_tick() * (1_u64 << 32) as f64;
         Self {
             capacity_sectors: profile.geometry.capacity_bytes / SECTOR_BYTES,
             depth,
             mechanics,
-            head: Head {
-                track: 0,
-                cylinder: 0,
-                rested_at: 0,
-            },
+            head: Head { track: 0, cylinder: 0, rested_at: 0 },
             now: 0,
             work: None,
-            queue: CommandQueue::new(
-                depth,
-                profile.queue.order,
-                span(profile.queue.starvation_ms),
-            ),
+            queue: CommandQueue::new(depth, profile.queue.order, span(profile.queue.starvation_ms)),
             read_cache: ReadCache::new(profile.dram.read_segments as usize),
             read_ahead_blocks: profile.dram.read_ahead_bytes / crate::geometry::BLOCK_BYTES,
             buffer: WriteBuffer::with_segments(profile.dram.write_segments as usize),
@@ -139,19 +128,10 @@ impl Drive {
 
     /// What is going on inside, at the time last advanced to.
     pub fn truth(&self) -> Truth {
-        let in_flight: u64 = self
-            .in_flight
-            .iter()
-            .map(|piece| piece.range.sectors())
-            .sum();
+        let in_flight: u64 = self.in_flight.iter().map(|piece| piece.range.sectors()).sum();
         let dram_dirty_bytes = (self.buffer.sectors() + in_flight) * SECTOR_BYTES;
-        let truth = Truth {
-            dram_dirty_bytes,
-            ..self.truth
-        };
-        self.shingled
-            .as_ref()
-            .map_or(truth, |layer| layer.truth(truth))
+        let truth = Truth { dram_dirty_bytes, ..self.truth };
+        self.shingled.as_ref().map_or(truth, |layer| layer.truth(truth))
     }
 
     /// Lets everything up to `to` happen.
@@ -184,11 +164,7 @@ impl Drive {
     /// What idle heads do next. Reads come first; where writes press too, both take turns. Cleaning waits for
     /// silence, unless a pass was forced: then everybody waits for that.
     fn choose(&mut self) -> Choice {
-        if self
-            .shingled
-            .as_ref()
-            .is_some_and(|layer| layer.pass_is_forced())
-        {
+        if self.shingled.as_ref().is_some_and(|layer| layer.pass_is_forced()) {
             if let Choice::Busy = self.start_cleaning() {
                 return Choice::Busy;
             }
@@ -230,11 +206,7 @@ impl Drive {
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
-        let mut arm = Arm {
-            mechanics: &self.mechanics,
-            head: &mut self.head,
-            truth: &mut self.truth,
-        };
+        let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
         match layer.clean(&mut arm, self.now) {
             Some(ends) => self.busy(Work::Clean, ends),
             None => Choice::Rest(None),
@@ -254,19 +226,13 @@ impl Drive {
     }
 
     /// Moves the heads to a range of the surface and over it.
-    pub(crate) fn transfer(
-        &mut self,
-        begin: u64,
-        first_block: u64,
-        end_block: u64,
-        way: Way,
-    ) -> Access {
-        Arm {
-            mechanics: &self.mechanics,
-            head: &mut self.head,
-            truth: &mut self.truth,
-        }
-        .transfer(begin, first_block, end_block, way)
+    pub(crate) fn transfer(&mut self, begin: u64, first_block: u64, end_block: u64, way: Way) -> Access {
+        Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth }.transfer(
+            begin,
+            first_block,
+            end_block,
+            way,
+        )
     }
 
     /// When the host has been silent for `span`, unless it is heard of before.
@@ -322,9 +288,7 @@ impl BlockDevice for Drive {
         self.host_seen_at = self.host_seen_at.max(now);
         let arrives = now + self.overhead;
         match request.verb {
-            _ if !self.is_valid(&request) => {
-                self.complete(request.tag, arrives, Status::OutOfRange)
-            }
+            _ if !self.is_valid(&request) => self.complete(request.tag, arrives, Status::OutOfRange),
             Verb::Flush => self.flush(request.tag, arrives),
             _ if request.bytes == 0 => self.complete(request.tag, arrives, Status::Good),
             Verb::Read => self.read(request, arrives),
@@ -337,10 +301,7 @@ impl BlockDevice for Drive {
     fn next_event_ns(&self) -> Option<u64> {
         let due = self.due.front().map(|due| due.at);
         let free = self.work.filter(|_| self.waiting()).map(|(_, until)| until);
-        due.into_iter()
-            .chain(free)
-            .min()
-            .map(|at| self.clock.ns(at))
+        due.into_iter().chain(free).min().map(|at| self.clock.ns(at))
     }
 
     fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
@@ -350,11 +311,7 @@ impl BlockDevice for Drive {
             if completed_ns > to_ns {
                 break;
             }
-            completions.push(Completion {
-                tag: due.tag,
-                completed_ns,
-                status: due.status,
-            });
+            completions.push(Completion { tag: due.tag, completed_ns, status: due.status });
             self.truth.completed += 1;
             self.due.pop_front();
         }

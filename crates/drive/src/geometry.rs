@@ -47,27 +47,18 @@ impl Geometry {
     pub fn new(profile: &GeometryProfile, reserved_bytes: u64) -> Self {
         let needed_blocks = (profile.capacity_bytes + reserved_bytes).div_ceil(BLOCK_BYTES);
         let sizes = zone_sizes(profile);
-        let tracks_per_zone = needed_blocks
-            .div_ceil(sizes.iter().sum())
-            .next_multiple_of(profile.heads);
+        let tracks_per_zone = needed_blocks.div_ceil(sizes.iter().sum()).next_multiple_of(profile.heads);
         let mut zones = Vec::with_capacity(sizes.len());
         let mut blocks = 0;
         for (index, track_blocks) in sizes.into_iter().enumerate() {
-            zones.push(Zone {
-                first_block: blocks,
-                first_track: index as u64 * tracks_per_zone,
-                track_blocks,
-            });
+            zones.push(Zone { first_block: blocks, first_track: index as u64 * tracks_per_zone, track_blocks });
             blocks += track_blocks * tracks_per_zone;
         }
         let skew = |degrees: f64| (degrees / 360.0 * TURN as f64).round() as u64;
         let bucket_shift = (blocks / (16 * zones.len() as u64)).max(1).ilog2();
         let buckets = (blocks >> bucket_shift) + 1;
         let zone_of_bucket = (0..buckets)
-            .map(|bucket| {
-                (zones.partition_point(|zone| zone.first_block <= bucket << bucket_shift) - 1)
-                    as u16
-            })
+            .map(|bucket| (zones.partition_point(|zone| zone.first_block <= bucket << bucket_shift) - 1) as u16)
             .collect();
         Self {
             zones,
@@ -84,10 +75,7 @@ impl Geometry {
 
     /// The same surface, turned by `phase`.
     pub fn turned(self, phase: u64) -> Self {
-        Self {
-            first_phase: phase & PHASE_MASK,
-            ..self
-        }
+        Self { first_phase: phase & PHASE_MASK, ..self }
     }
 
     pub fn blocks(&self) -> u64 {
@@ -109,11 +97,7 @@ impl Geometry {
     pub fn place(&self, block: u64) -> Place {
         debug_assert!(block < self.blocks, "block {block} of {}", self.blocks);
         let mut index = usize::from(self.zone_of_bucket[(block >> self.bucket_shift) as usize]);
-        while self
-            .zones
-            .get(index + 1)
-            .is_some_and(|next| next.first_block <= block)
-        {
+        while self.zones.get(index + 1).is_some_and(|next| next.first_block <= block) {
             index += 1;
         }
         let zone = &self.zones[index];
@@ -149,8 +133,7 @@ impl Geometry {
 
     /// The phase at which the block at `place` begins.
     pub fn phase(&self, place: Place) -> u64 {
-        (self.track_phase(place.track) + sector_ticks(place.sector, place.track_blocks))
-            & PHASE_MASK
+        (self.track_phase(place.track) + sector_ticks(place.sector, place.track_blocks)) & PHASE_MASK
     }
 
     /// How long the heads pass over `blocks` blocks from `place` on, the skews between tracks included.
@@ -220,9 +203,7 @@ fn zone_sizes(profile: &GeometryProfile) -> Vec<u64> {
     let outer = profile.outer_track_bytes / BLOCK_BYTES;
     let inner = profile.inner_track_bytes / BLOCK_BYTES;
     let steps = (profile.zones - 1).max(1);
-    (0..profile.zones)
-        .map(|zone| outer - (outer - inner) * zone / steps)
-        .collect()
+    (0..profile.zones).map(|zone| outer - (outer - inner) * zone / steps).collect()
 }
 
 #[cfg(test)]
@@ -246,24 +227,10 @@ mod tests {
     #[test]
     fn the_published_drive_has_the_published_tracks() {
         // R087, R090..R093, R107: 5,000,980,856,832 bytes in zones of 4096 bytes less each are 3,461,911 tracks.
-        let geometry = Geometry::new(
-            &GeometryProfile {
-                capacity_bytes: 5_000_980_856_832,
-                heads: 8,
-                zones: 224,
-                ..profile()
-            },
-            0,
-        );
-        assert_eq!(
-            geometry.track_blocks(0) - geometry.track_blocks(geometry.tracks_per_zone),
-            1
-        );
-        assert!(
-            (geometry.tracks() as f64 / 3_461_911.0 - 1.0).abs() < 2e-3,
-            "{}",
-            geometry.tracks()
-        );
+        let geometry =
+            Geometry::new(&GeometryProfile { capacity_bytes: 5_000_980_856_832, heads: 8, zones: 224, ..profile() }, 0);
+        assert_eq!(geometry.track_blocks(0) - geometry.track_blocks(geometry.tracks_per_zone), 1);
+        assert!((geometry.tracks() as f64 / 3_461_911.0 - 1.0).abs() < 2e-3, "{}", geometry.tracks());
     }
 
     #[test]

@@ -20,9 +20,9 @@ mod writes;
 
 pub use drive::Drive;
 pub use profile::{
-    CacheProfile, CleaningOrder, CleaningProfile, CleaningWhen, DramProfile, EntryCounts,
-    GeometryProfile, IdentityStrings, InterfaceProfile, MechanicsProfile, Profile, ProfileError,
-    QueueOrder, QueueProfile, SeekCurve, ShingledProfile, StreamsProfile,
+    CacheProfile, CleaningOrder, CleaningProfile, CleaningWhen, DramProfile, EntryCounts, GeometryProfile,
+    IdentityStrings, InterfaceProfile, MechanicsProfile, Profile, ProfileError, QueueOrder, QueueProfile, SeekCurve,
+    ShingledProfile, StreamsProfile,
 };
 pub use request::{BlockDevice, Completion, Request, Status, Verb, SECTOR_BYTES};
 pub use truth::Truth;

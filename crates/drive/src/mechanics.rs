@@ -49,20 +49,15 @@ pub(crate) struct Mechanics {
 impl Mechanics {
     pub fn new(profile: &MechanicsProfile, geometry: Geometry, clock: &Clock) -> Self {
         let span = |ms: f64| clock.span(ms * 1e6);
-        let curve = (0..=CURVE_STEPS)
-            .map(|step| span(seek_ms(&profile.seek, step as f64 / CURVE_STEPS as f64)))
-            .collect();
+        let curve =
+            (0..=CURVE_STEPS).map(|step| span(seek_ms(&profile.seek, step as f64 / CURVE_STEPS as f64))).collect();
         let stroke = (geometry.cylinders() - 1).max(1);
         Self {
             curve,
             curve_scale: (CURVE_STEPS << 32) / stroke,
             write_settle: span(profile.write_settle_ms),
             head_switch: span(profile.head_switch_ms),
-            park_after: if profile.park_after_s > 0.0 {
-                span(profile.park_after_s * 1e3)
-            } else {
-                u64::MAX
-            },
+            park_after: if profile.park_after_s > 0.0 { span(profile.park_after_s * 1e3) } else { u64::MAX },
             unpark: span(profile.unpark_ms),
             geometry,
         }
@@ -86,11 +81,7 @@ impl Mechanics {
 
     /// From the decision to move until the head can find a sector of `track`.
     pub fn position_ticks(&self, head: &Head, now: u64, track: u64, way: Way) -> u64 {
-        let settle = if way == Way::Write {
-            self.write_settle
-        } else {
-            0
-        };
+        let settle = if way == Way::Write { self.write_settle } else { 0 };
         if self.is_parked(head, now) {
             return self.unpark + settle;
         }
@@ -109,20 +100,13 @@ impl Mechanics {
         let arrives = now + self.position_ticks(head, now, place.track, way);
         let wait = self.geometry.phase(place).wrapping_sub(arrives) & PHASE_MASK;
         let begins = arrives + wait;
-        Access {
-            begins,
-            ends: begins + self.geometry.transfer_ticks(place, blocks),
-        }
+        Access { begins, ends: begins + self.geometry.transfer_ticks(place, blocks) }
     }
 
     /// The heads at rest where a transfer up to, not including, `end_block` left them.
     pub fn head_at(&self, end_block: u64, rested_at: u64) -> Head {
         let track = self.geometry.place(end_block - 1).track;
-        Head {
-            track,
-            cylinder: self.geometry.cylinder(track),
-            rested_at,
-        }
+        Head { track, cylinder: self.geometry.cylinder(track), rested_at }
     }
 
     /// Ticks until the sector at `phase` of `track` comes by, were the head to leave now. Never less than the
@@ -150,9 +134,7 @@ impl Arm<'_> {
     pub fn transfer(&mut self, begin: u64, first: u64, end: u64, way: Way) -> Access {
         let place = self.mechanics.geometry.place(first);
         self.count(begin, place.track);
-        let access = self
-            .mechanics
-            .access(self.head, begin, place, end - first, way);
+        let access = self.mechanics.access(self.head, begin, place, end - first, way);
         *self.head = self.mechanics.head_at(end, access.ends);
         access
     }
@@ -161,19 +143,14 @@ impl Arm<'_> {
     pub fn visit(&mut self, begin: u64, block: u64, ticks: u64) -> u64 {
         let track = self.mechanics.geometry.place(block).track;
         self.count(begin, track);
-        let ends = begin
-            + self
-                .mechanics
-                .position_ticks(self.head, begin, track, Way::Write)
-            + ticks;
+        let ends = begin + self.mechanics.position_ticks(self.head, begin, track, Way::Write) + ticks;
         *self.head = self.mechanics.head_at(block + 1, ends);
         ends
     }
 
     fn count(&mut self, begin: u64, track: u64) {
         self.truth.unparks += u64::from(self.mechanics.is_parked(self.head, begin));
-        self.truth.seeks +=
-            u64::from(self.mechanics.geometry.cylinder(track) != self.head.cylinder);
+        self.truth.seeks += u64::from(self.mechanics.geometry.cylinder(track) != self.head.cylinder);
     }
 }
 
@@ -188,18 +165,12 @@ pub(crate) fn curve(single_track_ms: f64, average_ms: f64, full_stroke_ms: f64) 
 
 fn seek_ms(seek: &SeekCurve, share: f64) -> f64 {
     match seek {
-        SeekCurve::Points {
-            single_track_ms,
-            average_ms,
-            full_stroke_ms,
-        } => {
+        SeekCurve::Points { single_track_ms, average_ms, full_stroke_ms } => {
             let (root, line) = curve(*single_track_ms, *average_ms, *full_stroke_ms);
             single_track_ms + root * share.sqrt() + line * share
         }
         SeekCurve::Table(points) => {
-            let after = points
-                .partition_point(|point| point[0] <= share)
-                .clamp(1, points.len() - 1);
+            let after = points.partition_point(|point| point[0] <= share).clamp(1, points.len() - 1);
             let ([x0, y0], [x1, y1]) = (points[after - 1], points[after]);
             y0 + (y1 - y0) * (share - x0) / (x1 - x0)
         }
@@ -215,18 +186,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn mechanics(seek: Option<SeekCurve>) -> (Mechanics, Clock) {
-        let mut profile =
-            Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
+        let mut profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
         profile.mechanics.seek = seek.unwrap_or(profile.mechanics.seek);
         let clock = Clock::new(profile.geometry.rpm);
-        (
-            Mechanics::new(
-                &profile.mechanics,
-                Geometry::new(&profile.geometry, 0),
-                &clock,
-            ),
-            clock,
-        )
+        (Mechanics::new(&profile.mechanics, Geometry::new(&profile.geometry, 0), &clock), clock)
     }
 
     /// Seek time in ms over a share of the full stroke.
@@ -240,10 +203,7 @@ mod tests {
         let (mechanics, clock) = mechanics(None);
         for (share, expected_ms) in [(0.0, 0.8), (1.0 / 3.0, 8.5), (1.0, 16.5)] {
             let found_ms = over(&mechanics, &clock, share);
-            assert!(
-                (found_ms - expected_ms).abs() < 0.01,
-                "{share}: {found_ms} instead of {expected_ms}"
-            );
+            assert!((found_ms - expected_ms).abs() < 0.01, "{share}: {found_ms} instead of {expected_ms}");
         }
     }
 
@@ -260,9 +220,7 @@ mod tests {
     fn longer_seeks_never_take_less() {
         let (mechanics, _) = mechanics(None);
         let stroke = mechanics.geometry.cylinders() - 1;
-        let times: Vec<u64> = (0..1000)
-            .map(|step| mechanics.seek_ticks(1 + step * (stroke - 1) / 999))
-            .collect();
+        let times: Vec<u64> = (0..1000).map(|step| mechanics.seek_ticks(1 + step * (stroke - 1) / 999)).collect();
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
     }
 

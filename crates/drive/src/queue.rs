@@ -24,11 +24,7 @@ pub(crate) struct CommandQueue {
 
 impl CommandQueue {
     pub fn new(depth: u32, order: QueueOrder, starvation: u64) -> Self {
-        Self {
-            waiting: Vec::with_capacity(depth as usize),
-            order,
-            starvation,
-        }
+        Self { waiting: Vec::with_capacity(depth as usize), order, starvation }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -42,20 +38,12 @@ impl CommandQueue {
     /// Takes out the read that goes next: the oldest if it starves or the order is first come first served, else
     /// the one whose first sector can be reached soonest (of equals the older).
     pub fn take(&mut self, mechanics: &Mechanics, head: &Head, now: u64) -> Option<Waiting> {
-        let oldest = self
-            .waiting
-            .iter()
-            .enumerate()
-            .min_by_key(|(_, read)| (read.arrived, read.tag))?;
+        let oldest = self.waiting.iter().enumerate().min_by_key(|(_, read)| (read.arrived, read.tag))?;
         let starves = now.saturating_sub(oldest.1.arrived) > self.starvation;
         let index = if self.order == QueueOrder::Fifo || starves || self.waiting.len() == 1 {
             oldest.0
         } else {
-            let places = self
-                .waiting
-                .iter()
-                .enumerate()
-                .map(|(index, read)| (index, read.track, read.phase));
+            let places = self.waiting.iter().enumerate().map(|(index, read)| (index, read.track, read.phase));
             nearest(places, mechanics, head, now, Way::Read)?
         };
         Some(self.waiting.swap_remove(index))

@@ -11,18 +11,11 @@ impl Drive {
     pub(crate) fn read(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
         let (first, end) = self.surface(&range);
-        let dirty = self.buffer.covers(&range)
-            || self
-                .in_flight
-                .iter()
-                .any(|piece| piece.range.covers(&range));
+        let dirty = self.buffer.covers(&range) || self.in_flight.iter().any(|piece| piece.range.covers(&range));
         if dirty || self.read_cache.covers(first, end) {
             self.hit(&request, arrives);
         } else if self.work.is_some() || !self.follow(&request, first, end, arrives) {
-            let place = self
-                .mechanics
-                .geometry
-                .place(self.whereabouts(first, end).0);
+            let place = self.mechanics.geometry.place(self.whereabouts(first, end).0);
             self.queue.push(Waiting {
                 tag: request.tag,
                 arrived: arrives,
@@ -54,9 +47,7 @@ impl Drive {
         let limit = self.ahead_limit(end);
         let reached = running.reached_at(geometry, end);
         self.read_cache.running = Some(Running {
-            start: running
-                .start
-                .max(first.saturating_sub(self.read_ahead_blocks)),
+            start: running.start.max(first.saturating_sub(self.read_ahead_blocks)),
             next: running.next.max(end),
             since: reached,
             limit: limit.max(running.limit),
@@ -82,21 +73,11 @@ impl Drive {
         };
         let begin = self.now.max(read.arrived);
         let access = self.collect(begin, read.first_block, read.end_block);
-        self.answer(
-            read.tag,
-            access.begins,
-            access.ends,
-            (read.end_block - read.first_block) * BLOCK_SECTORS,
-        );
+        self.answer(read.tag, access.begins, access.ends, (read.end_block - read.first_block) * BLOCK_SECTORS);
         let limit = self.ahead_limit(read.end_block);
         if limit > read.end_block {
             let (start, next) = (read.first_block, read.end_block);
-            self.read_cache.running = Some(Running {
-                start,
-                next,
-                since: access.ends,
-                limit,
-            });
+            self.read_cache.running = Some(Running { start, next, since: access.ends, limit });
         }
         self.busy(Work::Read, access.ends)
     }
@@ -111,10 +92,7 @@ impl Drive {
             begins.get_or_insert(access.begins);
             (at, now) = (at + blocks, access.ends);
         }
-        Access {
-            begins: begins.unwrap_or(begin),
-            ends: now,
-        }
+        Access { begins: begins.unwrap_or(begin), ends: now }
     }
 
     /// Where the data of `first` lies and how much of what follows up to `end` lies behind it.
@@ -128,9 +106,7 @@ impl Drive {
     /// How far the heads may read on from `end`, where a read has just ended.
     fn ahead_limit(&self, end: u64) -> u64 {
         let geometry = &self.mechanics.geometry;
-        let limit = (end + self.read_ahead_blocks)
-            .min(geometry.blocks())
-            .max(end);
+        let limit = (end + self.read_ahead_blocks).min(geometry.blocks()).max(end);
         match &self.shingled {
             Some(layer) => layer.clear_until(geometry, end - 1, limit).max(end),
             None => limit,
@@ -139,21 +115,12 @@ impl Drive {
 
     /// The blocks of the surface where a range of the host's has its home.
     pub(crate) fn surface(&self, range: &Range) -> (u64, u64) {
-        let home = self
-            .shingled
-            .as_ref()
-            .map_or(0, |layer| layer.first_band_block());
-        (
-            home + range.start / BLOCK_SECTORS,
-            home + range.end.div_ceil(BLOCK_SECTORS),
-        )
+        let home = self.shingled.as_ref().map_or(0, |layer| layer.first_band_block());
+        (home + range.start / BLOCK_SECTORS, home + range.end.div_ceil(BLOCK_SECTORS))
     }
 }
 
 pub(crate) fn sectors(request: &Request) -> Range {
     let start = request.offset_bytes / SECTOR_BYTES;
-    Range {
-        start,
-        end: start + request.bytes / SECTOR_BYTES,
-    }
+    Range { start, end: start + request.bytes / SECTOR_BYTES }
 }

@@ -58,11 +58,7 @@ impl Drive {
     }
 
     pub(crate) fn flush(&mut self, tag: u32, arrives: u64) {
-        self.durable.push(Durable {
-            tag,
-            arrived: arrives,
-            need: Need::UpTo(self.sequence),
-        });
+        self.durable.push(Durable { tag, arrived: arrives, need: Need::UpTo(self.sequence) });
         self.settle();
     }
 
@@ -85,11 +81,7 @@ impl Drive {
 
     /// Whether DRAM can take a write now. One that exceeds all of DRAM is let in when nothing else is there.
     fn has_room(&self, request: &Request) -> bool {
-        let in_flight: u64 = self
-            .in_flight
-            .iter()
-            .map(|piece| piece.range.sectors())
-            .sum();
+        let in_flight: u64 = self.in_flight.iter().map(|piece| piece.range.sectors()).sum();
         let used = self.buffer.sectors() + in_flight;
         let fits = used + request.bytes / SECTOR_BYTES <= self.rules.limit_sectors || used == 0;
         fits && self.buffer.segments() < self.rules.limit_segments
@@ -107,22 +99,10 @@ impl Drive {
             layer.untrim(first, end);
             direct = layer.streams.observe(range.start, range.sectors());
         }
-        let about = Dirty {
-            sequence: self.sequence,
-            arrived,
-            writes: 1,
-            direct,
-            wanted: through,
-            track: 0,
-            phase: 0,
-        };
+        let about = Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, track: 0, phase: 0 };
         self.add_dirty(range, about);
         if through {
-            self.durable.push(Durable {
-                tag: request.tag,
-                arrived,
-                need: Need::Range(range, self.sequence),
-            });
+            self.durable.push(Durable { tag: request.tag, arrived, need: Need::Range(range, self.sequence) });
         } else {
             self.complete(request.tag, arrived, Status::Good);
         }
@@ -133,15 +113,10 @@ impl Drive {
         let barrier = self.barrier();
         let mut start = range.start;
         while start < range.end {
-            let part = Range {
-                start,
-                end: self.band_end(start).min(range.end),
-            };
+            let part = Range { start, end: self.band_end(start).min(range.end) };
             let (layer, geometry) = (&self.shingled, &self.mechanics.geometry);
             let seam = |sector: u64| match layer {
-                Some(layer) => {
-                    !layer.is_border(geometry, layer.first_band_block() + sector / BLOCK_SECTORS)
-                }
+                Some(layer) => !layer.is_border(geometry, layer.first_band_block() + sector / BLOCK_SECTORS),
                 None => true,
             };
             let index = self.buffer.add(part, about, barrier, seam);
@@ -156,16 +131,14 @@ impl Drive {
             return u64::MAX;
         };
         let home = layer.first_band_block();
-        (layer.band_end(&self.mechanics.geometry, home + sector / BLOCK_SECTORS) - home)
-            * BLOCK_SECTORS
+        (layer.band_end(&self.mechanics.geometry, home + sector / BLOCK_SECTORS) - home) * BLOCK_SECTORS
     }
 
     /// Finds where an extent begins on the surface, for the heads to choose by.
     fn locate(&mut self, index: usize) {
         let (first, _) = self.surface(&self.buffer.get(index).range);
         let place = self.mechanics.geometry.place(first);
-        self.buffer
-            .locate(index, place.track, self.mechanics.geometry.phase(place));
+        self.buffer.locate(index, place.track, self.mechanics.geometry.phase(place));
     }
 
     /// Somebody waits for a write to leave DRAM.
@@ -243,11 +216,7 @@ impl Drive {
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
-        let mut arm = Arm {
-            mechanics: &self.mechanics,
-            head: &mut self.head,
-            truth: &mut self.truth,
-        };
+        let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
         let ends = layer.write_direct(&mut arm, begin, first, end);
         self.in_flight.push(piece);
         self.busy(Work::Destage, ends)
@@ -267,11 +236,7 @@ impl Drive {
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
-        let mut arm = Arm {
-            mechanics: &self.mechanics,
-            head: &mut self.head,
-            truth: &mut self.truth,
-        };
+        let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
         let ends = layer.append(&mut arm, self.now.max(arrived), &self.batch);
         self.busy(Work::Destage, ends)
     }
@@ -303,11 +268,7 @@ impl Drive {
 
     fn extent(&self, piece: &Piece) -> Extent {
         let (first, end) = self.surface(&piece.range);
-        Extent {
-            first,
-            end,
-            writes: u64::from(piece.about.writes),
-        }
+        Extent { first, end, writes: u64::from(piece.about.writes) }
     }
 
     /// Whether an extent may be destaged now: any, unless somebody waits for some to be durable and nobody for room.
@@ -320,11 +281,7 @@ impl Drive {
     /// The allowed extent of a `kind` that the heads reach soonest.
     fn nearest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
         let allowed = self.allowed();
-        let candidates = self
-            .buffer
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, about))| allowed(about) && kind(about));
+        let candidates = self.buffer.iter().enumerate().filter(|(_, (_, about))| allowed(about) && kind(about));
         let places = candidates.map(|(index, (_, about))| (index, about.track, about.phase));
         nearest(places, &self.mechanics, &self.head, self.now, Way::Write)
     }
@@ -332,25 +289,16 @@ impl Drive {
     /// The allowed extent of a `kind` with the oldest data.
     fn oldest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
         let allowed = self.allowed();
-        let candidates = self
-            .buffer
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, about))| allowed(about) && kind(about));
-        candidates
-            .min_by_key(|(_, (_, about))| about.sequence)
-            .map(|(index, _)| index)
+        let candidates = self.buffer.iter().enumerate().filter(|(_, (_, about))| allowed(about) && kind(about));
+        candidates.min_by_key(|(_, (_, about))| about.sequence).map(|(index, _)| index)
     }
 
     /// The newest write that a flush waits for; 0 when none does.
     fn barrier(&self) -> u64 {
-        let flushes = self
-            .durable
-            .iter()
-            .filter_map(|durable| match durable.need {
-                Need::UpTo(sequence) => Some(sequence),
-                Need::Range(..) => None,
-            });
+        let flushes = self.durable.iter().filter_map(|durable| match durable.need {
+            Need::UpTo(sequence) => Some(sequence),
+            Need::Range(..) => None,
+        });
         flushes.max().unwrap_or(0)
     }
 
@@ -360,8 +308,7 @@ impl Drive {
         let begin = self.now.max(piece.about.arrived);
         let written = self.transfer(begin, first, end, Way::Write).ends;
         // Half a physical sector is read in one turn and written back in the next.
-        let partial =
-            piece.range.start % BLOCK_SECTORS != 0 || piece.range.end % BLOCK_SECTORS != 0;
+        let partial = piece.range.start % BLOCK_SECTORS != 0 || piece.range.end % BLOCK_SECTORS != 0;
         let ends = written + if partial { TURN } else { 0 };
         self.head.rested_at = ends;
         ends
@@ -397,13 +344,7 @@ impl Drive {
             Need::Range(needed, sequence) => about.sequence <= *sequence && range.overlaps(needed),
             Need::UpTo(sequence) => about.sequence <= *sequence,
         };
-        !self
-            .buffer
-            .iter()
-            .any(|(range, about)| missing(range, about))
-            && !self
-                .in_flight
-                .iter()
-                .any(|piece| missing(&piece.range, &piece.about))
+        !self.buffer.iter().any(|(range, about)| missing(range, about))
+            && !self.in_flight.iter().any(|piece| missing(&piece.range, &piece.about))
     }
 }

@@ -1,9 +1,9 @@
 //! What a conventional drive does, seen through the host's eyes.
 
-mod common;
+mod rig;
 
-use common::{profile, Host, GIB};
 use drive::{BlockDevice, Completion, Drive, Request, Status, Verb};
+use rig::{profile, Host, GIB};
 
 #[test]
 fn random_reads_wait_half_a_turn_on_average() {
@@ -12,24 +12,13 @@ fn random_reads_wait_half_a_turn_on_average() {
     let mut host = Host::new(&profile);
     let mut offsets = sim::stream(3, "offsets");
     let count = 20_000;
-    let sum_ns: u64 = (0..count)
-        .map(|_| {
-            host.ask(
-                Verb::Read,
-                offsets.below(12_000_000_000_000 / 4096) * 4096,
-                4096,
-                false,
-            )
-        })
-        .sum();
+    let sum_ns: u64 =
+        (0..count).map(|_| host.ask(Verb::Read, offsets.below(12_000_000_000_000 / 4096) * 4096, 4096, false)).sum();
     let mean_ms = sum_ns as f64 / f64::from(count) / 1e6;
     let turn_ms = 60_000.0 / 7200.0;
     // Command, seek, half a turn, and a sector under the head.
     let expected_ms = 0.06 + 1.0 + turn_ms / 2.0 + turn_ms / 350.0;
-    assert!(
-        (mean_ms / expected_ms - 1.0).abs() < 0.02,
-        "{mean_ms} ms instead of {expected_ms}"
-    );
+    assert!((mean_ms / expected_ms - 1.0).abs() < 0.02, "{mean_ms} ms instead of {expected_ms}");
 }
 
 #[test]
@@ -37,8 +26,7 @@ fn streams_lose_only_the_skews() {
     let profile = profile("st12000vn0007");
     let geometry = &profile.geometry;
     let heads = geometry.heads as f64;
-    let turns = heads
-        + (geometry.track_skew_degrees * (heads - 1.0) + geometry.cylinder_skew_degrees) / 360.0;
+    let turns = heads + (geometry.track_skew_degrees * (heads - 1.0) + geometry.cylinder_skew_degrees) / 360.0;
     let expected = heads * geometry.outer_track_bytes as f64 / (turns * 60.0 / geometry.rpm);
     for verb in [Verb::Read, Verb::Write] {
         let mut host = Host::new(&profile);
@@ -48,10 +36,7 @@ fn streams_lose_only_the_skews() {
         let from_ns = host.now_ns;
         host.stream(verb, warm << 20, 1 << 20, 3000 - warm);
         let rate = ((3000 - warm) << 20) as f64 / (host.now_ns - from_ns) as f64 * 1e9;
-        assert!(
-            (rate / expected - 1.0).abs() < 0.01,
-            "{verb:?}: {rate} instead of {expected}"
-        );
+        assert!((rate / expected - 1.0).abs() < 0.01, "{verb:?}: {rate} instead of {expected}");
     }
 }
 
@@ -61,16 +46,10 @@ fn writes_are_acknowledged_in_dram_and_flushed_to_the_platters() {
     let quick_ns = host.ask(Verb::Write, GIB, 4096, false);
     assert!(quick_ns < 200_000, "{quick_ns}");
     assert_eq!(host.drive.truth().dram_dirty_bytes, 4096);
-    assert!(
-        host.ask(Verb::Read, GIB, 4096, false) < 200_000,
-        "dirty data is read from DRAM"
-    );
+    assert!(host.ask(Verb::Read, GIB, 4096, false) < 200_000, "dirty data is read from DRAM");
     assert!(host.ask(Verb::Flush, 0, 0, false) > 500_000);
     assert_eq!(host.drive.truth().dram_dirty_bytes, 0);
-    assert!(
-        host.ask(Verb::Flush, 0, 0, false) < 200_000,
-        "nothing is left to flush"
-    );
+    assert!(host.ask(Verb::Flush, 0, 0, false) < 200_000, "nothing is left to flush");
 }
 
 #[test]
@@ -124,16 +103,7 @@ fn a_queue_is_served_faster_than_one_at_a_time() {
         let mut offsets = sim::stream(5, "offsets");
         let mut submit = |drive: &mut Drive, now_ns: u64, tag: u32| {
             let offset_bytes = offsets.below(drive.capacity_bytes() / 4096) * 4096;
-            drive.submit(
-                now_ns,
-                Request {
-                    tag,
-                    verb: Verb::Read,
-                    fua: false,
-                    offset_bytes,
-                    bytes: 4096,
-                },
-            );
+            drive.submit(now_ns, Request { tag, verb: Verb::Read, fua: false, offset_bytes, bytes: 4096 });
         };
         (0..depth).for_each(|tag| submit(&mut drive, 0, tag));
         let mut done: Vec<Completion> = Vec::new();
@@ -155,30 +125,12 @@ fn what_lies_outside_is_refused() {
     let mut drive = Drive::new(&profile("st12000vn0007"), 1);
     let capacity = drive.capacity_bytes();
     let mut done = Vec::new();
-    for (tag, (offset_bytes, bytes)) in [
-        (capacity, 512),
-        (0, capacity + 512),
-        (100, 512),
-        (0, 100),
-        (u64::MAX - 511, 512),
-    ]
-    .into_iter()
-    .enumerate()
+    for (tag, (offset_bytes, bytes)) in
+        [(capacity, 512), (0, capacity + 512), (100, 512), (0, 100), (u64::MAX - 511, 512)].into_iter().enumerate()
     {
-        drive.submit(
-            0,
-            Request {
-                tag: tag as u32,
-                verb: Verb::Write,
-                fua: false,
-                offset_bytes,
-                bytes,
-            },
-        );
+        drive.submit(0, Request { tag: tag as u32, verb: Verb::Write, fua: false, offset_bytes, bytes });
     }
     drive.advance(1_000_000_000, &mut done);
     assert_eq!(done.len(), 5);
-    assert!(done
-        .iter()
-        .all(|completion| completion.status == Status::OutOfRange));
+    assert!(done.iter().all(|completion| completion.status == Status::OutOfRange));
 }

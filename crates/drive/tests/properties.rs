@@ -1,12 +1,12 @@
 //! What must hold for any sequence of requests.
 
-mod common;
+mod rig;
 
 use std::collections::BTreeSet;
 
-use common::profile;
 use drive::{BlockDevice, Completion, Drive, Profile, Request, Verb};
 use proptest::prelude::*;
+use rig::profile;
 
 #[derive(Clone, Copy, Debug)]
 struct Ask {
@@ -18,37 +18,27 @@ struct Ask {
 }
 
 fn ask() -> impl Strategy<Value = Ask> {
-    let verb = prop_oneof![3 => Just(Verb::Read), 6 => Just(Verb::Write), 1 => Just(Verb::Flush), 1 => Just(Verb::Trim)];
+    let verb =
+        prop_oneof![3 => Just(Verb::Read), 6 => Just(Verb::Write), 1 => Just(Verb::Flush), 1 => Just(Verb::Trim)];
     let sectors = prop_oneof![3 => Just(8_u64), 2 => 1..64_u64, 1 => 1..20_000_u64];
     let pause = prop_oneof![4 => Just(0_u64), 2 => 0..50_000_000_u64, 1 => 0..20_000_000_000_u64];
     // A third of the requests crowd into a thousandth of the drive, so that they meet.
     let share = prop_oneof![2 => 0.0..1.0_f64, 1 => 0.0..0.001_f64];
-    (verb, any::<bool>(), share, sectors, pause).prop_map(
-        |(verb, fua, share, sectors, pause_ns)| Ask {
-            verb,
-            fua,
-            share,
-            sectors,
-            pause_ns,
-        },
-    )
+    (verb, any::<bool>(), share, sectors, pause).prop_map(|(verb, fua, share, sectors, pause_ns)| Ask {
+        verb,
+        fua,
+        share,
+        sectors,
+        pause_ns,
+    })
 }
 
 fn request(tag: u32, ask: &Ask, capacity: u64) -> Request {
     let (offset, sectors) = match ask.verb {
         Verb::Flush => (0, 0),
-        _ => (
-            (ask.share * (capacity / 512 - ask.sectors) as f64) as u64,
-            ask.sectors,
-        ),
+        _ => ((ask.share * (capacity / 512 - ask.sectors) as f64) as u64, ask.sectors),
     };
-    Request {
-        tag,
-        verb: ask.verb,
-        fua: ask.fua,
-        offset_bytes: offset * 512,
-        bytes: sectors * 512,
-    }
+    Request { tag, verb: ask.verb, fua: ask.fua, offset_bytes: offset * 512, bytes: sectors * 512 }
 }
 
 /// Plays the requests at up to `depth` at a time; checks time and tags on the way.
@@ -57,18 +47,14 @@ fn play(profile: &Profile, asks: &[Ask], depth: usize) -> (Vec<Completion>, Driv
     let mut done: Vec<Completion> = Vec::new();
     let mut flying = BTreeSet::new();
     let mut now_ns = 0;
-    let collect =
-        |drive: &mut Drive, to_ns: u64, flying: &mut BTreeSet<u32>, done: &mut Vec<Completion>| {
-            let before = done.len();
-            drive.advance(to_ns, done);
-            for completion in &done[before..] {
-                assert!(completion.completed_ns <= to_ns);
-                assert!(
-                    flying.remove(&completion.tag),
-                    "completed twice or never asked"
-                );
-            }
-        };
+    let collect = |drive: &mut Drive, to_ns: u64, flying: &mut BTreeSet<u32>, done: &mut Vec<Completion>| {
+        let before = done.len();
+        drive.advance(to_ns, done);
+        for completion in &done[before..] {
+            assert!(completion.completed_ns <= to_ns);
+            assert!(flying.remove(&completion.tag), "completed twice or never asked");
+        }
+    };
     for (tag, ask) in asks.iter().enumerate() {
         while flying.len() >= depth {
             let event_ns = drive.next_event_ns().expect("something is in flight");
@@ -87,9 +73,7 @@ fn play(profile: &Profile, asks: &[Ask], depth: usize) -> (Vec<Completion>, Driv
         collect(&mut drive, now_ns, &mut flying, &mut done);
     }
     assert_eq!(drive.next_event_ns(), None);
-    assert!(done
-        .windows(2)
-        .all(|pair| pair[0].completed_ns <= pair[1].completed_ns));
+    assert!(done.windows(2).all(|pair| pair[0].completed_ns <= pair[1].completed_ns));
     drive.advance(now_ns + 86_400_000_000_000, &mut done);
     (done, drive)
 }
@@ -104,12 +88,7 @@ fn profiles() -> Vec<Profile> {
     shingled.cache.entries = 50;
     shingled.cleaning.order = drive::CleaningOrder::MostDirty;
     shingled.streams.min_run_bytes = 1 << 20;
-    vec![
-        profile("st12000vn0007").scaled(1000).unwrap(),
-        tiny,
-        lazy,
-        profile("st8000as0002").scaled(1000).unwrap(),
-    ]
+    vec![profile("st12000vn0007").scaled(1000).unwrap(), tiny, lazy, profile("st8000as0002").scaled(1000).unwrap()]
 }
 
 proptest! {

@@ -1,9 +1,9 @@
 //! What a shingled drive does: the persistent cache, its collapse, its recovery, streams, borders, TRIM.
 
-mod common;
+mod rig;
 
-use common::{profile, Host, GIB};
 use drive::{BlockDevice, Profile, Truth, Verb};
+use rig::{profile, Host, GIB};
 
 const S: u64 = 1_000_000_000;
 
@@ -12,19 +12,13 @@ fn small(name: &str) -> Profile {
 }
 
 fn conserved(truth: &Truth) {
-    assert_eq!(
-        truth.bytes_cached,
-        truth.bytes_cleaned + truth.bytes_overwritten + truth.cached_bytes,
-        "{truth:?}"
-    );
+    assert_eq!(truth.bytes_cached, truth.bytes_cleaned + truth.bytes_overwritten + truth.cached_bytes, "{truth:?}");
 }
 
 fn random_writes(host: &mut Host, count: u64, seed: u64) -> Vec<u64> {
     let slots = host.drive.capacity_bytes() / 4096;
     let mut offsets = sim::stream(seed, "offsets");
-    (0..count)
-        .map(|_| host.ask(Verb::Write, offsets.below(slots) * 4096, 4096, true))
-        .collect()
+    (0..count).map(|_| host.ask(Verb::Write, offsets.below(slots) * 4096, 4096, true)).collect()
 }
 
 #[test]
@@ -35,24 +29,13 @@ fn random_writes_collapse_when_the_cache_is_full_and_recover_when_idle() {
     let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len() as f64;
     let (before, after) = (mean(&took_ns[..500]), mean(&took_ns[33_500..]));
     assert!(after > 10.0 * before, "{before} then {after}");
-    assert!(
-        took_ns.iter().any(|ns| *ns > S),
-        "single writes wait for a whole pass"
-    );
+    assert!(took_ns.iter().any(|ns| *ns > S), "single writes wait for a whole pass");
     let full = host.drive.truth();
     assert!(full.forced_passes > 0);
     conserved(&full);
     host.pause(3600 * S);
     let drained = host.drive.truth();
-    assert_eq!(
-        (
-            drained.cached_bytes,
-            drained.cached_entries,
-            drained.dirty_bands,
-            drained.log_bytes
-        ),
-        (0, 0, 0, 0)
-    );
+    assert_eq!((drained.cached_bytes, drained.cached_entries, drained.dirty_bands, drained.log_bytes), (0, 0, 0, 0));
     conserved(&drained);
     let again = random_writes(&mut host, 100, 2);
     assert!(mean(&again) < 2.0 * before);
@@ -96,10 +79,7 @@ fn lazy_cleaning_waits_for_the_high_mark() {
     host.pause(600 * S);
     let left = host.drive.truth();
     let fill = left.log_bytes as f64 / profile.shingled.as_ref().unwrap().cache.bytes as f64;
-    assert!(
-        left.bands_cleaned > 0 && left.cached_entries > 0 && fill < 0.2,
-        "{left:?}"
-    );
+    assert!(left.bands_cleaned > 0 && left.cached_entries > 0 && fill < 0.2, "{left:?}");
 }
 
 #[test]
@@ -115,11 +95,7 @@ fn large_streams_bypass_the_cache_and_small_ones_do_not() {
     assert!(large.stream_bytes > GIB / 4 - (16 << 20), "{large:?}");
     let little = stream(32 << 10);
     assert_eq!(little.stream_bytes, 0);
-    assert_eq!(
-        little.cache_appends,
-        GIB / 4 / (32 << 10),
-        "every write is a packet of its own"
-    );
+    assert_eq!(little.cache_appends, GIB / 4 / (32 << 10), "every write is a packet of its own");
 }
 
 #[test]
@@ -130,18 +106,13 @@ fn a_stream_that_leaves_its_band_has_the_rest_rewritten() {
     assert_eq!(host.drive.truth().streams_broken, 0);
     host.pause(60 * S);
     let truth = host.drive.truth();
-    assert_eq!(
-        (truth.streams_broken, truth.cached_bytes),
-        (1, 0),
-        "{truth:?}"
-    );
+    assert_eq!((truth.streams_broken, truth.cached_bytes), (1, 0), "{truth:?}");
 }
 
 #[test]
 fn a_request_over_a_border_belongs_to_both_bands_and_completes_once() {
     let profile = profile("wd40efax");
-    let band_bytes =
-        profile.shingled.as_ref().unwrap().tracks_per_band * profile.geometry.outer_track_bytes;
+    let band_bytes = profile.shingled.as_ref().unwrap().tracks_per_band * profile.geometry.outer_track_bytes;
     let mut host = Host::new(&profile);
     host.ask(Verb::Write, band_bytes - 8192, 16_384, true);
     let truth = host.drive.truth();
@@ -160,14 +131,7 @@ fn trim_drops_what_is_cached_and_spares_the_reading() {
             host.ask(Verb::Write, 0, 4096, true);
             host.ask(Verb::Trim, 0, GIB, false);
             let truth = host.drive.truth();
-            assert_eq!(
-                (
-                    truth.cached_bytes,
-                    truth.dirty_bands,
-                    truth.bytes_overwritten
-                ),
-                (0, 0, 4096)
-            );
+            assert_eq!((truth.cached_bytes, truth.dirty_bands, truth.bytes_overwritten), (0, 0, 4096));
         }
         host.ask(Verb::Write, 4096, 4096, true);
         let from_ns = host.now_ns;
@@ -186,8 +150,5 @@ fn a_read_is_assembled_from_cache_and_band() {
     host.ask(Verb::Write, 2 * GIB + (512 << 10), 4096, true);
     host.ask(Verb::Read, 100 * GIB, 4096, false);
     let torn_ns = host.ask(Verb::Read, 2 * GIB, 1 << 20, false);
-    assert!(
-        torn_ns > plain_ns + 10_000_000,
-        "{plain_ns} and {torn_ns}: to the log and back takes two seeks"
-    );
+    assert!(torn_ns > plain_ns + 10_000_000, "{plain_ns} and {torn_ns}: to the log and back takes two seeks");
 }

@@ -8,18 +8,7 @@ use workload::Row;
 
 use crate::machine::{lock, Bench};
 
-type RowTuple = (
-    &'static str,
-    u64,
-    u64,
-    u64,
-    u64,
-    Option<f64>,
-    Option<u64>,
-    Option<u64>,
-    Option<u64>,
-    Option<u64>,
-);
+type RowTuple = (&'static str, u64, u64, u64, u64, Option<f64>, Option<u64>, Option<u64>, Option<u64>, Option<u64>);
 
 /// A running fio job. Row times count from the start of the machine.
 #[pyclass(frozen, module = "shakedown._core")]
@@ -36,9 +25,7 @@ enum State {
 impl Load {
     /// The load that runs on a bench.
     pub fn new(bench: Arc<Mutex<Bench>>) -> Self {
-        Self {
-            state: Mutex::new(State::Running(bench)),
-        }
+        Self { state: Mutex::new(State::Running(bench)) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -68,24 +55,14 @@ fn advance(state: &mut State, intervals: usize) -> Result<Vec<Row>, String> {
         State::Over(failure) => return failure.take().map_or(Ok(Vec::new()), Err),
     };
     let mut bench = lock(&bench);
-    let Bench {
-        drive,
-        now_ns,
-        run: Some(run),
-    } = &mut *bench
-    else {
+    let Bench { drive, now_ns, run: Some(run) } = &mut *bench else {
         return Ok(Vec::new());
     };
     let rows = run.advance(drive, intervals);
     *now_ns = run.now_ns();
     if run.is_over() {
         let failure = run.failure();
-        *state = State::Over(failure.map(|one| {
-            format!(
-                "job {} ended at {} ns: {:?}",
-                one.job, one.at_ns, one.status
-            )
-        }));
+        *state = State::Over(failure.map(|one| format!("job {} ended at {} ns: {:?}", one.job, one.at_ns, one.status)));
         bench.run = None;
     }
     Ok(rows)

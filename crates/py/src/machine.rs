@@ -40,15 +40,8 @@ impl Machine {
             .map_err(|error| profile_error(py, &error))?;
         let model = profile.identity.model.clone();
         let drive = py.detach(|| Drive::new(&profile, seed));
-        let bench = Bench {
-            drive,
-            now_ns: 0,
-            run: None,
-        };
-        Ok(Self {
-            bench: Arc::new(Mutex::new(bench)),
-            model,
-        })
+        let bench = Bench { drive, now_ns: 0, run: None };
+        Ok(Self { bench: Arc::new(Mutex::new(bench)), model })
     }
 
     #[getter]
@@ -82,9 +75,7 @@ impl Machine {
         .map_err(|error| job_error(py, &error))
         .and_then(|started| match started {
             true => Ok(Load::new(Arc::clone(&self.bench))),
-            false => Err(PyRuntimeError::new_err(
-                "a job is already running on this machine",
-            )),
+            false => Err(PyRuntimeError::new_err("a job is already running on this machine")),
         })
     }
 

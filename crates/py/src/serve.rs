@@ -43,9 +43,7 @@ pub fn serve_nbd<'py>(
         store: open_store(store_path, profile.capacity_bytes())?,
         stop: Arc::clone(&stop),
     };
-    let report = until_interrupted(py, &stop, move || {
-        nbd::serve(Drive::new(&profile, seed), options)
-    })?;
+    let report = until_interrupted(py, &stop, move || nbd::serve(Drive::new(&profile, seed), options))?;
     report_to_dict(py, &report.map_err(|error| serve_error(&error))?)
 }
 
@@ -63,9 +61,7 @@ fn open_store(path: Option<PathBuf>, capacity_bytes: u64) -> PyResult<Store> {
 /// What somebody else has at the path is a `FileExistsError`: the caller may want to tell it from a failure.
 fn serve_error(error: &ServeError) -> PyErr {
     match error {
-        ServeError::InUse(_) | ServeError::NotASocket(_) => {
-            PyFileExistsError::new_err(error.to_string())
-        }
+        ServeError::InUse(_) | ServeError::NotASocket(_) => PyFileExistsError::new_err(error.to_string()),
         _ => PyOSError::new_err(error.to_string()),
     }
 }
@@ -94,9 +90,7 @@ fn until_interrupted(
         interruption = py.check_signals();
     }
     stop.store(true, Ordering::Relaxed);
-    let report = py
-        .detach(|| thread.join())
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let report = py.detach(|| thread.join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     match interruption {
         Err(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
         _ => Ok(report),

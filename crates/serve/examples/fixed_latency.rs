@@ -32,8 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         thread::sleep(seconds);
         stop.store(true, Ordering::Relaxed);
     });
-    let device =
-        fixed_latency::FixedLatency::new(capacity_bytes, latency_us.parse::<u64>()? * 1_000);
+    let device = fixed_latency::FixedLatency::new(capacity_bytes, latency_us.parse::<u64>()? * 1_000);
     let report = nbd::serve(device, options)?;
     println!("{report:#?}\n{}", report.doubt().unwrap_or_default());
     Ok(())

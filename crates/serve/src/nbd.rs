@@ -45,10 +45,7 @@ use socket::Listener;
 /// More clients than this at once are turned away, so that no number of them can exhaust the machine.
 const CONNECTIONS: usize = 128;
 /// How soon the stop flag is seen.
-const STOP_LATENCY: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 100_000_000,
-};
+const STOP_LATENCY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// How long clients may take to read their last replies once the service stops.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -104,19 +101,9 @@ struct Service {
 /// # Errors
 /// [`ServeError`]; clients that misbehave and conditions of the drive are none.
 pub fn serve<D: BlockDevice + Send>(device: D, options: Options) -> Result<Report, ServeError> {
-    let Options {
-        socket_path,
-        export_name,
-        description,
-        store,
-        stop,
-    } = options;
+    let Options { socket_path, export_name, description, store, stop } = options;
     let listener = Listener::claim(&socket_path)?;
-    let export = Export {
-        name: export_name,
-        description,
-        bytes: device.capacity_bytes(),
-    };
+    let export = Export { name: export_name, description, bytes: device.capacity_bytes() };
     let service = Service {
         drive: RealTime::default(),
         store,
@@ -131,24 +118,15 @@ pub fn serve<D: BlockDevice + Send>(device: D, options: Options) -> Result<Repor
             .name("completer".into())
             .spawn_scoped(scope, || service.drive.complete(device))
             .map_err(ServeError::Thread)?;
-        let accepted = accept(scope, service, &listener, || {
-            stop.load(Ordering::Relaxed) || completer.is_finished()
-        });
+        let accepted = accept(scope, service, &listener, || stop.load(Ordering::Relaxed) || completer.is_finished());
         service.drive.switch_off();
         let record = completer.join();
         service.say_farewell();
         // The model has a bug: nobody else can go on, either.
         let record = record.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        accepted.map_err(|source| ServeError::Listen {
-            path: socket_path.clone(),
-            source,
-        })?;
+        accepted.map_err(|source| ServeError::Listen { path: socket_path.clone(), source })?;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Ok(record.report(
-            count(&service.connections),
-            count(&service.refused),
-            service.store.failures(),
-        ))
+        Ok(record.report(count(&service.connections), count(&service.refused), service.store.failures()))
     })
 }
 
@@ -160,10 +138,7 @@ fn accept<'scope>(
     stopped: impl Fn() -> bool,
 ) -> io::Result<()> {
     while !stopped() {
-        match poll(
-            &mut [PollFd::new(listener, PollFlags::IN)],
-            Some(&STOP_LATENCY),
-        ) {
+        match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&STOP_LATENCY)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => continue,
             Ok(_) => {}
             Err(error) => return Err(error.into()),
@@ -180,16 +155,8 @@ fn accept<'scope>(
 /// The client is gone already, or file descriptors are short for the moment.
 fn is_passing(error: &io::Error) -> bool {
     use rustix::io::Errno;
-    let passing = [
-        Errno::AGAIN,
-        Errno::INTR,
-        Errno::CONNABORTED,
-        Errno::MFILE,
-        Errno::NFILE,
-    ];
-    passing
-        .iter()
-        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+    let passing = [Errno::AGAIN, Errno::INTR, Errno::CONNABORTED, Errno::MFILE, Errno::NFILE];
+    passing.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 impl Service {
@@ -205,9 +172,7 @@ impl Service {
         let reader = thread::Builder::new().name("connection".into());
         let started = admitted && {
             let outbox = Arc::clone(&outbox);
-            reader
-                .spawn_scoped(scope, move || self.attend(&outbox))
-                .is_ok()
+            reader.spawn_scoped(scope, move || self.attend(&outbox)).is_ok()
         };
         if !started {
             self.refused.fetch_add(1, Ordering::Relaxed);
@@ -220,13 +185,7 @@ impl Service {
         match handshake::negotiate(outbox.stream(), &self.export) {
             Ok(handshake::Outcome::Transmission) => {
                 self.connections.fetch_add(1, Ordering::Relaxed);
-                Connection {
-                    drive: &self.drive,
-                    store: &self.store,
-                    export: &self.export,
-                    outbox,
-                }
-                .run();
+                Connection { drive: &self.drive, store: &self.store, export: &self.export, outbox }.run();
             }
             Ok(handshake::Outcome::Ended) => {}
             Err(_) => {
@@ -241,9 +200,7 @@ impl Service {
     }
 
     fn open(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Outbox>>> {
-        self.open
-            .lock()
-            .expect("nothing panics while it holds the list")
+        self.open.lock().expect("nothing panics while it holds the list")
     }
 
     /// Lets every connection send what it has and then ends it, with violence if the client does not read.

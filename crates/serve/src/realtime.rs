@@ -69,24 +69,14 @@ struct Inbox<C> {
 impl<C: Client> Default for RealTime<C> {
     /// Switches the drive on: its virtual time starts now.
     fn default() -> Self {
-        let inbox = Inbox {
-            arrived: Vec::new(),
-            asleep: false,
-            on: true,
-        };
-        Self {
-            switched_on: Instant::now(),
-            inbox: Mutex::new(inbox),
-            changed: Condvar::new(),
-        }
+        let inbox = Inbox { arrived: Vec::new(), asleep: false, on: true };
+        Self { switched_on: Instant::now(), inbox: Mutex::new(inbox), changed: Condvar::new() }
     }
 }
 
 impl<C: Client> RealTime<C> {
     fn lock(&self) -> MutexGuard<'_, Inbox<C>> {
-        self.inbox
-            .lock()
-            .expect("nothing panics while it holds the inbox")
+        self.inbox.lock().expect("nothing panics while it holds the inbox")
     }
 
     fn clock_ns(&self) -> u64 {
@@ -101,11 +91,7 @@ impl<C: Client> RealTime<C> {
             return client.answer(Err(SwitchedOff));
         }
         let arrived_ns = self.clock_ns();
-        inbox.arrived.push(Pending {
-            command,
-            arrived_ns,
-            client,
-        });
+        inbox.arrived.push(Pending { command, arrived_ns, client });
         if mem::take(&mut inbox.asleep) {
             drop(inbox);
             self.changed.notify_one();
@@ -137,11 +123,7 @@ impl<C: Client> RealTime<C> {
                 let modelled_ns = completion.completed_ns.saturating_sub(pending.arrived_ns);
                 pending.client.answer(Ok(completion.status));
                 let overdue_ns = self.clock_ns().saturating_sub(completion.completed_ns);
-                record.add(
-                    modelled_ns,
-                    pending.command.moving_ns + overdue_ns,
-                    completion.status == Status::Good,
-                );
+                record.add(modelled_ns, pending.command.moving_ns + overdue_ns, completion.status == Status::Good);
             }
         }
         for pending in host.outstanding() {
@@ -212,11 +194,7 @@ impl<D: BlockDevice, C: Client> Host<D, C> {
     /// Stops at the drive's events: a place in its queue is taken by the next waiting request at the modelled moment,
     /// however late the machine looks.
     fn catch_up(&mut self, to_ns: u64) {
-        while let Some(event_ns) = self
-            .device
-            .next_event_ns()
-            .filter(|event_ns| *event_ns <= to_ns)
-        {
+        while let Some(event_ns) = self.device.next_event_ns().filter(|event_ns| *event_ns <= to_ns) {
             self.advance(event_ns);
             self.admit();
         }
@@ -241,31 +219,15 @@ impl<D: BlockDevice, C: Client> Host<D, C> {
                 pending.client.answer(Err(SwitchedOff));
                 continue;
             }
-            let Command {
-                verb,
-                fua,
-                offset_bytes,
-                bytes,
-                ..
-            } = pending.command;
+            let Command { verb, fua, offset_bytes, bytes, .. } = pending.command;
             let tag = u32::try_from(self.in_flight.insert(pending)).expect("no queue is that deep");
-            self.device.submit(
-                self.now_ns,
-                Request {
-                    tag,
-                    verb,
-                    fua,
-                    offset_bytes,
-                    bytes,
-                },
-            );
+            self.device.submit(self.now_ns, Request { tag, verb, fua, offset_bytes, bytes });
         }
     }
 
     fn outstanding(self) -> impl Iterator<Item = Pending<C>> {
         let due = self.due.into_iter().map(|(pending, _)| pending);
-        due.chain(self.in_flight.into_iter().map(|(_, pending)| pending))
-            .chain(self.waiting)
+        due.chain(self.in_flight.into_iter().map(|(_, pending)| pending)).chain(self.waiting)
     }
 }
 
@@ -294,10 +256,7 @@ mod tests {
 
         fn submit(&mut self, now_ns: u64, request: Request) {
             self.submitted_ns.borrow_mut().push(now_ns);
-            let free_ns = self
-                .queue
-                .back()
-                .map_or(now_ns, |(_, completed_ns)| *completed_ns);
+            let free_ns = self.queue.back().map_or(now_ns, |(_, completed_ns)| *completed_ns);
             self.queue.push_back((request, free_ns + request.bytes));
         }
 
@@ -306,16 +265,9 @@ mod tests {
         }
 
         fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
-            while self
-                .next_event_ns()
-                .is_some_and(|completed_ns| completed_ns <= to_ns)
-            {
+            while self.next_event_ns().is_some_and(|completed_ns| completed_ns <= to_ns) {
                 let (request, completed_ns) = self.queue.pop_front().expect("it has an event");
-                completions.push(Completion {
-                    tag: request.tag,
-                    completed_ns,
-                    status: Status::Good,
-                });
+                completions.push(Completion { tag: request.tag, completed_ns, status: Status::Good });
             }
         }
     }
@@ -333,18 +285,8 @@ mod tests {
     }
 
     fn pending(arrived_ns: u64, bytes: u64, gone: bool) -> Pending<Silent> {
-        let command = Command {
-            verb: Verb::Read,
-            fua: false,
-            offset_bytes: 0,
-            bytes,
-            moving_ns: 0,
-        };
-        Pending {
-            command,
-            arrived_ns,
-            client: Silent { gone },
-        }
+        let command = Command { verb: Verb::Read, fua: false, offset_bytes: 0, bytes, moving_ns: 0 };
+        Pending { command, arrived_ns, client: Silent { gone } }
     }
 
     #[test]
@@ -356,27 +298,17 @@ mod tests {
             let mut host = Host::new(device);
             let mut arrivals = arrivals.iter().peekable();
             for &look_ns in looks {
-                let seen: Vec<_> = std::iter::from_fn(|| {
-                    arrivals.next_if(|(arrived_ns, _)| *arrived_ns <= look_ns)
-                })
-                .map(|(arrived_ns, bytes)| pending(*arrived_ns, *bytes, false))
-                .collect();
+                let seen: Vec<_> = std::iter::from_fn(|| arrivals.next_if(|(arrived_ns, _)| *arrived_ns <= look_ns))
+                    .map(|(arrived_ns, bytes)| pending(*arrived_ns, *bytes, false))
+                    .collect();
                 host.live(seen.into_iter(), look_ns);
             }
-            let completed: Vec<_> = host
-                .due
-                .iter()
-                .map(|(_, completion)| completion.completed_ns)
-                .collect();
+            let completed: Vec<_> = host.due.iter().map(|(_, completion)| completion.completed_ns).collect();
             let submitted = submitted_ns.borrow().clone();
             (submitted, completed)
         };
         let expected = (vec![0, 100, 1_000, 5_000], vec![1_000, 2_000, 2_500, 5_100]);
-        assert_eq!(
-            lives(&(0..=6_000).collect::<Vec<_>>()),
-            expected,
-            "looking all the time"
-        );
+        assert_eq!(lives(&(0..=6_000).collect::<Vec<_>>()), expected, "looking all the time");
         assert_eq!(lives(&[6_000]), expected, "looking once");
     }
 

@@ -27,12 +27,7 @@ impl Record {
         self.errors += u64::from(!good);
     }
 
-    pub(crate) fn report(
-        &self,
-        connections: u64,
-        refused_connections: u64,
-        store_failures: u64,
-    ) -> Report {
+    pub(crate) fn report(&self, connections: u64, refused_connections: u64, store_failures: u64) -> Report {
         Report {
             requests: self.lateness.count(),
             errors: self.errors,
@@ -120,10 +115,7 @@ mod tests {
 
     #[test]
     fn small_or_relatively_small_lateness_is_tolerated() {
-        assert_eq!(
-            report(&[(100_000, 999_999), (100_000_000, 9_000_000)]).doubt(),
-            None
-        );
+        assert_eq!(report(&[(100_000, 999_999), (100_000_000, 9_000_000)]).doubt(), None);
     }
 
     #[test]
@@ -138,16 +130,9 @@ mod tests {
 
     #[test]
     fn percentiles_are_those_of_the_answers() {
-        let report = report(
-            &(1..=1000)
-                .map(|i| (i * 1_000_000, i * 1_000))
-                .collect::<Vec<_>>(),
-        );
+        let report = report(&(1..=1000).map(|i| (i * 1_000_000, i * 1_000)).collect::<Vec<_>>());
         let near = |value: u64, expected: u64| value.abs_diff(expected) <= expected / 500;
-        assert!(
-            near(report.lateness.p50_ns, 500_000) && near(report.lateness.p99_ns, 990_000),
-            "{report:?}"
-        );
+        assert!(near(report.lateness.p50_ns, 500_000) && near(report.lateness.p99_ns, 990_000), "{report:?}");
         assert!(near(report.modelled.max_ns, 1_000_000_000), "{report:?}");
     }
 }

@@ -64,11 +64,7 @@ impl Store {
         tempfile::tempfile()
             .and_then(|file| file.set_len(capacity_bytes).map(|()| file))
             .map(|file| Self::of(file, path.clone()))
-            .map_err(|source| StoreError::Io {
-                path,
-                capacity_bytes,
-                source,
-            })
+            .map_err(|source| StoreError::Io { path, capacity_bytes, source })
     }
 
     /// The store in a named file: made if it is missing or empty, gone on with if it has the drive's size.
@@ -76,22 +72,12 @@ impl Store {
     /// # Errors
     /// Refuses whatever may be somebody's data or another server's: see [`StoreError`].
     pub fn named(path: &Path, capacity_bytes: u64) -> Result<Self, StoreError> {
-        let failed = |source| StoreError::Io {
-            path: path.to_owned(),
-            capacity_bytes,
-            source,
-        };
+        let failed = |source| StoreError::Io { path: path.to_owned(), capacity_bytes, source };
         if path.exists() && !path.is_file() {
             return Err(StoreError::NotAFile(path.to_owned()));
         }
         let mut options = OpenOptions::new();
-        let file = options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed)?;
+        let file = options.read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(StoreError::Locked(path.to_owned())),
@@ -101,21 +87,13 @@ impl Store {
         if found_bytes == 0 {
             file.set_len(capacity_bytes).map_err(failed)?;
         } else if found_bytes != capacity_bytes {
-            return Err(StoreError::OtherSize {
-                path: path.to_owned(),
-                found_bytes,
-                capacity_bytes,
-            });
+            return Err(StoreError::OtherSize { path: path.to_owned(), found_bytes, capacity_bytes });
         }
         Ok(Self::of(file, path.to_owned()))
     }
 
     fn of(file: File, path: PathBuf) -> Self {
-        Self {
-            file,
-            path,
-            failures: AtomicU64::new(0),
-        }
+        Self { file, path, failures: AtomicU64::new(0) }
     }
 
     /// How often the machine could not keep or return data so far.
@@ -160,9 +138,7 @@ impl Store {
         let end_bytes = offset_bytes + bytes;
         let mut at_bytes = offset_bytes;
         while at_bytes < end_bytes {
-            let piece = zeros
-                .len()
-                .min(usize::try_from(end_bytes - at_bytes).unwrap_or(zeros.len()));
+            let piece = zeros.len().min(usize::try_from(end_bytes - at_bytes).unwrap_or(zeros.len()));
             self.write(at_bytes, &zeros[..piece])?;
             at_bytes += piece as u64;
         }
@@ -176,13 +152,8 @@ impl Store {
             if self.failures.fetch_add(1, Ordering::Relaxed) == 0 {
                 let place = self.path.display();
                 eprintln!("the store of the modelled drive at {place} failed, clients see an I/O error: {error}");
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-                ) {
-                    eprintln!(
-                        "hint: make room there, or keep the data in a file on another file system"
-                    );
+                if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+                    eprintln!("hint: make room there, or keep the data in a file on another file system");
                 }
             }
         }

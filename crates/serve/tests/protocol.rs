@@ -30,11 +30,7 @@ fn options_are_answered_and_unknown_ones_declined() {
     let mut client = served.connect();
     client.greet(3);
     client.option(8, &[]);
-    assert_eq!(
-        client.option_reply(8).0,
-        (1 << 31) + 1,
-        "structured replies"
-    );
+    assert_eq!(client.option_reply(8).0, (1 << 31) + 1, "structured replies");
     client.option(3, &[]);
     let list = client.option_replies(3);
     assert_eq!(list[0], (2, b"\0\0\0\x05drivea drive for tests".to_vec()));
@@ -44,27 +40,10 @@ fn options_are_answered_and_unknown_ones_declined() {
     client.option(6, b"\0\0\0\x04nope\0\0");
     assert_eq!(client.option_reply(6).0, (1 << 31) + 6, "unknown export");
     client.option(6, b"\xff\xff\xff\xffdrive\0\0");
-    assert_eq!(
-        client.option_reply(6).0,
-        (1 << 31) + 3,
-        "a name longer than its option"
-    );
+    assert_eq!(client.option_reply(6).0, (1 << 31) + 3, "a name longer than its option");
     client.option(6, b"\0\0\0\x05drive\0\x03\0\x01\0\x02\0\x03");
-    let kinds: Vec<_> = client
-        .option_replies(6)
-        .into_iter()
-        .map(|(kind, data)| (kind, data.get(1).copied()))
-        .collect();
-    assert_eq!(
-        kinds,
-        [
-            (3, Some(0)),
-            (3, Some(3)),
-            (3, Some(1)),
-            (3, Some(2)),
-            (1, None)
-        ]
-    );
+    let kinds: Vec<_> = client.option_replies(6).into_iter().map(|(kind, data)| (kind, data.get(1).copied())).collect();
+    assert_eq!(kinds, [(3, Some(0)), (3, Some(3)), (3, Some(1)), (3, Some(2)), (1, None)]);
     client.option(2, &[]);
     assert_eq!(client.option_reply(2), (1, vec![]));
     client.expect_end();
@@ -107,11 +86,7 @@ fn garbage_instead_of_a_handshake_is_hung_up_on() {
         let _ = client.stream.write_all(bytes);
         client.expect_end();
     }
-    assert_eq!(
-        served.enter().ask(READ, 0, 0, 512),
-        0,
-        "others are served all the same"
-    );
+    assert_eq!(served.enter().ask(READ, 0, 0, 512), 0, "others are served all the same");
     assert_eq!(served.stop().refused_connections, 4);
 }
 
@@ -127,10 +102,7 @@ fn what_was_written_is_read_on_every_connection() {
     assert_eq!(writer.ask(FLUSH, 0, 0, 0), 0);
     assert_eq!(writer.ask(TRIM, 0, 4096, 512), 0);
     assert_eq!(writer.ask(WRITE_ZEROES, 1, 4096 + 512, 512), 0);
-    assert_eq!(
-        reader.read(4096, 1536),
-        [&[0; 1024], &data[1024..]].concat()
-    );
+    assert_eq!(reader.read(4096, 1536), [&[0; 1024], &data[1024..]].concat());
     assert_eq!(writer.ask(WRITE_ZEROES, 2, 4096 + 1024, 512), 0);
     assert_eq!(reader.read(4096, 1536), [0; 1536]);
     assert_eq!(served.stop().errors, 0);
@@ -160,24 +132,13 @@ fn impossible_requests_are_refused_and_the_connection_goes_on() {
     ];
     for (command, flags, offset, bytes, errno) in refused {
         let got = client.ask(command, flags, offset, bytes);
-        assert_eq!(
-            got, errno,
-            "command {command} flags {flags} at {offset} for {bytes}"
-        );
+        assert_eq!(got, errno, "command {command} flags {flags} at {offset} for {bytes}");
     }
     assert_eq!(client.write(end - 512, &[1; 1024]), ENOSPC);
     assert_eq!(client.write(3, &[1; 512]), EINVAL);
-    assert_eq!(
-        client.write(0, &vec![1; (32 << 20) + 512]),
-        EINVAL,
-        "the payload is skipped"
-    );
+    assert_eq!(client.write(0, &vec![1; (32 << 20) + 512]), EINVAL, "the payload is skipped");
     assert_eq!(client.read(0, 4096), [0; 4096], "nothing of it was kept");
-    assert_eq!(
-        client.write(0, &vec![7; 32 << 20]),
-        0,
-        "the largest that is allowed"
-    );
+    assert_eq!(client.write(0, &vec![7; 32 << 20]), 0, "the largest that is allowed");
     assert_eq!(client.read(0, 32 << 20), vec![7; 32 << 20]);
     assert_eq!(served.stop().errors, 0, "the drive has seen none of them");
 }
@@ -212,10 +173,7 @@ fn a_modelled_medium_error_is_eio_and_nothing_more() {
     assert_eq!(client.ask(READ, 0, 4096, 8192), EIO);
     assert_eq!(client.read(0, 8192), [0; 8192]);
     let report = served.stop();
-    assert_eq!(
-        (report.errors, report.store_failures, report.requests),
-        (1, 0, 2)
-    );
+    assert_eq!((report.errors, report.store_failures, report.requests), (1, 0, 2));
 }
 
 #[test]
@@ -249,17 +207,11 @@ fn answers_are_never_early_and_the_drive_sees_no_more_than_its_queue() {
     for answered in 1..=32 {
         assert_eq!(client.reply().1, 0);
         client.receive::<512>();
-        assert!(
-            begun.elapsed() >= latency * (answered as u32).div_ceil(4),
-            "reply {answered} came early"
-        );
+        assert!(begun.elapsed() >= latency * (answered as u32).div_ceil(4), "reply {answered} came early");
     }
     let report = served.stop();
     let near = |value: u64, expected: u64| value.abs_diff(expected) < expected / 4;
-    assert!(
-        near(report.modelled.max_ns, 40_000_000),
-        "waiting for a place in the queue counts: {report:?}"
-    );
+    assert!(near(report.modelled.max_ns, 40_000_000), "waiting for a place in the queue counts: {report:?}");
 }
 
 #[test]
@@ -274,21 +226,10 @@ fn delivered_latency_is_the_modelled_one() {
         })
         .collect();
     delivered.sort();
-    assert!(
-        delivered[0] >= Duration::from_millis(5),
-        "{:?}",
-        delivered[0]
-    );
-    assert!(
-        delivered[100] < Duration::from_millis(7),
-        "median {:?}",
-        delivered[100]
-    );
+    assert!(delivered[0] >= Duration::from_millis(5), "{:?}", delivered[0]);
+    assert!(delivered[100] < Duration::from_millis(7), "median {:?}", delivered[100]);
     let report = served.stop();
-    assert!(
-        report.modelled.p50_ns.abs_diff(5_000_000) < 10_000,
-        "{report:?}"
-    );
+    assert!(report.modelled.p50_ns.abs_diff(5_000_000) < 10_000, "{report:?}");
     assert!(report.lateness.p50_ns < 2_000_000, "{report:?}");
 }
 
@@ -304,11 +245,7 @@ fn a_client_that_does_not_read_holds_up_nobody_else() {
     for _ in 0..100 {
         other.read(0, 4096);
     }
-    assert!(
-        begun.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     for _ in 0..64 {
         assert_eq!(deaf.reply().1, 0);
         for _ in 0..256 {
@@ -360,11 +297,7 @@ fn clients_that_vanish_in_mid_request_leave_nothing_behind() {
         client.request(WRITE, 0, 9, round * 4096, 1 << 20, &[0xaa; 1000]);
     }
     let mut client = served.enter();
-    assert_eq!(
-        client.read(0, 4096),
-        [0; 4096],
-        "half a piece of a write was kept"
-    );
+    assert_eq!(client.read(0, 4096), [0; 4096], "half a piece of a write was kept");
     assert_eq!(served.stop().connections, 51);
 }
 
@@ -408,10 +341,7 @@ fn too_many_clients_at_once_are_turned_away_and_a_place_becomes_free() {
     held.pop();
     let begun = Instant::now();
     while served.connect().try_receive::<18>().is_err() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(10),
-            "no place became free"
-        );
+        assert!(begun.elapsed() < Duration::from_secs(10), "no place became free");
     }
     drop(held);
     assert!(served.stop().refused_connections >= 1);
@@ -441,15 +371,9 @@ fn a_stale_socket_is_replaced_and_whatever_else_is_there_is_left_alone() {
 #[test]
 fn a_path_that_cannot_be_a_socket_is_an_error_of_ours_to_explain() {
     let stopped = Arc::new(AtomicBool::new(true));
-    for path in [
-        "/nowhere/at/all.sock".to_owned(),
-        format!("/tmp/{}", "x".repeat(200)),
-    ] {
+    for path in ["/nowhere/at/all.sock".to_owned(), format!("/tmp/{}", "x".repeat(200))] {
         let store = Store::temporary(MIB).expect("a store");
-        let error = nbd::serve(
-            FixedLatency::new(MIB, 0),
-            options(path.as_ref(), store, &stopped),
-        );
+        let error = nbd::serve(FixedLatency::new(MIB, 0), options(path.as_ref(), store, &stopped));
         let text = error.expect_err("impossible").to_string();
         assert!(text.contains(&path), "{text}");
     }

@@ -30,11 +30,7 @@ fn run(program: &str, arguments: &[&str]) -> Option<Output> {
 }
 
 fn start(program: &str, arguments: &[&str]) -> Option<Child> {
-    let child = Command::new(program)
-        .args(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
+    let child = Command::new(program).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     if child.is_err() {
         eprintln!("skipped: {program} is not installed");
     }
@@ -42,17 +38,12 @@ fn start(program: &str, arguments: &[&str]) -> Option<Child> {
 }
 
 fn kill(id: u32) {
-    Command::new("kill")
-        .args(["-9", &id.to_string()])
-        .status()
-        .expect("kill is everywhere");
+    Command::new("kill").args(["-9", &id.to_string()]).status().expect("kill is everywhere");
 }
 
 fn has_nbd_engine() -> bool {
-    let engines = run("fio", &["--enghelp"])
-        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let has =
-        engines.is_some_and(|engines| engines.split_whitespace().any(|engine| engine == "nbd"));
+    let engines = run("fio", &["--enghelp"]).map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let has = engines.is_some_and(|engines| engines.split_whitespace().any(|engine| engine == "nbd"));
     if !has {
         eprintln!("skipped: no fio with the nbd engine");
     }
@@ -62,13 +53,7 @@ fn has_nbd_engine() -> bool {
 fn fio(served: &Served, options: &[&str]) {
     let uri = format!("--uri={}", served.uri());
     let folder = format!("--aux-path={}", served.folder.path().display());
-    let fixed = [
-        "--name=test",
-        "--ioengine=nbd",
-        "--thread=1",
-        uri.as_str(),
-        folder.as_str(),
-    ];
+    let fixed = ["--name=test", "--ioengine=nbd", "--thread=1", uri.as_str(), folder.as_str()];
     let output = run("fio", &[&fixed, options].concat()).expect("fio was there a moment ago");
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && !text.contains("err=-"), "{text}");
@@ -105,17 +90,7 @@ fn fio_verifies_what_it_wrote_at_depth_32() {
         return;
     }
     let served = Served::start(FixedLatency::new(64 * MIB, 200_000));
-    fio(
-        &served,
-        &[
-            "--rw=randwrite",
-            "--bs=4k-64k",
-            "--iodepth=32",
-            "--size=32m",
-            "--verify=crc32c",
-            "--fsync=64",
-        ],
-    );
+    fio(&served, &["--rw=randwrite", "--bs=4k-64k", "--iodepth=32", "--size=32m", "--verify=crc32c", "--fsync=64"]);
     let report = served.stop();
     assert!(report.requests > 500 && report.errors == 0, "{report:?}");
 }
@@ -126,27 +101,12 @@ fn fio_verifies_on_a_modelled_drive() {
         return;
     }
     let text = include_str!("../../../drives/st12000vn0007.toml");
-    let profile = Profile::parse(text)
-        .and_then(|profile| profile.scaled(1000))
-        .expect("a profile of ours");
+    let profile = Profile::parse(text).and_then(|profile| profile.scaled(1000)).expect("a profile of ours");
     let served = Served::start(Drive::new(&profile, 1));
-    fio(
-        &served,
-        &[
-            "--rw=randwrite",
-            "--bs=4k",
-            "--iodepth=32",
-            "--size=4m",
-            "--verify=crc32c",
-            "--end_fsync=1",
-        ],
-    );
+    fio(&served, &["--rw=randwrite", "--bs=4k", "--iodepth=32", "--size=4m", "--verify=crc32c", "--end_fsync=1"]);
     let report = served.stop();
     assert_eq!(report.errors, 0, "{report:?}");
-    assert!(
-        report.modelled.p50_ns > 100_000,
-        "heads move slower than that: {report:?}"
-    );
+    assert!(report.modelled.p50_ns > 100_000, "heads move slower than that: {report:?}");
 }
 
 #[test]
@@ -156,23 +116,8 @@ fn fio_verifies_over_several_connections() {
     }
     let served = Served::start(FixedLatency::new(64 * MIB, 100_000));
     let shares = ["--numjobs=4", "--size=8m", "--offset_increment=8m"];
-    fio(
-        &served,
-        &[
-            &shares[..],
-            &[
-                "--rw=randwrite",
-                "--bs=4k",
-                "--iodepth=16",
-                "--verify=crc32c",
-            ],
-        ]
-        .concat(),
-    );
-    fio(
-        &served,
-        &["--rw=read", "--bs=1M", "--iodepth=8", "--size=32m"],
-    );
+    fio(&served, &[&shares[..], &["--rw=randwrite", "--bs=4k", "--iodepth=16", "--verify=crc32c"]].concat());
+    fio(&served, &["--rw=read", "--bs=1M", "--iodepth=8", "--size=32m"]);
     assert!(served.stop().connections >= 5);
 }
 
@@ -194,12 +139,8 @@ fn qemu_io_reads_zeroes_discards_and_what_it_wrote() {
     steps.iter().for_each(|step| arguments.extend(["-c", step]));
     arguments.push(&uri);
     if let Some(output) = run("qemu-io", &arguments) {
-        let text =
-            String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.success() && !text.contains("failed"),
-            "{text}"
-        );
+        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !text.contains("failed"), "{text}");
     }
     served.stop();
 }
@@ -211,36 +152,17 @@ fn a_client_killed_in_mid_write_leaves_the_server_fit() {
     }
     let served = Served::start(FixedLatency::new(64 * MIB, 2_000_000));
     let uri = format!("--uri={}", served.uri());
-    let endless = [
-        "--name=test",
-        "--ioengine=nbd",
-        "--thread=1",
-        "--rw=write",
-        "--bs=4M",
-        "--iodepth=32",
-        "--size=64m",
-    ];
+    let endless =
+        ["--name=test", "--ioengine=nbd", "--thread=1", "--rw=write", "--bs=4M", "--iodepth=32", "--size=64m"];
     for _ in 0..3 {
-        let mut child = start(
-            "fio",
-            &[&endless[..], &[&uri, "--time_based", "--runtime=30"]].concat(),
-        )
-        .expect("fio was there");
+        let mut child =
+            start("fio", &[&endless[..], &[&uri, "--time_based", "--runtime=30"]].concat()).expect("fio was there");
         thread::sleep(Duration::from_millis(700));
         kill(child.id());
         child.wait().expect("it is dead");
     }
     let begun = Instant::now();
-    fio(
-        &served,
-        &[
-            "--rw=randwrite",
-            "--bs=4k",
-            "--iodepth=32",
-            "--size=8m",
-            "--verify=crc32c",
-        ],
-    );
+    fio(&served, &["--rw=randwrite", "--bs=4k", "--iodepth=32", "--size=8m", "--verify=crc32c"]);
     assert!(begun.elapsed() < PATIENCE / 2);
     served.stop();
 }

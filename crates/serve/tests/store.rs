@@ -49,13 +49,9 @@ fn twelve_terabytes_cost_what_they_hold() {
     let path = folder.path().join("store");
     let capacity_bytes = 12_000_138_625_024;
     let store = Store::named(&path, capacity_bytes).expect("a sparse file");
-    store
-        .write(capacity_bytes - 4096, &[9; 4096])
-        .expect("the last block");
+    store.write(capacity_bytes - 4096, &[9; 4096]).expect("the last block");
     let mut last = [0; 8192];
-    store
-        .read(capacity_bytes - 8192, &mut last)
-        .expect("the last two blocks");
+    store.read(capacity_bytes - 8192, &mut last).expect("the last two blocks");
     assert_eq!(last[..], [[0; 4096], [9; 4096]].concat());
     let occupied = || std::fs::metadata(&path).expect("it is there").blocks() * 512;
     assert!(occupied() < 1 << 20, "{}", occupied());
@@ -69,15 +65,9 @@ fn twelve_terabytes_cost_what_they_hold() {
 fn a_named_store_is_gone_on_with() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store");
-    Store::named(&path, 1 << 20)
-        .expect("new")
-        .write(512, &[3; 512])
-        .expect("kept");
+    Store::named(&path, 1 << 20).expect("new").write(512, &[3; 512]).expect("kept");
     let mut found = [0; 512];
-    Store::named(&path, 1 << 20)
-        .expect("the same again")
-        .read(512, &mut found)
-        .expect("still there");
+    Store::named(&path, 1 << 20).expect("the same again").read(512, &mut found).expect("still there");
     assert_eq!(found, [3; 512]);
 }
 
@@ -87,27 +77,12 @@ fn files_of_others_are_refused() {
     let path = folder.path().join("store");
     std::fs::write(&path, "a letter").expect("a file");
     let refusal = Store::named(&path, 1 << 20);
-    assert!(
-        matches!(refusal, Err(StoreError::OtherSize { found_bytes: 8, .. })),
-        "{refusal:?}"
-    );
+    assert!(matches!(refusal, Err(StoreError::OtherSize { found_bytes: 8, .. })), "{refusal:?}");
     assert_eq!(std::fs::read(&path).expect("untouched"), b"a letter");
-    assert!(matches!(
-        Store::named(folder.path(), 1 << 20),
-        Err(StoreError::NotAFile(_))
-    ));
-    assert!(matches!(
-        Store::named("/dev/null".as_ref(), 1 << 20),
-        Err(StoreError::NotAFile(_))
-    ));
+    assert!(matches!(Store::named(folder.path(), 1 << 20), Err(StoreError::NotAFile(_))));
+    assert!(matches!(Store::named("/dev/null".as_ref(), 1 << 20), Err(StoreError::NotAFile(_))));
     let fresh = folder.path().join("fresh");
     let _first = Store::named(&fresh, 1 << 20).expect("new");
-    assert!(matches!(
-        Store::named(&fresh, 1 << 20),
-        Err(StoreError::Locked(_))
-    ));
-    assert!(matches!(
-        Store::named(&folder.path().join("huge"), u64::MAX >> 1),
-        Err(StoreError::Io { .. })
-    ));
+    assert!(matches!(Store::named(&fresh, 1 << 20), Err(StoreError::Locked(_))));
+    assert!(matches!(Store::named(&folder.path().join("huge"), u64::MAX >> 1), Err(StoreError::Io { .. })));
 }

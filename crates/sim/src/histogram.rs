@@ -22,19 +22,13 @@ impl Default for LatencyHistogram {
 impl LatencyHistogram {
     /// An empty histogram.
     pub fn new() -> Self {
-        let counts = Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS)
-            .expect("constant bounds are valid");
-        Self {
-            counts,
-            sum_ns: 0,
-            max_ns: 0,
-        }
+        let counts = Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS).expect("constant bounds are valid");
+        Self { counts, sum_ns: 0, max_ns: 0 }
     }
 
     /// Counts one latency.
     pub fn record(&mut self, latency_ns: u64) {
-        self.counts
-            .saturating_record(latency_ns.clamp(1, HIGHEST_NS));
+        self.counts.saturating_record(latency_ns.clamp(1, HIGHEST_NS));
         self.sum_ns += u128::from(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
     }
@@ -88,14 +82,7 @@ mod tests {
     #[test]
     fn empty_says_nothing_and_reset_empties() {
         let mut histogram = LatencyHistogram::new();
-        assert_eq!(
-            (
-                histogram.mean_ns(),
-                histogram.quantile_ns(0.5),
-                histogram.max_ns()
-            ),
-            (None, None, None)
-        );
+        assert_eq!((histogram.mean_ns(), histogram.quantile_ns(0.5), histogram.max_ns()), (None, None, None));
         histogram.record(5);
         histogram.reset();
         assert_eq!((histogram.count(), histogram.max_ns()), (0, None));

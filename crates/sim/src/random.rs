@@ -12,9 +12,7 @@ pub fn stream(seed: u64, purpose: &str) -> Stream {
     // FNV-1a spreads the name over the seed; PCG's own seeding then mixes both thoroughly.
     let name = purpose
         .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     Stream(Pcg64::seed_from_u64(seed ^ name.rotate_left(32)))
 }
 

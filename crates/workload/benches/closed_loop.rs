@@ -37,35 +37,22 @@ impl BlockDevice for Nothing {
     }
 
     fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
-        while let Some(&(completed_ns, tag)) =
-            self.due.front().filter(|(due_ns, _)| *due_ns <= to_ns)
-        {
+        while let Some(&(completed_ns, tag)) = self.due.front().filter(|(due_ns, _)| *due_ns <= to_ns) {
             self.due.pop_front();
-            completions.push(Completion {
-                tag,
-                completed_ns,
-                status: Status::Good,
-            });
+            completions.push(Completion { tag, completed_ns, status: Status::Good });
         }
     }
 }
 
 fn closed_loop(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("closed_loop");
-    group
-        .throughput(Throughput::Elements(REQUESTS))
-        .sample_size(10)
-        .measurement_time(Duration::from_secs(3));
+    group.throughput(Throughput::Elements(REQUESTS)).sample_size(10).measurement_time(Duration::from_secs(3));
     for (name, options) in [
         ("sequential write, depth 1", "rw=write"),
         ("random write, depth 32", "rw=randwrite\niodepth=32"),
-        (
-            "random mix, depth 32, no map",
-            "rw=randrw\nrwmixread=70\niodepth=32\nnorandommap",
-        ),
+        ("random mix, depth 32, no map", "rw=randrw\nrwmixread=70\niodepth=32\nnorandommap"),
     ] {
-        let file = JobFile::parse(&format!("{options}\nnumber_ios={REQUESTS}"), CAPACITY)
-            .expect("a good job");
+        let file = JobFile::parse(&format!("{options}\nnumber_ios={REQUESTS}"), CAPACITY).expect("a good job");
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let mut run = Run::start(file.clone(), 0, 1_000_000_000, 1);

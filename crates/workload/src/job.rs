@@ -8,6 +8,4 @@ mod section;
 mod spec;
 mod value;
 
-pub use spec::{
-    Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone,
-};
+pub use spec::{Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone};

@@ -9,8 +9,6 @@ mod pattern;
 mod run;
 
 pub use error::JobError;
-pub use job::{
-    Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone,
-};
+pub use job::{Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone};
 pub use pattern::Cover;
 pub use run::{Failure, Row, Run};

@@ -26,16 +26,11 @@ struct Traffic {
 impl Traffic {
     fn sum(&self, direction: &str) -> (u64, u64) {
         let of = self.asked.iter().filter(|(name, _, _)| *name == direction);
-        of.fold((0, 0), |(count, bytes), (_, _, more)| {
-            (count + 1, bytes + more)
-        })
+        of.fold((0, 0), |(count, bytes), (_, _, more)| (count + 1, bytes + more))
     }
 
     fn places(&self) -> BTreeSet<(u64, u64)> {
-        self.asked
-            .iter()
-            .map(|(_, offset, bytes)| (*offset, *bytes))
-            .collect()
+        self.asked.iter().map(|(_, offset, bytes)| (*offset, *bytes)).collect()
     }
 }
 
@@ -45,10 +40,7 @@ fn ours(job: &str) -> Traffic {
     while !run.is_over() {
         run.advance(&mut device, 100);
     }
-    let mut traffic = Traffic {
-        asked: Vec::new(),
-        flushes: 0,
-    };
+    let mut traffic = Traffic { asked: Vec::new(), flushes: 0 };
     for (_, request) in &device.asked {
         let name = match request.verb {
             Verb::Read => "read",
@@ -59,9 +51,7 @@ fn ours(job: &str) -> Traffic {
                 continue;
             }
         };
-        traffic
-            .asked
-            .push((name, request.offset_bytes, request.bytes));
+        traffic.asked.push((name, request.offset_bytes, request.bytes));
     }
     traffic
 }
@@ -70,55 +60,31 @@ fn ours(job: &str) -> Traffic {
 fn real(job: &str) -> Option<Traffic> {
     let folder = tempfile::tempdir().unwrap();
     let (file, log) = (folder.path().join("job.fio"), folder.path().join("iolog"));
-    let common = format!(
-        "ioengine=null\nfilename=nowhere\nwrite_iolog={}\n",
-        log.display()
-    );
+    let common = format!("ioengine=null\nfilename=nowhere\nwrite_iolog={}\n", log.display());
     let text = job.replace("[job]\n", &format!("[job]\n{common}"));
     std::fs::write(&file, text).unwrap();
-    let output = match Command::new("fio")
-        .arg("--output-format=json")
-        .arg(&file)
-        .current_dir(folder.path())
-        .output()
-    {
+    let output = match Command::new("fio").arg("--output-format=json").arg(&file).current_dir(folder.path()).output() {
         Ok(output) => output,
         Err(error) => {
             eprintln!("skipped: fio cannot be started: {error}");
             return None;
         }
     };
-    assert!(
-        output.status.success(),
-        "{job}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{job}\n{}", String::from_utf8_lossy(&output.stderr));
     let log = std::fs::read_to_string(log).unwrap();
     let asked = log.lines().filter_map(logged).collect();
-    let flushes = log
-        .lines()
-        .filter(|line| {
-            line.split_whitespace()
-                .any(|word| matches!(word, "sync" | "datasync"))
-        })
-        .count() as u64;
+    let flushes =
+        log.lines().filter(|line| line.split_whitespace().any(|word| matches!(word, "sync" | "datasync"))).count()
+            as u64;
     Some(Traffic { asked, flushes })
 }
 
 /// A line of fio's iolog: `[time] file action offset bytes`.
 fn logged(line: &str) -> Option<Asked> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let at = words
-        .iter()
-        .position(|word| matches!(*word, "read" | "write" | "trim"))?;
-    let name = ["read", "write", "trim"]
-        .into_iter()
-        .find(|name| *name == words[at])?;
-    Some((
-        name,
-        words.get(at + 1)?.parse().ok()?,
-        words.get(at + 2)?.parse().ok()?,
-    ))
+    let at = words.iter().position(|word| matches!(*word, "read" | "write" | "trim"))?;
+    let name = ["read", "write", "trim"].into_iter().find(|name| *name == words[at])?;
+    Some((name, words.get(at + 1)?.parse().ok()?, words.get(at + 2)?.parse().ok()?))
 }
 
 fn both(options: &str) -> Option<(Traffic, Traffic)> {
@@ -197,14 +163,9 @@ fn random_jobs_without_map_do_as_much() {
         let Some((real, ours)) = both(options) else {
             return;
         };
-        let step = if options.contains("ba=8k") {
-            8192
-        } else {
-            4096
-        };
+        let step = if options.contains("ba=8k") { 8192 } else { 4096 };
         for direction in ["read", "write"] {
-            let ((count, bytes), (our_count, our_bytes)) =
-                (real.sum(direction), ours.sum(direction));
+            let ((count, bytes), (our_count, our_bytes)) = (real.sum(direction), ours.sum(direction));
             assert!(
                 count.abs_diff(our_count) <= 1 && bytes.abs_diff(our_bytes) <= 8192,
                 "{options} {count} {our_count}"
@@ -212,10 +173,7 @@ fn random_jobs_without_map_do_as_much() {
         }
         for traffic in [&real, &ours] {
             assert!(
-                traffic
-                    .asked
-                    .iter()
-                    .all(|(_, offset, bytes)| offset % step == 0 && offset + bytes <= 4 << 20),
+                traffic.asked.iter().all(|(_, offset, bytes)| offset % step == 0 && offset + bytes <= 4 << 20),
                 "{options}"
             );
         }
@@ -225,9 +183,7 @@ fn random_jobs_without_map_do_as_much() {
 #[test]
 fn shares_agree() {
     let share = |traffic: &Traffic, is: Property| {
-        let hits = (1..traffic.asked.len())
-            .filter(|at| is(&traffic.asked, *at))
-            .count();
+        let hits = (1..traffic.asked.len()).filter(|at| is(&traffic.asked, *at)).count();
         hits as f64 / (traffic.asked.len() - 1) as f64
     };
     let reads = |asked: &[Asked], at: usize| asked[at].0 == "read";
@@ -239,18 +195,12 @@ fn shares_agree() {
         ("rw=randrw rwmixread=70 bs=4k size=64m", &reads),
         ("rw=rw rwmixwrite=35 bs=4k size=64m", &reads),
         ("rw=randrw bs=4k size=64m", &reads),
-        (
-            "rw=randread bs=4k size=64m percentage_random=30 norandommap",
-            &follows,
-        ),
+        ("rw=randread bs=4k size=64m percentage_random=30 norandommap", &follows),
         ("rw=randread:8 bs=4k size=64m norandommap", &follows),
         ("rw=write bssplit=4k/60:64k/40 size=256m", &small),
         ("rw=randwrite bsrange=4k-64k size=256m norandommap", &large),
         ("rw=write bsrange=4k-64k size=256m", &small),
-        (
-            "rw=randread bs=4k size=64m random_distribution=zoned:60/6.25:40/93.75",
-            &front,
-        ),
+        ("rw=randread bs=4k size=64m random_distribution=zoned:60/6.25:40/93.75", &front),
     ];
     for (options, is) in cases {
         let options = options.replace("60/6.25:40/93.75", "60/5:40/95");
@@ -258,10 +208,7 @@ fn shares_agree() {
             return;
         };
         let (real, ours) = (share(&real, is), share(&ours, is));
-        assert!(
-            (real - ours).abs() < 0.02,
-            "{options}: fio {real}, ours {ours}"
-        );
+        assert!((real - ours).abs() < 0.02, "{options}: fio {real}, ours {ours}");
     }
 }
 
@@ -283,35 +230,21 @@ fn variable_blocks_cover_every_byte_once() {
 
 #[test]
 fn skews_agree() {
-    for distribution in [
-        "zipf:1.2",
-        "zipf:0.8",
-        "pareto:0.2",
-        "pareto:0.9",
-        "normal",
-        "normal:20",
-    ] {
-        let Some((real, ours)) = both(&format!(
-            "rw=randread bs=4k size=256m random_distribution={distribution}"
-        )) else {
+    for distribution in ["zipf:1.2", "zipf:0.8", "pareto:0.2", "pareto:0.9", "normal", "normal:20"] {
+        let Some((real, ours)) = both(&format!("rw=randread bs=4k size=256m random_distribution={distribution}"))
+        else {
             return;
         };
         let busiest = |traffic: &Traffic, most: usize| {
             let mut counts = std::collections::HashMap::new();
-            traffic
-                .asked
-                .iter()
-                .for_each(|(_, offset, _)| *counts.entry(*offset).or_insert(0_u64) += 1);
+            traffic.asked.iter().for_each(|(_, offset, _)| *counts.entry(*offset).or_insert(0_u64) += 1);
             let mut counts: Vec<u64> = counts.into_values().collect();
             counts.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
             counts.iter().take(most).sum::<u64>() as f64 / traffic.asked.len() as f64
         };
         for most in [10, 1000, 10_000] {
             let (real, ours) = (busiest(&real, most), busiest(&ours, most));
-            assert!(
-                (real - ours).abs() < 0.02,
-                "{distribution}: the {most} busiest have {real} in fio, {ours} here"
-            );
+            assert!((real - ours).abs() < 0.02, "{distribution}: the {most} busiest have {real} in fio, {ours} here");
         }
     }
 }
@@ -322,37 +255,21 @@ fn mixed_jobs_flush_as_often() {
         return;
     };
     let ratio = real.flushes as f64 / ours.flushes as f64;
-    assert!(
-        (0.95..1.05).contains(&ratio),
-        "fio {}, ours {}",
-        real.flushes,
-        ours.flushes
-    );
+    assert!((0.95..1.05).contains(&ratio), "fio {}, ours {}", real.flushes, ours.flushes);
 }
 
 #[test]
 fn trim_then_write_pairs_up() {
-    for options in [
-        "rw=trimwrite bs=64k size=1m",
-        "rw=randtrimwrite bs=64k size=1m",
-    ] {
+    for options in ["rw=trimwrite bs=64k size=1m", "rw=randtrimwrite bs=64k size=1m"] {
         let Some((real, ours)) = both(options) else {
             return;
         };
         for traffic in [&real, &ours] {
             for pair in traffic.asked.chunks(2) {
-                assert_eq!(
-                    (pair[0].0, pair[1].0, pair[0].1),
-                    ("trim", "write", pair[1].1),
-                    "{options}"
-                );
+                assert_eq!((pair[0].0, pair[1].0, pair[0].1), ("trim", "write", pair[1].1), "{options}");
             }
         }
-        assert_eq!(
-            (real.sum("trim"), real.sum("write")),
-            (ours.sum("trim"), ours.sum("write")),
-            "{options}"
-        );
+        assert_eq!((real.sum("trim"), real.sum("write")), (ours.sum("trim"), ours.sum("write")), "{options}");
         assert_eq!(real.places(), ours.places());
     }
 }

@@ -7,20 +7,10 @@ const CAPACITY: u64 = 1 << 30;
 #[test]
 fn every_refusal_names_section_option_and_reason() {
     for (text, section, option, reason) in [
-        (
-            "[global]\niodeph=4\n[a]\nrw=read",
-            "global",
-            "iodeph",
-            "there is no such option",
-        ),
+        ("[global]\niodeph=4\n[a]\nrw=read", "global", "iodeph", "there is no such option"),
         ("[a]\ndirect=0", "a", "direct", "page cache"),
         ("[a]\nbuffered=1", "a", "buffered", "page cache"),
-        (
-            "[a]\nrate_min=1m",
-            "a",
-            "rate_min",
-            "not ended for being slow",
-        ),
+        ("[a]\nrate_min=1m", "a", "rate_min", "not ended for being slow"),
         ("[a]\niodepth_batch=4", "a", "iodepth_batch", "one by one"),
         ("[a]\nfilename=/dev/sda", "a", "filename", "chosen outside"),
         ("[a]\nioengine=mmap", "a", "ioengine", "must be one of"),
@@ -39,43 +29,19 @@ fn every_refusal_names_section_option_and_reason() {
         ("[a]\nsize=1.5g", "a", "size", "not a whole number"),
         ("[a]\ntime_based", "a", "time_based", "needs a runtime"),
         ("[a]\nrwmixread=101", "a", "rwmixread", "0 to 100"),
-        (
-            "[a]\nrwmixread=70\nrwmixwrite=40",
-            "a",
-            "rwmixwrite",
-            "contradicts",
-        ),
+        ("[a]\nrwmixread=70\nrwmixwrite=40", "a", "rwmixwrite", "contradicts"),
         ("[a]\nrate=1m\nrate_iops=5", "a", "rate_iops", "either"),
-        (
-            "[a]\nrandom_distribution=zipf:1",
-            "a",
-            "random_distribution",
-            "not 1",
-        ),
-        (
-            "[a]\nrandom_distribution=zoned_abs:50/1g:50/1g",
-            "a",
-            "random_distribution",
-            "of 1073741824",
-        ),
+        ("[a]\nrandom_distribution=zipf:1", "a", "random_distribution", "not 1"),
+        ("[a]\nrandom_distribution=zoned_abs:50/1g:50/1g", "a", "random_distribution", "of 1073741824"),
         ("[a]\nnumjobs=9999", "a", "numjobs", "at most"),
         ("[a]\niodepth=0", "a", "iodepth", "at least 1"),
         ("[a]\ninclude other.fio", "a", "include", "not read"),
         ("[a]\nloops=many", "a", "loops", "not a whole number"),
     ] {
         let error = JobFile::parse(text, CAPACITY).expect_err(text);
-        assert_eq!(
-            (error.section.as_str(), error.option.as_str()),
-            (section, option),
-            "{text}"
-        );
+        assert_eq!((error.section.as_str(), error.option.as_str()), (section, option), "{text}");
         assert!(error.reason.contains(reason), "{text}: {error}");
-        assert!(
-            error
-                .to_string()
-                .starts_with(&format!("[{section}] {option}")),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with(&format!("[{section}] {option}")), "{error}");
     }
 }
 

@@ -29,10 +29,7 @@ fn a_day_of_silence_is_rows_of_nothing() {
     let rows = play("rw=read\nbs=4k\nnumber_ios=2", &mut device, SECOND_NS, 1);
     let counts: Vec<u64> = rows.iter().map(|row| row.count).collect();
     assert_eq!(counts, [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
-    assert_eq!(
-        (rows[0].latency_p50_ns, rows[5].latency_max_ns),
-        (None, Some(5 * SECOND_NS + 1))
-    );
+    assert_eq!((rows[0].latency_p50_ns, rows[5].latency_max_ns), (None, Some(5 * SECOND_NS + 1)));
     let last = rows[10];
     assert_eq!((last.start_ns, last.duration_ns), (10 * SECOND_NS, 2));
 }
@@ -40,12 +37,7 @@ fn a_day_of_silence_is_rows_of_nothing() {
 #[test]
 fn waiting_in_the_host_counts_into_the_latency() {
     let mut device = FixedLatency::new(CAPACITY, 2, 1000);
-    let rows = play(
-        "rw=randread\niodepth=8\nnumber_ios=800",
-        &mut device,
-        SECOND_NS,
-        1,
-    );
+    let rows = play("rw=randread\niodepth=8\nnumber_ios=800", &mut device, SECOND_NS, 1);
     // Eight in flight, two served side by side: four turns of a microsecond each.
     assert_eq!(rows[0].latency_p50_ns, Some(4000));
     assert_eq!(rows[0].duration_ns, 400_000);
@@ -55,16 +47,10 @@ fn waiting_in_the_host_counts_into_the_latency() {
 fn stonewalled_jobs_follow_each_other_and_others_do_not() {
     let first_write = |stonewall: &str| {
         let mut device = FixedLatency::new(CAPACITY, 32, 1000);
-        let job =
-            format!("[a]\nrw=read\nnumber_ios=10\n[b]\n{stonewall}\nrw=write\nnumber_ios=5\n");
+        let job = format!("[a]\nrw=read\nnumber_ios=10\n[b]\n{stonewall}\nrw=write\nnumber_ios=5\n");
         let rows = play(&job, &mut device, SECOND_NS, 1);
         assert_eq!(count(&rows), 15);
-        device
-            .asked
-            .iter()
-            .find(|(_, request)| request.verb == Verb::Write)
-            .unwrap()
-            .0
+        device.asked.iter().find(|(_, request)| request.verb == Verb::Write).unwrap().0
     };
     assert_eq!((first_write(""), first_write("stonewall")), (0, 10_000));
 }
@@ -72,18 +58,10 @@ fn stonewalled_jobs_follow_each_other_and_others_do_not() {
 #[test]
 fn copies_are_offset_apart_and_draw_apart() {
     let mut device = FixedLatency::new(CAPACITY, 32, 1000);
-    play(
-        "rw=randread\nsize=25%\noffset_increment=25%\nnumjobs=4\nnumber_ios=100",
-        &mut device,
-        SECOND_NS,
-        1,
-    );
+    play("rw=randread\nsize=25%\noffset_increment=25%\nnumjobs=4\nnumber_ios=100", &mut device, SECOND_NS, 1);
     let quarter = |number: u64| -> Vec<u64> {
         let offsets = device.asked.iter().map(|(_, request)| request.offset_bytes);
-        offsets
-            .filter(|offset| offset / (CAPACITY / 4) == number)
-            .map(|offset| offset % (CAPACITY / 4))
-            .collect()
+        offsets.filter(|offset| offset / (CAPACITY / 4) == number).map(|offset| offset % (CAPACITY / 4)).collect()
     };
     assert!((0..4).all(|number| quarter(number).len() == 100));
     assert_ne!(quarter(0), quarter(1));
@@ -92,17 +70,9 @@ fn copies_are_offset_apart_and_draw_apart() {
 #[test]
 fn runtime_ends_a_time_based_job_after_its_ramp() {
     let mut device = FixedLatency::new(CAPACITY, 32, 1_000_000);
-    let rows = play(
-        "rw=read\nsize=64k\ntime_based\nruntime=2\nramp_time=3\nstartdelay=1",
-        &mut device,
-        SECOND_NS,
-        1,
-    );
+    let rows = play("rw=read\nsize=64k\ntime_based\nruntime=2\nramp_time=3\nstartdelay=1", &mut device, SECOND_NS, 1);
     assert_eq!(rows[0].start_ns, 4 * SECOND_NS);
-    assert_eq!(
-        rows.iter().map(|row| row.duration_ns).sum::<u64>(),
-        2 * SECOND_NS
-    );
+    assert_eq!(rows.iter().map(|row| row.duration_ns).sum::<u64>(), 2 * SECOND_NS);
     // 1 ms each; the one that completes just as the ramp ends counts.
     assert_eq!(count(&rows), 2001);
 }
@@ -110,12 +80,7 @@ fn runtime_ends_a_time_based_job_after_its_ramp() {
 #[test]
 fn thinktime_pauses_after_so_many() {
     let mut device = FixedLatency::new(CAPACITY, 32, 1000);
-    play(
-        "rw=read\nthinktime=9\nthinktime_blocks=2\nnumber_ios=6",
-        &mut device,
-        SECOND_NS,
-        1,
-    );
+    play("rw=read\nthinktime=9\nthinktime_blocks=2\nnumber_ios=6", &mut device, SECOND_NS, 1);
     let times: Vec<u64> = device.asked.iter().map(|(time_ns, _)| *time_ns).collect();
     assert_eq!(times, [0, 1000, 11_000, 12_000, 22_000, 23_000]);
 }
@@ -123,28 +88,16 @@ fn thinktime_pauses_after_so_many() {
 #[test]
 fn sync_writes_are_forced_and_fsync_flushes() {
     let mut device = FixedLatency::new(CAPACITY, 32, 1000);
-    play(
-        "rw=randrw\nsync=1\nfsync=8\nnumber_ios=400\niodepth=4",
-        &mut device,
-        SECOND_NS,
-        1,
-    );
+    play("rw=randrw\nsync=1\nfsync=8\nnumber_ios=400\niodepth=4", &mut device, SECOND_NS, 1);
     let mut writes = 0;
     for (_, request) in &device.asked {
         assert_eq!(request.fua, request.verb == Verb::Write);
         writes += u64::from(request.verb == Verb::Write);
         assert!(request.verb != Verb::Flush || writes % 8 == 0);
     }
-    let flushes = device
-        .asked
-        .iter()
-        .filter(|(_, request)| request.verb == Verb::Flush)
-        .count() as u64;
+    let flushes = device.asked.iter().filter(|(_, request)| request.verb == Verb::Flush).count() as u64;
     // As in fio, a read after the flush leaves the number of writes where it is, and so brings on another one.
-    assert!(
-        flushes >= writes / 8 && writes > 150,
-        "{flushes} flushes, {writes} writes"
-    );
+    assert!(flushes >= writes / 8 && writes > 150, "{flushes} flushes, {writes} writes");
 }
 
 #[test]
@@ -156,26 +109,18 @@ fn a_failed_request_ends_its_job_only() {
     let rows = run.advance(&mut device, 10);
     assert!(run.is_over());
     assert_eq!(
-        rows.iter()
-            .map(|row| (row.direction, row.count))
-            .collect::<Vec<_>>(),
+        rows.iter().map(|row| (row.direction, row.count)).collect::<Vec<_>>(),
         [(Direction::Read, 5), (Direction::Write, 100)]
     );
     let failure = run.failure().unwrap();
     assert_eq!((failure.job.as_str(), failure.at_ns), ("bad", 6000));
-    assert_eq!(
-        failure.status,
-        Status::MediumError {
-            offset_bytes: 4096 * 5
-        }
-    );
+    assert_eq!(failure.status, Status::MediumError { offset_bytes: 4096 * 5 });
 }
 
 #[test]
 fn stop_leaves_the_device_idle() {
     let mut device = FixedLatency::new(CAPACITY, 4, 1_000_000);
-    let file =
-        JobFile::parse("rw=randwrite\niodepth=16\ntime_based\nruntime=1d", CAPACITY).unwrap();
+    let file = JobFile::parse("rw=randwrite\niodepth=16\ntime_based\nruntime=1d", CAPACITY).unwrap();
     let mut run = Run::start(file, 0, SECOND_NS, 1);
     assert_eq!(run.advance(&mut device, 2).len(), 2);
     run.stop(&mut device);
@@ -185,15 +130,8 @@ fn stop_leaves_the_device_idle() {
 }
 
 fn jobs() -> impl Strategy<Value = String> {
-    let patterns = prop::sample::select(vec![
-        "read",
-        "randwrite",
-        "randrw",
-        "rw",
-        "randread:4",
-        "trim",
-        "randtrimwrite",
-    ]);
+    let patterns =
+        prop::sample::select(vec!["read", "randwrite", "randrw", "rw", "randread:4", "trim", "randtrimwrite"]);
     let blocks = prop::sample::select(vec![
         "bs=4k",
         "bs=512,64k",
@@ -215,9 +153,11 @@ fn jobs() -> impl Strategy<Value = String> {
         "rate_iops=2000",
         "io_size=3m",
     ]);
-    (patterns, blocks, extras, 1_u32..40, 0_u64..64, 65_u64..700).prop_map(|(rw, blocks, extra, depth, offset, size)| {
-        format!("rw={rw}\n{blocks}\n{extra}\niodepth={depth}\noffset={offset}k\nsize={size}k\nruntime=5")
-    })
+    (patterns, blocks, extras, 1_u32..40, 0_u64..64, 65_u64..700).prop_map(
+        |(rw, blocks, extra, depth, offset, size)| {
+            format!("rw={rw}\n{blocks}\n{extra}\niodepth={depth}\noffset={offset}k\nsize={size}k\nruntime=5")
+        },
+    )
 }
 
 proptest! {

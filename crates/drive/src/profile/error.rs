@@ -68,10 +68,6 @@ impl ProfileError {
     }
 
     pub(crate) fn value(key: &str, value: impl ToString, reason: impl Into<String>) -> Self {
-        Self::Value {
-            key: key.to_owned(),
-            value: value.to_string(),
-            reason: reason.into(),
-        }
+        Self::Value { key: key.to_owned(), value: value.to_string(), reason: reason.into() }
     }
 }

@@ -7,31 +7,23 @@
 pub(super) fn fault(text: &str) -> Option<String> {
     let kinds = "`data sheet NAME`, `published Rnnn`, `fitted Rnnn` or `assumed: why`";
     if let Some(why) = text.strip_prefix("assumed:") {
-        return why
-            .trim()
-            .is_empty()
-            .then(|| "`assumed:` must say why".to_owned());
+        return why.trim().is_empty().then(|| "`assumed:` must say why".to_owned());
     }
     if let Some(sheet) = text.strip_prefix("data sheet") {
-        return sheet
-            .trim()
-            .is_empty()
-            .then(|| "`data sheet` must name the sheet".to_owned());
+        return sheet.trim().is_empty().then(|| "`data sheet` must name the sheet".to_owned());
     }
     for kind in ["published ", "fitted "] {
         if let Some(rows) = text.strip_prefix(kind) {
             let first = rows.split([',', ' ', ':', ';']).next().unwrap_or_default();
-            return (!is_row(first)).then(|| {
-                format!("`{text}` names no row of the published measurements, such as R088")
-            });
+            return (!is_row(first))
+                .then(|| format!("`{text}` names no row of the published measurements, such as R088"));
         }
     }
     Some(format!("`{text}` is none of {kinds}"))
 }
 
 fn is_row(text: &str) -> bool {
-    text.strip_prefix('R')
-        .is_some_and(|digits| digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    text.strip_prefix('R').is_some_and(|digits| digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -53,16 +45,8 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for bad in [
-            "",
-            "assumed",
-            "assumed: ",
-            "data sheet",
-            "published",
-            "published 88",
-            "fitted R1",
-            "measured R011",
-        ] {
+        for bad in ["", "assumed", "assumed: ", "data sheet", "published", "published 88", "fitted R1", "measured R011"]
+        {
             assert!(fault(bad).is_some(), "{bad}");
         }
     }

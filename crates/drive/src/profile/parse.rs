@@ -16,11 +16,8 @@ impl Profile {
     /// A [`ProfileError`] that names the first key that is missing, unknown, without origin, of the wrong type, absurd, or
     /// in contradiction to another, and says why.
     pub fn parse(toml: &str) -> Result<Self, ProfileError> {
-        let root: Table = toml
-            .parse()
-            .map_err(|error: toml::de::Error| ProfileError::Syntax {
-                reason: error.to_string(),
-            })?;
+        let root: Table =
+            toml.parse().map_err(|error: toml::de::Error| ProfileError::Syntax { reason: error.to_string() })?;
         check_root(&root)?;
         let mut origins = BTreeMap::new();
         let origins_mut = &mut origins;
@@ -57,22 +54,12 @@ fn check_root(root: &Table) -> Result<(), ProfileError> {
         "translation",
     ];
     if let Some(key) = root.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-        return Err(ProfileError::Unknown {
-            key: key.clone(),
-            known: KNOWN.map(str::to_owned).to_vec(),
-        });
+        return Err(ProfileError::Unknown { key: key.clone(), known: KNOWN.map(str::to_owned).to_vec() });
     }
     match root.get("format_version") {
         Some(Value::Integer(FORMAT_VERSION)) => Ok(()),
-        Some(other) => Err(ProfileError::value(
-            "format_version",
-            other,
-            "this version reads format 1",
-        )),
-        None => Err(ProfileError::Missing {
-            key: "format_version".into(),
-            reason: "write format_version = 1".into(),
-        }),
+        Some(other) => Err(ProfileError::value("format_version", other, "this version reads format 1")),
+        None => Err(ProfileError::Missing { key: "format_version".into(), reason: "write format_version = 1".into() }),
     }
 }
 
@@ -80,15 +67,8 @@ fn check_root(root: &Table) -> Result<(), ProfileError> {
 fn label(root: &Table, key: &str) -> Result<String, ProfileError> {
     match root.get(key) {
         Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
-        Some(other) => Err(ProfileError::value(
-            key,
-            other,
-            "a text that is not empty is expected",
-        )),
-        None => Err(ProfileError::Missing {
-            key: key.to_owned(),
-            reason: "a profile has a name and a title".into(),
-        }),
+        Some(other) => Err(ProfileError::value(key, other, "a text that is not empty is expected")),
+        None => Err(ProfileError::Missing { key: key.to_owned(), reason: "a profile has a name and a title".into() }),
     }
 }
 
@@ -184,10 +164,7 @@ fn queue(root: &Table, origins: &mut Origins) -> Result<QueueProfile, ProfileErr
     let mut section = Section::new("queue", root, origins)?;
     let queue = QueueProfile {
         depth: section.whole("depth", &DEPTH)?,
-        order: section.word(
-            "order",
-            &[("sptf", QueueOrder::Sptf), ("fifo", QueueOrder::Fifo)],
-        )?,
+        order: section.word("order", &[("sptf", QueueOrder::Sptf), ("fifo", QueueOrder::Fifo)])?,
         starvation_ms: section.float("starvation_ms", &STARVATION)?,
     };
     section.finish()?;
@@ -206,10 +183,7 @@ fn interface(root: &Table, origins: &mut Origins) -> Result<InterfaceProfile, Pr
     Ok(interface)
 }
 
-fn translation(
-    root: &Table,
-    origins: &mut Origins,
-) -> Result<Option<ShingledProfile>, ProfileError> {
+fn translation(root: &Table, origins: &mut Origins) -> Result<Option<ShingledProfile>, ProfileError> {
     let mut section = Section::new("translation", root, origins)?;
     if !section.word("kind", &[("identity", false), ("shingled", true)])? {
         section.finish()?;
@@ -236,10 +210,7 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
     const WRITES: Bounds = bounds(1.0, 65_536.0, "1..65536 writes are possible");
     const EVERY: Bounds = bounds(0.0, 1e9, "0 (never)..1000000000 is possible");
     let mut section = Section::new("translation.cache", root, origins)?;
-    let counts = [
-        ("write", EntryCounts::Write),
-        ("packet", EntryCounts::Packet),
-    ];
+    let counts = [("write", EntryCounts::Write), ("packet", EntryCounts::Packet)];
     let cache = CacheProfile {
         bytes: section.whole("bytes", &BYTES)?,
         entries: section.whole("entries", &ENTRIES)?,
@@ -261,30 +232,16 @@ fn cleaning(root: &Table, origins: &mut Origins) -> Result<CleaningProfile, Prof
     const BANDS: Bounds = bounds(1.0, 10_000.0, "1..10000 bands are possible");
     const MERGE: Bounds = bounds(65_536.0, 17_179_869_184.0, "64 KiB..16 GiB is possible");
     let mut section = Section::new("translation.cleaning", root, origins)?;
-    let when = [
-        ("aggressive", CleaningWhen::Aggressive),
-        ("lazy", CleaningWhen::Lazy),
-    ];
-    let order = [
-        ("fifo", CleaningOrder::Fifo),
-        ("most-dirty", CleaningOrder::MostDirty),
-    ];
+    let when = [("aggressive", CleaningWhen::Aggressive), ("lazy", CleaningWhen::Lazy)];
+    let order = [("fifo", CleaningOrder::Fifo), ("most-dirty", CleaningOrder::MostDirty)];
     let when = section.word("when", &when)?;
     let lazy = when == CleaningWhen::Lazy;
     let cleaning = CleaningProfile {
         when,
         order: section.word("order", &order)?,
         idle_ms: section.float("idle_ms", &IDLE)?,
-        high_mark: if lazy {
-            section.float("high_mark", &SHARE)?
-        } else {
-            0.0
-        },
-        low_mark: if lazy {
-            section.float("low_mark", &SHARE)?
-        } else {
-            0.0
-        },
+        high_mark: if lazy { section.float("high_mark", &SHARE)? } else { 0.0 },
+        low_mark: if lazy { section.float("low_mark", &SHARE)? } else { 0.0 },
         bands_per_pass: section.whole("bands_per_pass", &BANDS)?,
         collect_turns: section.float("collect_turns", &TURNS)?,
         merge_bytes: section.whole("merge_bytes", &MERGE)?,

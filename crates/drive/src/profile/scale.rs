@@ -13,11 +13,7 @@ impl Profile {
     /// When `divisor` is 0, or when what is left of the drive contradicts itself (too small for its zones, say).
     pub fn scaled(&self, divisor: u32) -> Result<Self, ProfileError> {
         if divisor == 0 {
-            return Err(ProfileError::value(
-                "scale",
-                divisor,
-                "a drive is divided by 1 or more",
-            ));
+            return Err(ProfileError::value("scale", divisor, "a drive is divided by 1 or more"));
         }
         let mut small = self.clone();
         let by = u64::from(divisor);

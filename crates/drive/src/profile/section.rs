@@ -24,18 +24,12 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub fn new(
-        name: &str,
-        root: &'a Table,
-        origins: &'a mut BTreeMap<String, String>,
-    ) -> Result<Self, ProfileError> {
+    pub fn new(name: &str, root: &'a Table, origins: &'a mut BTreeMap<String, String>) -> Result<Self, ProfileError> {
         let mut table = root;
         for part in name.split('.') {
             table = match table.get(part) {
                 Some(Value::Table(inner)) => inner,
-                Some(other) => {
-                    return Err(ProfileError::value(name, other, "a table is expected here"))
-                }
+                Some(other) => return Err(ProfileError::value(name, other, "a table is expected here")),
                 None => {
                     return Err(ProfileError::Missing {
                         key: name.to_owned(),
@@ -44,12 +38,7 @@ impl<'a> Section<'a> {
                 }
             };
         }
-        Ok(Self {
-            name: name.to_owned(),
-            table,
-            asked: Vec::new(),
-            origins,
-        })
+        Ok(Self { name: name.to_owned(), table, asked: Vec::new(), origins })
     }
 
     pub fn has(&self, key: &str) -> bool {
@@ -75,51 +64,35 @@ impl<'a> Section<'a> {
         let number = self.float(key, bounds)?;
         match self.value(key)? {
             Value::Integer(value) => Ok(*value as u64),
-            _ => Err(ProfileError::value(
-                &self.full(key),
-                number,
-                "a whole number is expected",
-            )),
+            _ => Err(ProfileError::value(&self.full(key), number, "a whole number is expected")),
         }
     }
 
     pub fn flag(&mut self, key: &str) -> Result<bool, ProfileError> {
         match self.value(key)? {
             Value::Boolean(flag) => Ok(*flag),
-            other => Err(ProfileError::value(
-                &self.full(key),
-                other,
-                "true or false is expected",
-            )),
+            other => Err(ProfileError::value(&self.full(key), other, "true or false is expected")),
         }
     }
 
     pub fn text(&mut self, key: &str) -> Result<String, ProfileError> {
         match self.value(key)? {
             Value::String(text) if !text.is_empty() => Ok(text.clone()),
-            other => Err(ProfileError::value(
-                &self.full(key),
-                other,
-                "a text that is not empty is expected",
-            )),
+            other => Err(ProfileError::value(&self.full(key), other, "a text that is not empty is expected")),
         }
     }
 
     /// One of a few words.
     pub fn word<T: Copy>(&mut self, key: &str, words: &[(&str, T)]) -> Result<T, ProfileError> {
         let found = self.text(key)?;
-        words
-            .iter()
-            .find(|(word, _)| *word == found)
-            .map(|(_, meaning)| *meaning)
-            .ok_or_else(|| {
-                let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-                ProfileError::value(
-                    &self.full(key),
-                    format!("\"{found}\""),
-                    format!("one of {} is expected", known.join(", ")),
-                )
-            })
+        words.iter().find(|(word, _)| *word == found).map(|(_, meaning)| *meaning).ok_or_else(|| {
+            let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+            ProfileError::value(
+                &self.full(key),
+                format!("\"{found}\""),
+                format!("one of {} is expected", known.join(", ")),
+            )
+        })
     }
 
     /// A list of pairs of numbers.
@@ -141,10 +114,7 @@ impl<'a> Section<'a> {
     /// Refuses what nobody asked for.
     pub fn finish(self) -> Result<(), ProfileError> {
         match self.table.keys().find(|key| !self.asked.contains(key)) {
-            Some(key) => Err(ProfileError::Unknown {
-                key: self.full(key),
-                known: self.asked,
-            }),
+            Some(key) => Err(ProfileError::Unknown { key: self.full(key), known: self.asked }),
             None => Ok(()),
         }
     }
@@ -163,27 +133,13 @@ impl<'a> Section<'a> {
             key: full.clone(),
             reason: "write it as { value = ..., origin = \"...\" }".to_owned(),
         })?;
-        let no_origin = |reason: &str| ProfileError::Origin {
-            key: full.clone(),
-            reason: reason.to_owned(),
-        };
-        let entry = found
-            .as_table()
-            .ok_or_else(|| no_origin("write it as { value = ..., origin = \"...\" }"))?;
-        if let Some(extra) = entry
-            .keys()
-            .find(|name| !matches!(name.as_str(), "value" | "origin"))
-        {
+        let no_origin = |reason: &str| ProfileError::Origin { key: full.clone(), reason: reason.to_owned() };
+        let entry = found.as_table().ok_or_else(|| no_origin("write it as { value = ..., origin = \"...\" }"))?;
+        if let Some(extra) = entry.keys().find(|name| !matches!(name.as_str(), "value" | "origin")) {
             let known = vec!["value".to_owned(), "origin".to_owned()];
-            return Err(ProfileError::Unknown {
-                key: format!("{full}.{extra}"),
-                known,
-            });
+            return Err(ProfileError::Unknown { key: format!("{full}.{extra}"), known });
         }
-        let origin = entry
-            .get("origin")
-            .and_then(Value::as_str)
-            .ok_or_else(|| no_origin("there is none"))?;
+        let origin = entry.get("origin").and_then(Value::as_str).ok_or_else(|| no_origin("there is none"))?;
         if let Some(reason) = origin::fault(origin) {
             return Err(no_origin(&reason));
         }
@@ -204,10 +160,6 @@ fn number(key: &str, value: &Value) -> Result<f64, ProfileError> {
     if number.is_finite() {
         Ok(number)
     } else {
-        Err(ProfileError::value(
-            key,
-            number,
-            "a finite number is expected",
-        ))
+        Err(ProfileError::value(key, number, "a finite number is expected"))
     }
 }

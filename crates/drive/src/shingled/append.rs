@@ -34,25 +34,18 @@ impl Shingled {
             EntryCounts::Packet => entries_left,
             EntryCounts::Write => entries_left / self.rules.packet_writes,
         };
-        self.log
-            .room_packets(self.rules.space_blocks(self.rules.packet_blocks))
-            .min(by_entries)
+        self.log.room_packets(self.rules.space_blocks(self.rules.packet_blocks)).min(by_entries)
     }
 
     /// How many sectors from an extent's start fill one packet.
     pub fn packet_sectors(&self, sectors: u64, writes: u64) -> u64 {
-        let by_writes = (sectors * self.rules.packet_writes)
-            .div_ceil(writes)
-            .next_multiple_of(BLOCK_SECTORS);
-        by_writes
-            .min(self.rules.packet_blocks * BLOCK_SECTORS)
-            .max(BLOCK_SECTORS)
+        let by_writes = (sectors * self.rules.packet_writes).div_ceil(writes).next_multiple_of(BLOCK_SECTORS);
+        by_writes.min(self.rules.packet_blocks * BLOCK_SECTORS).max(BLOCK_SECTORS)
     }
 
     /// Whether an extent fits into a packet that holds `blocks` of `writes` host writes.
     pub fn shares_packet(&self, blocks: u64, writes: u64, extent: &Extent) -> bool {
-        writes + extent.writes <= self.rules.packet_writes
-            && blocks + extent.blocks() <= self.rules.packet_blocks
+        writes + extent.writes <= self.rules.packet_writes && blocks + extent.blocks() <= self.rules.packet_blocks
     }
 
     /// Writes extents as packets to the end of the log; returns when that is done. An extent that does not fit into
@@ -64,9 +57,7 @@ impl Shingled {
         let mut rest = extents;
         while !rest.is_empty() {
             let (packet, others) = rest.split_at(self.group(rest));
-            let space_blocks = self
-                .rules
-                .space_blocks(packet.iter().map(Extent::blocks).sum());
+            let space_blocks = self.rules.space_blocks(packet.iter().map(Extent::blocks).sum());
             let (id, at) = self.log.append(space_blocks);
             ticks += self.rules.packet_ticks + space_blocks * TURN / geometry.track_blocks(0);
             self.counters.cache_appends += 1;

@@ -65,8 +65,7 @@ impl Shingled {
 
     /// Whether there is anything to do once the host is silent.
     pub fn wants_cleaning(&mut self) -> bool {
-        if self.cleaning.job.is_some() || !self.cleaning.pending.is_empty() || !self.open.is_empty()
-        {
+        if self.cleaning.job.is_some() || !self.cleaning.pending.is_empty() || !self.open.is_empty() {
             return true;
         }
         if self.map.dirty_bands() == 0 {
@@ -75,11 +74,7 @@ impl Shingled {
         match self.rules.when {
             CleaningWhen::Aggressive => true,
             CleaningWhen::Lazy => {
-                let mark = if self.cleaning.draining {
-                    self.rules.low_mark
-                } else {
-                    self.rules.high_mark
-                };
+                let mark = if self.cleaning.draining { self.rules.low_mark } else { self.rules.high_mark };
                 self.cleaning.draining = self.fill() > mark;
                 self.cleaning.draining
             }
@@ -96,9 +91,7 @@ impl Shingled {
     pub fn force_close(&mut self, open: OpenBand) {
         self.counters.streams_broken += 1;
         self.cleaning.forced = true;
-        self.cleaning
-            .pending
-            .push_front((open.band, open.written_to));
+        self.cleaning.pending.push_front((open.band, open.written_to));
     }
 
     /// The next physical operation of the pass under way, or the first of a new one; returns when it is done, or `None`
@@ -115,14 +108,7 @@ impl Shingled {
                     return None;
                 }
                 None => {
-                    self.plan(
-                        geometry,
-                        if self.cleaning.forced {
-                            Pass::Forced
-                        } else {
-                            Pass::Yielding
-                        },
-                    );
+                    self.plan(geometry, if self.cleaning.forced { Pass::Forced } else { Pass::Yielding });
                     planned = true;
                 }
             }
@@ -143,28 +129,19 @@ impl Shingled {
         if pass == Pass::Yielding {
             for open in std::mem::take(&mut self.open) {
                 self.counters.streams_broken += 1;
-                self.cleaning
-                    .pending
-                    .push_back((open.band, open.written_to));
+                self.cleaning.pending.push_back((open.band, open.written_to));
             }
         }
         let tail_only = pass == Pass::Forced && self.rules.entries > self.entries();
         let count = self.rules.bands_per_pass;
         let bands: Vec<u32> = if self.rules.order == CleaningOrder::Fifo || tail_only {
-            std::iter::successors(self.map.oldest(), |band| self.map.next_newer(*band))
-                .take(count)
-                .collect()
+            std::iter::successors(self.map.oldest(), |band| self.map.next_newer(*band)).take(count).collect()
         } else {
             self.most_dirty(count)
         };
         for band in bands {
             let (_, end) = self.band_blocks(geometry, band);
-            if self
-                .cleaning
-                .pending
-                .iter()
-                .all(|(planned, _)| *planned != band)
-            {
+            if self.cleaning.pending.iter().all(|(planned, _)| *planned != band) {
                 self.cleaning.pending.push_back((band, end));
             }
         }
@@ -186,32 +163,12 @@ impl Shingled {
     /// Begins a band, from its first dirty track or from `from`, whichever comes first. `None`: nothing is left to do.
     fn begin(&mut self, geometry: &Geometry, band: u32, from: u64) -> Option<Job> {
         let (start, end) = self.band_blocks(geometry, band);
-        let dirty = self
-            .map
-            .pieces(band)
-            .first()
-            .map(|piece| start + u64::from(piece.start));
-        let open = self
-            .open
-            .iter()
-            .position(|open| open.band == band)
-            .map(|index| self.open.remove(index).written_to);
-        let first = dirty
-            .into_iter()
-            .chain(open)
-            .chain([from])
-            .min()
-            .filter(|first| *first < end)?;
+        let dirty = self.map.pieces(band).first().map(|piece| start + u64::from(piece.start));
+        let open = self.open.iter().position(|open| open.band == band).map(|index| self.open.remove(index).written_to);
+        let first = dirty.into_iter().chain(open).chain([from]).min().filter(|first| *first < end)?;
         let place = geometry.place(first);
         let at = first - place.sector;
-        let mut job = Job {
-            band,
-            newest_packet: self.log.newest_id(),
-            at,
-            phase_end: at,
-            end,
-            step: Step::Read,
-        };
+        let mut job = Job { band, newest_packet: self.log.newest_id(), at, phase_end: at, end, step: Step::Read };
         self.next_phase(geometry, &mut job);
         Some(job)
     }
@@ -220,11 +177,7 @@ impl Shingled {
     fn next_phase(&self, geometry: &Geometry, job: &mut Job) {
         job.at = job.phase_end;
         job.phase_end = (job.at + self.rules.merge_blocks).min(job.end);
-        job.step = if self.needs_no_reading(geometry, job) {
-            self.collect(geometry, job)
-        } else {
-            Step::Read
-        };
+        job.step = if self.needs_no_reading(geometry, job) { self.collect(geometry, job) } else { Step::Read };
     }
 
     /// Everything in the phase is cached or trimmed.
@@ -233,10 +186,7 @@ impl Shingled {
         let phase = job.at..job.phase_end;
         let inside = |block: u64| (block - start) as u32;
         let mut gaps = self.trimmed.gaps(&phase);
-        gaps.all(|gap| {
-            self.map
-                .covers(job.band, inside(gap.start), inside(gap.end))
-        })
+        gaps.all(|gap| self.map.covers(job.band, inside(gap.start), inside(gap.end)))
     }
 
     /// The step that collects the phase's packets.
@@ -244,9 +194,7 @@ impl Shingled {
         let (start, _) = self.band_blocks(geometry, job.band);
         let (from, to) = ((job.at - start) as u32, (job.phase_end - start) as u32);
         let pieces = self.map.pieces(job.band).iter();
-        let left = pieces
-            .filter(|piece| piece.end() > from && piece.start < to)
-            .count() as u64;
+        let left = pieces.filter(|piece| piece.end() > from && piece.start < to).count() as u64;
         match left {
             0 => self.after_collecting(),
             left => Step::Collect { left },
@@ -271,27 +219,15 @@ impl Shingled {
             }
             Step::Collect { left } => {
                 let now = left.min(COLLECT_PACKETS);
-                let at = self
-                    .map
-                    .pieces(job.band)
-                    .first()
-                    .map_or(0, |piece| u64::from(piece.at));
+                let at = self.map.pieces(job.band).first().map_or(0, |piece| u64::from(piece.at));
                 let ends = arm.visit(begin, at, now * self.rules.collect_ticks);
-                job.step = if left > now {
-                    Step::Collect { left: left - now }
-                } else {
-                    self.after_collecting()
-                };
+                job.step = if left > now { Step::Collect { left: left - now } } else { self.after_collecting() };
                 (ends, false)
             }
             Step::Park => {
                 let at = self.merge_at_block;
                 job.step = Step::WriteBack;
-                (
-                    arm.transfer(begin, at, at + job.phase_end - job.at, Way::Write)
-                        .ends,
-                    false,
-                )
+                (arm.transfer(begin, at, at + job.phase_end - job.at, Way::Write).ends, false)
             }
             Step::WriteBack => {
                 let ends = arm.transfer(begin, job.at, job.phase_end, Way::Write).ends;

@@ -29,17 +29,9 @@ impl Shingled {
     }
 
     /// The open band that has to be closed before `first..` can be written: its own, or the one open longest.
-    pub fn closes_before(
-        &mut self,
-        mechanics: &crate::mechanics::Mechanics,
-        first: u64,
-    ) -> OpenBand {
+    pub fn closes_before(&mut self, mechanics: &crate::mechanics::Mechanics, first: u64) -> OpenBand {
         let band = self.band(&mechanics.geometry, first);
-        let index = self
-            .open
-            .iter()
-            .position(|open| open.band == band)
-            .unwrap_or(0);
+        let index = self.open.iter().position(|open| open.band == band).unwrap_or(0);
         self.open.remove(index)
     }
 
@@ -57,10 +49,7 @@ impl Shingled {
             Some(index) if end == band_end => drop(self.open.remove(index)),
             Some(index) => self.open[index].written_to = end,
             None if end == band_end => {}
-            None => self.open.push(OpenBand {
-                band,
-                written_to: end,
-            }),
+            None => self.open.push(OpenBand { band, written_to: end }),
         }
         let ends = arm.transfer(begin, first, end, Way::Write).ends + merge;
         arm.head.rested_at = ends;

@@ -22,14 +22,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub fn new(capacity_blocks: u64) -> Self {
-        Self {
-            packets: VecDeque::new(),
-            tail_id: 0,
-            write_at: 0,
-            used_blocks: 0,
-            capacity_blocks,
-            live_packets: 0,
-        }
+        Self { packets: VecDeque::new(), tail_id: 0, write_at: 0, used_blocks: 0, capacity_blocks, live_packets: 0 }
     }
 
     pub fn used_blocks(&self) -> u64 {
@@ -72,9 +65,7 @@ impl Log {
 
     /// The number of the newest packet.
     pub fn newest_id(&self) -> u32 {
-        self.tail_id
-            .wrapping_add(self.packets.len() as u32)
-            .wrapping_sub(1)
+        self.tail_id.wrapping_add(self.packets.len() as u32).wrapping_sub(1)
     }
 
     pub fn retain(&mut self, id: u32) {
@@ -94,11 +85,7 @@ impl Log {
     }
 
     fn trim_tail(&mut self) {
-        while let Some(packet) = self
-            .packets
-            .front()
-            .filter(|packet| packet.live_pieces == 0)
-        {
+        while let Some(packet) = self.packets.front().filter(|packet| packet.live_pieces == 0) {
             self.used_blocks -= u64::from(packet.space_blocks);
             self.packets.pop_front();
             self.tail_id = self.tail_id.wrapping_add(1);
@@ -107,10 +94,7 @@ impl Log {
 
     fn push(&mut self, space_blocks: u64) {
         self.used_blocks += space_blocks;
-        self.packets.push_back(Packet {
-            space_blocks: space_blocks as u32,
-            live_pieces: 0,
-        });
+        self.packets.push_back(Packet { space_blocks: space_blocks as u32, live_pieces: 0 });
     }
 }
 

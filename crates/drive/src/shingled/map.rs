@@ -56,14 +56,7 @@ pub(crate) struct Map {
 impl Map {
     pub fn new(bands: usize) -> Self {
         Self {
-            bands: vec![
-                Band {
-                    pieces: Vec::new(),
-                    older: NONE,
-                    newer: NONE
-                };
-                bands
-            ],
+            bands: vec![Band { pieces: Vec::new(), older: NONE, newer: NONE }; bands],
             oldest: NONE,
             newest: NONE,
             dirty_bands: 0,
@@ -153,10 +146,7 @@ impl Map {
             if !keep {
                 blocks += u64::from(piece.blocks);
                 entries += u64::from(piece.entries);
-                changes.push(Change::Gone {
-                    packet: piece.packet,
-                    entries: piece.entries,
-                });
+                changes.push(Change::Gone { packet: piece.packet, entries: piece.entries });
             }
             keep
         });
@@ -178,25 +168,14 @@ impl Map {
         let mut index = pieces.partition_point(|piece| piece.end() <= start);
         let mut removed = 0;
         while let Some(&piece) = pieces.get(index).filter(|piece| piece.start < end) {
-            let (left, right) = (
-                start.saturating_sub(piece.start),
-                piece.end().saturating_sub(end),
-            );
+            let (left, right) = (start.saturating_sub(piece.start), piece.end().saturating_sub(end));
             removed += u64::from(piece.blocks - left - right);
-            let tail = Piece {
-                start: end,
-                blocks: right,
-                at: piece.at + (piece.blocks - right),
-                ..piece
-            };
+            let tail = Piece { start: end, blocks: right, at: piece.at + (piece.blocks - right), ..piece };
             match (left > 0, right > 0) {
                 (false, false) => {
                     pieces.remove(index);
                     self.entries -= u64::from(piece.entries);
-                    self.changes.push(Change::Gone {
-                        packet: piece.packet,
-                        entries: piece.entries,
-                    });
+                    self.changes.push(Change::Gone { packet: piece.packet, entries: piece.entries });
                     continue;
                 }
                 (true, false) => pieces[index].blocks = left,
@@ -205,9 +184,7 @@ impl Map {
                     pieces[index].blocks = left;
                     pieces.insert(index + 1, Piece { entries: 1, ..tail });
                     self.entries += 1;
-                    self.changes.push(Change::Cut {
-                        packet: piece.packet,
-                    });
+                    self.changes.push(Change::Cut { packet: piece.packet });
                     index += 1;
                 }
             }
@@ -272,50 +249,22 @@ mod tests {
     }
 
     /// Log blocks are handed out one after the other, so a block's place tells the write that put it there.
-    fn apply(
-        map: &mut Map,
-        reference: &mut [RangeMap<u32, i64>],
-        step: &Step,
-        next: &mut u32,
-        order: &mut Vec<u32>,
-    ) {
+    fn apply(map: &mut Map, reference: &mut [RangeMap<u32, i64>], step: &Step, next: &mut u32, order: &mut Vec<u32>) {
         match *step {
-            Step::Insert {
-                band,
-                start,
-                blocks,
-            } => {
-                map.insert(
-                    band,
-                    Piece {
-                        start,
-                        blocks,
-                        at: *next,
-                        packet: *next,
-                        entries: 1,
-                    },
-                );
-                reference[band as usize]
-                    .insert(start..start + blocks, i64::from(*next) - i64::from(start));
+            Step::Insert { band, start, blocks } => {
+                map.insert(band, Piece { start, blocks, at: *next, packet: *next, entries: 1 });
+                reference[band as usize].insert(start..start + blocks, i64::from(*next) - i64::from(start));
                 *next += blocks;
                 if !order.contains(&band) {
                     order.push(band);
                 }
             }
-            Step::Remove {
-                band,
-                start,
-                blocks,
-            } => {
+            Step::Remove { band, start, blocks } => {
                 map.remove(band, start, start + blocks);
                 reference[band as usize].remove(start..start + blocks);
             }
             Step::Clean { band } => {
-                let before: u64 = map
-                    .pieces(band)
-                    .iter()
-                    .map(|piece| u64::from(piece.blocks))
-                    .sum();
+                let before: u64 = map.pieces(band).iter().map(|piece| u64::from(piece.blocks)).sum();
                 assert_eq!(map.remove_up_to(band, *next), before);
                 reference[band as usize].clear();
             }

@@ -69,26 +69,16 @@ pub(crate) struct Shingled {
 /// Bytes in front of the bands: the log, and the place for merging if there is one.
 pub(crate) fn reserved_bytes(profile: &Profile) -> u64 {
     profile.shingled.as_ref().map_or(0, |shingled| {
-        let merge = if shingled.cleaning.merge_on_disk {
-            shingled.cleaning.merge_bytes
-        } else {
-            0
-        };
+        let merge = if shingled.cleaning.merge_on_disk { shingled.cleaning.merge_bytes } else { 0 };
         // The bands begin with a track of their own.
         shingled.cache.bytes + merge + profile.geometry.outer_track_bytes
     })
 }
 
 impl Shingled {
-    pub fn new(
-        profile: &Profile,
-        shingled: &ShingledProfile,
-        geometry: &Geometry,
-        clock: &Clock,
-    ) -> Self {
+    pub fn new(profile: &Profile, shingled: &ShingledProfile, geometry: &Geometry, clock: &Clock) -> Self {
         let log_blocks = shingled.cache.bytes / BLOCK_BYTES;
-        let front_blocks =
-            (reserved_bytes(profile) - profile.geometry.outer_track_bytes) / BLOCK_BYTES;
+        let front_blocks = (reserved_bytes(profile) - profile.geometry.outer_track_bytes) / BLOCK_BYTES;
         let first_band_track = geometry.place(front_blocks).track + 1;
         let bands = (geometry.tracks() - first_band_track).div_ceil(shingled.tracks_per_band);
         Self {
@@ -121,10 +111,7 @@ impl Shingled {
     /// The blocks of the surface that a band takes.
     fn band_blocks(&self, geometry: &Geometry, band: u32) -> (u64, u64) {
         let track = self.first_band_track + u64::from(band) * self.tracks_per_band;
-        (
-            geometry.first_block(track),
-            geometry.first_block((track + self.tracks_per_band).min(geometry.tracks())),
-        )
+        (geometry.first_block(track), geometry.first_block((track + self.tracks_per_band).min(geometry.tracks())))
     }
 
     /// Where the band of a block ends.
@@ -147,15 +134,9 @@ impl Shingled {
         match self.map.piece_after(band, inside) {
             Some(piece) if piece.start <= inside => {
                 let skipped = inside - piece.start;
-                (
-                    u64::from(piece.at + skipped),
-                    u64::from(piece.blocks - skipped).min(end - first),
-                )
+                (u64::from(piece.at + skipped), u64::from(piece.blocks - skipped).min(end - first))
             }
-            Some(piece) => (
-                first,
-                (band_start + u64::from(piece.start)).min(end) - first,
-            ),
+            Some(piece) => (first, (band_start + u64::from(piece.start)).min(end) - first),
             None => (first, end - first),
         }
     }
@@ -195,9 +176,7 @@ impl Shingled {
             let band = self.band(geometry, at);
             let (start, band_end) = self.band_blocks(geometry, band);
             let until = band_end.min(end);
-            let dropped = self
-                .map
-                .remove(band, (at - start) as u32, (until - start) as u32);
+            let dropped = self.map.remove(band, (at - start) as u32, (until - start) as u32);
             self.counters.bytes_overwritten += dropped * BLOCK_BYTES;
             at = until;
         }

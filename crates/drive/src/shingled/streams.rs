@@ -42,23 +42,11 @@ impl Streams {
         }
         self.clock += 1;
         let end = start_sector + sectors;
-        if let Some(stream) = self
-            .followed
-            .iter_mut()
-            .find(|stream| stream.next_sector == start_sector)
-        {
-            *stream = Stream {
-                next_sector: end,
-                run_sectors: stream.run_sectors + sectors,
-                used: self.clock,
-            };
+        if let Some(stream) = self.followed.iter_mut().find(|stream| stream.next_sector == start_sector) {
+            *stream = Stream { next_sector: end, run_sectors: stream.run_sectors + sectors, used: self.clock };
             return stream.run_sectors >= self.min_run_sectors;
         }
-        let fresh = Stream {
-            next_sector: end,
-            run_sectors: sectors,
-            used: self.clock,
-        };
+        let fresh = Stream { next_sector: end, run_sectors: sectors, used: self.clock };
         if self.followed.len() < self.limit {
             self.followed.push(fresh);
         } else if let Some(idlest) = self.followed.iter_mut().min_by_key(|stream| stream.used) {
@@ -74,19 +62,13 @@ mod tests {
     use crate::profile::StreamsProfile;
 
     fn streams(tracked: u64) -> Streams {
-        Streams::new(&StreamsProfile {
-            tracked,
-            min_request_bytes: 65_536,
-            min_run_bytes: 1_048_576,
-        })
+        Streams::new(&StreamsProfile { tracked, min_request_bytes: 65_536, min_run_bytes: 1_048_576 })
     }
 
     #[test]
     fn a_run_becomes_a_stream_when_it_is_long_enough() {
         let mut streams = streams(2);
-        let verdicts: Vec<bool> = (0..16)
-            .map(|index| streams.observe(index * 128, 128))
-            .collect();
+        let verdicts: Vec<bool> = (0..16).map(|index| streams.observe(index * 128, 128)).collect();
         assert_eq!(verdicts.iter().position(|verdict| *verdict), Some(15));
     }
 
@@ -100,9 +82,7 @@ mod tests {
     fn more_streams_than_are_followed_are_lost() {
         let mut few = streams(2);
         let runs = |streams: &mut Streams, count: u64| {
-            (0..40).any(|index| {
-                (0..count).any(|run| streams.observe(run * 1_000_000 + index * 128, 128))
-            })
+            (0..40).any(|index| (0..count).any(|run| streams.observe(run * 1_000_000 + index * 128, 128)))
         };
         assert!(runs(&mut few, 2));
         assert!(!runs(&mut streams(2), 3));

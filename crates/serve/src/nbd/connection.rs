@@ -43,10 +43,7 @@ impl Connection<'_> {
     pub(super) fn run(&self) {
         thread::scope(|scope| {
             let sender = thread::Builder::new().name("sender".into());
-            if sender
-                .spawn_scoped(scope, || self.outbox.send_backlog())
-                .is_ok()
-            {
+            if sender.spawn_scoped(scope, || self.outbox.send_backlog()).is_ok() {
                 if let End::Broken = self.take_requests() {
                     self.outbox.give_up();
                 }
@@ -69,11 +66,7 @@ impl Connection<'_> {
     }
 
     /// One request. The error is the socket's, never the store's or the drive's.
-    fn take_request(
-        &self,
-        requests: &mut Requests<'_>,
-        piece: &mut [u8],
-    ) -> io::Result<Option<End>> {
+    fn take_request(&self, requests: &mut Requests<'_>, piece: &mut [u8]) -> io::Result<Option<End>> {
         if requests.fill_buf()?.is_empty() {
             return Ok(Some(End::Goodbye));
         }
@@ -87,11 +80,7 @@ impl Connection<'_> {
         }
         if let Err(errno) = self.check(&header) {
             // The next request comes behind the payload, however long that claims to be.
-            let payload_bytes = if header.command == command::WRITE {
-                u64::from(header.bytes)
-            } else {
-                0
-            };
+            let payload_bytes = if header.command == command::WRITE { u64::from(header.bytes) } else { 0 };
             let skipped_bytes = io::copy(&mut requests.take(payload_bytes), &mut io::sink())?;
             self.outbox.reserve(header.cookie, 0).send(Some(errno));
             return Ok((skipped_bytes < payload_bytes).then_some(End::Broken));
@@ -106,99 +95,46 @@ impl Connection<'_> {
             command::READ | command::WRITE | command::FLUSH | command::TRIM => command_flag::FUA,
             _ => return Err(Errno::Invalid),
         };
-        let Header {
-            offset_bytes,
-            bytes,
-            ..
-        } = *header;
+        let Header { offset_bytes, bytes, .. } = *header;
         let bytes = u64::from(bytes);
         if header.flags & !allowed_flags != 0 {
             return Err(Errno::Invalid);
         }
         if header.command == command::FLUSH {
-            return if offset_bytes == 0 && bytes == 0 {
-                Ok(())
-            } else {
-                Err(Errno::Invalid)
-            };
+            return if offset_bytes == 0 && bytes == 0 { Ok(()) } else { Err(Errno::Invalid) };
         }
         let has_payload = matches!(header.command, command::READ | command::WRITE);
         let too_long = has_payload && header.bytes > PAYLOAD_MAX_BYTES;
         if bytes == 0 || offset_bytes % SECTOR_BYTES != 0 || bytes % SECTOR_BYTES != 0 || too_long {
             return Err(Errno::Invalid);
         }
-        let inside = offset_bytes
-            .checked_add(bytes)
-            .is_some_and(|end_bytes| end_bytes <= self.export.bytes);
+        let inside = offset_bytes.checked_add(bytes).is_some_and(|end_bytes| end_bytes <= self.export.bytes);
         let writes = matches!(header.command, command::WRITE | command::WRITE_ZEROES);
-        inside.then_some(()).ok_or(if writes {
-            Errno::NoSpace
-        } else {
-            Errno::Invalid
-        })
+        inside.then_some(()).ok_or(if writes { Errno::NoSpace } else { Errno::Invalid })
     }
 
     /// Moves the data of a request that was found possible, and hands it to the drive.
-    fn carry_out(
-        &self,
-        header: &Header,
-        requests: &mut Requests<'_>,
-        piece: &mut [u8],
-    ) -> io::Result<()> {
-        let read_bytes = if header.command == command::READ {
-            header.bytes as usize
-        } else {
-            0
-        };
+    fn carry_out(&self, header: &Header, requests: &mut Requests<'_>, piece: &mut [u8]) -> io::Result<()> {
+        let read_bytes = if header.command == command::READ { header.bytes as usize } else { 0 };
         let mut reply = self.outbox.reserve(header.cookie, read_bytes);
-        let Header {
-            offset_bytes,
-            flags,
-            ..
-        } = *header;
+        let Header { offset_bytes, flags, .. } = *header;
         let bytes = u64::from(header.bytes);
         let mut moving_ns = 0;
         let (verb, moved) = match header.command {
-            command::READ => (
-                Verb::Read,
-                timed(&mut moving_ns, || {
-                    self.store.read(offset_bytes, reply.data())
-                }),
-            ),
-            command::WRITE => (
-                Verb::Write,
-                self.store_payload(header, requests, piece, &mut moving_ns)?,
-            ),
-            command::WRITE_ZEROES if flags & command_flag::NO_HOLE != 0 => (
-                Verb::Write,
-                timed(&mut moving_ns, || {
-                    self.store.write_zeros(offset_bytes, bytes)
-                }),
-            ),
-            command::WRITE_ZEROES => (
-                Verb::Write,
-                timed(&mut moving_ns, || self.store.discard(offset_bytes, bytes)),
-            ),
-            command::TRIM => (
-                Verb::Trim,
-                timed(&mut moving_ns, || self.store.discard(offset_bytes, bytes)),
-            ),
+            command::READ => (Verb::Read, timed(&mut moving_ns, || self.store.read(offset_bytes, reply.data()))),
+            command::WRITE => (Verb::Write, self.store_payload(header, requests, piece, &mut moving_ns)?),
+            command::WRITE_ZEROES if flags & command_flag::NO_HOLE != 0 => {
+                (Verb::Write, timed(&mut moving_ns, || self.store.write_zeros(offset_bytes, bytes)))
+            }
+            command::WRITE_ZEROES => (Verb::Write, timed(&mut moving_ns, || self.store.discard(offset_bytes, bytes))),
+            command::TRIM => (Verb::Trim, timed(&mut moving_ns, || self.store.discard(offset_bytes, bytes))),
             _ => (Verb::Flush, Ok(())),
         };
         if moved.is_err() {
             reply.send(Some(Errno::Io));
         } else {
             let fua = flags & command_flag::FUA != 0;
-            self.drive.submit(
-                Command {
-                    verb,
-                    fua,
-                    offset_bytes,
-                    bytes,
-                    moving_ns,
-                },
-                reply,
-            );
+            self.drive.submit(Command { verb, fua, offset_bytes, bytes, moving_ns }, reply);
         }
         Ok(())
     }
@@ -216,9 +152,7 @@ impl Connection<'_> {
         let mut at_bytes = header.offset_bytes;
         let mut stored = Ok(());
         while at_bytes < end_bytes {
-            let piece_bytes = piece
-                .len()
-                .min(usize::try_from(end_bytes - at_bytes).unwrap_or(piece.len()));
+            let piece_bytes = piece.len().min(usize::try_from(end_bytes - at_bytes).unwrap_or(piece.len()));
             let piece = &mut piece[..piece_bytes];
             requests.read_exact(piece)?;
             if stored.is_ok() {

@@ -32,12 +32,7 @@ pub(super) enum Outcome {
 /// Plays the server's part on a fresh connection. An error means that the connection is of no use any more.
 pub(super) fn negotiate(stream: &UnixStream, export: &Export) -> io::Result<Outcome> {
     let deadline = Instant::now() + PATIENCE;
-    let mut talk = Talk {
-        stream,
-        deadline,
-        export,
-        no_zeroes: false,
-    };
+    let mut talk = Talk { stream, deadline, export, no_zeroes: false };
     stream.set_write_timeout(Some(PATIENCE))?;
     let outcome = talk.greet().and_then(|()| talk.haggle());
     stream.set_read_timeout(None)?;
@@ -86,11 +81,7 @@ impl Talk<'_> {
                         return Ok(Outcome::Transmission);
                     }
                 }
-                _ => self.reply(
-                    option,
-                    option_reply::ERR_UNSUP,
-                    &[b"this server does not know the option"],
-                )?,
+                _ => self.reply(option, option_reply::ERR_UNSUP, &[b"this server does not know the option"])?,
             }
         }
     }
@@ -111,30 +102,16 @@ impl Talk<'_> {
             return Err(violation("an unknown export"));
         }
         let zeroes: &[u8] = if self.no_zeroes { &[] } else { &[0; 124] };
-        self.send(&[
-            &self.export.bytes.to_be_bytes(),
-            &wire::TRANSMISSION_FLAGS.to_be_bytes(),
-            zeroes,
-        ])?;
+        self.send(&[&self.export.bytes.to_be_bytes(), &wire::TRANSMISSION_FLAGS.to_be_bytes(), zeroes])?;
         Ok(Outcome::Transmission)
     }
 
     fn list(&mut self, data: &[u8]) -> io::Result<()> {
         if !data.is_empty() {
-            return self.reply(
-                option::LIST,
-                option_reply::ERR_INVALID,
-                &[b"LIST takes no data"],
-            );
+            return self.reply(option::LIST, option_reply::ERR_INVALID, &[b"LIST takes no data"]);
         }
-        let Export {
-            name, description, ..
-        } = self.export;
-        let parts: [&[u8]; 3] = [
-            &(name.len() as u32).to_be_bytes(),
-            name.as_bytes(),
-            description.as_bytes(),
-        ];
+        let Export { name, description, .. } = self.export;
+        let parts: [&[u8]; 3] = [&(name.len() as u32).to_be_bytes(), name.as_bytes(), description.as_bytes()];
         self.reply(option::LIST, option_reply::SERVER, &parts)?;
         self.reply(option::LIST, option_reply::ACK, &[])
     }
@@ -142,43 +119,20 @@ impl Talk<'_> {
     /// INFO and GO: says what the client wants to know about the export. False if it was refused.
     fn describe(&mut self, option: u32, data: &[u8]) -> io::Result<bool> {
         let Some((name, wanted)) = parse_info_request(data) else {
-            self.reply(
-                option,
-                option_reply::ERR_INVALID,
-                &[b"malformed request for information"],
-            )?;
+            self.reply(option, option_reply::ERR_INVALID, &[b"malformed request for information"])?;
             return Ok(false);
         };
         if !self.is_ours(name) {
-            self.reply(
-                option,
-                option_reply::ERR_UNKNOWN,
-                &[b"there is no such export"],
-            )?;
+            self.reply(option, option_reply::ERR_UNKNOWN, &[b"there is no such export"])?;
             return Ok(false);
         }
-        let Export {
-            name,
-            description,
-            bytes,
-        } = self.export;
+        let Export { name, description, bytes } = self.export;
         let information = |kind: u16, parts: &[&[u8]]| {
             let data = [&kind.to_be_bytes()[..], &parts.concat()].concat();
             self.reply(option, option_reply::INFO, &[&data])
         };
-        information(
-            info::EXPORT,
-            &[
-                &bytes.to_be_bytes(),
-                &wire::TRANSMISSION_FLAGS.to_be_bytes(),
-            ],
-        )?;
-        let sizes = [
-            SECTOR_BYTES as u32,
-            wire::PREFERRED_BYTES,
-            wire::PAYLOAD_MAX_BYTES,
-        ]
-        .map(u32::to_be_bytes);
+        information(info::EXPORT, &[&bytes.to_be_bytes(), &wire::TRANSMISSION_FLAGS.to_be_bytes()])?;
+        let sizes = [SECTOR_BYTES as u32, wire::PREFERRED_BYTES, wire::PAYLOAD_MAX_BYTES].map(u32::to_be_bytes);
         information(info::BLOCK_SIZE, &[sizes.as_flattened()])?;
         if wanted.contains(&info::NAME) {
             information(info::NAME, &[name.as_bytes()])?;
@@ -240,16 +194,10 @@ fn parse_info_request(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     let name_bytes = u32::from_be_bytes(*name_bytes) as usize;
     let (name, rest) = rest.split_at_checked(name_bytes)?;
     let (count, rest) = rest.split_first_chunk::<2>()?;
-    let kinds: Vec<u16> = rest
-        .chunks_exact(2)
-        .map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
-        .collect();
+    let kinds: Vec<u16> = rest.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
     (rest.len() == 2 * usize::from(u16::from_be_bytes(*count))).then_some((name, kinds))
 }
 
 fn violation(what: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        format!("the client sent {what}"),
-    )
+    io::Error::new(io::ErrorKind::InvalidData, format!("the client sent {what}"))
 }

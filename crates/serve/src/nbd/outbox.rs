@@ -52,12 +52,7 @@ pub(super) struct Reply {
 
 impl Outbox {
     pub(super) fn new(stream: UnixStream) -> Self {
-        Self {
-            stream,
-            state: Mutex::default(),
-            changed: Condvar::new(),
-            closed: AtomicBool::new(false),
-        }
+        Self { stream, state: Mutex::default(), changed: Condvar::new(), closed: AtomicBool::new(false) }
     }
 
     pub(super) fn stream(&self) -> &UnixStream {
@@ -65,9 +60,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state
-            .lock()
-            .expect("nothing panics while it holds the backlog")
+        self.state.lock().expect("nothing panics while it holds the backlog")
     }
 
     /// Takes a place for a request's reply with `data_bytes` of data; waits while the client has too much outstanding.
@@ -75,36 +68,20 @@ impl Outbox {
         let bytes = REPLY_BYTES + data_bytes;
         let message = vec![0; bytes];
         let full = |state: &mut State| {
-            let too_much =
-                state.outstanding >= REQUESTS_MAX || state.held_bytes + bytes > HELD_MAX_BYTES;
+            let too_much = state.outstanding >= REQUESTS_MAX || state.held_bytes + bytes > HELD_MAX_BYTES;
             too_much && state.outstanding > 0
         };
-        let mut state = self
-            .changed
-            .wait_while(self.lock(), full)
-            .expect("nothing panics while it holds the backlog");
+        let mut state = self.changed.wait_while(self.lock(), full).expect("nothing panics while it holds the backlog");
         state.outstanding += 1;
         state.held_bytes += bytes;
-        Reply {
-            outbox: Arc::clone(self),
-            message,
-            cookie,
-        }
+        Reply { outbox: Arc::clone(self), message, cookie }
     }
 
     /// Sends now what the socket takes without waiting, and leaves the rest to the sender.
     fn post(&self, mut message: Vec<u8>) {
         let mut state = self.lock();
-        if !state.sending
-            && state.backlog.is_empty()
-            && message.len() <= AT_ONCE_BYTES
-            && !self.is_closed()
-        {
-            match send(
-                &self.stream,
-                &message,
-                SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
-            ) {
+        if !state.sending && state.backlog.is_empty() && message.len() <= AT_ONCE_BYTES && !self.is_closed() {
+            match send(&self.stream, &message, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(sent) if sent == message.len() => return self.release(&mut state, sent),
                 Ok(sent) => {
                     message.drain(..sent);
@@ -135,13 +112,8 @@ impl Outbox {
     pub(super) fn send_backlog(&self) {
         let mut state = self.lock();
         loop {
-            let idle = |state: &mut State| {
-                state.backlog.is_empty() && !(state.ended && state.outstanding == 0)
-            };
-            state = self
-                .changed
-                .wait_while(state, idle)
-                .expect("nothing panics while it holds the backlog");
+            let idle = |state: &mut State| state.backlog.is_empty() && !(state.ended && state.outstanding == 0);
+            state = self.changed.wait_while(state, idle).expect("nothing panics while it holds the backlog");
             let Some(message) = state.backlog.pop_front() else {
                 return;
             };
@@ -206,8 +178,7 @@ impl Drop for Reply {
     /// One that was never sent, because the connection broke in the middle of its request, gives its place back.
     fn drop(&mut self) {
         if !self.message.is_empty() {
-            self.outbox
-                .release(&mut self.outbox.lock(), self.message.len());
+            self.outbox.release(&mut self.outbox.lock(), self.message.len());
         }
     }
 }

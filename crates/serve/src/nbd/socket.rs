@@ -20,20 +20,13 @@ pub(super) struct Listener {
 impl Listener {
     /// Listens at `path`, replacing a socket that a dead server has left.
     pub(super) fn claim(path: &Path) -> Result<Self, ServeError> {
-        let failed = |source| ServeError::Listen {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source| ServeError::Listen { path: path.to_owned(), source };
         remove_stale(path)?;
         let listener = UnixListener::bind(path).map_err(failed)?;
         let metadata = fs::symlink_metadata(path).map_err(failed)?;
         let file = (metadata.dev(), metadata.ino());
         listener.set_nonblocking(true).map_err(failed)?;
-        Ok(Self {
-            listener,
-            path: path.to_owned(),
-            file,
-        })
+        Ok(Self { listener, path: path.to_owned(), file })
     }
 
     /// The next client, or `WouldBlock`. The stream itself blocks.
@@ -45,23 +38,16 @@ impl Listener {
 }
 
 fn remove_stale(path: &Path) -> Result<(), ServeError> {
-    let failed = |source| ServeError::Listen {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| ServeError::Listen { path: path.to_owned(), source };
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(failed(error)),
-        Ok(metadata) if !metadata.file_type().is_socket() => {
-            return Err(ServeError::NotASocket(path.to_owned()))
-        }
+        Ok(metadata) if !metadata.file_type().is_socket() => return Err(ServeError::NotASocket(path.to_owned())),
         Ok(_) => {}
     }
     match UnixStream::connect(path) {
         Ok(_) => Err(ServeError::InUse(path.to_owned())),
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            fs::remove_file(path).map_err(failed)
-        }
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(failed),
         Err(error) => Err(failed(error)),
     }
 }
@@ -74,8 +60,7 @@ impl AsFd for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let ours = fs::symlink_metadata(&self.path)
-            .is_ok_and(|found| (found.dev(), found.ino()) == self.file);
+        let ours = fs::symlink_metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == self.file);
         if ours {
             // It may vanish in between; nobody is left to be told.
             let _ = fs::remove_file(&self.path);

@@ -89,9 +89,7 @@ impl Header {
     /// `None` if this is no request: the two sides have lost each other, and nothing that follows can be understood.
     pub(super) fn parse(raw: &[u8; Self::BYTES]) -> Option<Self> {
         let field = |from: usize, bytes: usize| {
-            raw[from..from + bytes]
-                .iter()
-                .fold(0_u64, |value, byte| value << 8 | u64::from(*byte))
+            raw[from..from + bytes].iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte))
         };
         (field(0, 4) == u64::from(REQUEST_MAGIC)).then(|| Self {
             flags: field(4, 2) as u16,

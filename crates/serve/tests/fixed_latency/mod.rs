@@ -17,13 +17,7 @@ pub struct FixedLatency {
 
 impl FixedLatency {
     pub fn new(capacity_bytes: u64, latency_ns: u64) -> Self {
-        Self {
-            capacity_bytes,
-            queue_depth: 32,
-            latency_ns,
-            bad_bytes: 0..0,
-            outstanding: VecDeque::new(),
-        }
+        Self { capacity_bytes, queue_depth: 32, latency_ns, bad_bytes: 0..0, outstanding: VecDeque::new() }
     }
 }
 
@@ -37,38 +31,23 @@ impl BlockDevice for FixedLatency {
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {
-        assert!(
-            self.outstanding.len() < self.queue_depth as usize,
-            "the host overfilled the queue"
-        );
-        let touches_bad = request.offset_bytes < self.bad_bytes.end
-            && self.bad_bytes.start < request.offset_bytes + request.bytes;
+        assert!(self.outstanding.len() < self.queue_depth as usize, "the host overfilled the queue");
+        let touches_bad =
+            request.offset_bytes < self.bad_bytes.end && self.bad_bytes.start < request.offset_bytes + request.bytes;
         let status = match touches_bad {
-            true => Status::MediumError {
-                offset_bytes: self.bad_bytes.start,
-            },
+            true => Status::MediumError { offset_bytes: self.bad_bytes.start },
             false => Status::Good,
         };
         let completed_ns = now_ns + self.latency_ns;
-        self.outstanding.push_back(Completion {
-            tag: request.tag,
-            completed_ns,
-            status,
-        });
+        self.outstanding.push_back(Completion { tag: request.tag, completed_ns, status });
     }
 
     fn next_event_ns(&self) -> Option<u64> {
-        self.outstanding
-            .front()
-            .map(|completion| completion.completed_ns)
+        self.outstanding.front().map(|completion| completion.completed_ns)
     }
 
     fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
-        while self
-            .outstanding
-            .front()
-            .is_some_and(|completion| completion.completed_ns <= to_ns)
-        {
+        while self.outstanding.front().is_some_and(|completion| completion.completed_ns <= to_ns) {
             completions.extend(self.outstanding.pop_front());
         }
     }

@@ -44,18 +44,10 @@ impl Served {
         let server = thread::spawn(move || nbd::serve(device, options));
         let begun = Instant::now();
         while !socket.exists() {
-            assert!(
-                begun.elapsed() < PATIENCE && !server.is_finished(),
-                "the server does not listen"
-            );
+            assert!(begun.elapsed() < PATIENCE && !server.is_finished(), "the server does not listen");
             thread::sleep(Duration::from_millis(1));
         }
-        Self {
-            socket,
-            folder,
-            stop,
-            server,
-        }
+        Self { socket, folder, stop, server }
     }
 
     pub fn uri(&self) -> String {
@@ -80,11 +72,7 @@ impl Served {
             assert!(begun.elapsed() < PATIENCE, "the server does not stop");
             thread::sleep(Duration::from_millis(1));
         }
-        let report = self
-            .server
-            .join()
-            .expect("the server does not panic")
-            .expect("the server does not fail");
+        let report = self.server.join().expect("the server does not panic").expect("the server does not fail");
         assert!(!self.socket.exists(), "the socket is left behind");
         report
     }
@@ -116,9 +104,7 @@ impl Client {
     }
 
     pub fn send(&mut self, parts: &[&[u8]]) {
-        self.stream
-            .write_all(&parts.concat())
-            .expect("the server takes it");
+        self.stream.write_all(&parts.concat()).expect("the server takes it");
     }
 
     pub fn receive<const N: usize>(&mut self) -> [u8; N] {
@@ -146,12 +132,7 @@ impl Client {
     }
 
     pub fn option(&mut self, option: u32, data: &[u8]) {
-        self.send(&[
-            b"IHAVEOPT",
-            &option.to_be_bytes(),
-            &(data.len() as u32).to_be_bytes(),
-            data,
-        ]);
+        self.send(&[b"IHAVEOPT", &option.to_be_bytes(), &(data.len() as u32).to_be_bytes(), data]);
     }
 
     pub fn option_reply(&mut self, option: u32) -> OptionReply {
@@ -159,9 +140,7 @@ impl Client {
         assert_eq!(u32::from_be_bytes(self.receive()), option);
         let kind = u32::from_be_bytes(self.receive());
         let mut data = vec![0; u32::from_be_bytes(self.receive()) as usize];
-        self.stream
-            .read_exact(&mut data)
-            .expect("the rest of the reply");
+        self.stream.read_exact(&mut data).expect("the rest of the reply");
         (kind, data)
     }
 
@@ -181,15 +160,7 @@ impl Client {
         assert_eq!(self.option_replies(7).last(), Some(&(1, Vec::new())));
     }
 
-    pub fn request(
-        &mut self,
-        command: u16,
-        flags: u16,
-        cookie: u64,
-        offset: u64,
-        bytes: u32,
-        payload: &[u8],
-    ) {
+    pub fn request(&mut self, command: u16, flags: u16, cookie: u64, offset: u64, bytes: u32, payload: &[u8]) {
         self.send(&[
             &0x2560_9513_u32.to_be_bytes(),
             &flags.to_be_bytes(),

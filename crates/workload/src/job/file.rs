@@ -5,9 +5,7 @@ use drive::SECTOR_BYTES;
 use super::blocks::{alignments, block_sizes, fill_shares};
 use super::ini;
 use super::section::{percent, Section};
-use super::spec::{
-    Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone,
-};
+use super::spec::{Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone};
 use super::value::{self, Amount};
 use crate::error::JobError;
 
@@ -32,30 +30,17 @@ impl JobFile {
 
 fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
     refuse_page_cache(section)?;
-    let Pattern {
-        access,
-        random,
-        sequence,
-        hole_bytes,
-    } = pattern(section)?;
+    let Pattern { access, random, sequence, hole_bytes } = pattern(section)?;
     let sizes = block_sizes(section)?;
     let distribution = distribution(section)?;
     let align = alignments(section)?;
-    let align_bytes =
-        [0, 1, 2].map(|at: usize| align[at].filter(|_| random).unwrap_or(sizes[at].min_bytes));
+    let align_bytes = [0, 1, 2].map(|at: usize| align[at].filter(|_| random).unwrap_or(sizes[at].min_bytes));
     let aligned_apart = (0..3).any(|at| align_bytes[at] != sizes[at].min_bytes);
     let copies = section.count("numjobs", 1)?.unwrap_or(1);
     if copies > MOST_COPIES {
-        return Err(section.error(
-            "numjobs",
-            &format!("at most {MOST_COPIES} copies run at once"),
-            "",
-        ));
+        return Err(section.error("numjobs", &format!("at most {MOST_COPIES} copies run at once"), ""));
     }
-    let min_bytes = used(access, &sizes)
-        .map(|size| size.min_bytes)
-        .min()
-        .unwrap_or(SECTOR_BYTES);
+    let min_bytes = used(access, &sizes).map(|size| size.min_bytes).min().unwrap_or(SECTOR_BYTES);
     let regions = regions(section, copies, min_bytes, capacity_bytes)?;
     refuse_zones_outside(section, &distribution, &regions)?;
     let (pass_bytes, limit_bytes, repeats_to_limit) = limits(section, &regions)?;
@@ -72,13 +57,7 @@ fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
         align_bytes,
         sequence,
         sequencer: section
-            .chosen(
-                "rw_sequencer",
-                &[
-                    ("sequential", Sequencer::Sequential),
-                    ("identical", Sequencer::Identical),
-                ],
-            )?
+            .chosen("rw_sequencer", &[("sequential", Sequencer::Sequential), ("identical", Sequencer::Identical)])?
             .unwrap_or(Sequencer::Sequential),
         hole_bytes,
         regions,
@@ -89,23 +68,13 @@ fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
         number_ios: section.count("number_ios", 1)?,
         depth: depth(section, copies)?,
         durable: section
-            .chosen(
-                "sync",
-                &[
-                    ("0", false),
-                    ("none", false),
-                    ("1", true),
-                    ("sync", true),
-                    ("dsync", true),
-                ],
-            )?
+            .chosen("sync", &[("0", false), ("none", false), ("1", true), ("sync", true), ("dsync", true)])?
             .unwrap_or(false),
         flush_every: section
             .count("fsync", 0)?
             .filter(|every| *every > 0)
             .or(section.count("fdatasync", 0)?.filter(|every| *every > 0)),
-        flush_at_end: section.flag("end_fsync")?.unwrap_or(false)
-            || section.flag("fsync_on_close")?.unwrap_or(false),
+        flush_at_end: section.flag("end_fsync")?.unwrap_or(false) || section.flag("fsync_on_close")?.unwrap_or(false),
         runtime_ns,
         time_based,
         ramp_ns: section.time_ns("ramp_time", NS_PER_S)?.unwrap_or(0),
@@ -114,8 +83,7 @@ fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
         sizes,
         pause: pause(section)?,
         seed: section.read("randseed", value::count)?,
-        repeats_draws: section.flag("randrepeat")?.unwrap_or(true)
-            && section.flag("allrandrepeat")?.unwrap_or(true),
+        repeats_draws: section.flag("randrepeat")?.unwrap_or(true) && section.flag("allrandrepeat")?.unwrap_or(true),
         stonewall: section.flag("stonewall")?.unwrap_or(false),
     })
 }
@@ -128,10 +96,7 @@ fn used(access: Access, sizes: &[BlockSizes; 3]) -> impl Iterator<Item = &BlockS
 }
 
 fn refuse_page_cache(section: &Section) -> Result<(), JobError> {
-    let (hint, reason) = (
-        "leave it out: the default here is direct=1",
-        "the host's page cache is not modelled",
-    );
+    let (hint, reason) = ("leave it out: the default here is direct=1", "the host's page cache is not modelled");
     if section.flag("direct")? == Some(false) {
         return Err(section.error("direct", reason, hint));
     }
@@ -149,10 +114,7 @@ struct Pattern {
 }
 
 fn pattern(section: &Section) -> Result<Pattern, JobError> {
-    let read_percent = match (
-        section.percent("rwmixread")?,
-        section.percent("rwmixwrite")?,
-    ) {
+    let read_percent = match (section.percent("rwmixread")?, section.percent("rwmixwrite")?) {
         (Some(reads), Some(writes)) if reads + writes != 100 => {
             return Err(section.error(
                 "rwmixwrite",
@@ -174,9 +136,7 @@ fn pattern(section: &Section) -> Result<Pattern, JobError> {
 }
 
 fn parse_pattern(text: &str, read_percent: u8, kb_base: u64) -> Result<Pattern, String> {
-    let (word, suffix) = text
-        .split_once(':')
-        .map_or((text, None), |(word, suffix)| (word, Some(suffix)));
+    let (word, suffix) = text.split_once(':').map_or((text, None), |(word, suffix)| (word, Some(suffix)));
     let (access, random) = match word {
         "read" => (Access::Only(Direction::Read), false),
         "write" => (Access::Only(Direction::Write), false),
@@ -194,28 +154,15 @@ fn parse_pattern(text: &str, read_percent: u8, kb_base: u64) -> Result<Pattern, 
                 .to_owned())
         }
     };
-    let mut pattern = Pattern {
-        access,
-        random,
-        sequence: 1,
-        hole_bytes: 0,
-    };
+    let mut pattern = Pattern { access, random, sequence: 1, hole_bytes: 0 };
     match suffix {
         None => {}
-        Some(_) if access == Access::TrimThenWrite => {
-            return Err("pairs of trim and write take no `:N`".to_owned())
-        }
+        Some(_) if access == Access::TrimThenWrite => return Err("pairs of trim and write take no `:N`".to_owned()),
         Some(count) if random => pattern.sequence = value::count(count)?.max(1),
-        Some(count) if count.trim_start().starts_with('-') => {
-            return Err("going backwards is not modelled".to_owned())
-        }
+        Some(count) if count.trim_start().starts_with('-') => return Err("going backwards is not modelled".to_owned()),
         Some(bytes) => match value::bytes(bytes, kb_base)? {
             hole if hole % SECTOR_BYTES == 0 => pattern.hole_bytes = hole,
-            _ => {
-                return Err(format!(
-                    "the hole is not a multiple of the {SECTOR_BYTES}-byte sector"
-                ))
-            }
+            _ => return Err(format!("the hole is not a multiple of the {SECTOR_BYTES}-byte sector")),
         },
     }
     Ok(pattern)
@@ -239,42 +186,27 @@ fn depth(section: &Section, copies: u64) -> Result<u32, JobError> {
         .unwrap_or(true);
     let depth = section.count("iodepth", 1)?.unwrap_or(1);
     if depth.saturating_mul(copies) > MOST_IN_FLIGHT {
-        return Err(section.error(
-            "iodepth",
-            &format!("at most {MOST_IN_FLIGHT} requests of a job are in flight"),
-            "",
-        ));
+        return Err(section.error("iodepth", &format!("at most {MOST_IN_FLIGHT} requests of a job are in flight"), ""));
     }
     Ok(if asynchronous { depth as u32 } else { 1 })
 }
 
-fn regions(
-    section: &Section,
-    copies: u64,
-    min_bytes: u64,
-    capacity_bytes: u64,
-) -> Result<Vec<Region>, JobError> {
+fn regions(section: &Section, copies: u64, min_bytes: u64, capacity_bytes: u64) -> Result<Vec<Region>, JobError> {
     let read = |text: &str| value::amount(text, section.kb_base);
     let size = section.read("size", read)?;
     let offset = section.read("offset", read)?.unwrap_or(Amount::Bytes(0));
-    let increment = section
-        .read("offset_increment", read)?
-        .unwrap_or(Amount::Bytes(0));
-    let align = section
-        .bytes("offset_align")?
-        .filter(|bytes| *bytes > 0)
-        .unwrap_or(min_bytes);
+    let increment = section.read("offset_increment", read)?.unwrap_or(Amount::Bytes(0));
+    let align = section.bytes("offset_align")?.filter(|bytes| *bytes > 0).unwrap_or(min_bytes);
     let relative = matches!(offset, Amount::Percent(_)) || matches!(increment, Amount::Percent(_));
     let absolute = |amount| match amount {
         Amount::Bytes(bytes) => bytes,
-        Amount::Percent(percent) => (u128::from(capacity_bytes) * u128::from(percent) / 100)
-            .min(u128::from(u64::MAX)) as u64,
+        Amount::Percent(percent) => {
+            (u128::from(capacity_bytes) * u128::from(percent) / 100).min(u128::from(u64::MAX)) as u64
+        }
     };
     (0..copies)
         .map(|copy| {
-            let raw = absolute(increment)
-                .checked_mul(copy)
-                .and_then(|skip| skip.checked_add(absolute(offset)));
+            let raw = absolute(increment).checked_mul(copy).and_then(|skip| skip.checked_add(absolute(offset)));
             let begin_bytes = match raw {
                 Some(bytes) if relative => bytes.div_ceil(align).saturating_mul(align),
                 other => other.unwrap_or(u64::MAX),
@@ -288,10 +220,7 @@ fn regions(
             }
             let begin = begin_bytes.min(capacity_bytes);
             let end_bytes = begin + region_bytes(section, size, begin, min_bytes, capacity_bytes)?;
-            Ok(Region {
-                begin_bytes: begin,
-                end_bytes,
-            })
+            Ok(Region { begin_bytes: begin, end_bytes })
         })
         .collect()
 }
@@ -306,11 +235,7 @@ fn region_bytes(
 ) -> Result<u64, JobError> {
     let left = capacity_bytes - begin_bytes;
     if left < min_bytes {
-        return Err(section.error(
-            "offset",
-            &format!("it leaves no room for one block of {min_bytes} bytes"),
-            "",
-        ));
+        return Err(section.error("offset", &format!("it leaves no room for one block of {min_bytes} bytes"), ""));
     }
     let bytes = match size {
         None | Some(Amount::Bytes(0)) => left,
@@ -322,9 +247,7 @@ fn region_bytes(
             ));
         }
         Some(Amount::Bytes(bytes)) => bytes,
-        Some(Amount::Percent(0 | 101..)) => {
-            return Err(section.error("size", "it must be 1% to 100%", ""))
-        }
+        Some(Amount::Percent(0 | 101..)) => return Err(section.error("size", "it must be 1% to 100%", "")),
         Some(Amount::Percent(percent)) => {
             let bytes = (u128::from(capacity_bytes) * u128::from(percent) / 100) as u64;
             let capped = bytes.min(left);
@@ -332,11 +255,7 @@ fn region_bytes(
         }
     };
     if bytes < min_bytes {
-        return Err(section.error(
-            "size",
-            &format!("it is less than one block of {min_bytes} bytes"),
-            "",
-        ));
+        return Err(section.error("size", &format!("it is less than one block of {min_bytes} bytes"), ""));
     }
     Ok(bytes)
 }
@@ -345,27 +264,21 @@ fn region_bytes(
 fn limits(section: &Section, regions: &[Region]) -> Result<(Vec<u64>, Vec<u64>, bool), JobError> {
     let region = || regions.iter().map(|region| region.bytes());
     let all: Vec<u64> = region().collect();
-    Ok(
-        match section.read("io_size", |text| value::amount(text, section.kb_base))? {
-            None | Some(Amount::Bytes(0)) => (all.clone(), all, false),
-            Some(Amount::Bytes(bytes)) => (all, vec![bytes; regions.len()], true),
-            Some(Amount::Percent(0 | 101..)) => {
-                return Err(section.error("io_size", "it must be 1% to 100%", "give bytes"))
-            }
-            Some(Amount::Percent(percent)) => {
-                let part: Vec<u64> = region()
-                    .map(|bytes| (u128::from(bytes) * u128::from(percent) / 100) as u64)
-                    .collect();
-                (part.clone(), part, false)
-            }
-        },
-    )
+    Ok(match section.read("io_size", |text| value::amount(text, section.kb_base))? {
+        None | Some(Amount::Bytes(0)) => (all.clone(), all, false),
+        Some(Amount::Bytes(bytes)) => (all, vec![bytes; regions.len()], true),
+        Some(Amount::Percent(0 | 101..)) => {
+            return Err(section.error("io_size", "it must be 1% to 100%", "give bytes"))
+        }
+        Some(Amount::Percent(percent)) => {
+            let part: Vec<u64> = region().map(|bytes| (u128::from(bytes) * u128::from(percent) / 100) as u64).collect();
+            (part.clone(), part, false)
+        }
+    })
 }
 
 fn runtime(section: &Section) -> Result<(Option<u64>, bool), JobError> {
-    let runtime_ns = section
-        .time_ns("runtime", NS_PER_S)?
-        .filter(|time_ns| *time_ns > 0);
+    let runtime_ns = section.time_ns("runtime", NS_PER_S)?.filter(|time_ns| *time_ns > 0);
     let time_based = section.flag("time_based")?.unwrap_or(false);
     if time_based && runtime_ns.is_none() {
         return Err(section.error("time_based", "it needs a runtime", "add `runtime=60s`"));
@@ -374,34 +287,21 @@ fn runtime(section: &Section) -> Result<(Option<u64>, bool), JobError> {
 }
 
 fn random_percent(section: &Section) -> Result<[u8; 3], JobError> {
-    let set = section
-        .read("percentage_random", |text| {
-            value::per_direction(text, percent)
-        })?
-        .unwrap_or_default();
+    let set = section.read("percentage_random", |text| value::per_direction(text, percent))?.unwrap_or_default();
     Ok(set.map(|share| share.unwrap_or(100)))
 }
 
 fn rates(section: &Section, sizes: &[BlockSizes; 3]) -> Result<[Option<u64>; 3], JobError> {
     section.chosen("rate_process", &[("linear", ())])?;
     if section.has("rate") && section.has("rate_iops") {
-        return Err(section.error(
-            "rate_iops",
-            "a job has either rate or rate_iops",
-            "leave one out",
-        ));
+        return Err(section.error("rate_iops", "a job has either rate or rate_iops", "leave one out"));
     }
     let read = |part: &str| value::bytes(part, section.kb_base);
     let positive = |rate: Option<u64>| rate.filter(|rate| *rate > 0);
-    let bytes = section
-        .read("rate", |text| value::per_direction(text, read))?
-        .unwrap_or_default();
-    let requests = section
-        .read("rate_iops", |text| value::per_direction(text, value::count))?
-        .unwrap_or_default();
+    let bytes = section.read("rate", |text| value::per_direction(text, read))?.unwrap_or_default();
+    let requests = section.read("rate_iops", |text| value::per_direction(text, value::count))?.unwrap_or_default();
     Ok([0, 1, 2].map(|at: usize| {
-        positive(bytes[at])
-            .or_else(|| positive(requests[at]).map(|rate| rate.saturating_mul(sizes[at].min_bytes)))
+        positive(bytes[at]).or_else(|| positive(requests[at]).map(|rate| rate.saturating_mul(sizes[at].min_bytes)))
     }))
 }
 
@@ -410,41 +310,21 @@ fn pause(section: &Section) -> Result<Option<Pause>, JobError> {
     // Spinning is part of the pause and takes the same time here.
     section.time_ns("thinktime_spin", NS_PER_US)?;
     let requests = section.count("thinktime_blocks", 1)?.unwrap_or(1);
-    let counts_issues = section
-        .chosen(
-            "thinktime_blocks_type",
-            &[("complete", false), ("issue", true)],
-        )?
-        .unwrap_or(false);
-    Ok((pause_ns > 0).then_some(Pause {
-        pause_ns,
-        requests,
-        counts_issues,
-    }))
+    let counts_issues =
+        section.chosen("thinktime_blocks_type", &[("complete", false), ("issue", true)])?.unwrap_or(false);
+    Ok((pause_ns > 0).then_some(Pause { pause_ns, requests, counts_issues }))
 }
 
 fn distribution(section: &Section) -> Result<Distribution, JobError> {
     let read = |text: &str| parse_distribution(text, section.kb_base);
-    Ok(section
-        .read("random_distribution", read)?
-        .unwrap_or(Distribution::Uniform))
+    Ok(section.read("random_distribution", read)?.unwrap_or(Distribution::Uniform))
 }
 
-fn refuse_zones_outside(
-    section: &Section,
-    distribution: &Distribution,
-    regions: &[Region],
-) -> Result<(), JobError> {
+fn refuse_zones_outside(section: &Section, distribution: &Distribution, regions: &[Region]) -> Result<(), JobError> {
     let Distribution::Zoned(zones) = distribution else {
         return Ok(());
     };
-    let end = zones
-        .iter()
-        .flatten()
-        .filter(|zone| zone.scale == 0)
-        .map(|zone| zone.end)
-        .max()
-        .unwrap_or(0);
+    let end = zones.iter().flatten().filter(|zone| zone.scale == 0).map(|zone| zone.end).max().unwrap_or(0);
     match regions.iter().map(|region| region.bytes()).min() {
         Some(bytes) if end > bytes => Err(section.error(
             "random_distribution",
@@ -456,9 +336,7 @@ fn refuse_zones_outside(
 }
 
 fn parse_distribution(text: &str, kb_base: u64) -> Result<Distribution, String> {
-    let (word, rest) = text
-        .split_once(':')
-        .map_or((text, None), |(word, rest)| (word, Some(rest)));
+    let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
     match word {
         "random" if rest.is_none() => Ok(Distribution::Uniform),
         "zipf" => match parameters(rest, 1.2)? {
@@ -468,17 +346,12 @@ fn parse_distribution(text: &str, kb_base: u64) -> Result<Distribution, String> 
             (theta, center) => Ok(Distribution::Zipf { theta, center }),
         },
         "pareto" => match parameters(rest, 0.2)? {
-            (power, center) if power > 0.0 && power < 1.0 => {
-                Ok(Distribution::Pareto { power, center })
-            }
+            (power, center) if power > 0.0 && power < 1.0 => Ok(Distribution::Pareto { power, center }),
             _ => Err("its parameter must lie between 0 and 1".to_owned()),
         },
         "normal" => match parameters(rest, 0.0)? {
             (deviation_percent, center) if (0.0..100.0).contains(&deviation_percent) => {
-                Ok(Distribution::Normal {
-                    deviation_percent,
-                    center,
-                })
+                Ok(Distribution::Normal { deviation_percent, center })
             }
             _ => Err("the deviation must be 0 to 100 percent".to_owned()),
         },
@@ -496,15 +369,10 @@ fn parameters(text: Option<&str>, default: f64) -> Result<(f64, Option<f64>), St
     let Some(text) = text else {
         return Ok((default, None));
     };
-    let (parameter, center) = text
-        .split_once(':')
-        .map_or((text, None), |(parameter, center)| {
-            (parameter, Some(center))
-        });
+    let (parameter, center) =
+        text.split_once(':').map_or((text, None), |(parameter, center)| (parameter, Some(center)));
     match center.map(value::fraction).transpose()? {
-        Some(center) if !(0.0..=1.0).contains(&center) => {
-            Err("the center must lie between 0 and 1".to_owned())
-        }
+        Some(center) if !(0.0..=1.0).contains(&center) => Err("the center must lie between 0 and 1".to_owned()),
         center => Ok((value::fraction(parameter)?, center)),
     }
 }
@@ -513,9 +381,7 @@ fn parameters(text: Option<&str>, default: f64) -> Result<(f64, Option<f64>), St
 fn zones(text: &str, absolute_kb_base: Option<u64>) -> Result<Vec<Zone>, String> {
     let mut shares = Vec::new();
     for part in text.split(':') {
-        let (access, size) = part
-            .split_once('/')
-            .ok_or_else(|| format!("`{part}` is not a zone like 60/10"))?;
+        let (access, size) = part.split_once('/').ok_or_else(|| format!("`{part}` is not a zone like 60/10"))?;
         let size = match absolute_kb_base {
             Some(kb_base) => value::bytes(size, kb_base)?,
             None => u64::from(percent(size)?),
@@ -532,12 +398,7 @@ fn zones(text: &str, absolute_kb_base: Option<u64>) -> Result<Vec<Zone>, String>
             let begin = end;
             access_to_percent += share;
             end = end.saturating_add(size);
-            Zone {
-                access_to_percent,
-                begin,
-                end,
-                scale: if absolute_kb_base.is_some() { 0 } else { 100 },
-            }
+            Zone { access_to_percent, begin, end, scale: if absolute_kb_base.is_some() { 0 } else { 100 } }
         })
         .collect();
     match absolute_kb_base {

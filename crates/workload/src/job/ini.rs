@@ -26,19 +26,13 @@ pub(crate) fn sections(text: &str) -> Result<Vec<Block>, JobError> {
         if line.starts_with('[') {
             let header = header(line)?;
             if !is_global(&header) {
-                blocks.push(Block {
-                    name: header.clone(),
-                    settings: global.clone(),
-                });
+                blocks.push(Block { name: header.clone(), settings: global.clone() });
             }
             name = Some(header);
             continue;
         }
         let section = name.get_or_insert_with(|| {
-            blocks.push(Block {
-                name: "job".to_owned(),
-                settings: Vec::new(),
-            });
+            blocks.push(Block { name: "job".to_owned(), settings: Vec::new() });
             "job".to_owned()
         });
         let setting = setting(section, line)?;
@@ -48,12 +42,7 @@ pub(crate) fn sections(text: &str) -> Result<Vec<Block>, JobError> {
         }
     }
     if blocks.is_empty() {
-        return Err(fault(
-            "job",
-            "",
-            "the job file has no job section",
-            "begin one with `[name]`",
-        ));
+        return Err(fault("job", "", "the job file has no job section", "begin one with `[name]`"));
     }
     Ok(blocks)
 }
@@ -68,18 +57,9 @@ fn content(line: &str) -> &str {
 }
 
 fn header(line: &str) -> Result<String, JobError> {
-    match line
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-        .map(str::trim)
-    {
+    match line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).map(str::trim) {
         Some(name) if !name.is_empty() => Ok(name.to_owned()),
-        _ => Err(fault(
-            line,
-            "",
-            "this is not a section header",
-            "write `[name]`",
-        )),
+        _ => Err(fault(line, "", "this is not a section header", "write `[name]`")),
     }
 }
 
@@ -90,26 +70,12 @@ fn setting(section: &str, line: &str) -> Result<Setting, JobError> {
     };
     let first = key.split_whitespace().next().unwrap_or_default();
     if first == "include" {
-        return Err(fault(
-            section,
-            "include",
-            "other files are not read",
-            "put the included lines here",
-        ));
+        return Err(fault(section, "include", "other files are not read", "put the included lines here"));
     }
     if key.is_empty() || key.contains(char::is_whitespace) {
-        return Err(fault(
-            section,
-            line,
-            "this is not an option",
-            "write `option=value`, one a line",
-        ));
+        return Err(fault(section, line, "this is not an option", "write `option=value`, one a line"));
     }
-    Ok(Setting {
-        section: section.to_owned(),
-        key: key.to_owned(),
-        value,
-    })
+    Ok(Setting { section: section.to_owned(), key: key.to_owned(), value })
 }
 
 fn fault(section: &str, option: &str, reason: &str, hint: &str) -> JobError {
@@ -128,14 +94,10 @@ mod tests {
 
     #[test]
     fn globals_are_inherited_by_what_follows() {
-        let blocks = sections(
-            "[global]\nbs=4k ; four\n# note\n[a]\nrw=read\n[global]\niodepth=2\n[b]\nstonewall\n",
-        )
-        .unwrap();
-        let keys: Vec<Vec<&str>> = blocks
-            .iter()
-            .map(|block| block.settings.iter().map(|one| one.key.as_str()).collect())
-            .collect();
+        let blocks =
+            sections("[global]\nbs=4k ; four\n# note\n[a]\nrw=read\n[global]\niodepth=2\n[b]\nstonewall\n").unwrap();
+        let keys: Vec<Vec<&str>> =
+            blocks.iter().map(|block| block.settings.iter().map(|one| one.key.as_str()).collect()).collect();
         assert_eq!(keys, [vec!["bs", "rw"], vec!["bs", "iodepth", "stonewall"]]);
         assert_eq!(blocks[0].settings[0].section, "global");
         assert_eq!(blocks[1].settings[2].value, None);
@@ -150,11 +112,8 @@ mod tests {
 
     #[test]
     fn wrong_lines_are_refused() {
-        for (text, option) in [
-            ("[a]\ninclude other.fio", "include"),
-            ("[a]\nrw read", "rw read"),
-            ("[a\nrw=read", ""),
-        ] {
+        for (text, option) in [("[a]\ninclude other.fio", "include"), ("[a]\nrw read", "rw read"), ("[a\nrw=read", "")]
+        {
             assert_eq!(sections(text).unwrap_err().option, option, "{text}");
         }
         assert!(sections("").is_err());

@@ -13,20 +13,14 @@ pub(crate) enum Treatment {
 
 /// Looks an option up; `None` if nobody knows it.
 pub(crate) fn treatment(key: &str) -> Option<Treatment> {
-    let canonical = ALIASES
-        .iter()
-        .find(|(alias, _)| *alias == key)
-        .map_or(key, |(_, name)| *name);
+    let canonical = ALIASES.iter().find(|(alias, _)| *alias == key).map_or(key, |(_, name)| *name);
     if let Some(name) = HONOURED.iter().find(|name| **name == canonical) {
         return Some(Treatment::Honoured(name));
     }
     if INERT.contains(&canonical) {
         return Some(Treatment::Inert);
     }
-    REFUSED
-        .iter()
-        .find(|(names, _)| names.contains(&canonical))
-        .map(|(_, reason)| Treatment::Refused(reason))
+    REFUSED.iter().find(|(names, _)| names.contains(&canonical)).map(|(_, reason)| Treatment::Refused(reason))
 }
 
 /// The known option closest to a misspelt one.
@@ -140,17 +134,7 @@ const NO_VERIFY: &str = "a modelled device holds no data to verify";
 const NO_HOST: &str = "the host's processors and scheduler are not modelled";
 
 const REFUSED: &[(&[&str], &str)] = &[
-    (
-        &[
-            "filename",
-            "directory",
-            "filename_format",
-            "opendir",
-            "hostname",
-            "port",
-        ],
-        ONE_TARGET,
-    ),
+    (&["filename", "directory", "filename_format", "opendir", "hostname", "port"], ONE_TARGET),
     (
         &[
             "nrfiles",
@@ -242,93 +226,31 @@ const REFUSED: &[(&[&str], &str)] = &[
         ],
         "requests are submitted and reaped one by one",
     ),
+    (&["rate_min", "rate_iops_min", "max_latency"], "a job is not ended for being slow; judge its samples instead"),
+    (&["rate_cycle"], "it only concerns rate_min, which is not honoured"),
+    (&["rate_ignore_thinktime"], "a job catches up with its rate after a pause"),
+    (&["thinktime_iotime"], "a pause can only be set by requests, with thinktime_blocks"),
+    (&["latency_target", "latency_window", "latency_percentile", "latency_run"], "the depth is not searched for"),
     (
-        &["rate_min", "rate_iops_min", "max_latency"],
-        "a job is not ended for being slow; judge its samples instead",
-    ),
-    (
-        &["rate_cycle"],
-        "it only concerns rate_min, which is not honoured",
-    ),
-    (
-        &["rate_ignore_thinktime"],
-        "a job catches up with its rate after a pause",
-    ),
-    (
-        &["thinktime_iotime"],
-        "a pause can only be set by requests, with thinktime_blocks",
-    ),
-    (
-        &[
-            "latency_target",
-            "latency_window",
-            "latency_percentile",
-            "latency_run",
-        ],
-        "the depth is not searched for",
-    ),
-    (
-        &[
-            "steadystate",
-            "steadystate_duration",
-            "steadystate_ramp_time",
-            "ss",
-        ],
+        &["steadystate", "steadystate_duration", "steadystate_ramp_time", "ss"],
         "a step's `until` ends it when it is steady",
     ),
     (
-        &[
-            "read_iolog",
-            "replay_redirect",
-            "replay_scale",
-            "replay_no_stall",
-            "merge_blktrace_file",
-        ],
+        &["read_iolog", "replay_redirect", "replay_scale", "replay_no_stall", "merge_blktrace_file"],
         "traces are not replayed",
     ),
     (
-        &[
-            "zonemode",
-            "zonesize",
-            "zonerange",
-            "zoneskip",
-            "zonecapacity",
-            "max_open_zones",
-        ],
+        &["zonemode", "zonesize", "zonerange", "zoneskip", "zonecapacity", "max_open_zones"],
         "zone modes are not modelled",
     ),
-    (
-        &["io_submit_mode"],
-        "requests are submitted by the job itself",
-    ),
-    (
-        &["serialize_overlap"],
-        "overlapping requests are not held back",
-    ),
-    (
-        &["bs_is_seq_rand", "bs_unaligned"],
-        "block sizes are multiples of the sector and set for each direction",
-    ),
-    (
-        &["sync_file_range", "write_barrier", "atomic", "write_hint"],
-        "a modelled device has no such request",
-    ),
-    (
-        &["continue_on_error", "ignore_error", "error_dump"],
-        "a job ends at the first failed request",
-    ),
-    (
-        &["exitall", "exitall_on_error", "exit_what"],
-        "each job ends for itself",
-    ),
-    (
-        &["wait_for"],
-        "jobs wait for all before them, with stonewall",
-    ),
-    (
-        &["flow", "flow_id", "flow_sleep", "profile", "random_center"],
-        "it is not modelled",
-    ),
+    (&["io_submit_mode"], "requests are submitted by the job itself"),
+    (&["serialize_overlap"], "overlapping requests are not held back"),
+    (&["bs_is_seq_rand", "bs_unaligned"], "block sizes are multiples of the sector and set for each direction"),
+    (&["sync_file_range", "write_barrier", "atomic", "write_hint"], "a modelled device has no such request"),
+    (&["continue_on_error", "ignore_error", "error_dump"], "a job ends at the first failed request"),
+    (&["exitall", "exitall_on_error", "exit_what"], "each job ends for itself"),
+    (&["wait_for"], "jobs wait for all before them, with stonewall"),
+    (&["flow", "flow_id", "flow_sleep", "profile", "random_center"], "it is not modelled"),
     (&["exec_prerun", "exec_postrun"], "a job starts no programs"),
 ];
 
@@ -357,10 +279,7 @@ mod tests {
         assert_eq!(treatment("readwrite"), Some(Treatment::Honoured("rw")));
         assert_eq!(treatment("group_reporting"), Some(Treatment::Inert));
         assert!(matches!(treatment("rate_min"), Some(Treatment::Refused(_))));
-        assert_eq!(
-            (treatment("iodeph"), closest("iodeph")),
-            (None, Some("iodepth"))
-        );
+        assert_eq!((treatment("iodeph"), closest("iodeph")), (None, Some("iodepth")));
         assert_eq!((treatment("RW"), closest("xyzzy")), (None, None));
     }
 
@@ -368,10 +287,7 @@ mod tests {
     fn the_page_names_every_honoured_option() {
         let page = include_str!("../../../../docs/fio-options.md");
         for name in HONOURED.iter().chain(INERT) {
-            assert!(
-                page.contains(&format!("`{name}`")),
-                "docs/fio-options.md does not name `{name}`"
-            );
+            assert!(page.contains(&format!("`{name}`")), "docs/fio-options.md does not name `{name}`");
         }
     }
 }

@@ -32,14 +32,8 @@ impl Section {
                 }
             }
         }
-        let mut section = Self {
-            name: block.name,
-            kb_base: 1024,
-            settings,
-        };
-        section.kb_base = section
-            .chosen("kb_base", &[("1024", 1024), ("1000", 1000)])?
-            .unwrap_or(1024);
+        let mut section = Self { name: block.name, kb_base: 1024, settings };
+        section.kb_base = section.chosen("kb_base", &[("1024", 1024), ("1000", 1000)])?.unwrap_or(1024);
         Ok(section)
     }
 
@@ -49,19 +43,13 @@ impl Section {
     }
 
     /// Reads an option's text; the reader's message becomes the reason.
-    pub fn read<T>(
-        &self,
-        name: &str,
-        read: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, JobError> {
+    pub fn read<T>(&self, name: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, JobError> {
         let Some(setting) = self.find(name) else {
             return Ok(None);
         };
         match setting.value.as_deref() {
             None | Some("") => Err(error(setting, "it needs a value", "")),
-            Some(text) => read(text)
-                .map(Some)
-                .map_err(|reason| error(setting, &reason, "")),
+            Some(text) => read(text).map(Some).map_err(|reason| error(setting, &reason, "")),
         }
     }
 
@@ -93,24 +81,17 @@ impl Section {
         match self.find(name) {
             None => Ok(None),
             Some(Setting { value: None, .. }) => Ok(Some(true)),
-            Some(_) => self.chosen(
-                name,
-                &[("0", false), ("1", true), ("false", false), ("true", true)],
-            ),
+            Some(_) => self.chosen(name, &[("0", false), ("1", true), ("false", false), ("true", true)]),
         }
     }
 
     /// One of several words.
     pub fn chosen<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>, JobError> {
         self.read(name, |text| {
-            words
-                .iter()
-                .find(|(word, _)| *word == text)
-                .map(|(_, meaning)| *meaning)
-                .ok_or_else(|| {
-                    let list: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                    format!("it must be one of {}", list.join(", "))
-                })
+            words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
+                let list: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                format!("it must be one of {}", list.join(", "))
+            })
         })
     }
 
@@ -119,11 +100,7 @@ impl Section {
         match self.find(name) {
             Some(setting) => error(setting, reason, hint),
             None => {
-                let unset = Setting {
-                    section: self.name.clone(),
-                    key: name.to_owned(),
-                    value: None,
-                };
+                let unset = Setting { section: self.name.clone(), key: name.to_owned(), value: None };
                 error(&unset, reason, hint)
             }
         }
@@ -131,11 +108,7 @@ impl Section {
 
     /// The last setting of an option counts.
     fn find(&self, name: &str) -> Option<&Setting> {
-        self.settings
-            .iter()
-            .rev()
-            .find(|(known, _)| *known == name)
-            .map(|(_, setting)| setting)
+        self.settings.iter().rev().find(|(known, _)| *known == name).map(|(_, setting)| setting)
     }
 }
 

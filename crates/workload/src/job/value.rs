@@ -26,17 +26,10 @@ pub(crate) fn amount(text: &str, kb_base: u64) -> Result<Amount, String> {
         "g" => 3,
         "t" => 4,
         "p" => 5,
-        _ => {
-            return Err(format!(
-                "`{text}` has no unit of size that fio knows (k, m, g, t, p)"
-            ))
-        }
+        _ => return Err(format!("`{text}` has no unit of size that fio knows (k, m, g, t, p)")),
     };
     let factor = u64::pow(base, power);
-    number
-        .checked_mul(factor)
-        .map(Amount::Bytes)
-        .ok_or_else(|| format!("`{text}` is too large"))
+    number.checked_mul(factor).map(Amount::Bytes).ok_or_else(|| format!("`{text}` is too large"))
 }
 
 /// A size that cannot be a percentage.
@@ -66,15 +59,9 @@ pub(crate) fn time_ns(text: &str, unit_ns: u64) -> Result<u64, String> {
         "m" => 60_000_000_000,
         "h" => 3_600_000_000_000,
         "d" => 86_400_000_000_000,
-        _ => {
-            return Err(format!(
-                "`{text}` has no unit of time that fio knows (us, ms, s, m, h, d)"
-            ))
-        }
+        _ => return Err(format!("`{text}` has no unit of time that fio knows (us, ms, s, m, h, d)")),
     };
-    number
-        .checked_mul(factor)
-        .ok_or_else(|| format!("`{text}` is too long"))
+    number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too long"))
 }
 
 /// A number with a fraction.
@@ -92,13 +79,7 @@ pub(crate) fn per_direction<T: Clone>(
 ) -> Result<[Option<T>; 3], String> {
     let parts = text
         .split(',')
-        .map(|part| {
-            if part.trim().is_empty() {
-                Ok(None)
-            } else {
-                read(part.trim()).map(Some)
-            }
-        })
+        .map(|part| if part.trim().is_empty() { Ok(None) } else { read(part.trim()).map(Some) })
         .collect::<Result<Vec<_>, _>>()?;
     match parts.as_slice() {
         [all] => Ok([all.clone(), all.clone(), all.clone()]),
@@ -112,17 +93,11 @@ fn number(text: &str) -> Result<(u64, &str), String> {
     let text = text.trim();
     let wrong = || format!("`{text}` is not a whole number");
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return u64::from_str_radix(digits, 16)
-            .map(|number| (number, ""))
-            .map_err(|_| wrong());
+        return u64::from_str_radix(digits, 16).map(|number| (number, "")).map_err(|_| wrong());
     }
-    let end = text
-        .find(|letter: char| !letter.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let (digits, suffix) = text.split_at(end);
-    let whole = suffix.is_empty()
-        || suffix == "%"
-        || suffix.chars().all(|letter| letter.is_ascii_alphabetic());
+    let whole = suffix.is_empty() || suffix == "%" || suffix.chars().all(|letter| letter.is_ascii_alphabetic());
     match digits.parse() {
         Ok(number) if whole => Ok((number, suffix)),
         _ => Err(wrong()),
@@ -146,34 +121,18 @@ mod tests {
         ] {
             assert_eq!(bytes(text, 1024), Ok(expected), "{text}");
         }
-        assert_eq!(
-            (bytes("4k", 1000), bytes("4kib", 1000)),
-            (Ok(4000), Ok(4096))
-        );
+        assert_eq!((bytes("4k", 1000), bytes("4kib", 1000)), (Ok(4000), Ok(4096)));
         assert_eq!(amount("20%", 1024), Ok(Amount::Percent(20)));
-        for wrong in [
-            "",
-            "k",
-            "1.5g",
-            "-1",
-            "4x",
-            "4 k",
-            "20%%",
-            "99999999999t",
-            "10ki",
-        ] {
+        for wrong in ["", "k", "1.5g", "-1", "4x", "4 k", "20%%", "99999999999t", "10ki"] {
             assert!(amount(wrong, 1024).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn times_follow_fio() {
-        for (text, expected) in [
-            ("2", 2_000_000_000),
-            ("2m", 120_000_000_000),
-            ("3us", 3_000),
-            ("1d", 86_400_000_000_000),
-        ] {
+        for (text, expected) in
+            [("2", 2_000_000_000), ("2m", 120_000_000_000), ("3us", 3_000), ("1d", 86_400_000_000_000)]
+        {
             assert_eq!(time_ns(text, 1_000_000_000), Ok(expected), "{text}");
         }
         assert_eq!(time_ns("7", 1_000), Ok(7_000));
@@ -184,10 +143,7 @@ mod tests {
     fn commas_are_directions() {
         let read = |text: &str| bytes(text, 1024);
         assert_eq!(per_direction("8", read), Ok([Some(8); 3]));
-        assert_eq!(
-            per_direction("8,32", read),
-            Ok([Some(8), Some(32), Some(32)])
-        );
+        assert_eq!(per_direction("8,32", read), Ok([Some(8), Some(32), Some(32)]));
         assert_eq!(per_direction(",32", read), Ok([None, Some(32), Some(32)]));
         assert_eq!(per_direction("8,32,", read), Ok([Some(8), Some(32), None]));
         assert!(per_direction("1,2,3,4", read).is_err());

@@ -24,13 +24,7 @@ impl Cover {
         let mask = blocks.next_power_of_two() - 1;
         let fold = mask.count_ones().div_ceil(2).max(1);
         let keys = [(); ROUNDS].map(|()| (stream.bits() | 1, stream.bits()));
-        Self {
-            blocks,
-            mask,
-            fold,
-            next: 0,
-            keys,
-        }
+        Self { blocks, mask, fold, next: 0, keys }
     }
 
     /// How many numbers there are in all.
@@ -81,18 +75,10 @@ mod tests {
     #[test]
     fn looks_random_from_the_first_draw() {
         let blocks = 3_000_000_000_u64;
-        let drawn: Vec<u64> = Cover::new(blocks, &mut sim::stream(3, "cover"))
-            .take(20_000)
-            .collect();
-        let mean = drawn.iter().map(|block| *block as f64).sum::<f64>()
-            / drawn.len() as f64
-            / blocks as f64;
-        let step = drawn
-            .windows(2)
-            .map(|pair| pair[0].abs_diff(pair[1]) as f64)
-            .sum::<f64>()
-            / 19_999.0
-            / blocks as f64;
+        let drawn: Vec<u64> = Cover::new(blocks, &mut sim::stream(3, "cover")).take(20_000).collect();
+        let mean = drawn.iter().map(|block| *block as f64).sum::<f64>() / drawn.len() as f64 / blocks as f64;
+        let step =
+            drawn.windows(2).map(|pair| pair[0].abs_diff(pair[1]) as f64).sum::<f64>() / 19_999.0 / blocks as f64;
         // Independent draws: a half and a third.
         assert!((mean - 0.5).abs() < 0.01, "mean {mean}");
         assert!((step - 1.0 / 3.0).abs() < 0.01, "step {step}");

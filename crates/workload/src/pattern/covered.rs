@@ -10,10 +10,7 @@ pub(crate) struct Covered {
 impl Covered {
     /// Nothing covered.
     pub fn new(blocks: u64) -> Self {
-        Self {
-            blocks,
-            words: vec![0; blocks.div_ceil(64) as usize],
-        }
+        Self { blocks, words: vec![0; blocks.div_ceil(64) as usize] }
     }
 
     /// Is this block covered?

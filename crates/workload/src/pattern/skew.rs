@@ -17,24 +17,10 @@ const NORMAL_DRAWS: u64 = 12;
 #[derive(Clone, Debug)]
 pub(crate) enum Skew {
     Uniform,
-    Zipf {
-        theta: f64,
-        zeta: f64,
-        eta: f64,
-        first: u64,
-    },
-    Pareto {
-        power: f64,
-        first: u64,
-    },
-    Normal {
-        deviation: u64,
-        first: u64,
-    },
-    Zoned {
-        zones: Vec<Zone>,
-        block_bytes: u64,
-    },
+    Zipf { theta: f64, zeta: f64, eta: f64, first: u64 },
+    Pareto { power: f64, first: u64 },
+    Normal { deviation: u64, first: u64 },
+    Zoned { zones: Vec<Zone>, block_bytes: u64 },
 }
 
 impl Skew {
@@ -56,33 +42,18 @@ impl Skew {
                 let zeta = zeta(blocks.min(MOST_TERMS), *theta);
                 let zeta_2 = 1.0 + 0.5_f64.powf(*theta);
                 let eta = (1.0 - (2.0 / blocks as f64).powf(1.0 - theta)) / (1.0 - zeta_2 / zeta);
-                Self::Zipf {
-                    theta: *theta,
-                    zeta,
-                    eta,
-                    first: first(center, stream),
-                }
+                Self::Zipf { theta: *theta, zeta, eta, first: first(center, stream) }
             }
-            Distribution::Pareto { power, center } => Self::Pareto {
-                power: power.ln() / (1.0 - power).ln(),
-                first: first(center, stream),
-            },
-            Distribution::Normal {
-                deviation_percent,
-                center,
-            } => {
+            Distribution::Pareto { power, center } => {
+                Self::Pareto { power: power.ln() / (1.0 - power).ln(), first: first(center, stream) }
+            }
+            Distribution::Normal { deviation_percent, center } => {
                 let deviation = (blocks as f64 * deviation_percent / 100.0).ceil() as u64;
                 let shift = center.map_or(0.0, |center| center - 0.5);
                 let first = (blocks as f64 * shift.rem_euclid(1.0)) as u64;
-                Self::Normal {
-                    deviation: deviation.min(blocks / 2),
-                    first,
-                }
+                Self::Normal { deviation: deviation.min(blocks / 2), first }
             }
-            Distribution::Zoned(zones) => Self::Zoned {
-                zones: zones[direction].clone(),
-                block_bytes,
-            },
+            Distribution::Zoned(zones) => Self::Zoned { zones: zones[direction].clone(), block_bytes },
         }
     }
 
@@ -90,36 +61,24 @@ impl Skew {
     pub fn draw(&self, blocks: u64, stream: &mut Stream) -> u64 {
         match self {
             Self::Uniform => stream.below(blocks),
-            Self::Zipf {
-                theta,
-                zeta,
-                eta,
-                first,
-            } => {
+            Self::Zipf { theta, zeta, eta, first } => {
                 let unit = stream.unit();
                 let rank = match unit * zeta {
                     scaled if scaled < 1.0 => 0,
                     scaled if scaled < 1.0 + 0.5_f64.powf(*theta) => 1,
-                    _ => {
-                        (blocks as f64 * (eta * unit - eta + 1.0).powf(1.0 / (1.0 - theta))) as u64
-                    }
+                    _ => (blocks as f64 * (eta * unit - eta + 1.0).powf(1.0 / (1.0 - theta))) as u64,
                 };
                 scatter(rank, *first, blocks)
             }
-            Self::Pareto { power, first } => scatter(
-                ((blocks - 1) as f64 * stream.unit().powf(*power)) as u64,
-                *first,
-                blocks,
-            ),
+            Self::Pareto { power, first } => {
+                scatter(((blocks - 1) as f64 * stream.unit().powf(*power)) as u64, *first, blocks)
+            }
             Self::Normal { deviation, first } => {
                 let sum: u64 = (0..NORMAL_DRAWS).map(|_| stream.below(blocks + 1)).sum();
                 let middle = sum.div_ceil(NORMAL_DRAWS);
                 let half = deviation / 2;
-                let spread = if *deviation > 0 {
-                    (middle + stream.below(*deviation)).saturating_sub(half)
-                } else {
-                    middle
-                };
+                let spread =
+                    if *deviation > 0 { (middle + stream.below(*deviation)).saturating_sub(half) } else { middle };
                 scatter(spread.min(blocks - 1), *first, blocks)
             }
             Self::Zoned { zones, block_bytes } => draw_zone(zones, *block_bytes, blocks, stream),
@@ -140,10 +99,7 @@ fn draw_zone(zones: &[Zone], block_bytes: u64, blocks: u64, stream: &mut Stream)
         0 => at / block_bytes,
         scale => (u128::from(blocks) * u128::from(at) / u128::from(scale)) as u64,
     };
-    let (begin, end) = (
-        block(zone.begin).min(blocks - 1),
-        block(zone.end).min(blocks),
-    );
+    let (begin, end) = (block(zone.begin).min(blocks - 1), block(zone.end).min(blocks));
     begin + stream.below(end.saturating_sub(begin).max(1))
 }
 
@@ -182,50 +138,21 @@ mod tests {
 
     #[test]
     fn zipf_and_pareto_favour_few_blocks_and_uniform_none() {
-        let hottest = |distribution: &Distribution| {
-            *counts(distribution, 1000, 100_000).iter().max().unwrap()
-        };
+        let hottest = |distribution: &Distribution| *counts(distribution, 1000, 100_000).iter().max().unwrap();
         assert!(hottest(&Distribution::Uniform) < 200);
         // The first of 1000 ranks has a share of 1 / zeta(1000, 1.2) = 0.23.
-        let zipf = hottest(&Distribution::Zipf {
-            theta: 1.2,
-            center: None,
-        });
+        let zipf = hottest(&Distribution::Zipf { theta: 1.2, center: None });
         assert!((21_000..26_000).contains(&zipf), "{zipf}");
-        assert!(
-            hottest(&Distribution::Pareto {
-                power: 0.2,
-                center: None
-            }) > 20_000
-        );
-        assert!(
-            hottest(&Distribution::Normal {
-                deviation_percent: 0.0,
-                center: None
-            }) > 300
-        );
+        assert!(hottest(&Distribution::Pareto { power: 0.2, center: None }) > 20_000);
+        assert!(hottest(&Distribution::Normal { deviation_percent: 0.0, center: None }) > 300);
     }
 
     #[test]
     fn zones_get_their_share() {
-        let zone = |access_to_percent, begin, end| Zone {
-            access_to_percent,
-            begin,
-            end,
-            scale: 100,
-        };
+        let zone = |access_to_percent, begin, end| Zone { access_to_percent, begin, end, scale: 100 };
         let zones = vec![zone(60, 0, 10), zone(90, 10, 30), zone(100, 30, 100)];
-        let counts = counts(
-            &Distribution::Zoned([zones, Vec::new(), Vec::new()]),
-            1000,
-            100_000,
-        );
-        let share =
-            |range: std::ops::Range<usize>| counts[range].iter().sum::<u64>() as f64 / 100_000.0;
-        assert!(
-            (share(0..100) - 0.6).abs() < 0.01 && (share(100..300) - 0.3).abs() < 0.01,
-            "{}",
-            share(0..100)
-        );
+        let counts = counts(&Distribution::Zoned([zones, Vec::new(), Vec::new()]), 1000, 100_000);
+        let share = |range: std::ops::Range<usize>| counts[range].iter().sum::<u64>() as f64 / 100_000.0;
+        assert!((share(0..100) - 0.6).abs() < 0.01 && (share(100..300) - 0.3).abs() < 0.01, "{}", share(0..100));
     }
 }

@@ -74,39 +74,16 @@ impl Source {
     pub fn new(job: Arc<Job>, region: Region, seed: u64) -> Self {
         let mut draws = Draws::new(seed);
         let maps = maps(&job, region, &mut draws.offset);
-        let fresh = Extent {
-            offset_bytes: region.begin_bytes,
-            bytes: 0,
-        };
+        let fresh = Extent { offset_bytes: region.begin_bytes, bytes: 0 };
         let mut setup = stream(seed, "skew");
         let places = Direction::ALL.map(|direction| {
             let at = direction as usize;
             let blocks = blocks(&job, region, direction);
-            let skew = Skew::new(
-                &job.distribution,
-                at,
-                blocks.max(1),
-                job.align_bytes[at],
-                &mut setup,
-            );
+            let skew = Skew::new(&job.distribution, at, blocks.max(1), job.align_bytes[at], &mut setup);
             let map = (!maps.is_empty()).then(|| at.min(maps.len() - 1));
-            Place {
-                blocks,
-                skew,
-                map,
-                last: fresh,
-            }
+            Place { blocks, skew, map, last: fresh }
         });
-        Self {
-            until_random: job.sequence,
-            job,
-            region,
-            seed,
-            draws,
-            places,
-            maps,
-            trimmed: None,
-        }
+        Self { until_random: job.sequence, job, region, seed, draws, places, maps, trimmed: None }
     }
 
     /// Back to the beginning of the region, for the next pass.
@@ -115,10 +92,7 @@ impl Source {
             self.draws = Draws::new(self.seed);
         }
         for place in &mut self.places {
-            place.last = Extent {
-                offset_bytes: self.region.begin_bytes,
-                bytes: 0,
-            };
+            place.last = Extent { offset_bytes: self.region.begin_bytes, bytes: 0 };
         }
         self.trimmed = None;
         self.forget_map();
@@ -128,9 +102,7 @@ impl Source {
     pub fn direction(&mut self) -> Direction {
         match self.job.access {
             Access::Only(direction) => direction,
-            Access::Mixed { read_percent }
-                if self.draws.direction.below(100) < u64::from(read_percent) =>
-            {
+            Access::Mixed { read_percent } if self.draws.direction.below(100) < u64::from(read_percent) => {
                 Direction::Read
             }
             Access::Mixed { .. } => Direction::Write,
@@ -146,10 +118,7 @@ impl Source {
         }
         let extent = if self.takes_random(direction) {
             self.random(direction)
-        } else if self.job.random
-            && self.job.sequence > 1
-            && self.job.sequencer == Sequencer::Identical
-        {
+        } else if self.job.random && self.job.sequence > 1 && self.job.sequencer == Sequencer::Identical {
             let last = self.places[direction as usize].last;
             self.cut(direction, last.offset_bytes)
         } else {
@@ -190,11 +159,7 @@ impl Source {
         if last.bytes > 0 && self.job.hole_bytes > 0 {
             // A hole that reaches past the end leads back to the beginning, as in fio.
             let after_hole = offset_bytes.saturating_add(self.job.hole_bytes);
-            offset_bytes = if after_hole < self.region.end_bytes {
-                after_hole
-            } else {
-                self.region.begin_bytes
-            };
+            offset_bytes = if after_hole < self.region.end_bytes { after_hole } else { self.region.begin_bytes };
         }
         self.cut(direction, offset_bytes)
     }
@@ -207,24 +172,16 @@ impl Source {
         }
         let Some(map) = place.map else {
             let block = place.skew.draw(place.blocks, &mut self.draws.offset);
-            return self.cut(
-                direction,
-                self.region.begin_bytes + block * self.job.align_bytes[at],
-            );
+            return self.cut(direction, self.region.begin_bytes + block * self.job.align_bytes[at]);
         };
         let block = self.uncovered(map).or_else(|| {
             // fio starts a new round within the pass only when time alone ends the job.
-            self.job
-                .time_based
-                .then(|| self.forget_map())
-                .and_then(|()| self.uncovered(map))
+            self.job.time_based.then(|| self.forget_map()).and_then(|()| self.uncovered(map))
         })?;
         let unit = self.job.sizes[at].min_bytes;
         let mut extent = self.cut(direction, self.region.begin_bytes + block * unit)?;
         if let Some(covered) = &mut self.maps[map].covered {
-            extent.bytes = extent
-                .bytes
-                .min(unit * covered.cover(block, extent.bytes.div_ceil(unit)));
+            extent.bytes = extent.bytes.min(unit * covered.cover(block, extent.bytes.div_ceil(unit)));
         }
         Some(extent)
     }
@@ -249,35 +206,21 @@ impl Source {
     /// An extent of the right length at an offset, if it fits into the region.
     fn cut(&mut self, direction: Direction, offset_bytes: u64) -> Option<Extent> {
         let sizes = &self.job.sizes[direction as usize];
-        let left = self
-            .region
-            .end_bytes
-            .checked_sub(offset_bytes)
-            .filter(|left| *left >= sizes.min_bytes)?;
+        let left = self.region.end_bytes.checked_sub(offset_bytes).filter(|left| *left >= sizes.min_bytes)?;
         if sizes.min_bytes == sizes.max_bytes {
-            return Some(Extent {
-                offset_bytes,
-                bytes: sizes.min_bytes,
-            });
+            return Some(Extent { offset_bytes, bytes: sizes.min_bytes });
         }
         loop {
             let raw = if sizes.split.is_empty() {
                 sizes.min_bytes + (sizes.max_bytes as f64 * self.draws.bytes.unit()) as u64
             } else {
                 let share = self.draws.bytes.below(100) as u8;
-                sizes
-                    .split
-                    .iter()
-                    .find(|(_, upper)| share < *upper)
-                    .map_or(sizes.min_bytes, |(bytes, _)| *bytes)
+                sizes.split.iter().find(|(_, upper)| share < *upper).map_or(sizes.min_bytes, |(bytes, _)| *bytes)
             };
             // As fio does: down to a multiple of the shortest, and drawn again if it does not fit.
             let bytes = (raw - raw % sizes.min_bytes).min(sizes.max_bytes);
             if bytes <= left {
-                return Some(Extent {
-                    offset_bytes,
-                    bytes,
-                });
+                return Some(Extent { offset_bytes, bytes });
             }
         }
     }
@@ -285,13 +228,8 @@ impl Source {
 
 /// Whole blocks at a direction's alignment whose shortest request fits into the region.
 fn blocks(job: &Job, region: Region, direction: Direction) -> u64 {
-    let (min_bytes, align_bytes) = (
-        job.sizes[direction as usize].min_bytes,
-        job.align_bytes[direction as usize],
-    );
-    let room = region
-        .bytes()
-        .saturating_sub(min_bytes.saturating_sub(align_bytes));
+    let (min_bytes, align_bytes) = (job.sizes[direction as usize].min_bytes, job.align_bytes[direction as usize]);
+    let room = region.bytes().saturating_sub(min_bytes.saturating_sub(align_bytes));
     // Alignments above the block size leave room for the block itself after the last multiple.
     let fitting = (room + align_bytes.saturating_sub(min_bytes)) / align_bytes;
     if region.bytes() < min_bytes {
@@ -306,13 +244,9 @@ fn mapped(job: &Job) -> Vec<Direction> {
     if !(job.random && job.covers) {
         return Vec::new();
     }
-    let used: Vec<Direction> = Direction::ALL
-        .into_iter()
-        .filter(|direction| job.access.issues(*direction))
-        .collect();
-    let same = used
-        .windows(2)
-        .all(|pair| job.sizes[pair[0] as usize].min_bytes == job.sizes[pair[1] as usize].min_bytes);
+    let used: Vec<Direction> = Direction::ALL.into_iter().filter(|direction| job.access.issues(*direction)).collect();
+    let same =
+        used.windows(2).all(|pair| job.sizes[pair[0] as usize].min_bytes == job.sizes[pair[1] as usize].min_bytes);
     if same {
         used[..1].to_vec()
     } else {
@@ -322,17 +256,16 @@ fn mapped(job: &Job) -> Vec<Direction> {
 
 fn maps(job: &Job, region: Region, stream: &mut Stream) -> Vec<Map> {
     let directions = mapped(job);
-    let vary = job.sizes.iter().enumerate().any(|(at, sizes)| {
-        job.access.issues(Direction::ALL[at]) && sizes.min_bytes != sizes.max_bytes
-    });
+    let vary = job
+        .sizes
+        .iter()
+        .enumerate()
+        .any(|(at, sizes)| job.access.issues(Direction::ALL[at]) && sizes.min_bytes != sizes.max_bytes);
     directions
         .into_iter()
         .map(|direction| {
             let blocks = blocks(job, region, direction).max(1);
-            Map {
-                order: Cover::new(blocks, stream),
-                covered: vary.then(|| Covered::new(blocks)),
-            }
+            Map { order: Cover::new(blocks, stream), covered: vary.then(|| Covered::new(blocks)) }
         })
         .collect()
 }

@@ -67,11 +67,7 @@ pub struct Run {
 impl Run {
     /// Begins a job file at `now_ns`, with rows every `interval_ns` (at least 1). The same seed gives the same requests.
     pub fn start(file: JobFile, now_ns: u64, interval_ns: u64, seed: u64) -> Self {
-        let tallies = Direction::ALL
-            .into_iter()
-            .filter(|direction| file.issues(*direction))
-            .map(Tally::new)
-            .collect();
+        let tallies = Direction::ALL.into_iter().filter(|direction| file.issues(*direction)).map(Tally::new).collect();
         let (stages, slots) = plan(file, seed);
         let mut run = Self {
             stages,
@@ -79,15 +75,7 @@ impl Run {
             wake_ns: Vec::new(),
             next_wake_ns: NEVER,
             ready: Vec::new(),
-            slots: vec![
-                Slot {
-                    worker: 0,
-                    direction: None,
-                    submitted_ns: 0,
-                    bytes: 0
-                };
-                slots
-            ],
+            slots: vec![Slot { worker: 0, direction: None, submitted_ns: 0, bytes: 0 }; slots],
             backlog: VecDeque::with_capacity(slots),
             in_device: 0,
             completions: Vec::with_capacity(slots),
@@ -102,12 +90,7 @@ impl Run {
         run.open_stage();
         // While every copy ramps up nothing is measured, and there are no rows.
         if run.workers.iter().all(Worker::ramps) {
-            run.interval_start_ns = run
-                .workers
-                .iter()
-                .map(Worker::measured_from_ns)
-                .min()
-                .unwrap_or(now_ns);
+            run.interval_start_ns = run.workers.iter().map(Worker::measured_from_ns).min().unwrap_or(now_ns);
         }
         run
     }
@@ -137,10 +120,7 @@ impl Run {
             if self.over {
                 break;
             }
-            self.run_until(
-                device,
-                self.interval_start_ns.saturating_add(self.interval_ns),
-            );
+            self.run_until(device, self.interval_start_ns.saturating_add(self.interval_ns));
             self.close_interval(&mut rows);
         }
         rows
@@ -163,11 +143,7 @@ impl Run {
         let duration_ns = self.now_ns.saturating_sub(self.interval_start_ns);
         if duration_ns > 0 || self.tallies.iter().any(|tally| !tally.is_empty()) {
             let start_ns = self.interval_start_ns;
-            rows.extend(
-                self.tallies
-                    .iter_mut()
-                    .map(|tally| tally.close(start_ns, duration_ns)),
-            );
+            rows.extend(self.tallies.iter_mut().map(|tally| tally.close(start_ns, duration_ns)));
         }
         self.interval_start_ns = self.now_ns.max(self.interval_start_ns);
     }
@@ -178,11 +154,7 @@ impl Run {
             if self.over || self.now_ns >= end_ns {
                 return;
             }
-            let next_ns = device
-                .next_event_ns()
-                .unwrap_or(NEVER)
-                .min(self.next_wake_ns)
-                .min(end_ns);
+            let next_ns = device.next_event_ns().unwrap_or(NEVER).min(self.next_wake_ns).min(end_ns);
             self.pass_time(device, next_ns.max(self.now_ns));
             self.retire();
             self.wake_sleepers();
@@ -213,18 +185,12 @@ impl Run {
                     at_ns: completion.completed_ns,
                     status: completion.status,
                 });
-            } else if let Some(direction) = slot
-                .direction
-                .filter(|_| completion.completed_ns >= worker.measured_from_ns())
+            } else if let Some(direction) =
+                slot.direction.filter(|_| completion.completed_ns >= worker.measured_from_ns())
             {
                 let latency_ns = completion.completed_ns - slot.submitted_ns;
-                let tally = self
-                    .tallies
-                    .iter_mut()
-                    .find(|tally| tally.direction() == direction);
-                tally
-                    .expect("a direction that is issued is tallied")
-                    .record(slot.bytes, latency_ns);
+                let tally = self.tallies.iter_mut().find(|tally| tally.direction() == direction);
+                tally.expect("a direction that is issued is tallied").record(slot.bytes, latency_ns);
             }
         }
     }
@@ -261,12 +227,8 @@ impl Run {
         let wake_ns = loop {
             match self.workers[at as usize].step(self.now_ns) {
                 Wish::Submit { request, direction } => {
-                    self.slots[request.tag as usize] = Slot {
-                        worker: at,
-                        direction,
-                        submitted_ns: self.now_ns,
-                        bytes: request.bytes,
-                    };
+                    self.slots[request.tag as usize] =
+                        Slot { worker: at, direction, submitted_ns: self.now_ns, bytes: request.bytes };
                     self.submit(device, request);
                 }
                 Wish::Completion | Wish::Over => break NEVER,
@@ -305,16 +267,8 @@ impl Run {
         self.workers = stage
             .into_iter()
             .map(|planned| {
-                let start_ns = self
-                    .now_ns
-                    .max(self.started_ns.saturating_add(planned.job.start_delay_ns));
-                Worker::new(
-                    planned.job,
-                    planned.copy,
-                    planned.seed,
-                    start_ns,
-                    planned.tags,
-                )
+                let start_ns = self.now_ns.max(self.started_ns.saturating_add(planned.job.start_delay_ns));
+                Worker::new(planned.job, planned.copy, planned.seed, start_ns, planned.tags)
             })
             .collect();
         self.wake_ns = vec![NEVER; self.workers.len()];
@@ -336,18 +290,10 @@ fn plan(file: JobFile, seed: u64) -> (VecDeque<Vec<Planned>>, usize) {
             let tags = next_tag..next_tag + job.depth;
             next_tag = tags.end;
             most_tags = most_tags.max(next_tag);
-            let seed = job
-                .seed
-                .unwrap_or(seed)
-                .wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            let seed = job.seed.unwrap_or(seed).wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
             number += 1;
             let stage = stages.back_mut().expect("a stage was opened above");
-            stage.push(Planned {
-                job: Arc::clone(&job),
-                copy,
-                seed,
-                tags,
-            });
+            stage.push(Planned { job: Arc::clone(&job), copy, seed, tags });
         }
     }
     (stages, most_tags as usize)

@@ -16,12 +16,7 @@ pub(crate) struct Pace {
 impl Pace {
     /// Counts from `now_ns`.
     pub fn new(rate_bytes: [Option<u64>; 3], now_ns: u64) -> Self {
-        Self {
-            rate_bytes,
-            since_ns: now_ns,
-            issued_bytes: [0; 3],
-            next_ns: [now_ns; 3],
-        }
+        Self { rate_bytes, since_ns: now_ns, issued_bytes: [0; 3], next_ns: [now_ns; 3] }
     }
 
     /// Which direction goes now, given the one that was drawn; or when to look again. A mixed job turns to its other
@@ -31,18 +26,8 @@ impl Pace {
             return Ok(drawn);
         }
         let other = match (access, drawn) {
-            (
-                Access::Mixed {
-                    read_percent: 1..=100,
-                },
-                Direction::Write,
-            ) => Direction::Read,
-            (
-                Access::Mixed {
-                    read_percent: 0..=99,
-                },
-                Direction::Read,
-            ) => Direction::Write,
+            (Access::Mixed { read_percent: 1..=100 }, Direction::Write) => Direction::Read,
+            (Access::Mixed { read_percent: 0..=99 }, Direction::Read) => Direction::Write,
             _ => return Err(self.next_ns[drawn as usize]),
         };
         if self.next_ns[other as usize] <= now_ns {
@@ -57,9 +42,7 @@ impl Pace {
         if let Some(rate) = self.rate_bytes[at] {
             self.issued_bytes[at] += bytes;
             let due_ns = u128::from(self.issued_bytes[at]) * NS_PER_S / u128::from(rate);
-            self.next_ns[at] = self
-                .since_ns
-                .saturating_add(due_ns.min(u128::from(u64::MAX)) as u64);
+            self.next_ns[at] = self.since_ns.saturating_add(due_ns.min(u128::from(u64::MAX)) as u64);
         }
     }
 }

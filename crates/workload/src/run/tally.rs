@@ -45,12 +45,7 @@ pub(crate) struct Tally {
 impl Tally {
     /// Nothing done yet.
     pub fn new(direction: Direction) -> Self {
-        Self {
-            direction,
-            bytes: 0,
-            few: Vec::with_capacity(FEW),
-            many: LatencyHistogram::new(),
-        }
+        Self { direction, bytes: 0, few: Vec::with_capacity(FEW), many: LatencyHistogram::new() }
     }
 
     /// Which direction it counts.
@@ -78,21 +73,13 @@ impl Tally {
 
     /// The row of the interval; counting begins anew.
     pub fn close(&mut self, start_ns: u64, duration_ns: u64) -> Row {
-        let row = if self.many.count() > 0 {
-            self.row_of_many()
-        } else {
-            self.row_of_few()
-        };
+        let row = if self.many.count() > 0 { self.row_of_many() } else { self.row_of_few() };
         self.bytes = 0;
         self.few.clear();
         if self.many.count() > 0 {
             self.many.reset();
         }
-        Row {
-            start_ns,
-            duration_ns,
-            ..row
-        }
+        Row { start_ns, duration_ns, ..row }
     }
 
     fn spill(&mut self) {
@@ -119,10 +106,7 @@ impl Tally {
     fn row_of_few(&mut self) -> Row {
         self.few.sort_unstable();
         let few = &self.few;
-        let quantile = |share: f64| {
-            few.get(((few.len() as f64 * share).ceil() as usize).saturating_sub(1))
-                .copied()
-        };
+        let quantile = |share: f64| few.get(((few.len() as f64 * share).ceil() as usize).saturating_sub(1)).copied();
         let sum: u128 = few.iter().copied().map(u128::from).sum();
         Row {
             direction: self.direction,
@@ -151,14 +135,8 @@ mod tests {
             (1..=count).for_each(|latency| tally.record(512, latency * 1000));
             tally.close(5, 10)
         });
-        assert_eq!(
-            (rows[0].count, rows[1].count, rows[1].bytes),
-            (512, 513, 513 * 512)
-        );
-        assert_eq!(
-            (rows[0].latency_max_ns, rows[1].latency_max_ns),
-            (Some(512_000), Some(513_000))
-        );
+        assert_eq!((rows[0].count, rows[1].count, rows[1].bytes), (512, 513, 513 * 512));
+        assert_eq!((rows[0].latency_max_ns, rows[1].latency_max_ns), (Some(512_000), Some(513_000)));
         for (few, many) in [
             (rows[0].latency_p50_ns, rows[1].latency_p50_ns),
             (rows[0].latency_p99_ns, rows[1].latency_p99_ns),
@@ -175,14 +153,6 @@ mod tests {
         tally.record(512, 7);
         tally.close(0, 1);
         let row = tally.close(1, 1);
-        assert_eq!(
-            (
-                row.count,
-                row.bytes,
-                row.latency_mean_ns,
-                row.latency_p50_ns
-            ),
-            (0, 0, None, None)
-        );
+        assert_eq!((row.count, row.bytes, row.latency_mean_ns, row.latency_p50_ns), (0, 0, None, None));
     }
 }

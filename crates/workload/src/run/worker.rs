@@ -12,10 +12,7 @@ use crate::pattern::Source;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     /// Submit this; `direction` is `None` for a flush.
-    Submit {
-        request: Request,
-        direction: Option<Direction>,
-    },
+    Submit { request: Request, direction: Option<Direction> },
     /// Ask again when one of its requests has completed.
     Completion,
     /// Ask again at this time.
@@ -79,13 +76,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// A copy that starts at `start_ns` and owns the tags given.
-    pub fn new(
-        job: Arc<Job>,
-        copy: usize,
-        seed: u64,
-        start_ns: u64,
-        tags: std::ops::Range<u32>,
-    ) -> Self {
+    pub fn new(job: Arc<Job>, copy: usize, seed: u64, start_ns: u64, tags: std::ops::Range<u32>) -> Self {
         let measured_from_ns = start_ns.saturating_add(job.ramp_ns);
         Self {
             source: Source::new(Arc::clone(&job), job.regions[copy], seed),
@@ -101,9 +92,7 @@ impl Worker {
             loops_left: job.loops - 1,
             measured_from_ns,
             warm: job.ramp_ns == 0,
-            end_ns: job.runtime_ns.map_or(u64::MAX, |runtime_ns| {
-                measured_from_ns.saturating_add(runtime_ns)
-            }),
+            end_ns: job.runtime_ns.map_or(u64::MAX, |runtime_ns| measured_from_ns.saturating_add(runtime_ns)),
             failed: false,
             copy,
             job,
@@ -137,9 +126,7 @@ impl Worker {
                 Phase::Over => return Wish::Over,
                 Phase::Asleep { until_ns } if now_ns < until_ns => return Wish::Wake(until_ns),
                 Phase::Asleep { .. } => self.phase = Phase::Issuing,
-                Phase::Issuing if self.blocked || self.free_tags.is_empty() => {
-                    return Wish::Completion
-                }
+                Phase::Issuing if self.blocked || self.free_tags.is_empty() => return Wish::Completion,
                 Phase::Issuing => {
                     if let Some(wish) = self.issue(now_ns) {
                         return wish;
@@ -147,9 +134,7 @@ impl Worker {
                 }
                 _ if self.in_flight > 0 => return Wish::Completion,
                 Phase::Quiescing { until_ns, pause_ns } => {
-                    let until_ns = until_ns
-                        .max(now_ns.saturating_add(pause_ns))
-                        .min(self.end_ns.max(now_ns));
+                    let until_ns = until_ns.max(now_ns.saturating_add(pause_ns)).min(self.end_ns.max(now_ns));
                     self.phase = Phase::Asleep { until_ns };
                 }
                 Phase::Closing if self.job.flush_at_end && self.writes() && !self.failed => {
@@ -188,10 +173,7 @@ impl Worker {
             self.pace = Pace::new(self.job.rate_bytes, now_ns);
         }
         if let Some(pause_ns) = self.pause_due() {
-            self.phase = Phase::Quiescing {
-                until_ns: now_ns,
-                pause_ns,
-            };
+            self.phase = Phase::Quiescing { until_ns: now_ns, pause_ns };
             return None;
         }
         if now_ns >= self.end_ns || self.pass_is_full() {
@@ -205,10 +187,7 @@ impl Worker {
         let direction = match self.pace.choose(drawn, self.job.access, now_ns) {
             Ok(direction) => direction,
             Err(until_ns) => {
-                self.phase = Phase::Quiescing {
-                    until_ns,
-                    pause_ns: 0,
-                };
+                self.phase = Phase::Quiescing { until_ns, pause_ns: 0 };
                 return None;
             }
         };
@@ -242,33 +221,19 @@ impl Worker {
             offset_bytes: extent.offset_bytes,
             bytes: extent.bytes,
         };
-        Some(Wish::Submit {
-            request,
-            direction: Some(direction),
-        })
+        Some(Wish::Submit { request, direction: Some(direction) })
     }
 
     fn flush(&mut self) -> Wish {
         self.last_was_flush = true;
         self.blocked = true;
-        let request = Request {
-            tag: self.take_tag(),
-            verb: Verb::Flush,
-            fua: false,
-            offset_bytes: 0,
-            bytes: 0,
-        };
-        Wish::Submit {
-            request,
-            direction: None,
-        }
+        let request = Request { tag: self.take_tag(), verb: Verb::Flush, fua: false, offset_bytes: 0, bytes: 0 };
+        Wish::Submit { request, direction: None }
     }
 
     fn take_tag(&mut self) -> u32 {
         self.in_flight += 1;
-        self.free_tags
-            .pop()
-            .expect("a request is only issued when a tag is free")
+        self.free_tags.pop().expect("a request is only issued when a tag is free")
     }
 
     /// fio looks at its thinktime after each request, or when its queue is full after the next completion.
@@ -277,11 +242,7 @@ impl Worker {
             return None;
         }
         let pause = self.job.pause?;
-        let done = if pause.counts_issues {
-            self.progress.issued
-        } else {
-            self.progress.completed
-        };
+        let done = if pause.counts_issues { self.progress.issued } else { self.progress.completed };
         if done < self.paused_at + pause.requests {
             return None;
         }
@@ -327,9 +288,9 @@ impl Worker {
 
     fn number_is_reached(&self) -> bool {
         let pairs = 1 + u64::from(self.job.access == Access::TrimThenWrite);
-        self.job.number_ios.is_some_and(|number| {
-            self.progress.issued >= number.saturating_mul(self.job.loops).saturating_mul(pairs)
-        })
+        self.job
+            .number_ios
+            .is_some_and(|number| self.progress.issued >= number.saturating_mul(self.job.loops).saturating_mul(pairs))
     }
 
     fn next_pass(&mut self, now_ns: u64) {
@@ -359,13 +320,7 @@ impl Worker {
         }
         let limit_bytes = self.job.limit_bytes[self.copy];
         let left = limit_bytes.saturating_sub(self.progress.completed_bytes);
-        let longest = self
-            .job
-            .sizes
-            .iter()
-            .map(|sizes| sizes.max_bytes)
-            .max()
-            .unwrap_or(0);
+        let longest = self.job.sizes.iter().map(|sizes| sizes.max_bytes).max().unwrap_or(0);
         let repeats = self.job.repeats_to_limit || !self.progress.pass_ended_early;
         !self.number_is_reached() && left > 0 && left >= longest && repeats
     }

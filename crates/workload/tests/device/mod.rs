@@ -18,15 +18,7 @@ pub struct FixedLatency {
 impl FixedLatency {
     pub fn new(capacity_bytes: u64, queue_depth: u32, latency_ns: u64) -> Self {
         let (asked, in_flight) = (Vec::new(), VecDeque::new());
-        Self {
-            capacity_bytes,
-            queue_depth,
-            latency_ns,
-            fails_at: None,
-            asked,
-            in_flight,
-            now_ns: 0,
-        }
+        Self { capacity_bytes, queue_depth, latency_ns, fails_at: None, asked, in_flight, now_ns: 0 }
     }
 }
 
@@ -41,33 +33,14 @@ impl BlockDevice for FixedLatency {
 
     fn submit(&mut self, now_ns: u64, request: Request) {
         assert!(now_ns >= self.now_ns, "time ran backwards");
-        assert!(
-            self.in_flight.len() < self.queue_depth as usize,
-            "the queue is over full"
-        );
-        assert!(
-            self.in_flight
-                .iter()
-                .all(|(_, other)| other.tag != request.tag),
-            "tag {} twice",
-            request.tag
-        );
-        assert!(
-            self.in_flight.iter().all(|(due_ns, _)| *due_ns >= now_ns),
-            "completions were left behind"
-        );
-        assert!(
-            request.offset_bytes % 512 == 0 && request.bytes % 512 == 0,
-            "{request:?}"
-        );
-        assert!(
-            request.offset_bytes + request.bytes <= self.capacity_bytes,
-            "{request:?}"
-        );
+        assert!(self.in_flight.len() < self.queue_depth as usize, "the queue is over full");
+        assert!(self.in_flight.iter().all(|(_, other)| other.tag != request.tag), "tag {} twice", request.tag);
+        assert!(self.in_flight.iter().all(|(due_ns, _)| *due_ns >= now_ns), "completions were left behind");
+        assert!(request.offset_bytes % 512 == 0 && request.bytes % 512 == 0, "{request:?}");
+        assert!(request.offset_bytes + request.bytes <= self.capacity_bytes, "{request:?}");
         self.now_ns = now_ns;
         self.asked.push((now_ns, request));
-        self.in_flight
-            .push_back((now_ns + self.latency_ns, request));
+        self.in_flight.push_back((now_ns + self.latency_ns, request));
     }
 
     fn next_event_ns(&self) -> Option<u64> {
@@ -77,27 +50,13 @@ impl BlockDevice for FixedLatency {
     fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
         assert!(to_ns >= self.now_ns, "time ran backwards");
         self.now_ns = to_ns;
-        while let Some(&(completed_ns, request)) = self
-            .in_flight
-            .front()
-            .filter(|(due_ns, _)| *due_ns <= to_ns)
-        {
+        while let Some(&(completed_ns, request)) = self.in_flight.front().filter(|(due_ns, _)| *due_ns <= to_ns) {
             self.in_flight.pop_front();
-            let fails = self.fails_at.is_some_and(|at| {
-                (request.offset_bytes..request.offset_bytes + request.bytes).contains(&at)
-            });
-            let status = if fails {
-                Status::MediumError {
-                    offset_bytes: request.offset_bytes,
-                }
-            } else {
-                Status::Good
-            };
-            completions.push(Completion {
-                tag: request.tag,
-                completed_ns,
-                status,
-            });
+            let fails = self
+                .fails_at
+                .is_some_and(|at| (request.offset_bytes..request.offset_bytes + request.bytes).contains(&at));
+            let status = if fails { Status::MediumError { offset_bytes: request.offset_bytes } } else { Status::Good };
+            completions.push(Completion { tag: request.tag, completed_ns, status });
         }
     }
 }

@@ -24,10 +24,7 @@ pub struct Host {
 
 impl Host {
     pub fn new(profile: &Profile) -> Self {
-        Self {
-            drive: Drive::new(profile, 1),
-            now_ns: 0,
-        }
+        Self { drive: Drive::new(profile, 1), now_ns: 0 }
     }
 
     pub fn pause(&mut self, ns: u64) {
@@ -44,16 +41,7 @@ impl Host {
 
     /// One request from submission to completion; returns how long it took.
     pub fn ask(&mut self, verb: Verb, offset_bytes: u64, bytes: u64, fua: bool) -> u64 {
-        self.drive.submit(
-            self.now_ns,
-            Request {
-                tag: 0,
-                verb,
-                fua,
-                offset_bytes,
-                bytes,
-            },
-        );
+        self.drive.submit(self.now_ns, Request { tag: 0, verb, fua, offset_bytes, bytes });
         let mut completions: Vec<Completion> = Vec::new();
         while completions.is_empty() {
             let event_ns = self.drive.next_event_ns().expect("a request is in flight");

@@ -1,6 +1,7 @@
 //! `shakedown._core`: converts, releases the interpreter's lock, calls. `python/shakedown/_core.pyi` is its
 //! description.
 
+mod bench;
 mod errors;
 mod job;
 mod load;

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use workload::Row;
 
-use crate::machine::{lock, Bench};
+use crate::bench::{lock, Bench};
 
 type RowTuple = (&'static str, u64, u64, u64, u64, Option<f64>, Option<u64>, Option<u64>, Option<u64>, Option<u64>);
 

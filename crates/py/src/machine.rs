@@ -1,27 +1,16 @@
 //! A host with one modelled drive.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use drive::{BlockDevice, Drive, Profile, Truth};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use workload::{JobFile, Run};
 
+use crate::bench::{lock, Bench};
 use crate::errors::{job_error, profile_error};
 use crate::load::Load;
-
-/// Drive, clock and the job that runs; shared by a machine and its loads.
-pub struct Bench {
-    pub drive: Drive,
-    pub now_ns: u64,
-    pub run: Option<Run>,
-}
-
-/// Locks a bench. A panic while it was locked has already been raised; what it left is as good as can be had.
-pub fn lock(bench: &Mutex<Bench>) -> MutexGuard<'_, Bench> {
-    bench.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A host with one modelled drive and a virtual clock that starts at zero.
 #[pyclass(frozen, module = "shakedown._core")]
@@ -36,7 +25,7 @@ impl Machine {
     #[pyo3(signature = (profile_toml, *, seed, scale_divisor = 1))]
     fn new(py: Python<'_>, profile_toml: &str, seed: u64, scale_divisor: u32) -> PyResult<Self> {
         let profile = Profile::parse(profile_toml)
-            .and_then(|profile| scaled(profile, scale_divisor))
+            .and_then(|profile| profile.scaled(scale_divisor))
             .map_err(|error| profile_error(py, &error))?;
         let model = profile.identity.model.clone();
         let drive = py.detach(|| Drive::new(&profile, seed));
@@ -141,11 +130,4 @@ fn counts(truth: Truth) -> BTreeMap<&'static str, u64> {
         ("streams_broken", streams_broken),
         ("forced_passes", forced_passes),
     ])
-}
-
-fn scaled(profile: Profile, divisor: u32) -> Result<Profile, drive::ProfileError> {
-    if divisor == 1 {
-        return Ok(profile);
-    }
-    profile.scaled(divisor)
 }

@@ -16,6 +16,9 @@ impl Profile {
             return Err(ProfileError::value("scale", divisor, "a drive is divided by 1 or more"));
         }
         let mut small = self.clone();
+        if divisor == 1 {
+            return Ok(small);
+        }
         let by = u64::from(divisor);
         small.scale_divisor = self.scale_divisor.saturating_mul(divisor);
         small.geometry.capacity_bytes = whole_blocks(self.geometry.capacity_bytes / by);

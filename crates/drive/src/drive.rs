@@ -118,7 +118,8 @@ impl Drive {
             due: VecDeque::with_capacity(depth as usize + 1),
             bus_free_at: 0,
             bus_ticks_per_sector_fraction: sector_fraction as u64,
-            overhead: clock.span(profile.interface.overhead_us * 1e3),
+            // At least a tick: the last tick before a host's nanosecond may lie before it.
+            overhead: clock.span(profile.interface.overhead_us * 1e3).max(1),
             shingled: layer.map(Box::new),
             batch: Vec::with_capacity(profile.dram.write_segments as usize),
             truth: Truth::default(),
@@ -241,18 +242,25 @@ impl Drive {
     }
 
     /// Answers a request whose data moved, or can move, between `begins` and `ends`, over a link that takes its time.
+    /// Where the platters are slower than the link, their data passes between that of others; only what comes
+    /// faster occupies the link.
     pub(crate) fn answer(&mut self, tag: u32, begins: u64, ends: u64, sectors: u64) -> u64 {
-        let carry = (sectors * self.bus_ticks_per_sector_fraction) >> 32;
-        let at = ends.max(self.bus_free_at.max(begins) + carry);
-        self.bus_free_at = at;
+        let carried = self.bus_free_at.max(begins) + self.carry_ticks(sectors);
+        if carried > ends {
+            self.bus_free_at = carried;
+        }
+        let at = ends.max(carried);
         self.complete(tag, at, Status::Good);
         at
     }
 
+    fn carry_ticks(&self, sectors: u64) -> u64 {
+        ((u128::from(sectors) * u128::from(self.bus_ticks_per_sector_fraction)) >> 32) as u64
+    }
+
     /// When `sectors` handed over from `from` on are in DRAM.
     pub(crate) fn carry_in(&mut self, from: u64, sectors: u64) -> u64 {
-        let carry = (sectors * self.bus_ticks_per_sector_fraction) >> 32;
-        self.bus_free_at = self.bus_free_at.max(from) + carry;
+        self.bus_free_at = self.bus_free_at.max(from) + self.carry_ticks(sectors);
         self.bus_free_at
     }
 

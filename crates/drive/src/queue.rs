@@ -1,5 +1,6 @@
 //! Commands that wait for the heads, and which of them goes next.
 
+use crate::buffer::Range;
 use crate::mechanics::{Head, Mechanics, Way};
 use crate::profile::QueueOrder;
 
@@ -8,8 +9,8 @@ use crate::profile::QueueOrder;
 pub(crate) struct Waiting {
     pub tag: u32,
     pub arrived: u64,
-    pub first_block: u64,
-    pub end_block: u64,
+    pub range: Range,
+    /// Where the first sector lies that DRAM did not hold when the read came.
     pub track: u64,
     pub phase: u64,
 }

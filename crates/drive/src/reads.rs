@@ -4,7 +4,7 @@ use crate::ahead::Running;
 use crate::buffer::Range;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
 use crate::mechanics::{Access, Way};
-use crate::queue::Waiting;
+use crate::queue::{Candidate, Waiting};
 use crate::request::{Request, SECTOR_BYTES};
 
 impl Drive {
@@ -83,11 +83,17 @@ impl Drive {
         self.answer(request.tag, arrives, arrives, request.bytes / SECTOR_BYTES);
     }
 
+    /// The read that would go next, seen from where the heads are now.
+    pub(crate) fn next_read(&self) -> Option<Candidate> {
+        self.queue.choose(&self.mechanics, &self.head, self.now)
+    }
+
     pub(crate) fn start_read(&mut self) -> Choice {
         self.claim_heads(self.now);
-        let Some(read) = self.queue.take(&self.mechanics, &self.head, self.now) else {
+        let Some(next) = self.next_read() else {
             return Choice::Rest(None);
         };
+        let read = self.queue.take(next.index);
         let begin = self.now.max(read.arrived);
         let (access, read_to) = self.collect(begin, &read.range);
         self.answer(read.tag, access.begins, access.ends, read.range.sectors());

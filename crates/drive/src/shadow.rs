@@ -229,7 +229,7 @@ fn reads_see_what_was_written() {
     (shingled.streams.min_request_bytes, shingled.streams.min_run_bytes) = (65_536, 262_144);
     for profile in [conventional, by_writes, by_packets] {
         let mut sources = [0; 4];
-        for seed in 0..12 {
+        for seed in 0..6 {
             let found = play(&profile, seed);
             (0..4).for_each(|index| sources[index] += found[index]);
         }

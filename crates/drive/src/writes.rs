@@ -5,7 +5,7 @@ use crate::clock::TURN;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
 use crate::mechanics::{Arm, Way};
 use crate::profile::DramProfile;
-use crate::queue::nearest;
+use crate::queue::{nearest, Candidate};
 use crate::reads::sectors;
 use crate::request::{Request, Status, SECTOR_BYTES};
 use crate::shingled::{Extent, VISIT_PACKETS};
@@ -189,10 +189,10 @@ impl Drive {
         if self.shingled.is_some() {
             return self.start_shingled_destage();
         }
-        let Some(index) = self.nearest_extent(|_| true) else {
+        let Some(next) = self.next_extent() else {
             return Choice::Rest(None);
         };
-        let piece = self.take(index, self.rules.destage_sectors);
+        let piece = self.take(next.index, self.rules.destage_sectors);
         let ends = self.write_home(&piece);
         self.in_flight.push(piece);
         self.busy(Work::Destage, ends)
@@ -220,7 +220,7 @@ impl Drive {
     }
 
     fn start_direct(&mut self) -> Choice {
-        let Some(index) = self.nearest_extent(|about| about.direct) else {
+        let Some(Candidate { index, .. }) = self.nearest_extent(|about| about.direct) else {
             return Choice::Rest(None);
         };
         let (first, _) = self.surface(&self.buffer.get(index).range);
@@ -304,8 +304,21 @@ impl Drive {
         move |about| all || about.wanted || about.sequence <= barrier
     }
 
+    /// The extent that goes next to its place: the oldest that somebody has waited for too long, else the nearest.
+    pub(crate) fn next_extent(&self) -> Option<Candidate> {
+        let held = self.held.front().map(|(arrived, _)| *arrived);
+        let since = self.durable.iter().map(|durable| durable.arrived).chain(held).min();
+        match since.filter(|since| self.queue.starves(*since, self.now)) {
+            Some(since) => {
+                let index = self.oldest_extent(|_| true)?;
+                Some(Candidate { index, reach: u64::MAX, starves_since: Some(since) })
+            }
+            None => self.nearest_extent(|_| true),
+        }
+    }
+
     /// The allowed extent of a `kind` that the heads reach soonest.
-    fn nearest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
+    fn nearest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<Candidate> {
         let allowed = self.allowed();
         let candidates = self.buffer.iter().enumerate().filter(|(_, (_, about))| allowed(about) && kind(about));
         let places = candidates.map(|(index, (_, about))| (index, about.track, about.phase));

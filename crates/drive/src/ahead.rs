@@ -38,8 +38,8 @@ impl ReadCache {
         Self { segments: vec![(0, 0); segments], oldest: 0, running: None }
     }
 
-    pub fn covers(&self, start: u64, end: u64) -> bool {
-        self.segments.iter().any(|segment| segment.0 <= start && end <= segment.1)
+    pub fn segments(&self) -> &[(u64, u64)] {
+        &self.segments
     }
 
     /// Ends the running read-ahead at `now`, keeps what it has read; returns where it left the heads.
@@ -50,12 +50,20 @@ impl ReadCache {
         let place = geometry.place(running.next);
         let read = geometry.blocks_within(place, ticks, running.limit - running.next);
         let end = running.next + read;
-        self.keep(running.start, end);
-        let rested_at = if end == running.limit { running.reached_at(geometry, end) } else { now };
+        // Before that the read is still under way, and DRAM holds none of it.
+        if now >= running.since {
+            self.keep(running.start, end);
+        }
+        let rested_at = if end == running.limit { running.reached_at(geometry, end) } else { now.max(running.since) };
         Some(mechanics.head_at(end, rested_at))
     }
 
-    /// Forgets what overlaps a write: the platters are about to hold something else.
+    /// Whether the running read-ahead has read, or may come to read, blocks of a range.
+    pub fn meets(&self, start: u64, end: u64) -> bool {
+        self.running.is_some_and(|running| running.start < end && start < running.limit)
+    }
+
+    /// Forgets what overlaps a range: what the drive keeps there is another thing now.
     pub fn forget(&mut self, start: u64, end: u64) {
         for segment in &mut self.segments {
             if segment.0 < end && start < segment.1 {

@@ -76,14 +76,14 @@ impl WriteBuffer {
         self.ranges.iter().zip(&self.about)
     }
 
-    pub fn covers(&self, range: &Range) -> bool {
-        self.ranges.iter().any(|dirty| dirty.covers(range))
+    pub fn ranges(&self) -> &[Range] {
+        &self.ranges
     }
 
     /// Adds a write. What overlaps it, or touches it and is of the same kind and newer than `barrier`, becomes one extent
     /// with it. Touching ends merge only where `seam(sector)` allows. Returns the extent's index.
     pub fn add(&mut self, range: Range, about: Dirty, barrier: u64, seam: impl Fn(u64) -> bool) -> usize {
-        let (mut range, mut about) = (range, about);
+        let (written, mut range, mut about) = (range, range, about);
         let mut index = 0;
         while index < self.ranges.len() {
             let other = self.ranges[index];
@@ -96,7 +96,8 @@ impl WriteBuffer {
                 about.sequence = about.sequence.min(older.about.sequence);
                 // What is there already can be on its way while the rest still comes in.
                 about.arrived = about.arrived.min(older.about.arrived);
-                about.writes += older.about.writes;
+                // A write that nothing is left of needs no entry.
+                about.writes += if written.covers(&older.range) { 0 } else { older.about.writes };
                 about.wanted |= older.about.wanted;
                 // The union may reach others that the write alone did not.
                 index = 0;
@@ -114,6 +115,11 @@ impl WriteBuffer {
     pub fn locate(&mut self, index: usize, track: u64, phase: u64) {
         self.about[index].track = track;
         self.about[index].phase = phase;
+    }
+
+    /// Notes that somebody waits for an extent to be durable.
+    pub fn want(&mut self, index: usize) {
+        self.about[index].wanted = true;
     }
 
     pub fn get(&self, index: usize) -> Piece {
@@ -137,15 +143,23 @@ impl WriteBuffer {
         (Piece { range: Range { start: range.start, end }, about: taken }, true)
     }
 
-    /// Forgets the dirty data within `range` (it was trimmed); a cut extent is kept whole where its ends lie outside.
+    /// Forgets the dirty data within `range` (it was trimmed). What is left of an extent on either side stays; where
+    /// one begins at the end of `range` now, it has to be located anew.
     pub fn discard(&mut self, range: &Range) {
         let mut index = 0;
         while index < self.ranges.len() {
             let other = self.ranges[index];
-            if range.covers(&other) {
-                self.remove(index);
-            } else {
+            if !other.overlaps(range) {
                 index += 1;
+                continue;
+            }
+            let about = self.remove(index).about;
+            let before = Range { start: other.start, end: range.start };
+            let after = Range { start: range.end, end: other.end };
+            for rest in [before, after].into_iter().filter(|rest| rest.start < rest.end) {
+                self.sectors += rest.sectors();
+                self.ranges.push(rest);
+                self.about.push(about);
             }
         }
     }
@@ -154,5 +168,40 @@ impl WriteBuffer {
         let piece = Piece { range: self.ranges.swap_remove(index), about: self.about.swap_remove(index) };
         self.sectors -= piece.range.sectors();
         piece
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about(sequence: u64) -> Dirty {
+        Dirty { sequence, arrived: 0, writes: 1, direct: false, wanted: false, track: 0, phase: 0 }
+    }
+
+    fn buffer(ranges: &[(u64, u64)]) -> WriteBuffer {
+        let mut buffer = WriteBuffer::default();
+        for (sequence, (start, end)) in (1..).zip(ranges) {
+            buffer.add(Range { start: *start, end: *end }, about(sequence), 0, |_| true);
+        }
+        buffer
+    }
+
+    #[test]
+    fn a_trim_takes_its_part_of_every_extent() {
+        let mut buffer = buffer(&[(0, 100), (200, 300), (400, 500)]);
+        buffer.discard(&Range { start: 50, end: 450 });
+        buffer.discard(&Range { start: 10, end: 20 });
+        let mut left: Vec<(u64, u64)> = buffer.ranges().iter().map(|range| (range.start, range.end)).collect();
+        left.sort_unstable();
+        assert_eq!(left, [(0, 10), (20, 50), (450, 500)]);
+        assert_eq!(buffer.sectors(), 90);
+    }
+
+    #[test]
+    fn a_write_that_is_wholly_overwritten_counts_no_more() {
+        let buffer = buffer(&[(0, 8), (0, 8), (8, 16), (0, 16), (12, 20)]);
+        assert_eq!((buffer.get(0).range, buffer.get(0).about.writes), (Range { start: 0, end: 20 }, 2));
+        assert_eq!(buffer.get(0).about.sequence, 1, "a flush waits for the oldest all the same");
     }
 }

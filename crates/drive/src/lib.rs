@@ -14,6 +14,8 @@ mod profile;
 mod queue;
 mod reads;
 mod request;
+#[cfg(test)]
+mod shadow;
 mod shingled;
 mod truth;
 mod writes;

@@ -242,7 +242,8 @@ mod tests {
             let listed = places.iter().enumerate();
             let listed = listed.map(|(index, place)| (index, place.track, mechanics.geometry.phase(*place)));
             let chosen = nearest(listed, &mechanics, &head, now, Way::Read);
-            prop_assert_eq!(chosen.map(|index| begins(&places[index])), least);
+            prop_assert_eq!(chosen.map(|chosen| begins(&places[chosen.index])), least);
+            prop_assert_eq!(chosen.map(|chosen| now + chosen.reach), least);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Commands that wait for the heads, and which of them goes next.
 
+use crate::buffer::Range;
 use crate::mechanics::{Head, Mechanics, Way};
 use crate::profile::QueueOrder;
 
@@ -8,8 +9,8 @@ use crate::profile::QueueOrder;
 pub(crate) struct Waiting {
     pub tag: u32,
     pub arrived: u64,
-    pub first_block: u64,
-    pub end_block: u64,
+    pub range: Range,
+    /// Where the first sector lies that DRAM did not hold when the read came.
     pub track: u64,
     pub phase: u64,
 }
@@ -35,22 +36,51 @@ impl CommandQueue {
         self.waiting.push(waiting);
     }
 
-    /// Takes out the read that goes next: the oldest if it starves or the order is first come first served, else
-    /// the one whose first sector can be reached soonest (of equals the older).
-    pub fn take(&mut self, mechanics: &Mechanics, head: &Head, now: u64) -> Option<Waiting> {
+    /// The read that goes next: the oldest if it starves or the order is first come first served, else the one whose
+    /// first sector can be reached soonest (of equals the older).
+    pub fn choose(&self, mechanics: &Mechanics, head: &Head, now: u64) -> Option<Candidate> {
         let oldest = self.waiting.iter().enumerate().min_by_key(|(_, read)| (read.arrived, read.tag))?;
-        let starves = now.saturating_sub(oldest.1.arrived) > self.starvation;
-        let index = if self.order == QueueOrder::Fifo || starves || self.waiting.len() == 1 {
-            oldest.0
-        } else {
-            let places = self.waiting.iter().enumerate().map(|(index, read)| (index, read.track, read.phase));
-            nearest(places, mechanics, head, now, Way::Read)?
-        };
-        Some(self.waiting.swap_remove(index))
+        let places = self.waiting.iter().enumerate().map(|(index, read)| (index, read.track, read.phase));
+        if self.order == QueueOrder::Fifo || self.starves(oldest.1.arrived, now) {
+            let starves_since = Some(oldest.1.arrived);
+            return Some(Candidate { index: oldest.0, reach: u64::MAX, starves_since });
+        }
+        nearest(places, mechanics, head, now, Way::Read)
+    }
+
+    pub fn take(&mut self, index: usize) -> Waiting {
+        self.waiting.swap_remove(index)
+    }
+
+    pub fn order(&self) -> QueueOrder {
+        self.order
+    }
+
+    /// Whether who arrived at `arrived` has waited too long.
+    pub fn starves(&self, arrived: u64, now: u64) -> bool {
+        now.saturating_sub(arrived) > self.starvation
     }
 }
 
-/// The index of that place (index, track, phase) which the heads reach soonest; of equals the first.
+/// Who could go next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub index: usize,
+    /// Ticks until the heads can begin.
+    pub reach: u64,
+    /// Goes first because it has waited since then, wherever it lies.
+    pub starves_since: Option<u64>,
+}
+
+impl Candidate {
+    /// Whether it goes before another: who has waited too long, the oldest first, then whom the heads reach sooner.
+    pub fn precedes(&self, other: &Candidate) -> bool {
+        let rank = |one: &Candidate| (one.starves_since.unwrap_or(u64::MAX), one.reach);
+        rank(self) <= rank(other)
+    }
+}
+
+/// The place (index, track, phase) which the heads reach soonest; of equals the first.
 ///
 /// A place cannot be reached before it comes by, so most are dismissed by their phase alone.
 pub(crate) fn nearest(
@@ -59,7 +89,7 @@ pub(crate) fn nearest(
     head: &Head,
     now: u64,
     way: Way,
-) -> Option<usize> {
+) -> Option<Candidate> {
     let mut best = (u64::MAX, None);
     for (index, track, phase) in places {
         if Mechanics::rotation_ticks(now, phase) < best.0 {
@@ -69,5 +99,6 @@ pub(crate) fn nearest(
             }
         }
     }
-    best.1
+    let (reach, index) = best;
+    index.map(|index| Candidate { index, reach, starves_since: None })
 }

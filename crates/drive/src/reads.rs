@@ -4,27 +4,44 @@ use crate::ahead::Running;
 use crate::buffer::Range;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
 use crate::mechanics::{Access, Way};
-use crate::queue::Waiting;
+use crate::queue::{Candidate, Waiting};
 use crate::request::{Request, SECTOR_BYTES};
 
 impl Drive {
     pub(crate) fn read(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
+        let Some((missing, _)) = self.missing(range.start, range.end) else {
+            return self.hit(&request, arrives);
+        };
         let (first, end) = self.surface(&range);
-        let dirty = self.buffer.covers(&range) || self.in_flight.iter().any(|piece| piece.range.covers(&range));
-        if dirty || self.read_cache.covers(first, end) {
-            self.hit(&request, arrives);
-        } else if self.work.is_some() || !self.follow(&request, first, end, arrives) {
+        if self.work.is_some() || !self.follow(&request, first, end, arrives) {
+            let (first, end) = self.surface(&Range { start: missing, end: range.end });
             let place = self.mechanics.geometry.place(self.whereabouts(first, end).0);
-            self.queue.push(Waiting {
-                tag: request.tag,
-                arrived: arrives,
-                first_block: first,
-                end_block: end,
-                track: place.track,
-                phase: self.mechanics.geometry.phase(place),
-            });
+            let phase = self.mechanics.geometry.phase(place);
+            self.queue.push(Waiting { tag: request.tag, arrived: arrives, range, track: place.track, phase });
         }
+    }
+
+    /// The first run of sectors in `start..end` that DRAM does not hold, neither as dirty nor as read data.
+    fn missing(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let home = self.home_block();
+        let read = self.read_cache.segments().iter().map(|(first, end)| Range {
+            start: first.saturating_sub(home) * BLOCK_SECTORS,
+            end: end.saturating_sub(home) * BLOCK_SECTORS,
+        });
+        let flying = self.in_flight.iter().map(|piece| piece.range);
+        let held = || self.buffer.ranges().iter().copied().chain(flying.clone()).chain(read.clone());
+        let mut at = start;
+        while at < end {
+            match held().find(|held| held.start <= at && at < held.end) {
+                Some(held) => at = held.end,
+                None => {
+                    let next = held().map(|held| held.start).filter(|start| *start > at).min();
+                    return Some((at, next.map_or(end, |next| next.min(end))));
+                }
+            }
+        }
+        None
     }
 
     /// Serves a read from the read-ahead that is under way, and keeps that going. False: it does not lead there.
@@ -32,7 +49,7 @@ impl Drive {
         let Some(running) = self.read_cache.running else {
             return false;
         };
-        if first < running.start || first > running.limit {
+        if first < running.start || first > running.limit || !self.is_home(running.limit, end) {
             return false;
         }
         let geometry = &self.mechanics.geometry;
@@ -66,33 +83,46 @@ impl Drive {
         self.answer(request.tag, arrives, arrives, request.bytes / SECTOR_BYTES);
     }
 
+    /// The read that would go next, seen from where the heads are now.
+    pub(crate) fn next_read(&self) -> Option<Candidate> {
+        self.queue.choose(&self.mechanics, &self.head, self.now)
+    }
+
     pub(crate) fn start_read(&mut self) -> Choice {
         self.claim_heads(self.now);
-        let Some(read) = self.queue.take(&self.mechanics, &self.head, self.now) else {
+        let Some(next) = self.next_read() else {
             return Choice::Rest(None);
         };
+        let read = self.queue.take(next.index);
         let begin = self.now.max(read.arrived);
-        let access = self.collect(begin, read.first_block, read.end_block);
-        self.answer(read.tag, access.begins, access.ends, (read.end_block - read.first_block) * BLOCK_SECTORS);
-        let limit = self.ahead_limit(read.end_block);
-        if limit > read.end_block {
-            let (start, next) = (read.first_block, read.end_block);
-            self.read_cache.running = Some(Running { start, next, since: access.ends, limit });
+        let (access, read_to) = self.collect(begin, &read.range);
+        self.answer(read.tag, access.begins, access.ends, read.range.sectors());
+        let (first, end) = self.surface(&read.range);
+        let limit = self.ahead_limit(end);
+        if read_to == end && limit > end {
+            self.read_cache.running = Some(Running { start: first, next: end, since: access.ends, limit });
         }
         self.busy(Work::Read, access.ends)
     }
 
-    /// Reads blocks from wherever they lie, one run after the other; returns when the first and the last came.
-    fn collect(&mut self, begin: u64, first: u64, end: u64) -> Access {
+    /// Reads what DRAM does not hold from wherever it lies, one run after the other; returns when the first and the
+    /// last came, and the block of the surface before which the last ended.
+    fn collect(&mut self, begin: u64, range: &Range) -> (Access, u64) {
         let mut begins = None;
-        let (mut at, mut now) = (first, begin);
-        while at < end {
-            let (place, blocks) = self.whereabouts(at, end);
-            let access = self.transfer(now, place, place + blocks, Way::Read);
-            begins.get_or_insert(access.begins);
-            (at, now) = (at + blocks, access.ends);
+        let (mut at, mut now, mut read_to) = (range.start, begin, 0);
+        while let Some((start, until)) = self.missing(at, range.end) {
+            let (first, end) = self.surface(&Range { start, end: until });
+            // Two runs may share a physical sector.
+            read_to = first.max(read_to);
+            while read_to < end {
+                let (place, blocks) = self.whereabouts(read_to, end);
+                let access = self.transfer(now, place, place + blocks, Way::Read);
+                begins.get_or_insert(access.begins);
+                (read_to, now) = (read_to + blocks, access.ends);
+            }
+            at = until;
         }
-        Access { begins: begins.unwrap_or(begin), ends: now }
+        (Access { begins: begins.unwrap_or(begin), ends: now }, read_to)
     }
 
     /// Where the data of `first` lies and how much of what follows up to `end` lies behind it.
@@ -101,6 +131,12 @@ impl Drive {
             Some(layer) => layer.run(&self.mechanics.geometry, first, end),
             None => (first, end - first),
         }
+    }
+
+    /// Whether the data of `first..end` lies where its home is.
+    fn is_home(&self, first: u64, end: u64) -> bool {
+        let layer = self.shingled.as_ref();
+        layer.is_none_or(|layer| layer.clear_until(&self.mechanics.geometry, first, end) >= end)
     }
 
     /// How far the heads may read on from `end`, where a read has just ended.
@@ -115,8 +151,13 @@ impl Drive {
 
     /// The blocks of the surface where a range of the host's has its home.
     pub(crate) fn surface(&self, range: &Range) -> (u64, u64) {
-        let home = self.shingled.as_ref().map_or(0, |layer| layer.first_band_block());
+        let home = self.home_block();
         (home + range.start / BLOCK_SECTORS, home + range.end.div_ceil(BLOCK_SECTORS))
+    }
+
+    /// The block of the surface where the host's first has its home.
+    fn home_block(&self) -> u64 {
+        self.shingled.as_ref().map_or(0, |layer| layer.first_band_block())
     }
 }
 

@@ -5,7 +5,7 @@ use crate::clock::TURN;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
 use crate::mechanics::{Arm, Way};
 use crate::profile::DramProfile;
-use crate::queue::nearest;
+use crate::queue::{nearest, Candidate};
 use crate::reads::sectors;
 use crate::request::{Request, Status, SECTOR_BYTES};
 use crate::shingled::{Extent, VISIT_PACKETS};
@@ -48,6 +48,12 @@ enum Need {
     UpTo(u64),
 }
 
+impl Durable {
+    fn awaits(&self, range: &Range) -> bool {
+        matches!(&self.need, Need::Range(needed, _) if needed.overlaps(range))
+    }
+}
+
 impl Drive {
     pub(crate) fn write(&mut self, request: Request, arrives: u64) {
         if self.held.is_empty() && self.has_room(&request) {
@@ -59,14 +65,14 @@ impl Drive {
 
     pub(crate) fn flush(&mut self, tag: u32, arrives: u64) {
         self.durable.push(Durable { tag, arrived: arrives, need: Need::UpTo(self.sequence) });
-        self.settle();
+        self.settle(arrives);
     }
 
     /// TRIM tells the drive that data is worth nothing: what its caches hold of it need not be written any more. Only
     /// whole physical sectors count.
     pub(crate) fn trim(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
-        self.buffer.discard(&range);
+        self.discard(&range);
         let whole = Range {
             start: range.start.next_multiple_of(BLOCK_SECTORS),
             end: range.end / BLOCK_SECTORS * BLOCK_SECTORS,
@@ -76,7 +82,20 @@ impl Drive {
             layer.trim(&self.mechanics.geometry, first, end);
         }
         self.complete(request.tag, arrives, Status::Good);
-        self.settle();
+        self.settle(arrives);
+    }
+
+    /// Drops what DRAM holds of a range, written or read.
+    fn discard(&mut self, range: &Range) {
+        self.buffer.discard(range);
+        if let Some(index) = self.buffer.ranges().iter().position(|left| left.start == range.end) {
+            self.locate(index);
+        }
+        let (first, end) = self.surface(range);
+        if self.read_cache.meets(first, end) {
+            self.claim_heads(self.now);
+        }
+        self.read_cache.forget(first, end);
     }
 
     /// Whether DRAM can take a write now. One that exceeds all of DRAM is let in when nothing else is there.
@@ -93,7 +112,6 @@ impl Drive {
         let through = request.fua || !self.rules.write_back;
         self.sequence += 1;
         let (first, end) = self.surface(&range);
-        self.read_cache.forget(first, end);
         let mut direct = false;
         if let Some(layer) = &mut self.shingled {
             layer.untrim(first, end);
@@ -121,6 +139,10 @@ impl Drive {
             };
             let index = self.buffer.add(part, about, barrier, seam);
             self.locate(index);
+            // The extent is as old as its oldest part, so who waits for a part of that age waits for all of it.
+            if self.durable.iter().any(|durable| durable.awaits(&self.buffer.get(index).range)) {
+                self.buffer.want(index);
+            }
             start = part.end;
         }
     }
@@ -167,10 +189,10 @@ impl Drive {
         if self.shingled.is_some() {
             return self.start_shingled_destage();
         }
-        let Some(index) = self.nearest_extent(|_| true) else {
+        let Some(next) = self.next_extent() else {
             return Choice::Rest(None);
         };
-        let piece = self.take(index, self.rules.destage_sectors);
+        let piece = self.take(next.index, self.rules.destage_sectors);
         let ends = self.write_home(&piece);
         self.in_flight.push(piece);
         self.busy(Work::Destage, ends)
@@ -198,13 +220,17 @@ impl Drive {
     }
 
     fn start_direct(&mut self) -> Choice {
-        let Some(index) = self.nearest_extent(|about| about.direct) else {
+        let Some(Candidate { index, .. }) = self.nearest_extent(|about| about.direct) else {
             return Choice::Rest(None);
         };
         let (first, _) = self.surface(&self.buffer.get(index).range);
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
+        if layer.is_under_way(&self.mechanics.geometry, first) || !layer.room_to_cut() {
+            layer.force_pass();
+            return self.start_cleaning();
+        }
         if layer.must_close_before(&self.mechanics, first) {
             let open = layer.closes_before(&self.mechanics, first);
             layer.force_close(open);
@@ -278,8 +304,21 @@ impl Drive {
         move |about| all || about.wanted || about.sequence <= barrier
     }
 
+    /// The extent that goes next to its place: the oldest that somebody has waited for too long, else the nearest.
+    pub(crate) fn next_extent(&self) -> Option<Candidate> {
+        let held = self.held.front().map(|(arrived, _)| *arrived);
+        let since = self.durable.iter().map(|durable| durable.arrived).chain(held).min();
+        match since.filter(|since| self.queue.starves(*since, self.now)) {
+            Some(since) => {
+                let index = self.oldest_extent(|_| true)?;
+                Some(Candidate { index, reach: u64::MAX, starves_since: Some(since) })
+            }
+            None => self.nearest_extent(|_| true),
+        }
+    }
+
     /// The allowed extent of a `kind` that the heads reach soonest.
-    fn nearest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
+    fn nearest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<Candidate> {
         let allowed = self.allowed();
         let candidates = self.buffer.iter().enumerate().filter(|(_, (_, about))| allowed(about) && kind(about));
         let places = candidates.map(|(index, (_, about))| (index, about.track, about.phase));
@@ -315,17 +354,22 @@ impl Drive {
     }
 
     pub(crate) fn finish_destage(&mut self) {
+        // Until now the written data hid what was read ahead of the old.
+        for index in 0..self.in_flight.len() {
+            let (first, end) = self.surface(&self.in_flight[index].range);
+            self.read_cache.forget(first, end);
+        }
         self.in_flight.clear();
-        self.settle();
+        self.settle(self.now);
     }
 
-    /// After data became durable or room appeared: answers who waited for it and lets held writes in.
-    fn settle(&mut self) {
+    /// After data became durable, or room appeared, at `at`: answers who waited for it and lets held writes in.
+    fn settle(&mut self, at: u64) {
         let mut index = 0;
         while index < self.durable.len() {
             if self.is_durable(&self.durable[index].need) {
                 let done = self.durable.swap_remove(index);
-                self.complete(done.tag, self.now.max(done.arrived), Status::Good);
+                self.complete(done.tag, at.max(done.arrived), Status::Good);
             } else {
                 index += 1;
             }
@@ -335,7 +379,7 @@ impl Drive {
                 break;
             }
             self.held.pop_front();
-            self.admit(request, arrived.max(self.now));
+            self.admit(request, arrived.max(at));
         }
     }
 

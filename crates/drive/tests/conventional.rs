@@ -134,3 +134,141 @@ fn what_lies_outside_is_refused() {
     assert_eq!(done.len(), 5);
     assert!(done.iter().all(|completion| completion.status == Status::OutOfRange));
 }
+
+#[test]
+fn what_was_read_ahead_is_forgotten_when_it_is_written_or_trimmed() {
+    for verb in [Verb::Write, Verb::Trim] {
+        let mut host = Host::new(&profile("st12000vn0007"));
+        host.ask(Verb::Read, GIB, 4096, false);
+        host.pause(5_000_000);
+        host.ask(Verb::Read, GIB + 65_536, 4096, false);
+        let hits = host.drive.truth().dram_read_hits;
+        assert_eq!(hits, 1);
+        host.ask(verb, GIB + 65_536, 4096, false);
+        host.ask(Verb::Flush, 0, 0, false);
+        host.ask(Verb::Read, GIB + 65_536, 4096, false);
+        assert_eq!(host.drive.truth().dram_read_hits, hits, "{verb:?}");
+    }
+}
+
+#[test]
+fn a_trim_during_a_read_leaves_nothing_that_was_not_read() {
+    let mut host = Host::new(&profile("st12000vn0007"));
+    host.drive.submit(0, Request { tag: 1, verb: Verb::Read, fua: false, offset_bytes: GIB, bytes: 1 << 20 });
+    host.drive.submit(0, Request { tag: 2, verb: Verb::Trim, fua: false, offset_bytes: GIB + (1 << 20), bytes: 4096 });
+    host.drive.submit(0, Request { tag: 3, verb: Verb::Read, fua: false, offset_bytes: GIB, bytes: 4096 });
+    let mut done = Vec::new();
+    host.drive.advance(1_000_000_000, &mut done);
+    assert_eq!(done.iter().map(|done| done.tag).collect::<Vec<_>>(), [2, 1, 3]);
+}
+
+#[test]
+fn a_trim_drops_its_part_of_a_dirty_extent() {
+    let mut host = Host::new(&profile("st12000vn0007"));
+    host.ask(Verb::Write, GIB, 1 << 20, false);
+    host.ask(Verb::Trim, GIB + 4096, 8192, false);
+    assert_eq!(host.drive.truth().dram_dirty_bytes, (1 << 20) - 8192);
+    host.ask(Verb::Flush, 0, 0, false);
+    assert_eq!(host.drive.truth().dram_dirty_bytes, 0);
+}
+
+#[test]
+fn a_read_fetches_only_what_dram_does_not_hold() {
+    let far = 6_000 * GIB;
+    let mut host = Host::new(&profile("st12000vn0007"));
+    host.ask(Verb::Read, 0, 4096, false);
+    host.ask(Verb::Write, far, 4096, false);
+    host.ask(Verb::Write, far + 8192, 1 << 20, false);
+    let took_ns = host.ask(Verb::Read, far, 8192 + (1 << 20), false);
+    // A seek and a turn at most reach the block between; passing over a MiB would take half a turn more.
+    let all = Host::new(&profile("st12000vn0007")).ask(Verb::Read, far, 8192 + (1 << 20), false);
+    assert!(took_ns < 60e9 as u64 / 7200 + 15_000_000, "{took_ns}");
+    assert!(all > 5_000_000);
+    assert_eq!(host.drive.truth().dram_read_hits, 0);
+    assert_eq!(host.drive.truth().seeks, 1);
+}
+
+#[test]
+fn the_ends_of_the_drive_and_sizes_beyond_all_caches_are_served() {
+    for profile in [profile("st12000vn0007"), profile("canvio-3tb").scaled(1000).unwrap()] {
+        let mut host = Host::new(&profile);
+        let capacity = host.drive.capacity_bytes();
+        for verb in [Verb::Read, Verb::Write, Verb::Trim] {
+            for (offset, bytes) in
+                [(capacity - 512, 512), (capacity - 4096, 4096), (capacity, 0), (0, 0), (512, 1536), (0, 5 << 29)]
+            {
+                host.ask(verb, offset, bytes, verb == Verb::Write);
+            }
+        }
+        host.ask(Verb::Flush, 0, 0, false);
+        assert_eq!(host.drive.truth().dram_dirty_bytes, 0);
+    }
+}
+
+#[test]
+fn a_queue_deeper_than_the_drive_says_loses_nothing() {
+    let mut drive = Drive::new(&profile("st12000vn0007"), 1);
+    let mut offsets = sim::stream(5, "offsets");
+    for tag in 0..500 {
+        let verb = if tag % 2 == 0 { Verb::Read } else { Verb::Write };
+        let offset_bytes = offsets.below(drive.capacity_bytes() / 4096) * 4096;
+        drive.submit(0, Request { tag, verb, fua: true, offset_bytes, bytes: 4096 });
+    }
+    let mut done = Vec::new();
+    drive.advance(100_000_000_000, &mut done);
+    assert_eq!(done.len(), 500);
+}
+
+#[test]
+fn a_century_is_no_different() {
+    let century_ns = 100 * 365 * 86_400_000_000_000;
+    let mut host = Host::new(&profile("st12000vn0007"));
+    host.pause(century_ns);
+    let took_ns = host.ask(Verb::Read, GIB, 4096, false);
+    assert!((100_000..40_000_000).contains(&took_ns), "{took_ns}");
+}
+
+#[test]
+fn no_answer_comes_before_the_question() {
+    let mut profile = profile("wd40efrx");
+    profile.interface.overhead_us = 0.0;
+    profile.interface.rate_mb_s = 1e6;
+    let mut drive = Drive::new(&profile, 1);
+    let mut done: Vec<Completion> = Vec::new();
+    for now_ns in (0..10_000).map(|step| step * 11) {
+        drive.advance(now_ns, &mut done);
+        drive.submit(now_ns, Request { tag: 0, verb: Verb::Trim, fua: false, offset_bytes: 0, bytes: 512 });
+        assert!(drive.next_event_ns().unwrap() >= now_ns);
+        drive.advance(now_ns + 10, &mut done);
+        assert!(done.drain(..).all(|done| done.completed_ns >= now_ns));
+    }
+}
+
+#[test]
+fn a_trim_answers_the_durable_write_whose_data_it_drops() {
+    let mut host = Host::new(&profile("wd40efrx"));
+    for step in 0..1000 {
+        let now_ns = step * 1_000_000_007;
+        let request = |tag, verb, offset_bytes| Request { tag, verb, fua: true, offset_bytes, bytes: 4096 };
+        host.drive.advance(now_ns, &mut Vec::new());
+        host.drive.submit(now_ns, request(0, Verb::Read, 3 * GIB + step * GIB / 64));
+        host.drive.submit(now_ns, request(1, Verb::Write, 2 * GIB));
+        host.drive.submit(now_ns, request(2, Verb::Trim, 2 * GIB));
+        assert!(host.drive.next_event_ns().unwrap() > now_ns);
+        let mut done = Vec::new();
+        host.drive.advance(now_ns + 1_000_000, &mut done);
+        let tags: Vec<u32> = done.iter().map(|done| done.tag).collect();
+        assert_eq!(tags, [2, 1]);
+    }
+}
+
+#[test]
+fn the_link_is_free_while_the_heads_are_on_their_way() {
+    let mut host = Host::new(&profile("st12000vn0007"));
+    let request = |tag, verb, offset_bytes| Request { tag, verb, fua: false, offset_bytes, bytes: 4096 };
+    host.drive.submit(0, request(0, Verb::Read, 6_000 * GIB));
+    host.drive.submit(0, request(1, Verb::Write, 0));
+    let mut done = Vec::new();
+    host.drive.advance(200_000, &mut done);
+    assert_eq!(done.iter().map(|done| done.tag).collect::<Vec<_>>(), [1]);
+}

@@ -115,3 +115,21 @@ proptest! {
         }
     }
 }
+
+/// A write grows together with an older extent while the durable write that it overlaps is on its way to the platters.
+#[test]
+fn a_durable_write_is_not_forgotten_when_others_grow_over_it() {
+    let ask = |verb, fua, share, sectors| Ask { verb, fua, share, sectors, pause_ns: 0 };
+    let read = ask(Verb::Read, false, 0.0, 8);
+    let asks = [
+        ask(Verb::Write, false, 0.0003973563529640101, 8),
+        read,
+        read,
+        ask(Verb::Write, true, 0.0003192891011041931, 8),
+        read,
+        ask(Verb::Write, false, 0.0, 1164),
+    ];
+    for profile in profiles() {
+        assert_eq!(play(&profile, &asks, 2).0.len(), asks.len());
+    }
+}

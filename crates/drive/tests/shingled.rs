@@ -152,3 +152,88 @@ fn a_read_is_assembled_from_cache_and_band() {
     let torn_ns = host.ask(Verb::Read, 2 * GIB, 1 << 20, false);
     assert!(torn_ns > plain_ns + 10_000_000, "{plain_ns} and {torn_ns}: to the log and back takes two seeks");
 }
+
+#[test]
+fn what_dram_holds_is_not_fetched_from_the_log() {
+    let mut host = Host::new(&profile("st8000as0002"));
+    host.ask(Verb::Write, 2 * GIB + (512 << 10), 4096, true);
+    host.ask(Verb::Write, 2 * GIB + (512 << 10), 4096, false);
+    let seeks = host.drive.truth().seeks;
+    host.ask(Verb::Read, 2 * GIB, 1 << 20, false);
+    let skipped = host.drive.truth().seeks - seeks;
+    host.ask(Verb::Flush, 0, 0, false);
+    let seeks = host.drive.truth().seeks;
+    host.ask(Verb::Read, 2 * GIB + (1 << 20), 4096, false);
+    host.ask(Verb::Read, 2 * GIB, 1 << 20, false);
+    assert!(skipped <= 2 && host.drive.truth().seeks - seeks >= 3, "{skipped}");
+}
+
+#[test]
+fn reading_on_does_not_pass_over_what_is_cached() {
+    let mut host = Host::new(&profile("st8000as0002"));
+    host.ask(Verb::Write, 2 * GIB + (300 << 10), 4096, true);
+    host.ask(Verb::Read, 2 * GIB, 256 << 10, false);
+    let seeks = host.drive.truth().seeks;
+    host.ask(Verb::Read, 2 * GIB + (256 << 10), 256 << 10, false);
+    assert_eq!(host.drive.truth().seeks - seeks, 2, "to the log and back");
+}
+
+#[test]
+fn entries_cut_in_two_do_not_exceed_the_limit() {
+    let mut profile = small("canvio-3tb");
+    let shingled = profile.shingled.as_mut().unwrap();
+    (shingled.cache.entries, shingled.cache.packet_writes) = (64, 8);
+    shingled.cache.entry_counts = drive::EntryCounts::Write;
+    shingled.streams.tracked = 0;
+    let mut host = Host::new(&profile);
+    let mut random = sim::stream(4, "cuts");
+    let (mut most, mut trimmed) = (0, 0);
+    for round in 0..3000 {
+        let slot = random.below(400) * 65_536;
+        let (verb, offset, bytes) = match round % 4 {
+            0 | 1 => (Verb::Write, slot, 65_536),
+            2 => (Verb::Write, slot + 16_384, 4096),
+            _ => (Verb::Trim, slot + 40_960, 4096),
+        };
+        host.ask(verb, offset, bytes, round % 3 == 0);
+        let truth = host.drive.truth();
+        assert!(truth.cached_entries <= 64, "{truth:?}");
+        conserved(&truth);
+        most = most.max(truth.cached_entries);
+        trimmed += u64::from(verb == Verb::Trim);
+    }
+    assert!(most > 48 && trimmed > 0, "{most}");
+}
+
+#[test]
+fn a_packet_that_cuts_an_older_one_and_then_covers_the_rest_is_booked_in_order() {
+    let mut profile = small("canvio-3tb");
+    profile.shingled.as_mut().unwrap().cache.packet_writes = 4;
+    let mut host = Host::new(&profile);
+    host.ask(Verb::Write, 0, 80 * 512, true);
+    // They do not touch, but share a physical sector.
+    host.ask(Verb::Write, 24 * 512, 17 * 512, false);
+    host.ask(Verb::Write, 47 * 512, 33 * 512, false);
+    host.ask(Verb::Flush, 0, 0, false);
+    let truth = host.drive.truth();
+    assert_eq!(truth.cached_bytes, 80 * 512);
+    conserved(&truth);
+    host.pause(600 * S);
+    assert_eq!(host.drive.truth().log_bytes, 0);
+}
+
+#[test]
+fn a_stream_waits_for_the_cleaning_of_its_band() {
+    let mut host = Host::new(&profile("wd40efax"));
+    host.ask(Verb::Write, 30 << 20, 4096, true);
+    // From the log to the band, and back to the log.
+    while host.drive.truth().seeks < 2 {
+        host.pause(S / 1000);
+    }
+    assert_eq!(host.drive.truth().bands_cleaned, 0, "it is under way");
+    for index in 0..9 {
+        host.ask(Verb::Write, index << 20, 1 << 20, true);
+    }
+    assert_eq!(host.drive.truth().bands_cleaned, 1);
+    assert_eq!(host.drive.truth().stream_bytes, 2 << 20);
+}

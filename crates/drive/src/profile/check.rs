@@ -129,8 +129,11 @@ impl Profile {
             let reason = format!("two packets need {least} bytes");
             return Err(ProfileError::value("translation.cache.bytes", cache.bytes, reason));
         }
-        if cache.entries < cache.packet_writes {
-            let reason = format!("one packet of {} writes may need as many entries", cache.packet_writes);
+        if cache.entries < 2 * cache.packet_writes {
+            let reason = format!(
+                "one packet of {} writes, each cutting an older one in two, needs twice as many",
+                cache.packet_writes
+            );
             return Err(ProfileError::value("translation.cache.entries", cache.entries, reason));
         }
         if cleaning.when == CleaningWhen::Lazy && cleaning.low_mark >= cleaning.high_mark {

@@ -32,7 +32,8 @@ impl Shingled {
         let entries_left = self.rules.entries.saturating_sub(self.entries());
         let by_entries = match self.rules.counts {
             EntryCounts::Packet => entries_left,
-            EntryCounts::Write => entries_left / self.rules.packet_writes,
+            // Each write may cut an older one in two.
+            EntryCounts::Write => entries_left / (2 * self.rules.packet_writes),
         };
         self.log.room_packets(self.rules.space_blocks(self.rules.packet_blocks)).min(by_entries)
     }

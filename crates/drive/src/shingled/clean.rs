@@ -63,6 +63,11 @@ impl Shingled {
         self.rules.clean_idle
     }
 
+    /// Whether the band of a block is being cleaned: what is written to it now would be overwritten with the old.
+    pub fn is_under_way(&self, geometry: &Geometry, block: u64) -> bool {
+        self.cleaning.job.is_some_and(|job| job.band == self.band(geometry, block))
+    }
+
     /// Whether there is anything to do once the host is silent.
     pub fn wants_cleaning(&mut self) -> bool {
         if self.cleaning.job.is_some() || !self.cleaning.pending.is_empty() || !self.open.is_empty() {

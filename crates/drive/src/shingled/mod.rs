@@ -154,9 +154,10 @@ impl Shingled {
         at
     }
 
-    /// The host's data in `first..end` is worth nothing any more.
+    /// The host's data in `first..end` is worth nothing any more. Advice, which a full map does not take: dropping the
+    /// middle of an entry would need another.
     pub fn trim(&mut self, geometry: &Geometry, first: u64, end: u64) {
-        if first < end {
+        if first < end && self.room_to_cut() {
             self.drop_cached(geometry, first, end);
             self.trimmed.insert(first..end);
         }
@@ -183,9 +184,15 @@ impl Shingled {
         self.settle_log();
     }
 
-    /// Tells the log what the map no longer needs.
+    /// Whether an entry could be cut in two.
+    pub fn room_to_cut(&self) -> bool {
+        self.rules.counts == EntryCounts::Packet || self.entries() < self.rules.entries
+    }
+
+    /// Tells the log what the map no longer needs, in the order in which it came about: a packet that was cut in two
+    /// first and lost a part after must not count as dead in between.
     fn settle_log(&mut self) {
-        while let Some(change) = self.map.changes.pop() {
+        for change in self.map.changes.drain(..) {
             match change {
                 Change::Gone { packet, .. } => self.log.release(packet),
                 Change::Cut { packet } => self.log.retain(packet),

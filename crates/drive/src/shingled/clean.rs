@@ -5,18 +5,23 @@ use std::collections::VecDeque;
 
 use super::direct::OpenBand;
 use super::Shingled;
+use crate::clock::TURN;
 use crate::geometry::{Geometry, BLOCK_BYTES};
 use crate::mechanics::{Arm, Way};
 use crate::profile::{CleaningOrder, CleaningWhen};
 
-/// Most packets collected before others get a turn.
-const COLLECT_PACKETS: u64 = 32;
+/// Longest collecting before others get a turn.
+const COLLECT_TICKS: u64 = 6 * TURN;
 
 /// What a pass does next for the phase at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Read,
-    Collect { left: u64 },
+    /// The first piece lies there; all of them take so long.
+    Collect {
+        at: u64,
+        ticks: u64,
+    },
     Park,
     WriteBack,
 }
@@ -194,16 +199,21 @@ impl Shingled {
         gaps.all(|gap| self.map.covers(job.band, inside(gap.start), inside(gap.end)))
     }
 
-    /// The step that collects the phase's packets.
+    /// The step that collects the phase's pieces, in the order in which they lie in the log. What lies right behind the
+    /// piece before costs no more than the turning past it: a stream that was cached is one long piece.
     fn collect(&self, geometry: &Geometry, job: &Job) -> Step {
         let (start, _) = self.band_blocks(geometry, job.band);
         let (from, to) = ((job.at - start) as u32, (job.phase_end - start) as u32);
-        let pieces = self.map.pieces(job.band).iter();
-        let left = pieces.filter(|piece| piece.end() > from && piece.start < to).count() as u64;
-        match left {
-            0 => self.after_collecting(),
-            left => Step::Collect { left },
-        }
+        let pieces = self.map.pieces(job.band).iter().filter(|piece| piece.end() > from && piece.start < to);
+        let mut places: Vec<(u32, u32)> = pieces.map(|piece| (piece.at, piece.at + piece.blocks)).collect();
+        places.sort_unstable();
+        let Some(&(first, _)) = places.first() else {
+            return self.after_collecting();
+        };
+        let pass_ticks = |blocks: u32| u64::from(blocks) * TURN / geometry.track_blocks(0);
+        let data: u64 = places.iter().map(|place| pass_ticks(place.1 - place.0)).sum();
+        let gaps = places.windows(2).map(|pair| pass_ticks(pair[1].0 - pair[0].1).min(self.rules.collect_ticks));
+        Step::Collect { at: u64::from(first), ticks: data + self.rules.collect_ticks + gaps.sum::<u64>() }
     }
 
     fn after_collecting(&self) -> Step {
@@ -222,11 +232,10 @@ impl Shingled {
                 job.step = self.collect(&arm.mechanics.geometry, job);
                 (ends, false)
             }
-            Step::Collect { left } => {
-                let now = left.min(COLLECT_PACKETS);
-                let at = self.map.pieces(job.band).first().map_or(0, |piece| u64::from(piece.at));
-                let ends = arm.visit(begin, at, now * self.rules.collect_ticks);
-                job.step = if left > now { Step::Collect { left: left - now } } else { self.after_collecting() };
+            Step::Collect { at, ticks } => {
+                let now = ticks.min(COLLECT_TICKS);
+                let ends = arm.visit(begin, at, now);
+                job.step = if ticks > now { Step::Collect { at, ticks: ticks - now } } else { self.after_collecting() };
                 (ends, false)
             }
             Step::Park => {

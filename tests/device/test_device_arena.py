@@ -14,6 +14,7 @@ from shakedown.device.medium import Medium
 from shakedown.device.nbd_export import MODELLED_PREFIX, NbdMedium
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.sample import Sample
+from shakedown.tools.fio.load import Patience
 from shakedown.tools.fio.locate import Fio, locate_fio
 
 MIB = 1 << 20
@@ -228,3 +229,30 @@ def test_the_stream_of_documents_survives_a_kill(fio: Fio, tmp_path: Path) -> No
                 load.stop()
     lines = zlib.decompressobj(31).decompress(data).decode().splitlines()
     assert len([json.loads(line) for line in lines[:-1]]) >= 10
+
+
+def test_a_job_that_pauses_is_not_taken_for_hung(fio: Fio, tmp_path: Path) -> None:
+    impatient = Patience(silence_ns=500_000_000)
+    target = DeviceArena(file_medium(tmp_path / "target"), fio, tmp_path / "run" / "raw", impatient)
+    samples, error = play(target, "rw=randread\nbs=4k\nnumber_ios=3\nthinktime=1500ms\n")
+    assert error is None
+    assert total(samples) == 3
+
+
+def test_a_time_that_fio_would_misread_is_refused(fio: Fio, tmp_path: Path) -> None:
+    target = arena(file_medium(tmp_path / "target"), fio, tmp_path)
+    with pytest.raises(UsageError, match="thinktime: `15min` is not a time as fio reads it"):
+        target.check("rw=read\nbs=4k\nthinktime=15min\n")
+    target.check("rw=read\nbs=4k\nthinktime=15m\nstartdelay=1-3\n")
+
+
+def test_a_server_that_is_gone_is_no_error_of_its_drive(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+    server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x", fail_at=50)
+    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
+    with (
+        pytest.raises(EnvironmentFailure, match="no NBD server answers"),
+        target.start("step", WRITE, INTERVAL_NS) as load,
+    ):
+        for _ in load:
+            server.close()
+            socket_path.unlink(missing_ok=True)

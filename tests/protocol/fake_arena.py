@@ -32,6 +32,7 @@ class FakeArena:
         self.faults: dict[str, Exception] = {}
         self.target_errors: dict[str, str] = {}
         self.when_measured: Callable[[str, int], None] = lambda step, number: None
+        self.remembers = name == "device"
         self.closed = False
 
     def check(self, job: str) -> None:
@@ -45,7 +46,7 @@ class FakeArena:
     def idle(self, duration_ns: int) -> None:
         self.now_ns += duration_ns
 
-    def close(self) -> None:
+    def close(self, *, finished: bool = True) -> None:
         self.closed = True
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
+from shakedown.cli.document import print_document
 from shakedown.errors import ShakedownError
 from shakedown.protocol.environment import shakedown_version
 
@@ -55,7 +56,8 @@ _SUMMARIES: Final = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
-    sys.exit(_guarded(lambda: _dispatch(list(sys.argv[1:] if arguments is None else arguments))))
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(_guarded(lambda: _dispatch(given), given))
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -68,38 +70,47 @@ def _dispatch(arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0 if arguments else EXIT_USAGE
 
 
-def _guarded(command: Callable[[], int]) -> int:
+class _Failure(NamedTuple):
+    """How a command failed, for people and, with ``--json``, for programs."""
+
+    exit_status: int
+    message: str
+    hint: str = ""
+
+
+def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
     """Turn every way in which a command may end into words and an exit status."""
     try:
         return command()
-    except ShakedownError as error:
-        _say("error", str(error))
-        if error.hint:
-            _say("hint", error.hint)
-        return error.exit_status
-    except CycloptsError as error:
-        _say("error", str(error))
-        verb = " ".join(error.command_chain or ())
-        _say("hint", f"`shakedown {verb} --help`".replace("  ", " ") + " shows how it is meant")
-        return EXIT_USAGE
-    except KeyboardInterrupt:
-        _say("error", "interrupted")
-        return EXIT_INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has enough. Python must not flush into the closed pipe again when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:  # noqa: BLE001 - whatever is left is a bug of ours, and is told as one
-        return _own_bug(error)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, it is told as what it is
+        failure = _failure(error)
+    _tell(failure)
+    if "--json" in arguments:
+        answer = {"exit_status": failure.exit_status, "error": {"message": failure.message, "hint": failure.hint}}
+        print_document(arguments[0], answer)
+    return failure.exit_status
 
 
-def _own_bug(error: Exception) -> int:
+def _failure(error: BaseException) -> _Failure:
+    if isinstance(error, ShakedownError):
+        return _Failure(error.exit_status, str(error), error.hint)
+    if isinstance(error, CycloptsError):
+        called = " ".join(("shakedown", *(error.command_chain or ()), "--help"))
+        return _Failure(EXIT_USAGE, str(error), f"`{called}` shows how it is meant")
+    if isinstance(error, KeyboardInterrupt):
+        return _Failure(EXIT_INTERRUPTED, "interrupted")
     if os.environ.get("SHAKEDOWN_TRACEBACK"):
         raise error
-    _say("error", f"a bug in Shakedown: {type(error).__name__}: {error}")
-    _say("hint", "please report it with what SHAKEDOWN_TRACEBACK=1 prints; a run that had begun keeps what it measured")
-    return EXIT_BUG
+    hint = "please report it with what SHAKEDOWN_TRACEBACK=1 prints; a run that had begun keeps what it measured"
+    return _Failure(EXIT_BUG, f"a bug in Shakedown: {type(error).__name__}: {error}", hint)
 
 
-def _say(kind: str, text: str) -> None:
-    print(f"{kind}: {text}", file=sys.stderr, flush=True)
+def _tell(failure: _Failure) -> None:
+    print(f"error: {failure.message}", file=sys.stderr)
+    if failure.hint:
+        print(f"hint: {failure.hint}", file=sys.stderr)
+    sys.stderr.flush()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
-from shakedown.device.load_options import admit_job
+from shakedown.device.load_options import admit_job, longest_pause_ns
 from shakedown.device.medium import Lease, Medium
 from shakedown.result.identity import Identity
 from shakedown.tools.fio.command import check_job_file, render_job, run_command
@@ -66,17 +67,22 @@ class DeviceArena:
                 step,
                 in_order(move for section in sections for move in section.directions),
                 interval_ns,
-                self._patience,
+                replace(self._patience, silence_ns=self._patience.silence_ns + longest_pause_ns(sections)),
             )
             return FioLoad(plan, raw, self._now_ns, belongings)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the target was there before the arena."""
+        return self._medium.remembers
 
     def idle(self, duration_ns: int) -> None:
         """Leave the target alone."""
         time.sleep(duration_ns / NS_PER_S)
 
-    def close(self) -> None:
-        """Remove what was made for this run only."""
-        self._medium.close()
+    def close(self, *, finished: bool = True) -> None:
+        """Remove what was made for this run only, once that has ``finished``."""
+        self._medium.close(finished=finished)
 
     def _now_ns(self) -> int:
         return time.monotonic_ns() - self._began_ns

@@ -39,8 +39,10 @@ class FileMedium:
         self._written = False
         try:
             self._path, self._in_folder = self._locate()
-            self._made = not self._path.exists()
-            if self._made:
+            self.remembers = self._path.exists()
+            # One that this very run has left in a folder, because it was not finished, is still only there for it.
+            self._made = not self.remembers or (self._in_folder and mark.is_of_run(self._path, self._run))
+            if not self.remembers:
                 self._make(size_bytes)
             refuse_unfit(self._path, self._run)
             self._status = self._path.lstat()
@@ -79,9 +81,9 @@ class FileMedium:
                 mark.lay(self._path, self._status, self._run, writing=False)
             os.close(descriptor)
 
-    def close(self) -> None:
-        """Remove the file if it was made for this run only: in a folder, or never used."""
-        if self._made and (self._in_folder or not self._written) and self._still_there():
+    def close(self, *, finished: bool = True) -> None:
+        """Remove the file if it was made for this run only: in a folder, or never used. An unfinished run needs it."""
+        if finished and self._made and (self._in_folder or not self._written) and self._still_there():
             self._path.unlink()
             mark.lift(self._path)
 

@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from typing import Final
 
 from shakedown.errors import UsageError
-from shakedown.tools.fio.job import Option, Section, parse_fio_bytes, parse_job
-from shakedown.units import format_size
+from shakedown.tools.fio.job import Option, Section, parse_fio_bytes, parse_fio_time_ns, parse_job
+from shakedown.units import NS_PER_S, format_size
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -51,6 +51,7 @@ _MEASUREMENT: Final = _words(
     write_iops_log write_hist_log log_avg_msec stats disk_util kb_base unit_base
     """
 )
+_TIMES: Final = ("runtime", "startdelay", "thinktime", "thinktime_spin", "thinktime_iotime")
 # fio hands what stands in backquotes to a shell, replaces `$`, and reads the file that a pattern in quotes names.
 _REACHES_OUT: Final = "`$'\""
 
@@ -61,7 +62,22 @@ def admit_job(text: str, name: str, capacity_bytes: int) -> tuple[Section, ...]:
     for section in sections:
         for option in section.options:
             _admit(section, option)
+        for time in _TIMES:
+            _time_ns(section, time, NS_PER_S)
     return tuple(_place(section, capacity_bytes) for section in sections)
+
+
+def longest_pause_ns(sections: tuple[Section, ...]) -> int:
+    """For how long a job may do nothing because it was told to. fio says nothing meanwhile. Raises UsageError."""
+    return max(_time_ns(each, "thinktime", 1_000) + _time_ns(each, "startdelay", NS_PER_S) for each in sections)
+
+
+def _time_ns(section: Section, name: str, bare_ns: int) -> int:
+    """The longest time that an option gives: ``startdelay`` may be a range. fio takes `15min` for 15 us: refused."""
+    try:
+        return max(parse_fio_time_ns(text, bare_ns) for text in section.last(name, "0").split("-"))
+    except UsageError as error:
+        raise UsageError(f"section [{section.name}]: {name}: {error}", hint=error.hint) from error
 
 
 def _admit(section: Section, option: Option) -> None:

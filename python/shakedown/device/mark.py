@@ -33,6 +33,12 @@ def is_ours(path: Path, status: os.stat_result, run: Path) -> bool:
     return bool(mark["modified_ns"] == status.st_mtime_ns)
 
 
+def is_of_run(path: Path, run: Path) -> bool:
+    """Whether the run in the folder ``run`` was the last to mark the file."""
+    mark = _read(sidecar(path))
+    return mark is not None and mark.get("run") == str(run)
+
+
 def lay(path: Path, status: os.stat_result, run: Path, *, writing: bool) -> None:
     """Mark the file; ``writing`` from just before a load until it has ended.
 

@@ -25,6 +25,11 @@ class Medium(Protocol):
         """Who it is, as it goes into the run's record."""
         ...
 
+    @property
+    def remembers(self) -> bool:
+        """Whether it was there before it was opened, with what had been done to it."""
+        ...
+
     def require(self, fio: Fio) -> None:
         """Raise EnvironmentFailure unless this fio can reach it."""
         ...
@@ -37,6 +42,6 @@ class Medium(Protocol):
         """Look once more whether it is still what it was, and hand it to one fio. Raises RefusedError."""
         ...
 
-    def close(self) -> None:
-        """Remove what was made for the run only."""
+    def close(self, *, finished: bool = True) -> None:
+        """Remove what was made for the run only, once that has ``finished``."""
         ...

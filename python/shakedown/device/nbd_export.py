@@ -20,6 +20,9 @@ MODELLED_PREFIX: Final = "shakedown modelled drive: "
 class NbdMedium:
     """Implements ``Medium``. An export counts as somebody's disk unless it says that it is a modelled drive."""
 
+    # Who serves it keeps it: of a server that was started anew with the same export nothing tells that.
+    remembers = True
+
     def __init__(self, text: str, *, consent: Sequence[str] = ()) -> None:
         """Ask the server at the address ``text``. Raises UsageError and EnvironmentFailure."""
         self._text = text
@@ -63,8 +66,10 @@ class NbdMedium:
         if ask_export(self._address) != self._export:
             raise RefusedError(f"{self._text} serves another export than the one examined", hint="start again")
         yield Lease((Option("ioengine", "nbd"), Option("uri", self._address.uri)), ())
+        # An I/O error is the drive's own answer, and a result, only while there is somebody to give it.
+        ask_export(self._address)
 
-    def close(self) -> None:
+    def close(self, *, finished: bool = True) -> None:
         """Nothing was made."""
 
     @staticmethod

@@ -76,7 +76,8 @@ def _of_baseline(order: Order) -> Order:
 def resume(path: Path, consents: tuple[str, ...], listener: Listener) -> Run:
     """Go on with the run in ``path``.
 
-    In the model arena that means a run from the start, else from the first unfinished step. Raises as ``run``.
+    That means from the first unfinished step, or from the start where the target does not remember the steps before:
+    a modelled drive, a file that is gone. Raises as ``run``.
     """
     record = read_record(path)
     loaded = parse_protocol(record.protocol.text.encode(), f"{record.protocol.name}.toml", record.parameters)
@@ -153,16 +154,16 @@ def _resumed_turn(path: Path, consents: tuple[str, ...]) -> Iterator[_Turn]:
         with _opened(order, folder) as arena:
             _refuse_other_target(record, arena)
             folder.note("run-resumed")
-            yield _Turn(arena, folder, _rewound(record, folder))
+            yield _Turn(arena, folder, _rewound(record, folder, remembers=arena.remembers))
     finally:
         folder.close()
 
 
-def _rewound(record: RunRecord, folder: RunFolder) -> RunRecord:
-    """The record up to the last step that need not be played again."""
+def _rewound(record: RunRecord, folder: RunFolder, *, remembers: bool) -> RunRecord:
+    """The record up to the last step that need not be played again: none where the target is not what they left."""
     if record.status == "complete":
         return record
-    kept = list(record.steps) if record.arena == "device" else []
+    kept = list(record.steps) if remembers else []
     finished = ("condition", "job-ended", "idle-over")
     while kept and kept[-1].ended_because not in finished:
         kept.pop()
@@ -193,7 +194,7 @@ def _opened(order: Order, folder: RunFolder) -> Iterator[Arena]:
     try:
         yield arena
     finally:
-        arena.close()
+        arena.close(finished=folder.is_finished)
 
 
 def _first_record(loaded: LoadedProtocol, order: Order, arena: Arena) -> RunRecord:

@@ -68,6 +68,11 @@ class RunFolder:
                     empty.rmdir()
 
     @property
+    def is_finished(self) -> bool:
+        """Whether nothing is left to resume: the run is complete, or never began."""
+        return not (self.path / RECORD_NAME).exists() or read_record(self.path).status == "complete"
+
+    @property
     def raw(self) -> Path:
         """Where other programs' own files go."""
         return self.path / RAW_NAME

@@ -71,12 +71,16 @@ class SampleWriter:
         self.fold()
 
     def close(self) -> None:
-        """Make the spool durable and let go of it."""
-        if self._spool is not None:
-            self._spool.flush()
-            os.fsync(self._spool.fileno())
-            self._spool.close()
-            self._spool = None
+        """Make the spool durable and let go of it. Raises EnvironmentFailure."""
+        spool, self._spool = self._spool, None
+        if spool is None:
+            return
+        try:
+            with spool:
+                spool.flush()
+                os.fsync(spool.fileno())
+        except OSError as error:
+            raise EnvironmentFailure(f"samples could not be written to `{self._folder}`: {error.strerror}") from error
 
 
 def read_samples(folder: Path) -> pl.DataFrame:

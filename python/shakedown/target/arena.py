@@ -53,6 +53,11 @@ class Arena(Protocol):
         """Who the target is."""
         ...
 
+    @property
+    def remembers(self) -> bool:
+        """Whether the target was there before, so that a resumed run finds it as its earlier steps have left it."""
+        ...
+
     def check(self, job: str) -> None:
         """Raise UsageError if the fio job cannot run here, RefusedError if it would write where it must not."""
         ...
@@ -68,6 +73,6 @@ class Arena(Protocol):
         """Leave the target alone for so long."""
         ...
 
-    def close(self) -> None:
-        """Remove what was made for the run only."""
+    def close(self, *, finished: bool = True) -> None:
+        """Let go of the target and, once the run has ``finished``, remove what was made for it only."""
         ...

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from shakedown import _core
 from shakedown.data import profile_path
@@ -22,6 +22,7 @@ class ModelArena:
     """Implements ``Arena`` in virtual time, which begins at zero and passes only in loads and idling."""
 
     name: Literal["model"] = "model"
+    remembers = False
 
     def __init__(self, text: str, *, seed: int, scale_divisor: int = 1) -> None:
         """Make ``model:NAME`` or ``model:./file.toml``, ``scale_divisor`` times smaller. Raises UsageError."""
@@ -67,26 +68,32 @@ class ModelArena:
         """What nobody can see from outside of a drive: cached bytes, bands cleaned, and so on."""
         return self._machine.truth()
 
-    def close(self) -> None:
+    def close(self, *, finished: bool = True) -> None:
         """Nothing was made outside of memory."""
 
 
 class ModelLoad:
     """Implements ``Load``: pulls rows out of the core, ``intervals`` at a time."""
 
-    error: str | None = None
-
     def __init__(self, load: _core.Load, step: str, *, intervals: int) -> None:
         """Follow a load of the core under the name of a step."""
+        self.error: str | None = None
         self._load = load
         self._step = step
         self._intervals = intervals
         self._stopped = False
 
     def __iter__(self) -> Iterator[list[Sample]]:
-        """Batches of rows until the job has ended."""
-        while rows := self._load.advance(self._intervals):
+        """Batches of rows until the job has ended, or the drive has failed a request."""
+        while rows := self._advance():
             yield [Sample(self._step, _DIRECTIONS[row[0]], *row[1:]) for row in rows]
+
+    def _advance(self) -> Sequence[tuple[Any, ...]]:
+        try:
+            return self._load.advance(self._intervals)
+        except OSError as error:
+            self.error = str(error)
+            return ()
 
     def stop(self) -> None:
         """End the job now."""

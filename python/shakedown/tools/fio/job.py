@@ -10,6 +10,7 @@ from typing import Final
 
 from shakedown.errors import UsageError
 from shakedown.sample import Direction
+from shakedown.units import NS_PER_S
 
 _ALIASES: Final = {
     "readwrite": "rw",
@@ -36,6 +37,11 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
     "randrw": ("read", "write"),
     "trimwrite": ("write", "trim"),
     "randtrimwrite": ("write", "trim"),
+}
+# fio takes an unknown unit, `15min` say, for microseconds without a word.
+_TIME_UNITS_NS: Final = {
+    **{"": 0, "us": 1_000, "usec": 1_000, "ms": 1_000_000, "msec": 1_000_000},
+    **{"s": NS_PER_S, "sec": NS_PER_S, "m": 60 * NS_PER_S, "h": 3600 * NS_PER_S, "d": 86_400 * NS_PER_S},
 }
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
@@ -121,6 +127,14 @@ def parse_fio_bytes(text: str, whole_bytes: int) -> int:
         raise UsageError(f"`{text}` is not a size as fio reads it", hint="write it like `4k`, `1g` or `50%`")
     kilo = 1000 if match[3] else 1024
     return int(match[1]) * int(kilo ** _POWERS[match[2]])
+
+
+def parse_fio_time_ns(text: str, bare_ns: int) -> int:
+    """A time by fio's own rules: ``90s``, ``15m``, ``2h``, ``1d``, ``500ms``; ``bare_ns`` is a number's own unit."""
+    match = re.fullmatch(r"(\d+)([a-z]*)", text.strip().lower())
+    if match is None or match[2] not in _TIME_UNITS_NS:
+        raise UsageError(f"`{text}` is not a time as fio reads it", hint="write it like `90s`, `15m`, `2h` or `500ms`")
+    return int(match[1]) * (_TIME_UNITS_NS[match[2]] or bare_ns)
 
 
 def _header(line: str, number: int) -> str:

@@ -28,8 +28,8 @@ class Child:
     def __init__(self, arguments: Sequence[str | Path], folder: Path, inherit: Sequence[int] = ()) -> None:
         """Start it in ``folder``, where ``stderr.txt`` takes what it complains. Raises EnvironmentFailure."""
         ours = os.getpid()
-        with (folder / "stderr.txt").open("wb") as complaints:
-            try:
+        try:
+            with (folder / "stderr.txt").open("wb") as complaints:
                 self._process = subprocess.Popen(
                     arguments,
                     stdin=subprocess.DEVNULL,
@@ -41,8 +41,8 @@ class Child:
                     pass_fds=inherit,
                     preexec_fn=lambda: _die_with(ours),  # noqa: PLW1509 - nothing but two system calls
                 )
-            except OSError as error:
-                raise EnvironmentFailure(f"{arguments[0]} cannot be started: {error}") from error
+        except OSError as error:
+            raise EnvironmentFailure(f"{arguments[0]} cannot be started: {error}") from error
         assert self._process.stdout is not None
         self._output = self._process.stdout
         # Room for some documents, so that a moment of ours without reading does not hold fio's clock up.

@@ -1,0 +1,91 @@
+"""The command line as a child process, and a modelled drive served by it, for tests that need the real thing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+COMMAND = [sys.executable, "-c", "from shakedown.cli import main; main()"]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Surroundings in which what is printed does not depend on the terminal."""
+    return os.environ | {"COLUMNS": "100", "NO_COLOR": "1"} | more
+
+
+def shakedown(
+    *arguments: str | Path, cwd: Path, timeout_s: float = 120, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=environment(**more),
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+def begin(*arguments: str | Path, cwd: Path, **more: str) -> subprocess.Popen[str]:
+    """Start a command in a process group of its own, for tests that do something to it."""
+    return subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        env=environment(**more),
+        start_new_session=True,
+    )
+
+
+def wait_until(happened: Any, what: str, timeout_s: float = 30) -> None:
+    """Wait for ``happened()`` to be true; fail with ``what`` if it never is."""
+    deadline = time.monotonic() + timeout_s
+    while not happened():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+class Server:
+    """A `shakedown serve` that runs; ``report`` is what it says of itself once it has ended."""
+
+    def __init__(self, process: subprocess.Popen[str], uri: str) -> None:
+        self.process = process
+        self.uri = uri
+        self.report: dict[str, Any] = {}
+
+    def end(self) -> None:
+        """Let it end as a user would, and keep its report."""
+        self.process.send_signal(signal.SIGTERM)
+        out, errors = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0, errors
+        self.report = json.loads(out)["report"]
+
+
+@contextmanager
+def served(target: str, folder: Path, *, scale: str, seed: int = 1) -> Iterator[Server]:
+    """Serve a modelled drive at a socket in ``folder`` for a while."""
+    socket = folder / "drive.sock"
+    options = ("--scale", scale, "--seed", str(seed), "--json")
+    process = begin("serve", target, "--nbd", socket, *options, cwd=folder)
+    try:
+        wait_until(lambda: socket.exists() or process.poll() is not None, "the server's socket")
+        assert process.poll() is None, process.communicate()[1]
+        server = Server(process, f"nbd+unix://{socket}")
+        yield server
+        if process.poll() is None:
+            server.end()
+    finally:
+        process.kill()
+        process.communicate()

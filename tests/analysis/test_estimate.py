@@ -27,7 +27,7 @@ def test_coverage_of_the_95_percent_interval(phi: float, count: int) -> None:
     for _ in range(500):
         estimate = quotient(autocorrelated(draw, count, phi), seconds, seconds)
         assert estimate is not None
-        low, high = estimate.interval()
+        low, high = estimate.spread()
         assert low is not None
         assert high is not None
         hits += low <= 100 <= high
@@ -43,7 +43,7 @@ def test_coverage_of_a_ratio() -> None:
         assert pair[1] is not None
         compared = ratio(pair[0], pair[1])
         assert compared is not None
-        low, high = compared.interval()
+        low, high = compared.spread()
         assert low is not None
         assert high is not None
         hits += low <= 0.5 <= high
@@ -60,7 +60,7 @@ def test_a_ratio_turned_round_is_its_inverse(candidate: Estimate, baseline: Esti
     assert there is not None
     assert back is not None
     assert there.value * back.value == pytest.approx(1)
-    (low, high), (low_back, high_back) = there.interval(), back.interval()
+    (low, high), (low_back, high_back) = there.spread(), back.spread()
     if low is None or high is None or low_back is None or high_back is None:
         assert candidate.log_error is None or baseline.log_error is None
     else:
@@ -84,7 +84,7 @@ def test_too_little_to_say_has_no_interval() -> None:
     assert quotient(one, np.zeros(1), one) is None
     estimate = quotient(one, one, one)
     assert estimate is not None
-    assert estimate.interval() == (None, None)
+    assert estimate.spread() == (None, None)
     assert estimate.interval_text() == ""
 
 
@@ -94,3 +94,24 @@ def test_unequal_intervals_weigh_by_their_length() -> None:
     assert estimate is not None
     assert estimate.value == pytest.approx(100)
     assert estimate.log_error == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("level", [np.linspace(180, 90, 600), np.where(np.arange(600) < 200, 200.0, 13.0)])
+def test_a_level_that_falls_within_the_step_has_no_interval(level: np.ndarray) -> None:
+    seconds = np.ones(600)
+    found = quotient(level * np.random.default_rng(1).uniform(0.9, 1.1, 600), seconds, seconds)
+    assert found is not None
+    assert found.interval() == (None, None)
+    assert "no interval" in found.interval_text()
+    low, high = found.spread()
+    assert low is not None
+    assert high is not None
+    assert low < found.value < high
+
+
+def test_few_steady_levels_are_called_unsteady() -> None:
+    """Below the bound of von Neumann's ratio lie about 1 in 1000."""
+    seconds = np.ones(600)
+    draw = np.random.default_rng(5)
+    found = [quotient(100 * np.exp(draw.normal(0, 1, 600)), seconds, seconds) for _ in range(500)]
+    assert sum(not each.steady for each in found if each) <= 3

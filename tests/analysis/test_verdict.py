@@ -40,7 +40,7 @@ def canvio() -> dict[str, list[Finding]]:
     return {
         "random-1m": [finding("throughput-ratio", 0.85, spread=1.1), finding("worst-latency", 2000.0)],
         "cliff": [
-            finding("cliff", 5520.0, iops_after=1.5, bytes_before=662_000 * 4096),
+            finding("cliff", 5520.0, iops_after=1.5, rate_ratio=1.5 / 120, bytes_before=662_000 * 4096),
             finding("worst-latency", 8000.0),
             finding("recovery", 9 * 3600.0, step="probe"),
         ],
@@ -59,16 +59,41 @@ def test_account_a_fine_in_mdraid_not_under_zfs() -> None:
     assert verdict.status == "fail"
     zfs = next(judged for judged in verdict.uses if judged.use == "zfs")
     assert zfs.reasons[0].findings == ("sequential-32k/new/throughput-ratio",)
-    assert "0.25" in zfs.reasons[0].text
+    assert "25 %" in zfs.reasons[0].facts
+    assert "days" in zfs.reasons[0].headline
 
 
 def test_account_b_fine_as_an_archive_painful_as_a_desktop() -> None:
     verdict = judge(canvio())
     assert status(verdict, "archive") == "pass"
-    assert status(verdict, "desktop") == "fail"
+    desktop = next(judged for judged in verdict.uses if judged.use == "desktop")
+    assert desktop.status == "fail"
+    assert "caution" not in [reason.status for reason in desktop.reasons]
     mdraid = next(judged for judged in verdict.uses if judged.use == "mdraid")
     assert mdraid.reasons[0].status == "caution"
     assert mdraid.status == "pass"
+
+
+def test_a_collapse_that_is_no_failure_is_a_caution() -> None:
+    """From 429 to 28 IOPS after 7.6 GiB, and 20 hours to recover: nobody should be told to trust it just so."""
+    cliff = finding("cliff", 4620.0, iops_after=28.1, rate_ratio=28.1 / 429, bytes_before=7.6 * 2**30)
+    desktop = judge({"cliff": [cliff, finding("recovery", 72_000.0, step="drain")]}, ["desktop"]).uses[0]
+    assert desktop.status == "pass"
+    assert [reason.status for reason in desktop.reasons] == ["caution", "caution", "pass"]
+    assert "6.55 %" in desktop.reasons[0].facts
+
+
+def test_a_kept_rule_tells_only_what_decided_it() -> None:
+    cliff = finding("cliff", 4620.0, iops_after=28.1, rate_ratio=28.1 / 429, bytes_before=2**30)
+    kept = judge({"cliff": [cliff, finding("recovery", 72_000.0, step="drain")]}, ["desktop"]).uses[0].reasons[-1]
+    assert kept.findings == ("cliff/new/cliff",)
+    assert "20 h" not in kept.facts
+
+
+def test_an_unsteady_figure_is_judged_by_its_scatter() -> None:
+    unsteady = finding("throughput-ratio", 0.6, value_low=0.3, value_high=1.2)
+    evidence = {"random-1m": [unsteady, finding("worst-latency", 100.0)]}
+    assert judge(evidence, ["archive"]).status == "inconclusive"
 
 
 def test_a_conventional_drive_passes_everything() -> None:
@@ -84,7 +109,8 @@ def test_a_conventional_drive_passes_everything() -> None:
 def test_without_evidence_it_says_what_to_run(use: str) -> None:
     judged = judge({}, [use]).uses[0]
     assert judged.status == "inconclusive"
-    assert "shakedown run" in judged.reasons[0].text
+    assert "shakedown run" in judged.reasons[0].facts
+    assert judged.reasons[0].headline.endswith("?")
 
 
 def test_a_threshold_within_the_interval_is_inconclusive() -> None:
@@ -140,7 +166,9 @@ def test_a_worse_figure_never_improves_the_verdict(
             ],
             "sequential-32k": [finding("throughput-ratio", shares[1] / factor, spread=spread)],
             "cliff": [
-                finding("cliff", 60.0, iops_after=cliff[0] / factor, bytes_before=cliff[1] / factor),
+                finding(
+                    "cliff", 60.0, iops_after=cliff[0] / factor, rate_ratio=0.2 / factor, bytes_before=cliff[1] / factor
+                ),
                 finding("recovery", times[1] * factor, spread=spread),
             ],
         }

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,26 @@ def test_a_protocol_that_differs_is_said_aloud(tmp_path: Path) -> None:
     assert "compare with care" not in compare([read_run(path) for path in paths]).to_text()
     record.write_text(record.read_text().replace('"span": "100%"', '"span": "50%"'))
     assert "compare with care" in compare([read_run(path) for path in paths]).to_text()
+
+
+def test_a_run_beside_itself_is_refused(runs: list[Run]) -> None:
+    with pytest.raises(UsageError, match="given twice"):
+        compare([runs[0], runs[1], runs[0]])
+
+
+def test_many_runs_keep_to_80_columns_and_a_lonely_one_is_named(tmp_path: Path, runs: list[Run]) -> None:
+    days = [read_run(synthetic.day(tmp_path / f"{seed}", None, seed=seed)) for seed in range(7)]
+    alone = read_run(synthetic.cliff(tmp_path / "cliff") / "baseline")
+    text = compare([*days, alone]).to_text()
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(text.count(f"[{number}]") >= 2 for number in range(1, 8))
+    assert "Nothing to compare with: [8]" in text
+
+
+def test_a_baseline_of_several_runs_is_shown_once(tmp_path: Path) -> None:
+    both = [read_run(synthetic.sequential(tmp_path / name)) for name in ("a", "b")]
+    both[1] = replace(both[1], record=both[1].record.model_copy(update={"seed": 99}))
+    assert len(compare(both).names) == 3
 
 
 def test_nothing_in_common_is_refused_with_a_hint(tmp_path: Path, runs: list[Run]) -> None:

@@ -10,7 +10,7 @@ from shakedown.result.run_record import Published
 
 
 def row(value: str, unit: str, quantity: str = "") -> Row:
-    return Row("R1", quantity, value, unit, "an account")
+    return Row("R1", quantity, value, unit, "an account", "a drive", "as told")
 
 
 CASES: list[tuple[FindingKind, float | None, str, Row, str, float | None]] = [
@@ -44,6 +44,32 @@ def test_units_meet(
     assert comparison.error == (None if error is None else pytest.approx(error, abs=1e-9))
     other = record.model_copy(update={"target": record.target.model_copy(update={"name": "another"})})
     assert beside(other, finding) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "text"),
+    [
+        ("throughput", -0.426, "42.6 % lower"),
+        ("throughput-ratio", -0.521, "2.09× slower"),
+        ("latency-ratio", -0.288, "28.8 % shorter"),
+        ("worst-latency", 1.5, "2.50× longer"),
+        ("cliff", 0.004, "the same within 0.5 %"),
+        ("recovery", None, ""),
+    ],
+)
+def test_the_difference_names_its_direction(kind: str, error: float | None, text: str) -> None:
+    words = published._WORDS.get(kind, ("longer", "shorter"))
+    assert published.Comparison(row("1", "s"), "1 s", error, words).error_text == text
+
+
+def test_what_the_protocol_remarks_on_a_row_is_shown(runs: list[Run]) -> None:
+    wanted = Published(finding="throughput-ratio", step="new", row="R006", subject="wd40efax", note="Mind the gap.")
+    record = runs[0].record
+    record = record.model_copy(update={"protocol": record.protocol.model_copy(update={"published": (wanted,)})})
+    finding = next(finding for finding in record.findings if finding.kind == "throughput-ratio")
+    comparison = beside(record, finding)
+    assert comparison is not None
+    assert comparison.note == "Mind the gap."
 
 
 def test_times_of_a_scaled_drive_are_not_held_against_published_ones(runs: list[Run]) -> None:

@@ -54,16 +54,17 @@ class Steady:
 
 @dataclass(frozen=True, config=_STRICT, kw_only=True)
 class Recovered:
-    """The latency level has changed by ``factor``, up or down, and then held for ``window``.
+    """The latency level has changed, up or down, and then held.
 
-    Without such a change the step ends after ``patience``; its default is half a day and a third more, since half a
-    day is the longest drain that the watcher is made for (field notes B: nine hours).
+    A change by ``factor`` must hold for ``window``, a smaller one, if it is beyond what the level has wandered before,
+    for two. Without such a change the step ends after ``patience``; its default is a day and a half, since modelled
+    drives of 4 and 8 TB need up to a day.
     """
 
     condition: Literal["recovered"] = "recovered"
     window_ns: Annotated[_DurationNs, Field(validation_alias="window")] = 1800 * NS_PER_S
     factor: Annotated[float, Field(gt=1)] = 1.5
-    patience_ns: Annotated[_DurationNs, Field(validation_alias="patience")] = 16 * 3600 * NS_PER_S
+    patience_ns: Annotated[_DurationNs, Field(validation_alias="patience")] = 36 * 3600 * NS_PER_S
 
 
 @dataclass(frozen=True, config=_STRICT, kw_only=True)

@@ -28,6 +28,9 @@ LARGE_WRITE_SHARE: Final = 0.5
 USELESS_IOPS: Final = 10.0
 """A fifth of the 50 IOPS of a plain 5400 rpm disk (reference row R066); field notes B saw 1.5."""
 
+COLLAPSED_SHARE: Final = 0.25
+"""Who is used to a drive notices when a quarter is left of it; field notes B saw an eightieth."""
+
 LITTLE_WRITING_BYTES: Final = 4 * 1024**3
 """A million writes of 4 KiB, four times the 250,000 that field notes C name as a cache's limit."""
 
@@ -46,7 +49,7 @@ class Limit:
     """
 
     kind: FindingKind
-    unit: Literal["ratio", "ms", "s", "IOPS", "bytes"]
+    unit: Literal["share", "ms", "s", "IOPS", "bytes"]
     name: str
     protocol: str | None = None
     figure: str = "value"
@@ -66,8 +69,9 @@ class Limit:
 class Rule:
     """Broken when all its limits are: what is ``bad`` then and ``good`` otherwise, and ``why`` the threshold is there.
 
-    ``run`` is the protocol to run when evidence is missing; empty, the rule speaks only when it is broken or kept for
-    sure. A rule of gravity ``caution`` speaks only when broken, and decides nothing.
+    ``run`` is the protocol to run when evidence is missing, and ``question`` what is then open; where they are empty,
+    the rule speaks only when it is broken or kept for sure. A rule of gravity ``caution`` speaks only when broken, and
+    decides nothing.
     """
 
     use: Use
@@ -76,15 +80,24 @@ class Rule:
     good: str
     why: str
     run: str = ""
+    question: str = ""
     gravity: Literal["fail", "caution"] = "fail"
 
 
 _TIMEOUT: Final = (Limit("worst-latency", "ms", "longest request", at_least=LINUX_COMMAND_TIMEOUT_MS),)
 _TIMEOUT_WHY: Final = "Linux aborts a command after 30 s and resets the link (SD_TIMEOUT, drivers/scsi/sd.h)"
 _LARGE_WRITES: Final = (
-    Limit("throughput-ratio", "ratio", "share of the baseline's rate", "random-1m", at_most=LARGE_WRITE_SHARE),
+    Limit("throughput-ratio", "share", "share of the baseline's rate", "random-1m", at_most=LARGE_WRITE_SHARE),
 )
 _COLLAPSE: Final = Limit("cliff", "IOPS", "rate after the cliff", figure="iops_after", at_most=USELESS_IOPS)
+_FALL: Final = Limit(
+    "cliff",
+    "share",
+    "what the cliff leaves of the rate before it:",
+    figure="rate_ratio",
+    at_most=COLLAPSED_SHARE,
+)
+_LONG: Final = Limit("recovery", "s", "recovery", at_least=NIGHT_S)
 _SOON: Final = Limit(
     "cliff",
     "bytes",
@@ -95,14 +108,16 @@ _SOON: Final = Limit(
 )
 _RESILVER: Final = Limit(
     "throughput-ratio",
-    "ratio",
+    "share",
     "share of the baseline's rate (after a collapse, if any)",
     "sequential-32k",
     figure="sustained_ratio",
     at_most=RESILVER_SHARE,
 )
-_SMALL_WRITES: Final = "keep small random writes away from it: under a load of them it becomes unusable"
-_SMALL_WRITES_WHY: Final = "10 IOPS is a fifth of a plain 5400 rpm disk; field notes B saw 1.5"
+_SMALL_WRITES: Final = "keep long small random writing away from it: its rate collapses"
+_FALL_WHY: Final = (
+    "the drive puts off work until no room is left for it; field notes B saw an eightieth of the rate left"
+)
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
@@ -112,6 +127,7 @@ RULES: Final[tuple[Rule, ...]] = (
         good="large writes keep more than half the baseline's rate",
         why="drives that serve well as archives lose 0 to 30 % on large files (field notes A and B)",
         run="random-1m",
+        question="are large writes quick enough?",
     ),
     Rule(
         use="archive",
@@ -123,10 +139,10 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         use="archive",
-        limits=(_COLLAPSE,),
+        limits=(_FALL,),
         bad=_SMALL_WRITES,
-        good="small random writes do not make it unusable",
-        why=_SMALL_WRITES_WHY,
+        good="small random writes do not make it collapse",
+        why=_FALL_WHY,
         gravity="caution",
     ),
     Rule(
@@ -134,12 +150,29 @@ RULES: Final[tuple[Rule, ...]] = (
         limits=(
             _COLLAPSE,
             _SOON,
-            Limit("recovery", "s", "recovery", at_least=NIGHT_S),
+            _LONG,
         ),
         bad="little random writing makes it unusable, and a night does not cure it",
-        good="random writing does not make it unusable for longer than a night",
+        good="no collapse that would make everyday work impossible",
         why="10 IOPS is a fifth of a plain 5400 rpm disk, 4 GiB are a million small writes, a night has 8 h",
         run="cliff",
+        question="is it usable on the morning after much random writing?",
+    ),
+    Rule(
+        use="desktop",
+        limits=(_FALL,),
+        bad="under long random writing it falls to a fraction of its rate: fine for now and then, not for busy days",
+        good="long random writing does not slow it down",
+        why=_FALL_WHY,
+        gravity="caution",
+    ),
+    Rule(
+        use="desktop",
+        limits=(_FALL, _LONG),
+        bad="once it has fallen, it needs longer than a night of rest",
+        good="what it has put off is done within a night",
+        why="a night has 8 h, and what is not done by then is still there in the morning",
+        gravity="caution",
     ),
     Rule(
         use="desktop",
@@ -155,6 +188,7 @@ RULES: Final[tuple[Rule, ...]] = (
         good="large writes, as a rebuild's, keep more than half the baseline's rate",
         why="md rebuilds in large sequential writes and stores large files in 512 KiB chunks (field notes A)",
         run="random-1m",
+        question="is a rebuild quick enough?",
     ),
     Rule(
         use="mdraid",
@@ -163,6 +197,7 @@ RULES: Final[tuple[Rule, ...]] = (
         good="no request outlasts the kernel's patience, so the array keeps the drive",
         why=_TIMEOUT_WHY + "; md has no timeout of its own and treats the error that follows as a failing member",
         run="random-1m",
+        question="does the array keep the drive?",
     ),
     Rule(
         use="mdraid",
@@ -174,10 +209,10 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         use="mdraid",
-        limits=(_COLLAPSE,),
+        limits=(_FALL,),
         bad=_SMALL_WRITES,
-        good="small random writes do not make it unusable",
-        why=_SMALL_WRITES_WHY + "; parity RAID turns each of them into several (field notes C)",
+        good="small random writes do not make it collapse",
+        why=_FALL_WHY + "; parity RAID turns each of them into several (field notes C)",
         gravity="caution",
     ),
     Rule(
@@ -187,6 +222,15 @@ RULES: Final[tuple[Rule, ...]] = (
         good="a resilver's small pieces keep more than a quarter of the baseline's rate",
         why="a resilver writes pieces of 24 to 64 KiB; a quarter of the rate makes 16 hours 2.7 days (field notes A)",
         run="sequential-32k",
+        question="is a resilver a matter of hours?",
+    ),
+    Rule(
+        use="zfs",
+        limits=(_FALL,),
+        bad=_SMALL_WRITES,
+        good="small random writes do not make it collapse",
+        why=_FALL_WHY + "; a pool of databases or virtual disks writes so",
+        gravity="caution",
     ),
     Rule(
         use="zfs",
@@ -195,5 +239,6 @@ RULES: Final[tuple[Rule, ...]] = (
         good="no request outlasts the kernel's patience",
         why=_TIMEOUT_WHY + ", long before ZFS's own deadman of 300 s (zfs_deadman_ziotime_ms, zfs(4))",
         run="sequential-32k",
+        question="does the pool keep the drive?",
     ),
 )

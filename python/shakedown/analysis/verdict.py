@@ -18,13 +18,18 @@ _FROZEN: Final = ConfigDict(frozen=True, extra="forbid")
 
 
 class Reason(BaseModel):
-    """What one rule says; ``findings`` names its evidence as ``protocol/step/kind``. A caution decides nothing."""
+    """What one rule says: ``headline`` what it means for the use, ``facts`` the figures, ``why`` the threshold.
+
+    All three are phrases without a full stop; ``facts`` may be empty. ``findings`` names the evidence as
+    ``protocol/step/kind``. A caution decides nothing.
+    """
 
     model_config = _FROZEN
 
     status: Literal["pass", "inconclusive", "fail", "caution"]
     findings: tuple[str, ...]
-    text: str
+    headline: str
+    facts: str
     why: str
 
 
@@ -59,6 +64,9 @@ def judge(findings_by_protocol: _Evidence, uses: Iterable[Use] = USES) -> Verdic
 
 def _judge_use(use: Use, evidence: _Evidence) -> UseVerdict:
     reasons = [reason for rule in RULES if rule.use == use and (reason := _apply(rule, evidence))]
+    failing = {name for reason in reasons if reason.status == "fail" for name in reason.findings}
+    # A caution about what already fails the use would only say it again, more mildly.
+    reasons = [reason for reason in reasons if reason.status != "caution" or not failing.issuperset(reason.findings)]
     reasons.sort(key=lambda reason: _ORDER.index(reason.status))
     return UseVerdict(use=use, status=_overall([reason.status for reason in reasons]), reasons=tuple(reasons))
 
@@ -73,24 +81,30 @@ def _apply(rule: Rule, evidence: _Evidence) -> Reason | None:
     """One rule as a reason; None when it has nothing to say."""
     judged = [_judge_limit(limit, evidence) for limit in rule.limits]
     broken = _all_of([outcome for outcome, _ in judged])
-    worst = [named for _, named in judged if named]
-    names = tuple(dict.fromkeys(name for name, _ in worst))
-    facts = "; also ".join(dict.fromkeys(fact for _, fact in worst))
+    # One limit that is kept settles the matter: the others are then beside the point.
+    told = [named for outcome, named in judged if named and (broken is not False or outcome is False)]
+    names = tuple(dict.fromkeys(name for name, _ in told))
+    facts = "; ".join(dict.fromkeys(fact for _, fact in told))
+
+    def reason(status: Literal["pass", "inconclusive", "fail", "caution"], headline: str, facts: str) -> Reason:
+        return Reason(status=status, findings=names, headline=headline, facts=facts, why=rule.why)
+
     if broken is None and rule.run:
-        return Reason(status="inconclusive", findings=names, text=_what_to_run(rule, facts), why=rule.why)
+        doubt = "not certain" if facts else "not measured"
+        return reason(
+            "inconclusive", f"{doubt}: {rule.question}", "; ".join(filter(None, (facts, _what_to_run(rule, facts))))
+        )
     if broken:
-        return Reason(status=rule.gravity, findings=names, text=f"{rule.bad}: {facts}", why=rule.why)
+        return reason(rule.gravity, rule.bad, facts)
     if broken is None or rule.gravity == "caution":
         return None
-    return Reason(status="pass", findings=names, text=f"{rule.good}: {facts}", why=rule.why)
+    return reason("pass", rule.good, facts)
 
 
 def _what_to_run(rule: Rule, facts: str) -> str:
     with_baseline = any(limit.kind.endswith("-ratio") for limit in rule.limits)
     command = f"shakedown run {rule.run} TARGET" + (" --baseline TARGET" if with_baseline else "")
-    if not facts:
-        return f"not measured whether {rule.good}: run `{command}`"
-    return f"not certain whether {rule.good} ({facts}): run `{command}` to its end, or for longer"
+    return f"run `{command}`" + (" to its end, or for longer" if facts else "")
 
 
 def _all_of(outcomes: Sequence[bool | None]) -> bool | None:
@@ -150,15 +164,17 @@ def _bounds(limit: Limit, finding: Finding) -> tuple[float, float] | None:
         ends = (finding.evidence.get(limit.figure + end, value) for end in ("_low", "_high"))
         low, high = (None if end is None else float(end) for end in ends)
         return None if low is None or high is None else (low, high)
-    low = finding.value if finding.low is None else finding.low
-    high = finding.value if finding.high is None else finding.high
-    return low, high
+    # A level that is not steady has no confidence interval, but its scatter is kept as evidence.
+    if finding.low is None or finding.high is None:
+        low, high = (float(finding.evidence.get(end, finding.value)) for end in ("value_low", "value_high"))
+        return low, high
+    return finding.low, finding.high
 
 
 def _fact(limit: Limit, protocol: str, finding: Finding) -> str:
-    """``recovery 9 h 0 min in cliff, step probe (bad at 8 h 0 min or more)``."""
+    """``recovery 9 h 0 min in cliff, step drain (limit: 8 h 0 min or more)``."""
     side = "less" if limit.at_most is not None else "more"
-    bad = f"bad at {_in_unit(limit, limit.threshold)} or {side}"
+    bad = f"limit: {_in_unit(limit, limit.threshold)} or {side}"
     return f"{_measured(limit, finding)} in {protocol}, step {finding.step} ({bad})"
 
 
@@ -184,5 +200,5 @@ def _in_unit(limit: Limit, value: float) -> str:
             return format_size(value)
         case "IOPS":
             return f"{figure(value)} IOPS"
-        case "ratio":
-            return figure(value)
+        case "share":
+            return f"{figure(value * 100)} %"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from shakedown.analysis.finding import Finding
 from shakedown.errors import UsageError
 from shakedown.report import words
-from shakedown.report.plain_text import table, wrap
+from shakedown.report.plain_text import WIDTH, table, wrap
 from shakedown.result.folder import Run
 
 FORMAT_VERSION: Final = 1
@@ -52,6 +52,7 @@ class Comparison:
 
     names: tuple[str, ...]
     groups: tuple[Group, ...]
+    alone: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """One document with ``format_version``; values in the units of the findings, ratios to a group's first."""
@@ -79,15 +80,23 @@ class Comparison:
     def to_text(self) -> str:
         """Tables for people; ends with a newline."""
         legend = [wrap(f"{_label(number)} {name}", "", "    ") for number, name in enumerate(self.names)]
-        return "\n\n".join(["\n".join(legend), *(_group_text(group) for group in self.groups)]) + "\n"
+        parts = ["\n".join(legend), *(_group_text(group) for group in self.groups)]
+        if self.alone:
+            labels = ", ".join(_label(number) for number in self.alone)
+            parts.append(wrap(f"Nothing to compare with: {labels}, the only one of its protocol."))
+        return "\n\n".join(parts) + "\n"
 
 
 def compare(runs: Sequence[Run]) -> Comparison:
-    """Compare runs, and their baselines, that ran the same protocol.
+    """Compare runs, and their baselines, that ran the same protocol; a baseline that several share is shown once.
 
-    Raises UsageError when no protocol was run by two of them or they share no finding.
+    Raises UsageError when a run is given twice, no protocol was run by two of them or they share no finding.
     """
-    sides = [side for run in runs for side in (run, run.baseline) if side]
+    paths = [run.path.resolve() for run in runs]
+    for run, path in zip(runs, paths, strict=True):
+        if paths.count(path) > 1:
+            raise UsageError(f"`{run.path}` is given twice", hint="a run compared with itself says nothing")
+    sides = _sides(runs)
     by_protocol: dict[str, list[int]] = {}
     for number, run in enumerate(sides):
         by_protocol.setdefault(run.record.protocol.name, []).append(number)
@@ -99,7 +108,20 @@ def compare(runs: Sequence[Run]) -> Comparison:
             f"nothing to compare: {found}",
             hint="give two runs or more of the same protocol that came far enough to find something",
         )
-    return Comparison(tuple(_name(run) for run in sides), tuple(groups))
+    shown = {number for group in groups for number in group.runs}
+    alone = tuple(number for number in range(len(sides)) if number not in shown)
+    return Comparison(tuple(_name(run) for run in sides), tuple(groups), alone)
+
+
+def _sides(runs: Sequence[Run]) -> list[Run]:
+    """The runs with their baselines behind them; a modelled baseline that is the same to the byte comes once."""
+    sides: list[Run] = []
+    for run in runs:
+        sides.append(run)
+        known = [side.record for side in sides if side.record.arena == "model"]
+        if run.baseline and run.baseline.record not in known:
+            sides.append(run.baseline)
+    return sides
 
 
 def _name(run: Run) -> str:
@@ -119,7 +141,8 @@ def _group(protocol: str, numbers: list[int], sides: Sequence[Run]) -> Group:
         if sum(finding is not None for finding in row) > 1:
             lines.append(Line(step, kind, tuple(_cell(finding, row[0]) for finding in row)))
     texts = {
-        (sides[number].record.protocol.sha256, *sorted(sides[number].record.parameters.items())) for number in numbers
+        (record.protocol.sha256, record.scale_divisor, *sorted(record.parameters.items()))
+        for record in (sides[number].record for number in numbers)
     }
     return Group(protocol, tuple(numbers), len(texts) == 1, tuple(lines))
 
@@ -142,20 +165,37 @@ def _label(number: int) -> str:
 
 
 def _group_text(group: Group) -> str:
-    first, *others = group.runs
-    head = [group.protocol, _label(first)]
-    for number in others:
-        head += [_label(number), f"to {_label(first)}"]
-    text = table(head, [_row(line) for line in group.lines])
-    caution = "The texts or the parameters of the protocol differ between these runs: compare with care."
-    return text if group.same_text else f"{text}\n{caution}"
+    """A table, or several below each other where the runs do not fit beside each other: the first run is in each."""
+    tables, shown = [], 1
+    while shown < len(group.runs):
+        fitting = next(
+            (many for many in range(len(group.runs) - shown, 1, -1) if _fits(_table(group, shown, shown + many))), 1
+        )
+        tables.append(_table(group, shown, shown + fitting))
+        shown += fitting
+    if not group.same_text:
+        tables.append(
+            "The text, the parameters or the scale of the protocol differ between these runs: compare with care."
+        )
+    return "\n\n".join(tables)
 
 
-def _row(line: Line) -> list[str]:
+def _fits(text: str) -> bool:
+    return max(map(len, text.splitlines())) <= WIDTH
+
+
+def _table(group: Group, start: int, stop: int) -> str:
+    """The first run and those at ``start`` to ``stop`` in the group."""
+    head = [group.protocol, _label(group.runs[0])]
+    for number in group.runs[start:stop]:
+        head += [_label(number), f"to {_label(group.runs[0])}"]
+    return table(head, [_row(line, start, stop) for line in group.lines])
+
+
+def _row(line: Line, start: int, stop: int) -> list[str]:
     row = [f"{words.kind_name(line.kind)} ({line.step})", _cell_text(line, line.cells[0])]
-    for cell in line.cells[1:]:
-        ratio = cell.ratio if cell else None
-        row += [_cell_text(line, cell), words.NONE if ratio is None else f"× {words.number(ratio)}"]
+    for cell in line.cells[start:stop]:
+        row += [_cell_text(line, cell), words.times(line.kind, cell.ratio if cell else None)]
     return row
 
 

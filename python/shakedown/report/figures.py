@@ -16,6 +16,7 @@ from shakedown.result.folder import Run
 
 Side = Literal["candidate", "baseline"]
 
+NOT_STEADY: Final = "not steady"
 _RATIO: Final = "-ratio"
 
 
@@ -50,7 +51,11 @@ class Figure:
 
     def interval_text(self) -> str:
         """``15.4 to 16.3``, or empty."""
-        return words.interval(self.ratio.low, self.ratio.high) if self.ratio else ""
+        if not self.ratio:
+            return ""
+        if "value_low" in self.ratio.evidence:
+            return NOT_STEADY
+        return words.interval(self.kind, self.ratio.value, self.ratio.low, self.ratio.high)
 
 
 def _value(finding: Finding | None) -> str:

@@ -10,9 +10,11 @@ from typing import Final
 
 from shakedown.analysis.finding import Finding
 from shakedown.data import reference_path
-from shakedown.report.words import quantity, time_ns, times
+from shakedown.report.words import number, quantity, time_ns, times
 from shakedown.result.run_record import RunRecord
 
+_SAME: Final = 0.005
+_MANIFOLD: Final = 2.0
 _MEGABYTE_MIB: Final = 1e6 / 2**20
 
 
@@ -25,20 +27,40 @@ class Row:
     value: str
     unit: str
     source: str
+    subject: str
+    conditions: str
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published figure beside ours: ``error`` is ours / published - 1, None where that has no meaning."""
+    """A published figure beside ours: ``error`` is ours / published - 1, None where that has no meaning.
+
+    ``note`` is the protocol's own remark on the row.
+    """
 
     row: Row
     text: str
     error: float | None
+    words: tuple[str, str]
+    note: str = ""
 
     @property
     def error_text(self) -> str:
-        """The error in percent with its sign, empty where there is none."""
-        return "" if self.error is None else f"{self.error * 100:+.1f} %".replace("-", "−")
+        """How ours differs, in words that say the direction: ``53 % lower``, ``2.09× slower``; empty where unknown."""
+        if self.error is None:
+            return ""
+        more, less = self.words
+        factor = 1 + self.error
+        if abs(self.error) < _SAME:
+            return "the same within 0.5 %"
+        word = more if factor > 1 else less
+        if not 1 / _MANIFOLD < factor < _MANIFOLD:
+            return f"{number(max(factor, 1 / factor))}× {word}"
+        return f"{number(abs(self.error) * 100)} % {word}"
+
+
+_WORDS: Final = {"throughput": ("higher", "lower"), "throughput-ratio": ("faster", "slower")}
+"""How more and less of a kind of finding are called; the others are times."""
 
 
 @cache
@@ -46,7 +68,9 @@ def read_rows(path: Path) -> dict[str, Row]:
     """All rows of a table of published figures by their id."""
     with path.open(encoding="utf-8", newline="") as file:
         return {
-            row["id"]: Row(row["id"], row["quantity"], row["value"], row["unit"], row["source"])
+            row["id"]: Row(
+                *(row[name] for name in ("id", "quantity", "value", "unit", "source", "subject", "conditions"))
+            )
             for row in csv.DictReader(file)
         }
 
@@ -57,36 +81,34 @@ def beside(record: RunRecord, finding: Finding) -> Comparison | None:
         same = (published.finding, published.step) == (finding.kind, finding.step)
         if same and published.subject == record.target.name:
             row = read_rows(reference_path("published.csv")).get(published.row)
-            return _compare(row, finding, record.scale_divisor) if row else None
+            return _compare(row, finding, record.scale_divisor, published.note) if row else None
     return None
 
 
-def _compare(row: Row, finding: Finding, scale_divisor: int) -> Comparison:
+def _compare(row: Row, finding: Finding, scale_divisor: int, note: str) -> Comparison:
     """A scaled-down drive is sooner full and sooner recovered: such times say nothing about a published one."""
-    comparison = _compare_full_size(row, finding)
+    text, error = _compare_full_size(row, finding)
     if scale_divisor > 1 and finding.kind in ("cliff", "recovery"):
-        return Comparison(row, comparison.text, None)
-    return comparison
+        error = None
+    return Comparison(row, text, error, _WORDS.get(finding.kind, ("longer", "shorter")), note)
 
 
-def _compare_full_size(row: Row, finding: Finding) -> Comparison:
+def _compare_full_size(row: Row, finding: Finding) -> tuple[str, float | None]:
     try:
         value = float(row.value)
     except ValueError:
-        return Comparison(row, f"{row.value} {row.unit}".strip(), None)
+        return (f"{row.value} {row.unit}".strip(), None)
     if finding.kind.endswith("-ratio"):
         ratio = _as_ratio(row, value)
         text = times(finding.kind, ratio) if ratio else f"{row.value} {row.unit}"
-        return Comparison(row, text, _error(finding.value, ratio))
+        return (text, _error(finding.value, ratio))
     if row.unit == "MB/s" and finding.unit == "MiB/s":
-        return Comparison(row, f"{row.value} MB/s", _error(finding.value, value * _MEGABYTE_MIB))
+        return (f"{row.value} MB/s", _error(finding.value, value * _MEGABYTE_MIB))
     published_ns = time_ns(value, row.unit)
     ours_ns = None if finding.value is None else time_ns(finding.value, finding.unit)
     if published_ns is not None and ours_ns is not None:
-        return Comparison(row, quantity(value, row.unit), _error(ours_ns, published_ns))
-    return Comparison(
-        row, f"{row.value} {row.unit}", _error(finding.value, value) if row.unit == finding.unit else None
-    )
+        return (quantity(value, row.unit), _error(ours_ns, published_ns))
+    return (f"{row.value} {row.unit}", _error(finding.value, value) if row.unit == finding.unit else None)
 
 
 def _as_ratio(row: Row, value: float) -> float | None:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from shakedown.report import words
-from shakedown.report.figures import Candidate, Figure, candidates, figures
+from shakedown.report.figures import NOT_STEADY, Candidate, Figure, candidates, figures
 from shakedown.report.plain_text import table, wrap
 from shakedown.report.series import Grid, envelope, tracks
 from shakedown.result.folder import Run
@@ -45,13 +45,13 @@ def _heading(candidate: Candidate) -> str:
 
 
 def _verdict(candidate: Candidate) -> str:
-    lines = ["VERDICT"]
+    lines = ["VERDICT", *(wrap(text, _INDENT) for _, text in words.in_short(candidate.verdict.uses))]
     for use in candidate.verdict.uses:
         lines.append(f"{_INDENT}{words.USE_NAMES[use.use]}: {words.trust(use).upper()}")
         for reason in use.reasons:
-            meaning, facts = words.headline(reason)
             names = "".join(f" [{name}]" for _, name in candidate.sources(reason))
-            said = f"{_MARKS[reason.status]} {meaning}" + (f" {facts}" if reason.status != "pass" else "") + names
+            facts = f" {words.sentence(reason.facts)}" if reason.status != "pass" and reason.facts else ""
+            said = f"{_MARKS[reason.status]} {words.sentence(reason.headline)}{facts}{names}"
             lines.append(wrap(said, _INDENT * 2, _INDENT * 3))
     if not candidate.verdict.uses:
         lines.append(f"{_INDENT}These protocols bear on no use: there is nothing to judge.")
@@ -85,13 +85,17 @@ def _bracketed(text: str) -> str:
 
 def _remarks(rows: Iterable[Figure]) -> Iterable[str]:
     """Sentences of what a table cannot tell, and the published figures."""
+    rows = list(rows)
+    if any(row.interval_text() == NOT_STEADY for row in rows):
+        yield "Not steady: the rate fell or rose within the step, so its mean has no confidence interval."
     for row in rows:
         if row.kind in ("cliff", "recovery"):
             yield row.sentence
         for side, comparison in row.published:
-            off = f"; ours is off by {comparison.error_text}" if comparison.error_text else ""
+            ours = f"; ours is {comparison.error_text}" if comparison.error_text else ""
             name = f"{'' if side == 'candidate' else 'the baseline, '}{words.kind_name(row.kind)} ({row.step})"
-            yield f"Published for {name}: {comparison.text}{off} [{comparison.row.id}, {comparison.row.source}]"
+            note = f" {comparison.note}" if comparison.note else ""
+            yield f"Published for {name}: {comparison.text}{ours} [{comparison.row.id}, {comparison.row.source}].{note}"
 
 
 def _sparklines(run: Run) -> str:

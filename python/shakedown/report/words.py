@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from shakedown.analysis.rules import Use
-from shakedown.analysis.verdict import Reason, UseVerdict
+from shakedown.analysis.verdict import Status, UseVerdict
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import EndedBecause, RunRecord
 from shakedown.units import format_duration
@@ -18,6 +19,13 @@ USE_NAMES: Final[dict[Use, str]] = {
     "mdraid": "Linux md RAID",
     "zfs": "ZFS",
 }
+USE_PLACES: Final[dict[Use, str]] = {
+    "archive": "as an archive",
+    "desktop": "as a desktop's disk",
+    "mdraid": "in a Linux md RAID",
+    "zfs": "in a ZFS pool",
+}
+_GRAVITY: Final[tuple[Status, ...]] = ("fail", "inconclusive", "pass")
 USE_MEANINGS: Final[dict[Use, str]] = {
     "archive": "written once in large pieces, then read",
     "desktop": "system and everyday work",
@@ -27,7 +35,7 @@ USE_MEANINGS: Final[dict[Use, str]] = {
 STATUS_WORDS: Final = {
     "pass": "trust it",
     "fail": "do not trust it",
-    "inconclusive": "not enough evidence",
+    "inconclusive": "not enough evidence to trust it",
 }
 KIND_NAMES: Final = {
     "throughput": "throughput",
@@ -59,16 +67,27 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "." if text else ""
 
 
+def is_careful(use: UseVerdict) -> bool:
+    """Whether a use passed with cautions."""
+    return use.status == "pass" and any(reason.status == "caution" for reason in use.reasons)
+
+
 def trust(use: UseVerdict) -> str:
     """The verdict for a use in a few words."""
-    careful = use.status == "pass" and any(reason.status == "caution" for reason in use.reasons)
-    return STATUS_WORDS[use.status] + (", with care" if careful else "")
+    return "trust it with care" if is_careful(use) else STATUS_WORDS[use.status]
 
 
-def headline(reason: Reason) -> tuple[str, str]:
-    """What a reason means for the use, and the facts behind it: analysis joins the two with a colon."""
-    meaning, _, facts = reason.text.partition(": ")
-    return sentence(meaning), sentence(facts)
+def in_short(uses: Sequence[UseVerdict]) -> list[tuple[Status, str]]:
+    """The whole verdict in a few sentences, the worst first: ``Do not trust it as a ZFS member.``."""
+    said: dict[str, tuple[Status, list[str]]] = {}
+    for use in sorted(uses, key=lambda use: (_GRAVITY.index(use.status), not is_careful(use))):
+        said.setdefault(trust(use), (use.status, []))[1].append(USE_PLACES[use.use])
+    return [(status, sentence(f"{trusted} {listed(places)}")) for trusted, (status, places) in said.items()]
+
+
+def listed(parts: Sequence[str]) -> str:
+    """``one``, ``one or two``, ``one, two or three``."""
+    return " or ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def number(value: float) -> str:
@@ -108,13 +127,16 @@ def times(kind: str, value: float | None) -> str:
     return f"{number(factor)}× {more if value > 1 else less}"
 
 
-def interval(low: float | None, high: float | None) -> str:
-    """The confidence interval of a ratio in the terms of `times`: ``15.4 to 16.3``; empty where there is none."""
-    if low is None or high is None or low <= 0:
+def interval(kind: str, value: float | None, low: float | None, high: float | None) -> str:
+    """The confidence interval of a ratio in the terms of `times`: ``15.4 to 16.3``; empty where there is none.
+
+    One that includes 1 names both directions: ``1.46× slower to 1.01× faster``.
+    """
+    if value is None or low is None or high is None or low <= 0:
         return ""
-    if high < 1:
-        low, high = 1 / high, 1 / low
-    return f"{number(low)} to {number(high)}"
+    if low < 1 < high:
+        return f"{times(kind, low)} to {times(kind, high)}"
+    return f"{number(low)} to {number(high)}" if value > 1 else f"{number(1 / high)} to {number(1 / low)}"
 
 
 def target_name(identity: Identity) -> str:

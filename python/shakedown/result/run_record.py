@@ -29,12 +29,16 @@ class Part(BaseModel):
 
 
 class Published(Part):
-    """A row of ``reference/published.csv`` to stand beside this finding of this step on the drive ``subject``."""
+    """A row of ``reference/published.csv`` to stand beside this finding of this step on the drive ``subject``.
+
+    ``note`` is what the reader must know of the row: that it contradicts another, or was taken under other conditions.
+    """
 
     finding: str
     step: str
     row: str
     subject: str
+    note: str = ""
 
 
 class ProtocolRecord(Part):

@@ -14,11 +14,11 @@ from shakedown.analysis.series import Floats, Series
 from shakedown.analysis.split import best_step, change_points
 from shakedown.analysis.watch.cliff import (
     BURSTS_HOLDS,
-    ESTABLISHED_HOLDS,
+    ESTABLISHED_BLOCKS,
     HISTORY_HOLDS,
     HOLD_BLOCKS,
     LOW_BLOCKS,
-    SETTLING_HOLDS,
+    SETTLING_BLOCKS,
     low_limit,
 )
 from shakedown.units import NS_PER_S, format_duration, format_size
@@ -132,9 +132,10 @@ def locate_cliff(series: Series, cliff: Cliff) -> LocatedCliff | None:
 
 def _history(rates: Floats, point: int, hold_blocks: float) -> Floats:
     """The recent rates before a block; none when they are too few to call a rate established."""
-    first = max(SETTLING_HOLDS * round(hold_blocks), point - round(HISTORY_HOLDS / 2 * hold_blocks))
+    watched_blocks = hold_blocks / HOLD_BLOCKS
+    first = max(round(SETTLING_BLOCKS * watched_blocks), point - round(HISTORY_HOLDS / 2 * hold_blocks))
     history = rates[first:point]
-    enough = len(history) >= max(1.0, (ESTABLISHED_HOLDS - _SHORTFALL) * hold_blocks)
+    enough = len(history) >= max(1.0, (1 - _SHORTFALL) * ESTABLISHED_BLOCKS * watched_blocks)
     return history if enough else history[:0]
 
 

@@ -42,7 +42,11 @@ def find_latency_ratio(step: str, candidate: Series, baseline: Series) -> Findin
         unit="ratio",
         low=low,
         high=high,
-        evidence={"candidate_ms": means[0].value, "baseline_ms": means[1].value},
+        evidence={
+            "candidate_ms": means[0].value,
+            "baseline_ms": means[1].value,
+            **({} if compared.steady else compared.named_spread("value")),
+        },
         text=(
             f"In step {step} a request took {figure(compared.value)} times as long as on the baseline"
             f"{compared.interval_text()}: {figure(means[0].value)} ms against {figure(means[1].value)} ms."

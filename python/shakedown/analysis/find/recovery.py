@@ -8,11 +8,11 @@ import numpy as np
 
 from shakedown.analysis.condition import Recovered
 from shakedown.analysis.finding import Finding
-from shakedown.analysis.level import REFERENCE_BLOCKS, WINDOW_BLOCKS, level_change, likely_split
+from shakedown.analysis.level import WINDOW_BLOCKS
 from shakedown.analysis.rate import figure
-from shakedown.analysis.series import Floats, Series
-from shakedown.analysis.split import best_step, change_points
-from shakedown.analysis.watch.recovered import SETTLING_BLOCKS
+from shakedown.analysis.series import Series
+from shakedown.analysis.split import best_step
+from shakedown.analysis.watch.level import LevelWatch
 from shakedown.units import NS_PER_S, format_duration
 
 
@@ -61,25 +61,17 @@ def find_recovery(step: str, series: Series, recovered: Recovered, end_of_writin
 
 
 def _last_change(series: Series, recovered: Recovered) -> _Change | None:
-    """The last change point whose two sides pass the test that the watcher uses."""
-    block_s = recovered.window_ns / NS_PER_S / WINDOW_BLOCKS
-    probes = series.blocks(series.timed, block_s)
-    waited_s = series.blocks(series.waited_s, block_s)
-    used = np.flatnonzero((probes > 0) & (waited_s > 0))
-    used = used[used >= SETTLING_BLOCKS]
-    logs = np.log(waited_s[used] / probes[used])
-    for point in _candidates(logs):
-        before, after = logs[max(0, point - REFERENCE_BLOCKS) : point], logs[point : point + WINDOW_BLOCKS]
-        if level_change(before.tolist(), after.tolist(), recovered.factor) is not None:
-            return _place(series, float(used[point]) * block_s, block_s)
-    return None
-
-
-def _candidates(logs: Floats) -> list[int]:
-    """Change points of the whole step and the one that a watcher saw last, latest first."""
-    tail = max(0, len(logs) - REFERENCE_BLOCKS - WINDOW_BLOCKS)
-    seen_last = tail + likely_split(logs[tail:].tolist())
-    return sorted({*change_points(logs), seen_last} - {0}, reverse=True)
+    """The last of the changes that the watcher sees, so that both always agree."""
+    watch = LevelWatch(recovered.window_ns, recovered.factor)
+    times_ns = zip(np.rint(series.start_s * NS_PER_S), np.rint(series.duration_s * NS_PER_S), strict=True)
+    seen = [
+        watch.add(int(start_ns), int(duration_ns), probes, waited_s)
+        for (start_ns, duration_ns), probes, waited_s in zip(
+            times_ns, series.timed.tolist(), series.waited_s.tolist(), strict=True
+        )
+    ]
+    last = next((change for change in reversed(seen) if change), None)
+    return _place(series, last.at_ns / NS_PER_S, recovered.window_ns / NS_PER_S / WINDOW_BLOCKS) if last else None
 
 
 def _place(series: Series, near_s: float, block_s: float) -> _Change:

@@ -68,7 +68,8 @@ def find_throughput_ratio(step: str, candidate: Series, baseline: Series, condit
             "rate_unit": both[1].unit,
             "slowdown": 1 / compared.value,
             "sustained_ratio": sustained.value,
-            **_named_interval("sustained_ratio", sustained),
+            **sustained.named_spread("sustained_ratio"),
+            **({} if compared.steady else compared.named_spread("value")),
         },
         text=(
             f"In step {step} the candidate delivered {figure(compared.value)} times the baseline's rate"
@@ -85,8 +86,3 @@ def _ratio(candidate: Series, baseline: Series) -> Estimate | None:
 def _sustained(series: Series, condition: object) -> Series:
     located = locate_cliff(series, cliff_of(condition, series))
     return series.since(located.index) if located else series
-
-
-def _named_interval(name: str, estimate: Estimate) -> dict[str, float]:
-    low, high = estimate.interval()
-    return {} if low is None or high is None else {f"{name}_low": low, f"{name}_high": high}

@@ -23,11 +23,11 @@ LOW_BLOCKS: Final = 5
 BURSTS_HOLDS: Final = 2
 """With more bursts, the mean of a hold must stay low for so many holds: no stall shorter than one can do that."""
 
-SETTLING_HOLDS: Final = 1
+SETTLING_BLOCKS: Final = 2
 """Nothing counts before this: the burst into a drive's DRAM cache lasts seconds."""
 
-ESTABLISHED_HOLDS: Final = 1
-"""So much history the established rate needs at least."""
+ESTABLISHED_BLOCKS: Final = 3
+"""So much history the established rate needs at least. A small persistent cache is full within minutes."""
 
 HISTORY_HOLDS: Final = 20
 """The established rate is the median over so much history: short enough to follow the decline from outer to inner
@@ -86,7 +86,7 @@ class CliffWatcher:
 
     def _take(self, amount: float) -> None:
         self._closed += 1
-        if self._closed <= SETTLING_HOLDS * HOLD_BLOCKS:
+        if self._closed <= SETTLING_BLOCKS:
             return
         self._pending.append(amount)
         if len(self._pending) <= HOLD_BLOCKS:
@@ -101,7 +101,7 @@ class CliffWatcher:
         return self._ranked[len(self._ranked) // 2]
 
     def _has_collapsed(self) -> bool:
-        if len(self._history) < ESTABLISHED_HOLDS * HOLD_BLOCKS:
+        if len(self._history) < ESTABLISHED_BLOCKS:
             return False
         limit = low_limit(self._ranked, self._condition.drop)
         if limit <= 0 or sum(self._pending) > limit * HOLD_BLOCKS:

@@ -65,6 +65,6 @@ clean: ## remove what was built, keep results
 .venv/core.stamp: .venv/packages.stamp $(RUST_SOURCES)
 	$(call say,Building the core)
 	@scripts/need-rust.sh
-	@VIRTUAL_ENV=$(CURDIR)/.venv PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1 \
+	@VIRTUAL_ENV="$(CURDIR)/.venv" PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1 \
 		$(BIN)/maturin develop --release --quiet
 	@touch $@

@@ -31,7 +31,7 @@ def begin(fio: Fio, folder: Path, job: str = NULL_JOB, patience: Patience = SHOR
     with ExitStack() as belongings:
         folder = new_folder(folder, "step")
         command = run_command(fio, folder / "job.fio", NS_PER_S // 5, read_only=True)
-        raw = belongings.enter_context(Raw(folder, render_job(parse_job(job, "step"), extra, "test"), command))
+        raw = belongings.enter_context(Raw(folder, render_job(parse_job(job, "step"), extra), command))
         plan = Plan(command, (), "step", ("read",), NS_PER_S // 5, patience)
         return FioLoad(plan, raw, time.monotonic_ns, belongings)
 

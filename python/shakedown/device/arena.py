@@ -46,7 +46,7 @@ class DeviceArena:
         sections = self._admit(job, "job")
         if _writes(sections):
             self._medium.admit_writing()
-        check_job_file(self._fio, render_job(sections, _ALWAYS, "a check"))
+        check_job_file(self._fio, render_job(sections, _ALWAYS))
 
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> FioLoad:  # noqa: ARG002
         """Start fio on the target; rows come as they are measured, whether or not anybody watches.
@@ -91,7 +91,7 @@ class DeviceArena:
         return admit_job(job, name, self.identity.capacity_bytes)
 
     def _job_text(self, sections: tuple[Section, ...], lease: Lease) -> str:
-        return render_job(sections, (*lease.options, *_ALWAYS), f"target: {self.identity.name}")
+        return render_job(sections, (*lease.options, *_ALWAYS))
 
 
 def _writes(sections: tuple[Section, ...]) -> bool:

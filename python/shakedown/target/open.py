@@ -40,6 +40,8 @@ def open_target(
     ``consents`` names the targets whose data may be destroyed, ``size_bytes`` the file to be made where none is.
     Raises UsageError, RefusedError and EnvironmentFailure.
     """
+    if not text.isprintable():
+        raise UsageError(f"{text!a} is not a target: it holds unprintable characters", hint="give it a plain name")
     if text.startswith("model:"):
         if size_bytes is not None:
             raise UsageError("`--size` makes a file, and a modelled drive is none", hint="take a part of it: `--scale`")
@@ -61,6 +63,6 @@ def _medium(text: str, run: Path, consents: Sequence[str], size_bytes: int | Non
         if size_bytes is not None:
             raise UsageError("`--size` makes a file, and an NBD export has its size")
         return NbdMedium(text, consent=consents)
-    if not text or "\0" in text or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
+    if not text or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
         raise UsageError(f"`{text}` is not a target", hint=_FORMS)
     return FileMedium(text, run=run, consent=consents, size_bytes=size_bytes)

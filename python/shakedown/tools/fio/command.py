@@ -26,13 +26,26 @@ def run_command(fio: Fio, job_file: Path, interval_ns: int, *, read_only: bool) 
     ]
 
 
-def render_job(sections: tuple[Section, ...], extra: tuple[Option, ...], remark: str) -> str:
-    """A job file for fio: the sections as they are, each followed by ``extra``, which has the last word."""
+def render_job(sections: tuple[Section, ...], extra: tuple[Option, ...]) -> str:
+    """A job file for fio: the sections as they are, each followed by ``extra``, which has the last word.
+
+    Raises UsageError for a name or value that would be more than the one line it is given.
+    """
     blocks = [
-        "\n".join([f"[{section.name}]", *(str(option) for option in (*section.options, *extra))])
+        "\n".join(_one_line(line) for line in [f"[{section.name}]", *map(str, (*section.options, *extra))])
         for section in sections
     ]
-    return f"# {remark}\n" + "\n\n".join(blocks) + "\n"
+    return "\n\n".join(blocks) + "\n"
+
+
+def _one_line(line: str) -> str:
+    """The line, unless it would end early and begin another, or be handed to a shell, as fio does with backquotes."""
+    if not line.isprintable() or "`" in line:
+        raise UsageError(
+            f"{line!a} cannot stand in a fio job: it holds a backquote or an unprintable character",
+            hint="give the file, folder or socket a plain name",
+        )
+    return line
 
 
 def check_job_file(fio: Fio, text: str) -> None:

@@ -67,5 +67,30 @@ fn requests(criterion: &mut Criterion) {
     bench("shingled, 4 KiB random reads", Load::new("st8000as0002", Verb::Read, true, 4096, 1), 0);
 }
 
-criterion_group!(benches, requests);
+/// Nine hours without a request: what is cached is cleaned, and after that nothing happens.
+fn idle(criterion: &mut Criterion) {
+    const NINE_HOURS_NS: u64 = 9 * 3600 * 1_000_000_000;
+    let mut load = Load::new("st8000as0002", Verb::Write, true, 4096, 1);
+    load.complete(300_000);
+    let now_ns = load.drive.next_event_ns().expect("the loop is closed");
+    let full = load.drive;
+    let mut rested = full.clone();
+    rested.advance(now_ns + 1000 * NINE_HOURS_NS, &mut Vec::new());
+    let mut group = criterion.benchmark_group("nine idle hours");
+    group.measurement_time(Duration::from_secs(3)).sample_size(20);
+    for (name, drive, from_ns) in
+        [("cleaning a full cache", full, now_ns), ("with nothing to clean", rested, now_ns + 1000 * NINE_HOURS_NS)]
+    {
+        group.bench_function(name, |bencher| {
+            let fresh = || drive.clone();
+            bencher.iter_batched_ref(
+                fresh,
+                |drive| drive.advance(from_ns + NINE_HOURS_NS, &mut Vec::new()),
+                criterion::BatchSize::LargeInput,
+            );
+        });
+    }
+}
+
+criterion_group!(benches, requests, idle);
 criterion_main!(benches);

@@ -137,23 +137,29 @@ impl Shingled {
     /// Chooses the bands of a pass. Under pressure for room in the log only its tail helps, whatever the order.
     fn plan(&mut self, geometry: &Geometry, pass: Pass) {
         if pass == Pass::Yielding {
-            for open in std::mem::take(&mut self.open) {
+            for open in self.open.drain(..) {
                 self.counters.streams_broken += 1;
                 self.cleaning.pending.push_back((open.band, open.written_to));
             }
         }
         let tail_only = pass == Pass::Forced && self.rules.entries > self.entries();
         let count = self.rules.bands_per_pass;
-        let bands: Vec<u32> = if self.rules.order == CleaningOrder::Fifo || tail_only {
-            std::iter::successors(self.map.oldest(), |band| self.map.next_newer(*band)).take(count).collect()
-        } else {
-            self.most_dirty(count)
-        };
-        for band in bands {
-            let (_, end) = self.band_blocks(geometry, band);
-            if self.cleaning.pending.iter().all(|(planned, _)| *planned != band) {
-                self.cleaning.pending.push_back((band, end));
+        if self.rules.order == CleaningOrder::Fifo || tail_only {
+            let mut next = self.map.oldest();
+            for _ in 0..count {
+                let Some(band) = next else { break };
+                self.schedule(geometry, band);
+                next = self.map.next_newer(band);
             }
+        } else {
+            self.most_dirty(count).into_iter().for_each(|band| self.schedule(geometry, band));
+        }
+    }
+
+    fn schedule(&mut self, geometry: &Geometry, band: u32) {
+        let (_, end) = self.band_blocks(geometry, band);
+        if self.cleaning.pending.iter().all(|(planned, _)| *planned != band) {
+            self.cleaning.pending.push_back((band, end));
         }
     }
 

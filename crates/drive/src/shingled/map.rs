@@ -3,6 +3,9 @@
 /// "No band" in the list of dirty bands.
 const NONE: u32 = u32::MAX;
 
+/// Pieces that a band has room for from the beginning; of random writes hardly any needs more.
+const BAND_PIECES: usize = 8;
+
 /// A run of cached blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
@@ -51,6 +54,8 @@ pub(crate) struct Map {
     entries: u64,
     /// References that changed since the log was last told.
     pub changes: Vec<Change>,
+    /// Memory of bands that became clean, for those that become dirty.
+    spare: Vec<Vec<Piece>>,
 }
 
 impl Map {
@@ -63,6 +68,7 @@ impl Map {
             cached_blocks: 0,
             entries: 0,
             changes: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -198,7 +204,11 @@ impl Map {
         if self.newest == band || self.bands[band as usize].newer != NONE {
             return;
         }
-        self.bands[band as usize].older = self.newest;
+        let this = &mut self.bands[band as usize];
+        if this.pieces.capacity() == 0 {
+            this.pieces = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(BAND_PIECES));
+        }
+        this.older = self.newest;
         match self.newest {
             NONE => self.oldest = band,
             newest => self.bands[newest as usize].newer = band,
@@ -209,6 +219,9 @@ impl Map {
 
     fn unlink(&mut self, band: u32) {
         let this = &mut self.bands[band as usize];
+        if this.pieces.is_empty() {
+            self.spare.push(std::mem::take(&mut this.pieces));
+        }
         let (older, newer) = (this.older, this.newer);
         (this.older, this.newer) = (NONE, NONE);
         match older {

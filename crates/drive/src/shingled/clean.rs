@@ -57,6 +57,8 @@ pub(crate) struct Cleaning {
     forced: bool,
     /// Lazy cleaning has passed the high mark and not yet reached the low one.
     draining: bool,
+    /// Where the pieces of a phase lie in the log; kept for its memory.
+    places: Vec<(u32, u32)>,
 }
 
 impl Shingled {
@@ -190,7 +192,7 @@ impl Shingled {
     }
 
     /// Prepares the phase after the one that ended at `job.phase_end`.
-    fn next_phase(&self, geometry: &Geometry, job: &mut Job) {
+    fn next_phase(&mut self, geometry: &Geometry, job: &mut Job) {
         job.at = job.phase_end;
         job.phase_end = (job.at + self.rules.merge_blocks).min(job.end);
         job.step = if self.needs_no_reading(geometry, job) { self.collect(geometry, job) } else { Step::Read };
@@ -207,11 +209,13 @@ impl Shingled {
 
     /// The step that collects the phase's pieces, in the order in which they lie in the log. What lies right behind the
     /// piece before costs no more than the turning past it: a stream that was cached is one long piece.
-    fn collect(&self, geometry: &Geometry, job: &Job) -> Step {
+    fn collect(&mut self, geometry: &Geometry, job: &Job) -> Step {
         let (start, _) = self.band_blocks(geometry, job.band);
         let (from, to) = ((job.at - start) as u32, (job.phase_end - start) as u32);
         let pieces = self.map.pieces(job.band).iter().filter(|piece| piece.end() > from && piece.start < to);
-        let mut places: Vec<(u32, u32)> = pieces.map(|piece| (piece.at, piece.at + piece.blocks)).collect();
+        let places = &mut self.cleaning.places;
+        places.clear();
+        places.extend(pieces.map(|piece| (piece.at, piece.at + piece.blocks)));
         places.sort_unstable();
         let Some(&(first, _)) = places.first() else {
             return self.after_collecting();

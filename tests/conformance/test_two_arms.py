@@ -110,10 +110,25 @@ def test_both_arms_find_the_same(arms: Arms) -> None:
     assert differences(model, arms.device) == []
 
 
-def test_another_drive_on_the_other_side_is_noticed(arms: Arms, tmp_path: Path) -> None:
+def other_drive(folder: Path) -> Path:
     text = PROFILE.read_text()
     for before, after in OTHER_DRIVE.items():
         assert before in text
         text = text.replace(before, after)
-    (tmp_path / "other.toml").write_text(text)
-    assert differences(arms.model(tmp_path / "other.toml"), arms.device)
+    (folder / "other.toml").write_text(text)
+    return folder / "other.toml"
+
+
+def test_another_drive_on_the_other_side_is_noticed(arms: Arms, tmp_path: Path) -> None:
+    assert differences(arms.model(other_drive(tmp_path)), arms.device)
+
+
+@pytest.mark.parametrize("protocol", SETTINGS)
+def test_the_comparison_itself_tells_drives_apart(protocol: str, tmp_path: Path) -> None:
+    """Of runs in virtual time, so that it says something on a noisy machine as well."""
+    options = ("--scale", SCALE, "--seed", SEED)
+    run = play(protocol, f"model:{PROFILE}", tmp_path / "run", *options)
+    again = play(protocol, f"model:{PROFILE}", tmp_path / "again", *options)
+    other = play(protocol, f"model:{other_drive(tmp_path)}", tmp_path / "other", *options)
+    assert differences(run, again) == []
+    assert differences(run, other)

@@ -11,6 +11,7 @@ from shakedown.sample import Sample
 from shakedown.units import NS_PER_S, format_duration, format_size
 
 _SMALL_REQUEST_BYTES = 64 * 1024
+_JUST_BEGUN_NS = NS_PER_S // 10
 
 
 class Pace:
@@ -52,7 +53,8 @@ class Pace:
         wall_ns = (time.monotonic() - self._began_s) * NS_PER_S
         # A real target's samples come late while it stalls, and the clock on the wall goes on.
         elapsed_ns = float(self._now_ns - (self._origin_ns or 0)) if self._is_virtual else wall_ns
-        parts = [self._speed, f"{format_duration(elapsed_ns)} elapsed", self._left(elapsed_ns)]
+        gone = f"{format_duration(elapsed_ns)} elapsed" if elapsed_ns > _JUST_BEGUN_NS else ""
+        parts = [self._speed, gone, self._left(elapsed_ns)]
         if self._is_virtual:
             parts.append(f"virtual time, {format_duration(wall_ns)} of computing")
         return ", ".join(filter(None, parts))

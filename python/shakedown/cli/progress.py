@@ -104,6 +104,12 @@ class LiveProgress(_Progress):
         super().__init__(_LIVE_EVERY_S)
         self._live = live
 
+    def step_began(self, step: Step) -> None:
+        """Replace the line of the step before at once: the first sample of this one may take a while."""
+        super().step_began(step)
+        assert self._pace is not None, "it has just begun"
+        self._show(f"{self._where}: {self._pace.line()}")
+
     def _line(self, text: str) -> None:
         self._live.console.print(Text(text, style="bold" if " on " in text else ""))
 

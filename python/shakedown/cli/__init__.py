@@ -45,6 +45,8 @@ app = App(
     exit_on_error=False,
     print_error=False,
 )
+# Where shells look for completions by themselves: nobody's start-up file is touched.
+app.register_install_completion_command(add_to_startup=False)
 _SUMMARIES: Final = {
     "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
     "run": "Run a protocol against a target.",

@@ -11,6 +11,7 @@ from shakedown.sample import Sample
 from shakedown.units import NS_PER_S, format_duration, format_size
 
 _SMALL_REQUEST_BYTES = 64 * 1024
+_JUST_BEGUN_NS = NS_PER_S // 10
 
 
 class Pace:
@@ -24,6 +25,7 @@ class Pace:
         self._origin_ns: int | None = None
         self._now_ns = 0
         self._moved_bytes = 0
+        self._speed = "nothing completed yet"
         self._begin_line()
 
     def _begin_line(self) -> None:
@@ -44,33 +46,34 @@ class Pace:
         self._moved_bytes += sum(sample.bytes for sample in samples)
 
     def line(self) -> str:
-        """Rate and latency since the last line, time gone by, time left."""
-        elapsed_ns = self._now_ns - (self._origin_ns or 0)
-        parts = [self._rate(), self._latency(), f"{format_duration(elapsed_ns)} elapsed", self._left(elapsed_ns)]
+        """Rate and latency since the last line on which there was news, time gone by, time left if it is known."""
+        if self._now_ns > self._line_from_ns:
+            self._speed = self._rate((self._now_ns - self._line_from_ns) / NS_PER_S)
+            self._begin_line()
+        wall_ns = (time.monotonic() - self._began_s) * NS_PER_S
+        # A real target's samples come late while it stalls, and the clock on the wall goes on.
+        elapsed_ns = float(self._now_ns - (self._origin_ns or 0)) if self._is_virtual else wall_ns
+        gone = f"{format_duration(elapsed_ns)} elapsed" if elapsed_ns > _JUST_BEGUN_NS else ""
+        parts = [self._speed, gone, self._left(elapsed_ns)]
         if self._is_virtual:
-            wall_ns = (time.monotonic() - self._began_s) * NS_PER_S
             parts.append(f"virtual time, {format_duration(wall_ns)} of computing")
-        self._begin_line()
-        return ", ".join(parts)
+        return ", ".join(filter(None, parts))
 
-    def _rate(self) -> str:
-        seconds = (self._now_ns - self._line_from_ns) / NS_PER_S
-        if not seconds or not self._count:
+    def _rate(self, seconds: float) -> str:
+        if not self._count:
             return "nothing completed"
-        if self._bytes / self._count < _SMALL_REQUEST_BYTES:
-            return f"{self._count / seconds:.3g} IOPS"
-        return f"{format_size(self._bytes / seconds)}/s"
+        small = self._bytes / self._count < _SMALL_REQUEST_BYTES
+        rate = f"{self._count / seconds:.3g} IOPS" if small else f"{format_size(self._bytes / seconds)}/s"
+        return f"{rate}, latency {format_duration(self._waited_ns / self._count)}"
 
-    def _latency(self) -> str:
-        return f"latency {format_duration(self._waited_ns / self._count)}" if self._count else "no latency"
-
-    def _left(self, elapsed_ns: int) -> str:
+    def _left(self, elapsed_ns: float) -> str:
+        """Only what is known: nothing where a step ends on a condition and has no bound."""
         expected = self._expected
         if expected.duration_ns is not None:
-            return f"{format_duration(max(0, expected.duration_ns - elapsed_ns))} left"
+            return f"{format_duration(max(0.0, expected.duration_ns - elapsed_ns))} left"
         if expected.amount_bytes is not None and self._moved_bytes:
             share = self._moved_bytes / expected.amount_bytes
             return f"about {format_duration(max(0.0, elapsed_ns / share - elapsed_ns))} left ({min(share, 1):.0%} done)"
         if expected.at_most_ns is not None:
-            return f"time left unknown, at most {format_duration(max(0, expected.at_most_ns - elapsed_ns))}"
-        return "time left unknown"
+            return f"at most {format_duration(max(0.0, expected.at_most_ns - elapsed_ns))} left"
+        return ""

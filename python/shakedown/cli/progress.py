@@ -51,6 +51,7 @@ class _Progress:
     def __init__(self, every_s: float) -> None:
         self._every_s = every_s
         self._due_s = 0.0
+        self._who = ""
         self._where = ""
         self._pace: Pace | None = None
         self._record: RunRecord | None = None
@@ -60,12 +61,14 @@ class _Progress:
         """Say who is tested."""
         self._record, self._steps = record, protocol.steps
         self._line(f"{protocol.name} on {record.target.name}: {protocol.title}")
+        # The whole of a path has been said; on the lines that follow there is no room for it.
+        self._who = record.target.name.rstrip("/").rpartition("/")[2]
 
     def step_began(self, step: Step) -> None:
         """Begin a new pace."""
         assert self._record is not None, "a step belongs to a run"
         number = self._steps.index(step) + 1
-        self._where = f"{self._record.target.name} {step.name} ({number}/{len(self._steps)})"
+        self._where = f"{self._who} {step.name} ({number}/{len(self._steps)})"
         self._pace = Pace(step, self._record.target.capacity_bytes, is_virtual=self._record.arena == "model")
         self._due_s = time.monotonic() + self._every_s
 
@@ -80,9 +83,7 @@ class _Progress:
 
     def step_ended(self, record: StepRecord) -> None:
         """Say how a step ended."""
-        assert self._record is not None, "a step belongs to a run"
-        name = self._record.target.name
-        ended = f"{name} {record.name}: {_ENDED[record.ended_because]}"
+        ended = f"{self._who} {record.name}: {_ENDED[record.ended_because]}"
         if record.ended_because != "skipped":
             ended += f" after {format_duration(record.end_ns - record.start_ns)}"
         details = [text for text in (record.detail, record.error) if text]
@@ -102,6 +103,12 @@ class LiveProgress(_Progress):
         """Draw through ``live``."""
         super().__init__(_LIVE_EVERY_S)
         self._live = live
+
+    def step_began(self, step: Step) -> None:
+        """Replace the line of the step before at once: the first sample of this one may take a while."""
+        super().step_began(step)
+        assert self._pace is not None, "it has just begun"
+        self._show(f"{self._where}: {self._pace.line()}")
 
     def _line(self, text: str) -> None:
         self._live.console.print(Text(text, style="bold" if " on " in text else ""))

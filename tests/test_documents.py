@@ -1,0 +1,48 @@
+"""What the documents point to is there, and nothing that has a page is left out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+PROTOCOLS = sorted(path.stem for path in ROOT.glob("protocols/*.toml"))
+PROFILES = sorted(path.stem for path in ROOT.glob("drives/*.toml"))
+
+
+def anchor(title: str) -> str:
+    """The anchor that a heading gets where the documents are shown."""
+    return re.sub(r"[^\w -]", "", title.strip().lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_somewhere(document: Path) -> None:
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", document.read_text()):
+        if re.match(r"https?://", target):
+            continue
+        path, _, section = target.partition("#")
+        there = document.parent / path if path else document
+        sections = re.findall(r"^#+ (.*)$", there.read_text(), re.MULTILINE) if section and there.is_file() else []
+        if not there.exists() or (section and section not in map(anchor, sections)):
+            broken.append(target)
+    assert broken == []
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_every_protocol_has_a_page_that_the_readme_links_to(name: str) -> None:
+    assert f"(docs/protocols/{name}.md)" in (ROOT / "README.md").read_text()
+    page = (ROOT / "docs" / "protocols" / f"{name}.md").read_text()
+    text = (ROOT / "protocols" / f"{name}.toml").read_text()
+    parameters = re.findall(r"^(\w+) = ", text.partition("[parameters]")[2].partition("[[")[0], re.MULTILINE)
+    steps = re.findall(r"\[\[steps\]\]\nname = \"(.*)\"", text)
+    assert parameters
+    assert [word for word in (*parameters, *steps) if f"`{word}`" not in page] == []
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_profile_has_a_row(name: str) -> None:
+    assert re.search(rf"^\| `{name}` \|", (ROOT / "docs" / "profiles.md").read_text(), re.MULTILINE)

@@ -49,7 +49,7 @@ def test_detection_over_seeds() -> None:
 
 @pytest.mark.parametrize("slow_share", [0.0, 0.1, 0.3])
 def test_false_alarms_on_a_drifting_level(slow_share: float) -> None:
-    """A level that doubles every two hours, for six hours. Measured over 40 seeds: 0, 0 and 1."""
+    """A level that doubles every two hours, for six hours. Measured over 20 seeds: 0, 0 and 1."""
     alarms = 0
     for seed in range(15):
         rows = probes(lambda t: 12.0 * 2 ** (t / 7200), 21_600, seed=seed, sigma=0.6, slow_share=lambda _: slow_share)

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from shakedown.protocol.load import load_protocol
+from shakedown.protocol.play import Silence
+from shakedown.protocol.run import Order, run
 from shakedown.report import html
 
 from . import synthetic
@@ -176,7 +179,7 @@ def test_latency_scale_steps_and_lines_can_be_chosen(browser: Browser, demo: Pat
         figure.get_by_label("collapse").check()
         assert page.evaluate("shakedownPictures[2].view.sides.length") == 2
         marks = page.evaluate("shakedownPictures[2].view.sides[0].marks")
-        assert [mark["text"] for mark in marks] == ["cliff"]
+        assert [mark["text"] for mark in marks] == ["cliff after 92 min"]
         assert marks[0]["at_s"] == pytest.approx(92 * 60, rel=0.01)
         figure.get_by_label("max").uncheck()
         settle(page)
@@ -198,6 +201,36 @@ def test_dark_is_dark_and_follows_a_change(browser: Browser, days: dict[str, Pat
 def test_a_phone_needs_no_sideways_scrolling(browser: Browser, demo: Path) -> None:
     with opened(browser, demo, viewport={"width": 360, "height": 740}) as page:
         assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.fixture(scope="module")
+def modelled(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The demo's own protocols on its own drives, these at a fiftieth of their size."""
+    folder = tmp_path_factory.mktemp("modelled")
+    settings = {"random-1m": {}, "sequential-32k": {"amount": "3G"}, "cliff": {"limit": "1h", "hold": "2min"}}
+    settings["cliff"] |= {"confirm": "20s", "window": "5min", "patience": "2h", "tail": "10min"}
+    order = Order("model:wd40efax", "model:st12000vn0007", scale_divisor=50)
+    for name, chosen in settings.items():
+        run(load_protocol(name, chosen), order, folder / name, Silence())
+    return [folder / name for name in settings]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_real_run_fits_the_page_and_a_megabyte(
+    browser: Browser, modelled: list[Path], tmp_path: Path, width: int
+) -> None:
+    report = html.write(modelled, tmp_path / "report.html")
+    assert report.stat().st_size < 1_000_000
+    with opened(browser, report, viewport={"width": width, "height": 800}) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.locator("figure").count() == 3
+        short = page.locator(".short").bounding_box()
+        assert short is not None
+        assert short["y"] + short["height"] < 800, "the verdict in short stands on the first screen"
+        figure = page.locator("figure").nth(2)
+        for step in ("collapse", "drain"):
+            figure.get_by_role("radio", name=step).check()
+            settle(page)
 
 
 def test_hostile_names_are_only_text(browser: Browser, tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ RULES: Final[tuple[Rule, ...]] = (
         limits=_LARGE_WRITES,
         bad="a rebuild takes twice as long or more, without redundancy",
         good="large writes, as a rebuild's, keep more than half the baseline's rate",
-        why="md rebuilds in large sequential writes and stores large files in 512 KiB chunks (field notes A)",
+        why="a rebuild under md is one large sequential write, and large files lie in 512 KiB chunks (field notes A)",
         run="random-1m",
         question="is a rebuild quick enough?",
     ),

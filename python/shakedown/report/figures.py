@@ -13,6 +13,7 @@ from shakedown.analysis.verdict import Reason, Verdict, judge
 from shakedown.report import words
 from shakedown.report.published import Comparison, beside
 from shakedown.result.folder import Run
+from shakedown.units import format_size
 
 Side = Literal["candidate", "baseline"]
 
@@ -110,6 +111,58 @@ class Candidate:
         cited = {name.partition("/")[0] for name in reason.findings}
         names = [run.record.protocol.name for run in self.runs]
         return [(index, name) for index, name in enumerate(names) if name in cited]
+
+
+@dataclass(frozen=True)
+class Highlight:
+    """A figure for readers in a hurry: ``33.2× slower``, of what, and the two figures behind it."""
+
+    value: str
+    of: str
+    detail: str
+
+
+def highlights(candidate: Candidate) -> list[Highlight]:
+    """What stands out of all runs: worst ratio, cliff, recovery and longest request, where there are any."""
+    rows = [row for run in candidate.runs for row in figures(run)]
+    return [
+        *_worst_ratio([(run, row) for run in candidate.runs for row in figures(run) if run.baseline]),
+        *(_fall(row.candidate) for row in rows if row.kind == "cliff" and row.candidate and row.candidate.value),
+        *(
+            Highlight(_value(row.candidate), "until it is itself again", "after the last write")
+            for row in rows
+            if row.kind == "recovery" and row.candidate and row.candidate.value
+        ),
+        *_longest(rows),
+    ]
+
+
+def _worst_ratio(rows: list[tuple[Run, Figure]]) -> Iterable[Highlight]:
+    known = [
+        (row.ratio.value, run, row) for run, row in rows if row.kind == "throughput" and row.ratio and row.ratio.value
+    ]
+    if known:
+        _, run, row = min(known, key=lambda each: each[0])
+        of = f"in {run.record.protocol.name}, {row.step}"
+        yield Highlight(row.ratio_text(), of, f"{row.candidate_text()} against {row.baseline_text()}")
+
+
+def _fall(cliff: Finding) -> Highlight:
+    facts = cliff.evidence
+    before, after = (float(facts[name]) for name in ("rate_before", "rate_after"))
+    return Highlight(
+        f"{words.number(before)} → {words.quantity(after, str(facts['rate_unit']))}",
+        "when its cache is full",
+        f"after {format_size(float(facts['bytes_before']))} of writing",
+    )
+
+
+def _longest(rows: list[Figure]) -> Iterable[Highlight]:
+    known = [row for row in rows if row.kind == "worst-latency" and row.candidate and row.candidate.value]
+    if known:
+        row = max(known, key=lambda each: (each.candidate and each.candidate.value) or 0.0)
+        beside = "" if row.baseline is None else f"the baseline’s: {row.baseline_text()}"
+        yield Highlight(row.candidate_text(), "longest request", beside)
 
 
 def candidates(runs: Iterable[Run]) -> list[Candidate]:

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.report import words
-from shakedown.report.figures import candidates, figures
+from shakedown.report.figures import candidates, figures, highlights
 from shakedown.report.pictures import pictures
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, read_run
@@ -54,7 +54,7 @@ def render_page(runs: Sequence[Run]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"words": words, "figures": figures}
+    environment.globals |= {"words": words, "figures": figures, "highlights": highlights}
     environment.filters |= {"duration": format_duration, "size": format_size, "data": _inert_json}
     grouped = candidates(runs)
     ordered = [run for candidate in grouped for run in candidate.runs]

@@ -115,7 +115,7 @@
         ctx.moveTo(x, box.top);
         ctx.lineTo(x, box.top + box.height);
         ctx.stroke();
-        const text = `${mark.text} ${timeText(Math.round(mark.at_s))}`, width = ctx.measureText(text).width, gap = 5 * box.ratio;
+        const text = mark.text, width = ctx.measureText(text).width, gap = 5 * box.ratio;
         const left = x + gap + width < box.left + box.width ? x + gap : x - gap - width;
         const top = box.top + (4 + 15 * (i % 3)) * box.ratio;
         ctx.fillStyle = faded(colors.paper, 0.85);
@@ -218,7 +218,7 @@
             : { range: (u, low, high) => [0, high > 0 ? high * 1.06 : 1] },
         },
         axes: [
-          { ...axis, incrs: TIME_STEPS_S, space: 80, size: 26, label: this.data.virtual ? "virtual time" : "time", labelSize: 18, labelFont: FONT, labelGap: 0,
+          { ...axis, incrs: TIME_STEPS_S, space: this.width < 500 ? 52 : 80, size: 26, label: this.data.virtual ? "virtual time" : "time", labelSize: 18, labelFont: FONT, labelGap: 0,
             values: (u, splits) => splits.map((at) => at === 0 ? "0" : timeText(at)) },
           { ...axis, size: 62, space: 40, ...(log ? { splits: (u, i, low, high) => logSplits(low, high) } : {}),
             values: (u, splits) => splits.map((v) => v == null ? "" : isRate ? digits(v) : v === 0 ? "0" : latencyText(v)) },

@@ -152,13 +152,15 @@ def _marks(span: _Span) -> list[Json]:
         if finding.value is None or finding.unit != "s" or finding.step not in starts:
             continue
         if finding.kind == "cliff":
-            origin_ns, word = starts[finding.step], "cliff"
+            origin_ns, word = starts[finding.step], "cliff after"
         elif finding.kind == "recovery":
-            origin_ns, word = _end_of_writing_ns(span.run, starts[finding.step]), "recovered"
+            origin_ns, word = _end_of_writing_ns(span.run, starts[finding.step]), "recovered after"
         else:
             continue
         at_ns = origin_ns + finding.value * NS_PER_S
-        marks.append({"at_s": (at_ns - span.start_ns) / NS_PER_S, "text": word})
+        marks.append(
+            {"at_s": (at_ns - span.start_ns) / NS_PER_S, "text": f"{word} {format_duration(finding.value * NS_PER_S)}"}
+        )
     return marks
 
 

@@ -46,7 +46,7 @@ def _heading(candidate: Candidate) -> str:
 
 def _verdict(candidate: Candidate) -> str:
     lines = ["VERDICT", *(wrap(text, _INDENT) for _, text in words.in_short(candidate.verdict.uses))]
-    for use in candidate.verdict.uses:
+    for use in words.worst_first(candidate.verdict.uses):
         lines.append(f"{_INDENT}{words.USE_NAMES[use.use]}: {words.trust(use).upper()}")
         for reason in use.reasons:
             names = "".join(f" [{name}]" for _, name in candidate.sources(reason))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 from shakedown.analysis.rules import Use
 from shakedown.analysis.verdict import Status, UseVerdict
@@ -25,7 +25,8 @@ USE_PLACES: Final[dict[Use, str]] = {
     "mdraid": "in a Linux md RAID",
     "zfs": "in a ZFS pool",
 }
-_GRAVITY: Final[tuple[Status, ...]] = ("fail", "inconclusive", "pass")
+Outcome = Literal[Status, "caution"]
+_GRAVITY: Final[tuple[Outcome, ...]] = ("fail", "inconclusive", "caution", "pass")
 USE_MEANINGS: Final[dict[Use, str]] = {
     "archive": "written once in large pieces, then read",
     "desktop": "system and everyday work",
@@ -67,6 +68,16 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "." if text else ""
 
 
+def worst_first(uses: Sequence[UseVerdict]) -> list[UseVerdict]:
+    """In the order in which people should read them."""
+    return sorted(uses, key=lambda use: _GRAVITY.index(outcome(use)))
+
+
+def outcome(use: UseVerdict) -> Outcome:
+    """The status, with a use that passed with cautions told from one that just passed."""
+    return "caution" if is_careful(use) else use.status
+
+
 def is_careful(use: UseVerdict) -> bool:
     """Whether a use passed with cautions."""
     return use.status == "pass" and any(reason.status == "caution" for reason in use.reasons)
@@ -77,11 +88,11 @@ def trust(use: UseVerdict) -> str:
     return "trust it with care" if is_careful(use) else STATUS_WORDS[use.status]
 
 
-def in_short(uses: Sequence[UseVerdict]) -> list[tuple[Status, str]]:
+def in_short(uses: Sequence[UseVerdict]) -> list[tuple[Outcome, str]]:
     """The whole verdict in a few sentences, the worst first: ``Do not trust it as a ZFS member.``."""
-    said: dict[str, tuple[Status, list[str]]] = {}
-    for use in sorted(uses, key=lambda use: (_GRAVITY.index(use.status), not is_careful(use))):
-        said.setdefault(trust(use), (use.status, []))[1].append(USE_PLACES[use.use])
+    said: dict[str, tuple[Outcome, list[str]]] = {}
+    for use in worst_first(uses):
+        said.setdefault(trust(use), (outcome(use), []))[1].append(USE_PLACES[use.use])
     return [(status, sentence(f"{trusted} {listed(places)}")) for trusted, (status, places) in said.items()]
 
 

@@ -64,8 +64,8 @@ def find_cliff(step: str, series: Series, cliff: Cliff) -> Finding:
     resolution_s = float(series.duration_s[located.index])
     worst_after_s = float(series.worst_s[since].max())
     text = (
-        f"Step {step} collapsed {format_duration(located.at_s * NS_PER_S)} after it began, after"
-        f" {format_size(bytes_before)} in {requests_before} requests: from {located.before} to {located.after};"
+        f"The rate collapsed {format_duration(located.at_s * NS_PER_S)} after step {step} began, after"
+        f" {format_size(bytes_before)} in {requests_before:,} requests: from {located.before} to {located.after};"
         f" the longest request after that took {format_duration(worst_after_s * NS_PER_S)}."
     )
     return Finding(
@@ -95,7 +95,7 @@ def _no_cliff(step: str, series: Series) -> Finding:
     moved_bytes, requests = int(series.bytes.sum()), int(series.requests.sum())
     text = (
         f"No cliff in step {step} within {format_duration(series.span_s * NS_PER_S)},"
-        f" {format_size(moved_bytes)} in {requests} requests."
+        f" {format_size(moved_bytes)} in {requests:,} requests."
     )
     evidence: dict[str, float | int | str] = {
         "watched_s": series.span_s,

@@ -43,12 +43,25 @@ fn request(tag: u32, ask: &Ask, capacity: u64) -> Request {
 
 /// Plays the requests at up to `depth` at a time; checks time and tags on the way.
 fn play(profile: &Profile, asks: &[Ask], depth: usize) -> (Vec<Completion>, Drive) {
+    play_looking(profile, asks, depth, None)
+}
+
+/// The same, with a host that also looks at the drive every `look_ns` while it waits, as one that serves it does.
+fn play_looking(profile: &Profile, asks: &[Ask], depth: usize, look_ns: Option<u64>) -> (Vec<Completion>, Drive) {
     let mut drive = Drive::new(profile, 9);
     let mut done: Vec<Completion> = Vec::new();
     let mut flying = BTreeSet::new();
     let mut now_ns = 0;
-    let collect = |drive: &mut Drive, to_ns: u64, flying: &mut BTreeSet<u32>, done: &mut Vec<Completion>| {
+    let mut seen_ns = 0;
+    let mut collect = |drive: &mut Drive, to_ns: u64, flying: &mut BTreeSet<u32>, done: &mut Vec<Completion>| {
         let before = done.len();
+        if let Some(look_ns) = look_ns {
+            // Not on the event's moments, and bounded: a pause may last seconds.
+            for step in (1..200).rev() {
+                drive.advance(to_ns.saturating_sub(step * look_ns).max(seen_ns), done);
+            }
+        }
+        seen_ns = to_ns;
         drive.advance(to_ns, done);
         for completion in &done[before..] {
             assert!(completion.completed_ns <= to_ns);
@@ -103,6 +116,20 @@ proptest! {
             prop_assert_eq!(truth.dram_dirty_bytes, 0, "a day of silence empties DRAM");
             prop_assert_eq!(truth.bytes_cached, truth.bytes_cleaned + truth.bytes_overwritten + truth.cached_bytes);
             prop_assert_eq!((truth.cached_bytes, truth.cached_entries, truth.log_bytes), (0, 0, 0));
+        }
+    }
+
+    #[test]
+    fn looking_more_often_changes_nothing(
+        asks in prop::collection::vec(ask(), 1..100),
+        depth in 1..32_usize,
+        look_ns in 1..3_000_000_u64,
+    ) {
+        for profile in profiles() {
+            let (once, first) = play(&profile, &asks, depth);
+            let (often, second) = play_looking(&profile, &asks, depth, Some(look_ns));
+            prop_assert_eq!(once, often);
+            prop_assert_eq!(first.truth(), second.truth());
         }
     }
 

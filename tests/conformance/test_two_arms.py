@@ -20,8 +20,8 @@ OTHER_DRIVE = {
     "append_turns = { value = 0.3": "append_turns = { value = 0.6",
     "entries = { value = 250_000": "entries = { value = 200_000",
 }
-# Probes come in rows with a pause of 0.5 s, of which a sample covers one or two: nobody sees a moment more sharply.
-RECOVERY_SAMPLING_S = 2.0
+# Probes come in rows with a pause of 1.5 s, and a level is known from two rows: nobody sees a moment more sharply.
+RECOVERY_SAMPLING_S = 3.5
 SCALE = "1/100"
 SEED = "7"
 TOLERANCE = 0.05
@@ -30,9 +30,9 @@ TOLERANCE = 0.05
 SETTINGS = {
     "sequential-32k": {"amount": "96m"},
     "cliff": {
-        **{"span": "512M", "limit": "60s", "confirm": "2500ms", "hold": "20s"},
-        **{"window": "5s", "patience": "40s", "tail": "1s"},
-        **{"probes": "5", "pause": "500ms", "interval": "100ms", "long_interval": "500ms"},
+        **{"span": "512M", "limit": "60s", "confirm": "2500ms", "hold": "12s"},
+        **{"window": "8s", "patience": "60s", "tail": "1s"},
+        **{"probes": "5", "pause": "1500ms", "interval": "100ms", "long_interval": "500ms"},
     },
 }
 

@@ -9,7 +9,7 @@ use crate::ahead::ReadCache;
 use crate::buffer::{Piece, WriteBuffer};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
-use crate::mechanics::{Access, Arm, Head, Mechanics, Way};
+use crate::mechanics::{Access, Arm, Head, Mechanics, Way, NEVER};
 use crate::profile::{Profile, QueueOrder};
 use crate::queue::CommandQueue;
 use crate::request::{BlockDevice, Completion, Request, Status, Verb, SECTOR_BYTES};
@@ -101,7 +101,7 @@ impl Drive {
             capacity_sectors: profile.geometry.capacity_bytes / SECTOR_BYTES,
             depth,
             mechanics,
-            head: Head { track: 0, cylinder: 0, rested_at: 0 },
+            head: Head { track: 0, cylinder: 0, rested_at: NEVER },
             now: 0,
             work: None,
             queue: CommandQueue::new(depth, profile.queue.order, span(profile.queue.starvation_ms)),

@@ -5,6 +5,9 @@ use crate::geometry::{Geometry, Place};
 use crate::profile::{MechanicsProfile, SeekCurve};
 use crate::truth::Truth;
 
+/// Heads that have not moved yet: where they can park they are parked, as after any rest.
+pub(crate) const NEVER: u64 = u64::MAX;
+
 /// Points at which the seek curve is tabulated; between them it is a straight line.
 const CURVE_STEPS: u64 = 4096;
 
@@ -76,7 +79,8 @@ impl Mechanics {
 
     /// Whether heads that rest have been put on the ramp.
     pub fn is_parked(&self, head: &Head, now: u64) -> bool {
-        now.saturating_sub(head.rested_at) > self.park_after
+        let never_moved = head.rested_at == NEVER && self.park_after < u64::MAX;
+        never_moved || now.saturating_sub(head.rested_at) > self.park_after
     }
 
     /// From the decision to move until the head can find a sector of `track`.

@@ -217,6 +217,7 @@ fn small(text: &str) -> Profile {
 fn reads_see_what_was_written() {
     let conventional = small(include_str!("../../../drives/st12000vn0007.toml"));
     let mut by_writes = small(include_str!("../../../drives/canvio-3tb.toml"));
+    by_writes.dram.write_back = true;
     let shingled = by_writes.shingled.as_mut().unwrap();
     shingled.tracks_per_band = 4;
     (shingled.cache.entries, shingled.cache.packet_writes) = (24, 4);

@@ -159,10 +159,9 @@ impl Map {
         self.cached_blocks -= blocks;
         self.entries -= entries;
         if was_dirty {
-            // What came while the band was cleaned counts from now.
             self.unlink(band);
             if !self.pieces(band).is_empty() {
-                self.link(band);
+                self.link_by_age(band);
             }
         }
         blocks
@@ -200,20 +199,46 @@ impl Map {
         removed
     }
 
+    /// Puts back a band to which writes came while it was cleaned: behind those with older data. Its cleaning may have
+    /// rested for long, and then the tail of the log waits for just this band.
+    fn link_by_age(&mut self, band: u32) {
+        let Some(packet) = self.oldest_packet(band) else { return };
+        let mut newer = NONE;
+        let mut older = self.newest;
+        while older != NONE && self.oldest_packet(older).is_some_and(|other| (other.wrapping_sub(packet) as i32) > 0) {
+            newer = older;
+            older = self.bands[older as usize].older;
+        }
+        self.link_between(older, band, newer);
+    }
+
+    fn oldest_packet(&self, band: u32) -> Option<u32> {
+        let packets = self.pieces(band).iter().map(|piece| piece.packet);
+        // Numbers wrap around, and those in the log lie close together.
+        packets.reduce(|oldest, packet| if (packet.wrapping_sub(oldest) as i32) < 0 { packet } else { oldest })
+    }
+
     fn link(&mut self, band: u32) {
         if self.newest == band || self.bands[band as usize].newer != NONE {
             return;
         }
+        self.link_between(self.newest, band, NONE);
+    }
+
+    fn link_between(&mut self, older: u32, band: u32, newer: u32) {
         let this = &mut self.bands[band as usize];
         if this.pieces.capacity() == 0 {
             this.pieces = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(BAND_PIECES));
         }
-        this.older = self.newest;
-        match self.newest {
+        (this.older, this.newer) = (older, newer);
+        match older {
             NONE => self.oldest = band,
-            newest => self.bands[newest as usize].newer = band,
+            older => self.bands[older as usize].newer = band,
         }
-        self.newest = band;
+        match newer {
+            NONE => self.newest = band,
+            newer => self.bands[newer as usize].older = band,
+        }
         self.dirty_bands += 1;
     }
 
@@ -283,6 +308,24 @@ mod tests {
             }
         }
         order.retain(|band| !reference[*band as usize].is_empty());
+    }
+
+    #[test]
+    fn a_band_whose_cleaning_rested_keeps_its_place_by_age() {
+        let mut map = Map::new(4);
+        let piece = |packet: u32| Piece { start: packet, blocks: 1, at: packet, packet, entries: 1 };
+        map.insert(0, piece(1));
+        // Its cleaning began with packet 1 and rested; meanwhile it and others were written to.
+        for (band, packet) in [(0, 2), (1, 3), (2, 4), (0, 5)] {
+            map.insert(band, piece(packet));
+        }
+        assert_eq!(map.remove_up_to(0, 1), 1);
+        let order: Vec<u32> = std::iter::successors(map.oldest(), |band| map.next_newer(*band)).collect();
+        assert_eq!(order, [0, 1, 2], "packet 2, at the tail of the log, is the first to be cleaned");
+        assert_eq!(map.remove_up_to(0, 2), 1);
+        let order: Vec<u32> = std::iter::successors(map.oldest(), |band| map.next_newer(*band)).collect();
+        assert_eq!(order, [1, 2, 0]);
+        assert_eq!(map.dirty_bands(), 3);
     }
 
     proptest! {

@@ -132,6 +132,77 @@ def test_cliff_with_late_statuses(seed: int) -> None:
     assert found.value == pytest.approx(2000, abs=20)
 
 
+def watched(condition: Cliff | Recovered, rows: list[Sample]) -> bool:
+    ended = watch(make_watcher(condition), rows)
+    return ended is not None and "no lasting change" not in ended[1]
+
+
+@given(
+    levels=st.lists(st.tuples(st.floats(0.0, 3000.0), st.integers(1, 120)), min_size=1, max_size=6),
+    noise=st.floats(0.0, 0.9),
+    late=st.floats(0.0, 0.3),
+    hold_s=st.sampled_from([5, 17, 60]),
+    drop=st.sampled_from([0.2, 0.5, 0.8]),
+    seed=st.integers(0, 1000),
+)
+@settings(max_examples=150, deadline=None)
+def test_a_cliff_is_a_fall_and_the_watcher_saw_it(
+    levels: list[tuple[float, int]], noise: float, late: float, hold_s: int, drop: float, seed: int
+) -> None:
+    rates = np.concatenate([np.full(seconds, rate) for rate, seconds in levels])
+    rows = late_statuses(load(lambda t: rates[t.astype(int)], len(rates), noise=noise, seed=seed), seed, late)
+    condition = Cliff(drop=drop, hold_ns=hold_s * S)
+    found = one("cliff", rows, step=condition)
+    assert (found.value is not None) == watched(condition, rows)
+    if found.value is not None:
+        assert float(found.evidence["rate_after"]) <= drop * float(found.evidence["rate_before"]) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_rise_after_a_stall_is_no_cliff(seed: int) -> None:
+    """As over a slow link: a collapse early, stalls of seconds, then the status of the last moment at full rate."""
+    rows = load(lambda t: np.where(t < 15, 90.0, 1.5), 48, seed=seed)
+    rows += [sample(48.0, 0.25, 500)]
+    found = one("cliff", rows, step=Cliff(hold_ns=5 * S))
+    assert found.value == pytest.approx(15, abs=2)
+    assert found.evidence["rate_ratio"] < 0.5
+
+
+@pytest.mark.parametrize("fall_s", [3, 20, 45])
+def test_a_fall_in_the_first_moments_is_told(fall_s: int) -> None:
+    rows = load(collapsing(fall_s, before=1700.0, after=4.0), 1200)
+    found = one("cliff", rows, step=Cliff(hold_ns=120 * S))
+    assert found.value is None
+    assert "before a rate could be established" in found.text
+    assert found.evidence["early_fall_s"] == pytest.approx(fall_s, abs=8)
+    assert found.evidence["early_fall_iops"] == pytest.approx(4, rel=0.2)
+    assert str(found.evidence["shorter"]) in found.text
+
+
+def test_a_level_rate_has_no_early_fall() -> None:
+    for rate in (1.5, 300.0):
+        found = one("cliff", load(lambda t, rate=rate: np.full(len(t), rate), 1200), step=Cliff(hold_ns=120 * S))
+        assert "early_fall_s" not in found.evidence
+        assert found.evidence["iops_after"] == pytest.approx(rate, rel=0.2)
+
+
+@given(
+    levels=st.lists(st.tuples(st.floats(1.0, 300.0), st.integers(5, 60)), min_size=1, max_size=4),
+    patience_s=st.integers(10, 120),
+    late=st.floats(0.0, 0.3),
+    seed=st.integers(0, 1000),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_recovery_is_what_the_watcher_saw(
+    levels: list[tuple[float, int]], patience_s: int, late: float, seed: int
+) -> None:
+    """With short windows, and with samples that came after the watcher had lost its patience."""
+    times = np.concatenate([np.full(seconds, level) for level, seconds in levels])
+    rows = late_statuses(probes(lambda t: times[int(t)], len(times), seed=seed, every_s=1), seed, late)
+    condition = Recovered(window_ns=8 * S, patience_ns=patience_s * S)
+    assert (one("recovery", rows, "probe", probe=condition).value is not None) == watched(condition, rows)
+
+
 def test_cliff_at_the_end_of_a_day() -> None:
     """A minute of collapse after a day: the search does not coarsen with the length of the step."""
     rows = [sample(10.0 * i, 10.0, 1200 if i < 8600 else 15) for i in range(8608)]

@@ -110,7 +110,7 @@ def test_without_evidence_it_says_what_to_run(use: str) -> None:
     judged = judge({}, [use]).uses[0]
     assert judged.status == "inconclusive"
     assert "shakedown run" in judged.reasons[0].facts
-    assert judged.reasons[0].headline.endswith("?")
+    assert "not measured: whether" in judged.reasons[0].headline
 
 
 def test_a_threshold_within_the_interval_is_inconclusive() -> None:
@@ -189,3 +189,39 @@ def test_every_rule_has_one_side_a_meaning_and_a_reason() -> None:
         assert all((rule.bad, rule.good, rule.why))
         assert all((limit.at_most is None) != (limit.at_least is None) for limit in rule.limits)
     assert {rule.use for rule in RULES if rule.run} == set(USES)
+
+
+def test_the_worst_step_is_cited_by_its_figure_not_by_its_scatter() -> None:
+    evidence = {
+        "sequential-32k": [
+            finding("throughput-ratio", 1 / 28, step="new", spread=2.0),
+            finding("throughput-ratio", 1 / 33, step="used", spread=1.1),
+        ]
+    }
+    reason = judge(evidence, ["zfs"]).uses[0].reasons[0]
+    assert reason.findings == ("sequential-32k/used/throughput-ratio",)
+
+
+def test_an_early_fall_to_a_low_rate_is_inconclusive_with_a_hint_that_helps() -> None:
+    early = {"early_fall_s": 2.4, "early_fall_iops": 28.0, "bytes_total": 2**34, "iops_after": 28.0}
+    cliff = Finding(
+        kind="cliff", step="new", value=None, unit="s", evidence={**early, "shorter": "--set confirm=1s"}, text="."
+    )
+    judged = judge({"cliff": [cliff]}, ["desktop"])
+    assert judged.status == "inconclusive"
+    assert "`shakedown run cliff TARGET --set confirm=1s`" in judged.uses[0].reasons[0].facts
+    burst = cliff.model_copy(update={"evidence": cliff.evidence | {"early_fall_iops": 120.0, "iops_after": 120.0}})
+    assert judge({"cliff": [burst]}, ["desktop"]).status == "pass"
+
+
+def test_a_drive_that_crawls_without_a_cliff_is_not_trusted() -> None:
+    crawling = finding("cliff", None, bytes_total=2**27, iops_after=4.0)
+    assert judge({"cliff": [crawling, finding("recovery", None)]}, ["desktop"]).status == "inconclusive"
+
+
+def test_a_held_load_that_crawls_is_not_trusted_whatever_the_cliff_says() -> None:
+    cliff = finding("cliff", 48.0, iops_after=1938.0, rate_ratio=0.4, bytes_before=2**22)
+    held = finding("throughput", 6.8, step="hold", iops=6.8)
+    judged = judge({"cliff": [cliff, held, finding("recovery", None)]}, ["desktop"])
+    assert judged.status == "inconclusive"
+    assert judge({"cliff": [cliff, held, finding("recovery", 9 * 3600.0)]}, ["desktop"]).status == "fail"

@@ -116,6 +116,24 @@ def test_the_version_is_one_line(tmp_path: Path) -> None:
     assert len(answer.stdout.splitlines()) == 1
 
 
+@pytest.mark.parametrize("name", ["a\x1b[31mb", "a\nb", "a\udcffb"])
+@pytest.mark.parametrize("place", ["target", "--out"])
+def test_an_unprintable_name_is_refused_before_anything_is_made(name: str, place: str, here: Path) -> None:
+    arguments = [name, "--size", "1MiB"] if place == "target" else ["model:wd40efax", "--out", name]
+    answer = shakedown("run", "./quick.toml", *arguments, cwd=here)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith(f"error: {name!a} holds unprintable characters\n")
+    assert [path.name for path in here.iterdir()] == ["quick.toml"]
+
+
+def test_names_from_outside_do_not_reach_the_terminal_raw(here: Path) -> None:
+    (here / "quick.toml").write_text(QUICK.replace('"Quick"', '"Quick\\u009b31m"'))
+    answer = shakedown("run", "./quick.toml", "model:wd40efax", cwd=here)
+    assert answer.returncode == 3
+    assert answer.stderr.startswith("quick on wd40efax: Quick\\x9b31m\n")
+    assert "\x9b" not in answer.stdout + answer.stderr
+
+
 def test_a_block_device_is_refused_for_safety(here: Path) -> None:
     devices = [path for path in Path("/dev").iterdir() if path.is_block_device()]
     if not devices:

@@ -185,12 +185,29 @@ def test_a_foreign_export_needs_consent(fio: Fio, tmp_path: Path, socket_path: P
     server = NbdServer(socket_path, description="the company's books")
     uri = f"nbd+unix://{socket_path}"
     for consent in ((), (str(socket_path),), (f"{uri}x",)):
+        target = arena(NbdMedium(uri, consent=consent), fio, tmp_path)
         with pytest.raises(RefusedError) as caught:
-            arena(NbdMedium(uri, consent=consent), fio, tmp_path).check(WRITE)
+            target.check(WRITE)
         assert f"--destroy-data-on '{uri}'" in caught.value.hint
-    arena(NbdMedium(uri, consent=(uri,)), fio, tmp_path).check(WRITE)
+        target.close()
+    target = arena(NbdMedium(uri, consent=(uri,)), fio, tmp_path)
+    target.check(WRITE)
+    target.close()
     assert total(play(arena(NbdMedium(uri), fio, tmp_path), "rw=read\nbs=1m\nsize=8m\n")[0]) == 8
     assert set(server.requests) == {0}
+    server.close()
+
+
+def test_a_second_run_on_the_same_server_is_refused_until_the_first_has_ended(socket_path: Path) -> None:
+    server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x")
+    other_name = socket_path.with_name("other.sock")
+    other_name.symlink_to(socket_path)
+    first = NbdMedium(f"nbd+unix://{socket_path}")
+    for name in (socket_path, other_name):
+        with pytest.raises(RefusedError, match="another run of Shakedown is using the server"):
+            NbdMedium(f"nbd+unix://{name}")
+    first.close()
+    NbdMedium(f"nbd+unix://{other_name}").close()
     server.close()
 
 

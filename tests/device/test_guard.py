@@ -396,3 +396,11 @@ def test_a_dangling_link_in_the_place_of_our_file_is_not_followed(place: Path) -
     with pytest.raises(RefusedError, match="a link"):
         medium(place, size_bytes=MIB)
     assert not (place.parent / "far").exists()
+
+
+def test_a_link_to_nothing_is_refused_and_not_followed(place: Path) -> None:
+    link = place / "link"
+    link.symlink_to(place / "missing")
+    with pytest.raises(RefusedError, match=r"is a link to .*missing, which does not exist"):
+        medium(link, size_bytes=MIB)
+    assert [path.name for path in place.iterdir()] == ["link"]

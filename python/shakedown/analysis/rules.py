@@ -28,6 +28,9 @@ LARGE_WRITE_SHARE: Final = 0.5
 USELESS_IOPS: Final = 10.0
 """A fifth of the 50 IOPS of a plain 5400 rpm disk (reference row R066); field notes B saw 1.5."""
 
+PLAIN_IOPS: Final = 50.0
+"""What a plain 5400 rpm disk does (reference row R066): a fall that leaves more is its DRAM cache filling up."""
+
 COLLAPSED_SHARE: Final = 0.25
 """Who is used to a drive notices when a quarter is left of it; field notes B saw an eightieth."""
 
@@ -44,8 +47,9 @@ class Limit:
 
     ``figure`` is the finding's value or an entry of its evidence (whose interval, if any, are the entries with ``_low``
     and ``_high`` behind its name), in ``unit``; ``name`` is what people call it; ``protocol`` None means any. A finding
-    whose value is None (nothing of the kind was seen) is judged by ``unseen``: an evidence that bounds the figure from
-    below, so that "no cliff within 35 GiB" is known not to be a cliff within 4 GiB.
+    whose value is None (nothing of the kind was seen) is judged by the figure all the same if its evidence has it, else
+    by ``unseen``: an evidence that bounds the figure from below, so that "no cliff within 35 GiB" is known not to be a
+    cliff within 4 GiB. The figure of a limit in ``or_else`` may be bad instead; one that is not known says nothing.
     """
 
     kind: FindingKind
@@ -56,6 +60,7 @@ class Limit:
     at_most: float | None = None
     at_least: float | None = None
     unseen: str | None = None
+    or_else: tuple[Limit, ...] = ()
 
     @property
     def threshold(self) -> float:
@@ -70,8 +75,8 @@ class Rule:
     """Broken when all its limits are: what is ``bad`` then and ``good`` otherwise, and ``why`` the threshold is there.
 
     ``run`` is the protocol to run when evidence is missing, and ``question`` what is then open; where they are empty,
-    the rule speaks only when it is broken or kept for sure. A rule of gravity ``caution`` speaks only when broken, and
-    decides nothing.
+    the rule speaks only when it is broken or kept for sure. A rule of gravity ``caution`` or ``inconclusive`` speaks
+    only when broken; a caution decides nothing.
     """
 
     use: Use
@@ -81,7 +86,7 @@ class Rule:
     why: str
     run: str = ""
     question: str = ""
-    gravity: Literal["fail", "caution"] = "fail"
+    gravity: Literal["fail", "inconclusive", "caution"] = "fail"
 
 
 _TIMEOUT: Final = (Limit("worst-latency", "ms", "longest request", at_least=LINUX_COMMAND_TIMEOUT_MS),)
@@ -89,11 +94,20 @@ _TIMEOUT_WHY: Final = "Linux aborts a command after 30 s and resets the link (SD
 _LARGE_WRITES: Final = (
     Limit("throughput-ratio", "share", "share of the baseline's rate", "random-1m", at_most=LARGE_WRITE_SHARE),
 )
-_COLLAPSE: Final = Limit("cliff", "IOPS", "rate after the cliff", figure="iops_after", at_most=USELESS_IOPS)
+_LONG_WRITES: Final = "rate of long random writing"
+_COLLAPSE: Final = Limit(
+    "cliff",
+    "IOPS",
+    _LONG_WRITES,
+    figure="iops_after",
+    at_most=USELESS_IOPS,
+    or_else=(Limit("throughput", "IOPS", _LONG_WRITES, "cliff", figure="iops", at_most=USELESS_IOPS),),
+)
+_EARLY: Final = Limit("cliff", "IOPS", "rate after an early fall", figure="early_fall_iops", at_most=PLAIN_IOPS)
 _FALL: Final = Limit(
     "cliff",
     "share",
-    "what the cliff leaves of the rate before it:",
+    "share of the rate that the cliff leaves",
     figure="rate_ratio",
     at_most=COLLAPSED_SHARE,
 )
@@ -127,13 +141,13 @@ RULES: Final[tuple[Rule, ...]] = (
         good="large writes keep more than half the baseline's rate",
         why="drives that serve well as archives lose 0 to 30 % on large files (field notes A and B)",
         run="random-1m",
-        question="are large writes quick enough?",
+        question="whether large writes are quick enough",
     ),
     Rule(
         use="archive",
         limits=_TIMEOUT,
         bad="the kernel will report timeouts: raise the device's timeout",
-        good="no request outlasts the kernel's patience",
+        good="every request is answered within the kernel's patience",
         why=_TIMEOUT_WHY + "; a single disk is then slow but not lost (field notes C)",
         gravity="caution",
     ),
@@ -141,7 +155,7 @@ RULES: Final[tuple[Rule, ...]] = (
         use="archive",
         limits=(_FALL,),
         bad=_SMALL_WRITES,
-        good="small random writes do not make it collapse",
+        good="it keeps its rate under small random writes",
         why=_FALL_WHY,
         gravity="caution",
     ),
@@ -153,16 +167,25 @@ RULES: Final[tuple[Rule, ...]] = (
             _LONG,
         ),
         bad="little random writing makes it unusable, and a night does not cure it",
-        good="no collapse that would make everyday work impossible",
+        good="everyday work stays possible under random writing",
         why="10 IOPS is a fifth of a plain 5400 rpm disk, 4 GiB are a million small writes, a night has 8 h",
         run="cliff",
-        question="is it usable on the morning after much random writing?",
+        question="whether it is usable on the morning after much random writing",
+    ),
+    Rule(
+        use="desktop",
+        limits=(_EARLY,),
+        bad="it fell to a low rate so early that nobody knows what it fell from",
+        good="it keeps its first rate",
+        why="a burst into the DRAM cache ends at what a plain disk does, 50 IOPS or more; a cliff ends far below",
+        run="cliff",
+        gravity="inconclusive",
     ),
     Rule(
         use="desktop",
         limits=(_FALL,),
         bad="under long random writing it falls to a fraction of its rate: fine for now and then, not for busy days",
-        good="long random writing does not slow it down",
+        good="it keeps its rate under long random writing",
         why=_FALL_WHY,
         gravity="caution",
     ),
@@ -178,7 +201,7 @@ RULES: Final[tuple[Rule, ...]] = (
         use="desktop",
         limits=_TIMEOUT,
         bad="the whole system will freeze while the link is reset",
-        good="no request outlasts the kernel's patience",
+        good="every request is answered within the kernel's patience",
         why=_TIMEOUT_WHY,
     ),
     Rule(
@@ -188,16 +211,16 @@ RULES: Final[tuple[Rule, ...]] = (
         good="large writes, as a rebuild's, keep more than half the baseline's rate",
         why="a rebuild under md is one large sequential write, and large files lie in 512 KiB chunks (field notes A)",
         run="random-1m",
-        question="is a rebuild quick enough?",
+        question="whether a rebuild is quick enough",
     ),
     Rule(
         use="mdraid",
         limits=_TIMEOUT,
         bad="the array may drop the drive",
-        good="no request outlasts the kernel's patience, so the array keeps the drive",
+        good="the array keeps the drive: every request is answered within the kernel's patience",
         why=_TIMEOUT_WHY + "; md has no timeout of its own and treats the error that follows as a failing member",
         run="random-1m",
-        question="does the array keep the drive?",
+        question="whether the array keeps the drive",
     ),
     Rule(
         use="mdraid",
@@ -211,7 +234,7 @@ RULES: Final[tuple[Rule, ...]] = (
         use="mdraid",
         limits=(_FALL,),
         bad=_SMALL_WRITES,
-        good="small random writes do not make it collapse",
+        good="it keeps its rate under small random writes",
         why=_FALL_WHY + "; parity RAID turns each of them into several (field notes C)",
         gravity="caution",
     ),
@@ -222,13 +245,13 @@ RULES: Final[tuple[Rule, ...]] = (
         good="a resilver's small pieces keep more than a quarter of the baseline's rate",
         why="a resilver writes pieces of 24 to 64 KiB; a quarter of the rate makes 16 hours 2.7 days (field notes A)",
         run="sequential-32k",
-        question="is a resilver a matter of hours?",
+        question="whether a resilver is a matter of hours",
     ),
     Rule(
         use="zfs",
         limits=(_FALL,),
         bad=_SMALL_WRITES,
-        good="small random writes do not make it collapse",
+        good="it keeps its rate under small random writes",
         why=_FALL_WHY + "; a pool of databases or virtual disks writes so",
         gravity="caution",
     ),
@@ -236,9 +259,9 @@ RULES: Final[tuple[Rule, ...]] = (
         use="zfs",
         limits=_TIMEOUT,
         bad="the pool will see I/O errors and may fault the drive",
-        good="no request outlasts the kernel's patience",
+        good="every request is answered within the kernel's patience",
         why=_TIMEOUT_WHY + ", long before ZFS's own deadman of 300 s (zfs_deadman_ziotime_ms, zfs(4))",
         run="sequential-32k",
-        question="does the pool keep the drive?",
+        question="whether the pool keeps the drive",
     ),
 )

@@ -46,6 +46,11 @@ class Series:
         return float(self.end_s.max()) if len(self) else 0.0
 
     @property
+    def bytes_per_s(self) -> Floats:
+        """The rate of each interval; zero for one without a length."""
+        return np.divide(self.bytes, self.duration_s, out=np.zeros(len(self)), where=self.duration_s > 0)
+
+    @property
     def request_bytes(self) -> float:
         """Mean size of a request; zero when there was none."""
         requests = float(self.requests.sum())

@@ -89,21 +89,31 @@ def _apply(rule: Rule, evidence: _Evidence) -> Reason | None:
     def reason(status: Literal["pass", "inconclusive", "fail", "caution"], headline: str, facts: str) -> Reason:
         return Reason(status=status, findings=names, headline=headline, facts=facts, why=rule.why)
 
-    if broken is None and rule.run:
+    if broken and rule.gravity == "inconclusive":
+        return reason("inconclusive", rule.bad, f"{facts}; {_what_to_run(rule, facts, _settings(evidence))}")
+    if broken is None and rule.question:
         doubt = "not certain" if facts else "not measured"
         return reason(
             "inconclusive", f"{doubt}: {rule.question}", "; ".join(filter(None, (facts, _what_to_run(rule, facts))))
         )
     if broken:
         return reason(rule.gravity, rule.bad, facts)
-    if broken is None or rule.gravity == "caution":
+    if broken is None or rule.gravity != "fail":
         return None
     return reason("pass", rule.good, facts)
 
 
-def _what_to_run(rule: Rule, facts: str) -> str:
+def _settings(evidence: _Evidence) -> str:
+    """What a finding says that would look closer."""
+    named = (finding.evidence.get("shorter") for found in evidence.values() for finding in found)
+    return next((str(settings) for settings in named if settings), "")
+
+
+def _what_to_run(rule: Rule, facts: str, settings: str = "") -> str:
     with_baseline = any(limit.kind.endswith("-ratio") for limit in rule.limits)
     command = f"shakedown run {rule.run} TARGET" + (" --baseline TARGET" if with_baseline else "")
+    if settings:
+        return f"run `{command} {settings}`"
     return f"run `{command}`" + (" to its end, or for longer" if facts else "")
 
 
@@ -123,24 +133,34 @@ def _any_of(outcomes: Sequence[bool | None]) -> bool | None:
 def _judge_limit(limit: Limit, evidence: _Evidence) -> tuple[bool | None, tuple[str, str] | None]:
     """Whether any step is beyond a limit (None: not known), with the name and figure of the worst that decides it."""
     outcomes = [
-        (_is_beyond(limit, finding), protocol, finding)
+        (_is_beyond(each, finding), each, protocol, finding)
+        for each in (limit, *limit.or_else)
         for protocol, found in evidence.items()
         for finding in found
-        if finding.kind == limit.kind and limit.protocol in (None, protocol)
+        if finding.kind == each.kind and each.protocol in (None, protocol)
     ]
-    beyond = _any_of([outcome for outcome, _, _ in outcomes])
-    deciding = [(protocol, finding) for outcome, protocol, finding in outcomes if outcome is beyond]
+    outcomes = [outcome for outcome in outcomes if outcome[0] is not None or outcome[1] is limit]
+    beyond = _any_of([outcome for outcome, _, _, _ in outcomes])
+    deciding = [(by, protocol, finding) for outcome, by, protocol, finding in outcomes if outcome is beyond]
     if not deciding:
         return beyond, None
-    protocol, worst = max(deciding, key=lambda named: _badness(limit, named[1]))
-    return beyond, (f"{protocol}/{worst.step}/{worst.kind}", _fact(limit, protocol, worst))
+    by, protocol, worst = max(deciding, key=lambda named: _badness(named[0], named[2]))
+    return beyond, (f"{protocol}/{worst.step}/{worst.kind}", _fact(by, protocol, worst))
 
 
 def _badness(limit: Limit, finding: Finding) -> float:
+    """By the figure itself: the scatter of another step does not make it the worst."""
     bounds = _bounds(limit, finding)
     if bounds is None:
         return float("-inf")
-    return -bounds[0] if limit.at_most is not None else bounds[1]
+    value = _value(limit, finding, bounds[0])
+    return -value if limit.at_most is not None else value
+
+
+def _value(limit: Limit, finding: Finding, otherwise: float) -> float:
+    if limit.figure == "value":
+        return otherwise if finding.value is None else finding.value
+    return float(finding.evidence.get(limit.figure, otherwise))
 
 
 def _is_beyond(limit: Limit, finding: Finding) -> bool | None:
@@ -156,7 +176,7 @@ def _is_beyond(limit: Limit, finding: Finding) -> bool | None:
 
 
 def _bounds(limit: Limit, finding: Finding) -> tuple[float, float] | None:
-    if finding.value is None:
+    if finding.value is None and limit.figure not in finding.evidence:
         bound = finding.evidence.get(limit.unseen) if limit.unseen else None
         return (float(bound), float("inf")) if bound is not None else None
     if limit.figure != "value":
@@ -183,9 +203,9 @@ def _measured(limit: Limit, finding: Finding) -> str:
     if bounds is None:
         return f"{limit.name} not seen"
     low, high = bounds
-    if finding.value is None:
+    if finding.value is None and limit.figure not in finding.evidence:
         return f"{limit.name} more than {_in_unit(limit, low)}"
-    value = float(finding.value if limit.figure == "value" else finding.evidence[limit.figure])
+    value = _value(limit, finding, low)
     spread = "" if low == high else f", between {_in_unit(limit, low)} and {_in_unit(limit, high)},"
     return f"{limit.name} {_in_unit(limit, value)}{spread}"
 

@@ -15,7 +15,8 @@ from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
 from shakedown.cli.document import print_document
-from shakedown.errors import ShakedownError
+from shakedown.cli.plain import plain
+from shakedown.errors import ShakedownError, UsageError
 from shakedown.protocol.environment import shakedown_version
 
 EXIT_USAGE: Final = 2
@@ -63,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    for argument in arguments:
+        if not argument.isprintable():
+            raise UsageError(f"{argument!a} holds unprintable characters", hint="give files and folders plain names")
     for verb, summary in _SUMMARIES.items():
         # Imported only when called, so that a verb does not wait for what another one needs. Until then nothing but
         # this summary is known of it; called, it has a longer help of its own.
@@ -112,7 +116,7 @@ def _failure(error: BaseException) -> _Failure:
 
 
 def _tell(failure: _Failure) -> None:
-    print(f"error: {failure.message}", file=sys.stderr)
+    print(f"error: {plain(failure.message)}", file=sys.stderr)
     if failure.hint:
-        print(f"hint: {failure.hint}", file=sys.stderr)
+        print(f"hint: {plain(failure.hint)}", file=sys.stderr)
     sys.stderr.flush()

@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from shakedown.cli.pace import Pace
+from shakedown.cli.plain import plain
 from shakedown.protocol.play import Listener, Silence
 from shakedown.protocol.schema import Protocol, Step
 from shakedown.result.run_record import RunRecord, StepRecord
@@ -111,10 +112,10 @@ class LiveProgress(_Progress):
         self._show(f"{self._where}: {self._pace.line()}")
 
     def _line(self, text: str) -> None:
-        self._live.console.print(Text(text, style="bold" if " on " in text else ""))
+        self._live.console.print(Text(plain(text), style="bold" if " on " in text else ""))
 
     def _show(self, text: str) -> None:
-        self._live.update(Text(text, style="cyan", overflow="ellipsis", no_wrap=True), refresh=True)
+        self._live.update(Text(plain(text), style="cyan", overflow="ellipsis", no_wrap=True), refresh=True)
 
 
 class PlainProgress(_Progress):
@@ -127,7 +128,7 @@ class PlainProgress(_Progress):
         self._label = label
 
     def _line(self, text: str) -> None:
-        self._stream.write(f"{self._label}{text}\n")
+        self._stream.write(f"{self._label}{plain(text)}\n")
         self._stream.flush()
 
     _show = _line

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from shakedown.analysis.rules import Use
 from shakedown.cli.document import print_document
+from shakedown.cli.plain import plain
 from shakedown.cli.progress import watch
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.status import exit_status
@@ -79,7 +80,7 @@ def run(protocol: str | None = None, target: str | None = None, /, *, options: R
     if options.json:
         print_document("run", _document(done) | {"exit_status": status})
     else:
-        sys.stdout.write(render([done]))
+        sys.stdout.write(plain(render([done])))
         print(f"run: {done.path}", file=sys.stderr)
     return status
 

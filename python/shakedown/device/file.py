@@ -90,8 +90,12 @@ class FileMedium:
     def _locate(self) -> tuple[Path, bool]:
         """The file that is meant, links resolved, and whether it lies in a folder that was given."""
         resolved = Path(os.path.realpath(self._given))
+        if not str(resolved).isprintable():
+            raise UsageError(f"{str(resolved)!a} holds unprintable characters", hint="give the target a plain name")
         if resolved.exists():
             refuse_unfit(resolved, self._run)
+        elif self._given.is_symlink():
+            raise RefusedError(f"{self._given} is a link to {resolved}, which does not exist", hint="remove the link")
         if not resolved.is_dir():
             return resolved, False
         path = resolved / FILE_IN_FOLDER

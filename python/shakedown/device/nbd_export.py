@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from shakedown.device.claim import Claim
 from shakedown.device.medium import Lease
 from shakedown.device.nbd import NbdExport, ask_export, parse_nbd_uri
 from shakedown.errors import RefusedError, UsageError
@@ -24,13 +25,17 @@ class NbdMedium:
     remembers = True
 
     def __init__(self, text: str, *, consent: Sequence[str] = ()) -> None:
-        """Ask the server at the address ``text``. Raises UsageError and EnvironmentFailure."""
+        """Ask the server at the address ``text``, and claim it.
+
+        Raises UsageError, EnvironmentFailure, and RefusedError if another run is using it.
+        """
         self._text = text
         self._address = parse_nbd_uri(text)
         self._consent = consent
         self._export = ask_export(self._address)
         if self._export.size_bytes == 0:
             raise UsageError(f"{text}: the export is empty (0 bytes)")
+        self._claim = Claim(self._address.socket_path)
         self.identity = Identity(
             kind="nbd",
             text=text,
@@ -69,8 +74,9 @@ class NbdMedium:
         # An I/O error is the drive's own answer, and a result, only while there is somebody to give it.
         ask_export(self._address)
 
-    def close(self, *, finished: bool = True) -> None:
-        """Nothing was made."""
+    def close(self, *, finished: bool = True) -> None:  # noqa: ARG002
+        """Let another run have the server; nothing was made."""
+        self._claim.release()
 
     @staticmethod
     def _modelled(export: NbdExport) -> bool:

@@ -10,27 +10,19 @@ import numpy as np
 from shakedown.analysis.condition import Cliff
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import Rate
-from shakedown.analysis.series import Floats, Series
-from shakedown.analysis.split import best_step, change_points
-from shakedown.analysis.watch.cliff import (
-    BURSTS_HOLDS,
-    ESTABLISHED_BLOCKS,
-    HISTORY_HOLDS,
-    HOLD_BLOCKS,
-    LOW_BLOCKS,
-    SETTLING_BLOCKS,
-    low_limit,
-)
+from shakedown.analysis.series import Series
+from shakedown.analysis.split import step_gains
+from shakedown.analysis.watch.rate import EARLIEST_BLOCKS, HISTORY_HOLDS, HOLD_BLOCKS, Collapse, RateWatch
 from shakedown.units import NS_PER_S, format_duration, format_size
 
 _FLOOR: Final = 1e-3
-"""A block without a completion counts as this share of the median rate, so that it has a logarithm."""
-
-_SHORTFALL: Final = 0.25
-"""The low stretch may fall so much short of ``hold``: the watcher counts whole blocks, and then ends the step."""
+"""A rate of nothing counts as this share of the established one, so that it has a logarithm."""
 
 _UNWATCHED_HOLD_S: Final = 60.0
 _UNWATCHED_SHARE: Final = 20
+
+_REACH_BLOCKS: Final = 2
+"""A collapse began so many blocks before or after the place that the detector names, at the most."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +33,7 @@ class LocatedCliff:
     index: int
     before: Rate
     after: Rate
+    iops_after: float
 
 
 def cliff_of(condition: object, series: Series) -> Cliff:
@@ -55,12 +48,11 @@ def find_cliff(step: str, series: Series, cliff: Cliff) -> Finding:
     """The first cliff of a step, or that there was none."""
     located = locate_cliff(series, cliff)
     if located is None:
-        return _no_cliff(step, series)
+        return _no_cliff(step, series, cliff)
     until, since = slice(None, located.index), slice(located.index, None)
     bytes_before, requests_before = int(series.bytes[until].sum()), int(series.requests[until].sum())
     seconds_after = float(series.duration_s[since].sum())
     iops_before = _per_second(requests_before, located.at_s)
-    iops_after = _per_second(float(series.requests[since].sum()), seconds_after)
     resolution_s = float(series.duration_s[located.index])
     worst_after_s = float(series.worst_s[since].max())
     text = (
@@ -83,7 +75,7 @@ def find_cliff(step: str, series: Series, cliff: Cliff) -> Finding:
             "rate_unit": located.before.unit,
             "rate_ratio": _per_second(located.after.value, located.before.value),
             "iops_before": iops_before,
-            "iops_after": iops_after,
+            "iops_after": located.iops_after,
             "seconds_after": seconds_after,
             "worst_after_ms": worst_after_s * 1000,
         },
@@ -91,18 +83,42 @@ def find_cliff(step: str, series: Series, cliff: Cliff) -> Finding:
     )
 
 
-def _no_cliff(step: str, series: Series) -> Finding:
+def _no_cliff(step: str, series: Series, cliff: Cliff) -> Finding:
     moved_bytes, requests = int(series.bytes.sum()), int(series.requests.sum())
-    text = (
-        f"No cliff in step {step} within {format_duration(series.span_s * NS_PER_S)},"
-        f" {format_size(moved_bytes)} in {requests:,} requests."
-    )
+    second_half = series.start_s >= series.span_s / 2
     evidence: dict[str, float | int | str] = {
         "watched_s": series.span_s,
         "bytes_total": moved_bytes,
         "requests_total": requests,
+        "iops_after": _per_second(
+            float(series.requests[second_half].sum()), float(series.duration_s[second_half].sum())
+        ),
     }
+    watched = f"within {format_duration(series.span_s * NS_PER_S)}, {format_size(moved_bytes)} in {requests:,} requests"
+    text = f"No cliff in step {step} {watched}."
+    if early := _early_fall(series, cliff):
+        shorter = _shorter(early.at_s, float(np.median(series.duration_s)))
+        evidence |= {
+            "early_fall_s": early.at_s,
+            "early_fall_bytes": early.bytes_before,
+            "early_fall_iops": early.iops_after,
+            "shorter": shorter,
+        }
+        text = (
+            f"The rate fell from {early.before} to {early.after} within the first"
+            f" {format_duration(max(early.at_s, 0.1) * NS_PER_S)} of step {step}, before a rate could be established:"
+            f" either a burst into the drive's DRAM cache, or a cliff too early to be seen with a hold of"
+            f" {format_duration(cliff.hold_ns)}. No later one {watched}. In the protocol `cliff`, `{shorter}` looks"
+            " closer."
+        )
     return Finding(kind="cliff", step=step, value=None, unit="s", evidence=evidence, text=text)
+
+
+def _shorter(fall_s: float, interval_s: float) -> str:
+    """The settings of the protocol `cliff` with which a fall this early would be seen."""
+    confirm_s = max(1, int(fall_s / 2))
+    closer = "" if confirm_s >= HOLD_BLOCKS * interval_s else f" --set interval={max(100, confirm_s * 50)}ms"
+    return f"--set confirm={confirm_s}s{closer}"
 
 
 def _per_second(amount: float, seconds: float) -> float:
@@ -110,59 +126,80 @@ def _per_second(amount: float, seconds: float) -> float:
 
 
 def locate_cliff(series: Series, cliff: Cliff) -> LocatedCliff | None:
-    """Find the first change point after which the rate stays low for ``hold``, then place it among the intervals."""
-    if not len(series):
-        return None
-    hold_s = cliff.hold_ns / NS_PER_S
-    block_s = max(hold_s / HOLD_BLOCKS, float(np.median(series.duration_s)))
-    rates = series.blocks(series.bytes, block_s) / block_s
-    moving = rates[rates > 0]
-    if not len(moving):
-        return None
-    logs = np.log(np.maximum(rates, _FLOOR * float(np.median(moving))))
-    for point in change_points(logs):
-        history = _history(rates, point, hold_s / block_s)
-        if not len(history):
-            continue
-        limit = low_limit(np.sort(history).tolist(), cliff.drop)
-        if limit > 0 and _stays_low(rates[point:], limit, hold_s / block_s):
-            return _place(series, point * block_s, 2 * block_s, float(np.median(history)))
+    """The first collapse that a watcher of the step sees, so that both always agree, placed among the intervals."""
+    watch = RateWatch(cliff)
+    intervals = zip(
+        np.rint(series.start_s * NS_PER_S).astype(np.int64).tolist(),
+        np.rint(series.duration_s * NS_PER_S).astype(np.int64).tolist(),
+        series.bytes.tolist(),
+        strict=True,
+    )
+    for interval in intervals:
+        if collapse := watch.add(*interval):
+            return _place(series, collapse, cliff)
     return None
 
 
-def _history(rates: Floats, point: int, hold_blocks: float) -> Floats:
-    """The recent rates before a block; none when they are too few to call a rate established."""
-    watched_blocks = hold_blocks / HOLD_BLOCKS
-    first = max(round(SETTLING_BLOCKS * watched_blocks), point - round(HISTORY_HOLDS / 2 * hold_blocks))
-    history = rates[first:point]
-    enough = len(history) >= max(1.0, (1 - _SHORTFALL) * ESTABLISHED_BLOCKS * watched_blocks)
-    return history if enough else history[:0]
+def _place(series: Series, collapse: Collapse, cliff: Cliff) -> LocatedCliff:
+    """The interval near the detector's block at which a step fits best *and* after which the rate is low.
 
-
-def _stays_low(rates: Floats, limit: float, hold_blocks: float) -> bool:
-    """Either nearly every block of a hold is low, or the mean of each hold is for longer."""
-    held = rates[: max(1, round(hold_blocks))]
-    if len(held) < (1 - _SHORTFALL) * hold_blocks or held[0] > limit or held.mean() > limit:
-        return False
-    if np.count_nonzero(held <= limit) >= LOW_BLOCKS / HOLD_BLOCKS * len(held):
-        return True
-    longer = rates[: round((BURSTS_HOLDS + 1 - _SHORTFALL) * hold_blocks)]
-    means = np.convolve(longer, np.full(len(held), 1 / len(held)), mode="valid")
-    return len(means) >= (BURSTS_HOLDS - 1) * hold_blocks and bool((means <= limit).all())
-
-
-def _place(series: Series, near_s: float, reach_s: float, established: float) -> LocatedCliff:
-    """Fit the step to the intervals around a block's edge; rates are the recent one before, the mean one after."""
-    rates = np.divide(series.bytes, series.duration_s, out=np.zeros(len(series)), where=series.duration_s > 0)
-    low = max(float(rates[series.start_s >= near_s].mean()), _FLOOR * established)
+    Where none is (an interval may be longer than a block), the detector's own place and rate stand.
+    """
+    near_s, certain_s = collapse.began_ns / NS_PER_S, collapse.certain_ns / NS_PER_S
+    reach_s = _REACH_BLOCKS * cliff.hold_ns / HOLD_BLOCKS / NS_PER_S
+    low = max(collapse.after, _FLOOR * collapse.before)
     around = np.flatnonzero((series.end_s > near_s - reach_s) & (series.start_s < near_s + reach_s))
-    logs = np.log(np.clip(rates[around], low, established))
-    step = best_step(logs, float(np.log(established)), float(np.log(low)))
-    index = min(int(around[0]) + step, len(series) - 1)
-    seconds_after = float(series.duration_s[index:].sum())
+    logs = np.log(np.clip(series.bytes_per_s[around], low, collapse.before))
+    gains = step_gains(logs, float(np.log(collapse.before)), float(np.log(low)))[:-1]
+    for index in (int(around[best]) for best in np.argsort(-gains, kind="stable")):
+        held = (series.start_s >= series.start_s[index]) & (series.start_s < certain_s)
+        for since in (slice(index, None), held):
+            after = _per_second(float(series.bytes[since].sum()), float(series.duration_s[since].sum()))
+            if index and held.any() and after <= cliff.drop * collapse.before:
+                return _located(series, index, collapse.before, after)
+    index = max(1, int(np.searchsorted(series.start_s, near_s, side="right")) - 1)
+    return _located(series, min(index, len(series) - 1), collapse.before, collapse.after)
+
+
+def _located(series: Series, index: int, before: float, after: float) -> LocatedCliff:
     return LocatedCliff(
         at_s=float(series.start_s[index]),
         index=index,
-        before=Rate.of(established, 1.0, series.request_bytes),
-        after=Rate.of(float(series.bytes[index:].sum()), seconds_after, series.request_bytes),
+        before=Rate.of(before, 1.0, series.request_bytes),
+        after=Rate.of(after, 1.0, series.request_bytes),
+        iops_after=_per_second(after, series.request_bytes),
+    )
+
+
+@dataclass(frozen=True)
+class _EarlyFall:
+    at_s: float
+    bytes_before: int
+    before: Rate
+    after: Rate
+    iops_after: float
+
+
+def _early_fall(series: Series, cliff: Cliff) -> _EarlyFall | None:
+    """A fall before a rate could be established: a burst into the DRAM cache, or a collapse that came too soon."""
+    block_s = cliff.hold_ns / HOLD_BLOCKS / NS_PER_S
+    rates = series.blocks(series.bytes, block_s) / block_s
+    first, later = rates[:EARLIEST_BLOCKS], rates[EARLIEST_BLOCKS : HISTORY_HOLDS * HOLD_BLOCKS]
+    if len(later) < HOLD_BLOCKS:
+        return None
+    before, after = float(first.max()), float(later.mean())
+    if not before or after > cliff.drop * before:
+        return None
+    low = max(after, _FLOOR * before)
+    around = np.flatnonzero(series.start_s < (EARLIEST_BLOCKS + 1) * block_s)
+    logs = np.log(np.clip(series.bytes_per_s[around], low, before))
+    index = min(int(np.argmax(step_gains(logs, float(np.log(before)), float(np.log(low))))), len(series) - 1)
+    at_s = float(series.start_s[index])
+    bytes_before = int(series.bytes[:index].sum())
+    return _EarlyFall(
+        at_s=at_s,
+        bytes_before=bytes_before,
+        before=Rate.of(_per_second(bytes_before, at_s) or before, 1.0, series.request_bytes),
+        after=Rate.of(after, 1.0, series.request_bytes),
+        iops_after=_per_second(after, series.request_bytes),
     )

@@ -12,7 +12,7 @@ from shakedown.analysis.level import WINDOW_BLOCKS
 from shakedown.analysis.rate import figure
 from shakedown.analysis.series import Series
 from shakedown.analysis.split import best_step
-from shakedown.analysis.watch.level import LevelWatch
+from shakedown.analysis.watch.level import Change, LevelWatch
 from shakedown.units import NS_PER_S, format_duration
 
 
@@ -61,32 +61,41 @@ def find_recovery(step: str, series: Series, recovered: Recovered, end_of_writin
 
 
 def _last_change(series: Series, recovered: Recovered) -> _Change | None:
-    """The last of the changes that the watcher sees, so that both always agree."""
+    """The last of the changes that the watcher sees before its patience ends, so that both always agree."""
     watch = LevelWatch(recovered.window_ns, recovered.factor)
-    times_ns = zip(np.rint(series.start_s * NS_PER_S), np.rint(series.duration_s * NS_PER_S), strict=True)
-    seen = [
-        watch.add(int(start_ns), int(duration_ns), probes, waited_s)
-        for (start_ns, duration_ns), probes, waited_s in zip(
-            times_ns, series.timed.tolist(), series.waited_s.tolist(), strict=True
-        )
-    ]
-    last = next((change for change in reversed(seen) if change), None)
-    return _place(series, last.at_ns / NS_PER_S, recovered.window_ns / NS_PER_S / WINDOW_BLOCKS) if last else None
+    last = None
+    for start_ns, duration_ns, probes, waited_s in zip(
+        np.rint(series.start_s * NS_PER_S).astype(np.int64).tolist(),
+        np.rint(series.duration_s * NS_PER_S).astype(np.int64).tolist(),
+        series.timed.tolist(),
+        series.waited_s.tolist(),
+        strict=True,
+    ):
+        last = watch.add(start_ns, duration_ns, probes, waited_s) or last
+        if start_ns + duration_ns >= recovered.patience_ns:
+            break
+    return _place(series, last, recovered.window_ns / NS_PER_S / WINDOW_BLOCKS) if last else None
 
 
-def _place(series: Series, near_s: float, block_s: float) -> _Change:
-    """Fit the change to the probes around a block's edge."""
-    before = _mean_s(series, near_s - WINDOW_BLOCKS * block_s, near_s)
+def _place(series: Series, change: Change, block_s: float) -> _Change:
+    """Fit the change to the probes around a block's edge; where none are near, the edge stands."""
+    near_s = change.at_ns / NS_PER_S
     after = _mean_s(series, near_s, series.span_s)
+    before = _mean_s(series, near_s - WINDOW_BLOCKS * block_s, near_s)
     close = (series.start_s >= near_s - 2 * block_s) & (series.start_s < near_s + 2 * block_s)
     around = np.flatnonzero(close & (series.waited_s > 0))
-    levels = np.log(series.waited_s[around] / series.timed[around])
     earlier = series.start_s[around] < near_s
-    step = best_step(levels, float(levels[earlier].mean()), float(levels[~earlier].mean()))
-    at_s = float(series.start_s[around[min(step, len(around) - 1)]])
+    at_s = near_s
+    if earlier.any() and not earlier.all():
+        levels = np.log(series.waited_s[around] / series.timed[around])
+        step = best_step(levels, float(levels[earlier].mean()), float(levels[~earlier].mean()))
+        at_s = float(series.start_s[around[min(step, len(around) - 1)]])
     return _Change(at_s=at_s, resolution_s=block_s, before_ms=before * 1000, after_ms=after * 1000)
 
 
 def _mean_s(series: Series, from_s: float, to_s: float) -> float:
+    """The mean latency of the intervals that begin in a stretch of time, else of those that reach into it."""
     chosen = (series.start_s >= from_s) & (series.start_s < to_s)
+    if not series.timed[chosen].any():
+        chosen = (series.end_s > from_s) & (series.start_s < to_s)
     return float(series.waited_s[chosen].sum() / series.timed[chosen].sum())

@@ -2,74 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left, insort
-from collections import deque
 from collections.abc import Sequence
-from typing import Final
 
 from shakedown.analysis.condition import Cliff
 from shakedown.analysis.rate import Rate
-from shakedown.analysis.watch.blocks import Blocks
+from shakedown.analysis.watch.rate import RateWatch
 from shakedown.sample import Sample
-from shakedown.units import NS_PER_S, format_duration
-
-HOLD_BLOCKS: Final = 6
-"""Blocks per ``hold``. Coarser than a journal pause of a second for every hold of some seconds or more."""
-
-LOW_BLOCKS: Final = 5
-"""So many of them must be low: a collapsed drive may deliver a burst between two cleaning passes."""
-
-BURSTS_HOLDS: Final = 2
-"""With more bursts, the mean of a hold must stay low for so many holds: no stall shorter than one can do that."""
-
-SETTLING_BLOCKS: Final = 2
-"""Nothing counts before this: the burst into a drive's DRAM cache lasts seconds."""
-
-ESTABLISHED_BLOCKS: Final = 3
-"""So much history the established rate needs at least. A small persistent cache is full within minutes."""
-
-HISTORY_HOLDS: Final = 20
-"""The established rate is the median over so much history: short enough to follow the decline from outer to inner
-tracks (a factor of two in hours), long enough to keep a collapse that takes several holds."""
-
-
-_SCATTERS: Final = 4.0
-"""A fall must exceed the usual scatter of the blocks by so many standard deviations as well."""
-
-_STRICTEST: Final = 0.1
-"""A fall to a tenth always counts, however wild the rate was before."""
-
-_QUARTILES_APART: Final = 1.349
-"""The distance of a normal distribution's quartiles in standard deviations."""
-
-
-def low_limit(ranked: Sequence[float], drop: float) -> float:
-    """The rate from which on down a block is low, given the rates before it in rising order."""
-    count = len(ranked)
-    lower, established, upper = (ranked[count * quarter // 4] for quarter in (1, 2, 3))
-    if lower <= 0:
-        return min(drop, _STRICTEST) * established
-    usual = math.exp(-_SCATTERS * math.log(upper / lower) / _QUARTILES_APART)
-    return min(drop, max(usual, _STRICTEST)) * established
+from shakedown.units import format_duration
 
 
 class CliffWatcher:
-    """Compares the last ``hold``, in blocks, with the median of the blocks before it.
-
-    The blocks of the last ``hold`` never enter that history, so a collapse cannot become its own reference. Reports
-    one ``hold`` (and up to two blocks) after the collapse began, two holds later when it comes with bursts.
-    """
+    """Ends the step when its rate has collapsed and stayed low for ``hold``."""
 
     def __init__(self, condition: Cliff) -> None:
         """Begin with an unknown rate."""
         self._condition = condition
-        self._blocks = Blocks(condition.hold_ns // HOLD_BLOCKS)
-        self._closed = 0
-        self._pending: deque[float] = deque()
-        self._history: deque[float] = deque()
-        self._ranked: list[float] = []
-        self._low_for = 0
+        self._rate = RateWatch(condition)
         self._bytes = 0
         self._requests = 0
 
@@ -78,47 +26,12 @@ class CliffWatcher:
         for sample in samples:
             self._bytes += sample.bytes
             self._requests += sample.count
-            for amount in self._blocks.add(sample.start_ns, sample.duration_ns, sample.bytes):
-                self._take(amount)
-                if self._has_collapsed():
-                    return self._sentence()
+            collapse = self._rate.add(sample.start_ns, sample.duration_ns, sample.bytes)
+            if collapse:
+                request_bytes = self._bytes / self._requests if self._requests else 0.0
+                before, after = (Rate.of(rate, 1.0, request_bytes) for rate in (collapse.before, collapse.after))
+                return (
+                    f"the rate fell from {before} to {after} about {format_duration(collapse.began_ns)} after the step"
+                    f" began and stayed low for {format_duration(self._condition.hold_ns)}"
+                )
         return None
-
-    def _take(self, amount: float) -> None:
-        self._closed += 1
-        if self._closed <= SETTLING_BLOCKS:
-            return
-        self._pending.append(amount)
-        if len(self._pending) <= HOLD_BLOCKS:
-            return
-        self._history.append(self._pending.popleft())
-        insort(self._ranked, self._history[-1])
-        if len(self._history) > HISTORY_HOLDS * HOLD_BLOCKS:
-            del self._ranked[bisect_left(self._ranked, self._history.popleft())]
-
-    @property
-    def _established(self) -> float:
-        return self._ranked[len(self._ranked) // 2]
-
-    def _has_collapsed(self) -> bool:
-        if len(self._history) < ESTABLISHED_BLOCKS:
-            return False
-        limit = low_limit(self._ranked, self._condition.drop)
-        if limit <= 0 or sum(self._pending) > limit * HOLD_BLOCKS:
-            self._low_for = 0
-            return False
-        self._low_for += 1
-        low = sum(amount <= limit for amount in self._pending)
-        return self._low_for >= BURSTS_HOLDS * HOLD_BLOCKS or (low >= LOW_BLOCKS and self._pending[0] <= limit)
-
-    def _sentence(self) -> str:
-        block_s = self._blocks.block_ns / NS_PER_S
-        request_bytes = self._bytes / self._requests if self._requests else 0.0
-        before = Rate.of(self._established, block_s, request_bytes)
-        after = Rate.of(sum(self._pending), block_s * HOLD_BLOCKS, request_bytes)
-        low_before = max(0, self._low_for - HOLD_BLOCKS // 2)
-        began_ns = (self._closed - HOLD_BLOCKS - low_before) * self._blocks.block_ns
-        return (
-            f"the rate fell from {before} to {after} about {format_duration(began_ns)} after the step began"
-            f" and stayed low for {format_duration(self._condition.hold_ns)}"
-        )

@@ -186,8 +186,9 @@ def _bounds(limit: Limit, finding: Finding) -> tuple[float, float] | None:
         return None if low is None or high is None else (low, high)
     # A level that is not steady has no confidence interval, but its scatter is kept as evidence.
     if finding.low is None or finding.high is None:
-        low, high = (finding.evidence.get(end, finding.value) for end in ("value_low", "value_high"))
-        return None if low is None or high is None else (float(low), float(high))
+        scatter = [finding.evidence.get(end, finding.value) for end in ("value_low", "value_high")]
+        least, most = (None if end is None else float(end) for end in scatter)
+        return None if least is None or most is None else (least, most)
     return finding.low, finding.high
 
 

@@ -172,7 +172,7 @@ def day(folder: Path, dip_at_s: int | None, **changes: Any) -> Path:
 def cliff(folder: Path) -> Path:
     """Prefill, collapse after 92 minutes, hold, nine hours of probes; the baseline never collapses."""
     fill = Step("fill", "Prefill with random data", noisy(1, 2100, 165, 0.02), 2**20, interval_s=10, depth=8)
-    fast, slow = noisy(2, 92 * 60, 120), np.random.default_rng(3).gamma(1.2, 1.3, 60)
+    fast, slow = noisy(2, 92 * 60, 120), np.random.default_rng(3).gamma(1.2, 1.3, 75)
     collapse = Step("collapse", "4 KiB random writes", np.concatenate((fast, slow)), 4096, ended_because="condition")
     hold = Step("hold", "The load goes on", np.random.default_rng(4).gamma(1.2, 1.3, 1800), 4096)
     level = np.concatenate((np.full(9 * 3600, 8.0 * MS), np.full(3600, 30.0 * MS)))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,18 @@ def test_a_protocol_that_differs_is_said_aloud(tmp_path: Path) -> None:
 def test_a_run_beside_itself_is_refused(runs: list[Run]) -> None:
     with pytest.raises(UsageError, match="given twice"):
         compare([runs[0], runs[1], runs[0]])
+
+
+@pytest.mark.parametrize("side", [".", "baseline"])
+def test_a_damaged_run_is_refused(tmp_path: Path, side: str) -> None:
+    good, bad = (synthetic.sequential(tmp_path / name) for name in ("good", "bad"))
+    file = bad / side / "samples.parquet"
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(UsageError, match=re.escape("samples.parquet")):
+        compare([read_run(good), replace(read_run(bad), record=read_run(bad).record.model_copy(update={"seed": 9}))])
+    file.unlink()
+    with pytest.raises(UsageError, match="is missing"):
+        compare([read_run(bad), read_run(good)])
 
 
 def test_many_runs_keep_to_80_columns_and_a_lonely_one_is_named(tmp_path: Path, runs: list[Run]) -> None:

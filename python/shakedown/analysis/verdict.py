@@ -184,6 +184,8 @@ def _bounds(limit: Limit, finding: Finding) -> tuple[float, float] | None:
         ends = (finding.evidence.get(limit.figure + end, value) for end in ("_low", "_high"))
         low, high = (None if end is None else float(end) for end in ends)
         return None if low is None or high is None else (low, high)
+    if finding.value is None:
+        return None
     # A level that is not steady has no confidence interval, but its scatter is kept as evidence.
     if finding.low is None or finding.high is None:
         scatter = [finding.evidence.get(end, finding.value) for end in ("value_low", "value_high")]

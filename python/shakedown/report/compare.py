@@ -90,13 +90,17 @@ class Comparison:
 def compare(runs: Sequence[Run]) -> Comparison:
     """Compare runs, and their baselines, that ran the same protocol; a baseline that several share is shown once.
 
-    Raises UsageError when a run is given twice, no protocol was run by two of them or they share no finding.
+    Raises UsageError when a run is given twice or is damaged, no protocol was run by two of them or they share no
+    finding.
     """
     paths = [run.path.resolve() for run in runs]
     for run, path in zip(runs, paths, strict=True):
         if paths.count(path) > 1:
             raise UsageError(f"`{run.path}` is given twice", hint="a run compared with itself says nothing")
     sides = _sides(runs)
+    for run in runs:
+        for side in filter(None, (run, run.baseline)):
+            _ = side.samples  # the findings of a damaged run are no evidence any more
     by_protocol: dict[str, list[int]] = {}
     for number, run in enumerate(sides):
         by_protocol.setdefault(run.record.protocol.name, []).append(number)

@@ -55,7 +55,12 @@ def render_page(runs: Sequence[Run]) -> str:
         lstrip_blocks=True,
     )
     environment.globals |= {"words": words, "figures": figures, "highlights": highlights}
-    environment.filters |= {"duration": format_duration, "size": format_size, "data": _inert_json}
+    environment.filters |= {
+        "figures_of": figures,
+        "duration": format_duration,
+        "size": format_size,
+        "data": _inert_json,
+    }
     grouped = candidates(runs)
     ordered = [run for candidate in grouped for run in candidate.runs]
     styles, scripts = [_asset(name) for name in _STYLES], [_asset(name) for name in _SCRIPTS]

@@ -116,7 +116,7 @@
         ctx.lineTo(x, box.top + box.height);
         ctx.stroke();
         const text = mark.text, width = ctx.measureText(text).width, gap = 5 * box.ratio;
-        const left = x + gap + width < box.left + box.width ? x + gap : x - gap - width;
+        const left = x + gap + width < box.left + box.width ? x + gap : Math.max(x - gap - width, box.left);
         const top = box.top + (4 + 15 * (i % 3)) * box.ratio;
         ctx.fillStyle = faded(colors.paper, 0.85);
         ctx.fillRect(left - 2 * box.ratio, top - 2 * box.ratio, width + 4 * box.ratio, 15 * box.ratio);

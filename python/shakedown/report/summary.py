@@ -36,7 +36,8 @@ def _candidate(candidate: Candidate) -> str:
 def _heading(candidate: Candidate) -> str:
     target = candidate.runs[0].record.target
     beside = dict.fromkeys(words.target_name(run.baseline.record.target) for run in candidate.runs if run.baseline)
-    lines = [f"{candidate.name} ({target.text}, {format_size(target.capacity_bytes)})"]
+    scale = words.scaled([run.record for run in candidate.runs])
+    lines = [f"{candidate.name} ({target.text}, {format_size(target.capacity_bytes)}{scale})"]
     if beside:
         lines.append(f"beside {', '.join(beside)}")
     if any(run.record.arena == "model" for run in candidate.runs):
@@ -73,7 +74,9 @@ def _protocol(run: Run) -> str:
         for figure in figures(run)
     ]
     if rows:
-        lines.append(table(["", "candidate", "baseline", "ratio (95 % interval)"], rows, _INDENT))
+        head = ["", "candidate", "baseline", "ratio (95 % interval)"]
+        columns = len(head) if run.baseline else 2
+        lines.append(table(head[:columns], [row[:columns] for row in rows], _INDENT))
     lines += [wrap(text, _INDENT, _INDENT * 2) for text in _remarks(figures(run))]
     lines.append(_sparklines(run))
     return "\n".join(lines)
@@ -99,26 +102,40 @@ def _remarks(rows: Iterable[Figure]) -> Iterable[str]:
 
 
 def _sparklines(run: Run) -> str:
-    """Mean rate over the run's time, both targets on the time and the scale of the longer and the faster."""
+    """Mean rate of each step that findings speak of: both targets on the longer time and the higher scale."""
+    wanted = {finding.step for finding in run.record.findings}
+    drawn = [_sparkline(run, step.name) for step in run.record.steps if step.name in wanted and step.job]
+    return "\n".join(filter(None, drawn)) or f"{_INDENT}Nothing was measured."
+
+
+def _sparkline(run: Run, step: str) -> str:
     sides = [("candidate", run)] + ([("baseline", run.baseline)] if run.baseline else [])
-    longest_ns = max((step.end_ns for _, side in sides for step in side.record.steps), default=0)
+    spans = [
+        (name, side.samples.filter(pl.col("step") == step), record)
+        for name, side in sides
+        for record in side.record.steps
+        if record.name == step and record.end_ns > record.start_ns
+    ]
+    longest_ns = max((record.end_ns - record.start_ns for _, _, record in spans), default=0)
     if not longest_ns:
-        return f"{_INDENT}Nothing was measured."
-    grid = Grid.over(0, longest_ns, 1, _SPARK_BINS)
-    levels = [(name, _levels(side, grid)) for name, side in sides]
+        return ""
+    levels = []
+    for name, samples, record in spans:
+        grid = Grid.over(record.start_ns, record.start_ns + longest_ns, 1, _SPARK_BINS)
+        levels.append((name, _levels(samples, grid)))
     top = max(float(np.nanmax(values, initial=0.0)) for _, values in levels)
     time = "virtual time" if run.record.arena == "model" else "time"
-    lines = [f"{_INDENT}IOPS over {format_duration(longest_ns)} of {time}, full height {words.number(top)}"]
+    lines = [f"{_INDENT}{step}: IOPS over {format_duration(longest_ns)} of {time}, full height {words.number(top)}"]
     lines += [f"{_INDENT}{name:<10}{_spark(values, top)}".rstrip() for name, values in levels]
     return "\n".join(lines)
 
 
-def _levels(run: Run, grid: Grid) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _levels(samples: pl.DataFrame, grid: Grid) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Completions per second in each bin; NaN where nothing was asked of the target."""
-    covered = ~np.isnan(envelope(grid, tracks(run.samples)["iops"])[:, 0])
-    middle = (run.samples["start_ns"] + run.samples["duration_ns"] // 2) // grid.bin_ns
+    covered = ~np.isnan(envelope(grid, tracks(samples)["iops"])[:, 0])
+    middle = (samples["start_ns"] + samples["duration_ns"] // 2 - grid.start_ns) // grid.bin_ns
     counts = np.bincount(
-        middle.clip(0, grid.bins - 1).to_numpy(), weights=run.samples["count"].cast(pl.Float64), minlength=grid.bins
+        middle.clip(0, grid.bins - 1).to_numpy(), weights=samples["count"].cast(pl.Float64), minlength=grid.bins
     )
     return np.where(covered, counts / grid.bin_ns * 1e9, np.nan)
 

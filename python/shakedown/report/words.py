@@ -150,6 +150,12 @@ def interval(kind: str, value: float | None, low: float | None, high: float | No
     return f"{number(low)} to {number(high)}" if value > 1 else f"{number(1 / high)} to {number(1 / low)}"
 
 
+def scaled(records: Sequence[RunRecord]) -> str:
+    """``, scaled down by 100``; empty where nothing is."""
+    divisors = dict.fromkeys(str(record.scale_divisor) for record in records if record.scale_divisor > 1)
+    return f", scaled down by {listed(list(divisors))}" if divisors else ""
+
+
 def target_name(identity: Identity) -> str:
     """The model, or what was given on the command line if the model is unknown."""
     return identity.model or identity.name or identity.text
@@ -157,6 +163,5 @@ def target_name(identity: Identity) -> str:
 
 def where(record: RunRecord) -> str:
     """Arena and seed in one phrase."""
-    scale = f", scaled down by {record.scale_divisor}" if record.scale_divisor > 1 else ""
     arena = "the model, in virtual time" if record.arena == "model" else "the device, by the clock on the wall"
-    return f"{arena}{scale}, seed {record.seed}"
+    return f"{arena}{scaled([record])}, seed {record.seed}"

@@ -37,10 +37,14 @@ class LocatedCliff:
 
 
 def cliff_of(condition: object, series: Series) -> Cliff:
-    """What counts as a cliff in a step: what it was watched for, else half the rate for a minute or a 20th of it."""
+    """What counts as a cliff in a step: what it was watched for, else half the rate for a minute or a 20th of it.
+
+    A block is no shorter than the usual interval: a stall within one would look like a collapse.
+    """
     if isinstance(condition, Cliff):
         return condition
-    hold_s = min(_UNWATCHED_HOLD_S, series.span_s / _UNWATCHED_SHARE)
+    usual_s = float(np.median(series.duration_s)) if len(series) else 0.0
+    hold_s = max(min(_UNWATCHED_HOLD_S, series.span_s / _UNWATCHED_SHARE), HOLD_BLOCKS * usual_s)
     return Cliff(hold_ns=max(1, round(hold_s * NS_PER_S)))
 
 

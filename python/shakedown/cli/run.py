@@ -133,7 +133,9 @@ def _seed(seed: int) -> int:
 
 def _refuse_unjudged(use: Use | None, protocol: str, uses: tuple[Use, ...]) -> None:
     if use is not None and use not in uses:
-        raise UsageError(f"`{protocol}` says nothing on the use `{use}`", hint=f"it bears on {', '.join(uses)}")
+        raise UsageError(
+            f"`{protocol}` says nothing on the use `{use}`", hint=f"it bears on {', '.join(uses) or 'none'}"
+        )
 
 
 def _name_of(target: str) -> str:

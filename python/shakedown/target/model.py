@@ -13,6 +13,7 @@ from shakedown.data import profile_path
 from shakedown.errors import UsageError
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
+from shakedown.target.too_small import profile_refusal
 
 _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
 _UNWATCHED_INTERVALS: Final = 512
@@ -33,7 +34,7 @@ class ModelArena:
         try:
             self._machine = _core.Machine(profile, seed=seed, scale_divisor=scale_divisor)
         except _core.ProfileError as error:
-            raise UsageError(f"{self._path}: {error}", hint="the profile cannot be a drive as it stands") from error
+            raise profile_refusal(self._path, profile, scale_divisor, error) from error
         self.identity = Identity(
             kind="model",
             text=text,
@@ -127,4 +128,4 @@ def _shingled(profile: str) -> bool | None:
 
 
 def _refusal(error: _core.JobError) -> UsageError:
-    return UsageError(str(error), hint="the model arena refuses an option that it does not honour, so take it out")
+    return UsageError(str(error), hint=error.hint or "docs/fio-options.md tells which values an option takes")

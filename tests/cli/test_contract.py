@@ -94,6 +94,8 @@ def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
         ("run cliff model:wd40efax --use nas", 'Invalid value "nas" for --use', "`shakedown run --help`"),
         ("run --resume nowhere", "there is no folder `nowhere`", "shakedown run"),
         ("run cliff --resume nowhere", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
+        ("run --resume nowhere --seed 5", "none of --baseline, --out, --set, --seed", "--resume nowhere"),
+        ("run --resume nowhere --size 1GiB", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
         ("report nowhere", "there is no folder `nowhere`", "shakedown run"),
         ("compare nowhere elsewhere", "there is no folder `nowhere`", "shakedown run"),
         ("demo --out .", "`.` is not empty and was not made by a demo", "--out"),

@@ -1,5 +1,6 @@
 """The Rust core. All times are nanoseconds of virtual time, all sizes bytes."""
 
+from collections.abc import Callable
 from typing import TypedDict, final
 
 class ProfileError(ValueError):
@@ -7,6 +8,9 @@ class ProfileError(ValueError):
 
 class JobError(ValueError):
     """A fio job cannot be run in virtual time: the message names section, option and reason."""
+
+    hint: str
+    """What to do next; may be empty."""
 
 Row = tuple[str, int, int, int, int, float | None, int | None, int | None, int | None, int | None]
 """direction, start_ns, duration_ns, count, bytes, latency mean, p50, p99, p99.9 and max in ns (None: no completion)."""
@@ -61,9 +65,17 @@ class ServeReport(TypedDict):
     """A sentence for people if the machine was too noisy for the delivered times to be trusted."""
 
 def serve_nbd(
-    profile_toml: str, socket_path: str, *, seed: int, scale_divisor: int = 1, store_path: str | None = None
+    profile_toml: str,
+    socket_path: str,
+    *,
+    seed: int,
+    scale_divisor: int = 1,
+    store_path: str | None = None,
+    on_listening: Callable[[], object] | None = None,
 ) -> ServeReport:
     """Serve a modelled drive in real time until KeyboardInterrupt, which ends it cleanly and is not raised.
+
+    ``on_listening`` is called once clients can connect; what it raises ends the service, too.
 
     The export bears the profile's name. Without ``store_path`` the data is gone afterwards. Any other exception of a
     signal handler ends it as cleanly and is raised. Raises ProfileError; FileExistsError if the socket or the store is

@@ -84,10 +84,18 @@ def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
         ("run cliff model:wd40efax --set hold=never", "`steps[2].until.duration` is 'never'", "writing-your-own"),
         ("run cliff model:wd40efax --scale 100", "`--scale 100` is not a scale", "`1/100`"),
         ("run cliff model:wd40efax --size much", "`much` is not a size", "10GiB"),
+        ("run cliff model:wd40efax --set span=200%", "size=200%: it must be 1% to 100%", "docs/fio-options.md"),
+        ("run cliff model:wd40efax --scale 1/100000", "`--scale 1/100000` makes wd40efax too small", "--scale 1/"),
+        ("run cliff model:./quick.toml --scale 1/9", "quick.toml: ", "docs/profiles.md"),
+        ("run cliff wd40efax", "there is no file `wd40efax`", "`model:wd40efax`"),
+        ("run cliff a:b", "`a:b` is not a target", "`./a:b`"),
+        ("run cliff new.img --size 10", "a file of 10 B is too small", "`--size 4096`"),
         ("run cliff model:wd40efax --use zfs", "says nothing on the use `zfs`", "desktop"),
         ("run cliff model:wd40efax --use nas", 'Invalid value "nas" for --use', "`shakedown run --help`"),
         ("run --resume nowhere", "there is no folder `nowhere`", "shakedown run"),
         ("run cliff --resume nowhere", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
+        ("run --resume nowhere --seed 5", "none of --baseline, --out, --set, --seed", "--resume nowhere"),
+        ("run --resume nowhere --size 1GiB", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
         ("report nowhere", "there is no folder `nowhere`", "shakedown run"),
         ("compare nowhere elsewhere", "there is no folder `nowhere`", "shakedown run"),
         ("demo --out .", "`.` is not empty and was not made by a demo", "--out"),
@@ -114,6 +122,49 @@ def test_the_version_is_one_line(tmp_path: Path) -> None:
     assert answer.returncode == 0
     assert answer.stdout.startswith("shakedown ")
     assert len(answer.stdout.splitlines()) == 1
+
+
+def test_the_largest_scale_that_is_named_works_and_the_next_does_not(here: Path) -> None:
+    refused = shakedown("run", "./quick.toml", "model:wd40efax", "--scale", "1/100000", cwd=here)
+    divisor = int(refused.stderr.rpartition("1/")[2].rstrip("`\n"))
+    statuses = [
+        shakedown("run", "./quick.toml", "model:wd40efax", "--scale", f"1/{each}", cwd=here).returncode
+        for each in (divisor, divisor + 1)
+    ]
+    assert statuses == [3, 2]
+
+
+def test_a_protocol_that_asks_for_no_verdict_is_content_to_have_run(here: Path) -> None:
+    (here / "quick.toml").write_text(QUICK.replace('["mdraid"]', "[]"))
+    answer = shakedown("run", "./quick.toml", "model:wd40efax", cwd=here)
+    assert answer.returncode == 0, answer.stderr
+    assert "there is nothing to judge" in answer.stdout
+
+
+def test_a_little_of_the_users_data_is_refused_like_much(here: Path) -> None:
+    (here / "precious.txt").write_text("precious data\n")
+    answer = shakedown("run", "./quick.toml", "precious.txt", cwd=here)
+    assert answer.returncode == 4
+    assert "holds data that is not Shakedown's" in answer.stderr
+    assert (here / "precious.txt").read_text() == "precious data\n"
+
+
+def test_what_cannot_listen_is_not_announced(here: Path) -> None:
+    answer = shakedown("serve", "model:wd40efax", "--scale", "1/10000", "--nbd", "quick.toml", cwd=here)
+    assert answer.returncode == 4
+    assert answer.stderr.startswith("error: quick.toml exists and is not a socket")
+
+
+def test_a_report_replaces_nothing_but_a_report(here: Path) -> None:
+    shakedown("run", "./quick.toml", "model:wd40efax", "--out", "run", cwd=here)
+    for _ in range(2):
+        assert shakedown("report", "run", "-o", "page.html", cwd=here).returncode == 0
+    (here / "link").symlink_to("quick.toml")
+    for name in ("quick.toml", "link", "run", "/dev/null"):
+        answer = shakedown("report", "run", "-o", name, cwd=here)
+        assert answer.returncode == 2
+        assert "is not a report of Shakedown" in answer.stderr
+    assert (here / "quick.toml").read_text() == QUICK
 
 
 @pytest.mark.parametrize("name", ["a\x1b[31mb", "a\nb", "a\udcffb"])

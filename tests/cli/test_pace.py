@@ -27,17 +27,24 @@ def shown(line: Pace) -> str:
 def test_rate_latency_elapsed_and_left() -> None:
     line = pace(WRITE + "size=100%\n")
     line.take([second(0, 10), second(1, 10)])
-    assert shown(line) == "10.0 MiB/s, latency 2 ms, 2 s elapsed, about 8 s left (20% done)"
+    assert shown(line) == "10.0 MiB/s, latency 2 ms, about 8 s left (20% done), 2 s gone"
+
+
+def test_a_line_with_little_room_leaves_the_least_important_out() -> None:
+    line = pace(WRITE + "size=100%\n")
+    line.take([second(0, 10), second(1, 10)])
+    assert line.line(60) == "10.0 MiB/s, latency 2 ms, about 8 s left (20% done)"
+    assert line.line(3) == "10.0 MiB/s, latency 2 ms"
 
 
 def test_a_line_without_news_keeps_the_rate_it_had() -> None:
     line = pace(WRITE + "time_based\nruntime=1m\n")
     line.take([second(0, 10, 4096)])
     first = shown(line)
-    assert first == "10 IOPS, latency 2 ms, 1 s elapsed, 59 s left"
+    assert first == "10 IOPS, latency 2 ms, 59 s left, 1 s gone"
     assert shown(line) == first
     line.take([second(1, 0)])
-    assert shown(line) == "nothing completed, 2 s elapsed, 58 s left"
+    assert shown(line) == "nothing completed, 58 s left, 2 s gone"
 
 
 def test_the_time_left_is_only_told_where_it_is_known() -> None:

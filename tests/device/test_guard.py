@@ -339,8 +339,12 @@ def test_a_missing_file_needs_a_size_and_an_existing_folder(place: Path) -> None
         medium(place / "nowhere" / "new", size_bytes=MIB)
     with pytest.raises(UsageError, match="free"):
         medium(place / "new", size_bytes=1 << 60)
-    with pytest.raises(UsageError, match="less than"):
-        medium(sparse(place / "old", MIB), size_bytes=2 * MIB)
+    for size_bytes in (0, 10):
+        with pytest.raises(UsageError, match="too small to be a target"):
+            medium(place / "new", size_bytes=size_bytes)
+    for size_bytes in (2 * MIB, MIB // 2):
+        with pytest.raises(UsageError, match=f"has {MIB} bytes, not the {size_bytes} of `--size`"):
+            medium(sparse(place / "old", MIB), size_bytes=size_bytes)
     assert not (place / "new").exists()
 
 

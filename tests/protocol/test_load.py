@@ -64,6 +64,21 @@ def test_what_is_recorded_makes_the_same_protocol_again() -> None:
     assert parse_protocol(loaded.text.encode(), "run.json", loaded.parameters) == loaded
 
 
+@pytest.mark.parametrize("size", ["10GiB", "10gb", "64KiB", "4kB"])
+def test_sizes_that_fio_would_misread_are_refused(size: str) -> None:
+    error = refusal(MINE, {"span": size})
+    assert f"`steps[0].job` has `size={size}`: fio swaps the meanings" in str(error)
+    assert f"write `{size[:-1].rstrip('i')}`" in error.hint
+    parse_protocol(MINE.encode(), "mine.toml", {"span": size[:-1].rstrip("i")})
+
+
+def test_a_wrong_entry_of_a_list_is_the_only_complaint_and_no_use_is_allowed() -> None:
+    error = refusal(changed('name = "mine"', 'name = "mine"\nuses = ["nas"]'))
+    assert "must not be empty" not in str(error)
+    none = changed('name = "mine"', 'name = "mine"\nuses = []')
+    assert parse_protocol(none.encode(), "mine.toml").protocol.uses == ()
+
+
 def test_sections_of_ones_own_are_kept() -> None:
     job = "[global]\\nbs=4k\\n[a]\\nrw=read\\n[b]\\nrw=write"
     loaded = parse_protocol(changed("rw=write\\nbs=1M\\nsize=${span}", job).encode(), "mine.toml")

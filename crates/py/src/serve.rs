@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// See the stub for the contract.
 #[pyfunction]
-#[pyo3(signature = (profile_toml, socket_path, *, seed, scale_divisor = 1, store_path = None))]
+#[pyo3(signature = (profile_toml, socket_path, *, seed, scale_divisor = 1, store_path = None, on_listening = None))]
 pub fn serve_nbd<'py>(
     py: Python<'py>,
     profile_toml: &str,
@@ -28,11 +28,13 @@ pub fn serve_nbd<'py>(
     seed: u64,
     scale_divisor: u32,
     store_path: Option<PathBuf>,
+    on_listening: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let profile = Profile::parse(profile_toml)
         .and_then(|profile| profile.scaled(scale_divisor))
         .map_err(|error| profile_error(py, &error))?;
     let stop = Arc::new(AtomicBool::new(false));
+    let (server_end, news) = mpsc::channel();
     let options = Options {
         socket_path,
         export_name: profile.name.clone(),
@@ -41,9 +43,15 @@ pub fn serve_nbd<'py>(
             profile.title, profile.scale_divisor
         ),
         store: open_store(store_path, profile.capacity_bytes())?,
+        listening: Some(server_end.clone()),
         stop: Arc::clone(&stop),
     };
-    let report = until_interrupted(py, &stop, move || nbd::serve(Drive::new(&profile, seed), options))?;
+    let server = move || {
+        // Dropped when the server ends, however it ends: that wakes the one who waits.
+        let _alive = server_end;
+        nbd::serve(Drive::new(&profile, seed), options)
+    };
+    let report = until_interrupted(py, &stop, news, on_listening.as_ref(), server)?;
     report_to_dict(py, &report.map_err(|error| serve_error(&error))?)
 }
 
@@ -71,23 +79,21 @@ fn serve_error(error: &ServeError) -> PyErr {
 fn until_interrupted(
     py: Python<'_>,
     stop: &AtomicBool,
+    mut news: Receiver<()>,
+    on_listening: Option<&Bound<'_, PyAny>>,
     server: impl FnOnce() -> Result<Report, ServeError> + Send + 'static,
 ) -> PyResult<Result<Report, ServeError>> {
-    let (alive, mut ended) = mpsc::channel::<()>();
-    let thread = thread::spawn(move || {
-        // Dropped when the server ends, however it ends: that wakes the one who waits.
-        let _alive = alive;
-        server()
-    });
+    let thread = thread::spawn(server);
     let mut interruption = Ok(());
     while interruption.is_ok() {
         let outcome;
         // A receiver may be moved into the part without the GIL, but not be shared with it.
-        (outcome, ended) = py.detach(move || (ended.recv_timeout(SIGNAL_INTERVAL), ended));
-        if outcome == Err(RecvTimeoutError::Disconnected) {
-            break;
-        }
-        interruption = py.check_signals();
+        (outcome, news) = py.detach(move || (news.recv_timeout(SIGNAL_INTERVAL), news));
+        interruption = match (outcome, on_listening) {
+            (Err(RecvTimeoutError::Disconnected), _) => break,
+            (Ok(()), Some(tell)) => tell.call0().map(drop),
+            _ => py.check_signals(),
+        };
     }
     stop.store(true, Ordering::Relaxed);
     let report = py.detach(|| thread.join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         export_name: "fixed-latency".into(),
         description: format!("every request takes {latency_us} µs"),
         store: Store::temporary(capacity_bytes)?,
+        listening: None,
         stop: Arc::clone(&stop),
     };
     thread::spawn(move || {

@@ -27,6 +27,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -60,6 +61,8 @@ pub struct Options {
     pub description: String,
     /// The drive's data.
     pub store: Store,
+    /// Hears once that clients can connect.
+    pub listening: Option<Sender<()>>,
     /// Set it to end the service.
     pub stop: Arc<AtomicBool>,
 }
@@ -101,8 +104,12 @@ struct Service {
 /// # Errors
 /// [`ServeError`]; clients that misbehave and conditions of the drive are none.
 pub fn serve<D: BlockDevice + Send>(device: D, options: Options) -> Result<Report, ServeError> {
-    let Options { socket_path, export_name, description, store, stop } = options;
+    let Options { socket_path, export_name, description, store, listening, stop } = options;
     let listener = Listener::claim(&socket_path)?;
+    if let Some(listening) = listening {
+        // Who does not listen any more need not know.
+        let _ = listening.send(());
+    }
     let export = Export { name: export_name, description, bytes: device.capacity_bytes() };
     let service = Service {
         drive: RealTime::default(),

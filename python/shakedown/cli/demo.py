@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shutil
+import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -14,6 +15,7 @@ from cyclopts import Parameter
 
 from shakedown.analysis.verdict import judge
 from shakedown.cli.document import print_document
+from shakedown.cli.plain import plain
 from shakedown.cli.progress import PlainProgress
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.protocol.load import load_protocol
@@ -58,7 +60,7 @@ def demo(
         document = {"runs": folders, "report": str(report), "verdict": verdict.model_dump(mode="json")}
         print_document("demo", document)
     else:
-        sys.stdout.write(render(runs))
+        sys.stdout.write(plain(render(runs)))
         print(f"report: {report}")
     return 0
 
@@ -81,11 +83,18 @@ def _run_all(out: Path, *, quiet: bool) -> list[Run]:
     # Spawned, not forked: a fork would copy the locks of running threads.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
-        pending = [pool.submit(_run_one, protocol, out / protocol, quiet) for protocol in _LONGEST_FIRST]
+        # A Ctrl-C reaches every process of the terminal: one that only waits for work leaves it to us.
+        kept = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            pending = [pool.submit(_run_one, protocol, out / protocol, quiet) for protocol in _LONGEST_FIRST]
+        finally:
+            signal.signal(signal.SIGINT, kept)
         try:
             for each in pending:
                 each.result()
         except BaseException:
+            for worker in multiprocessing.active_children():
+                worker.terminate()
             pool.shutdown(cancel_futures=True)
             raise
     return [read_run(out / protocol) for protocol in _AS_TOLD]

@@ -45,19 +45,24 @@ class Pace:
             self._waited_ns += sample.count * (sample.latency_mean_ns or 0.0)
         self._moved_bytes += sum(sample.bytes for sample in samples)
 
-    def line(self) -> str:
-        """Rate and latency since the last line on which there was news, time gone by, time left if it is known."""
+    def line(self, room: int | None = None) -> str:
+        """Rate and latency since the last line on which there was news, time left if it is known, time gone by.
+
+        In ``room`` characters what comes last is left out rather than cut.
+        """
         if self._now_ns > self._line_from_ns:
             self._speed = self._rate((self._now_ns - self._line_from_ns) / NS_PER_S)
             self._begin_line()
         wall_ns = (time.monotonic() - self._began_s) * NS_PER_S
         # A real target's samples come late while it stalls, and the clock on the wall goes on.
         elapsed_ns = float(self._now_ns - (self._origin_ns or 0)) if self._is_virtual else wall_ns
-        gone = f"{format_duration(elapsed_ns)} elapsed" if elapsed_ns > _JUST_BEGUN_NS else ""
-        parts = [self._speed, gone, self._left(elapsed_ns)]
+        gone = f"{format_duration(elapsed_ns)} gone" if elapsed_ns > _JUST_BEGUN_NS else ""
+        parts = list(filter(None, [self._speed, self._left(elapsed_ns), gone]))
         if self._is_virtual:
             parts.append(f"virtual time, {format_duration(wall_ns)} of computing")
-        return ", ".join(filter(None, parts))
+        while room is not None and len(parts) > 1 and len(", ".join(parts)) > room:
+            parts.pop()
+        return ", ".join(parts)
 
     def _rate(self, seconds: float) -> str:
         if not self._count:

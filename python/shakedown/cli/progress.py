@@ -69,7 +69,7 @@ class _Progress:
         """Begin a new pace."""
         assert self._record is not None, "a step belongs to a run"
         number = self._steps.index(step) + 1
-        self._where = f"{self._who} {step.name} ({number}/{len(self._steps)})"
+        self._where = f"{self._who} {step.name} {number}/{len(self._steps)}"
         self._pace = Pace(step, self._record.target.capacity_bytes, is_virtual=self._record.arena == "model")
         self._due_s = time.monotonic() + self._every_s
 
@@ -80,7 +80,17 @@ class _Progress:
         now_s = time.monotonic()
         if now_s >= self._due_s:
             self._due_s = now_s + self._every_s
-            self._show(f"{self._where}: {self._pace.line()}")
+            self._show_pace()
+
+    def _show_pace(self) -> None:
+        assert self._pace is not None, "there is a step"
+        where = f"{self._where}: "
+        self._show(where + self._pace.line(None if self._columns is None else self._columns - len(where)))
+
+    @property
+    def _columns(self) -> int | None:
+        """How long a line of the pace may be; None if that does not matter."""
+        return None
 
     def step_ended(self, record: StepRecord) -> None:
         """Say how a step ended."""
@@ -108,8 +118,11 @@ class LiveProgress(_Progress):
     def step_began(self, step: Step) -> None:
         """Replace the line of the step before at once: the first sample of this one may take a while."""
         super().step_began(step)
-        assert self._pace is not None, "it has just begun"
-        self._show(f"{self._where}: {self._pace.line()}")
+        self._show_pace()
+
+    @property
+    def _columns(self) -> int:
+        return self._live.console.width
 
     def _line(self, text: str) -> None:
         self._live.console.print(Text(plain(text), style="bold" if " on " in text else ""))

@@ -41,7 +41,12 @@ class RunOptions:
     ] = ()
     seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
     scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
-    size: Annotated[str | None, Parameter(help="of the file that is made in a folder: 10GiB")] = None
+    size: Annotated[
+        str | None,
+        Parameter(
+            help="of the file that is made: 10GiB [default in a folder: a quarter of what is free, at most 16GiB]"
+        ),
+    ] = None
     destroy_data_on: Annotated[
         tuple[str, ...], Parameter(show_default=False, help="a target whose data may be overwritten (repeatable)")
     ] = ()
@@ -51,6 +56,7 @@ class RunOptions:
 
 
 _DEFAULTS = RunOptions()
+_OF_A_NEW_RUN = ("baseline", "out", "settings", "seed", "scale", "size")
 
 
 def run(protocol: str | None = None, target: str | None = None, /, *, options: RunOptions = _DEFAULTS) -> int:
@@ -105,9 +111,11 @@ def _started(protocol: str | None, target: str | None, options: RunOptions, list
 
 def _resumed(protocol: str | None, options: RunOptions, listener: Listener) -> Run:
     assert options.resume is not None
-    if protocol is not None or (options.baseline, options.out, options.settings) != (None, None, ()):
+    given = [name for name in _OF_A_NEW_RUN if getattr(options, name) != getattr(_DEFAULTS, name)]
+    if protocol is not None or given:
         raise UsageError(
-            "`--resume` goes on with a run as it was ordered: give no protocol, target, --baseline, --out or --set",
+            "`--resume` goes on with a run as it was ordered: give no protocol, no target and none of --baseline, "
+            "--out, --set, --seed, --scale, --size",
             hint=f"shakedown run --resume {options.resume}",
         )
     record = read_record(options.resume).protocol
@@ -133,7 +141,9 @@ def _seed(seed: int) -> int:
 
 def _refuse_unjudged(use: Use | None, protocol: str, uses: tuple[Use, ...]) -> None:
     if use is not None and use not in uses:
-        raise UsageError(f"`{protocol}` says nothing on the use `{use}`", hint=f"it bears on {', '.join(uses)}")
+        raise UsageError(
+            f"`{protocol}` says nothing on the use `{use}`", hint=f"it bears on {', '.join(uses) or 'none'}"
+        )
 
 
 def _name_of(target: str) -> str:

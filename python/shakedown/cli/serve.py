@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from shakedown.cli.document import print_document
 from shakedown.cli.scale import parse_scale
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
+from shakedown.target.model import profile_refusal
 from shakedown.units import format_duration
 
 _MODEL = "model:"
@@ -50,9 +51,8 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
         raise UsageError(f"`{target}` cannot be served", hint="only modelled drives: model:wd40efax")
     path = profile_path(target.removeprefix(_MODEL))
     divisor = parse_scale(options.scale)
-    _announce(target, options.nbd, divisor)
     with _terminated_as_interrupted():
-        report = _serve(path, divisor, options)
+        report = _serve(path, divisor, options, lambda: _announce(target, options.nbd, divisor))
     if options.json:
         order = {"target": target, "scale_divisor": divisor, "seed": options.seed}
         print_document("serve", order | {"report": report})
@@ -61,17 +61,19 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
     return 0
 
 
-def _serve(profile: Path, divisor: int, options: ServeOptions) -> _core.ServeReport:
+def _serve(profile: Path, divisor: int, options: ServeOptions, on_listening: Callable[[], None]) -> _core.ServeReport:
+    text = _text(profile)
     try:
         return _core.serve_nbd(
-            profile.read_text(encoding="utf-8"),
+            text,
             str(options.nbd),
             seed=options.seed,
             scale_divisor=divisor,
             store_path=None if options.store is None else str(options.store),
+            on_listening=on_listening,
         )
-    except (_core.ProfileError, UnicodeDecodeError) as error:
-        raise UsageError(f"{profile}: {error}", hint="the profile cannot be a drive as it stands") from error
+    except _core.ProfileError as error:
+        raise profile_refusal(profile, text, divisor, error) from error
     except OverflowError as error:
         raise UsageError(
             f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^64 - 1"
@@ -80,6 +82,13 @@ def _serve(profile: Path, divisor: int, options: ServeOptions) -> _core.ServeRep
         raise RefusedError(str(error), hint="choose another path, or stop or remove what is there") from error
     except OSError as error:
         raise EnvironmentFailure(str(error), hint="choose another folder for it") from error
+
+
+def _text(profile: Path) -> str:
+    try:
+        return profile.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{profile} cannot be read: {error}") from error
 
 
 def _announce(target: str, nbd: Path, divisor: int) -> None:

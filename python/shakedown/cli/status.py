@@ -13,7 +13,12 @@ EXIT_FAIL: Final = 1
 
 
 def exit_status(verdict: Verdict | None, use: Use | None) -> int:
-    """0 passes, 1 fails, 3 inconclusive. With ``use`` only that use counts; else one failure fails, one pass passes."""
+    """0 passes, 1 fails, 3 inconclusive. With ``use`` only that use counts; else one failure fails, one pass passes.
+
+    A verdict on no use at all was not asked for, and is no reason to be unhappy.
+    """
+    if verdict is not None and not verdict.uses:
+        return 0
     judged: Iterable[UseVerdict] = verdict.uses if verdict else ()
     outcomes = {judgement.status for judgement in judged if use in (None, judgement.use)}
     if "fail" in outcomes:

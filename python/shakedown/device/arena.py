@@ -10,9 +10,10 @@ from typing import Final, Literal
 
 from shakedown.device.load_options import admit_job, longest_pause_ns
 from shakedown.device.medium import Lease, Medium
+from shakedown.errors import UsageError
 from shakedown.result.identity import Identity
 from shakedown.tools.fio.command import check_job_file, render_job, run_command
-from shakedown.tools.fio.job import Option, Section, in_order
+from shakedown.tools.fio.job import Option, Section, in_order, parse_job
 from shakedown.tools.fio.load import FioLoad, Patience, Plan
 from shakedown.tools.fio.locate import Fio
 from shakedown.tools.fio.raw import Raw, new_folder
@@ -43,9 +44,12 @@ class DeviceArena:
 
     def check(self, job: str) -> None:
         """Raise UsageError if the job cannot run here, RefusedError if it writes where that could do harm."""
-        sections = self._admit(job, "job")
-        if _writes(sections):
+        # Whose data it is comes first: who is refused need not first be told what else is wrong.
+        if _writes(parse_job(job, "job")):
             self._medium.admit_writing()
+        if self.identity.capacity_bytes == 0:
+            raise UsageError(f"{self.identity.text} is too small: a target has at least 4096 bytes")
+        sections = self._admit(job, "job")
         check_job_file(self._fio, render_job(sections, _ALWAYS))
 
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> FioLoad:  # noqa: ARG002

@@ -130,13 +130,13 @@ class FileMedium:
         self._status = self._path.lstat()
 
     def _capacity_bytes(self, size_bytes: int | None) -> int:
-        there = self._status.st_size
-        if size_bytes is not None and _grained(size_bytes) > there:
+        there = _grained(self._status.st_size)
+        if size_bytes is not None and _grained(size_bytes) != there:
             raise UsageError(
-                f"{self._path} has {format_size(there)}, less than {format_size(size_bytes)}",
-                hint="`--size` makes a new file; leave it out for one that is there",
+                f"{self._path} is there already and has {self._status.st_size} bytes, not the {size_bytes} of `--size`",
+                hint="leave `--size` out to use it as it is, or remove the file to have a new one made",
             )
-        return _grained(there if size_bytes is None else size_bytes)
+        return there
 
     def _check_same(self) -> None:
         """The text that the user gave must still lead to the file that was examined. Raises RefusedError."""
@@ -180,6 +180,10 @@ def _fitting_size(folder: Path, asked_bytes: int | None) -> int:
     """What is asked, or what is reasonable, as long as the file system keeps room to breathe. Raises UsageError."""
     free = free_bytes(folder)
     room = free - _LEFT_FREE_BYTES
+    if asked_bytes is not None and asked_bytes < _GRAIN_BYTES:
+        raise UsageError(
+            f"a file of {format_size(asked_bytes)} is too small to be a target", hint="`--size 4096` is the least"
+        )
     size_bytes = _grained(min(free // 4, _MOST_BYTES, room) if asked_bytes is None else asked_bytes)
     if size_bytes <= 0 or size_bytes > room:
         raise UsageError(

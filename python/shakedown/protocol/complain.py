@@ -24,11 +24,22 @@ def did_you_mean(text: str, known: Iterable[str]) -> str:
 
 def complaint(error: ValidationError, label: str) -> tuple[str, str]:
     """The message for a file that pydantic refused, a line for each fault, and a hint (may be empty)."""
-    faults = error.errors(include_url=False)
+    faults = _without_consequences(error.errors(include_url=False))
     lines = [_sentence(fault, label) for fault in faults[:_MOST_COMPLAINTS]]
     if len(faults) > _MOST_COMPLAINTS:
         lines.append(f"and more: {len(faults)} faults in all")
     return "\n".join(lines), next(filter(None, map(_hint, faults)), "")
+
+
+def _without_consequences(faults: list[Any]) -> list[Any]:
+    """Without a list's being too short where that is only because its entries are wrong."""
+    places = [fault["loc"] for fault in faults]
+
+    def follows(fault: Any) -> bool:
+        place = fault["loc"]
+        return fault["type"] == "too_short" and any(other[: len(place)] == place and other != place for other in places)
+
+    return [fault for fault in faults if not follows(fault)]
 
 
 def _sentence(fault: Any, label: str) -> str:

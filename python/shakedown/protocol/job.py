@@ -28,8 +28,17 @@ _REACHES_OUTSIDE: Final = frozenset(
 )
 
 
+# fio reads `4KiB` as 4000 and `4kB` as 4096 bytes, the other way round than the standard.
+_MISLEADING_SIZE: Final = re.compile(r"(?<![0-9a-z])\d+[kmgtp]i?b(?![0-9a-z])", re.IGNORECASE)
+
+
 class JobTextError(ValueError):
-    """The text cannot be the load of a step; the message says why."""
+    """The text cannot be the load of a step; the message says why, ``hint`` what to do."""
+
+    def __init__(self, message: str, hint: str = "a protocol says what is done, the target where: remove it") -> None:
+        """Keep both."""
+        super().__init__(message)
+        self.hint = hint
 
 
 def with_section(job: str, step: str) -> str:
@@ -70,3 +79,8 @@ def _check_option(text: str) -> None:
         raise JobTextError(f"has `{option}`: Shakedown decides itself what fio measures and writes down")
     if option in _REACHES_OUTSIDE or (option in {"mem", "iomem"} and ":" in value):
         raise JobTextError(f"has `{option}`, which reaches outside the target")
+    if option != "description" and (size := _MISLEADING_SIZE.search(value)):
+        raise JobTextError(
+            f"has `{option}={value}`: fio swaps the meanings of `KiB` (1000 to it) and `kB` (1024)",
+            f"write `{size[0].rstrip('bBiI')}`: a bare letter is a power of 1024",
+        )

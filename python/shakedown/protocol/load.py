@@ -125,7 +125,6 @@ def _with_checked_jobs(protocol: Protocol, label: str) -> Protocol:
         try:
             check_job_text(job or "[pause]")
         except JobTextError as error:
-            hint = "a protocol says what is done, the target where: remove it"
-            raise UsageError(f"`{label}`: `steps[{index}].job` {error}", hint=hint) from error
+            raise UsageError(f"`{label}`: `steps[{index}].job` {error}", hint=error.hint) from error
         steps.append(step.model_copy(update={"job": job}))
     return protocol.model_copy(update={"steps": tuple(steps)})

@@ -91,7 +91,7 @@ class Protocol(Table):
     title: Line
     question: Line
     source: Line = "a protocol of one's own"
-    uses: Annotated[tuple[Use, ...], Field(strict=False, min_length=1)] = USES
+    uses: Annotated[tuple[Use, ...], Field(strict=False)] = USES
     parameters: dict[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")], str] = Field(default_factory=dict)
     steps: Annotated[tuple[Step, ...], Field(strict=False, min_length=1, max_length=1000)]
     findings: Annotated[tuple[FindingSpec, ...], Field(strict=False)] = ()

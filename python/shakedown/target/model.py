@@ -33,7 +33,7 @@ class ModelArena:
         try:
             self._machine = _core.Machine(profile, seed=seed, scale_divisor=scale_divisor)
         except _core.ProfileError as error:
-            raise UsageError(f"{self._path}: {error}", hint="the profile cannot be a drive as it stands") from error
+            raise profile_refusal(self._path, profile, scale_divisor, error) from error
         self.identity = Identity(
             kind="model",
             text=text,
@@ -127,4 +127,38 @@ def _shingled(profile: str) -> bool | None:
 
 
 def _refusal(error: _core.JobError) -> UsageError:
-    return UsageError(str(error), hint="the model arena refuses an option that it does not honour, so take it out")
+    return UsageError(str(error), hint=error.hint or "docs/fio-options.md tells which values an option takes")
+
+
+def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.ProfileError) -> UsageError:
+    """The error for the profile in ``path``, refused by the core: it is wrong, or scaled too far."""
+    largest = _largest_divisor(profile, scale_divisor)
+    if largest == 0:
+        return UsageError(f"{path}: {error}", hint="docs/profiles.md tells what a profile may say")
+    return UsageError(
+        f"`--scale 1/{scale_divisor}` makes {path.stem} too small to be a drive: {error}",
+        hint=f"the smallest it can be: `--scale 1/{largest}`",
+    )
+
+
+def _largest_divisor(profile: str, refused: int) -> int:
+    """The largest divisor below a refused one with which the profile is a drive; 0 if it is none even as it stands."""
+    works, fails = 0, refused
+    while fails - works > 1:
+        # The first guess is the whole drive: most profiles that are refused are wrong as they stand.
+        guess = (works + fails) // 2 if works else 1
+        if _is_drive(profile, guess):
+            works = guess
+        elif works:
+            fails = guess
+        else:
+            break
+    return works
+
+
+def _is_drive(profile: str, divisor: int) -> bool:
+    try:
+        _core.Machine(profile, seed=1, scale_divisor=divisor)
+    except _core.ProfileError:
+        return False
+    return True

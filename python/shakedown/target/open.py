@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from shakedown.data import list_profiles
 from shakedown.device.arena import DeviceArena
 from shakedown.device.file import FileMedium
 from shakedown.device.medium import Medium
@@ -64,5 +65,8 @@ def _medium(text: str, run: Path, consents: Sequence[str], size_bytes: int | Non
             raise UsageError("`--size` makes a file, and an NBD export has its size")
         return NbdMedium(text, consent=consents)
     if not text or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
-        raise UsageError(f"`{text}` is not a target", hint=_FORMS)
+        path = f"; a file of that name is `./{text}`" if text else ""
+        raise UsageError(f"`{text}` is not a target", hint=f"{_FORMS}{path}")
+    if text in list_profiles() and not Path(text).exists():
+        raise UsageError(f"there is no file `{text}`", hint=f"did you mean the modelled drive, `model:{text}`?")
     return FileMedium(text, run=run, consent=consents, size_bytes=size_bytes)

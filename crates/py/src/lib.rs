@@ -6,6 +6,7 @@ mod errors;
 mod job;
 mod load;
 mod machine;
+mod requests;
 mod serve;
 
 use pyo3::prelude::*;
@@ -20,6 +21,8 @@ mod _core {
     use crate::load::Load;
     #[pymodule_export]
     use crate::machine::Machine;
+    #[pymodule_export]
+    use crate::requests::RequestColumns;
     #[pymodule_export]
     use crate::serve::serve_nbd;
 }

@@ -48,7 +48,8 @@ impl Machine {
         &self.model
     }
 
-    fn start(&self, py: Python<'_>, job: &str, interval_ns: u64, seed: u64) -> PyResult<Load> {
+    #[pyo3(signature = (job, interval_ns, seed, log_requests = false))]
+    fn start(&self, py: Python<'_>, job: &str, interval_ns: u64, seed: u64, log_requests: bool) -> PyResult<Load> {
         if interval_ns == 0 {
             return Err(PyValueError::new_err("interval_ns must be at least 1"));
         }
@@ -58,7 +59,8 @@ impl Machine {
                 return Ok(false);
             }
             let file = JobFile::parse(job, bench.drive.capacity_bytes())?;
-            bench.run = Some(Run::start(file, bench.now_ns, interval_ns, seed));
+            let run = Run::start(file, bench.now_ns, interval_ns, seed);
+            bench.run = Some(if log_requests { run.log_requests() } else { run });
             Ok(true)
         })
         .map_err(|error| job_error(py, &error))

@@ -11,4 +11,4 @@ mod run;
 pub use error::JobError;
 pub use job::{Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone};
 pub use pattern::Cover;
-pub use run::{Failure, Row, Run};
+pub use run::{status_code, verb_code, Failure, RequestColumns, Row, Run};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use drive::{BlockDevice, Completion, Request, Status};
 
+use super::log::{RequestColumns, RequestLog};
 use super::tally::{Row, Tally};
 use super::worker::{Wish, Worker};
 use crate::job::{Direction, Job, JobFile};
@@ -36,6 +37,7 @@ struct Slot {
 #[derive(Clone, Debug)]
 struct Planned {
     job: Arc<Job>,
+    number: u16,
     copy: usize,
     seed: u64,
     tags: std::ops::Range<u32>,
@@ -56,6 +58,7 @@ pub struct Run {
     in_device: u32,
     completions: Vec<Completion>,
     tallies: Vec<Tally>,
+    log: Option<RequestLog>,
     started_ns: u64,
     now_ns: u64,
     interval_ns: u64,
@@ -80,6 +83,7 @@ impl Run {
             in_device: 0,
             completions: Vec::with_capacity(slots),
             tallies,
+            log: None,
             started_ns: now_ns,
             now_ns,
             interval_ns: interval_ns.max(1),
@@ -93,6 +97,18 @@ impl Run {
             run.interval_start_ns = run.workers.iter().map(Worker::measured_from_ns).min().unwrap_or(now_ns);
         }
         run
+    }
+
+    /// Keeps a row for each request that completes from now on and counts.
+    pub fn log_requests(mut self) -> Self {
+        self.log = Some(RequestLog::default());
+        self
+    }
+
+    /// The requests that have completed since the last call, in chunks; `None` if none are kept. Those that completed
+    /// while their job ramped up do not count; failed ones and flushes, which have no row of their own, do.
+    pub fn take_requests(&mut self) -> Option<Vec<RequestColumns>> {
+        self.log.as_mut().map(RequestLog::take)
     }
 
     /// The host's clock in nanoseconds of the device's time.
@@ -176,6 +192,9 @@ impl Run {
             let good = completion.status == Status::Good;
             worker.completed(completion.tag, slot.direction, slot.bytes, good);
             self.in_device -= 1;
+            if let Some(log) = self.log.as_mut().filter(|_| completion.completed_ns >= worker.measured_from_ns()) {
+                log.completed(completion, worker.number());
+            }
             if self.ready.last() != Some(&slot.worker) {
                 self.ready.push(slot.worker);
             }
@@ -229,6 +248,9 @@ impl Run {
                 Wish::Submit { request, direction } => {
                     self.slots[request.tag as usize] =
                         Slot { worker: at, direction, submitted_ns: self.now_ns, bytes: request.bytes };
+                    if let Some(log) = &mut self.log {
+                        log.submitted(self.now_ns, request);
+                    }
                     self.submit(device, request);
                 }
                 Wish::Completion | Wish::Over => break NEVER,
@@ -268,7 +290,7 @@ impl Run {
             .into_iter()
             .map(|planned| {
                 let start_ns = self.now_ns.max(self.started_ns.saturating_add(planned.job.start_delay_ns));
-                Worker::new(planned.job, planned.copy, planned.seed, start_ns, planned.tags)
+                Worker::new(planned.job, planned.number, planned.copy, planned.seed, start_ns, planned.tags)
             })
             .collect();
         self.wake_ns = vec![NEVER; self.workers.len()];
@@ -281,7 +303,7 @@ impl Run {
 fn plan(file: JobFile, seed: u64) -> (VecDeque<Vec<Planned>>, usize) {
     let mut stages: VecDeque<Vec<Planned>> = VecDeque::new();
     let (mut next_tag, mut most_tags, mut number) = (0, 0, 0_u64);
-    for job in file.jobs.into_iter().map(Arc::new) {
+    for (at, job) in file.jobs.into_iter().map(Arc::new).enumerate() {
         if job.stonewall || stages.is_empty() {
             stages.push_back(Vec::new());
             next_tag = 0;
@@ -293,7 +315,13 @@ fn plan(file: JobFile, seed: u64) -> (VecDeque<Vec<Planned>>, usize) {
             let seed = job.seed.unwrap_or(seed).wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
             number += 1;
             let stage = stages.back_mut().expect("a stage was opened above");
-            stage.push(Planned { job: Arc::clone(&job), copy, seed, tags });
+            stage.push(Planned {
+                job: Arc::clone(&job),
+                number: at.min(usize::from(u16::MAX)) as u16,
+                copy,
+                seed,
+                tags,
+            });
         }
     }
     (stages, most_tags as usize)

@@ -12,6 +12,13 @@ class JobError(ValueError):
     hint: str
     """What to do next; may be empty."""
 
+class TraceError(ValueError):
+    """A trace cannot be replayed on this drive: the message names the request and the reason."""
+
+    request: int
+    """Its place in the trace, from 0."""
+    reason: str
+
 Row = tuple[str, int, int, int, int, float | None, int | None, int | None, int | None, int | None]
 """direction, start_ns, duration_ns, count, bytes, latency mean, p50, p99, p99.9 and max in ns (None: no completion)."""
 
@@ -29,6 +36,23 @@ class Machine:
     def model(self) -> str: ...
     def start(self, job: str, interval_ns: int, seed: int, log_requests: bool = False) -> Load:
         """Begin a fio job; at most one at a time. Raises JobError."""
+    def replay(
+        self,
+        submitted_ns: bytes,
+        verb: bytes,
+        offset_bytes: bytes,
+        length_bytes: bytes,
+        interval_ns: int,
+        *,
+        speed: float = 1.0,
+        depth: int | None = None,
+        log_requests: bool = False,
+    ) -> Load:
+        """Make the requests of a trace again, from now on: at their times divided by ``speed``, or with ``depth`` in flight.
+
+        Columns as those of RequestColumns, in the order of submission; the moment of the first request is now. With
+        ``depth`` the times only order the requests. A request that fails does not end the load. Raises TraceError.
+        """
     def idle(self, duration_ns: int) -> None:
         """Leave the drive alone."""
     def truth(self) -> dict[str, int]:
@@ -36,7 +60,7 @@ class Machine:
 
 @final
 class Load:
-    """A running fio job. Row times count from the start of the machine."""
+    """A running fio job or trace. Row times count from the start of the machine."""
 
     def advance(self, intervals: int) -> list[Row]:
         """Let up to so many intervals pass; a row for each interval and direction of the job; [] once it has ended."""

@@ -8,13 +8,14 @@ mod load;
 mod machine;
 mod requests;
 mod serve;
+mod trace;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::errors::{JobError, ProfileError};
+    use crate::errors::{JobError, ProfileError, TraceError};
     #[pymodule_export]
     use crate::job::check_job;
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! A running job.
+//! A running job or trace.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::requests::RequestColumns;
 
 type RowTuple = (&'static str, u64, u64, u64, u64, Option<f64>, Option<u64>, Option<u64>, Option<u64>, Option<u64>);
 
-/// A running fio job. Row times count from the start of the machine.
+/// A running fio job or trace. Row times count from the start of the machine.
 #[pyclass(frozen, module = "shakedown._core")]
 pub struct Load {
     state: Mutex<State>,

@@ -1,8 +1,10 @@
-//! A job file at work on a device.
+//! A job file or a trace at work on a device.
 
 mod closed_loop;
 mod log;
 mod pace;
+mod replayer;
+mod submitter;
 mod tally;
 mod worker;
 

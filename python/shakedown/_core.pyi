@@ -48,7 +48,7 @@ class Machine:
         depth: int | None = None,
         log_requests: bool = False,
     ) -> Load:
-        """Make the requests of a trace again, from now on: at their times divided by ``speed``, or with ``depth`` in flight.
+        """Make the requests of a trace again, at their times divided by ``speed`` or with ``depth`` in flight.
 
         Columns as those of RequestColumns, in the order of submission; the moment of the first request is now. With
         ``depth`` the times only order the requests. A request that fails does not end the load. Raises TraceError.

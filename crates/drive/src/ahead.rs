@@ -38,8 +38,14 @@ impl ReadCache {
         Self { segments: vec![(0, 0); segments], oldest: 0, running: None }
     }
 
+    #[cfg(test)]
     pub fn segments(&self) -> &[(u64, u64)] {
         &self.segments
+    }
+
+    /// The ranges kept that overlap `start..end`.
+    pub fn overlapping(&self, start: u64, end: u64) -> impl Iterator<Item = &(u64, u64)> + Clone {
+        self.segments.iter().filter(move |segment| segment.0 < end && start < segment.1)
     }
 
     /// Ends the running read-ahead at `now`, keeps what it has read; returns where it left the heads.

@@ -1,5 +1,7 @@
 //! Written data in DRAM that is not yet on the platters.
 
+use crate::mechanics::Spot;
+
 /// A dirty extent's description; its range is kept apart, since every write and read looks through the ranges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dirty {
@@ -14,9 +16,7 @@ pub(crate) struct Dirty {
     /// Somebody waits for it to be durable.
     pub wanted: bool,
     /// Where it begins on the surface.
-    pub track: u64,
-    /// The phase at which it begins.
-    pub phase: u64,
+    pub spot: Spot,
 }
 
 /// A dirty range, in sectors of 512 bytes.
@@ -47,17 +47,49 @@ pub(crate) struct Piece {
     pub about: Dirty,
 }
 
+/// "No extent" in the order by age.
+const NONE: u32 = u32::MAX;
+
+/// Where an extent stands in the order by age.
+#[derive(Clone, Copy, Debug)]
+struct Links {
+    older: u32,
+    newer: u32,
+}
+
+/// An extent's place in the order of starts.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    sector: u64,
+    index: u32,
+}
+
 /// The dirty extents. They never overlap.
-#[derive(Clone, Debug, Default)]
+///
+/// They lie in no order, each known by its index until one is removed; two orders beside them, by start and by age,
+/// spare whoever asks from looking through all.
+#[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
     ranges: Vec<Range>,
     about: Vec<Dirty>,
+    links: Vec<Links>,
+    oldest: u32,
+    newest: u32,
+    starts: Vec<Start>,
     sectors: u64,
 }
 
 impl WriteBuffer {
     pub fn with_segments(segments: usize) -> Self {
-        Self { ranges: Vec::with_capacity(segments), about: Vec::with_capacity(segments), sectors: 0 }
+        Self {
+            ranges: Vec::with_capacity(segments),
+            about: Vec::with_capacity(segments),
+            links: Vec::with_capacity(segments),
+            oldest: NONE,
+            newest: NONE,
+            starts: Vec::with_capacity(segments),
+            sectors: 0,
+        }
     }
 
     pub fn sectors(&self) -> u64 {
@@ -76,45 +108,83 @@ impl WriteBuffer {
         self.ranges.iter().zip(&self.about)
     }
 
+    #[cfg(test)]
     pub fn ranges(&self) -> &[Range] {
         &self.ranges
+    }
+
+    /// The extents that overlap or touch a range, in the order of their starts.
+    fn around(&self, range: &Range) -> impl Iterator<Item = usize> + Clone + '_ {
+        let after = self.starts.partition_point(|start| start.sector < range.start);
+        let end = range.end;
+        // Of those that begin before, only the last can reach so far.
+        let reaching = self.starts[after.saturating_sub(1)..].iter().take_while(move |start| start.sector <= end);
+        let begin = range.start;
+        reaching.map(|start| start.index as usize).filter(move |index| self.ranges[*index].end >= begin)
+    }
+
+    /// The extents that overlap a range, in the order of their starts.
+    pub fn overlapping<'a>(&'a self, range: &'a Range) -> impl Iterator<Item = (&'a Range, &'a Dirty)> + Clone + 'a {
+        let around = self.around(range).map(|index| (&self.ranges[index], &self.about[index]));
+        around.filter(|(other, _)| other.overlaps(range))
+    }
+
+    /// The extent that begins at a sector.
+    pub fn beginning_at(&self, sector: u64) -> Option<usize> {
+        let index = self.starts.partition_point(|start| start.sector < sector);
+        self.starts.get(index).filter(|start| start.sector == sector).map(|start| start.index as usize)
+    }
+
+    /// The extent with the oldest data of those that are `allowed`; of equals the one with the least index.
+    pub fn oldest(&self, allowed: impl Fn(&Dirty) -> bool) -> Option<usize> {
+        let mut found: Option<usize> = None;
+        let mut next = self.oldest;
+        while next != NONE {
+            let index = next as usize;
+            match found {
+                Some(best) if self.about[index].sequence > self.about[best].sequence => break,
+                Some(best) if index > best => {}
+                _ if allowed(&self.about[index]) => found = Some(index),
+                _ => {}
+            }
+            next = self.links[index].newer;
+        }
+        found
     }
 
     /// Adds a write. What overlaps it, or touches it and is of the same kind and newer than `barrier`, becomes one extent
     /// with it. Touching ends merge only where `seam(sector)` allows. Returns the extent's index.
     pub fn add(&mut self, range: Range, about: Dirty, barrier: u64, seam: impl Fn(u64) -> bool) -> usize {
         let (written, mut range, mut about) = (range, range, about);
-        let mut index = 0;
-        while index < self.ranges.len() {
-            let other = self.ranges[index];
-            let touches =
-                (other.end == range.start && seam(range.start)) || (range.end == other.start && seam(range.end));
-            let kin = touches && self.about[index].direct == about.direct && self.about[index].sequence > barrier;
-            if kin || other.overlaps(&range) {
-                let older = self.remove(index);
-                range = Range { start: range.start.min(older.range.start), end: range.end.max(older.range.end) };
-                about.sequence = about.sequence.min(older.about.sequence);
-                // What is there already can be on its way while the rest still comes in.
-                about.arrived = about.arrived.min(older.about.arrived);
-                // A write that nothing is left of needs no entry.
-                about.writes += if written.covers(&older.range) { 0 } else { older.about.writes };
-                about.wanted |= older.about.wanted;
-                // The union may reach others that the write alone did not.
-                index = 0;
-            } else {
-                index += 1;
-            }
+        // The union may reach others that the write alone did not.
+        while let Some(index) = self.kin(&range, about.direct, barrier, &seam) {
+            let older = self.remove(index);
+            range = Range { start: range.start.min(older.range.start), end: range.end.max(older.range.end) };
+            about.sequence = about.sequence.min(older.about.sequence);
+            // What is there already can be on its way while the rest still comes in.
+            about.arrived = about.arrived.min(older.about.arrived);
+            // A write that nothing is left of needs no entry.
+            about.writes += if written.covers(&older.range) { 0 } else { older.about.writes };
+            about.wanted |= older.about.wanted;
         }
-        self.sectors += range.sectors();
-        self.ranges.push(range);
-        self.about.push(about);
+        self.push(range, about);
         self.ranges.len() - 1
     }
 
+    /// The first extent that becomes one with a range.
+    fn kin(&self, range: &Range, direct: bool, barrier: u64, seam: &impl Fn(u64) -> bool) -> Option<usize> {
+        let kin = self.around(range).filter(|index| {
+            let (other, about) = (&self.ranges[*index], &self.about[*index]);
+            let alike = || about.direct == direct && about.sequence > barrier;
+            let touches = || seam(if other.end == range.start { range.start } else { range.end });
+            other.overlaps(range) || (alike() && touches())
+        });
+        kin.min()
+    }
+
     /// Sets where an extent begins on the surface.
-    pub fn locate(&mut self, index: usize, track: u64, phase: u64) {
-        self.about[index].track = track;
-        self.about[index].phase = phase;
+    pub fn locate(&mut self, index: usize, spot: Spot) {
+        self.about[index].spot = spot;
     }
 
     /// Notes that somebody waits for an extent to be durable.
@@ -138,6 +208,8 @@ impl WriteBuffer {
         let share = u64::from(about.writes) * (end - range.start) / range.sectors();
         let taken = Dirty { writes: (share as u32).max(1), ..*about };
         about.writes = about.writes.saturating_sub(taken.writes).max(1);
+        let at = self.start_of(range.start);
+        self.starts[at].sector = end;
         self.ranges[index].start = end;
         self.sectors -= end - range.start;
         (Piece { range: Range { start: range.start, end }, about: taken }, true)
@@ -146,28 +218,66 @@ impl WriteBuffer {
     /// Forgets the dirty data within `range` (it was trimmed). What is left of an extent on either side stays; where
     /// one begins at the end of `range` now, it has to be located anew.
     pub fn discard(&mut self, range: &Range) {
-        let mut index = 0;
-        while index < self.ranges.len() {
-            let other = self.ranges[index];
-            if !other.overlaps(range) {
-                index += 1;
-                continue;
-            }
-            let about = self.remove(index).about;
+        while let Some(index) = self.around(range).filter(|index| self.ranges[*index].overlaps(range)).min() {
+            let Piece { range: other, about } = self.remove(index);
             let before = Range { start: other.start, end: range.start };
             let after = Range { start: range.end, end: other.end };
             for rest in [before, after].into_iter().filter(|rest| rest.start < rest.end) {
-                self.sectors += rest.sectors();
-                self.ranges.push(rest);
-                self.about.push(about);
+                self.push(rest, about);
             }
         }
     }
 
+    fn push(&mut self, range: Range, about: Dirty) {
+        let index = self.ranges.len() as u32;
+        self.sectors += range.sectors();
+        self.ranges.push(range);
+        self.about.push(about);
+        let at = self.start_of(range.start);
+        self.starts.insert(at, Start { sector: range.start, index });
+        let mut older = self.newest;
+        while older != NONE && self.about[older as usize].sequence > about.sequence {
+            older = self.links[older as usize].older;
+        }
+        let newer = if older == NONE { self.oldest } else { self.links[older as usize].newer };
+        self.links.push(Links { older, newer });
+        self.relink(older, newer, index, index);
+    }
+
+    /// Removes an extent; the last takes over its index.
     fn remove(&mut self, index: usize) -> Piece {
+        let Links { older, newer } = self.links[index];
+        self.relink(older, newer, newer, older);
+        let at = self.start_of(self.ranges[index].start);
+        self.starts.remove(at);
+        let last = self.ranges.len() - 1;
+        if index < last {
+            let at = self.start_of(self.ranges[last].start);
+            self.starts[at].index = index as u32;
+            let Links { older, newer } = self.links[last];
+            self.relink(older, newer, index as u32, index as u32);
+        }
+        self.links.swap_remove(index);
         let piece = Piece { range: self.ranges.swap_remove(index), about: self.about.swap_remove(index) };
         self.sectors -= piece.range.sectors();
         piece
+    }
+
+    /// Lets two neighbours by age name others as theirs: `older` names `next`, `newer` names `previous`.
+    fn relink(&mut self, older: u32, newer: u32, next: u32, previous: u32) {
+        match older {
+            NONE => self.oldest = next,
+            older => self.links[older as usize].newer = next,
+        }
+        match newer {
+            NONE => self.newest = previous,
+            newer => self.links[newer as usize].older = previous,
+        }
+    }
+
+    /// The place in the order of starts of the extent that begins at a sector, or of one that would.
+    fn start_of(&self, sector: u64) -> usize {
+        self.starts.partition_point(|start| start.sector < sector)
     }
 }
 
@@ -176,11 +286,11 @@ mod tests {
     use super::*;
 
     fn about(sequence: u64) -> Dirty {
-        Dirty { sequence, arrived: 0, writes: 1, direct: false, wanted: false, track: 0, phase: 0 }
+        Dirty { sequence, arrived: 0, writes: 1, direct: false, wanted: false, spot: Spot::default() }
     }
 
     fn buffer(ranges: &[(u64, u64)]) -> WriteBuffer {
-        let mut buffer = WriteBuffer::default();
+        let mut buffer = WriteBuffer::with_segments(8);
         for (sequence, (start, end)) in (1..).zip(ranges) {
             buffer.add(Range { start: *start, end: *end }, about(sequence), 0, |_| true);
         }

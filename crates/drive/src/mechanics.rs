@@ -19,6 +19,14 @@ pub(crate) struct Head {
     pub rested_at: u64,
 }
 
+/// Where a transfer would begin, for choosing among many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub track: u64,
+    pub cylinder: u64,
+    pub phase: u64,
+}
+
 /// Whether the heads come to read or to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -85,11 +93,17 @@ impl Mechanics {
 
     /// From the decision to move until the head can find a sector of `track`.
     pub fn position_ticks(&self, head: &Head, now: u64, track: u64, way: Way) -> u64 {
+        self.move_ticks(head, now, track, self.geometry.cylinder(track), way)
+    }
+
+    /// The same for a track whose cylinder is known.
+    #[inline]
+    fn move_ticks(&self, head: &Head, now: u64, track: u64, cylinder: u64, way: Way) -> u64 {
         let settle = if way == Way::Write { self.write_settle } else { 0 };
         if self.is_parked(head, now) {
             return self.unpark + settle;
         }
-        let distance = self.geometry.cylinder(track).abs_diff(head.cylinder);
+        let distance = cylinder.abs_diff(head.cylinder);
         if distance > 0 {
             self.seek_ticks(distance) + settle
         } else if track != head.track {
@@ -97,6 +111,13 @@ impl Mechanics {
         } else {
             0
         }
+    }
+
+    /// Where a transfer from a block on begins.
+    pub fn spot(&self, block: u64) -> Spot {
+        let place = self.geometry.place(block);
+        let cylinder = self.geometry.cylinder(place.track);
+        Spot { track: place.track, cylinder, phase: self.geometry.phase(place) }
     }
 
     /// The course of a transfer of `blocks` from `place` on, decided at `now`.
@@ -113,11 +134,12 @@ impl Mechanics {
         Head { track, cylinder: self.geometry.cylinder(track), rested_at }
     }
 
-    /// Ticks until the sector at `phase` of `track` comes by, were the head to leave now. Never less than the
-    /// rotational distance, which is what makes [`rotation_ticks`](Self::rotation_ticks) a bound.
-    pub fn reach_ticks(&self, head: &Head, now: u64, track: u64, phase: u64, way: Way) -> u64 {
-        let moves = self.position_ticks(head, now, track, way);
-        moves + (phase.wrapping_sub(now + moves) & PHASE_MASK)
+    /// Ticks until a spot comes by, were the head to leave now. Never less than the rotational distance, which is what
+    /// makes [`rotation_ticks`](Self::rotation_ticks) a bound.
+    #[inline]
+    pub fn reach_ticks(&self, head: &Head, now: u64, spot: &Spot, way: Way) -> u64 {
+        let moves = self.move_ticks(head, now, spot.track, spot.cylinder, way);
+        moves + (spot.phase.wrapping_sub(now + moves) & PHASE_MASK)
     }
 
     /// The rotational distance from now to `phase`: the least that reaching a sector there can take.
@@ -137,24 +159,30 @@ impl Arm<'_> {
     /// Moves over blocks of the surface.
     pub fn transfer(&mut self, begin: u64, first: u64, end: u64, way: Way) -> Access {
         let place = self.mechanics.geometry.place(first);
-        self.count(begin, place.track);
+        let cylinder = self.mechanics.geometry.cylinder(place.track);
+        self.count(begin, cylinder);
         let access = self.mechanics.access(self.head, begin, place, end - first, way);
-        *self.head = self.mechanics.head_at(end, access.ends);
+        *self.head = if place.sector + (end - first) <= place.track_blocks.get() {
+            Head { track: place.track, cylinder, rested_at: access.ends }
+        } else {
+            self.mechanics.head_at(end, access.ends)
+        };
         access
     }
 
     /// Moves to the track of a block, without waiting for it, and stays there for `ticks`; returns when that is over.
     pub fn visit(&mut self, begin: u64, block: u64, ticks: u64) -> u64 {
         let track = self.mechanics.geometry.place(block).track;
-        self.count(begin, track);
-        let ends = begin + self.mechanics.position_ticks(self.head, begin, track, Way::Write) + ticks;
-        *self.head = self.mechanics.head_at(block + 1, ends);
+        let cylinder = self.mechanics.geometry.cylinder(track);
+        self.count(begin, cylinder);
+        let ends = begin + self.mechanics.move_ticks(self.head, begin, track, cylinder, Way::Write) + ticks;
+        *self.head = Head { track, cylinder, rested_at: ends };
         ends
     }
 
-    fn count(&mut self, begin: u64, track: u64) {
+    fn count(&mut self, begin: u64, cylinder: u64) {
         self.truth.unparks += u64::from(self.mechanics.is_parked(self.head, begin));
-        self.truth.seeks += u64::from(self.mechanics.geometry.cylinder(track) != self.head.cylinder);
+        self.truth.seeks += u64::from(cylinder != self.head.cylinder);
     }
 }
 
@@ -243,8 +271,7 @@ mod tests {
                 shares.iter().map(|share| mechanics.geometry.place((share * blocks) as u64)).collect();
             let begins = |place: &Place| mechanics.access(&head, now, *place, 1, Way::Read).begins;
             let least = places.iter().map(begins).min();
-            let listed = places.iter().enumerate();
-            let listed = listed.map(|(index, place)| (index, place.track, mechanics.geometry.phase(*place)));
+            let listed = shares.iter().map(|share| mechanics.spot((share * blocks) as u64)).enumerate();
             let chosen = nearest(listed, &mechanics, &head, now, Way::Read);
             prop_assert_eq!(chosen.map(|chosen| begins(&places[chosen.index])), least);
             prop_assert_eq!(chosen.map(|chosen| now + chosen.reach), least);

@@ -16,21 +16,23 @@ impl Drive {
         let (first, end) = self.surface(&range);
         if self.work.is_some() || !self.follow(&request, first, end, arrives) {
             let (first, end) = self.surface(&Range { start: missing, end: range.end });
-            let place = self.mechanics.geometry.place(self.whereabouts(first, end).0);
-            let phase = self.mechanics.geometry.phase(place);
-            self.queue.push(Waiting { tag: request.tag, arrived: arrives, range, track: place.track, phase });
+            let spot = self.mechanics.spot(self.whereabouts(first, end).0);
+            self.queue.push(Waiting { tag: request.tag, arrived: arrives, range, spot });
         }
     }
 
     /// The first run of sectors in `start..end` that DRAM does not hold, neither as dirty nor as read data.
     fn missing(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let range = Range { start, end };
+        let (first, last) = self.surface(&range);
         let home = self.home_block();
-        let read = self.read_cache.segments().iter().map(|(first, end)| Range {
+        let read = self.read_cache.overlapping(first, last).map(|(first, end)| Range {
             start: first.saturating_sub(home) * BLOCK_SECTORS,
             end: end.saturating_sub(home) * BLOCK_SECTORS,
         });
-        let flying = self.in_flight.iter().map(|piece| piece.range);
-        let held = || self.buffer.ranges().iter().copied().chain(flying.clone()).chain(read.clone());
+        let flying = self.in_flight.iter().map(|piece| piece.range).filter(|flying| flying.overlaps(&range));
+        let dirty = self.buffer.overlapping(&range).map(|(range, _)| *range);
+        let held = || dirty.clone().chain(flying.clone()).chain(read.clone());
         let mut at = start;
         while at < end {
             match held().find(|held| held.start <= at && at < held.end) {
@@ -84,7 +86,7 @@ impl Drive {
     }
 
     /// The read that would go next, seen from where the heads are now.
-    pub(crate) fn next_read(&self) -> Option<Candidate> {
+    pub(crate) fn next_read(&mut self) -> Option<Candidate> {
         self.queue.choose(&self.mechanics, &self.head, self.now)
     }
 

@@ -3,7 +3,7 @@
 use crate::buffer::{Dirty, Piece, Range};
 use crate::clock::TURN;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
-use crate::mechanics::{Arm, Way};
+use crate::mechanics::{Arm, Spot, Way};
 use crate::profile::DramProfile;
 use crate::queue::{nearest, Candidate};
 use crate::reads::sectors;
@@ -88,7 +88,7 @@ impl Drive {
     /// Drops what DRAM holds of a range, written or read.
     fn discard(&mut self, range: &Range) {
         self.buffer.discard(range);
-        if let Some(index) = self.buffer.ranges().iter().position(|left| left.start == range.end) {
+        if let Some(index) = self.buffer.beginning_at(range.end) {
             self.locate(index);
         }
         let (first, end) = self.surface(range);
@@ -117,7 +117,7 @@ impl Drive {
             layer.untrim(first, end);
             direct = layer.streams.observe(range.start, range.sectors());
         }
-        let about = Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, track: 0, phase: 0 };
+        let about = Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, spot: Spot::default() };
         self.add_dirty(range, about);
         if through {
             self.durable.push(Durable { tag: request.tag, arrived, need: Need::Range(range, self.sequence) });
@@ -159,8 +159,7 @@ impl Drive {
     /// Finds where an extent begins on the surface, for the heads to choose by.
     fn locate(&mut self, index: usize) {
         let (first, _) = self.surface(&self.buffer.get(index).range);
-        let place = self.mechanics.geometry.place(first);
-        self.buffer.locate(index, place.track, self.mechanics.geometry.phase(place));
+        self.buffer.locate(index, self.mechanics.spot(first));
     }
 
     /// Somebody waits for a write to leave DRAM.
@@ -321,15 +320,14 @@ impl Drive {
     fn nearest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<Candidate> {
         let allowed = self.allowed();
         let candidates = self.buffer.iter().enumerate().filter(|(_, (_, about))| allowed(about) && kind(about));
-        let places = candidates.map(|(index, (_, about))| (index, about.track, about.phase));
-        nearest(places, &self.mechanics, &self.head, self.now, Way::Write)
+        let spots = candidates.map(|(index, (_, about))| (index, about.spot));
+        nearest(spots, &self.mechanics, &self.head, self.now, Way::Write)
     }
 
     /// The allowed extent of a `kind` with the oldest data.
     fn oldest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
         let allowed = self.allowed();
-        let candidates = self.buffer.iter().enumerate().filter(|(_, (_, about))| allowed(about) && kind(about));
-        candidates.min_by_key(|(_, (_, about))| about.sequence).map(|(index, _)| index)
+        self.buffer.oldest(|about| allowed(about) && kind(about))
     }
 
     /// The newest write that a flush waits for; 0 when none does.
@@ -384,11 +382,18 @@ impl Drive {
     }
 
     fn is_durable(&self, need: &Need) -> bool {
-        let missing = |range: &Range, about: &Dirty| match need {
-            Need::Range(needed, sequence) => about.sequence <= *sequence && range.overlaps(needed),
-            Need::UpTo(sequence) => about.sequence <= *sequence,
-        };
-        !self.buffer.iter().any(|(range, about)| missing(range, about))
-            && !self.in_flight.iter().any(|piece| missing(&piece.range, &piece.about))
+        match need {
+            Need::Range(needed, sequence) => {
+                let mut dirty = self.buffer.overlapping(needed);
+                let mut flying = self.in_flight.iter().filter(|piece| piece.range.overlaps(needed));
+                !dirty.any(|(_, about)| about.sequence <= *sequence)
+                    && !flying.any(|piece| piece.about.sequence <= *sequence)
+            }
+            Need::UpTo(sequence) => {
+                let oldest = self.buffer.oldest(|_| true).map(|index| self.buffer.get(index).about.sequence);
+                oldest.is_none_or(|oldest| oldest > *sequence)
+                    && !self.in_flight.iter().any(|piece| piece.about.sequence <= *sequence)
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ mod streams;
 use rangemap::RangeSet;
 
 use crate::clock::{Clock, TURN};
-use crate::geometry::{Geometry, BLOCK_BYTES};
+use crate::geometry::{Divisor, Geometry, BLOCK_BYTES};
 use crate::profile::{CleaningOrder, CleaningWhen, EntryCounts, Profile, ShingledProfile};
 use crate::truth::Truth;
 
@@ -51,7 +51,7 @@ struct Rules {
 #[derive(Clone, Debug)]
 pub(crate) struct Shingled {
     rules: Rules,
-    tracks_per_band: u64,
+    tracks_per_band: Divisor,
     first_band_track: u64,
     first_band_block: u64,
     merge_at_block: u64,
@@ -83,7 +83,7 @@ impl Shingled {
         let bands = (geometry.tracks() - first_band_track).div_ceil(shingled.tracks_per_band);
         Self {
             rules: Rules::new(profile, shingled, clock),
-            tracks_per_band: shingled.tracks_per_band,
+            tracks_per_band: Divisor::new(shingled.tracks_per_band),
             first_band_track,
             first_band_block: geometry.first_block(first_band_track),
             merge_at_block: log_blocks,
@@ -105,13 +105,13 @@ impl Shingled {
 
     /// The band that holds a block of the surface.
     fn band(&self, geometry: &Geometry, block: u64) -> u32 {
-        ((geometry.place(block).track - self.first_band_track) / self.tracks_per_band) as u32
+        self.tracks_per_band.divide(geometry.place(block).track - self.first_band_track) as u32
     }
 
     /// The blocks of the surface that a band takes.
     fn band_blocks(&self, geometry: &Geometry, band: u32) -> (u64, u64) {
-        let track = self.first_band_track + u64::from(band) * self.tracks_per_band;
-        (geometry.first_block(track), geometry.first_block((track + self.tracks_per_band).min(geometry.tracks())))
+        let track = self.first_band_track + u64::from(band) * self.tracks_per_band.get();
+        (geometry.first_block(track), geometry.first_block((track + self.tracks_per_band.get()).min(geometry.tracks())))
     }
 
     /// Where the band of a block ends.

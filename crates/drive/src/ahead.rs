@@ -69,8 +69,16 @@ impl ReadCache {
         self.running.is_some_and(|running| running.start < end && start < running.limit)
     }
 
+    /// Whether a range kept overlaps `start..end`. Most do not, so this looks at all without deciding in between.
+    pub fn holds_of(&self, start: u64, end: u64) -> bool {
+        self.segments.iter().fold(false, |holds, segment| holds | ((segment.0 < end) & (start < segment.1)))
+    }
+
     /// Forgets what overlaps a range: what the drive keeps there is another thing now.
     pub fn forget(&mut self, start: u64, end: u64) {
+        if !self.holds_of(start, end) {
+            return;
+        }
         for segment in &mut self.segments {
             if segment.0 < end && start < segment.1 {
                 *segment = (0, 0);

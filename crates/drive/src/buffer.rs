@@ -47,6 +47,51 @@ pub(crate) struct Piece {
     pub about: Dirty,
 }
 
+/// Pieces on their way to the platters.
+#[derive(Clone, Debug)]
+pub(crate) struct InFlight {
+    pieces: Vec<Piece>,
+    /// Of the pieces, kept apart as well: reads look through them.
+    ranges: Vec<Range>,
+    sectors: u64,
+}
+
+impl InFlight {
+    pub fn with_segments(segments: usize) -> Self {
+        Self { pieces: Vec::with_capacity(segments), ranges: Vec::with_capacity(segments), sectors: 0 }
+    }
+
+    pub fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    pub fn push(&mut self, piece: Piece) {
+        self.sectors += piece.range.sectors();
+        self.ranges.push(piece.range);
+        self.pieces.push(piece);
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Piece> {
+        self.pieces.iter()
+    }
+
+    pub fn ranges(&self) -> &[Range] {
+        &self.ranges
+    }
+
+    /// Whether a piece overlaps a range. Most do not, so this looks at all without deciding in between.
+    pub fn holds_of(&self, range: &Range) -> bool {
+        self.ranges.iter().fold(false, |holds, piece| holds | ((piece.start < range.end) & (range.start < piece.end)))
+    }
+
+    /// They have arrived.
+    pub fn clear(&mut self) {
+        self.pieces.clear();
+        self.ranges.clear();
+        self.sectors = 0;
+    }
+}
+
 /// "No extent" in the order by age.
 const NONE: u32 = u32::MAX;
 
@@ -127,6 +172,13 @@ impl WriteBuffer {
     pub fn overlapping<'a>(&'a self, range: &'a Range) -> impl Iterator<Item = (&'a Range, &'a Dirty)> + Clone + 'a {
         let around = self.around(range).map(|index| (&self.ranges[index], &self.about[index]));
         around.filter(|(other, _)| other.overlaps(range))
+    }
+
+    /// Whether an extent overlaps a range.
+    pub fn holds_of(&self, range: &Range) -> bool {
+        // The last of those that begin before its end is the only one that could.
+        let before = self.starts.partition_point(|start| start.sector < range.end);
+        before > 0 && self.ranges[self.starts[before - 1].index as usize].end > range.start
     }
 
     /// The extent that begins at a sector.

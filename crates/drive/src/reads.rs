@@ -25,12 +25,15 @@ impl Drive {
     fn missing(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         let range = Range { start, end };
         let (first, last) = self.surface(&range);
+        if !self.in_flight.holds_of(&range) && !self.read_cache.holds_of(first, last) && !self.buffer.holds_of(&range) {
+            return (start < end).then_some((start, end));
+        }
         let home = self.home_block();
         let read = self.read_cache.overlapping(first, last).map(|(first, end)| Range {
             start: first.saturating_sub(home) * BLOCK_SECTORS,
             end: end.saturating_sub(home) * BLOCK_SECTORS,
         });
-        let flying = self.in_flight.iter().map(|piece| piece.range).filter(|flying| flying.overlaps(&range));
+        let flying = self.in_flight.ranges().iter().copied().filter(|flying| flying.overlaps(&range));
         let dirty = self.buffer.overlapping(&range).map(|(range, _)| *range);
         let held = || dirty.clone().chain(flying.clone()).chain(read.clone());
         let mut at = start;
@@ -90,9 +93,10 @@ impl Drive {
         self.queue.choose(&self.mechanics, &self.head, self.now)
     }
 
-    pub(crate) fn start_read(&mut self) -> Choice {
+    /// Reads what waits: the `next` to go, or if that is not known what is found to be.
+    pub(crate) fn start_read(&mut self, next: Option<Candidate>) -> Choice {
         self.claim_heads(self.now);
-        let Some(next) = self.next_read() else {
+        let Some(next) = next.or_else(|| self.next_read()) else {
             return Choice::Rest(None);
         };
         let read = self.queue.take(next.index);

@@ -80,4 +80,16 @@ pub trait BlockDevice {
 
     /// Lets time pass up to `to_ns` and appends the completions that fell due, in order of their time.
     fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>);
+
+    /// Lets time pass until a completion falls due, but not beyond `limit_ns`; appends it, with all that fall due at the
+    /// same time, and returns the time. `completions` must be empty.
+    fn advance_to_completion(&mut self, limit_ns: u64, completions: &mut Vec<Completion>) -> u64 {
+        loop {
+            let to_ns = self.next_event_ns().map_or(limit_ns, |event_ns| event_ns.min(limit_ns));
+            self.advance(to_ns, completions);
+            if to_ns == limit_ns || !completions.is_empty() {
+                return to_ns;
+            }
+        }
+    }
 }

@@ -100,8 +100,7 @@ impl Drive {
 
     /// Whether DRAM can take a write now. One that exceeds all of DRAM is let in when nothing else is there.
     fn has_room(&self, request: &Request) -> bool {
-        let in_flight: u64 = self.in_flight.iter().map(|piece| piece.range.sectors()).sum();
-        let used = self.buffer.sectors() + in_flight;
+        let used = self.buffer.sectors() + self.in_flight.sectors();
         let fits = used + request.bytes / SECTOR_BYTES <= self.rules.limit_sectors || used == 0;
         fits && self.buffer.segments() < self.rules.limit_segments
     }
@@ -177,18 +176,19 @@ impl Drive {
             || 2 * self.buffer.segments() >= self.rules.limit_segments;
         let at = self.silent_at(self.rules.idle);
         if pressing || full || self.now >= at {
-            self.start_destage()
+            self.start_destage(None)
         } else {
             Choice::Rest(Some(at))
         }
     }
 
-    fn start_destage(&mut self) -> Choice {
+    /// Writes out the `next` extent to go, or if that is not known what is found to be.
+    pub(crate) fn start_destage(&mut self, next: Option<Candidate>) -> Choice {
         self.claim_heads(self.now);
         if self.shingled.is_some() {
             return self.start_shingled_destage();
         }
-        let Some(next) = self.next_extent() else {
+        let Some(next) = next.or_else(|| self.next_extent()) else {
             return Choice::Rest(None);
         };
         let piece = self.take(next.index, self.rules.destage_sectors);
@@ -353,8 +353,8 @@ impl Drive {
 
     pub(crate) fn finish_destage(&mut self) {
         // Until now the written data hid what was read ahead of the old.
-        for index in 0..self.in_flight.len() {
-            let (first, end) = self.surface(&self.in_flight[index].range);
+        for index in 0..self.in_flight.ranges().len() {
+            let (first, end) = self.surface(&self.in_flight.ranges()[index]);
             self.read_cache.forget(first, end);
         }
         self.in_flight.clear();

@@ -1,6 +1,6 @@
 //! The shingled translation layer: static bands, a persistent cache in front of them, cleaning, streams.
 //!
-//! `log` and `map` are the cache, `append` writes into it, `clean` empties it, `streams` finds what may bypass it and `direct`
+//! `log` and `map` (with its `pieces`) are the cache, `append` writes into it, `clean` empties it, `streams` finds what may bypass it and `direct`
 //! lets that pass.
 
 mod append;
@@ -8,6 +8,7 @@ mod clean;
 mod direct;
 mod log;
 mod map;
+mod pieces;
 mod streams;
 
 use rangemap::RangeSet;

@@ -154,8 +154,9 @@ impl Run {
             if self.over || self.now_ns >= end_ns {
                 return;
             }
-            let next_ns = device.next_event_ns().unwrap_or(NEVER).min(self.next_wake_ns).min(end_ns);
-            self.pass_time(device, next_ns.max(self.now_ns));
+            let limit_ns = self.next_wake_ns.min(end_ns).max(self.now_ns);
+            self.completions.clear();
+            self.now_ns = device.advance_to_completion(limit_ns, &mut self.completions).max(self.now_ns);
             self.retire();
             self.wake_sleepers();
             self.feed(device);

@@ -1,6 +1,6 @@
 //! Written data in DRAM that is not yet on the platters.
 
-use crate::mechanics::Spot;
+use crate::sweep::{Spot, Sweep};
 
 /// A dirty extent's description; its range is kept apart, since every write and read looks through the ranges.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +15,8 @@ pub(crate) struct Dirty {
     pub direct: bool,
     /// Somebody waits for it to be durable.
     pub wanted: bool,
-    /// Where it begins on the surface.
-    pub spot: Spot,
+    /// Where it begins on the surface, if the heads choose by that.
+    pub spot: Option<Spot>,
 }
 
 /// A dirty range, in sectors of 512 bytes.
@@ -111,7 +111,7 @@ struct Start {
 
 /// The dirty extents. They never overlap.
 ///
-/// They lie in no order, each known by its index until one is removed; two orders beside them, by start and by age,
+/// They lie in no order, each known by its index until one is removed; three orders beside them, by start, by age and by phase,
 /// spare whoever asks from looking through all.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
@@ -121,6 +121,7 @@ pub(crate) struct WriteBuffer {
     oldest: u32,
     newest: u32,
     starts: Vec<Start>,
+    sweep: Sweep,
     sectors: u64,
 }
 
@@ -133,6 +134,7 @@ impl WriteBuffer {
             oldest: NONE,
             newest: NONE,
             starts: Vec::with_capacity(segments),
+            sweep: Sweep::with_capacity(segments),
             sectors: 0,
         }
     }
@@ -147,10 +149,6 @@ impl WriteBuffer {
 
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = (&Range, &Dirty)> {
-        self.ranges.iter().zip(&self.about)
     }
 
     #[cfg(test)]
@@ -236,7 +234,24 @@ impl WriteBuffer {
 
     /// Sets where an extent begins on the surface.
     pub fn locate(&mut self, index: usize, spot: Spot) {
-        self.about[index].spot = spot;
+        self.lose(index);
+        self.about[index].spot = Some(spot);
+        self.sweep.insert(spot, index);
+    }
+
+    fn lose(&mut self, index: usize) {
+        if let Some(spot) = self.about[index].spot.take() {
+            self.sweep.remove(spot, index);
+        }
+    }
+
+    /// The extents by where they begin, as far as they have been located.
+    pub fn sweep(&self) -> &Sweep {
+        &self.sweep
+    }
+
+    pub fn about(&self, index: usize) -> &Dirty {
+        &self.about[index]
     }
 
     /// Notes that somebody waits for an extent to be durable.
@@ -271,20 +286,26 @@ impl WriteBuffer {
     /// one begins at the end of `range` now, it has to be located anew.
     pub fn discard(&mut self, range: &Range) {
         while let Some(index) = self.around(range).filter(|index| self.ranges[*index].overlaps(range)).min() {
+            let spot = self.about[index].spot;
             let Piece { range: other, about } = self.remove(index);
-            let before = Range { start: other.start, end: range.start };
-            let after = Range { start: range.end, end: other.end };
-            for rest in [before, after].into_iter().filter(|rest| rest.start < rest.end) {
-                self.push(rest, about);
+            if other.start < range.start {
+                self.push(Range { start: other.start, end: range.start }, about);
+                if let Some(spot) = spot {
+                    self.locate(self.ranges.len() - 1, spot);
+                }
+            }
+            if range.end < other.end {
+                self.push(Range { start: range.end, end: other.end }, about);
             }
         }
     }
 
+    /// Adds an extent that has not been located.
     fn push(&mut self, range: Range, about: Dirty) {
         let index = self.ranges.len() as u32;
         self.sectors += range.sectors();
         self.ranges.push(range);
-        self.about.push(about);
+        self.about.push(Dirty { spot: None, ..about });
         let at = self.start_of(range.start);
         self.starts.insert(at, Start { sector: range.start, index });
         let mut older = self.newest;
@@ -298,6 +319,7 @@ impl WriteBuffer {
 
     /// Removes an extent; the last takes over its index.
     fn remove(&mut self, index: usize) -> Piece {
+        self.lose(index);
         let Links { older, newer } = self.links[index];
         self.relink(older, newer, newer, older);
         let at = self.start_of(self.ranges[index].start);
@@ -308,6 +330,9 @@ impl WriteBuffer {
             self.starts[at].index = index as u32;
             let Links { older, newer } = self.links[last];
             self.relink(older, newer, index as u32, index as u32);
+            if let Some(spot) = self.about[last].spot {
+                self.sweep.rename(spot, last, index);
+            }
         }
         self.links.swap_remove(index);
         let piece = Piece { range: self.ranges.swap_remove(index), about: self.about.swap_remove(index) };
@@ -338,7 +363,7 @@ mod tests {
     use super::*;
 
     fn about(sequence: u64) -> Dirty {
-        Dirty { sequence, arrived: 0, writes: 1, direct: false, wanted: false, spot: Spot::default() }
+        Dirty { sequence, arrived: 0, writes: 1, direct: false, wanted: false, spot: None }
     }
 
     fn buffer(ranges: &[(u64, u64)]) -> WriteBuffer {

@@ -1,7 +1,7 @@
 //! One hard drive in virtual time: geometry, mechanics, DRAM cache, command queue, translation layers.
 //!
 //! In reading order: [`request`](BlockDevice) is the surface to the host, `profile` the parameters, `drive` the state
-//! machine, `reads` and `writes` what happens to a request, `ahead`, `buffer` and `queue` what they keep, `mechanics`,
+//! machine, `reads` and `writes` what happens to a request, `ahead`, `buffer`, `queue` and `sweep` what they keep, `mechanics`,
 //! `geometry` and `clock` the platters underneath.
 
 mod ahead;
@@ -17,6 +17,7 @@ mod request;
 #[cfg(test)]
 mod shadow;
 mod shingled;
+mod sweep;
 mod truth;
 mod writes;
 

@@ -3,6 +3,7 @@
 use crate::clock::{Clock, PHASE_MASK};
 use crate::geometry::{Geometry, Place};
 use crate::profile::{MechanicsProfile, SeekCurve};
+use crate::sweep::Spot;
 use crate::truth::Truth;
 
 /// Heads that have not moved yet: where they can park they are parked, as after any rest.
@@ -17,14 +18,6 @@ pub(crate) struct Head {
     pub track: u64,
     pub cylinder: u64,
     pub rested_at: u64,
-}
-
-/// Where a transfer would begin, for choosing among many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spot {
-    pub track: u64,
-    pub cylinder: u64,
-    pub phase: u64,
 }
 
 /// Whether the heads come to read or to write.
@@ -117,7 +110,7 @@ impl Mechanics {
     pub fn spot(&self, block: u64) -> Spot {
         let place = self.geometry.place(block);
         let cylinder = self.geometry.cylinder(place.track);
-        Spot { track: place.track, cylinder, phase: self.geometry.phase(place) }
+        Spot { track: place.track as u32, cylinder: cylinder as u32, phase: self.geometry.phase(place) as u32 }
     }
 
     /// The course of a transfer of `blocks` from `place` on, decided at `now`.
@@ -134,17 +127,10 @@ impl Mechanics {
         Head { track, cylinder: self.geometry.cylinder(track), rested_at }
     }
 
-    /// Ticks until a spot comes by, were the head to leave now. Never less than the rotational distance, which is what
-    /// makes [`rotation_ticks`](Self::rotation_ticks) a bound.
+    /// From the decision to move until the head can find a sector of a spot's track.
     #[inline]
-    pub fn reach_ticks(&self, head: &Head, now: u64, spot: &Spot, way: Way) -> u64 {
-        let moves = self.move_ticks(head, now, spot.track, spot.cylinder, way);
-        moves + (spot.phase.wrapping_sub(now + moves) & PHASE_MASK)
-    }
-
-    /// The rotational distance from now to `phase`: the least that reaching a sector there can take.
-    pub fn rotation_ticks(now: u64, phase: u64) -> u64 {
-        phase.wrapping_sub(now) & PHASE_MASK
+    pub fn spot_ticks(&self, head: &Head, now: u64, spot: &Spot, way: Way) -> u64 {
+        self.move_ticks(head, now, u64::from(spot.track), u64::from(spot.cylinder), way)
     }
 }
 
@@ -212,10 +198,7 @@ fn seek_ms(seek: &SeekCurve, share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::TURN;
     use crate::profile::Profile;
-    use crate::queue::nearest;
-    use proptest::prelude::*;
 
     fn mechanics(seek: Option<SeekCurve>) -> (Mechanics, Clock) {
         let mut profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
@@ -254,27 +237,5 @@ mod tests {
         let stroke = mechanics.geometry.cylinders() - 1;
         let times: Vec<u64> = (0..1000).map(|step| mechanics.seek_ticks(1 + step * (stroke - 1) / 999)).collect();
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
-    }
-
-    proptest! {
-        /// The quick choice finds what trying all of them finds.
-        #[test]
-        fn the_nearest_is_the_minimum_of_all(
-            shares in prop::collection::vec(0.0..1.0_f64, 1..64),
-            at in 0.0..1.0_f64,
-            now in 0..100 * TURN,
-        ) {
-            let (mechanics, _) = mechanics(None);
-            let blocks = mechanics.geometry.blocks() as f64;
-            let head = mechanics.head_at(1 + (at * blocks) as u64, now);
-            let places: Vec<Place> =
-                shares.iter().map(|share| mechanics.geometry.place((share * blocks) as u64)).collect();
-            let begins = |place: &Place| mechanics.access(&head, now, *place, 1, Way::Read).begins;
-            let least = places.iter().map(begins).min();
-            let listed = shares.iter().map(|share| mechanics.spot((share * blocks) as u64)).enumerate();
-            let chosen = nearest(listed, &mechanics, &head, now, Way::Read);
-            prop_assert_eq!(chosen.map(|chosen| begins(&places[chosen.index])), least);
-            prop_assert_eq!(chosen.map(|chosen| now + chosen.reach), least);
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! Commands that wait for the heads, and which of them goes next.
 
 use crate::buffer::Range;
-use crate::mechanics::{Head, Mechanics, Spot, Way};
+use crate::mechanics::{Head, Mechanics, Way};
 use crate::profile::QueueOrder;
+use crate::sweep::{Spot, Sweep};
 
 /// A read that waits for the heads.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,7 @@ pub(crate) struct Waiting {
 #[derive(Clone, Debug)]
 pub(crate) struct CommandQueue {
     waiting: Vec<Waiting>,
+    sweep: Sweep,
     order: QueueOrder,
     starvation: u64,
     /// Nobody who waits has come before.
@@ -26,7 +28,8 @@ pub(crate) struct CommandQueue {
 
 impl CommandQueue {
     pub fn new(depth: u32, order: QueueOrder, starvation: u64) -> Self {
-        Self { waiting: Vec::with_capacity(depth as usize), order, starvation, all_since: 0 }
+        let (waiting, sweep) = (Vec::with_capacity(depth as usize), Sweep::with_capacity(depth as usize));
+        Self { waiting, sweep, order, starvation, all_since: 0 }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -37,6 +40,7 @@ impl CommandQueue {
         if self.waiting.is_empty() || waiting.arrived < self.all_since {
             self.all_since = waiting.arrived;
         }
+        self.sweep.insert(waiting.spot, self.waiting.len());
         self.waiting.push(waiting);
     }
 
@@ -51,10 +55,17 @@ impl CommandQueue {
                 return Some(Candidate { index, reach: u64::MAX, starves_since: Some(self.all_since) });
             }
         }
-        nearest(self.waiting.iter().map(|read| read.spot).enumerate(), mechanics, head, now, Way::Read)
+        let (index, reach) = self.sweep.nearest(mechanics, head, now, Way::Read, |_| true)?;
+        Some(Candidate { index, reach, starves_since: None })
     }
 
+    /// Takes out a read; the last takes over its index.
     pub fn take(&mut self, index: usize) -> Waiting {
+        let last = self.waiting.len() - 1;
+        self.sweep.remove(self.waiting[index].spot, index);
+        if index < last {
+            self.sweep.rename(self.waiting[last].spot, last, index);
+        }
         self.waiting.swap_remove(index)
     }
 
@@ -84,27 +95,4 @@ impl Candidate {
         let rank = |one: &Candidate| (one.starves_since.unwrap_or(u64::MAX), one.reach);
         rank(self) <= rank(other)
     }
-}
-
-/// The spot, with its index, which the heads reach soonest; of equals the first.
-///
-/// A spot cannot be reached before it comes by, so most are dismissed by their phase alone.
-pub(crate) fn nearest(
-    spots: impl Iterator<Item = (usize, Spot)>,
-    mechanics: &Mechanics,
-    head: &Head,
-    now: u64,
-    way: Way,
-) -> Option<Candidate> {
-    let mut best = (u64::MAX, None);
-    for (index, spot) in spots {
-        if Mechanics::rotation_ticks(now, spot.phase) < best.0 {
-            let reach = mechanics.reach_ticks(head, now, &spot, way);
-            if reach < best.0 {
-                best = (reach, Some(index));
-            }
-        }
-    }
-    let (reach, index) = best;
-    index.map(|index| Candidate { index, reach, starves_since: None })
 }

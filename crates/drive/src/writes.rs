@@ -3,9 +3,9 @@
 use crate::buffer::{Dirty, Piece, Range};
 use crate::clock::TURN;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
-use crate::mechanics::{Arm, Spot, Way};
+use crate::mechanics::{Arm, Way};
 use crate::profile::DramProfile;
-use crate::queue::{nearest, Candidate};
+use crate::queue::Candidate;
 use crate::reads::sectors;
 use crate::request::{Request, Status, SECTOR_BYTES};
 use crate::shingled::{Extent, VISIT_PACKETS};
@@ -116,7 +116,7 @@ impl Drive {
             layer.untrim(first, end);
             direct = layer.streams.observe(range.start, range.sectors());
         }
-        let about = Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, spot: Spot::default() };
+        let about = Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, spot: None };
         self.add_dirty(range, about);
         if through {
             self.durable.push(Durable { tag: request.tag, arrived, need: Need::Range(range, self.sequence) });
@@ -155,8 +155,11 @@ impl Drive {
         (layer.band_end(&self.mechanics.geometry, home + sector / BLOCK_SECTORS) - home) * BLOCK_SECTORS
     }
 
-    /// Finds where an extent begins on the surface, for the heads to choose by.
+    /// Finds where an extent begins on the surface, for the heads to choose by. Into the log it goes by its age.
     fn locate(&mut self, index: usize) {
+        if self.shingled.is_some() && !self.buffer.about(index).direct {
+            return;
+        }
         let (first, _) = self.surface(&self.buffer.get(index).range);
         self.buffer.locate(index, self.mechanics.spot(first));
     }
@@ -211,7 +214,7 @@ impl Drive {
         let Some(oldest) = self.oldest_extent(|_| true) else {
             return Choice::Rest(None);
         };
-        if self.buffer.get(oldest).about.direct {
+        if self.buffer.about(oldest).direct {
             self.start_direct()
         } else {
             self.start_append()
@@ -219,7 +222,7 @@ impl Drive {
     }
 
     fn start_direct(&mut self) -> Choice {
-        let Some(Candidate { index, .. }) = self.nearest_extent(|about| about.direct) else {
+        let Some(Candidate { index, .. }) = self.nearest_extent() else {
             return Choice::Rest(None);
         };
         let (first, _) = self.surface(&self.buffer.get(index).range);
@@ -312,16 +315,16 @@ impl Drive {
                 let index = self.oldest_extent(|_| true)?;
                 Some(Candidate { index, reach: u64::MAX, starves_since: Some(since) })
             }
-            None => self.nearest_extent(|_| true),
+            None => self.nearest_extent(),
         }
     }
 
-    /// The allowed extent of a `kind` that the heads reach soonest.
-    fn nearest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<Candidate> {
+    /// The allowed extent that the heads reach soonest, of those that go to their place.
+    fn nearest_extent(&self) -> Option<Candidate> {
         let allowed = self.allowed();
-        let candidates = self.buffer.iter().enumerate().filter(|(_, (_, about))| allowed(about) && kind(about));
-        let spots = candidates.map(|(index, (_, about))| (index, about.spot));
-        nearest(spots, &self.mechanics, &self.head, self.now, Way::Write)
+        let allowed = |index| allowed(self.buffer.about(index));
+        let (index, reach) = self.buffer.sweep().nearest(&self.mechanics, &self.head, self.now, Way::Write, allowed)?;
+        Some(Candidate { index, reach, starves_since: None })
     }
 
     /// The allowed extent of a `kind` with the oldest data.

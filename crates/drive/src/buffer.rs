@@ -206,8 +206,13 @@ impl WriteBuffer {
     /// with it. Touching ends merge only where `seam(sector)` allows. Returns the extent's index.
     pub fn add(&mut self, range: Range, about: Dirty, barrier: u64, seam: impl Fn(u64) -> bool) -> usize {
         let (written, mut range, mut about) = (range, range, about);
-        // The union may reach others that the write alone did not.
-        while let Some(index) = self.kin(&range, about.direct, barrier, &seam) {
+        let alike = |other: &Dirty| other.direct == about.direct && other.sequence > barrier;
+        let mut kin = self.kin(&range, None, alike, &seam);
+        if let Some(index) = kin.filter(|index| self.may_grow(*index, &range, alike, &seam)) {
+            self.grow(index, range.end, &about);
+            return index;
+        }
+        while let Some(index) = kin {
             let older = self.remove(index);
             range = Range { start: range.start.min(older.range.start), end: range.end.max(older.range.end) };
             about.sequence = about.sequence.min(older.about.sequence);
@@ -216,25 +221,49 @@ impl WriteBuffer {
             // A write that nothing is left of needs no entry.
             about.writes += if written.covers(&older.range) { 0 } else { older.about.writes };
             about.wanted |= older.about.wanted;
+            // The union may reach others that the write alone did not.
+            kin = self.kin(&range, None, alike, &seam);
         }
         self.push(range, about);
         self.ranges.len() - 1
     }
 
-    /// The first extent that becomes one with a range.
-    fn kin(&self, range: &Range, direct: bool, barrier: u64, seam: &impl Fn(u64) -> bool) -> Option<usize> {
+    /// The first extent, `except` one, that becomes one with a range.
+    fn kin(
+        &self,
+        range: &Range,
+        except: Option<usize>,
+        alike: impl Fn(&Dirty) -> bool,
+        seam: impl Fn(u64) -> bool,
+    ) -> Option<usize> {
         let kin = self.around(range).filter(|index| {
-            let (other, about) = (&self.ranges[*index], &self.about[*index]);
-            let alike = || about.direct == direct && about.sequence > barrier;
+            let other = &self.ranges[*index];
             let touches = || seam(if other.end == range.start { range.start } else { range.end });
-            other.overlaps(range) || (alike() && touches())
+            Some(*index) != except && (other.overlaps(range) || (alike(&self.about[*index]) && touches()))
         });
         kin.min()
     }
 
+    /// Whether a range only makes the last extent longer, as a stream does: then that keeps its place in all orders.
+    fn may_grow(&self, index: usize, range: &Range, alike: impl Fn(&Dirty) -> bool, seam: impl Fn(u64) -> bool) -> bool {
+        let this = self.ranges[index];
+        let union = Range { start: this.start, end: range.end };
+        let is_last = index + 1 == self.ranges.len();
+        is_last && this.end == range.start && self.kin(&union, Some(index), alike, seam).is_none()
+    }
+
+    fn grow(&mut self, index: usize, end: u64, about: &Dirty) {
+        self.sectors += end - self.ranges[index].end;
+        self.ranges[index].end = end;
+        let this = &mut self.about[index];
+        this.arrived = this.arrived.min(about.arrived);
+        this.writes += about.writes;
+        this.wanted |= about.wanted;
+    }
+
     /// Sets where an extent begins on the surface.
     pub fn locate(&mut self, index: usize, spot: Spot) {
-        self.lose(index);
+        debug_assert!(self.about[index].spot.is_none());
         self.about[index].spot = Some(spot);
         self.sweep.insert(spot, index);
     }
@@ -271,6 +300,7 @@ impl WriteBuffer {
         if end >= range.end || end <= range.start {
             return (self.remove(index), false);
         }
+        self.lose(index);
         let about = &mut self.about[index];
         let share = u64::from(about.writes) * (end - range.start) / range.sectors();
         let taken = Dirty { writes: (share as u32).max(1), ..*about };

@@ -8,7 +8,7 @@ use crate::profile::DramProfile;
 use crate::queue::Candidate;
 use crate::reads::sectors;
 use crate::request::{Request, Status, SECTOR_BYTES};
-use crate::shingled::{Extent, VISIT_PACKETS};
+use crate::shingled::{Extent, Shingled, VISIT_PACKETS};
 
 /// What a profile says about writes in DRAM, in the drive's units.
 #[derive(Clone, Debug)]
@@ -157,7 +157,8 @@ impl Drive {
 
     /// Finds where an extent begins on the surface, for the heads to choose by. Into the log it goes by its age.
     fn locate(&mut self, index: usize) {
-        if self.shingled.is_some() && !self.buffer.about(index).direct {
+        let about = self.buffer.about(index);
+        if about.spot.is_some() || (self.shingled.is_some() && !about.direct) {
             return;
         }
         let (first, _) = self.surface(&self.buffer.get(index).range);
@@ -274,8 +275,8 @@ impl Drive {
         self.batch.clear();
         let (mut packets, mut blocks, mut writes, mut sectors, mut arrived) = (0, 0, 0, 0, 0);
         while let Some(index) = self.oldest_extent(|about| !about.direct) {
-            let whole = self.extent(&self.buffer.get(index));
             let Some(layer) = &self.shingled else { break };
+            let whole = self.extent(layer, &self.buffer.get(index));
             if packets == 0 || !layer.shares_packet(blocks, writes, &whole) {
                 if packets == room || sectors >= self.rules.destage_sectors {
                     break;
@@ -284,7 +285,8 @@ impl Drive {
             }
             let most = layer.packet_sectors(self.buffer.get(index).range.sectors(), whole.writes);
             let piece = self.take(index, most);
-            let extent = self.extent(&piece);
+            let Some(layer) = &self.shingled else { break };
+            let extent = self.extent(layer, &piece);
             (blocks, writes) = (blocks + extent.blocks(), writes + extent.writes);
             sectors += piece.range.sectors();
             arrived = arrived.max(piece.about.arrived);
@@ -294,9 +296,9 @@ impl Drive {
         arrived
     }
 
-    fn extent(&self, piece: &Piece) -> Extent {
+    fn extent(&self, layer: &Shingled, piece: &Piece) -> Extent {
         let (first, end) = self.surface(&piece.range);
-        Extent { first, end, writes: u64::from(piece.about.writes) }
+        layer.extent(&self.mechanics.geometry, first, end, u64::from(piece.about.writes))
     }
 
     /// Whether an extent may be destaged now: any, unless somebody waits for some to be durable and nobody for room.

@@ -86,6 +86,15 @@ impl Map {
         self.pieces.get(self.bands[band as usize].run)
     }
 
+    /// Brings bands that are about to be used into the processor's caches, all at once: one after the other each would be
+    /// waited for alone, which takes longer than everything that is done with it.
+    pub fn touch(&self, bands: impl Iterator<Item = u32> + Clone) {
+        let pieces = |band| self.pieces(band).len();
+        std::hint::black_box(bands.clone().map(pieces).sum::<usize>());
+        let first = |band| self.pieces(band).first().map_or(0, |piece| piece.start);
+        std::hint::black_box(bands.map(first).fold(0, u32::wrapping_add));
+    }
+
     /// The band that has been dirty longest.
     pub fn oldest(&self) -> Option<u32> {
         (self.oldest != NONE).then_some(self.oldest)

@@ -130,13 +130,10 @@ impl Drive {
         let barrier = self.barrier();
         let mut start = range.start;
         while start < range.end {
-            let part = Range { start, end: self.band_end(start).min(range.end) };
-            let (layer, geometry) = (&self.shingled, &self.mechanics.geometry);
-            let seam = |sector: u64| match layer {
-                Some(layer) => !layer.is_border(geometry, layer.first_band_block() + sector / BLOCK_SECTORS),
-                None => true,
-            };
-            let index = self.buffer.add(part, about, barrier, seam);
+            let band = self.band_around(start);
+            let part = Range { start, end: range.end.min(band.map_or(u64::MAX, |band| band.end * BLOCK_SECTORS)) };
+            let is_border = |block: u64| band.is_some_and(|band| block == band.start || block == band.end);
+            let index = self.buffer.add(part, about, barrier, |sector| !is_border(sector / BLOCK_SECTORS));
             self.locate(index);
             // The extent is as old as its oldest part, so who waits for a part of that age waits for all of it.
             if self.durable.iter().any(|durable| durable.awaits(&self.buffer.get(index).range)) {
@@ -146,13 +143,12 @@ impl Drive {
         }
     }
 
-    /// The sector at which the band of a sector ends.
-    fn band_end(&self, sector: u64) -> u64 {
-        let Some(layer) = &self.shingled else {
-            return u64::MAX;
-        };
+    /// The host's blocks in the band of a sector, if there are bands.
+    fn band_around(&self, sector: u64) -> Option<Range> {
+        let layer = self.shingled.as_ref()?;
         let home = layer.first_band_block();
-        (layer.band_end(&self.mechanics.geometry, home + sector / BLOCK_SECTORS) - home) * BLOCK_SECTORS
+        let (start, end) = layer.band_around(&self.mechanics.geometry, home + sector / BLOCK_SECTORS);
+        Some(Range { start: start - home, end: end - home })
     }
 
     /// Finds where an extent begins on the surface, for the heads to choose by. Into the log it goes by its age.

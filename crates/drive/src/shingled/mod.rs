@@ -115,14 +115,9 @@ impl Shingled {
         (geometry.first_block(track), geometry.first_block((track + self.tracks_per_band.get()).min(geometry.tracks())))
     }
 
-    /// Where the band of a block ends.
-    pub fn band_end(&self, geometry: &Geometry, block: u64) -> u64 {
-        self.band_blocks(geometry, self.band(geometry, block)).1
-    }
-
-    /// Whether a band begins at this block.
-    pub fn is_border(&self, geometry: &Geometry, block: u64) -> bool {
-        self.band_blocks(geometry, self.band(geometry, block)).0 == block
+    /// The blocks of the surface that the band of a block takes.
+    pub fn band_around(&self, geometry: &Geometry, block: u64) -> (u64, u64) {
+        self.band_blocks(geometry, self.band(geometry, block))
     }
 
     /// Where the data of block `first` lies, and how much of what follows, up to `end` and the band's end, lies right

@@ -69,6 +69,11 @@ impl ReadCache {
         self.running.is_some_and(|running| running.start < end && start < running.limit)
     }
 
+    /// Where the first range kept begins that ends after a block.
+    pub fn first_kept_after(&self, block: u64) -> u64 {
+        self.segments.iter().filter(|segment| segment.1 > block).map(|segment| segment.0).min().unwrap_or(u64::MAX)
+    }
+
     /// Whether a range kept overlaps `start..end`. Most do not, so this looks at all without deciding in between.
     pub fn holds_of(&self, start: u64, end: u64) -> bool {
         self.segments.iter().fold(false, |holds, segment| holds | ((segment.0 < end) & (start < segment.1)))

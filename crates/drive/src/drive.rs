@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use sim::LatencyHistogram;
+
 use crate::ahead::ReadCache;
 use crate::buffer::{InFlight, WriteBuffer};
 use crate::clock::{Clock, TURN};
@@ -12,7 +14,7 @@ use crate::geometry::Geometry;
 use crate::mechanics::{Access, Arm, Head, Mechanics, Way, NEVER};
 use crate::profile::{Profile, QueueOrder};
 use crate::queue::{Candidate, CommandQueue};
-use crate::request::{BlockDevice, Completion, Request, Status, Verb, SECTOR_BYTES};
+use crate::request::{BlockDevice, Completion, Forwarded, Reads, Request, Status, Verb, SECTOR_BYTES};
 use crate::shingled::{reserved_bytes, Extent, Shingled};
 use crate::truth::Truth;
 use crate::writes::{Durable, WriteRules};
@@ -298,6 +300,25 @@ impl Drive {
         self.due.insert(index, Due { at, tag, status });
     }
 
+    pub(crate) fn capacity_sectors(&self) -> u64 {
+        self.capacity_sectors
+    }
+
+    /// From the host's asking until a link that is free has carried so much.
+    pub(crate) fn link_ticks(&self, sectors: u64) -> u64 {
+        self.overhead + self.carry_ticks(sectors)
+    }
+
+    pub(crate) fn link_is_free_at(&self, at: u64) -> bool {
+        self.bus_free_at <= at
+    }
+
+    /// Whether nothing is asked for, dirty or under way.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let idle = self.work.is_none() && self.due.is_empty() && !self.waiting();
+        idle && self.buffer.is_empty() && self.in_flight.ranges().is_empty()
+    }
+
     fn waiting(&self) -> bool {
         !(self.queue.is_empty() && self.held.is_empty() && self.durable.is_empty())
     }
@@ -345,6 +366,10 @@ impl BlockDevice for Drive {
         let to_ns = self.due.front().map_or(limit_ns, |due| self.clock.ns(due.at).min(limit_ns));
         self.advance(to_ns, completions);
         to_ns
+    }
+
+    fn forward_reads(&mut self, now_ns: u64, reads: &Reads, latencies: &mut LatencyHistogram) -> Forwarded {
+        self.forward(now_ns, reads, latencies)
     }
 
     fn next_event_ns(&self) -> Option<u64> {

@@ -40,6 +40,17 @@ struct Zone {
     track_blocks: Divisor,
 }
 
+/// What is the same for all blocks of a zone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ZoneView {
+    pub first_block: u64,
+    pub end_block: u64,
+    pub track_blocks: u64,
+    pub heads: u64,
+    pub track_skew: u64,
+    pub cylinder_skew: u64,
+}
+
 /// A block's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -121,13 +132,32 @@ impl Geometry {
     }
 
     #[inline]
-    pub fn place(&self, block: u64) -> Place {
+    fn zone(&self, block: u64) -> &Zone {
         debug_assert!(block < self.blocks, "block {block} of {}", self.blocks);
         let mut index = usize::from(self.zone_of_bucket[(block >> self.bucket_shift) as usize]);
         while self.zones.get(index + 1).is_some_and(|next| next.first_block <= block) {
             index += 1;
         }
-        let zone = &self.zones[index];
+        &self.zones[index]
+    }
+
+    /// The zone of a block.
+    pub fn zone_of(&self, block: u64) -> ZoneView {
+        let zone = self.zone(block);
+        let track_blocks = zone.track_blocks.get();
+        ZoneView {
+            first_block: zone.first_block,
+            end_block: zone.first_block + self.tracks_per_zone.get() * track_blocks,
+            track_blocks,
+            heads: self.heads.get(),
+            track_skew: self.track_skew,
+            cylinder_skew: self.cylinder_skew,
+        }
+    }
+
+    #[inline]
+    pub fn place(&self, block: u64) -> Place {
+        let zone = self.zone(block);
         let inside = block - zone.first_block;
         let track = zone.track_blocks.divide(inside);
         Place {

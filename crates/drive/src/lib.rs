@@ -1,13 +1,15 @@
 //! One hard drive in virtual time: geometry, mechanics, DRAM cache, command queue, translation layers.
 //!
 //! In reading order: [`request`](BlockDevice) is the surface to the host, `profile` the parameters, `drive` the state
-//! machine, `reads` and `writes` what happens to a request, `ahead`, `buffer`, `queue` and `sweep` what they keep, `mechanics`,
+//! machine, `reads` and `writes` what happens to a request, `ahead`, `buffer`, `queue` and `sweep` what they keep, `forward` a short cut,
+//! `mechanics`,
 //! `geometry` and `clock` the platters underneath.
 
 mod ahead;
 mod buffer;
 mod clock;
 mod drive;
+mod forward;
 mod geometry;
 mod mechanics;
 mod profile;
@@ -27,5 +29,5 @@ pub use profile::{
     IdentityStrings, InterfaceProfile, MechanicsProfile, Profile, ProfileError, QueueOrder, QueueProfile, SeekCurve,
     ShingledProfile, StreamsProfile,
 };
-pub use request::{BlockDevice, Completion, Request, Status, Verb, SECTOR_BYTES};
+pub use request::{BlockDevice, Completion, Forwarded, Reads, Request, Status, Verb, SECTOR_BYTES};
 pub use truth::Truth;

@@ -3,6 +3,8 @@
 //! This is the only surface that a load, an array, a fault wrapper or a block server needs: submit, ask for the
 //! next event, advance, collect completions. Nothing here knows a transport.
 
+use sim::LatencyHistogram;
+
 /// Bytes of one logical sector: every offset and length of a request is a multiple of it.
 pub const SECTOR_BYTES: u64 = 512;
 
@@ -59,6 +61,30 @@ pub struct Completion {
     pub status: Status,
 }
 
+/// Reads of equal size, one behind the other, each asked for in the moment in which the one before has completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reads {
+    /// Where the first begins.
+    pub offset_bytes: u64,
+    /// The size of each.
+    pub bytes: u64,
+    /// As many, unless
+    pub most: u64,
+    /// they would complete after this time;
+    pub limit_ns: u64,
+    /// not worth while if they are fewer.
+    pub least: u64,
+}
+
+/// What came of [`Reads`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forwarded {
+    /// So many were read.
+    pub count: u64,
+    /// When the last completed.
+    pub now_ns: u64,
+}
+
 /// Anything that takes requests in virtual time: a drive, a fault wrapper around one, an array of them.
 ///
 /// Time is in nanoseconds since the device was made and never runs backwards: `now_ns` and `to_ns` must not be
@@ -91,5 +117,12 @@ pub trait BlockDevice {
                 return to_ns;
             }
         }
+    }
+
+    /// Lets a stream of reads pass that begins at `now_ns`, the time last advanced to, while nothing else is in flight.
+    /// The outcome is that of submitting them one after the other, their latencies counted in `latencies`: a device that
+    /// knows no shorter way, or is not in a state for it, reads none.
+    fn forward_reads(&mut self, now_ns: u64, _reads: &Reads, _latencies: &mut LatencyHistogram) -> Forwarded {
+        Forwarded { count: 0, now_ns }
     }
 }

@@ -99,6 +99,11 @@ impl Shingled {
         }
     }
 
+    /// Whether everything lies in its band, and nothing is left to do.
+    pub fn is_empty(&self) -> bool {
+        self.map.dirty_bands() == 0 && self.open.is_empty() && self.cleaning.is_idle()
+    }
+
     /// Where the host's first block lies.
     pub fn first_band_block(&self) -> u64 {
         self.first_band_block

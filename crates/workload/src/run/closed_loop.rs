@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use drive::{BlockDevice, Completion, Request, Status};
+use drive::{BlockDevice, Completion, Forwarded, Reads, Request, Status};
 
 use super::tally::{Row, Tally};
 use super::worker::{Wish, Worker};
@@ -11,6 +11,9 @@ use crate::job::{Direction, Job, JobFile};
 
 /// Time without end.
 const NEVER: u64 = u64::MAX;
+
+/// Fewer reads of a stream are asked for one by one.
+const LEAST_FORWARDED: u64 = 64;
 
 /// A request that the device could not carry out: its job ended there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,6 +153,7 @@ impl Run {
 
     fn run_until(&mut self, device: &mut impl BlockDevice, end_ns: u64) {
         loop {
+            self.forward(device, end_ns);
             self.let_workers_go_on(device);
             if self.over || self.now_ns >= end_ns {
                 return;
@@ -160,6 +164,29 @@ impl Run {
             self.retire();
             self.wake_sleepers();
             self.feed(device);
+        }
+    }
+
+    /// Lets a stream of reads pass at once, if the only worker is at one and the device knows how. Everything is then as if
+    /// they had been asked for one by one.
+    fn forward(&mut self, device: &mut impl BlockDevice, end_ns: u64) {
+        let ([worker], [0]) = (self.workers.as_mut_slice(), self.ready.as_slice()) else {
+            return;
+        };
+        let Some((next, most)) = worker.stream(self.now_ns) else {
+            return;
+        };
+        let Some(tally) = self.tallies.iter_mut().find(|tally| tally.direction() == Direction::Read) else {
+            return;
+        };
+        let limit_ns = end_ns.min(worker.end_ns()).min(self.next_wake_ns);
+        let least = tally.until_many().max(LEAST_FORWARDED);
+        let reads = Reads { offset_bytes: next.offset_bytes, bytes: next.bytes, most, limit_ns, least };
+        let Forwarded { count, now_ns } = device.forward_reads(self.now_ns, &reads, tally.many());
+        if count > 0 {
+            tally.add_many(count * next.bytes);
+            worker.forwarded(count, next.bytes);
+            self.now_ns = now_ns;
         }
     }
 

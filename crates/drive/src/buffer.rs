@@ -245,7 +245,13 @@ impl WriteBuffer {
     }
 
     /// Whether a range only makes the last extent longer, as a stream does: then that keeps its place in all orders.
-    fn may_grow(&self, index: usize, range: &Range, alike: impl Fn(&Dirty) -> bool, seam: impl Fn(u64) -> bool) -> bool {
+    fn may_grow(
+        &self,
+        index: usize,
+        range: &Range,
+        alike: impl Fn(&Dirty) -> bool,
+        seam: impl Fn(u64) -> bool,
+    ) -> bool {
         let this = self.ranges[index];
         let union = Range { start: this.start, end: range.end };
         let is_last = index + 1 == self.ranges.len();

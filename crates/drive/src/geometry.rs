@@ -87,7 +87,11 @@ impl Geometry {
         let mut zones = Vec::with_capacity(sizes.len());
         let mut blocks = 0;
         for (index, track_blocks) in sizes.into_iter().enumerate() {
-            zones.push(Zone { first_block: blocks, first_track: index as u64 * tracks_per_zone, track_blocks: Divisor::new(track_blocks) });
+            zones.push(Zone {
+                first_block: blocks,
+                first_track: index as u64 * tracks_per_zone,
+                track_blocks: Divisor::new(track_blocks),
+            });
             blocks += track_blocks * tracks_per_zone;
         }
         let skew = |degrees: f64| (degrees / 360.0 * TURN as f64).round() as u64;

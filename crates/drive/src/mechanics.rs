@@ -53,8 +53,9 @@ pub(crate) struct Mechanics {
 impl Mechanics {
     pub fn new(profile: &MechanicsProfile, geometry: Geometry, clock: &Clock) -> Self {
         let span = |ms: f64| clock.span(ms * 1e6);
-        let curve =
-            (0..=CURVE_STEPS).map(|step| span(seek_ms(&profile.seek, step as f64 / CURVE_STEPS as f64)) as u32).collect();
+        let curve = (0..=CURVE_STEPS)
+            .map(|step| span(seek_ms(&profile.seek, step as f64 / CURVE_STEPS as f64)) as u32)
+            .collect();
         let stroke = (geometry.cylinders() - 1).max(1);
         Self {
             curve,

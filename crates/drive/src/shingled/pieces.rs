@@ -49,7 +49,8 @@ impl Pieces {
     /// Inserts a piece before the one at `index`.
     pub fn insert(&mut self, run: Run, index: usize, piece: Piece) -> Run {
         let longer = Run { len: run.len + 1, ..run };
-        let longer = if class(longer.len) == class(run.len) && run.len > 0 { longer } else { self.moved(run, longer.len) };
+        let longer =
+            if class(longer.len) == class(run.len) && run.len > 0 { longer } else { self.moved(run, longer.len) };
         let pieces = self.get_mut(longer);
         pieces.copy_within(index..run.len as usize, index + 1);
         pieces[index] = piece;

@@ -139,8 +139,7 @@ impl Source {
         let last = self.places[direction as usize].last;
         let offset_bytes = last.offset_bytes + last.bytes;
         let left = self.region.end_bytes.saturating_sub(offset_bytes) / sizes.min_bytes;
-        (only && sizes.min_bytes == sizes.max_bytes)
-            .then_some((Extent { offset_bytes, bytes: sizes.min_bytes }, left))
+        (only && sizes.min_bytes == sizes.max_bytes).then_some((Extent { offset_bytes, bytes: sizes.min_bytes }, left))
     }
 
     /// As if so many extents of the stream had been asked for, at least one.

@@ -3,7 +3,7 @@
 mod rig;
 
 use drive::faults::{Faults, FaultsError, Gone, LatentSectors, PowerLoss, Schedule, Stall, Timeout};
-use drive::{BlockDevice, Completion, Drive, Request, Status, Verb};
+use drive::{BlockDevice, Completion, Drive, Lost, Request, Status, Verb};
 use rig::profile;
 
 const S: u64 = 1_000_000_000;
@@ -36,7 +36,7 @@ fn ask(device: &mut impl BlockDevice, now_ns: u64, verb: Verb, offset_bytes: u64
 
 #[test]
 fn bad_sectors_cost_their_retries_until_they_are_written() {
-    let mut device = LatentSectors::around(drive(), [4 * 2048 + 3..4 * 2048 + 5], S, 7 * S);
+    let mut device = LatentSectors::around(drive(), std::iter::once(4 * 2048 + 3..4 * 2048 + 5), S, 7 * S);
     let offset = 4 << 20;
     assert_eq!(ask(&mut device, 0, Verb::Read, offset).status, Status::Good, "not yet");
     let bad = ask(&mut device, 2 * S, Verb::Read, offset);
@@ -49,7 +49,7 @@ fn bad_sectors_cost_their_retries_until_they_are_written() {
 
 #[test]
 fn others_wait_while_a_bad_sector_is_tried() {
-    let mut device = LatentSectors::around(drive(), [0..1], 0, 7 * S);
+    let mut device = LatentSectors::around(drive(), std::iter::once(0..1), 0, 7 * S);
     device.submit(0, request(1, Verb::Read, 0));
     let mut done = Vec::new();
     device.advance(S, &mut done);
@@ -125,7 +125,8 @@ fn a_loss_of_power_keeps_what_was_flushed_and_costs_a_start() {
     ask(&mut device, 2 * S - S / 100, Verb::Write, 1 << 20);
     assert_eq!(ask(&mut device, 2 * S, Verb::Write, 0).status, Status::Gone);
     assert_eq!(device.losses().len(), 1);
-    assert_eq!((device.losses()[0].at_ns, &device.losses()[0].ranges[..]), (2 * S, &[1 << 20..(1 << 20) + 4096][..]));
+    let expected = Lost { at_ns: 2 * S, ranges: std::iter::once(1 << 20..(1 << 20) + 4096).collect() };
+    assert_eq!(device.losses()[0], expected);
     let started = ask(&mut device, 6 * S, Verb::Read, 0);
     assert_eq!(started.status, Status::Good);
     assert!((17 * S..17 * S + S / 10).contains(&started.completed_ns), "{}", started.completed_ns);

@@ -155,7 +155,7 @@ pub struct QueueProfile {
 pub struct InterfaceProfile {
     /// Bytes a microsecond.
     pub rate_mb_s: f64,
-    /// From the command's arrival to the drive working on it.
+    /// From the command's arrival to the drive working on it, the share of a bridge that is not described included.
     pub overhead_us: f64,
     /// What stands between host and drive, if anything does.
     pub bridge: Option<BridgeProfile>,

@@ -151,7 +151,6 @@ impl WriteBuffer {
         self.ranges.is_empty()
     }
 
-    #[cfg(test)]
     pub fn ranges(&self) -> &[Range] {
         &self.ranges
     }

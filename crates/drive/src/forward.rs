@@ -106,12 +106,13 @@ impl Drive {
             return;
         }
         let last = course.next - blocks;
-        let limit = (course.next + self.read_ahead_blocks).min(self.mechanics.geometry.blocks());
+        let limit = self.ahead_limit(course.next, running.shift);
         self.read_cache.running = Some(Running {
             start: running.start.max(last.saturating_sub(self.read_ahead_blocks)),
             next: course.next,
             since: course.at,
             limit: limit.max(running.limit),
+            shift: running.shift,
         });
         self.read_last = false;
         self.host_seen_at = self.host_seen_at.max(course.at);

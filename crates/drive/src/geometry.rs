@@ -126,6 +126,11 @@ impl Geometry {
         self.tracks_per_zone.get() * self.zones.len() as u64
     }
 
+    /// Tracks of one size that lie side by side.
+    pub fn zone_tracks(&self) -> u64 {
+        self.tracks_per_zone.get()
+    }
+
     pub fn cylinders(&self) -> u64 {
         self.tracks() / self.heads.get()
     }
@@ -171,6 +176,7 @@ impl Geometry {
         }
     }
 
+    #[cfg(test)]
     pub fn track_blocks(&self, track: u64) -> u64 {
         self.zones[self.tracks_per_zone.divide(track) as usize].track_blocks.get()
     }

@@ -41,7 +41,7 @@ pub(crate) struct Access {
 pub(crate) struct Mechanics {
     pub geometry: Geometry,
     /// Seek time at `i / CURVE_STEPS` of the full stroke; the first point is the next cylinder.
-    curve: Vec<u32>,
+    curve: Vec<u64>,
     /// Cylinders to a position on the curve, in 1/2^16 of a step.
     curve_scale: u64,
     write_settle: u64,
@@ -55,9 +55,8 @@ pub(crate) struct Mechanics {
 impl Mechanics {
     pub fn new(profile: &MechanicsProfile, geometry: Geometry, clock: &Clock) -> Self {
         let span = |ms: f64| clock.span(ms * 1e6);
-        let curve = (0..=CURVE_STEPS)
-            .map(|step| span(seek_ms(&profile.seek, step as f64 / CURVE_STEPS as f64)) as u32)
-            .collect();
+        let curve =
+            (0..=CURVE_STEPS).map(|step| span(seek_ms(&profile.seek, step as f64 / CURVE_STEPS as f64))).collect();
         let stroke = (geometry.cylinders() - 1).max(1);
         let after = |s: f64| if s > 0.0 { span(s * 1e3) } else { u64::MAX };
         let spin_down_after = after(profile.spin_down_after_s);
@@ -79,9 +78,9 @@ impl Mechanics {
     fn seek_ticks(&self, cylinders: u64) -> u64 {
         let position = (cylinders - 1) * self.curve_scale;
         let (step, part) = ((position >> 32) as usize, (position & 0xffff_ffff) >> 16);
-        let low = u64::from(self.curve[step]);
+        let low = self.curve[step];
         match self.curve.get(step + 1) {
-            Some(high) => low + (((u64::from(*high) - low) * part) >> 16),
+            Some(high) => low + (((high - low) * part) >> 16),
             None => low,
         }
     }

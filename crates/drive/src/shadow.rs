@@ -97,9 +97,10 @@ impl Shadow {
         }
         if self.work != self.drive.work && matches!(self.drive.work, Some((Work::Destage, _))) {
             self.torn.clear();
-            for range in self.drive.in_flight.iter().map(|piece| piece.range).collect::<Vec<_>>() {
-                for block in range.start / BLOCK_SECTORS..range.end / BLOCK_SECTORS {
-                    let place = self.place(block);
+            for piece in self.drive.in_flight.clone() {
+                for block in piece.range.start / BLOCK_SECTORS..piece.range.end / BLOCK_SECTORS {
+                    // A stream goes to its band, whatever the map says.
+                    let place = if piece.about.direct { self.in_band(block) } else { self.place(block) };
                     let before = self.places.get(&block).copied().unwrap_or_else(|| self.in_band(block));
                     self.torn.insert(block, self.platters.get(&before).copied());
                     self.platters.insert(place, self.dram[&block]);
@@ -309,7 +310,7 @@ fn by_packets() -> Profile {
     let shingled = profile.shingled.as_mut().unwrap();
     (shingled.cache.bytes, shingled.cache.packet_bytes, shingled.cache.packet_writes) = (1 << 20, 65_536, 3);
     shingled.cleaning.order = CleaningOrder::MostDirty;
-    (shingled.streams.min_request_bytes, shingled.streams.min_run_bytes) = (65_536, 262_144);
+    (shingled.streams.min_request_bytes, shingled.streams.min_run_bytes) = (32_768, 131_072);
     profile
 }
 

@@ -166,6 +166,67 @@ fn a_band_that_is_cleaned_lies_elsewhere_and_needs_no_place_for_merging() {
     ask(&mut host, (band + 1) * band_bytes);
     assert_eq!(ask(&mut host, (band + 1) * band_bytes + 8192), 0);
     assert_eq!(ask(&mut host, GIB + (1 << 20)), 1);
+    // The heads stay with it, also after having read on.
+    let mut seeks = 0;
+    for place in 1..5 {
+        host.pause(S);
+        seeks += ask(&mut host, GIB + ((1 + 3 * place) << 20));
+    }
+    assert!(seeks <= 1, "{seeks}");
+}
+
+#[test]
+fn a_band_is_read_and_written_as_far_as_it_has_to_be() {
+    let mut still = moving();
+    let shingled = still.shingled.as_mut().expect("shingled");
+    (shingled.mapping, shingled.cleaning.merge_on_disk) = (Mapping::Static, false);
+    let turns = |profile: &Profile, offset: u64| {
+        let mut host = Host::new(profile);
+        host.ask(Verb::Write, offset, 4096, true);
+        let from_ns = host.now_ns;
+        while host.drive.truth().bands_cleaned == 0 {
+            host.pause(S / 1000);
+        }
+        // The last writing is under way. A read waits for it.
+        host.ask(Verb::Read, offset + (1 << 20) - 8192, 4096, false);
+        // A pass begins after a second of silence; what it needs beyond passing over the tracks is seeks.
+        (host.now_ns - from_ns - S) as f64 / (60e9 / profile.rpm())
+    };
+    let (band_bytes, track_bytes) = (20 * 2_097_152, 2_097_152);
+    let track_turns = 1.0 + still.geometry.track_skew_degrees / 360.0;
+    for (profile, offset, tracks) in [
+        (&still, 3 * band_bytes, 20.0),
+        (&still, 3 * band_bytes + 12 * track_bytes, 8.0),
+        (&still, 3 * band_bytes + 20 * track_bytes - 4096, 1.0),
+        (&moving(), 3 * band_bytes, 20.0),
+        (&moving(), 3 * band_bytes + 20 * track_bytes - 4096, 20.0),
+    ] {
+        let (found, least) = (turns(profile, offset), 2.0 * (tracks * track_turns - 0.2));
+        assert!((least..least + 12.0).contains(&found), "{found} turns for {tracks} tracks, {:?}", profile.shingled);
+    }
+}
+
+#[test]
+fn cleaning_begins_anew_after_a_loss_of_power() {
+    let mut host = Host::new(&profile("wd40efax"));
+    let cleaning_ns = |host: &mut Host, done| {
+        let from_ns = host.now_ns;
+        while host.drive.truth().bands_cleaned < done {
+            host.pause(S / 100);
+        }
+        host.now_ns - from_ns
+    };
+    host.ask(Verb::Write, 0, 4096, true);
+    let whole_ns = cleaning_ns(&mut host, 1);
+    host.pause(60 * S);
+    host.ask(Verb::Write, 0, 4096, true);
+    host.pause(whole_ns * 9 / 10);
+    assert_eq!(host.drive.truth().bands_cleaned, 1, "it is under way");
+    host.drive.power_loss(host.now_ns);
+    host.now_ns = host.drive.power_on(host.now_ns + S);
+    // What had been written back before is still in the cache, and is written again.
+    let again_ns = cleaning_ns(&mut host, 2);
+    assert!(again_ns > whole_ns * 9 / 10, "{again_ns} of {whole_ns}");
 }
 
 #[test]
@@ -274,7 +335,9 @@ fn a_bridge_passes_on_what_the_drive_refuses() {
 #[test]
 fn the_write_cache_can_be_turned_off_and_on() {
     for name in ["st12000vn0007", "st8000as0002"] {
-        let mut host = Host::new(&profile(name));
+        let mut profile = profile(name);
+        profile.dram.destage_idle_ms = 10_000.0;
+        let mut host = Host::new(&profile);
         assert!(host.ask(Verb::Write, GIB, 4096, false) < 200_000);
         host.drive.set_write_cache(host.now_ns, false);
         host.pause(S);

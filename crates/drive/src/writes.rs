@@ -115,7 +115,7 @@ impl Drive {
         let mut direct = false;
         if let Some(layer) = &mut self.shingled {
             layer.untrim(first, end);
-            direct = layer.streams.observe(range.start, range.sectors());
+            direct = layer.streams.observe(range.start, range.sectors(), through);
         }
         let about = Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, track: 0, phase: 0 };
         self.add_dirty(range, about);
@@ -255,6 +255,9 @@ impl Drive {
         };
         let room = layer.room_packets().min(VISIT_PACKETS);
         if room == 0 {
+            layer.press();
+        }
+        if room == 0 || layer.ration_is_spent() {
             layer.force_pass();
             return self.start_cleaning();
         }

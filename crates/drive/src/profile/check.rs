@@ -124,7 +124,8 @@ impl Profile {
             }
         }
         let packet_space = cache.packet_bytes.max((cache.packet_tracks * geometry.outer_track_bytes as f64) as u64);
-        let least = 2 * (packet_space + BLOCK_BYTES);
+        let visit_space = (cache.append_tracks * geometry.outer_track_bytes as f64) as u64;
+        let least = 2 * (packet_space + visit_space + 2 * BLOCK_BYTES);
         if cache.bytes < least {
             let reason = format!("two packets need {least} bytes");
             return Err(ProfileError::value("translation.cache.bytes", cache.bytes, reason));

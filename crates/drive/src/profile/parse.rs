@@ -208,6 +208,7 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
     const ENTRIES: Bounds = bounds(1.0, 4e9, "1..4000000000 entries are possible");
     const PACKET: Bounds = bounds(4096.0, 1_073_741_824.0, "4 KiB..1 GiB is possible");
     const WRITES: Bounds = bounds(1.0, 65_536.0, "1..65536 writes are possible");
+    const TRACKS: Bounds = bounds(0.0, 100.0, "0..100 tracks are possible");
     const EVERY: Bounds = bounds(0.0, 1e9, "0 (never)..1000000000 is possible");
     let mut section = Section::new("translation.cache", root, origins)?;
     let counts = [("write", EntryCounts::Write), ("packet", EntryCounts::Packet)];
@@ -220,6 +221,7 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
         packet_tracks: section.float("packet_tracks", &SHARE)?,
         packet_turns: section.float("packet_turns", &TURNS)?,
         append_turns: section.float("append_turns", &TURNS)?,
+        append_tracks: if section.has("append_tracks") { section.float("append_tracks", &TRACKS)? } else { 0.0 },
         journal_every: section.whole("journal_every", &EVERY)?,
         journal_ms: section.float("journal_ms", &MS)?,
     };
@@ -230,12 +232,14 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
 fn cleaning(root: &Table, origins: &mut Origins) -> Result<CleaningProfile, ProfileError> {
     const IDLE: Bounds = bounds(1.0, 1e9, "1..1000000000 ms is possible");
     const BANDS: Bounds = bounds(1.0, 10_000.0, "1..10000 bands are possible");
+    const RATION: Bounds = bounds(1.0, 1e6, "1..1000000 visits are possible; leave both keys out for no rationing");
     const MERGE: Bounds = bounds(65_536.0, 17_179_869_184.0, "64 KiB..16 GiB is possible");
     let mut section = Section::new("translation.cleaning", root, origins)?;
     let when = [("aggressive", CleaningWhen::Aggressive), ("lazy", CleaningWhen::Lazy)];
     let order = [("fifo", CleaningOrder::Fifo), ("most-dirty", CleaningOrder::MostDirty)];
     let when = section.word("when", &when)?;
     let lazy = when == CleaningWhen::Lazy;
+    let rations = section.has("ration_appends") || section.has("ration_until");
     let cleaning = CleaningProfile {
         when,
         order: section.word("order", &order)?,
@@ -243,6 +247,8 @@ fn cleaning(root: &Table, origins: &mut Origins) -> Result<CleaningProfile, Prof
         high_mark: if lazy { section.float("high_mark", &SHARE)? } else { 0.0 },
         low_mark: if lazy { section.float("low_mark", &SHARE)? } else { 0.0 },
         bands_per_pass: section.whole("bands_per_pass", &BANDS)?,
+        ration_appends: if rations { section.whole("ration_appends", &RATION)? } else { 0 },
+        ration_until: if rations { section.float("ration_until", &SHARE)? } else { 1.0 },
         collect_turns: section.float("collect_turns", &TURNS)?,
         merge_bytes: section.whole("merge_bytes", &MERGE)?,
         merge_on_disk: section.flag("merge_on_disk")?,
@@ -258,6 +264,7 @@ fn streams(root: &Table, origins: &mut Origins) -> Result<StreamsProfile, Profil
         tracked: section.whole("tracked", &TRACKED)?,
         min_request_bytes: section.whole("min_request_bytes", &BUFFER)?,
         min_run_bytes: section.whole("min_run_bytes", &BUFFER)?,
+        durable: if section.has("durable") { section.flag("durable")? } else { true },
     };
     section.finish()?;
     Ok(streams)

@@ -35,7 +35,9 @@ impl Shingled {
             // Each write may cut an older one in two.
             EntryCounts::Write => entries_left / (2 * self.rules.packet_writes),
         };
-        self.log.room_packets(self.rules.space_blocks(self.rules.packet_blocks)).min(by_entries)
+        // As if each packet were a visit of its own.
+        let space_blocks = self.rules.space_blocks(self.rules.packet_blocks) + self.rules.append_blocks;
+        self.log.room_packets(space_blocks).min(by_entries)
     }
 
     /// How many sectors from an extent's start fill one packet.
@@ -59,7 +61,8 @@ impl Shingled {
         while !rest.is_empty() {
             let (packet, others) = rest.split_at(self.group(rest));
             let space_blocks = self.rules.space_blocks(packet.iter().map(Extent::blocks).sum());
-            let (id, at) = self.log.append(space_blocks);
+            let visit_blocks = if first_at.is_none() { self.rules.append_blocks } else { 0 };
+            let (id, at) = self.log.append(space_blocks + visit_blocks);
             ticks += self.rules.packet_ticks + space_blocks * TURN / geometry.track_blocks(0);
             self.counters.cache_appends += 1;
             first_at.get_or_insert(at);
@@ -67,6 +70,7 @@ impl Shingled {
             self.insert(geometry, packet, id, at);
             rest = others;
         }
+        self.use_ration();
         ticks += self.journal_ticks();
         let ends = arm.visit(begin, first_at.unwrap_or(0), ticks);
         *arm.head = arm.mechanics.head_at(end_at.max(1), ends);

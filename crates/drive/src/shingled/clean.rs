@@ -55,6 +55,10 @@ pub(crate) struct Cleaning {
     /// Bands that this pass has still to clean, and from where on at the latest.
     pending: VecDeque<(u32, u64)>,
     forced: bool,
+    /// There was no room, and not enough has been regained since.
+    pressed: bool,
+    /// Visits to the log that are left until the next forced pass.
+    ration: u64,
     /// Lazy cleaning has passed the high mark and not yet reached the low one.
     draining: bool,
     /// Where the pieces of a phase lie in the log; kept for its memory.
@@ -99,6 +103,22 @@ impl Shingled {
         self.cleaning.forced = true;
     }
 
+    /// There is no room in the log: from now on visits are rationed, if the drive does that.
+    pub fn press(&mut self) {
+        self.cleaning.pressed = self.rules.ration_appends > 0;
+    }
+
+    /// Whether the host has used up its visits and a pass is due before the next.
+    pub fn ration_is_spent(&self) -> bool {
+        self.cleaning.pressed && self.cleaning.ration == 0 && self.map.dirty_bands() > 0
+    }
+
+    /// Counts a visit; rationing ends once enough room has been regained.
+    pub(super) fn use_ration(&mut self) {
+        self.cleaning.ration = self.cleaning.ration.saturating_sub(1);
+        self.cleaning.pressed = self.cleaning.pressed && self.fill() > self.rules.ration_until;
+    }
+
     /// A pass that only closes a band which a stream left.
     pub fn force_close(&mut self, open: OpenBand) {
         self.counters.streams_broken += 1;
@@ -129,7 +149,10 @@ impl Shingled {
         let (ends, done) = self.step(arm, begin, &mut job);
         if done {
             self.retire(&job);
-            self.cleaning.forced &= !self.cleaning.pending.is_empty();
+            if self.cleaning.pending.is_empty() {
+                self.cleaning.forced = false;
+                self.cleaning.ration = self.rules.ration_appends;
+            }
         } else {
             self.cleaning.job = Some(job);
         }

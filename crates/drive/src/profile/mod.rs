@@ -240,6 +240,8 @@ pub struct CleaningProfile {
     pub low_mark: f64,
     /// Bands cleaned by one pass.
     pub bands_per_pass: u64,
+    /// Whether a band that is being cleaned is finished before the host is served again.
+    pub finishes_band: bool,
     /// Visits to the log that the host gets from one forced pass to the next, once there was no room; 0: as many as
     /// find room.
     pub ration_appends: u64,

@@ -247,6 +247,7 @@ fn cleaning(root: &Table, origins: &mut Origins) -> Result<CleaningProfile, Prof
         high_mark: if lazy { section.float("high_mark", &SHARE)? } else { 0.0 },
         low_mark: if lazy { section.float("low_mark", &SHARE)? } else { 0.0 },
         bands_per_pass: section.whole("bands_per_pass", &BANDS)?,
+        finishes_band: if section.has("finishes_band") { section.flag("finishes_band")? } else { false },
         ration_appends: if rations { section.whole("ration_appends", &RATION)? } else { 0 },
         ration_until: if rations { section.float("ration_until", &SHARE)? } else { 1.0 },
         collect_turns: section.float("collect_turns", &TURNS)?,

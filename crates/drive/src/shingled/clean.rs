@@ -66,8 +66,9 @@ pub(crate) struct Cleaning {
 }
 
 impl Shingled {
+    /// Whether cleaning goes before the host: a pass was forced, or a band is under way that has to be finished.
     pub fn pass_is_forced(&self) -> bool {
-        self.cleaning.forced
+        self.cleaning.forced || (self.rules.finishes_band && self.cleaning.job.is_some())
     }
 
     pub fn clean_idle(&self) -> u64 {

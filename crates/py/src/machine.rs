@@ -94,6 +94,9 @@ impl Machine {
 fn counts(truth: Truth) -> BTreeMap<&'static str, u64> {
     let Truth {
         seeks,
+        spin_ups,
+        cached_packets,
+        bands_moved,
         completed,
         dram_dirty_bytes,
         dram_read_hits,
@@ -113,6 +116,9 @@ fn counts(truth: Truth) -> BTreeMap<&'static str, u64> {
     } = truth;
     BTreeMap::from([
         ("seeks", seeks),
+        ("spin_ups", spin_ups),
+        ("cached_packets", cached_packets),
+        ("bands_moved", bands_moved),
         ("completed", completed),
         ("dram_dirty_bytes", dram_dirty_bytes),
         ("dram_read_hits", dram_read_hits),

@@ -113,9 +113,11 @@ def _in_parallel(
                 answers, seconds = done.result()
                 told(f"{number} of {len(pending)}: {pending[done]}, {seconds:.1f} s")
                 yield answers
-        except BaseException:
-            for worker in multiprocessing.active_children():
-                worker.terminate()
+        except BaseException as error:
+            # Whoever fails leaves the others to end by themselves; only an impatient user does not.
+            if isinstance(error, KeyboardInterrupt):
+                for worker in multiprocessing.active_children():
+                    worker.terminate()
             pool.shutdown(cancel_futures=True)
             raise
 

@@ -17,16 +17,18 @@ from shakedown.validate.table import to_text
 
 def validate(
     *,
-    row: Annotated[tuple[str, ...], Parameter(show_default=False, help="only this row of the reference; repeatable")] = (),
+    row: Annotated[
+        tuple[str, ...], Parameter(show_default=False, help="only this row of the reference; repeatable")
+    ] = (),
     profile: Annotated[str | None, Parameter(show_default=False, help="only rows that this drive answers")] = None,
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the table")] = False,
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False,
 ) -> int:
     """Lay what the modelled drives do beside what others measured.
 
-    Plays the protocol behind each row of reference/published.csv that a single drive can answer. A row that a profile
-    was fitted to, or takes a value from, is marked fit or input and counts as no check. Exit status 0: all goals are
-    held; 1: some are missed, and which.
+    Plays the protocol behind each row of reference/published.csv that one drive can answer. A row
+    that a profile was fitted to, or takes a value from, is marked fit or input and is no check.
+    Exit status 0: all goals are held; 1: some are missed, and which.
 
     For example:
 

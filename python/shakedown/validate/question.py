@@ -1,4 +1,4 @@
-"""``reference/questions.toml``: which published rows a single modelled drive can answer, how, and why others cannot be."""
+"""``reference/questions.toml``: which published rows a single modelled drive can answer, how, and why not the others."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ class Experiment(_Table):
 class Question(_Table):
     """How one row is answered: a ``measure`` of a ``step`` of an ``experiment``.
 
-    ``value`` (or ``low`` and ``high``) stands for the row's own text where that is not a plain number or range; ``part``
-    says which part of the row it is. ``over`` divides the measure by the same of another step, or of the baseline.
+    ``value`` (or ``low`` and ``high``) stands for the row's own text where that is not a plain number or range;
+    ``part`` says which part of the row it is. ``over`` divides the measure by the same of another step, or of the
+    baseline.
     ``follows_from`` names rows of which this one is mere arithmetic.
     """
 

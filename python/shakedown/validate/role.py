@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from shakedown.data import list_profiles, profile_path
 
 Role = Literal["fit", "input", "check"]
-"""``fit``: a value was chosen so that the model meets the row. ``input``: a value was taken from it. ``check``: neither."""
+"""``fit``: a value was chosen so that the model meets the row; ``input``: one was taken from it; ``check``: neither."""
 
 _ROWS: Final = re.compile(r"\bR(\d{3})(?: to R(\d{3}))?\b")
 

@@ -24,7 +24,7 @@ from shakedown.validate.answer import Answer, answer
 from shakedown.validate.question import Experiment, Question, Questions, read_questions
 from shakedown.validate.role import takers
 
-_LONGEST_FIRST: Final = ("durable-64m", "durable-1m")
+_LONGEST_FIRST: Final = ("sequential-32k", "slim-surface", "durable-1m", "archive-surface")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ def _reason(row: Row) -> str:
 def _refuse_unknown(rows: Iterable[str], profile: str | None, published: dict[str, Row]) -> None:
     for row in rows:
         if row not in published:
-            raise UsageError(f"there is no row `{row}`", hint="rows are named as in reference/published.csv, like `R012`")
+            raise UsageError(
+                f"there is no row `{row}`", hint="rows are named as in reference/published.csv, like `R012`"
+            )
     if profile is not None and profile not in list_profiles():
         raise UsageError(f"there is no profile `{profile}`", hint=f"there are {', '.join(list_profiles())}")
 
@@ -136,7 +138,7 @@ def _experiment(experiment: Experiment, asked: list[Question], rows: list[Row]) 
 
 
 def procedure(experiment: Experiment) -> str:
-    """What ``load_protocol`` knows an experiment's procedure by: a protocol's name, or the path of one of reference/."""
+    """What ``load_protocol`` knows an experiment's procedure by: a protocol's name, or a path in reference/."""
     if experiment.procedure.endswith(".toml"):
         return str(reference_path(f"procedures/{experiment.procedure}"))
     return experiment.procedure

@@ -1,4 +1,4 @@
-"""``reference/questions.toml``: which published rows a single modelled drive can answer, how, and why not the others."""
+"""``reference/questions.toml``: which published rows a modelled drive can answer, how, and why not the others."""
 
 from __future__ import annotations
 

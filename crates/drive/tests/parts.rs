@@ -18,6 +18,9 @@ fn placed(place: CachePlace) -> Profile {
         (shingled.cache.packet_tracks, shingled.cache.append_turns, shingled.cleaning.collect_turns) = (0.0, 0.0, 0.0);
     }
     shingled.cache.place = place;
+    // Hundreds of visits have to fit into an eighth of a small cache, and cleaning has to stay away.
+    shingled.cache.append_tracks = 0.0;
+    shingled.cleaning.idle_ms = 1000.0;
     profile
 }
 
@@ -155,7 +158,8 @@ fn a_band_that_is_cleaned_lies_elsewhere_and_needs_no_place_for_merging() {
     assert_eq!(host.drive.truth().bands_moved, 1);
     // The same data is read and written; it is not put aside first, but all of the band moves.
     assert!(moved_ns < static_ns + S / 2, "{moved_ns} and {static_ns}");
-    let band_bytes = 20 * 2_097_152;
+    let profile = moving();
+    let band_bytes = profile.shingled.as_ref().expect("shingled").tracks_per_band * profile.geometry.outer_track_bytes;
     let ask = |host: &mut Host, offset| {
         let seeks = host.drive.truth().seeks;
         host.ask(Verb::Read, offset, 4096, false);

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Final
 
 from shakedown.analysis.finding import Finding
 from shakedown.data import reference_path
+from shakedown.reference import Row, read_rows
 from shakedown.report.words import number, quantity, time_ns, times
 from shakedown.result.run_record import RunRecord
 
 _SAME: Final = 0.005
 _MANIFOLD: Final = 2.0
 _MEGABYTE_MIB: Final = 1e6 / 2**20
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of ``reference/published.csv``: ``value`` is as it was published, which may be a range."""
-
-    id: str
-    quantity: str
-    value: str
-    unit: str
-    source: str
-    subject: str
-    conditions: str
 
 
 @dataclass(frozen=True)
@@ -61,18 +46,6 @@ class Comparison:
 
 _WORDS: Final = {"throughput": ("higher", "lower"), "throughput-ratio": ("faster", "slower")}
 """How more and less of a kind of finding are called; the others are times."""
-
-
-@cache
-def read_rows(path: Path) -> dict[str, Row]:
-    """All rows of a table of published figures by their id."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return {
-            row["id"]: Row(
-                *(row[name] for name in ("id", "quantity", "value", "unit", "source", "subject", "conditions"))
-            )
-            for row in csv.DictReader(file)
-        }
 
 
 def beside(record: RunRecord, finding: Finding) -> Comparison | None:

@@ -29,6 +29,12 @@ class Machine:
     def model(self) -> str: ...
     def start(self, job: str, interval_ns: int, seed: int) -> Load:
         """Begin a fio job; at most one at a time. Raises JobError."""
+    def play(self, verbs: bytes, offsets: bytes, lengths: bytes, depth: int = 1) -> tuple[bytes, bytes]:
+        """Play exact requests, ``depth`` in flight; when each was submitted and completed.
+
+        Columns of little-endian numbers of 8 bytes, but verbs of one: 0 read, 1 write, 2 trim, 3 flush. Raises OSError
+        if the drive fails one.
+        """
     def idle(self, duration_ns: int) -> None:
         """Leave the drive alone."""
     def truth(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ mod errors;
 mod job;
 mod load;
 mod machine;
+mod play;
 mod serve;
 
 use pyo3::prelude::*;

@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex};
 use drive::{BlockDevice, Drive, Profile, Truth};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use workload::{JobFile, Run};
 
 use crate::bench::{lock, Bench};
 use crate::errors::{job_error, profile_error};
 use crate::load::Load;
+use crate::play::{play, Requests};
 
 /// A host with one modelled drive and a virtual clock that starts at zero.
 #[pyclass(frozen, module = "shakedown._core")]
@@ -66,6 +68,20 @@ impl Machine {
             true => Ok(Load::new(Arc::clone(&self.bench))),
             false => Err(PyRuntimeError::new_err("a job is already running on this machine")),
         })
+    }
+
+    #[pyo3(signature = (verbs, offsets, lengths, depth = 1))]
+    fn play<'py>(
+        &self,
+        py: Python<'py>,
+        verbs: &[u8],
+        offsets: &[u8],
+        lengths: &[u8],
+        depth: usize,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let requests = Requests::decode(verbs, offsets, lengths)?;
+        let played = py.detach(|| play(&mut lock(&self.bench), &requests, depth))?;
+        Ok(played.encode(py))
     }
 
     fn idle(&self, py: Python<'_>, duration_ns: u64) -> PyResult<()> {

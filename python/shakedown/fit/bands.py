@@ -19,6 +19,7 @@ _PATIENCE_ROUNDS: Final = 8
 _LONGEST_REST_MS: Final = 16_000
 _REST_BLOCKS: Final = 200
 _TRIES: Final = 4
+_BAND_NS: Final = 15_000_000_000
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ def rest_needed(bench: Bench, turn_ms: float, slow_ms: float) -> Estimate | None
         if not tries:
             idle_ms = 2 * idle_ms if np.isinf(high) else (low + high) / 2
     # Heads that were parked answer as late as heads that clean: only data that came home is proof.
+    if np.isfinite(high):
+        bench.idle(_BAND_NS)
     cleaned = np.isfinite(high) and bool(differ(watch.angles(), away).any())
     rewrite(bench, "rest-rewrite", first, _REST_BLOCKS * spacing)
     return Estimate((low + high) / 2, low, high) if cleaned else None

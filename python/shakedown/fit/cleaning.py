@@ -1,0 +1,95 @@
+"""Cleaning: how long a band takes, and a piece that has to be collected for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.bands import Bands
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.place import rewrite
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
+from shakedown.fit.whereabouts import Watch
+
+_BANDS: Final = 96
+_ENOUGH: Final = 24
+_FIRST_REST_MS: Final = 8_000.0
+_LONGEST_REST_MS: Final = 240_000.0
+_MOST_BANDS: Final = 64
+
+
+def band_ms(bench: Bench, bands: Bands, turn_ms: float, rest_ms: float) -> Estimate | None:
+    """Time for a band with one cached block at its beginning; None where too little came home."""
+    surplus_ms = _FIRST_REST_MS
+    enough = min(_ENOUGH, _count(bench, bands) * 2 // 3)
+    while True:
+        cleaned, silence_ms = _cleaned(bench, bands, turn_ms, rest_ms + surplus_ms)
+        if cleaned >= enough or surplus_ms >= _LONGEST_REST_MS:
+            break
+        surplus_ms = min(max(surplus_ms * 1.3 * _ENOUGH / max(cleaned, 1), 2 * surplus_ms), _LONGEST_REST_MS)
+    if not cleaned:
+        return None
+    each = (silence_ms - rest_ms) / (cleaned + 0.5)
+    return Estimate(each, each * (1 - 0.5 / cleaned), each * (1 + 0.5 / cleaned))
+
+
+@dataclass(frozen=True)
+class Stall:
+    """How long a forced pass took, and what there was to do in each of its bands."""
+
+    ms: float
+    band_ms: float
+    pieces: float
+    data_ms: float
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What a drive without room does before it goes on."""
+
+    bands: Estimate
+    piece_ms: Estimate
+    """To collect a piece, beyond its data."""
+
+
+def forced(stalls: tuple[Stall, ...]) -> Pass | None:
+    """Bands of a forced pass and the cost of a piece, from stalls with few and with many pieces in a band."""
+    tried = []
+    for count in range(1, _MOST_BANDS + 1):
+        over = np.array([stall.ms / count - stall.band_ms - stall.data_ms for stall in stalls])
+        pieces = np.array([stall.pieces for stall in stalls])
+        weight = np.array([count / stall.ms for stall in stalls])
+        piece_ms = max(float(np.sum(over * pieces * weight**2) / np.sum((pieces * weight) ** 2)), 0.0)
+        tried.append((float(np.sqrt(np.mean(((over - pieces * piece_ms) * weight) ** 2))), count, piece_ms))
+    if not tried:
+        return None
+    best = min(tried)
+    near = [one for one in tried if one[0] <= 1.3 * best[0] + 0.02]
+    return Pass(
+        Estimate(best[1], min(one[1] for one in near), max(one[1] for one in near)),
+        Estimate(best[2], min(one[2] for one in near), max(one[2] for one in near)),
+    )
+
+
+def _cleaned(bench: Bench, bands: Bands, turn_ms: float, silence_ms: float) -> tuple[int, float]:
+    """How many bands came home in a rest, and how long that really was."""
+    size = bands.size_bytes.value
+    count = _count(bench, bands)
+    # A band's own beginning is known to a sample's distance only: a little behind it is still in its first tracks.
+    starts = ((bands.border + np.arange(count) * size + 0.04 * size) // BLOCK_BYTES).astype(np.int64) * BLOCK_BYTES
+    watch = Watch.over(bench, "clean", starts, turn_ms)
+    bench.play("clean-write", Trace.writes(starts, flush_every=1))
+    left = watch.away()
+    ended_ns = bench.play("clean-last", Trace.reads(starts[:1])).ended_ns
+    bench.idle(int(silence_ms * 1e6))
+    first = bench.play("clean-wake", Trace.reads(starts[:1]))
+    silence_ms = (int(first.submitted_ns[0]) - ended_ns) / 1e6
+    away = watch.away()
+    rewrite(bench, "clean-rewrite", int(starts[0]), int(count * size))
+    return int((left & ~away).sum()), silence_ms
+
+
+def _count(bench: Bench, bands: Bands) -> int:
+    return int(min(_BANDS, (bench.capacity_bytes - bands.border) * 0.8 // bands.size_bytes.value))

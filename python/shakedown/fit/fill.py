@@ -1,0 +1,92 @@
+"""Filling the persistent cache: after how much of each kind of writing does the drive stall for the first time?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.place import aligned, rewrite, scattered
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Trace
+
+_FIRST_CHUNK: Final = 20_000
+_LARGEST_CHUNK: Final = 1_000_000
+_MOST_WRITES: Final = 8_000_000
+_CALM_WRITES: Final = 600
+_CALM_FACTOR: Final = 3.0
+_SETTLE_NS: Final = 20_000_000_000
+
+
+@dataclass(frozen=True)
+class Fill:
+    """A fill up to the first stall."""
+
+    writes: int | None
+    """Until the first one that stalled; None: none did."""
+    bytes: int
+    region_bytes: int
+    """All that it was spread over."""
+    stall_ms: float
+    """Median of the stalls from then on."""
+    usual_ms: float
+    """Mean time of a write before."""
+    logs: tuple[Log, ...]
+
+
+def fill(
+    bench: Bench, name: str, share: float, size: int, *, flush_every: int, journal_ms: float, region_bytes: int
+) -> Fill:
+    """Write scattered requests into regions, one after the other, until one stalls; then rewrite the regions.
+
+    ``journal_ms`` is what the drive is known to take now and then without being full.
+    """
+    slot = size if size == BLOCK_BYTES else size + 16 * BLOCK_BYTES
+    first = aligned(share * bench.capacity_bytes)
+    slots = max(region_bytes // slot, 16)
+    most = min(_MOST_WRITES, (bench.capacity_bytes - first) // (slots * slot) * (slots * 6 // 10))
+    logs: list[Log] = []
+    done, limit_ms, stalled, chunk = 0, None, None, min(_FIRST_CHUNK, slots * 6 // 10)
+    while stalled is None and done < most:
+        offsets = _places(done, min(chunk, most - done), first, slots, slot)
+        log = bench.play(f"{name}-{len(logs)}", Trace.writes(offsets, size, flush_every=flush_every))
+        logs.append(log)
+        limit_ms = limit_ms or stall_limit_ms(log, journal_ms)
+        stalled = first_stall(log, limit_ms)
+        done += len(log.offsets) if stalled is None else stalled
+        chunk = min(chunk * 2, _LARGEST_CHUNK)
+    end = int(max(log.offsets.max() for log in logs)) + size
+    rewrite(bench, f"{name}-rewrite", first, end - first)
+    bench.idle(_SETTLE_NS)
+    late = logs[-1].cycle_ms
+    stall_ms = 0.0 if stalled is None or limit_ms is None else float(np.median(late[late > limit_ms]))
+    spent = np.concatenate([log.cycle_ms for log in logs])[:done]
+    return Fill(None if stalled is None else done, done * size, end - first, stall_ms, float(np.mean(spent)), tuple(logs))
+
+
+def stall_limit_ms(log: Log, journal_ms: float) -> float:
+    """What is longer than anything that the drive did while it certainly had room."""
+    calm = log.cycle_ms[:_CALM_WRITES]
+    calm = calm[calm < 0.8 * journal_ms] if journal_ms else calm
+    return max(_CALM_FACTOR * float(calm.max()), 1.35 * journal_ms, 150.0)
+
+
+def first_stall(log: Log, limit_ms: float) -> int | None:
+    """The first write that took longer than ``limit_ms``."""
+    late = np.flatnonzero(log.cycle_ms > limit_ms)
+    return int(late[0]) if len(late) else None
+
+
+def _places(begin: int, count: int, first: int, slots: int, slot: int) -> Ints:
+    """The next places: six tenths of a region, then the next region."""
+    each = slots * 6 // 10
+    numbers = np.arange(begin, begin + count)
+    regions, inside = numbers // each, numbers % each
+    base = scattered(each, 0, slots, slot)
+    return first + regions * slots * slot + base[inside]
+
+
+def capacity(count: int, slack: float) -> Estimate:
+    """A count of which up to ``slack`` was still in memory."""
+    return Estimate(count - slack / 2, count - slack, count)

@@ -12,6 +12,13 @@ class JobError(ValueError):
     hint: str
     """What to do next; may be empty."""
 
+class TraceError(ValueError):
+    """A trace cannot be replayed on this drive: the message names the request and the reason."""
+
+    request: int
+    """Its place in the trace, from 0."""
+    reason: str
+
 Row = tuple[str, int, int, int, int, float | None, int | None, int | None, int | None, int | None]
 """direction, start_ns, duration_ns, count, bytes, latency mean, p50, p99, p99.9 and max in ns (None: no completion)."""
 
@@ -27,13 +34,24 @@ class Machine:
     def now_ns(self) -> int: ...
     @property
     def model(self) -> str: ...
-    def start(self, job: str, interval_ns: int, seed: int) -> Load:
+    def start(self, job: str, interval_ns: int, seed: int, log_requests: bool = False) -> Load:
         """Begin a fio job; at most one at a time. Raises JobError."""
-    def play(self, verbs: bytes, offsets: bytes, lengths: bytes, depth: int = 1) -> tuple[bytes, bytes]:
-        """Play exact requests, ``depth`` in flight; when each was submitted and completed.
+    def replay(
+        self,
+        submitted_ns: bytes,
+        verb: bytes,
+        offset_bytes: bytes,
+        length_bytes: bytes,
+        interval_ns: int,
+        *,
+        speed: float = 1.0,
+        depth: int | None = None,
+        log_requests: bool = False,
+    ) -> Load:
+        """Make the requests of a trace again, at their times divided by ``speed`` or with ``depth`` in flight.
 
-        Columns of little-endian numbers of 8 bytes, but verbs of one: 0 read, 1 write, 2 trim, 3 flush. Raises OSError
-        if the drive fails one.
+        Columns as those of RequestColumns, in the order of submission; the moment of the first request is now. With
+        ``depth`` the times only order the requests. A request that fails does not end the load. Raises TraceError.
         """
     def idle(self, duration_ns: int) -> None:
         """Leave the drive alone."""
@@ -42,12 +60,43 @@ class Machine:
 
 @final
 class Load:
-    """A running fio job. Row times count from the start of the machine."""
+    """A running fio job or trace. Row times count from the start of the machine."""
 
     def advance(self, intervals: int) -> list[Row]:
         """Let up to so many intervals pass; a row for each interval and direction of the job; [] once it has ended."""
+    def take_requests(self) -> RequestColumns:
+        """The requests completed since the last call, also after the end. RuntimeError without ``log_requests``.
+
+        Those that completed while their job ramped up do not count; failed ones and flushes do.
+        """
     def stop(self) -> None:
         """End the job now; requests in flight are dropped from the count but the drive finishes them."""
+
+@final
+class RequestColumns:
+    """Requests in the order of their completion, as columns of little-endian numbers."""
+
+    @property
+    def submitted_ns(self) -> bytes:
+        """u64: when the job handed it over."""
+    @property
+    def completed_ns(self) -> bytes:
+        """u64: when the host heard of its completion."""
+    @property
+    def offset_bytes(self) -> bytes:
+        """u64: first byte; 0 for a flush."""
+    @property
+    def verb(self) -> bytes:
+        """u8: 0 read, 1 write, 2 trim, 3 flush."""
+    @property
+    def job(self) -> bytes:
+        """u16: the job's place in the job file, from 0."""
+    @property
+    def status(self) -> bytes:
+        """u8: 0 good, 1 out of range, 2 medium error."""
+    @property
+    def bytes(self) -> bytes:
+        """u64: length; 0 for a flush."""
 
 def check_job(job: str, capacity_bytes: int) -> None:
     """Raise JobError if ``start`` would."""

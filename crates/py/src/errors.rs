@@ -17,6 +17,13 @@ create_exception!(
     "A fio job cannot be run in virtual time: the message names section, option and reason."
 );
 
+create_exception!(
+    shakedown._core,
+    TraceError,
+    PyValueError,
+    "A trace cannot be replayed on this drive: the message names the request and the reason."
+);
+
 /// With the attribute `key` (`None` where the text is not TOML).
 pub fn profile_error(py: Python<'_>, error: &drive::ProfileError) -> PyErr {
     let raised = ProfileError::new_err(error.to_string());
@@ -33,6 +40,16 @@ pub fn job_error(py: Python<'_>, error: &workload::JobError) -> PyErr {
     let parts =
         [("section", &error.section), ("option", &error.option), ("reason", &error.reason), ("hint", &error.hint)];
     match parts.into_iter().try_for_each(|(name, text)| value.setattr(name, text)) {
+        Ok(()) => raised,
+        Err(failure) => failure,
+    }
+}
+
+/// With the attributes `request` and `reason`.
+pub fn trace_error(py: Python<'_>, error: &workload::TraceError) -> PyErr {
+    let raised = TraceError::new_err(error.to_string());
+    let value = raised.value(py);
+    match value.setattr("request", error.request).and_then(|()| value.setattr("reason", &error.reason)) {
         Ok(()) => raised,
         Err(failure) => failure,
     }

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.place import aligned, rewrite, shuffled
+from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
 from shakedown.fit.whereabouts import Watch, differ
 
@@ -53,7 +53,7 @@ def rest_needed(bench: Bench, turn_ms: float, slow_ms: float) -> Estimate | None
     watch = Watch.over(bench, "rest", offsets, turn_ms)
     last_ns = bench.play("rest-write", Trace.writes(offsets, flush_every=1)).ended_ns
     away = watch.angles()
-    fresh = iter(shuffled(np.arange(2000) * spacing // 2 % bench.capacity_bytes, 7))
+    fresh = iter(apart(2000) * spacing // 2 % bench.capacity_bytes)
     low, high = 0.0, np.inf
     idle_ms, tries = 60.0, 0
     while high > 1.06 * low + 5 and idle_ms <= _LONGEST_REST_MS:

@@ -13,7 +13,8 @@ from shakedown.fit.place import rewrite
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
 from shakedown.fit.whereabouts import Watch
 
-_BANDS: Final = 96
+_BANDS: Final = 48
+_PER_BAND: Final = 8
 _ENOUGH: Final = 24
 _FIRST_REST_MS: Final = 8_000.0
 _LONGEST_REST_MS: Final = 240_000.0
@@ -21,7 +22,7 @@ _MOST_BANDS: Final = 64
 
 
 def band_ms(bench: Bench, bands: Bands, turn_ms: float, rest_ms: float) -> Estimate | None:
-    """Time for a band with one cached block at its beginning; None where too little came home."""
+    """Time for a whole band with little cached in it; None where too little came home."""
     surplus_ms = _FIRST_REST_MS
     enough = min(_ENOUGH, _count(bench, bands) * 2 // 3)
     while True:
@@ -31,7 +32,8 @@ def band_ms(bench: Bench, bands: Bands, turn_ms: float, rest_ms: float) -> Estim
         surplus_ms = min(max(surplus_ms * 1.3 * _ENOUGH / max(cleaned, 1), 2 * surplus_ms), _LONGEST_REST_MS)
     if not cleaned:
         return None
-    each = (silence_ms - rest_ms) / (cleaned + 0.5)
+    # Half a band is under way at the end, and a band is cleaned from its first dirty track on only.
+    each = (silence_ms - rest_ms) / (cleaned + 0.5) / (1 - 0.5 / _PER_BAND)
     return Estimate(each, each * (1 - 0.5 / cleaned), each * (1 + 0.5 / cleaned))
 
 
@@ -73,22 +75,23 @@ def forced(stalls: tuple[Stall, ...]) -> Pass | None:
     )
 
 
-def _cleaned(bench: Bench, bands: Bands, turn_ms: float, silence_ms: float) -> tuple[int, float]:
+def _cleaned(bench: Bench, bands: Bands, turn_ms: float, silence_ms: float) -> tuple[float, float]:
     """How many bands came home in a rest, and how long that really was."""
     size = bands.size_bytes.value
     count = _count(bench, bands)
-    # A band's own beginning is known to a sample's distance only: a little behind it is still in its first tracks.
-    starts = ((bands.border + np.arange(count) * size + 0.04 * size) // BLOCK_BYTES).astype(np.int64) * BLOCK_BYTES
-    watch = Watch.over(bench, "clean", starts, turn_ms)
-    bench.play("clean-write", Trace.writes(starts, flush_every=1))
+    # Several blocks a band, since the borders of far bands are not known: the first lies near its beginning.
+    spacing = int(size / _PER_BAND) // BLOCK_BYTES * BLOCK_BYTES
+    places = bands.border // BLOCK_BYTES * BLOCK_BYTES + np.arange(count * _PER_BAND) * spacing
+    watch = Watch.over(bench, "clean", places, turn_ms)
+    bench.play("clean-write", Trace.writes(places, flush_every=1))
     left = watch.away()
-    ended_ns = bench.play("clean-last", Trace.reads(starts[:1])).ended_ns
+    ended_ns = bench.play("clean-last", Trace.reads(places[:1])).ended_ns
     bench.idle(int(silence_ms * 1e6))
-    first = bench.play("clean-wake", Trace.reads(starts[:1]))
+    first = bench.play("clean-wake", Trace.reads(places[:1]))
     silence_ms = (int(first.submitted_ns[0]) - ended_ns) / 1e6
     away = watch.away()
-    rewrite(bench, "clean-rewrite", int(starts[0]), int(count * size))
-    return int((left & ~away).sum()), silence_ms
+    rewrite(bench, "clean-rewrite", int(places[0]), int(count * size))
+    return float((left & ~away).sum() * spacing / size), silence_ms
 
 
 def _count(bench: Bench, bands: Bands) -> int:

@@ -9,10 +9,10 @@ import numpy as np
 
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, rewrite
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
+from shakedown.fit.trace import Bench, Ints, Trace
 from shakedown.fit.whereabouts import Watch
 
-_RUN_BYTES: Final = 96 << 20
+_RUN_BYTES: Final = 256 << 20
 _LONG_RUN_BYTES: Final = 96 << 20
 _MARGIN_BYTES: Final = 8 << 20
 _SIZES: Final = tuple(1 << shift for shift in range(12, 22))
@@ -46,7 +46,7 @@ def measure(bench: Bench, turn_ms: float) -> Streams | None:
 def _bypasses(bench: Bench, request: int, turn_ms: float) -> bool:
     first = aligned(0.6 * bench.capacity_bytes)
     offsets = first + np.arange(_RUN_BYTES // request) * request
-    ends = first + _RUN_BYTES - np.arange(12, 0, -1) * 4 * BLOCK_BYTES * 16
+    ends = first + _RUN_BYTES - np.arange(12, 0, -1) * (10 << 20)
     watch = Watch.over(bench, f"stream-{request}", ends, turn_ms)
     _write(bench, f"stream-{request}-write", offsets, request)
     away = float(watch.away().mean())
@@ -82,7 +82,7 @@ def _follows(bench: Bench, count: int, request: int, run_bytes: float, turn_ms: 
     apart = min(bench.capacity_bytes // (3 * count), 1 << 30) // request * request
     bases = aligned(0.64 * bench.capacity_bytes) + np.arange(count) * max(apart, length + request)
     offsets = (np.arange(length // request)[:, None] * request + bases[None, :]).ravel()
-    ends = np.sort((bases[:, None] + length - (np.arange(1, 5) * (1 << 19))[None, :]).ravel())
+    ends = bases + length - (1 << 20)
     watch = Watch.over(bench, f"streams-{count}", ends, turn_ms)
     _write(bench, f"streams-{count}-write", offsets, request)
     away = float(watch.away().mean())

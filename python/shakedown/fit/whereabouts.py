@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shakedown.fit import rotation
-from shakedown.fit.place import aligned, rewrite, scattered, shuffled
+from shakedown.fit.place import aligned, apart, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 _TOLERANCE_TURNS: Final = 0.03
-_FROM_MEMORY: Final = 0.03
+_FROM_MEMORY_TURNS: Final = 0.06
 _BLOCKS: Final = 96
 _REGION_BYTES: Final = 96 << 20
 
@@ -53,7 +53,7 @@ def moved_share(bench: Bench, turn_ms: float) -> float:
     slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
     offsets = np.sort(scattered(min(_BLOCKS, slots // 2), first, slots, 16 * BLOCK_BYTES))
     watch = Watch.over(bench, "moved", offsets, turn_ms)
-    bench.play("moved-write", Trace.writes(shuffled(offsets, 1), flush_every=1))
+    bench.play("moved-write", Trace.writes(offsets[apart(len(offsets))], flush_every=1))
     share = float(np.mean(watch.away()))
     rewrite(bench, "moved-rewrite", first, slots * 16 * BLOCK_BYTES)
     return share
@@ -65,8 +65,8 @@ def _angles(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> Floats:
     The last read goes far away: what the heads read on from there is none of these blocks.
     """
     far = (int(offsets[0]) + bench.capacity_bytes // 2) % bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
-    log: Log = bench.play(name, Trace.reads(np.append(shuffled(offsets, len(offsets)), far)))
+    log: Log = bench.play(name, Trace.reads(np.append(offsets[apart(len(offsets))], far)))
     log = log.part(slice(0, len(offsets)))
     angles = rotation.phases(log, turn_ms)
-    angles[log.latency_ms < _FROM_MEMORY * float(np.median(log.latency_ms))] = np.nan
+    angles[log.latency_ms < _FROM_MEMORY_TURNS * turn_ms] = np.nan
     return angles[np.argsort(log.offsets)]

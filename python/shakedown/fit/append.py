@@ -14,10 +14,10 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 GROUPS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 SIZES: Final = (4096, 16_384, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20, 3 << 19, 2 << 20, 3 << 20)
 _REPEATS: Final = 24
-_JOURNAL_WRITES: Final = 1500
+_MOST_IN_FLIGHT: Final = 16
 _PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
 _PACKET_WRITES: Final = tuple(range(1, 49))
-_SPACE_TRACKS: Final = tuple(np.round(np.arange(0.0, 1.01, 0.02), 3))
+_SPACE_TRACKS: Final = tuple(np.round(np.arange(0.0, 1.01, 0.05), 3))
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,10 @@ def visits(bench: Bench, *, write_back: bool) -> Visits:
     """
     first = aligned(0.3 * bench.capacity_bytes)
     room = min(bench.capacity_bytes // 16, 4 << 30) // (64 * BLOCK_BYTES)
-    done, group_ms, size_ms = 0, [], []
-    for group in GROUPS:
+    done, group_ms, size_ms = _REPEATS, [], []
+    bench.play("append-warm", Trace.writes(scattered(_REPEATS, first, room, 64 * BLOCK_BYTES), flush_every=1))
+    groups = GROUPS if write_back else tuple(group for group in GROUPS if group <= _MOST_IN_FLIGHT)
+    for group in groups:
         offsets = scattered(group * _REPEATS, first, room, 64 * BLOCK_BYTES, begin=done)
         done += group * _REPEATS
         if write_back:
@@ -77,7 +79,7 @@ def visits(bench: Bench, *, write_back: bool) -> Visits:
         log = bench.play(f"append-{size}", Trace.writes(offsets, size, flush_every=1))
         size_ms.append(float(np.median(log.cycle_ms)))
     rewrite(bench, "append-rewrite", first, max(room * 64 * BLOCK_BYTES, slots * wide))
-    return Visits(np.array(GROUPS), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
+    return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
 
 
 def journal(log: Log) -> Journal:

@@ -18,7 +18,8 @@ _ROUNDS: Final = 80
 _PATIENCE_ROUNDS: Final = 8
 _LONGEST_REST_MS: Final = 16_000
 _REST_BLOCKS: Final = 200
-_TRIES: Final = 4
+_TRIES: Final = 6
+_JITTER: Final = 0.02
 _BAND_NS: Final = 15_000_000_000
 
 
@@ -57,7 +58,8 @@ def rest_needed(bench: Bench, turn_ms: float, slow_ms: float) -> Estimate | None
     low, high = 0.0, np.inf
     idle_ms, tries = 60.0, 0
     while high > 1.06 * low + 5 and idle_ms <= _LONGEST_REST_MS:
-        bench.idle(int(idle_ms * 1e6))
+        # Not always at the same moment: between two operations the heads are free.
+        bench.idle(int(idle_ms * (1 + _JITTER * (tries % 4 - 1.5)) * 1e6))
         log = bench.play("rest-probe", Trace.reads(np.array([next(fresh), next(fresh)])))
         silence, last_ns = (int(log.submitted_ns[0]) - last_ns) / 1e6, log.ended_ns
         tries += 1

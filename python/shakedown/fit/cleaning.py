@@ -15,6 +15,7 @@ from shakedown.fit.whereabouts import Watch
 
 _BANDS: Final = 48
 _PER_BAND: Final = 8
+_SETTLE_NS: Final = 20_000_000_000
 _ENOUGH: Final = 24
 _FIRST_REST_MS: Final = 8_000.0
 _LONGEST_REST_MS: Final = 240_000.0
@@ -82,6 +83,7 @@ def _cleaned(bench: Bench, bands: Bands, turn_ms: float, silence_ms: float) -> t
     # Several blocks a band, since the borders of far bands are not known: the first lies near its beginning.
     spacing = int(size / _PER_BAND) // BLOCK_BYTES * BLOCK_BYTES
     places = bands.border // BLOCK_BYTES * BLOCK_BYTES + np.arange(count * _PER_BAND) * spacing
+    bench.idle(_SETTLE_NS)
     watch = Watch.over(bench, "clean", places, turn_ms)
     bench.play("clean-write", Trace.writes(places, flush_every=1))
     left = watch.away()
@@ -91,7 +93,7 @@ def _cleaned(bench: Bench, bands: Bands, turn_ms: float, silence_ms: float) -> t
     silence_ms = (int(first.submitted_ns[0]) - ended_ns) / 1e6
     away = watch.away()
     rewrite(bench, "clean-rewrite", int(places[0]), int(count * size))
-    return float((left & ~away).sum() * spacing / size), silence_ms
+    return float((~away)[left].mean() * count), silence_ms
 
 
 def _count(bench: Bench, bands: Bands) -> int:

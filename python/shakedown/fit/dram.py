@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.place import aligned, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Trace
 
 _AGAIN: Final = 12
@@ -98,15 +99,16 @@ class Bursts:
 
 def bursts(bench: Bench, overhead_ms: float, turn_ms: float) -> Bursts:
     """How many small writes, and how many bytes, are answered from memory before one has to wait."""
-    draw = np.random.default_rng(4)
-    blocks = bench.capacity_bytes // BLOCK_BYTES
-    small = draw.choice(blocks // 64, _BURST, replace=False) * 64 * BLOCK_BYTES
-    slots = min(bench.capacity_bytes // _LARGE_BYTES // 2, 1 << 20)
-    large = draw.choice(slots, min(_LARGE_BURST, slots // 2), replace=False) * 2 * _LARGE_BYTES
+    small = scattered(_BURST, aligned(0.2 * bench.capacity_bytes), 2 * _BURST, 8 * BLOCK_BYTES)
+    slots = min(bench.capacity_bytes // _LARGE_BYTES // 4, 2 * _LARGE_BURST)
+    large_first = aligned(0.22 * bench.capacity_bytes)
+    large = scattered(min(_LARGE_BURST, slots // 2), large_first, slots, 2 * _LARGE_BYTES)
     bench.idle(1_000_000_000)
     first = bench.play("burst-small", Trace.writes(small))
     bench.idle(1_000_000_000)
     second = bench.play("burst-large", Trace.writes(large, _LARGE_BYTES))
+    rewrite(bench, "burst-small-rewrite", int(small.min()), int(small.max() - small.min()))
+    rewrite(bench, "burst-large-rewrite", large_first, slots * 2 * _LARGE_BYTES)
     write_back = float(np.median(first.latency_ms[:16])) < overhead_ms + 0.15 * turn_ms
     if not write_back:
         return Bursts(False, None, None)

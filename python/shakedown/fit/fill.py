@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from shakedown.fit.append import journal
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Trace
@@ -36,11 +37,12 @@ class Fill:
 
 
 def fill(
-    bench: Bench, name: str, share: float, size: int, *, flush_every: int, journal_ms: float, region_bytes: int
+    bench: Bench, name: str, share: float, size: int, *, flush_every: int, journal_ms: float | None, region_bytes: int
 ) -> Fill:
     """Write scattered requests into regions, one after the other, until one stalls; then rewrite the regions.
 
-    ``journal_ms`` is what the drive is known to take now and then without being full.
+    ``journal_ms`` is what the drive is known to take now and then without being full; None: find it in the first writes,
+    each of which has to be durable then.
     """
     slot = size if size == BLOCK_BYTES else size + 16 * BLOCK_BYTES
     first = aligned(share * bench.capacity_bytes)
@@ -52,7 +54,8 @@ def fill(
         offsets = _places(done, min(chunk, most - done), first, slots, slot)
         log = bench.play(f"{name}-{len(logs)}", Trace.writes(offsets, size, flush_every=flush_every))
         logs.append(log)
-        limit_ms = limit_ms or stall_limit_ms(log, journal_ms)
+        if limit_ms is None:
+            limit_ms = stall_limit_ms(log, journal(log).ms if journal_ms is None else journal_ms)
         stalled = first_stall(log, limit_ms)
         done += len(log.offsets) if stalled is None else stalled
         chunk = min(chunk * 2, _LARGEST_CHUNK)
@@ -67,15 +70,15 @@ def fill(
 
 def stall_limit_ms(log: Log, journal_ms: float) -> float:
     """What is longer than anything that the drive did while it certainly had room."""
-    calm = log.cycle_ms[:_CALM_WRITES]
-    calm = calm[calm < 0.8 * journal_ms] if journal_ms else calm
-    return max(_CALM_FACTOR * float(calm.max()), 1.35 * journal_ms, 150.0)
+    usual = float(log.cycle_ms[1:_CALM_WRITES].max())
+    usual -= journal_ms if usual > journal_ms else 0.0
+    return max(_CALM_FACTOR * usual, 1.25 * (usual + journal_ms), 150.0)
 
 
 def first_stall(log: Log, limit_ms: float) -> int | None:
-    """The first write that took longer than ``limit_ms``."""
-    late = np.flatnonzero(log.cycle_ms > limit_ms)
-    return int(late[0]) if len(late) else None
+    """The first write that took longer than ``limit_ms``; the very first may have had to wake the heads."""
+    late = np.flatnonzero(log.cycle_ms[1:] > limit_ms)
+    return int(late[0]) + 1 if len(late) else None
 
 
 def _places(begin: int, count: int, first: int, slots: int, slot: int) -> Ints:

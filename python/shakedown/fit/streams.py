@@ -13,7 +13,8 @@ from shakedown.fit.trace import Bench, Ints, Trace
 from shakedown.fit.whereabouts import Watch
 
 _RUN_BYTES: Final = 256 << 20
-_LONG_RUN_BYTES: Final = 96 << 20
+_LONG_RUN_BYTES: Final = 64 << 20
+_GRAIN_BYTES: Final = 64 << 10
 _MARGIN_BYTES: Final = 8 << 20
 _SIZES: Final = tuple(1 << shift for shift in range(12, 22))
 _MOST_TRACKED: Final = 64
@@ -56,15 +57,15 @@ def _bypasses(bench: Bench, request: int, turn_ms: float) -> bool:
 
 def _run_bytes(bench: Bench, request: int, turn_ms: float) -> Estimate:
     first = aligned(0.62 * bench.capacity_bytes)
-    places = first + np.arange(_LONG_RUN_BYTES // (1 << 19)) * (1 << 19)
+    places = first + np.arange(_LONG_RUN_BYTES // _GRAIN_BYTES) * _GRAIN_BYTES
     watch = Watch.over(bench, "stream-run", places, turn_ms)
     _write(bench, "stream-run-write", first + np.arange(_LONG_RUN_BYTES // request) * request, request)
-    away = np.flatnonzero(watch.away())
+    away = watch.away()
     rewrite(bench, "stream-run-rewrite", first, _LONG_RUN_BYTES)
-    if not len(away):
-        return Estimate(request, 512, request)
-    cached = int(places[away[-1]] - first)
-    low, high = cached + request, cached + (1 << 19) + request
+    # The place that parts best what lies elsewhere from what does not.
+    wrong = np.concatenate([[0], np.cumsum(~away)]) + np.concatenate([np.cumsum(away[::-1])[::-1], [0]])
+    cached = int(np.argmin(wrong)) * _GRAIN_BYTES
+    low, high = max(cached - _GRAIN_BYTES, 0) + request, cached + _GRAIN_BYTES + request
     return Estimate((low + high) / 2, low, high)
 
 

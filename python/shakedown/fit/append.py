@@ -7,17 +7,19 @@ from typing import Final
 
 import numpy as np
 
+from shakedown.fit import rotation
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.place import aligned, rewrite, scattered
+from shakedown.fit.place import aligned, apart, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 GROUPS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
-SIZES: Final = (4096, 16_384, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20, 3 << 19, 2 << 20, 3 << 20)
-_REPEATS: Final = 24
+SIZES: Final = (4096, 16_384, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20, 3 << 19)
+_REPEATS: Final = 48
 _MOST_IN_FLIGHT: Final = 16
+_EVEN_TURNS: Final = 0.015
 _PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
 _PACKET_WRITES: Final = tuple(range(1, 49))
-_SPACE_TRACKS: Final = tuple(np.round(np.arange(0.0, 1.01, 0.05), 3))
+_SPACE_TRACKS: Final = (0.0, 0.01, 0.02, 0.035, *np.round(np.arange(0.05, 1.01, 0.05), 3))
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Visits:
     sizes: Ints
     size_ms: Floats
     write_back: bool
+    space_turns: Estimate | None
+    """How far behind each other single writes lie in the log; None: no even distance shows."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Append:
     """Root of the mean square of what the formula misses, as a share."""
 
 
-def visits(bench: Bench, *, write_back: bool) -> Visits:
+def visits(bench: Bench, turn_ms: float, *, write_back: bool) -> Visits:
     """Measure both rows; the region is rewritten afterwards.
 
     A drive that answers no write from memory gets its groups as writes in flight: it visits the log for the first of
@@ -61,7 +65,7 @@ def visits(bench: Bench, *, write_back: bool) -> Visits:
     first = aligned(0.3 * bench.capacity_bytes)
     room = min(bench.capacity_bytes // 16, 4 << 30) // (64 * BLOCK_BYTES)
     done, group_ms, size_ms = _REPEATS, [], []
-    bench.play("append-warm", Trace.writes(scattered(_REPEATS, first, room, 64 * BLOCK_BYTES), flush_every=1))
+    space = _space(bench, scattered(_REPEATS, first, room, 64 * BLOCK_BYTES), turn_ms)
     groups = GROUPS if write_back else tuple(group for group in GROUPS if group <= _MOST_IN_FLIGHT)
     for group in groups:
         offsets = scattered(group * _REPEATS, first, room, 64 * BLOCK_BYTES, begin=done)
@@ -79,7 +83,19 @@ def visits(bench: Bench, *, write_back: bool) -> Visits:
         log = bench.play(f"append-{size}", Trace.writes(offsets, size, flush_every=1))
         size_ms.append(float(np.median(log.cycle_ms)))
     rewrite(bench, "append-rewrite", first, max(room * 64 * BLOCK_BYTES, slots * wide))
-    return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
+    return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back, space)
+
+
+def _space(bench: Bench, offsets: Ints, turn_ms: float) -> Estimate | None:
+    """The distance in the log between single durable writes: from the angles at which they are read back."""
+    bench.play("append-space", Trace.writes(offsets, flush_every=1))
+    order = apart(len(offsets))
+    angles = rotation.phases(bench.play("append-space-read", Trace.reads(offsets[order])), turn_ms)
+    steps = np.diff(angles[np.argsort(order)]) % 1.0
+    middle = float(np.median(steps))
+    # Where a track ends, a skew comes on top.
+    even = steps[np.abs(steps - middle) < _EVEN_TURNS]
+    return Estimate.mean(even) if len(even) > 0.5 * len(steps) else None
 
 
 def journal(log: Log) -> Journal:
@@ -106,11 +122,13 @@ def estimate(seen: Visits, turn_ms: float, track_bytes: float, overhead_ms: floa
         host_ms, host_size_ms = np.minimum(seen.groups, 2) * each_ms, carry + overhead_ms
     turns = np.concatenate([seen.group_ms - host_ms, seen.size_ms - host_size_ms]) / turn_ms
     weights = 1 / np.maximum(np.concatenate([seen.group_ms, seen.size_ms]) / turn_ms, 0.2)
+    known = seen.space_turns
+    spaces = _SPACE_TRACKS if known is None else (min(known.value, 1.0),)
     tried = [
         (*_misfit(seen, turns, weights, track_bytes, size, writes, space), size, writes, space)
         for size in _PACKET_BYTES
         for writes in _PACKET_WRITES
-        for space in _SPACE_TRACKS
+        for space in spaces
     ]
     best = min(tried, key=lambda one: one[0])
     near = [one for one in tried if one[0] <= 1.1 * best[0] + 1e-3]
@@ -119,7 +137,7 @@ def estimate(seen: Visits, turn_ms: float, track_bytes: float, overhead_ms: floa
     return Append(
         _over(append, [one[1] for one in near]),
         _over(packet, [one[2] for one in near]),
-        _over(space, [one[5] for one in near]),
+        known or _over(space, [one[5] for one in near]),
         _over(size, list(sizes)) if len(sizes) <= 2 else None,
         _over(writes, list(counts)) if len(counts) <= 3 else None,
         misfit,

@@ -136,7 +136,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     tell("streams")
     cache.streams = streams.measure(bench, turn_ms)
     tell("cost of a cached write")
-    seen_visits = append.visits(bench, write_back=facts.bursts.write_back)
+    seen_visits = append.visits(bench, turn_ms, write_back=facts.bursts.write_back)
     cache.append = append.estimate(
         seen_visits, turn_ms, facts.track_bytes(0), facts.overhead_ms, link.rate_mb_s.value
     )

@@ -26,9 +26,10 @@ class Fill:
 
     writes: int | None
     """Until the first one that stalled; None: none did."""
-    bytes: int
-    region_bytes: int
-    """All that it was spread over."""
+    size: int
+    """Bytes of each."""
+    writes_per_byte: float
+    """How densely the region that was filled first was written."""
     stall_ms: float
     """Median of the stalls from then on."""
     usual_ms: float
@@ -65,7 +66,7 @@ def fill(
     late = logs[-1].cycle_ms
     stall_ms = 0.0 if stalled is None or limit_ms is None else float(np.median(late[late > limit_ms]))
     spent = np.concatenate([log.cycle_ms for log in logs])[:done]
-    return Fill(None if stalled is None else done, done * size, end - first, stall_ms, float(np.mean(spent)), tuple(logs))
+    return Fill(None if stalled is None else done, size, min(done, slots * 6 // 10) / (slots * slot), stall_ms, float(np.mean(spent)), tuple(logs))
 
 
 def stall_limit_ms(log: Log, journal_ms: float) -> float:

@@ -16,6 +16,7 @@ from shakedown.fit.trace import BLOCK_BYTES
 _BY: Final = "by characterize"
 _UNKNOWN: Final = "assumed: not identified"
 _SETTLE_MS: Final = 0.2
+_HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
 _PLENTY: Final = 4
@@ -134,14 +135,14 @@ def _mechanics(twin: Twin, facts: Facts) -> None:
     times = np.maximum.accumulate([facts.seeks[share].value for share in shares])
     (x0, x1), (y0, y1) = shares[:2], times[:2]
     single = y0 - (y1 - y0) * x0**0.5 / (x1**0.5 - x0**0.5)
-    single = float(np.clip(single, 0.05, min(skews[1] - _SETTLE_MS, y0)))
+    single = float(np.clip(single, 0.05, min(skews[1] - _SETTLE_MS - _HAIR_MS, y0)))
     full = float(times[-1] + (times[-1] - times[-2]) * (1 - shares[-1]) / (shares[-1] - shares[-2]))
     table = [[0.0, round(single, 3)], *([round(x, 4), round(float(y), 3)] for x, y in zip(shares, times, strict=True))]
     table.append([1.0, round(full, 3)])
     error = float(np.mean([one.high - one.low for one in facts.seeks.values()])) / 2
     twin.put("mechanics", "seek_table", table, f"measured: each to {error:.2f} ms or so {_BY}; the ends continued")
     twin.put("mechanics", "write_settle_ms", _SETTLE_MS, f"{_UNKNOWN}; usual")
-    switch = round(max(min(skews[0] - _SETTLE_MS, single), 0.0), 3)
+    switch = round(max(min(skews[0] - _SETTLE_MS - _HAIR_MS, single), 0.0), 3)
     twin.put("mechanics", "head_switch_ms", switch, f"{_UNKNOWN}; the skew hides no more")
     parking = facts.parking
     if parking is None:
@@ -196,18 +197,10 @@ def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
     assert cost and large and small and single
     packet = int(cost.packet_bytes.value) if cost.packet_bytes else 524_288
     writes = int(cost.packet_writes.value) if cost.packet_writes else 1
-    size = large.bytes // max(large.writes or 1, 1) if large.writes else 524_288
+    size = large.size
     share = cost.packet_tracks.value
-    each = -(-size // packet) * max(packet, share * track)
+    each = -(-size // packet) * max(min(packet, size), share * track)
     room = (large.writes or 0) * each
-    if single.writes and large.writes:
-        # Single writes that fill all of it tell what space each took; more exactly than times do.
-        space = room / single.writes
-        limited = cost.packet_tracks.low * track * 0.9 <= space <= max(cost.packet_tracks.high * track * 1.1, BLOCK_BYTES * 16)
-        if limited:
-            each = max(min(packet, size), space) * -(-size // packet)
-            room = large.writes * each
-            share = room / single.writes / track
     twin.put(section, "bytes", _blocks(room), _of(large.writes, f"writes of {size} bytes to the first stall"))
     by_space = room / max(share * track, BLOCK_BYTES * writes) * writes
     entries = small.writes or 0
@@ -228,10 +221,8 @@ def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
     twin.put(section, "entry_counts", counts, why)
     _or_unknown(twin, section, "packet_bytes", cost.packet_bytes, packet)
     _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
-    twin.put(section, "packet_tracks", round(min(share, 1.0), 4), f"measured: {cost.packet_tracks.low:.2f}..{cost.packet_tracks.high:.2f} by times, the rest by fills, {_BY}")
-    shift = cost.packet_tracks.value - share if share < cost.packet_tracks.value or writes > 1 else 0.0
-    packet_turns = max(cost.packet_turns.value + shift, 0.0)
-    twin.put(section, "packet_turns", round(packet_turns, 4), _span(cost.packet_turns, 4))
+    _measured(twin, section, "packet_tracks", cost.packet_tracks, 4)
+    _measured(twin, section, "packet_turns", cost.packet_turns, 4)
     _measured(twin, section, "append_turns", cost.append_turns, 4)
     journal = cache.journal
     twin.put(section, "journal_every", journal.every if journal else 0, f"measured: {_BY}")
@@ -272,7 +263,7 @@ def pass_of(facts: Facts, band_ms: float) -> Pass | None:
     size = cache.bands[min(cache.bands)].size_bytes.value
     for fill, data in ((cache.single, BLOCK_BYTES), (cache.small, BLOCK_BYTES), (cache.large, 524_288)):
         if fill is not None and fill.writes:
-            pieces = fill.writes * size / fill.region_bytes
+            pieces = fill.writes_per_byte * size
             data_ms = pieces * data / facts.rates[0].value * 1e3
             stalls.append(Stall(fill.stall_ms, band_ms, pieces, data_ms))
     return forced(tuple(stalls)) if stalls else None

@@ -119,7 +119,8 @@ def estimate(seen: Visits, turn_ms: float, track_bytes: float, overhead_ms: floa
     if seen.write_back:
         host_ms, host_size_ms = seen.groups * each_ms + overhead_ms, carry + 2 * overhead_ms
     else:
-        host_ms, host_size_ms = np.minimum(seen.groups, 2) * each_ms, carry + overhead_ms
+        # Where several are in flight, the next has arrived before the visit at hand ends.
+        host_ms, host_size_ms = np.where(seen.groups > 1, 0.0, each_ms), carry + overhead_ms
     turns = np.concatenate([seen.group_ms - host_ms, seen.size_ms - host_size_ms]) / turn_ms
     weights = 1 / np.maximum(np.concatenate([seen.group_ms, seen.size_ms]) / turn_ms, 0.2)
     known = seen.space_turns

@@ -12,8 +12,8 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Trace
 
-_FIRST_CHUNK: Final = 20_000
-_LARGEST_CHUNK: Final = 1_000_000
+_LEAST_CHUNK: Final = 1500
+_CHUNK_SHARE: Final = 4
 _MOST_WRITES: Final = 8_000_000
 _CALM_WRITES: Final = 600
 _CALM_FACTOR: Final = 3.0
@@ -31,7 +31,7 @@ class Fill:
     writes_per_byte: float
     """How densely the region that was filled first was written."""
     stall_ms: float
-    """Median of the stalls from then on."""
+    """Median of the long stalls from then on: bands at a region's edge hold less and take less."""
     usual_ms: float
     """Mean time of a write before."""
     logs: tuple[Log, ...]
@@ -50,21 +50,23 @@ def fill(
     slots = max(region_bytes // slot, 16)
     most = min(_MOST_WRITES, (bench.capacity_bytes - first) // (slots * slot) * (slots * 6 // 10))
     logs: list[Log] = []
-    done, limit_ms, stalled, chunk = 0, None, None, min(_FIRST_CHUNK, slots * 6 // 10)
+    done, limit_ms, stalled = 0, None, None
     while stalled is None and done < most:
-        offsets = _places(done, min(chunk, most - done), first, slots, slot)
+        # Not much more than needed: after the collapse every write takes long.
+        chunk = min(max(_LEAST_CHUNK, done // _CHUNK_SHARE), most - done)
+        offsets = _places(done, chunk, first, slots, slot)
         log = bench.play(f"{name}-{len(logs)}", Trace.writes(offsets, size, flush_every=flush_every))
         logs.append(log)
         if limit_ms is None:
             limit_ms = stall_limit_ms(log, journal(log).ms if journal_ms is None else journal_ms)
         stalled = first_stall(log, limit_ms)
         done += len(log.offsets) if stalled is None else stalled
-        chunk = min(chunk * 2, _LARGEST_CHUNK)
     end = int(max(log.offsets.max() for log in logs)) + size
     rewrite(bench, f"{name}-rewrite", first, end - first)
     bench.idle(_SETTLE_NS)
-    late = logs[-1].cycle_ms
-    stall_ms = 0.0 if stalled is None or limit_ms is None else float(np.median(late[late > limit_ms]))
+    late = logs[-1].cycle_ms[1:]
+    long = late[late > 0.5 * late.max()]
+    stall_ms = 0.0 if stalled is None else float(np.median(long))
     spent = np.concatenate([log.cycle_ms for log in logs])[:done]
     return Fill(None if stalled is None else done, size, min(done, slots * 6 // 10) / (slots * slot), stall_ms, float(np.mean(spent)), tuple(logs))
 

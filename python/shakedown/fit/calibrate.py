@@ -16,7 +16,7 @@ from shakedown.fit.twin import Twin
 Make = Callable[[str], Bench]
 """A bench with a modelled drive of this profile, always of the same seed."""
 
-_CLEANED_SHARE: Final = 0.5
+_BUFFERED: Final = (0.5, 0.6, 2 / 3, 0.72, 0.8, 0.86, 0.9, *np.round(np.arange(0.92, 1.001, 0.01), 2))
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
 
 
@@ -30,6 +30,8 @@ class Stage:
     candidates: tuple[float, ...]
     """Shares of the direct estimate."""
     wanted: float
+    tolerance: float
+    """As a share: what the figure is known to."""
     figure: Callable[[Bench], float | None]
     what: str
 
@@ -44,16 +46,16 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
 def _stages(facts: Facts) -> list[Stage]:
     overhead_ms, turn_ms = facts.overhead_ms, facts.turn_ms.value
     stages = []
-    buffered = (0.5, 0.6, 2 / 3, 0.72, 0.8, 0.86, 0.92, 0.96, 1.0)
+    buffered = _BUFFERED
     if facts.bursts.writes:
         count = float(facts.bursts.writes)
         stages.append(
-            Stage("dram", "write_segments", 1, buffered, count, lambda bench: _burst(bench, overhead_ms, turn_ms), "burst")
+            Stage("dram", "write_segments", 1, buffered, count, 0.004, lambda bench: _burst(bench, overhead_ms, turn_ms), "burst")
         )
     if facts.bursts.bytes_taken:
         taken = float(facts.bursts.bytes_taken)
         stages.append(
-            Stage("dram", "write_bytes", BLOCK_BYTES, buffered, taken, lambda bench: _bytes(bench, overhead_ms, turn_ms), "burst of large writes")
+            Stage("dram", "write_bytes", BLOCK_BYTES, buffered, taken, 0.004, lambda bench: _bytes(bench, overhead_ms, turn_ms), "burst of large writes")
         )
     cache = facts.cache
     if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:
@@ -65,6 +67,8 @@ def _stages(facts: Facts) -> list[Stage]:
                 BLOCK_BYTES,
                 _SCALES,
                 band_ms.value,
+                # Both what was measured and what the twin does is counted in whole bands.
+                (band_ms.high - band_ms.low) / band_ms.value,
                 lambda bench: _or_none(cleaning.band_ms(bench, bands, turn_ms, rest_ms)),
                 "time to clean a band",
             )
@@ -84,11 +88,14 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
             tried.append((abs(figure / stage.wanted - 1), value, candidate))
     if not tried:
         return twin
-    best = min(tried, key=lambda one: one[0])
-    near = [value for miss, value, _ in tried if miss <= best[0] + 0.01]
-    origin = f"measured: {min(near):.0f}..{max(near):.0f} by characterize, fitted to the {stage.what}"
-    best[2].put(stage.section, stage.key, best[2].value(stage.section, stage.key), origin)
-    return best[2]
+    # Nothing is changed without need: of the candidates that agree the one nearest to the direct estimate.
+    least = min(miss for miss, _, _ in tried)
+    near = [one for one in tried if one[0] <= max(stage.tolerance, least)]
+    _, _, best = min(near, key=lambda one: abs(float(np.log(one[1] / direct))))
+    values = [value for _, value, _ in near]
+    origin = f"measured: {min(values):.0f}..{max(values):.0f} by characterize, fitted to the {stage.what}"
+    best.put(stage.section, stage.key, best.value(stage.section, stage.key), origin)
+    return best
 
 
 def _burst(bench: Bench, overhead_ms: float, turn_ms: float) -> float | None:

@@ -15,7 +15,7 @@ from shakedown.fit.whereabouts import Watch
 
 _BANDS: Final = 48
 _PER_BAND: Final = 8
-_SETTLE_NS: Final = 20_000_000_000
+_SETTLE_NS: Final = 45_000_000_000
 _ENOUGH: Final = 24
 _FIRST_REST_MS: Final = 8_000.0
 _LONGEST_REST_MS: Final = 240_000.0

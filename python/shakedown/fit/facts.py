@@ -19,6 +19,7 @@ _MOVED: Final = 0.3
 _LARGE_BYTES: Final = 524_288
 _REGIONS: Final = 512
 _SETTLE_NS: Final = 20_000_000_000
+_SETTLE_BANDS: Final = 8
 
 Tell = Callable[[str], None]
 
@@ -147,17 +148,19 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
 def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     """Three fills, each of which would leave room if another limit held."""
     region = max(bench.capacity_bytes // _REGIONS, 1 << 26)
-    bench.idle(_SETTLE_NS)
+    rest_ms = cache.rest_ms.high if cache.rest_ms else 0.0
+    settle_ns = max(int((rest_ms + _SETTLE_BANDS * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6), _SETTLE_NS)
+    bench.idle(settle_ns)
     tell("fill with small writes, each durable")
     cache.single = fill.fill(
-        bench, "fill-single", 0.1, BLOCK_BYTES, flush_every=1, journal_ms=None, region_bytes=region
+        bench, "fill-single", 0.1, BLOCK_BYTES, flush_every=1, journal_ms=None, region_bytes=region, settle_ns=settle_ns
     )
     cache.journal = append.journal(cache.single.logs[0])
     tell("fill with small writes, as fast as they are taken")
     cache.small = fill.fill(
-        bench, "fill-small", 0.1, BLOCK_BYTES, flush_every=0, journal_ms=cache.journal.ms, region_bytes=region
+        bench, "fill-small", 0.1, BLOCK_BYTES, flush_every=0, journal_ms=cache.journal.ms, region_bytes=region, settle_ns=settle_ns
     )
     tell("fill with large writes")
     cache.large = fill.fill(
-        bench, "fill-large", 0.15, _LARGE_BYTES, flush_every=1, journal_ms=cache.journal.ms, region_bytes=region
+        bench, "fill-large", 0.15, _LARGE_BYTES, flush_every=1, journal_ms=cache.journal.ms, region_bytes=region, settle_ns=settle_ns
     )

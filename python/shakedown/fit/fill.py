@@ -17,7 +17,6 @@ _CHUNK_SHARE: Final = 4
 _MOST_WRITES: Final = 8_000_000
 _CALM_WRITES: Final = 600
 _CALM_FACTOR: Final = 3.0
-_SETTLE_NS: Final = 20_000_000_000
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,12 @@ class Fill:
 
 
 def fill(
-    bench: Bench, name: str, share: float, size: int, *, flush_every: int, journal_ms: float | None, region_bytes: int
+    bench: Bench, name: str, share: float, size: int, *, flush_every: int, journal_ms: float | None, region_bytes: int,
+    settle_ns: int,
 ) -> Fill:
     """Write scattered requests into regions, one after the other, until one stalls; then rewrite the regions.
+
+    ``settle_ns`` is how long the drive needs for what rewriting leaves behind: a band or two at either end.
 
     ``journal_ms`` is what the drive is known to take now and then without being full; None: find it in the first writes,
     each of which has to be durable then.
@@ -63,7 +65,7 @@ def fill(
         done += len(log.offsets) if stalled is None else stalled
     end = int(max(log.offsets.max() for log in logs)) + size
     rewrite(bench, f"{name}-rewrite", first, end - first)
-    bench.idle(_SETTLE_NS)
+    bench.idle(settle_ns)
     late = logs[-1].cycle_ms[1:]
     long = late[late > 0.5 * late.max()]
     stall_ms = 0.0 if stalled is None else float(np.median(long))

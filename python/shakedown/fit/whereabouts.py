@@ -62,10 +62,12 @@ def moved_share(bench: Bench, turn_ms: float) -> float:
 def _angles(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> Floats:
     """Angles in the order of ``offsets``, which rises; NaN where memory answered.
 
-    The last read goes far away: what the heads read on from there is none of these blocks.
+    They are read in an order that is neither theirs nor the one in which any were written, for a log read in its own
+    order comes as fast as from memory. The last read goes far away: what the heads read on from there is none of these.
     """
+    order = apart(len(offsets))[::-1]
     far = (int(offsets[0]) + bench.capacity_bytes // 2) % bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
-    log: Log = bench.play(name, Trace.reads(np.append(offsets[apart(len(offsets))], far)))
+    log: Log = bench.play(name, Trace.reads(np.append(offsets[order], far)))
     log = log.part(slice(0, len(offsets)))
     angles = rotation.phases(log, turn_ms)
     angles[log.latency_ms < _FROM_MEMORY_TURNS * turn_ms] = np.nan

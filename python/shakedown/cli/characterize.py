@@ -27,7 +27,8 @@ class CharacterizeOptions:
     """The options of ``characterize``."""
 
     output: Annotated[
-        Path | None, Parameter(name=["--output", "-o"], help="write the profile here as well [default: only in the folder]")
+        Path | None,
+        Parameter(name=["--output", "-o"], help="write the profile here as well [default: only in the folder]"),
     ] = None
     out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/characterize-TARGET]")] = None
     resume: Annotated[Path | None, Parameter(help="go on in this folder, or estimate again from what it holds")] = None

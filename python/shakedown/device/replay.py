@@ -16,7 +16,8 @@ from shakedown.tools.fio.job import Option
 _IOLOG: Final = "requests.iolog"
 _LATENCIES: Final = "requests_lat.1.log"
 _VERBS: Final = {0: "read", 1: "write", 3: "sync"}
-_SMOOTHED: Final = 101
+_SMOOTHED: Final = 51
+_PAUSE_MS: Final = 1.1
 
 
 def replay_options(lease: tuple[Option, ...], depth: int) -> tuple[tuple[Option, ...], str]:
@@ -80,10 +81,18 @@ def _steady(trace: Trace) -> bool:
 def _moments_ms(stamps_ms: Floats, latency_ms: Floats, *, steady: bool) -> Floats:
     """When each request was complete; a stamp is the millisecond in which it was."""
     middle = stamps_ms + 0.5
-    if not steady or len(stamps_ms) < 8:
+    if not steady:
         return np.asarray(middle, float)
-    elapsed = np.cumsum(latency_ms)
-    drift = middle - elapsed
-    base = float(drift[0])
+    drift = middle - np.cumsum(latency_ms)
+    # Where the host paused, or was late, a new stretch begins.
+    borders = np.flatnonzero(np.abs(np.diff(drift)) > _PAUSE_MS) + 1
+    smooth = np.concatenate([_smoothed(stretch) for stretch in np.split(drift, borders)])
+    moments = np.cumsum(latency_ms) + smooth
+    return np.clip(moments, stamps_ms, stamps_ms + 1)
+
+
+def _smoothed(drift: Floats) -> Floats:
     window = min(_SMOOTHED, (len(drift) - 1) // 2 * 2 + 1)
-    return np.asarray(elapsed + base + savgol_filter(drift - base, window, 1))
+    if window < 3:
+        return np.full(len(drift), float(np.mean(drift)))
+    return np.asarray(drift[0] + savgol_filter(drift - drift[0], window, 1))

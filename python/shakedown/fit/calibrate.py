@@ -50,12 +50,30 @@ def _stages(facts: Facts) -> list[Stage]:
     if facts.bursts.writes:
         count = float(facts.bursts.writes)
         stages.append(
-            Stage("dram", "write_segments", 1, buffered, count, 0.004, lambda bench: _burst(bench, overhead_ms, turn_ms), "burst")
+            Stage(
+                "dram",
+                "write_segments",
+                1,
+                buffered,
+                count,
+                0.004,
+                lambda bench: _burst(bench, overhead_ms, turn_ms),
+                "burst",
+            )
         )
     if facts.bursts.bytes_taken:
         taken = float(facts.bursts.bytes_taken)
         stages.append(
-            Stage("dram", "write_bytes", BLOCK_BYTES, buffered, taken, 0.004, lambda bench: _bytes(bench, overhead_ms, turn_ms), "burst of large writes")
+            Stage(
+                "dram",
+                "write_bytes",
+                BLOCK_BYTES,
+                buffered,
+                taken,
+                0.004,
+                lambda bench: _bytes(bench, overhead_ms, turn_ms),
+                "burst of large writes",
+            )
         )
     cache = facts.cache
     if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:

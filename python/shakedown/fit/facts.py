@@ -15,7 +15,7 @@ from shakedown.fit.whereabouts import moved_share
 
 RATE_SHARES: Final = tuple(np.linspace(0, 1, 9))
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
-_MOVED: Final = 0.3
+_MOVED: Final = 0.5
 _LARGE_BYTES: Final = 524_288
 _REGIONS: Final = 512
 _SETTLE_NS: Final = 20_000_000_000
@@ -138,9 +138,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     cache.streams = streams.measure(bench, turn_ms)
     tell("cost of a cached write")
     seen_visits = append.visits(bench, turn_ms, write_back=facts.bursts.write_back)
-    cache.append = append.estimate(
-        seen_visits, turn_ms, facts.track_bytes(0), facts.overhead_ms, link.rate_mb_s.value
-    )
+    cache.append = append.estimate(seen_visits, turn_ms, facts.track_bytes(0), facts.overhead_ms, link.rate_mb_s.value)
     _fill(bench, cache, tell)
     return cache
 
@@ -158,9 +156,23 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     cache.journal = append.journal(cache.single.logs[0])
     tell("fill with small writes, as fast as they are taken")
     cache.small = fill.fill(
-        bench, "fill-small", 0.1, BLOCK_BYTES, flush_every=0, journal_ms=cache.journal.ms, region_bytes=region, settle_ns=settle_ns
+        bench,
+        "fill-small",
+        0.1,
+        BLOCK_BYTES,
+        flush_every=0,
+        journal_ms=cache.journal.ms,
+        region_bytes=region,
+        settle_ns=settle_ns,
     )
     tell("fill with large writes")
     cache.large = fill.fill(
-        bench, "fill-large", 0.15, _LARGE_BYTES, flush_every=1, journal_ms=cache.journal.ms, region_bytes=region, settle_ns=settle_ns
+        bench,
+        "fill-large",
+        0.15,
+        _LARGE_BYTES,
+        flush_every=1,
+        journal_ms=cache.journal.ms,
+        region_bytes=region,
+        settle_ns=settle_ns,
     )

@@ -37,7 +37,14 @@ class Fill:
 
 
 def fill(
-    bench: Bench, name: str, share: float, size: int, *, flush_every: int, journal_ms: float | None, region_bytes: int,
+    bench: Bench,
+    name: str,
+    share: float,
+    size: int,
+    *,
+    flush_every: int,
+    journal_ms: float | None,
+    region_bytes: int,
     settle_ns: int,
 ) -> Fill:
     """Write scattered requests into regions, one after the other, until one stalls; then rewrite the regions.
@@ -70,7 +77,14 @@ def fill(
     long = late[late > 0.5 * late.max()]
     stall_ms = 0.0 if stalled is None else float(np.median(long))
     spent = np.concatenate([log.cycle_ms for log in logs])[:done]
-    return Fill(None if stalled is None else done, size, min(done, slots * 6 // 10) / (slots * slot), stall_ms, float(np.mean(spent)), tuple(logs))
+    return Fill(
+        None if stalled is None else done,
+        size,
+        min(done, slots * 6 // 10) / (slots * slot),
+        stall_ms,
+        float(np.mean(spent)),
+        tuple(logs),
+    )
 
 
 def stall_limit_ms(log: Log, journal_ms: float) -> float:

@@ -33,9 +33,11 @@ def estimate(log: Log) -> Estimate:
     coarse = np.arange(_LOWEST_HZ, _HIGHEST_HZ, 0.1 / max(float(spans_s.max()), 1.0))
     few = np.random.default_rng(1).permutation(spans_s)[:150]
     strength = np.array([_coherence(few, hertz) for hertz in coarse])
-    # Every multiple of the frequency fits as well: the lowest is meant.
-    best = float(coarse[np.argmax(strength > 0.9 * strength.max())])
-    best = _sharpen(few, spans_s, best)
+    best = _sharpen(few, spans_s, float(coarse[np.argmax(strength)]))
+    # Every multiple of the frequency fits nearly as well, or by chance better: the lowest that fits is meant.
+    lower = [_sharpen(few, spans_s, best / part) for part in (4, 3, 2) if best / part > _LOWEST_HZ]
+    fits = [hertz for hertz in lower if _coherence(spans_s, hertz) > 0.5 * _coherence(spans_s, best)]
+    best = fits[0] if fits else best
     turns = np.round(spans_s * best)
     turn_s = float(np.sum(spans_s * turns) / np.sum(turns * turns))
     residual = spans_s - turns * turn_s

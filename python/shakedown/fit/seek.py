@@ -68,5 +68,3 @@ def bracket(latency_ms: Floats, overhead_ms: float, turn_ms: float) -> Estimate:
     low = max(float(np.max(latency_ms)) - overhead_ms - turn_ms, 0.0)
     low = min(low, high)
     return Estimate((low + high) / 2, low, high)
-
-

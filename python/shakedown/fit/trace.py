@@ -39,7 +39,9 @@ class Trace:
         if not flush_every:
             return trace
         at = np.arange(flush_every, len(offsets) + 1, flush_every)
-        return Trace(np.insert(trace.verbs, at, FLUSH), np.insert(trace.offsets, at, 0), np.insert(trace.lengths, at, 0))
+        return Trace(
+            np.insert(trace.verbs, at, FLUSH), np.insert(trace.offsets, at, 0), np.insert(trace.lengths, at, 0)
+        )
 
     def __add__(self, other: Trace) -> Trace:
         """One after the other, at the depth of the first."""
@@ -120,6 +122,4 @@ class Bench(Protocol):
 
 def _alike(verb: int, offsets: Ints, length: int, depth: int) -> Trace:
     count = len(offsets)
-    return Trace(
-        np.full(count, verb, np.int64), np.asarray(offsets, np.int64), np.full(count, length, np.int64), depth
-    )
+    return Trace(np.full(count, verb, np.int64), np.asarray(offsets, np.int64), np.full(count, length, np.int64), depth)

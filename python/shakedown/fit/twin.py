@@ -164,7 +164,9 @@ def _dram(twin: Twin, facts: Facts) -> None:
     track = _blocks(facts.track_bytes(0.0))
     twin.put("dram", "write_back", bursts.write_back, f"measured: {_BY}")
     taken = bursts.bytes_taken if bursts.bytes_taken is not None else max(16 << 20, 2 * track)
-    origin = f"measured: {taken} taken at once {_BY}" if bursts.bytes_taken else f"{_UNKNOWN}; none was answered at once"
+    origin = (
+        f"measured: {taken} taken at once {_BY}" if bursts.bytes_taken else f"{_UNKNOWN}; none was answered at once"
+    )
     twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
     count = bursts.writes
     origin = f"measured: {count} taken at once {_BY}" if count else f"{_UNKNOWN}; usual"
@@ -206,7 +208,9 @@ def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
     entries = small.writes or 0
     bound = entries >= 0.97 * by_space
     if bound or not small.writes:
-        twin.put(section, "entries", _PLENTY * max(entries, 1000), f"{_UNKNOWN}; more than {entries}, for space ends first")
+        twin.put(
+            section, "entries", _PLENTY * max(entries, 1000), f"{_UNKNOWN}; more than {entries}, for space ends first"
+        )
         counts, why = "packet", _UNKNOWN
     else:
         by_packet = writes > 1 and single.writes is not None and single.writes < 1.3 * entries / writes
@@ -249,10 +253,14 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     bands = round(passed.bands.value) if passed else 1
     twin.put(section, "bands_per_pass", bands, _span(passed.bands, 0) if passed else _UNKNOWN)
     collect = passed.piece_ms.value / turn if passed else 0.2
-    error = f"measured: {passed.piece_ms.low / turn:.3f}..{passed.piece_ms.high / turn:.3f} {_BY}" if passed else _UNKNOWN
+    error = (
+        f"measured: {passed.piece_ms.low / turn:.3f}..{passed.piece_ms.high / turn:.3f} {_BY}" if passed else _UNKNOWN
+    )
     twin.put(section, "collect_turns", round(collect, 4), error)
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{_UNKNOWN}; usual")
-    twin.put(section, "merge_on_disk", on_disk, f"measured: {band_ms / once_ms:.2f} times what reading a band takes {_BY}")
+    twin.put(
+        section, "merge_on_disk", on_disk, f"measured: {band_ms / once_ms:.2f} times what reading a band takes {_BY}"
+    )
 
 
 def pass_of(facts: Facts, band_ms: float) -> Pass | None:

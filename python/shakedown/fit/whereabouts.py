@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from shakedown.fit import rotation
 from shakedown.fit.place import aligned, apart, rewrite, scattered
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
 
 _TOLERANCE_TURNS: Final = 0.03
 _FROM_MEMORY_TURNS: Final = 0.06
 _BLOCKS: Final = 96
+_MARKS: Final = 24
+_LEAST_QUIET: Final = 0.2
 _REGION_BYTES: Final = 96 << 20
 
 
@@ -27,15 +29,19 @@ class Watch:
     offsets: Ints
     turn_ms: float
     home: Floats
+    marks: Floats
+    """Angles of some blocks that nobody writes: what the known length of a turn is wrong by shows in them."""
 
     @staticmethod
     def over(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> Watch:
-        """Read the blocks for the first time."""
-        return Watch(bench, name, offsets, turn_ms, _angles(bench, f"{name}-home", offsets, turn_ms))
+        """Read the blocks, whose offsets rise, for the first time."""
+        return Watch(bench, name, offsets, turn_ms, *_angles(bench, f"{name}-home", offsets, turn_ms))
 
     def angles(self) -> Floats:
         """Read them again: their angles now, in the order of ``offsets``."""
-        return _angles(self.bench, f"{self.name}-now", self.offsets, self.turn_ms)
+        angles, marks = _angles(self.bench, f"{self.name}-now", self.offsets, self.turn_ms)
+        drift = (marks - self.marks + 0.5) % 1.0 - 0.5
+        return np.asarray((angles - _middle(drift)) % 1.0)
 
     def away(self) -> NDArray[np.bool_]:
         """Which of them do not lie where they did."""
@@ -48,27 +54,48 @@ def differ(now: Floats, before: Floats) -> NDArray[np.bool_]:
 
 
 def moved_share(bench: Bench, turn_ms: float) -> float:
-    """How many of some durably written blocks lie elsewhere afterwards: nearly none, or nearly all."""
+    """How many of some durably written blocks lie elsewhere afterwards: nearly none, or nearly all.
+
+    A host that is late now and then makes blocks seem elsewhere that nobody wrote: as many are taken off.
+    """
     first = aligned(0.4 * bench.capacity_bytes)
     slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
     offsets = np.sort(scattered(min(_BLOCKS, slots // 2), first, slots, 16 * BLOCK_BYTES))
     watch = Watch.over(bench, "moved", offsets, turn_ms)
+    unmoved = float(np.mean(watch.away()))
     bench.play("moved-write", Trace.writes(offsets[apart(len(offsets))], flush_every=1))
-    share = float(np.mean(watch.away()))
+    seen = float(np.mean(watch.away()))
     rewrite(bench, "moved-rewrite", first, slots * 16 * BLOCK_BYTES)
-    return share
+    return max(seen - unmoved, 0.0) / max(1 - unmoved, _LEAST_QUIET)
 
 
-def _angles(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> Floats:
-    """Angles in the order of ``offsets``, which rises; NaN where memory answered.
+def _angles(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> tuple[Floats, Floats]:
+    """Angles in the order of ``offsets``, and those of the marks; NaN where memory answered.
 
     They are read in an order that is neither theirs nor the one in which any were written, for a log read in its own
     order comes as fast as from memory. The last read goes far away: what the heads read on from there is none of these.
     """
-    order = apart(len(offsets))[::-1]
+    marks = bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES - (1 + np.arange(_MARKS)) * _mark_spacing(bench)
+    order, marks_order = apart(len(offsets))[::-1], apart(_MARKS)
     far = (int(offsets[0]) + bench.capacity_bytes // 2) % bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
-    log: Log = bench.play(name, Trace.reads(np.append(offsets[order], far)))
-    log = log.part(slice(0, len(offsets)))
+    log = bench.play(name, Trace.reads(np.concatenate([offsets[order], marks[marks_order], [far]])))
     angles = rotation.phases(log, turn_ms)
     angles[log.latency_ms < _FROM_MEMORY_TURNS * turn_ms] = np.nan
-    return angles[np.argsort(log.offsets)]
+    count = len(offsets)
+    return angles[:count][np.argsort(order)], angles[count : count + _MARKS][np.argsort(marks_order)]
+
+
+def _mark_spacing(bench: Bench) -> int:
+    """The marks take the last 200 MB, which nothing here ever writes, or the last fiftieth of a small drive."""
+    return max(min(8 << 20, bench.capacity_bytes // 1200) // BLOCK_BYTES, 1) * BLOCK_BYTES
+
+
+def _middle(drifts: Floats) -> float:
+    """The median of angles around the most common one."""
+    known = drifts[~np.isnan(drifts)]
+    if not len(known):
+        return 0.0
+    near = [np.sum(np.abs((known - one + 0.5) % 1.0 - 0.5) < _TOLERANCE_TURNS) for one in known]
+    centre = float(known[int(np.argmax(near))])
+    around = (known - centre + 0.5) % 1.0 - 0.5
+    return centre + float(np.median(around[np.abs(around) < _TOLERANCE_TURNS]))

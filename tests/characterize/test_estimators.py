@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from shakedown.fit import append, bands, rotation, seek
 from shakedown.fit.fill import first_stall, stall_limit_ms
 from shakedown.fit.trace import Log

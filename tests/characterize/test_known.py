@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from shakedown.characterize.run import Order, Outcome, characterize
-from shakedown.data import list_profiles
 
 from characterize.blind import Truth, drawn, known
+from shakedown.characterize.run import Order, Outcome, characterize
+from shakedown.data import list_profiles
 
 DRAWN = (("wd40efax", 2), ("wd40efax", 3), ("st12000vn0007", 1), ("st12000vn0007", 3))
 

@@ -30,7 +30,7 @@ def replay_options(lease: tuple[Option, ...], depth: int) -> tuple[tuple[Option,
         Option("log_offset", "1"),
         Option("log_unix_epoch", "1"),
     )
-    return (*(option for option in lease if option.name != "filename"), *ours), named[0] if named else "nbd"
+    return (*(option for option in lease if option.name != "filename"), *ours), (named[0] if named else None) or "nbd"
 
 
 def write_iolog(folder: Path, target: str, trace: Trace) -> None:
@@ -88,7 +88,7 @@ def _moments_ms(stamps_ms: Floats, latency_ms: Floats, *, steady: bool) -> Float
     borders = np.flatnonzero(np.abs(np.diff(drift)) > _PAUSE_MS) + 1
     smooth = np.concatenate([_smoothed(stretch) for stretch in np.split(drift, borders)])
     moments = np.cumsum(latency_ms) + smooth
-    return np.clip(moments, stamps_ms, stamps_ms + 1)
+    return np.asarray(np.clip(moments, stamps_ms, stamps_ms + 1))
 
 
 def _smoothed(drift: Floats) -> Floats:

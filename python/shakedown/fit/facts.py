@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit import append, bands, cleaning, dram, fill, parking, rates, rotation, seek, streams, tracks
+from shakedown.fit import append as appends
+from shakedown.fit import bands, cleaning, dram, fill, parking, rates, rotation, seek, streams, tracks
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.whereabouts import moved_share
@@ -64,8 +65,8 @@ class Cache:
     static_share: float | None = None
     band_ms: Estimate | None = None
     streams: streams.Streams | None = None
-    append: append.Append | None = None
-    journal: append.Journal | None = None
+    append: appends.Append | None = None
+    journal: appends.Journal | None = None
     single: fill.Fill | None = None
     """Of small writes, each durable before the next."""
     small: fill.Fill | None = None
@@ -137,8 +138,8 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     tell("streams")
     cache.streams = streams.measure(bench, turn_ms)
     tell("cost of a cached write")
-    seen_visits = append.visits(bench, turn_ms, write_back=facts.bursts.write_back)
-    cache.append = append.estimate(seen_visits, turn_ms, facts.track_bytes(0), facts.overhead_ms, link.rate_mb_s.value)
+    seen_visits = appends.visits(bench, turn_ms, write_back=facts.bursts.write_back)
+    cache.append = appends.estimate(seen_visits, turn_ms, facts.track_bytes(0), facts.overhead_ms, link.rate_mb_s.value)
     _fill(bench, cache, tell)
     return cache
 
@@ -153,7 +154,7 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     cache.single = fill.fill(
         bench, "fill-single", 0.1, BLOCK_BYTES, flush_every=1, journal_ms=None, region_bytes=region, settle_ns=settle_ns
     )
-    cache.journal = append.journal(cache.single.logs[0])
+    cache.journal = appends.journal(cache.single.logs[0])
     tell("fill with small writes, as fast as they are taken")
     cache.small = fill.fill(
         bench,

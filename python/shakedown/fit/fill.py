@@ -51,8 +51,8 @@ def fill(
 
     ``settle_ns`` is how long the drive needs for what rewriting leaves behind: a band or two at either end.
 
-    ``journal_ms`` is what the drive is known to take now and then without being full; None: find it in the first writes,
-    each of which has to be durable then.
+    ``journal_ms`` is what the drive is known to take now and then without being full; None: find it in the first
+    writes, each of which has to be durable then.
     """
     slot = size if size == BLOCK_BYTES else size + 16 * BLOCK_BYTES
     first = aligned(share * bench.capacity_bytes)

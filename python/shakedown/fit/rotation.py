@@ -33,9 +33,9 @@ def estimate(log: Log) -> Estimate:
     coarse = np.arange(_LOWEST_HZ, _HIGHEST_HZ, 0.1 / max(float(spans_s.max()), 1.0))
     few = np.random.default_rng(1).permutation(spans_s)[:150]
     strength = np.array([_coherence(few, hertz) for hertz in coarse])
-    best = _sharpen(few, spans_s, float(coarse[np.argmax(strength)]))
+    best = _sharpen(spans_s, float(coarse[np.argmax(strength)]))
     # Every multiple of the frequency fits nearly as well, or by chance better: the lowest that fits is meant.
-    lower = [_sharpen(few, spans_s, best / part) for part in (4, 3, 2) if best / part > _LOWEST_HZ]
+    lower = [_sharpen(spans_s, best / part) for part in (4, 3, 2) if best / part > _LOWEST_HZ]
     fits = [hertz for hertz in lower if _coherence(spans_s, hertz) > 0.5 * _coherence(spans_s, best)]
     best = fits[0] if fits else best
     turns = np.round(spans_s * best)
@@ -51,7 +51,7 @@ def phases(log: Log, turn_ms: float) -> Floats:
     return np.asarray((log.completed_ns / 1e6 / turn_ms) % 1.0)
 
 
-def _sharpen(few: Floats, spans_s: Floats, hertz: float) -> float:
+def _sharpen(spans_s: Floats, hertz: float) -> float:
     width = 0.2 / max(float(spans_s.max()), 1.0)
     for _ in range(4):
         near = np.linspace(hertz - width, hertz + width, 81)

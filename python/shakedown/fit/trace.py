@@ -81,8 +81,14 @@ class Log:
 
     def part(self, where: slice | NDArray[np.bool_]) -> Log:
         """Some of the requests."""
-        columns = (self.submitted_ns, self.completed_ns, self.offsets, self.lengths, self.verbs)
-        return Log(*(column[where] for column in columns), ended_ns=self.ended_ns)
+        return Log(
+            self.submitted_ns[where],
+            self.completed_ns[where],
+            self.offsets[where],
+            self.lengths[where],
+            self.verbs[where],
+            self.ended_ns,
+        )
 
     def to_frame(self) -> pl.DataFrame:
         """A row a request."""
@@ -100,7 +106,8 @@ class Log:
     def from_frame(frame: pl.DataFrame, ended_ns: int) -> Log:
         """The reverse of ``to_frame``."""
         names = ("submitted_ns", "completed_ns", "offset_bytes", "bytes", "verb")
-        return Log(*(frame[name].to_numpy() for name in names), ended_ns=ended_ns)
+        submitted, completed, offsets, lengths, verbs = (frame[name].to_numpy() for name in names)
+        return Log(submitted, completed, offsets, lengths, verbs, ended_ns)
 
 
 class Bench(Protocol):

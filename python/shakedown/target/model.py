@@ -70,12 +70,15 @@ class ModelArena:
 
     def replay(self, name: str, trace: Trace) -> Log:  # noqa: ARG002
         """Play exact requests and return when each was submitted and completed. Raises EnvironmentFailure."""
-        columns = (
-            column.astype(kind).tobytes()
-            for column, kind in ((trace.verbs, "u1"), (trace.offsets, "<u8"), (trace.lengths, "<u8"))
+        load = self._machine.replay(
+            bytes(8 * len(trace)),
+            trace.verbs.astype("u1").tobytes(),
+            trace.offsets.astype("<u8").tobytes(),
+            trace.lengths.astype("<u8").tobytes(),
+            _ONE_INTERVAL_NS,
+            depth=trace.depth,
+            log_requests=True,
         )
-        order = bytes(8 * len(trace))
-        load = self._machine.replay(order, *columns, _ONE_INTERVAL_NS, depth=trace.depth, log_requests=True)
         while load.advance(_UNWATCHED_INTERVALS):
             pass
         return _log(load.take_requests())
@@ -131,11 +134,12 @@ class ModelLoad:
 def _log(columns: _core.RequestColumns) -> Log:
     """The log in the order of submission, without flushes."""
     names = ("submitted_ns", "completed_ns", "offset_bytes", "bytes")
-    numbers = [np.frombuffer(getattr(columns, name), "<i8") for name in names]
+    submitted, completed, offsets, lengths = (np.frombuffer(getattr(columns, name), "<i8") for name in names)
     verbs = np.frombuffer(columns.verb, "u1").astype(np.int64)
-    order = np.argsort(numbers[0], kind="stable")
+    order = np.argsort(submitted, kind="stable")
     order = order[verbs[order] != FLUSH]
-    return Log(*(column[order] for column in (*numbers, verbs)), ended_ns=int(numbers[1].max()))
+    ended_ns = int(completed.max())
+    return Log(submitted[order], completed[order], offsets[order], lengths[order], verbs[order], ended_ns)
 
 
 def _read(path: Path) -> str:

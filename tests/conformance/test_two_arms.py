@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,24 +19,22 @@ pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not 
 
 PROFILE = Path(__file__).parent / "small-shingled.toml"
 OTHER_DRIVE = {
-    "append_turns = { value = 0.3": "append_turns = { value = 0.6",
-    "entries = { value = 250_000": "entries = { value = 200_000",
+    "packet_turns = { value = 0.5": "packet_turns = { value = 0.7",
+    "entries = { value = 80_000": "entries = { value = 60_000",
 }
-# After the collapse of a drive this small, the silence between one fio and the next, which virtual time does not have,
-# decides how many of its few bands are clean: the held rate and the length of the drain are not compared, only that
-# both arms end every step for the same reason.
-COMPARED = {("throughput", "new"), ("throughput", "used"), ("cliff", "collapse")}
 SCALE = "1/100"
 SEED = 1
 TOLERANCE = 0.05
+# When a backlog went is known to one row of probes.
+PROBES_APART_S = 2.6
 
 # Small enough for a minute in real time: collapse, hold and drain included.
 SETTINGS = {
     "sequential-32k": {"amount": "96m"},
     "cliff": {
-        **{"span": "512M", "limit": "60s", "confirm": "2500ms", "hold": "12s"},
+        **{"span": "512M", "limit": "60s", "confirm": "2500ms", "hold": "20s"},
         **{"window": "8s", "patience": "60s", "tail": "1s"},
-        **{"probes": "5", "pause": "1500ms", "interval": "100ms", "long_interval": "500ms"},
+        **{"probes": "5", "pause": "2500ms", "interval": "100ms", "long_interval": "500ms"},
     },
 }
 
@@ -54,10 +54,22 @@ def play(protocol: str, target: str, out: Path, *options: str) -> Run:
     return read_run(out)
 
 
+@contextmanager
+def ahead_of_others() -> Iterator[None]:
+    """Server and fio before all else on this machine, where that is allowed: what others do is no part of the drive."""
+    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    with suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(os.sched_get_priority_min(os.SCHED_RR)))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, policy, parameters)
+
+
 def in_real_time(protocol: str, folder: Path) -> Run:
     """Through the socket; a second time if the server says that the machine was too noisy to believe the first."""
     for attempt in ("first", "second"):
-        with served(f"model:{PROFILE}", folder, scale=SCALE, seed=SEED) as server:
+        with ahead_of_others(), served(f"model:{PROFILE}", folder, scale=SCALE, seed=SEED) as server:
             run = play(protocol, server.uri, folder / attempt)
         if server.report["doubt"] is None:
             return run
@@ -82,14 +94,13 @@ def differences(model: Run, device: Run) -> list[str]:
     found = [] if ended[0] == ended[1] else [f"steps ended as {ended[0]} and {ended[1]}"]
     for ours, theirs in zip(model.record.findings, device.record.findings, strict=True):
         where = f"{theirs.kind} of {theirs.step}"
-        if (theirs.kind, theirs.step) not in COMPARED:
-            continue
         if (ours.value is None) != (theirs.value is None):
             found.append(f"{where}: {ours.text} but {theirs.text}")
             continue
         expected = _figures(ours)
         for name, value in _figures(theirs).items():
-            if abs(value - expected[name]) > TOLERANCE * expected[name]:
+            resolution = PROBES_APART_S if theirs.kind == "recovery" else 0
+            if abs(value - expected[name]) > max(TOLERANCE * expected[name], resolution):
                 found.append(f"{where}: {name} {expected[name]:.4g} and {value:.4g}")
     return found
 
@@ -104,6 +115,7 @@ def _figures(finding: Finding) -> dict[str, float]:
 def test_both_arms_find_the_same(arms: Arms) -> None:
     model = arms.model(PROFILE)
     assert len(model.record.findings) >= 5
+    assert model.record.target.scale_divisor == arms.device.record.target.scale_divisor == 100
     assert differences(model, arms.device) == []
 
 

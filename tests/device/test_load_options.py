@@ -1,3 +1,7 @@
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from shakedown.device.load_options import admit_job
@@ -34,6 +38,8 @@ GIB = 1 << 30
         ("buffer_pattern='/etc/passwd'", "reaches out"),
         ("description=a\x07b", "reaches out"),
         ("thread=0", "threads of one fio"),
+        ("randseed=2\nrandrepeat=1", "does away with randseed"),
+        ("randseed=2\nallrandrepeat", "does away with randseed"),
     ],
 )
 def test_what_reaches_past_the_load_is_refused_by_name(line: str, reason: str) -> None:
@@ -74,3 +80,20 @@ def test_sizes_are_those_of_the_target(lines: str, size_bytes: int, offset_bytes
 def test_nothing_past_the_end_of_the_target(lines: str) -> None:
     with pytest.raises(UsageError, match=r"past the end|not a size"):
         admit_job(f"rw=read\n{lines}\n", "step", GIB)
+
+
+def drawn(job: str, folder: Path) -> list[str]:
+    """Where the real fio goes in such a job, of which nothing reaches a disk."""
+    (folder / "log").unlink(missing_ok=True)
+    (section,) = admit_job(f"rw=randread\nnorandommap\nnumber_ios=9\n{job}\n", "step", GIB)
+    lines = [f"[{section.name}]", *map(str, section.options), "ioengine=null", "filename=x", "write_iolog=log"]
+    (folder / "job.fio").write_text("\n".join(lines))
+    subprocess.run(["fio", "job.fio"], cwd=folder, check=True, capture_output=True)
+    return [line.split()[3] for line in (folder / "log").read_text().splitlines() if " read " in line]
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_a_seed_counts_in_the_real_fio(tmp_path: Path) -> None:
+    first, again = drawn("randseed=1", tmp_path), drawn("randseed=1\nrandrepeat=0", tmp_path)
+    assert len(first) == 9
+    assert first == again != drawn("randseed=2", tmp_path)

@@ -36,6 +36,8 @@ fn every_refusal_names_section_option_and_reason() {
         ("[a]\nnumjobs=9999", "a", "numjobs", "at most"),
         ("[a]\niodepth=0", "a", "iodepth", "at least 1"),
         ("[a]\ninclude other.fio", "a", "include", "not read"),
+        ("[a]\nrandseed=1\nrandrepeat=1", "a", "randrepeat", "does away with randseed"),
+        ("[a]\nrandseed=1\nallrandrepeat", "a", "allrandrepeat", "does away with randseed"),
         ("[a]\nloops=many", "a", "loops", "not a whole number"),
     ] {
         let error = JobFile::parse(text, CAPACITY).expect_err(text);

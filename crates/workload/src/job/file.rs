@@ -83,7 +83,7 @@ fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
         sizes,
         pause: pause(section)?,
         seed: section.read("randseed", value::count)?,
-        repeats_draws: section.flag("randrepeat")?.unwrap_or(true) && section.flag("allrandrepeat")?.unwrap_or(true),
+        repeats_draws: repeats_draws(section)?,
         stonewall: section.flag("stonewall")?.unwrap_or(false),
     })
 }
@@ -93,6 +93,23 @@ fn used(access: Access, sizes: &[BlockSizes; 3]) -> impl Iterator<Item = &BlockS
         .into_iter()
         .filter(move |direction| access.issues(*direction))
         .map(|direction| &sizes[direction as usize])
+}
+
+/// Whether each pass draws the same numbers. Many versions of fio forget a seed that has to be repeated: it draws their
+/// own numbers for offsets then. Both together are refused, so that a job means the same everywhere.
+fn repeats_draws(section: &Section) -> Result<bool, JobError> {
+    let seeded = section.read("randseed", value::count)?.is_some();
+    for name in ["randrepeat", "allrandrepeat"] {
+        match section.flag(name)? {
+            Some(true) if seeded => {
+                let reason = "does away with randseed in many versions of fio, which then draw offsets of their own";
+                return Err(section.error(name, reason, "leave it out, or leave out randseed"));
+            }
+            Some(false) => return Ok(false),
+            _ => {}
+        }
+    }
+    Ok(!seeded)
 }
 
 fn refuse_page_cache(section: &Section) -> Result<(), JobError> {

@@ -11,7 +11,7 @@ from shakedown.fit.bands import Bands
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import rewrite
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
-from shakedown.fit.whereabouts import Watch
+from shakedown.fit.whereabouts import Watch, differ
 
 _BANDS: Final = 48
 _PER_BAND: Final = 8
@@ -86,14 +86,15 @@ def _cleaned(bench: Bench, bands: Bands, turn_ms: float, silence_ms: float) -> t
     bench.idle(_SETTLE_NS)
     watch = Watch.over(bench, "clean", places, turn_ms)
     bench.play("clean-write", Trace.writes(places, flush_every=1))
-    left = watch.away()
+    before = watch.angles()
+    left = differ(before, watch.home)
     ended_ns = bench.play("clean-last", Trace.reads(places[:1])).ended_ns
     bench.idle(int(silence_ms * 1e6))
     first = bench.play("clean-wake", Trace.reads(places[:1]))
     silence_ms = (int(first.submitted_ns[0]) - ended_ns) / 1e6
-    away = watch.away()
+    came = differ(watch.angles(), before)
     rewrite(bench, "clean-rewrite", int(places[0]), int(count * size))
-    return float((~away)[left].mean() * count), silence_ms
+    return float(came[left].mean() * count), silence_ms
 
 
 def _count(bench: Bench, bands: Bands) -> int:

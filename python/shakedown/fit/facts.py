@@ -11,6 +11,7 @@ import numpy as np
 from shakedown.fit import append as appends
 from shakedown.fit import bands, cleaning, dram, fill, parking, rates, rotation, seek, streams, tracks
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.placement import Place, place_of_cache
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.whereabouts import moved_share
 
@@ -45,6 +46,11 @@ class Facts:
     cache: Cache | None = None
 
     @property
+    def surface(self) -> seek.Surface:
+        """Where on the stroke an offset lies."""
+        return _surface(self.capacity_bytes, self.rates)
+
+    @property
     def overhead_ms(self) -> float:
         """What every request takes without any motion."""
         return self.link.overhead_us.value / 1e3
@@ -61,6 +67,7 @@ class Cache:
     """What was found of a persistent cache and of what lies behind it."""
 
     rest_ms: Estimate | None
+    place: Place
     bands: dict[float, bands.Bands] = field(default_factory=dict)
     static_share: float | None = None
     band_ms: Estimate | None = None
@@ -88,9 +95,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     tell("overhead, link and memory")
     link = dram.link(bench)
     overhead_ms = link.overhead_us.value / 1e3
-    surface = seek.Surface.of_rates(
-        np.array(RATE_SHARES) * bench.capacity_bytes, np.array([rate.value for rate in found])
-    )
+    surface = _surface(bench.capacity_bytes, found)
     tell("seeks")
     seeks = {share: seek.measure(bench, surface, share, overhead_ms, turn.value) for share in seek.SHARES}
     tell("read-ahead and write buffer")
@@ -122,10 +127,16 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     return facts
 
 
+def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
+    return seek.Surface.of_rates(np.array(RATE_SHARES) * capacity_bytes, np.array([rate.value for rate in found]))
+
+
 def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     turn_ms, link = facts.turn_ms.value, facts.link
+    tell("where the cache lies")
+    where = place_of_cache(bench, facts.surface, facts.seeks, facts.overhead_ms, turn_ms)
     tell("when cleaning begins")
-    cache = Cache(bands.rest_needed(bench, turn_ms, facts.overhead_ms + turn_ms + 12))
+    cache = Cache(bands.rest_needed(bench, turn_ms, facts.overhead_ms + turn_ms + 12), where)
     if cache.rest_ms is not None:
         for share in BAND_SHARES:
             tell(f"bands at {share:.0%}")

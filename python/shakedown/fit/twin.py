@@ -20,6 +20,7 @@ _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
 _PLENTY: Final = 4
+_SHARE_OF_PLACE: Final = {"outer": 0.0, "inner": 1.0, "spread": 0.5}
 
 Plain = int | float | bool | str | list[list[float]]
 
@@ -188,13 +189,24 @@ def _translation(twin: Twin, facts: Facts) -> None:
     tracks = max(round(float(np.median(list(counts.values()))) if counts else 20), 2)
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
     twin.put("translation", "tracks_per_band", tracks, f"measured: {found} {_BY}" if counts else _UNKNOWN)
+    if cache.static_share is None:
+        twin.put("translation", "mapping", "static", f"{_UNKNOWN}; nothing came home")
+    else:
+        shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {_BY}"
+        moves = cache.static_share < 0.5
+        twin.put("translation", "mapping", "dynamic" if moves else "static", shown)
+        if moves:
+            twin.put("translation", "spare_bands", 2, f"{_UNKNOWN}; some")
     _cache(twin, facts, cache)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
 
 
 def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
-    section, track = "translation.cache", facts.track_bytes(0.0)
+    section, track = "translation.cache", facts.track_bytes(_SHARE_OF_PLACE[cache.place])
+    twin.put(section, "place", cache.place, f"measured: where seeks from three places lead {_BY}")
+    if cache.place == "spread":
+        twin.put(section, "regions", 8, f"{_UNKNOWN}; some")
     cost, large, small, single = cache.append, cache.large, cache.small, cache.single
     assert cost and large and small and single
     packet = int(cost.packet_bytes.value) if cost.packet_bytes else 524_288

@@ -16,6 +16,7 @@ _TOLERANCE_TURNS: Final = 0.03
 _FROM_MEMORY_TURNS: Final = 0.06
 _BLOCKS: Final = 96
 _MARKS: Final = 24
+_FORGETTING_BYTES: Final = 384 << 20
 _LEAST_QUIET: Final = 0.2
 _REGION_BYTES: Final = 96 << 20
 
@@ -64,9 +65,16 @@ def moved_share(bench: Bench, turn_ms: float) -> float:
     watch = Watch.over(bench, "moved", offsets, turn_ms)
     unmoved = float(np.mean(watch.away()))
     bench.play("moved-write", Trace.writes(offsets[apart(len(offsets))], flush_every=1))
+    _forget(bench)
     seen = float(np.mean(watch.away()))
     rewrite(bench, "moved-rewrite", first, slots * 16 * BLOCK_BYTES)
     return max(seen - unmoved, 0.0) / max(1 - unmoved, _LEAST_QUIET)
+
+
+def _forget(bench: Bench) -> None:
+    """Read so much elsewhere that memory holds nothing of what was written."""
+    size = min(_FORGETTING_BYTES, bench.capacity_bytes // 8)
+    bench.play("forget", Trace.reads(aligned(0.7 * bench.capacity_bytes) + np.arange(size >> 20) * (1 << 20), 1 << 20))
 
 
 def _angles(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> tuple[Floats, Floats]:

@@ -64,6 +64,11 @@ def drawn(name: str, seed: int) -> Truth:
     return Truth.of(_written(values | new))
 
 
+def changed(name: str, **new: Any) -> Truth:
+    """One with other values, dots of their keys written as double underscores."""
+    return Truth.of(_written(known(name).values | {key.replace("__", "."): value for key, value in new.items()}))
+
+
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     found = []
     for key, inner in table.items():

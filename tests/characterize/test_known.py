@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from characterize.blind import Truth, drawn, known
+from characterize.blind import Truth, changed, drawn, known
 from shakedown.characterize.run import Order, Outcome, characterize
 from shakedown.data import list_profiles
 
@@ -59,6 +59,28 @@ def test_the_insides_of_every_profile_are_found(name: str, tmp_path: Path) -> No
 def test_drives_that_nobody_has_seen_are_found_too(name: str, seed: int, tmp_path: Path) -> None:
     truth = drawn(name, seed)
     _check(_characterized(truth, tmp_path), truth)
+
+
+KINDS: tuple[dict[str, object], ...] = (
+    {"translation__mapping": "dynamic", "translation__spare_bands": 4, "translation__cleaning__merge_on_disk": False},
+    {"translation__cache__place": "inner"},
+    {"translation__cache__place": "spread", "translation__cache__regions": 8},
+    {
+        "translation__cleaning__when": "lazy",
+        "translation__cleaning__high_mark": 0.8,
+        "translation__cleaning__low_mark": 0.4,
+    },
+)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+def test_mapping_place_and_cleaning_are_told(kind: dict[str, object], tmp_path: Path) -> None:
+    outcome = _characterized(changed("st8000as0002", **kind), tmp_path)
+    twin = outcome.twin
+    assert twin.value("translation", "kind") == "shingled"
+    assert twin.value("translation", "mapping") == kind.get("translation__mapping", "static")
+    assert twin.value("translation.cache", "place") == kind.get("translation__cache__place", "outer")
+    assert twin.value("translation.cleaning", "when") == kind.get("translation__cleaning__when", "aggressive")
 
 
 def test_what_was_measured_can_be_estimated_again(tmp_path: Path) -> None:

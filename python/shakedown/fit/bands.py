@@ -20,6 +20,7 @@ _LONGEST_REST_MS: Final = 16_000
 _REST_BLOCKS: Final = 200
 _TRIES: Final = 6
 _LATE: Final = 2
+_CLEANED_SHARE: Final = 0.15
 _JITTER: Final = 0.02
 _BAND_NS: Final = 15_000_000_000
 
@@ -74,8 +75,9 @@ def rest_needed(bench: Bench, turn_ms: float, slow_ms: float) -> Estimate | None
             idle_ms, late = 2 * idle_ms if np.isinf(high) else (low + high) / 2, 0
     if np.isfinite(high):
         bench.idle(_BAND_NS)
-    # Heads that were parked answer as late as heads that clean: only data that came home is proof.
-    cleaned = np.isfinite(high) and bool(differ(watch.angles(), away).any())
+    # Parked heads answer as late as heads that clean, and a lazy drive closes what a stream left: only data that came
+    # home, and much of it, is proof.
+    cleaned = np.isfinite(high) and float(differ(watch.angles(), away).mean()) > _CLEANED_SHARE
     rewrite(bench, "rest-rewrite", first, _REST_BLOCKS * spacing)
     return Estimate((low + high) / 2, low, high) if cleaned else None
 
@@ -118,7 +120,13 @@ def watch_home(bench: Bench, name: str, share: float, spacing: int, turn_ms: flo
 
 def estimate(seen: Homecoming) -> Bands | None:
     """The size of a band from where the rounds meet; None if too little came home."""
-    rounds, offsets = seen.rounds, seen.offsets
+    # One whose angle happens to be the same at its new place seems to stay: among those that came it says nothing.
+    came = np.flatnonzero(seen.rounds >= 0)
+    if not len(came):
+        return None
+    index = np.arange(len(seen.rounds))
+    telling = (seen.rounds >= 0) | (index < came[0]) | (index > came[-1])
+    rounds, offsets = seen.rounds[telling], seen.offsets[telling]
     borders = np.flatnonzero(rounds[1:] != rounds[:-1])
     if len(borders) < 2:
         return None

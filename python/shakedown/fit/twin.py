@@ -225,7 +225,9 @@ def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
         )
         counts, why = "packet", _UNKNOWN
     else:
-        by_packet = writes > 1 and single.writes is not None and single.writes < 1.3 * entries / writes
+        # Single writes are packets: fewer of them than there is space for means that packets are counted.
+        space_ends_at = room / max(share * track, BLOCK_BYTES)
+        by_packet = writes > 1 and single.writes is not None and single.writes < 0.9 * space_ends_at
         counts, why = ("packet" if by_packet or writes == 1 else "write"), f"measured: {_BY}"
         slack = (facts.bursts.writes or 0) / 2
         twin.put(

@@ -48,6 +48,11 @@ class Watch:
         """Which of them do not lie where they did."""
         return differ(self.angles(), self.home)
 
+    def elsewhere(self) -> NDArray[np.bool_]:
+        """Which do not, or come without any motion at all: from flash, once memory has forgotten them."""
+        now = self.angles()
+        return np.asarray(differ(now, self.home) | (np.isnan(now) & ~np.isnan(self.home)))
+
 
 def differ(now: Floats, before: Floats) -> NDArray[np.bool_]:
     """Which angles are not the same, as far as both are known."""
@@ -63,10 +68,10 @@ def moved_share(bench: Bench, turn_ms: float) -> float:
     slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
     offsets = np.sort(scattered(min(_BLOCKS, slots // 2), first, slots, 16 * BLOCK_BYTES))
     watch = Watch.over(bench, "moved", offsets, turn_ms)
-    unmoved = float(np.mean(watch.away()))
+    unmoved = float(np.mean(watch.elsewhere()))
     bench.play("moved-write", Trace.writes(offsets[apart(len(offsets))], flush_every=1))
     _forget(bench)
-    seen = float(np.mean(watch.away()))
+    seen = float(np.mean(watch.elsewhere()))
     rewrite(bench, "moved-rewrite", first, slots * 16 * BLOCK_BYTES)
     return max(seen - unmoved, 0.0) / max(1 - unmoved, _LEAST_QUIET)
 

@@ -51,6 +51,7 @@ app.register_install_completion_command(add_to_startup=False)
 _SUMMARIES: Final = {
     "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
     "run": "Run a protocol against a target.",
+    "characterize": "Measure a drive's insides from outside and write its twin, a profile.",
     "serve": "Serve a modelled drive as a block device to other programs.",
     "compare": "Lay the findings of several runs side by side.",
     "report": "Write the report of one run or more as one page that opens offline.",

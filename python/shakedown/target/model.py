@@ -8,14 +8,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
+import numpy as np
+
 from shakedown import _core
 from shakedown.data import profile_path
 from shakedown.errors import UsageError
+from shakedown.fit.trace import FLUSH, Log, Trace
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
 
 _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
 _UNWATCHED_INTERVALS: Final = 512
+_ONE_INTERVAL_NS: Final = 3600 * 10**9
 
 
 class ModelArena:
@@ -64,6 +68,21 @@ class ModelArena:
         """Let so much virtual time pass."""
         self._machine.idle(duration_ns)
 
+    def replay(self, name: str, trace: Trace) -> Log:  # noqa: ARG002
+        """Play exact requests and return when each was submitted and completed. Raises EnvironmentFailure."""
+        load = self._machine.replay(
+            bytes(8 * len(trace)),
+            trace.verbs.astype("u1").tobytes(),
+            trace.offsets.astype("<u8").tobytes(),
+            trace.lengths.astype("<u8").tobytes(),
+            _ONE_INTERVAL_NS,
+            depth=trace.depth,
+            log_requests=True,
+        )
+        while load.advance(_UNWATCHED_INTERVALS):
+            pass
+        return _log(load.take_requests())
+
     def truth(self) -> dict[str, int]:
         """What nobody can see from outside of a drive: cached bytes, bands cleaned, and so on."""
         return self._machine.truth()
@@ -110,6 +129,17 @@ class ModelLoad:
     ) -> None:
         """End the job if it was not at its end."""
         self.stop()
+
+
+def _log(columns: _core.RequestColumns) -> Log:
+    """The log in the order of submission, without flushes."""
+    names = ("submitted_ns", "completed_ns", "offset_bytes", "bytes")
+    submitted, completed, offsets, lengths = (np.frombuffer(getattr(columns, name), "<i8") for name in names)
+    verbs = np.frombuffer(columns.verb, "u1").astype(np.int64)
+    order = np.argsort(submitted, kind="stable")
+    order = order[verbs[order] != FLUSH]
+    ended_ns = int(completed.max())
+    return Log(submitted[order], completed[order], offsets[order], lengths[order], verbs[order], ended_ns)
 
 
 def _read(path: Path) -> str:

@@ -263,10 +263,22 @@ def test_a_bug_of_ours_is_told_as_one(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", ["run --help", "--version", "compare a a", "compare a a --json", "report nowhere --json"]
+    "arguments",
+    ["run --help", "--version", "compare a a/baseline", "compare a a/baseline --json", "report nowhere --json"],
 )
 def test_output_that_cannot_be_written_is_the_environments_failure(arguments: str, here: Path) -> None:
-    shakedown("run", "./quick.toml", "model:wd40efax", "--scale", "1/100", "--out", "a", cwd=here)
+    shakedown(
+        "run",
+        "./quick.toml",
+        "model:wd40efax",
+        "--scale",
+        "1/100",
+        "--out",
+        "a",
+        "--baseline",
+        "model:wd40efrx",
+        cwd=here,
+    )
     with Path("/dev/full").open("w") as full:
         answer = subprocess.run(
             [sys.executable, "-c", ENTRY, *arguments.split()],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ def test_every_protocol_has_a_page_that_the_readme_links_to(name: str) -> None:
     steps = re.findall(r"\[\[steps\]\]\nname = \"(.*)\"", text)
     assert parameters
     assert [word for word in (*parameters, *steps) if f"`{word}`" not in page] == []
+
+
+def test_every_folder_is_on_the_map() -> None:
+    places = "".join(re.findall(r"^\| (`.*?) \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE))
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    folders = {line.split("/")[0] for line in tracked.splitlines() if "/" in line} - {"docs"}
+    if not folders:
+        pytest.skip("this is no checkout")
+    folders |= {path.parent.name for path in ROOT.glob("crates/*/benches/*.rs")}
+    assert [name for name in sorted(folders) if f"{name}/" not in places and f"/{name}`" not in places] == []
 
 
 def test_what_cliff_costs_at_most_is_what_its_parameters_allow() -> None:

@@ -300,3 +300,11 @@ def test_a_failure_is_told_to_a_closed_pipe_in_silence(here: Path) -> None:
     assert answer.stdout == "2\n"
     assert answer.stderr.splitlines()[0].startswith("error: there is no folder")
     assert len(answer.stderr.splitlines()) == 2
+
+
+def test_serve_has_the_options_that_the_others_have_and_a_sensible_example(tmp_path: Path) -> None:
+    help_text = " ".join(shakedown("serve", "--help", cwd=tmp_path).stdout.split())
+    assert "--quiet nothing on standard error but errors" in help_text
+    assert "[default: False]" not in help_text
+    assert "--scale 1/100" in help_text
+    assert "1/1000" not in help_text

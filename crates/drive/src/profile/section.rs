@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use super::origin;
 use super::error::alike;
+use super::origin;
 use super::ProfileError;
 
 /// Inclusive bounds of a number and what to say to one outside of them.

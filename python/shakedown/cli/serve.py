@@ -17,7 +17,8 @@ from shakedown.cli.document import print_document
 from shakedown.cli.scale import parse_scale
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
-from shakedown.target.profile import profile_refusal, read_profile
+from shakedown.target.model import profile_refusal
+from shakedown.target.profile import read_profile
 from shakedown.units import format_duration
 
 _MODEL = "model:"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
@@ -12,7 +13,7 @@ from shakedown.data import profile_path
 from shakedown.errors import UsageError
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
-from shakedown.target.profile import profile_refusal, read_profile
+from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
 from shakedown.tools.fio.job import OptionError
 
 _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
@@ -124,3 +125,37 @@ def job_refusal(error: _core.JobError) -> UsageError:
     """The error for a job that the core has refused."""
     hint = error.hint or "docs/fio-options.md tells which values an option takes"
     return OptionError(error.section, error.option, error.value, error.reason, hint=hint)
+
+
+def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.ProfileError) -> UsageError:
+    """The error for the profile in ``path``, refused by the core: it is wrong, or scaled too far."""
+    largest = _largest_divisor(profile, scale_divisor)
+    if largest == 0:
+        return UsageError(f"{path}: {error}", hint=WHAT_IT_MAY_SAY)
+    return UsageError(
+        f"`--scale 1/{scale_divisor}` makes {path.stem} too small to be a drive: {error}",
+        hint=f"the smallest it can be: `--scale 1/{largest}`",
+    )
+
+
+def _largest_divisor(profile: str, refused: int) -> int:
+    """The largest divisor below a refused one with which the profile is a drive; 0 if it is none even as it stands."""
+    works, fails = 0, refused
+    while fails - works > 1:
+        # The first guess is the whole drive: most profiles that are refused are wrong as they stand.
+        guess = (works + fails) // 2 if works else 1
+        if _is_drive(profile, guess):
+            works = guess
+        elif works:
+            fails = guess
+        else:
+            break
+    return works
+
+
+def _is_drive(profile: str, divisor: int) -> bool:
+    try:
+        _core.Machine(profile, seed=1, scale_divisor=divisor)
+    except _core.ProfileError:
+        return False
+    return True

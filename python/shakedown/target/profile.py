@@ -1,4 +1,4 @@
-"""A profile's file to its text, and what is wrong with it."""
+"""A profile's file to its text, the rows that its origins name looked up."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from shakedown import _core
 from shakedown.data import reference_path
 from shakedown.errors import UsageError
 
-_WHAT_IT_MAY_SAY: Final = "docs/profiles.md tells what a profile may say"
+WHAT_IT_MAY_SAY: Final = "docs/profiles.md tells what a profile may say"
 
 
 def read_profile(path: Path) -> str:
@@ -22,9 +21,9 @@ def read_profile(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text", hint=_WHAT_IT_MAY_SAY) from error
+        raise UsageError(f"{path} is not UTF-8 text", hint=WHAT_IT_MAY_SAY) from error
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", hint=_WHAT_IT_MAY_SAY) from error
+        raise UsageError(f"{path} cannot be read: {error.strerror}", hint=WHAT_IT_MAY_SAY) from error
     try:
         refuse_unknown_rows(text)
     except UsageError as error:
@@ -40,42 +39,8 @@ def refuse_unknown_rows(profile: str) -> None:
     for key, row in _cited(profile):
         if row not in _published():
             raise UsageError(
-                f"`{key}` has no usable origin: reference/published.csv has no row {row}", hint=_WHAT_IT_MAY_SAY
+                f"`{key}` has no usable origin: reference/published.csv has no row {row}", hint=WHAT_IT_MAY_SAY
             )
-
-
-def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.ProfileError) -> UsageError:
-    """The error for the profile in ``path``, refused by the core: it is wrong, or scaled too far."""
-    largest = _largest_divisor(profile, scale_divisor)
-    if largest == 0:
-        return UsageError(f"{path}: {error}", hint=_WHAT_IT_MAY_SAY)
-    return UsageError(
-        f"`--scale 1/{scale_divisor}` makes {path.stem} too small to be a drive: {error}",
-        hint=f"the smallest it can be: `--scale 1/{largest}`",
-    )
-
-
-def _largest_divisor(profile: str, refused: int) -> int:
-    """The largest divisor below a refused one with which the profile is a drive; 0 if it is none even as it stands."""
-    works, fails = 0, refused
-    while fails - works > 1:
-        # The first guess is the whole drive: most profiles that are refused are wrong as they stand.
-        guess = (works + fails) // 2 if works else 1
-        if _is_drive(profile, guess):
-            works = guess
-        elif works:
-            fails = guess
-        else:
-            break
-    return works
-
-
-def _is_drive(profile: str, divisor: int) -> bool:
-    try:
-        _core.Machine(profile, seed=1, scale_divisor=divisor)
-    except _core.ProfileError:
-        return False
-    return True
 
 
 def _cited(text: str) -> Iterator[tuple[str, str]]:

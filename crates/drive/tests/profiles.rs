@@ -238,3 +238,33 @@ fn no_key_takes_an_absurd_number() {
         }
     }
 }
+
+#[test]
+fn a_misspelt_key_is_named_with_the_one_that_was_meant() {
+    let rpm = "rpmm = { value = 5400, origin = \"assumed: x\" }";
+    let error = refused("wd40efax", "rpm", rpm, "geometry.rpmm");
+    assert_eq!(error.to_string(), "`geometry.rpmm` is not a known key; did you mean `rpm`?");
+    let heads = "haeds = { value = 6, origin = \"assumed: x\" }";
+    assert!(refused("wd40efax", "heads", heads, "geometry.haeds").to_string().ends_with("did you mean `heads`?"));
+    let other = "spindles = { value = 1, origin = \"assumed: x\" }";
+    let error = refused("wd40efax", "rpm", other, "geometry.rpm");
+    assert!(error.to_string().starts_with("`geometry.rpm` is missing"), "{error}");
+}
+
+#[test]
+fn a_number_that_no_computer_holds_is_told_with_its_line() {
+    let whole = "rpm = { value = 99999999999999999999999, origin = \"assumed: x\" }";
+    let original = text("wd40efax");
+    let line = original.lines().position(|line| line.starts_with("rpm =")).unwrap();
+    let found = original.lines().nth(line).unwrap();
+    let error = Profile::parse(&original.replacen(found, whole, 1)).unwrap_err();
+    let expected = format!("line {}: a whole number of more than 64 bits", line + 1);
+    assert!(error.to_string().ends_with(&expected), "{error}");
+}
+
+#[test]
+fn a_name_is_no_path() {
+    for name in ["../../etc", "a/b", "WD40", "a b", "a_b"] {
+        refused("wd40efax", "name", &format!("name = \"{name}\""), "name");
+    }
+}

@@ -20,6 +20,8 @@ _MEGABYTE_MIB: Final = 1e6 / 2**20
 class Comparison:
     """A published figure beside ours: ``error`` is ours / published - 1, None where that has no meaning.
 
+    Of ratios it is that of the ratios as they are shown: 18.9× slower is 19 % more than 15.9× slower.
+
     ``note`` is the protocol's own remark on the row.
     """
 
@@ -44,7 +46,9 @@ class Comparison:
         return f"{number(abs(self.error) * 100)} % {word}"
 
 
-_WORDS: Final = {"throughput": ("higher", "lower"), "throughput-ratio": ("faster", "slower")}
+_WORDS: Final = {"throughput": ("higher", "lower")} | {
+    f"{kind}-ratio": ("more", "less") for kind in ("throughput", "latency", "worst-latency")
+}
 """How more and less of a kind of finding are called; the others are times."""
 
 
@@ -74,6 +78,8 @@ def _compare_full_size(row: Row, finding: Finding) -> tuple[str, float | None]:
     if finding.kind.endswith("-ratio"):
         ratio = _as_ratio(row, value)
         text = times(finding.kind, ratio) if ratio else f"{row.value} {row.unit}"
+        if ratio and finding.value and ratio < 1:  # shown the other way round, so compared the other way round
+            return (text, _error(1 / finding.value, 1 / ratio))
         return (text, _error(finding.value, ratio))
     if row.unit == "MB/s" and finding.unit == "MiB/s":
         return (f"{row.value} MB/s", _error(finding.value, value * _MEGABYTE_MIB))

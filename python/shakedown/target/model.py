@@ -16,6 +16,8 @@ from shakedown.errors import UsageError
 from shakedown.fit.trace import FLUSH, Log, Trace
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
+from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
+from shakedown.tools.fio.job import OptionError
 
 _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
 _UNWATCHED_INTERVALS: Final = 512
@@ -33,7 +35,7 @@ class ModelArena:
         self._path = profile_path(text.removeprefix("model:"))
         self._seed = seed
         self._started = 0
-        profile = _read(self._path)
+        profile = read_profile(self._path)
         try:
             self._machine = _core.Machine(profile, seed=seed, scale_divisor=scale_divisor)
         except _core.ProfileError as error:
@@ -142,13 +144,6 @@ def _log(columns: _core.RequestColumns) -> Log:
     return Log(submitted[order], completed[order], offsets[order], lengths[order], verbs[order], ended_ns)
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
-
-
 def _shingled(profile: str) -> bool | None:
     """What the profile says of the recording: its translation layer's kind. None where it does not say."""
     kind = tomllib.loads(profile).get("translation", {}).get("kind")
@@ -158,14 +153,15 @@ def _shingled(profile: str) -> bool | None:
 
 def job_refusal(error: _core.JobError) -> UsageError:
     """The error for a job that the core has refused."""
-    return UsageError(str(error), hint=error.hint or "docs/fio-options.md tells which values an option takes")
+    hint = error.hint or "docs/fio-options.md tells which values an option takes"
+    return OptionError(error.section, error.option, error.value, error.reason, hint=hint)
 
 
 def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.ProfileError) -> UsageError:
     """The error for the profile in ``path``, refused by the core: it is wrong, or scaled too far."""
     largest = _largest_divisor(profile, scale_divisor)
     if largest == 0:
-        return UsageError(f"{path}: {error}", hint="docs/profiles.md tells what a profile may say")
+        return UsageError(f"{path}: {error}", hint=WHAT_IT_MAY_SAY)
     return UsageError(
         f"`--scale 1/{scale_divisor}` makes {path.stem} too small to be a drive: {error}",
         hint=f"the smallest it can be: `--scale 1/{largest}`",

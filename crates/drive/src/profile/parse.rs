@@ -16,13 +16,12 @@ impl Profile {
     /// A [`ProfileError`] that names the first key that is missing, unknown, without origin, of the wrong type, absurd, or
     /// in contradiction to another, and says why.
     pub fn parse(toml: &str) -> Result<Self, ProfileError> {
-        let root: Table =
-            toml.parse().map_err(|error: toml::de::Error| ProfileError::Syntax { reason: error.to_string() })?;
+        let root: Table = toml.parse().map_err(|error| syntax(toml, &error))?;
         check_root(&root)?;
         let mut origins = BTreeMap::new();
         let origins_mut = &mut origins;
         let profile = Self {
-            name: label(&root, "name")?,
+            name: name(&root)?,
             title: label(&root, "title")?,
             scale_divisor: 1,
             identity: identity(&root, origins_mut)?,
@@ -38,6 +37,18 @@ impl Profile {
         profile.check()?;
         Ok(profile)
     }
+}
+
+/// What the reader says; of a whole number beyond 64 bits it speaks in types of ours.
+fn syntax(toml: &str, error: &toml::de::Error) -> ProfileError {
+    let reason = match error.span() {
+        Some(span) if error.message().starts_with("invalid type: integer") => {
+            let line = toml[..span.start].matches('\n').count() + 1;
+            format!("line {line}: a whole number of more than 64 bits")
+        }
+        _ => error.to_string(),
+    };
+    ProfileError::Syntax { reason }
 }
 
 fn check_root(root: &Table) -> Result<(), ProfileError> {
@@ -61,6 +72,15 @@ fn check_root(root: &Table) -> Result<(), ProfileError> {
         Some(other) => Err(ProfileError::value("format_version", other, "this version reads format 1")),
         None => Err(ProfileError::Missing { key: "format_version".into(), reason: "write format_version = 1".into() }),
     }
+}
+
+/// The name becomes part of others: of files, and of what is said about a run.
+fn name(root: &Table) -> Result<String, ProfileError> {
+    let name = label(root, "name")?;
+    if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-') {
+        return Ok(name);
+    }
+    Err(ProfileError::value("name", format!("{name:?}"), "small letters, digits and hyphens are expected"))
 }
 
 /// The name and the title describe the file, not the drive, and so need no origin.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -52,7 +53,9 @@ WALL = [
 ]
 
 
-@pytest.mark.parametrize(("text", "clock", "time_s"), [*((t, "boot", 12345.5) for t in BOOT), *((t, "wall", WALL_S) for t in WALL)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "clock", "time_s"), [(each, "boot", 12345.5) for each in BOOT] + [(each, "wall", WALL_S) for each in WALL]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
 def test_a_moment_in_every_form(text: str, clock: str, time_s: float, end: str) -> None:
     line = LineReader(NOW).read((text + end).encode())
@@ -103,13 +106,14 @@ def test_damaged_logs_are_no_traceback(damaged: list[tuple[str, int, bytes]]) ->
     show(b"\n".join(line.encode()[:place] + junk + line.encode()[place:] for line, place, junk in damaged))
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9), lambda each: st.lists(each, max_size=4))  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda each: st.lists(each, max_size=4),
+)
 
 
 @given(JSON, JSON, JSON)
 def test_strange_journal_entries_are_no_traceback(message: object, time: object, tag: object) -> None:
-    import json
-
     entry = {"MESSAGE": message, "__REALTIME_TIMESTAMP": time, "SYSLOG_IDENTIFIER": tag}
     LineReader(NOW).read(json.dumps(entry).encode())
 

@@ -51,7 +51,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("verb", ["", "run", "demo", "compare", "report", "triage", "identify"])
+@pytest.mark.parametrize("verb", ["", "run", "demo", "compare", "report", "triage", "identify", "export"])
 def test_help_reads_as_it_should(verb: str, tmp_path: Path) -> None:
     answer = shakedown(*verb.split(), "--help", cwd=tmp_path)
     assert answer.returncode == 0
@@ -63,7 +63,7 @@ def test_help_reads_as_it_should(verb: str, tmp_path: Path) -> None:
     assert answer.stdout == snapshot.read_text()
 
 
-@pytest.mark.parametrize("verb", ["run", "demo", "serve", "compare", "report", "triage", "identify"])
+@pytest.mark.parametrize("verb", ["run", "demo", "serve", "compare", "report", "triage", "identify", "export"])
 def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
     help_text = shakedown(verb, "--help", cwd=tmp_path).stdout
     assert f"shakedown {verb}" in help_text.partition("For example:")[2]

@@ -65,6 +65,13 @@ def test_identify_counts_the_stalls_in_a_log(tmp_path: Path) -> None:
     assert (drive["verdict"], answer.returncode) == ("unknown", 3)
 
 
+def test_both_read_standard_input(tmp_path: Path) -> None:
+    for arguments in (["triage", "-"], ["identify", "--recorded", "-"]):
+        answer = shakedown(*arguments, cwd=tmp_path)
+        assert "`-`" not in answer.stderr
+        assert "requires an argument" not in answer.stderr
+
+
 @pytest.mark.parametrize("arguments", [[], ["/dev/nothing-there"], ["--recorded", "missing.json"], ["/"]])
 def test_identify_refuses_in_words(arguments: list[str], tmp_path: Path) -> None:
     answer = shakedown("identify", *arguments, cwd=tmp_path)

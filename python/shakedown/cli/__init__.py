@@ -54,6 +54,7 @@ _SUMMARIES: Final = {
     "serve": "Serve a modelled drive as a block device to other programs.",
     "compare": "Lay the findings of several runs side by side.",
     "report": "Write the report of one run or more as one page that opens offline.",
+    "export": "Write a run as CSV, for Prometheus, or as a drive card to share.",
     "identify": "Say whether drives are shingled, with graded evidence.",
     "triage": "Tell a shingled drive's stalls from cables and dying drives in a kernel log.",
 }

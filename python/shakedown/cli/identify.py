@@ -33,9 +33,14 @@ def identify(
     *devices: str,
     recorded: Annotated[
         Path | None,
-        Parameter(help="judge what was recorded of another machine's drives: this command's or smartctl's JSON"),
+        Parameter(
+            allow_leading_hyphen=True,
+            help="judge what was recorded of another machine's drives: this command's or smartctl's JSON",
+        ),
     ] = None,
-    log: Annotated[Path | None, Parameter(help="a kernel log to look for stalls of the drives in")] = None,
+    log: Annotated[
+        Path | None, Parameter(allow_leading_hyphen=True, help="a kernel log to look for stalls of the drives in")
+    ] = None,
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of text")] = False,
 ) -> int:
     """Say whether drives are shingled, with graded evidence; nothing is written to them.

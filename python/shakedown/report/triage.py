@@ -21,6 +21,7 @@ _SUMMARY: Final = {
     "dying": "A drive is dying.",
 }
 _NOT_A_LOG: Final = "Inconclusive: this does not look like a log of the kernel."
+_EMPTY: Final = "Inconclusive: the log is empty; the kernel's may need root to be read."
 
 
 def triage_text(diagnosis: Diagnosis, zone: tzinfo, timeline: Timeline | None) -> str:
@@ -31,7 +32,8 @@ def triage_text(diagnosis: Diagnosis, zone: tzinfo, timeline: Timeline | None) -
         lines += ["", *_paragraph(judged, zone, timeline, told)]
     if diagnosis.dropped:
         lines += ["", f"{_number(diagnosis.dropped, 'further episode')} not kept: see to these first."]
-    summary = _SUMMARY[diagnosis.worst] if diagnosis.worst or diagnosis.is_log else _NOT_A_LOG
+    no_log = _NOT_A_LOG if diagnosis.lines else _EMPTY
+    summary = _SUMMARY[diagnosis.worst] if diagnosis.worst or diagnosis.is_log else no_log
     return "\n".join([*lines, "", summary]) + "\n"
 
 

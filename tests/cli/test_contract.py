@@ -15,6 +15,7 @@ needs_core = pytest.mark.skipif(find_spec("shakedown._core") is None, reason="th
 pytestmark = needs_core
 
 ENTRY = "from shakedown.cli import main; main()"
+VERBS = ("run", "demo", "serve", "compare", "report", "characterize", "validate", "triage", "identify", "export")
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 
@@ -51,7 +52,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("verb", ["", "run", "demo", "compare", "report", "validate"])
+@pytest.mark.parametrize("verb", ["", *(verb for verb in VERBS if verb not in ("serve", "characterize"))])
 def test_help_reads_as_it_should(verb: str, tmp_path: Path) -> None:
     answer = shakedown(*verb.split(), "--help", cwd=tmp_path)
     assert answer.returncode == 0
@@ -63,7 +64,7 @@ def test_help_reads_as_it_should(verb: str, tmp_path: Path) -> None:
     assert answer.stdout == snapshot.read_text()
 
 
-@pytest.mark.parametrize("verb", ["run", "demo", "serve", "compare", "report", "validate"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
     help_text = shakedown(verb, "--help", cwd=tmp_path).stdout
     assert f"shakedown {verb}" in help_text.partition("For example:")[2]

@@ -60,6 +60,9 @@ _SUMMARIES: Final = {
     "compare": "Lay the findings of several runs side by side.",
     "report": "Write the report of one run or more as one page that opens offline.",
     "validate": "Lay what the modelled drives do beside what others measured.",
+    "export": "Write a run as CSV, for Prometheus, or as a drive card to share.",
+    "identify": "Say whether drives are shingled, with graded evidence.",
+    "triage": "Tell a shingled drive's stalls from cables and dying drives in a kernel log.",
 }
 
 

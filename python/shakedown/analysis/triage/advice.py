@@ -1,0 +1,153 @@
+"""What to do about an episode: each advice with its reason, its command and its undo."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from shakedown.analysis.triage.episode import Episode
+from shakedown.analysis.triage.judge import Judgement
+from shakedown.analysis.triage.sign import What
+
+NOTHING: Final = "nothing to undo: it only reads"
+_OLD: Final = "OLD is what the command printed first"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """``command`` is for a root shell; ``undo`` brings back what was before. Capitals are to be filled in."""
+
+    text: str
+    command: str
+    undo: str
+
+
+def advise(episode: Episode, judgement: Judgement) -> tuple[Advice, ...]:
+    """All advice on an episode, the most important first."""
+    disk = episode.drive.letter or "sdX"
+    port = (re.sub(r"\D.*", "", episode.drive.port[3:]) if episode.drive.port else "") or "PORT"
+    kind, consequences = judgement.kind, set(judgement.consequences)
+    advice: list[Advice] = []
+    if kind in ("unreadable-sectors", "failing"):
+        advice += _save(disk)
+    if kind in ("shingled-stall", "shingled-refusal") or (judgement.is_sign_of_c and kind == "gone-and-back"):
+        advice.append(_wait(disk))
+    if kind in ("shingled-stall", "shingled-refusal", "command-timeout"):
+        advice += _gentle(disk)
+    if kind in ("shingled-stall", "command-timeout", "link"):
+        advice.append(_slow_link(port))
+    if kind in ("link", "gone-and-back", "drive-gone", "command-timeout"):
+        advice.append(_cable(disk))
+    if kind == "drive-gone":
+        advice.append(_rescan(disk))
+    if any(re.match(r"\d+-", name) for name in episode.drive.names) and kind not in ("unplugged", "unreadable-sectors"):
+        advice.append(_without_uas())
+    if kind == "unreadable-sectors" or "md-kicked" in consequences:
+        advice.append(_give_up_sooner(disk))
+    advice += _arrays(consequences, disk)
+    return tuple(advice)
+
+
+def _set(path: str, value: str) -> tuple[str, str]:
+    return f"cat {path}; echo {value} > {path}", f"echo OLD > {path}  # {_OLD}"
+
+
+def _wait(disk: str) -> Advice:
+    return Advice(
+        "Leave it powered and idle: up to an hour while it cannot be seen, up to half a day for a full cache (field"
+        " notes B: 9 hours). It is done when its reads are quick again.",
+        f"iostat -x {disk} 60",
+        NOTHING,
+    )
+
+
+def _gentle(disk: str) -> Iterator[Advice]:
+    """Field notes C's mitigations."""
+    yield Advice(
+        "Wait longer than the 30 s after which Linux aborts a command and resets the link; md waits as long, since it"
+        " has no limit of its own.",
+        *_set(f"/sys/block/{disk}/device/timeout", "180"),
+    )
+    yield Advice(
+        "Make single requests shorter; 512 KiB are as fast.", *_set(f"/sys/block/{disk}/queue/max_sectors_kb", "512")
+    )
+    yield Advice(
+        "Queue one request at a time (NCQ off), so that one slow write does not time out 31 others.",
+        *_set(f"/sys/block/{disk}/device/queue_depth", "1"),
+    )
+
+
+def _slow_link(port: str) -> Advice:
+    return Advice(
+        "Force the link to 3 Gb/s: more margin for cable and controller, and faster than the disk all the same.",
+        f"add libata.force={port}:3.0Gbps to the kernel's command line and reboot",
+        "remove it from the kernel's command line and reboot",
+    )
+
+
+def _cable(disk: str) -> Advice:
+    return Advice(
+        "Reseat or replace cable and plug, try another port and another power cable; attribute 199 (CRC errors) then"
+        " stays where it is.",
+        f"smartctl -A /dev/{disk}",
+        NOTHING,
+    )
+
+
+def _save(disk: str) -> Iterator[Advice]:
+    yield Advice(
+        "Copy what matters now, the readable parts first; then replace the drive.",
+        f"ddrescue -n /dev/{disk} IMAGE MAP",
+        NOTHING,
+    )
+    yield Advice(
+        "See whether more sectors are bad, once the data is safe.",
+        f"smartctl -t long /dev/{disk}; smartctl -x /dev/{disk}",
+        f"smartctl -X /dev/{disk}  # aborts the test",
+    )
+
+
+def _rescan(disk: str) -> Advice:
+    return Advice(
+        "Look for it again without a reboot.",
+        'for host in /sys/class/scsi_host/host*; do echo "- - -" > $host/scan; done',
+        f"echo 1 > /sys/block/{disk}/device/delete  # lets go of a disk that appeared",
+    )
+
+
+def _without_uas() -> Advice:
+    return Advice(
+        "Use the older USB storage protocol, if the bridge fails under UAS (VENDOR:PRODUCT from lsusb).",
+        "add usb-storage.quirks=VENDOR:PRODUCT:u to the kernel's command line and reboot",
+        "remove it from the kernel's command line and reboot",
+    )
+
+
+def _give_up_sooner(disk: str) -> Advice:
+    return Advice(
+        "In an array, let the drive give up on a sector after 7 s, before Linux gives up on the drive; if it refuses,"
+        f" raise /sys/block/{disk}/device/timeout to 180 instead. Lost when the drive is switched off.",
+        f"smartctl -l scterc /dev/{disk}; smartctl -l scterc,70,70 /dev/{disk}",
+        f"smartctl -l scterc,OLD,OLD /dev/{disk}  # {_OLD}; 0 is disabled",
+    )
+
+
+def _arrays(consequences: set[What], disk: str) -> Iterator[Advice]:
+    if "md-kicked" in consequences:
+        yield Advice(
+            "Once the cause is mended, take it back into the array; with a write-intent bitmap only what changed is"
+            " written.",
+            f"mdadm /dev/mdN --re-add /dev/{disk}PART",
+            f"mdadm /dev/mdN --fail /dev/{disk}PART --remove /dev/{disk}PART",
+        )
+    if consequences & {"zfs-deadman", "zfs-slow"}:
+        path = "/sys/module/zfs/parameters/zfs_deadman_ziotime_ms"
+        yield Advice("Let ZFS wait half an hour for a single request, not five minutes.", *_set(path, "1800000"))
+    if consequences & {"zfs-faulted", "zfs-suspended", "zfs-io"}:
+        yield Advice(
+            "Once the cause is mended, clear the errors; ZFS then resilvers what is missing.",
+            "zpool status -v POOL; zpool clear POOL",
+            "zpool offline POOL DEVICE  # takes a device out again",
+        )

@@ -1,0 +1,87 @@
+"""A log's episodes, judged: what ``shakedown triage`` shows and prints as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Final
+
+from shakedown.analysis.identify.models import ModelList
+from shakedown.analysis.triage.advice import Advice, advise
+from shakedown.analysis.triage.drive import Drive
+from shakedown.analysis.triage.episode import Episode
+from shakedown.analysis.triage.follow import History
+from shakedown.analysis.triage.judge import GRADES, Grade, Judgement, judge
+
+_STATUS_OF: Final[dict[Grade, int]] = {"harmless": 0, "unclear": 3, "unsafe": 1, "dying": 1}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An episode with what was made of it. ``shingled`` is what was known of the drive, None for nothing."""
+
+    episode: Episode
+    shingled: bool | None
+    judgement: Judgement
+    advice: tuple[Advice, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything about one log."""
+
+    episodes: tuple[Judged, ...]
+    lines: int
+    dropped: int
+    is_log: bool
+
+    @property
+    def worst(self) -> Grade | None:
+        """The worst grade, None if there is no episode."""
+        return max((each.judgement.grade for each in self.episodes), key=GRADES.index, default=None)
+
+    @property
+    def exit_status(self) -> int:
+        """0 nothing bad, 1 dying or unsafe, 3 unclear or not a log."""
+        if self.worst is None:
+            return 0 if self.is_log else 3
+        return _STATUS_OF[self.worst]
+
+
+Shingled = Callable[[Drive], bool | None]
+
+
+def knows_shingled(models: ModelList, told: Collection[str]) -> Shingled:
+    """Whether a drive is shingled: because somebody said so of its name or model, or by the list of models."""
+
+    def shingled(drive: Drive) -> bool | None:
+        if any(name in told for name in (*drive.names, drive.model)):
+            return True
+        match = models.find(drive.model) if drive.model else None
+        if match is None or not match.is_published:
+            return None
+        return {"DM-SMR": True, "CMR": False}.get(match.technology)
+
+    return shingled
+
+
+def diagnose(history: History, shingled: Shingled) -> Diagnosis:
+    """Judge all episodes of a log. A port that never had a drive and only announced one is no episode."""
+    judged = []
+    for episode in history.episodes:
+        if _is_arrival(episode):
+            continue
+        known = shingled(episode.drive)
+        judgement = judge(episode, known)
+        judged.append(Judged(episode, known, judgement, advise(episode, judgement)))
+    return Diagnosis(tuple(judged), history.lines, history.dropped, history.is_log)
+
+
+def _is_arrival(episode: Episode) -> bool:
+    """Plugging a drive into a running machine: the link drops, is reset and comes up with a new drive."""
+    told = {what for what, count in episode.counts.items() if count}
+    return (
+        told <= {"exception", "link-dropped", "reset", "speed", "recovered", "attached"}
+        and not episode.was_gone
+        and (episode.counts["link-dropped"] == 1 and episode.counts["exception"] <= 1)
+    )

@@ -1,0 +1,161 @@
+"""Which names mean the same drive: a port, a SCSI address, a letter that changes when it comes back."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+from typing import Final
+
+MOST_DRIVES: Final = 2048
+"""More than a machine has; of a log that names more, those not heard of for longest are forgotten."""
+
+_INQUIRY_CHARACTERS: Final = 16
+_DISK: Final = re.compile(r"(?:sd[a-z]+|nvme\d+(?:n\d+)?|vd[a-z]+|hd[a-z]|mmcblk\d+)$")
+
+
+@dataclass(eq=False)
+class Drive:
+    """A drive as a log shows it. ``is_gone`` after the kernel gave it up, until it is seen again."""
+
+    names: list[str] = field(default_factory=list)
+    model: str = ""
+    is_gone: bool = False
+    has_disk: bool = False
+    speed_gbps: float = 0.0
+
+    @property
+    def letter(self) -> str:
+        """The name under ``/dev`` that it had last, empty if the log never says."""
+        return next((name for name in reversed(self.names) if _DISK.match(name)), "")
+
+    @property
+    def port(self) -> str:
+        """Its ATA port, empty if the log never says or it has none."""
+        return next((name for name in reversed(self.names) if name.startswith("ata")), "")
+
+    @property
+    def title(self) -> str:
+        """How people call it."""
+        known = [name for name in (self.letter, self.port) if name]
+        return " ".join(known) or (self.names[-1] if self.names else "")
+
+
+class Drives:
+    """All drives of a log, by name."""
+
+    def __init__(self) -> None:
+        """No drive yet."""
+        self._by_name: OrderedDict[str, Drive] = OrderedDict()
+        self._unplaced: deque[tuple[str, str]] = deque(maxlen=64)
+
+    def get(self, name: str) -> Drive:
+        """The drive of a name, a new one if the name is new."""
+        drive = self._by_name.get(name)
+        if drive is None:
+            drive = self._by_id(name) or Drive([])
+            self._name(drive, name)
+        self._by_name.move_to_end(name)
+        return drive
+
+    def known(self, name: str) -> Drive | None:
+        """The drive of a name, if the log has spoken of it."""
+        return self._by_name.get(name)
+
+    def same(self, one: str, other: str) -> tuple[Drive, Drive | None]:
+        """Two names are one drive: it, and the drive that ``other`` meant until now, if that was thought another.
+
+        A letter belongs to the address that had it last; anything else that two drives had in common makes them one.
+        """
+        drive, before = self.get(one), self._by_name.get(other)
+        if before is drive:
+            return drive, None
+        is_reused = before is not None and any(":" in name for name in before.names) and bool(_DISK.match(other))
+        self._name(drive, other)
+        if before is None or is_reused:
+            if before is not None:
+                before.names.remove(other)
+            return drive, None
+        self._swallow(drive, before)
+        return drive, before
+
+    def is_model(self, name: str, model: str) -> tuple[Drive, Drive | None]:
+        """A drive under ``name`` calls itself ``model``: it, and the drive it was thought not to be, as in ``same``.
+
+        libata names the model first by port, then SCSI by address, in the order of the ports: that joins the two. A
+        model that comes under a new address while a single drive of that model is gone is that drive.
+        """
+        model = re.sub(r"^ATA +", "", model).strip()
+        merged = None
+        drive = self._by_name.get(name)
+        if name.startswith("ata"):
+            drive = self.get(name)
+            if not any(":" in other for other in drive.names):
+                self._unplaced.append((name, model))
+        elif drive is None:
+            port = self._take_unplaced(model)
+            if port:
+                drive, merged = self.same(port, name)
+            else:
+                drive = self._lost(model)
+                if drive is not None:
+                    self._name(drive, name)
+        drive = drive or self.get(name)
+        if drive.model and not _like(drive.model, model):
+            drive = self._replaced(name)
+        if len(model) > len(drive.model):
+            drive.model = model
+        drive.is_gone = False
+        drive.has_disk = True
+        return drive, merged
+
+    def reboot(self) -> None:
+        """Names mean nothing any more: forget them. Whoever holds a drive keeps it."""
+        self._by_name.clear()
+        self._unplaced.clear()
+
+    def _name(self, drive: Drive, name: str) -> None:
+        if name in drive.names:
+            drive.names.remove(name)
+        drive.names.append(name)
+        self._by_name[name] = drive
+        while len(self._by_name) > MOST_DRIVES:
+            forgotten, former = self._by_name.popitem(last=False)
+            former.names = [each for each in former.names if each != forgotten] or former.names
+
+    def _replaced(self, name: str) -> Drive:
+        """Another drive in the place of the one before, which keeps what was said of it."""
+        drive = Drive([name])
+        self._by_name[name] = drive
+        return drive
+
+    def _swallow(self, drive: Drive, other: Drive) -> None:
+        for name in other.names:
+            if name not in drive.names:
+                self._name(drive, name)
+        drive.model = drive.model or other.model
+        drive.is_gone = drive.is_gone or other.is_gone
+        drive.has_disk = drive.has_disk or other.has_disk
+
+    def _take_unplaced(self, model: str) -> str:
+        for entry in sorted(self._unplaced, key=lambda each: int(re.sub(r"\D.*", "", each[0][3:]) or 0)):
+            if entry[1][:_INQUIRY_CHARACTERS].strip() == model[:_INQUIRY_CHARACTERS].strip():
+                self._unplaced.remove(entry)
+                return entry[0]
+        return ""
+
+    def _lost(self, model: str) -> Drive | None:
+        lost = {id(drive): drive for drive in self._by_name.values() if drive.is_gone and _like(drive.model, model)}
+        return next(iter(lost.values())) if len(lost) == 1 else None
+
+    def _by_id(self, name: str) -> Drive | None:
+        """The one drive whose model a name such as ``ata-WDC_WD40EFAX-68JH4N0_SERIAL`` holds."""
+        if "-" not in name or "_" not in name:
+            return None
+        spaced = name.replace("_", " ")
+        named = {id(drive): drive for drive in self._by_name.values() if drive.model and drive.model in spaced}
+        return next(iter(named.values())) if len(named) == 1 else None
+
+
+def _like(one: str, other: str) -> bool:
+    return bool(one) and one[:_INQUIRY_CHARACTERS].strip() == other[:_INQUIRY_CHARACTERS].strip()

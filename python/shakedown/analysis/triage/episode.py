@@ -1,0 +1,104 @@
+"""Signs that belong together: what one drive did in one stretch of time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from shakedown.analysis.triage.drive import Drive
+from shakedown.analysis.triage.line import Clock
+from shakedown.analysis.triage.sign import Sign, What
+
+QUIET_S: Final = 600.0
+"""After ten minutes without a word it is another episode; a stalled drive is spoken of every half minute."""
+
+ABSENT_S: Final = 2 * 3600.0
+"""A drive that is gone may come back in the same episode: field notes C saw up to an hour."""
+
+MOST_SECTORS: Final = 64
+
+OPENING: Final[frozenset[What]] = frozenset({
+    "exception", "timeout", "bus-error", "link-dropped", "speed-limited", "no-answer", "media-error", "hardware-error",
+    "address-not-found", "device-error", "queueing-off", "smart-pending", "smart-failing", "io-error", "write-lost",
+    "fs-error", "hung-task", "read-only", "md-kicked", "md-corrected", "md-uncorrectable", "zfs-faulted",
+    "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io",
+})  # fmt: skip
+"""Signs that begin an episode. A reset, a model or a link speed is told on ordinary days as well."""
+
+
+@dataclass(eq=False)
+class Episode:
+    """What one drive did. Times are seconds of ``clock``, None in a log without times; lines count from 1."""
+
+    drive: Drive
+    boot: int
+    first_line: int
+    last_line: int = 0
+    clock: Clock | None = None
+    begin_s: float | None = None
+    end_s: float | None = None
+    counts: Counter[What] = field(default_factory=Counter)
+    commands: Counter[str] = field(default_factory=Counter)
+    sectors: set[int] = field(default_factory=set)
+    notes: set[str] = field(default_factory=set)
+    gone_at_s: float | None = None
+    longest_absence_s: float = 0.0
+    was_gone: bool = False
+    is_gone: bool = False
+
+    def add(self, sign: Sign, line: int, clock: Clock | None, time_s: float | None) -> None:
+        """Take a sign in."""
+        self.counts[sign.what] += 1
+        self.last_line = line
+        self._clock(clock, time_s)
+        if sign.what == "command" and (sign.note in self.commands or len(self.commands) < MOST_SECTORS):
+            self.commands[sign.note] += 1
+        elif sign.note.isdecimal() and len(self.sectors) < MOST_SECTORS:
+            self.sectors.add(int(sign.note[:20]))
+        elif sign.note and len(self.notes) < MOST_SECTORS:
+            self.notes.add(sign.note[:64])
+
+    def goes(self, time_s: float | None) -> None:
+        """The kernel gave the drive up."""
+        if not self.is_gone:
+            self.gone_at_s = time_s
+        self.was_gone = self.is_gone = True
+
+    def returns(self, time_s: float | None) -> None:
+        """The drive is there again."""
+        if self.is_gone and self.gone_at_s is not None and time_s is not None:
+            self.longest_absence_s = max(self.longest_absence_s, time_s - self.gone_at_s)
+        self.is_gone = False
+
+    def is_over(self, clock: Clock | None, time_s: float | None) -> bool:
+        """Whether a sign at this time belongs to another episode. Without times there is one for each drive."""
+        if time_s is None or self.end_s is None or clock != self.clock:
+            return False
+        return time_s - self.end_s > (ABSENT_S if self.is_gone else QUIET_S)
+
+    def merge(self, other: Episode) -> None:
+        """Take in what was thought to be another drive's."""
+        self.first_line = min(self.first_line, other.first_line)
+        self.last_line = max(self.last_line, other.last_line)
+        self.counts += other.counts
+        self.commands += other.commands
+        self.sectors |= other.sectors
+        self.notes |= other.notes
+        self.was_gone |= other.was_gone
+        self.is_gone |= other.is_gone
+        self.longest_absence_s = max(self.longest_absence_s, other.longest_absence_s)
+        for time_s in (other.begin_s, other.end_s):
+            self._clock(other.clock, time_s)
+
+    @property
+    def writes(self) -> bool:
+        """Whether commands that write failed; drives that are shingled stall on those."""
+        return any(name.upper().startswith(("WRITE", "FLUSH", "SYNCHRONIZE")) for name in self.commands)
+
+    def _clock(self, clock: Clock | None, time_s: float | None) -> None:
+        if time_s is None or (self.clock is not None and clock != self.clock):
+            return
+        self.clock = clock
+        self.begin_s = time_s if self.begin_s is None else min(self.begin_s, time_s)
+        self.end_s = time_s if self.end_s is None else max(self.end_s, time_s)

@@ -1,0 +1,186 @@
+"""What an episode was, whether it is harmless, and why we say so. Nothing here knows a word of the kernel's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from shakedown.analysis.triage.episode import Episode
+from shakedown.analysis.triage.sign import What
+from shakedown.units import NS_PER_S, format_duration
+
+Kind = Literal[
+    "shingled-stall", "shingled-refusal", "command-timeout", "link", "unreadable-sectors", "failing", "drive-gone",
+    "gone-and-back", "unplugged", "device-error", "array", "stall",
+]  # fmt: skip
+Grade = Literal["harmless", "unclear", "unsafe", "dying"]
+GRADES: Final[tuple[Grade, ...]] = ("harmless", "unclear", "unsafe", "dying")
+
+SHINGLED_ABSENCE_S: Final = 3600.0
+"""Field notes C: a shingled drive that replays its journal may be invisible for up to an hour."""
+
+WORN_LINK_ERRORS: Final = 3
+"""One bus error may be a spark; a link that errs again and again, or that was slowed down for it, is faulty."""
+
+TITLES: Final[dict[Kind, str]] = {
+    "shingled-stall": "a shingled drive tidies up",
+    "shingled-refusal": "a shingled drive refused to write",
+    "command-timeout": "commands timed out",
+    "link": "cable or controller",
+    "unreadable-sectors": "unreadable sectors",
+    "failing": "the drive is failing",
+    "drive-gone": "the drive is gone",
+    "gone-and-back": "the drive was gone and came back",
+    "unplugged": "the drive was unplugged",
+    "device-error": "the drive refused commands",
+    "array": "an array or pool gave up on the drive",
+    "stall": "something waited long",
+}
+
+_CONSEQUENCES: Final[dict[What, tuple[str, Grade]]] = {
+    "io-error": ("an I/O error reached what was above the drive", "unsafe"),
+    "write-lost": ("writes were lost", "unsafe"),
+    "fs-error": ("a file system reported errors", "unsafe"),
+    "read-only": ("a file system was made read-only", "unsafe"),
+    "md-kicked": ("md expelled it from its array", "unsafe"),
+    "md-uncorrectable": ("md could not correct what it read", "unsafe"),
+    "md-corrected": ("md read elsewhere what could not be read here, and wrote it anew", "unclear"),
+    "zfs-faulted": ("ZFS faulted it", "unsafe"),
+    "zfs-suspended": ("ZFS suspended a pool", "unsafe"),
+    "zfs-io": ("ZFS counted I/O errors", "unsafe"),
+    "zfs-deadman": ("ZFS's deadman saw requests that do not end", "unclear"),
+    "zfs-slow": ("ZFS noted slow requests", "unclear"),
+    "hung-task": ("programs waited for more than the kernel's limit", "unclear"),
+}
+
+
+_Cause = tuple[Kind, Grade, str]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """``is_sign_of_c``: it is one of the things field notes C list as looking broken without being so."""
+
+    kind: Kind
+    grade: Grade
+    text: str
+    consequences: tuple[What, ...]
+    is_sign_of_c: bool
+
+
+def consequence_text(what: What) -> str:
+    """A consequence in words."""
+    return _CONSEQUENCES[what][0]
+
+
+def judge(episode: Episode, shingled: bool | None) -> Judgement:
+    """Judge an episode of a drive that is ``shingled``, is not, or of which nothing is known (None)."""
+    kind, grade, text = _cause(episode, shingled)
+    consequences = tuple(what for what in _CONSEQUENCES if episode.counts[what])
+    worst = max([grade, *(_CONSEQUENCES[what][1] for what in consequences)], key=GRADES.index)
+    if kind == "unplugged" and set(consequences) <= {"io-error"}:
+        worst = "unclear" if consequences else grade
+    in_c = kind in ("shingled-stall", "command-timeout", "unreadable-sectors") or (
+        kind == "gone-and-back" and episode.longest_absence_s <= SHINGLED_ABSENCE_S
+    )
+    return Judgement(kind, worst, text, consequences, in_c)
+
+
+def _cause(episode: Episode, shingled: bool | None) -> _Cause:
+    """What tells most comes first: a bad sector explains a timeout, a timeout explains no bad sector."""
+    return _broken(episode) or _refused_or_gone(episode, shingled) or _slow(episode, shingled) or _unexplained(episode)
+
+
+def _broken(episode: Episode) -> _Cause | None:
+    seen = episode.counts
+    if seen["smart-failing"] or seen["hardware-error"]:
+        return "failing", "dying", "The drive itself says that its hardware or its health is failing."
+    if seen["media-error"] or seen["md-uncorrectable"] or seen["smart-pending"]:
+        return "unreadable-sectors", "dying", _sectors(episode)
+    return _link(episode) if seen["bus-error"] else None
+
+
+def _refused_or_gone(episode: Episode, shingled: bool | None) -> _Cause | None:
+    if episode.counts["address-not-found"]:
+        return _address_not_found(shingled)
+    return _gone(episode, shingled) if episode.was_gone else None
+
+
+def _slow(episode: Episode, shingled: bool | None) -> _Cause | None:
+    seen = episode.counts
+    if seen["timeout"] or seen["no-answer"]:
+        return _timeout(episode, shingled)
+    return _link(episode) if seen["link-dropped"] or seen["speed-limited"] else None
+
+
+def _unexplained(episode: Episode) -> _Cause:
+    seen = episode.counts
+    if seen["exception"] or seen["device-error"] or seen["queueing-off"]:
+        text = "The drive refused commands; often one that it does not know, which is harmless. `smartctl -x` tells."
+        return "device-error", "unclear", text
+    if episode.drive.names != [""]:
+        text = "The log has the consequences and not their cause: look at the lines before."
+        return "array", "unclear", text
+    return "stall", "unclear", "Something waited long for a device. Alone that says nothing about which, or why."
+
+
+def _sectors(episode: Episode) -> str:
+    count = len(episode.sectors)
+    where = f" {count} of them are named." if count else ""
+    return f"Sectors cannot be read: the one sign in this log that a drive is broken rather than slow.{where}"
+
+
+def _link(episode: Episode) -> _Cause:
+    errors = episode.counts["bus-error"] + episode.counts["link-dropped"]
+    is_worn = errors >= WORN_LINK_ERRORS or episode.counts["speed-limited"]
+    slowed = "; the link was slowed down" if episode.counts["speed-limited"] else ""
+    text = (
+        f"Data was damaged on its way and sent again ({errors} times{slowed}): cable, backplane, power or controller."
+        if episode.counts["bus-error"]
+        else f"The link dropped or slowed down ({errors} times{slowed}): plug, cable, power, or a drive that restarted."
+    )
+    return "link", "unsafe" if is_worn else "unclear", text
+
+
+def _address_not_found(shingled: bool | None) -> _Cause:
+    if shingled:
+        text = (
+            "It answered that an address within its capacity does not exist, as shingled Western Digital drives do"
+            " under the load of a resilver (openzfs issue 10214): not broken, but what was written was refused."
+        )
+        return "shingled-refusal", "unsafe", text
+    text = "It answered that an address does not exist; on a drive that is not shingled its surface is suspect."
+    return "device-error", "unclear", text
+
+
+def _gone(episode: Episode, shingled: bool | None) -> _Cause:
+    is_plain = episode.counts["unplugged"] and not (episode.counts["timeout"] or episode.counts["exception"])
+    if is_plain:
+        return "unplugged", "harmless", "It left the USB without a complaint before: unplugged, or its cable or power."
+    if episode.is_gone:
+        wait = " It is shingled: leave it powered for an hour before you call it dead." if shingled else ""
+        return "drive-gone", "unsafe", f"The kernel gave the drive up, and the log does not see it again.{wait}"
+    absence = format_duration(episode.longest_absence_s * NS_PER_S)
+    if shingled and episode.longest_absence_s <= SHINGLED_ABSENCE_S:
+        text = f"It was invisible for {absence}: a shingled drive that replays its journal may be so for up to an hour."
+        return "gone-and-back", "harmless", text
+    return (
+        "gone-and-back",
+        "unclear",
+        f"It was invisible for {absence}: power, cable, bridge, or a drive that restarts.",
+    )
+
+
+def _timeout(episode: Episode, shingled: bool | None) -> _Cause:
+    count = episode.counts["timeout"] or episode.counts["no-answer"]
+    times = f"{count} {'command' if count == 1 else 'commands'} without an answer"
+    if shingled:
+        text = f"{times}, then a reset, and no error of surface or link: a full cache being merged looks like this."
+        return "shingled-stall", "harmless", text
+    hint = (
+        "on a shingled drive harmless; this one's model is not known to be"
+        if shingled is None
+        else ("this model is listed as conventional, so its cache is no excuse")
+    )
+    direction = "writes among them" if episode.writes else "none known to be a write"
+    return "command-timeout", "unclear", f"{times}, {direction}, and no error of surface or link: {hint}."

@@ -1,0 +1,244 @@
+"""What single lines of the kernel, md, ZFS and smartd say about a drive: the only place that knows their words.
+
+Sources of the wording: Linux drivers/ata/libata-eh.c and libata-core.c, drivers/scsi/scsi_logging.c and sd.c,
+drivers/usb/storage/uas.c, block/blk-core.c, drivers/md/raid5.c and raid1.c, drivers/nvme/host/pci.c; OpenZFS
+module/os/linux/zfs/vdev_disk.c and cmd/zed/zed.d/all-syslog.sh; smartmontools smartd.cpp.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple
+
+What = Literal[
+    # who is who
+    "is-model", "same-as", "attached", "boot",
+    # how a drive behaves
+    "exception", "timeout", "command", "bus-error", "link-dropped", "speed-limited", "speed", "reset", "no-answer",
+    "media-error", "hardware-error", "address-not-found", "device-error", "gave-up", "link-down", "unplugged",
+    "recovered", "queueing-off", "smart-pending", "smart-failing",
+    # what it did to those above it
+    "io-error", "write-lost", "fs-error", "read-only", "hung-task", "md-kicked", "md-corrected", "md-uncorrectable",
+    "zfs-faulted", "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io",
+]  # fmt: skip
+
+
+class Sign(NamedTuple):
+    """One thing one line says. ``who`` is as the line calls it (``ata3``, ``2:0:0:0``, ``sdc``), empty if it does not.
+
+    ``note`` is a model, another name, a command, a sector or a speed, by ``what``.
+    """
+
+    what: What
+    who: str = ""
+    note: str = ""
+
+
+INTERESTING: Final = re.compile(
+    rb"ata\d|\bsd \d|scsi|I/O error|critical |usb|uas|nvme|md/|md: |mdadm|zed|zio |Pool '|smartd|blocked for"
+    rb'|EXT4|XFS|BTRFS|lost |Linux version|-- |^\[[A-Z +]|"MESSAGE" ?: ?\[|Direct-Access'
+)
+"""Only lines with one of these, as bytes, need to be read: most of a long log has none."""
+
+_SPEAKERS: Final = frozenset({"", "kernel", "zed", "smartd", "mdadm"})
+"""Programs whose words count; others, which may quote a log, do not. Empty is the kernel's own log."""
+
+_BUS_WORDS: Final = frozenset("BadCRC Handshk 10B8B Dispar UnrecovData RecovData LinkSeq TrStaTrns Proto".split())  # noqa: SIM905
+_DROP_WORDS: Final = frozenset("PHYRdyChg PHYInt CommWake DevExch".split())  # noqa: SIM905
+
+_DISK: Final = r"(sd[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|vd[a-z]{1,3}|mmcblk\d+|hd[a-z])"
+_MEMBER: Final = re.compile(r"^(?:/dev/)?" + _DISK + r"(?:p?\d+)?$")
+_ATA: Final = re.compile(r"^(ata\d{1,4})(\.\d\d)?: (.*)$", re.DOTALL)
+_SCSI: Final = re.compile(r"^(?:sd|scsi) (\d{1,5}:\d{1,5}:\d{1,5}:\d{1,20}): (?:\[" + _DISK + r"\] ?)?(.*)$", re.DOTALL)
+
+
+def signs_of(tag: str, text: str) -> Iterator[Sign]:
+    """All that a message says; nothing for one that is about something else."""
+    program = tag.rpartition("/")[2]
+    if program not in _SPEAKERS:
+        return
+    if program in ("zed", "smartd", "mdadm"):
+        yield from _daemon(program, text)
+        return
+    ata = _ATA.match(text)
+    scsi = _SCSI.match(text)
+    if ata:
+        # Only behind a port multiplier are there several devices on a port: 00 is the port's own.
+        yield from _ata(ata[1] if ata[2] in (None, ".00") else ata[1] + ata[2], ata[3])
+    elif scsi:
+        if scsi[2]:
+            yield Sign("same-as", scsi[1], scsi[2])
+        yield from _scsi(scsi[1], scsi[3])
+    else:
+        yield from _others(text)
+
+
+def disk_of(name: str) -> str:
+    """The whole disk of ``/dev/sdc1``, ``nvme0n1p2`` or ``ata-MODEL_SERIAL-part1``."""
+    member = _MEMBER.match(name)
+    return member[1] if member else re.sub(r"-part\d+$", "", name.rpartition("/")[2])
+
+
+def _compiled(*table: tuple[What, str]) -> tuple[tuple[What, re.Pattern[str]], ...]:
+    return tuple((what, re.compile(pattern)) for what, pattern in table)
+
+
+_ATA_SIGNS: Final = _compiled(
+    ("exception", r"exception Emask "),
+    ("command", r"failed command: (.{1,40})"),
+    ("bus-error", r"irq_stat .*interface fatal error"),
+    ("bus-error", r"error: \{ [^}]*\bICRC\b"),
+    ("media-error", r"error: \{ [^}]*\bUNC\b"),
+    ("address-not-found", r"error: \{ [^}]*\bIDNF\b"),
+    ("device-error", r"error: \{ [^}]*\bABRT\b"),
+    ("reset", r"(?:hard|soft) resetting (?:link|port)|resetting link"),
+    ("speed-limited", r"limiting SATA link speed to ([\d.]+) Gbps"),
+    ("speed", r"SATA link up ([\d.]+) Gbps"),
+    ("link-down", r"SATA link down"),
+    ("no-answer", r"(?:link|port) is slow to respond|COMRESET failed|softreset failed|reset failed \("),
+    ("no-answer", r"qc timeout |failed to IDENTIFY|revalidation failed"),
+    ("gave-up", r"disabled$|disable device|reset failed, giving up"),
+    ("queueing-off", r"NCQ disabled due to excessive errors"),
+    ("recovered", r"EH complete"),
+    ("is-model", r"ATA-\d{1,2}: ([^,]{1,60}),"),
+)
+
+
+def _ata(who: str, text: str) -> Iterator[Sign]:
+    """What libata says of a port or device."""
+    link_error = re.match(r"SError: \{ ([^}]*)\}", text)
+    if link_error:
+        words = set(link_error[1].split())
+        if words & _BUS_WORDS:
+            yield Sign("bus-error", who, " ".join(sorted(words & _BUS_WORDS)))
+        elif words & _DROP_WORDS:
+            yield Sign("link-dropped", who)
+        return
+    for what, pattern in _ATA_SIGNS:
+        found = pattern.match(text)
+        if found:
+            yield Sign(what, who, found[1].strip() if found.re.groups else "")
+            return
+    yield from _ata_result(who, text)
+
+
+def _ata_result(who: str, text: str) -> Iterator[Sign]:
+    """The taskfile of a failed command: before 2.6.30 and in other log layouts it has the port in front."""
+    found = re.search(r"Emask 0x[0-9a-f]+ \((timeout|ATA bus error|media error)\)", text)
+    if found:
+        meanings: dict[str, What] = {"timeout": "timeout", "ATA bus error": "bus-error", "media error": "media-error"}
+        yield Sign(meanings[found[1]], who)
+
+
+_SCSI_SIGNS: Final = _compiled(
+    ("is-model", r"Direct-Access(?:-ZBC)? +(.{1,60}?) +\S+ +PQ: "),
+    ("attached", r"Attached SCSI (?:removable )?disk"),
+    ("timeout", r"hostbyte=(?:DID_TIME_OUT|DID_ABORT|0x03|0x05)\b"),
+    ("gave-up", r"hostbyte=(?:DID_NO_CONNECT|DID_BAD_TARGET|0x01|0x04)\b"),
+    ("timeout", r"attempting task abort|timing out command|uas_eh_abort_handler"),
+    ("reset", r"Power-on or device reset occurred|attempting (?:device|target|host) reset"),
+    ("gave-up", r"Device offlined - not ready after error recovery|rejecting I/O to (?:offline|dead) device"),
+    ("media-error", r"Sense Key : (?:Medium Error|0x3)\b"),
+    ("hardware-error", r"Sense Key : (?:Hardware Error|0x4)\b"),
+    ("address-not-found", r"Add\. Sense: Logical block address out of range"),
+    ("bus-error", r"Add\. Sense: (?:Scsi parity error|Information unit iuCRC error|.*\bCRC error)"),
+    ("command", r"CDB: (?:opcode=\S+ )?((?:Write|Read|Synchronize)[^ (]*)"),
+)
+
+
+def _scsi(who: str, text: str) -> Iterator[Sign]:
+    """What the SCSI disk driver and the host adapters say of an address."""
+    for what, pattern in _SCSI_SIGNS:
+        found = pattern.search(text)
+        if found:
+            yield Sign(what, who, " ".join(found[1].split()) if found.re.groups else "")
+            return
+
+
+_OTHER_SIGNS: Final = _compiled(
+    ("timeout", r"res [0-9a-f/:]+ Emask 0x[0-9a-f]+ \(timeout\)"),
+    ("bus-error", r"res [0-9a-f/:]+ Emask 0x[0-9a-f]+ \(ATA bus error\)"),
+    ("media-error", r"res [0-9a-f/:]+ Emask 0x[0-9a-f]+ \(media error\)"),
+    ("media-error", r"critical medium error, dev " + _DISK + r", sector (\d+)"),
+    ("io-error", r"I/O error, dev " + _DISK + r", sector (\d+)"),
+    ("io-error", r"critical (?:target|nexus|space allocation) error, dev " + _DISK + r", sector (\d+)"),
+    ("write-lost", r"Buffer I/O error on dev(?:ice)? " + _DISK + r"\d*,? .*lost (?:async |sync )?page write"),
+    ("write-lost", r"lost page write due to I/O error on " + _DISK),
+    ("read-only", r"EXT4-fs \(" + _DISK + r"\d*\): [Rr]emounting filesystem read-only"),
+    ("fs-error", r"EXT4-fs error \(device " + _DISK),
+    ("fs-error", r"XFS \(" + _DISK + r"\d*\): (?:metadata I/O error|log I/O error|.*[Ss]hutting down)"),
+    ("fs-error", r"BTRFS(?:: error| error| critical) \(device " + _DISK + r".*(?:IO failure|readonly|corrupt leaf)"),
+    ("md-kicked", r"md/raid[^:]*:\S+: Disk failure on (\S+?),? disabling device"),
+    ("md-kicked", r"md: kicking non-fresh (\S+) from array"),
+    ("md-corrected", r"md/raid[^:]*:\S+: read error corrected \(.* on ([^)\s]+)\)"),
+    ("md-uncorrectable", r"md/raid[^:]*:\S+: read error not correctable \(.* on ([^)\s]+)\)"),
+    ("md-uncorrectable", r"md/raid[^:]*:\S+: Too many read errors, failing device (\S+?)\.?$"),
+    ("zfs-io", r"zio pool=\S+ vdev=(\S+) error=\d+"),
+    ("zfs-suspended", r".*Pool '([^']{1,255})' has encountered an uncorrectable I/O failure"),
+    ("hung-task", r"INFO: task (\S{1,40}?):\d+ blocked for more than"),
+    ("timeout", r"nvme (nvme\d+): (?:I/O \d+.* timeout|.*timeout, aborting)"),
+    ("reset", r"nvme (nvme\d+): (?:controller is down|.*reset controller|resetting controller)"),
+    ("gave-up", r"nvme (nvme\d+): (?:Device not ready|Disabling device after reset|Removing after probe failure)"),
+    ("unplugged", r"usb (\d+-[\d.]+): USB disconnect"),
+    ("reset", r"usb (\d+-[\d.]+): reset (?:\S+ )*USB device"),
+    ("boot", r"Linux version \d"),
+)  # fmt: skip
+
+NAMELESS: Final = frozenset({"hung-task", "zfs-suspended"})
+"""Signs of which no drive is known."""
+
+_PREFIXES: Final = re.compile(r"^(?:\s+|(?:blk_update_request|print_req_error|end_request|Aborting journal): )+")
+
+
+def _others(text: str) -> Iterator[Sign]:
+    """What the block layer, file systems, md, ZFS, NVMe and USB say."""
+    bridge = re.match(r"(?:scsi (host\d+): usb-storage|usb-storage) (\d+-[\d.]+):1\.\d", text)
+    if bridge and bridge[1]:
+        yield Sign("same-as", bridge[2], bridge[1])
+        return
+    text = _PREFIXES.sub("", text)
+    for what, pattern in _OTHER_SIGNS:
+        found = pattern.match(text)
+        if found:
+            groups = found.groups()
+            if what in NAMELESS:
+                yield Sign(what, "", groups[0] if groups else "")
+            else:
+                yield Sign(what, disk_of(groups[0]) if groups else "", groups[1] if len(groups) > 1 else "")
+            return
+
+
+_ZED_CLASSES: Final[dict[str, What]] = {
+    "deadman": "zfs-deadman",
+    "delay": "zfs-slow",
+    "io": "zfs-io",
+    "io_failure": "zfs-suspended",
+}
+_SMARTD_SIGNS: Final = _compiled(
+    ("smart-pending", r"Device: (\S+?),? .*\b[1-9]\d* Currently unreadable \(pending\) sectors"),
+    ("smart-pending", r"Device: (\S+?),? .*\b[1-9]\d* Offline uncorrectable sectors"),
+    ("smart-failing", r"Device: (\S+?),? .*FAILED SMART self-check"),
+    ("smart-failing", r"Device: (\S+?),? .*Failed SMART usage Attribute"),
+    ("bus-error", r"Device: (\S+?),? .*UDMA_CRC_Error_Count changed"),
+)  # fmt: skip
+
+
+def _daemon(program: str, text: str) -> Iterator[Sign]:
+    """What ZFS's event daemon, smartd and mdadm's monitor say."""
+    if program == "mdadm":
+        failed = re.search(r"\bFail(?:Spare)? event detected on md device \S+, component device (?:\S+ )?(\S+)$", text)
+        if failed:
+            yield Sign("md-kicked", disk_of(failed[1]))
+    elif program == "smartd":
+        for what, pattern in _SMARTD_SIGNS:
+            found = pattern.match(text)
+            if found:
+                yield Sign(what, disk_of(found[1]))
+                return
+    else:
+        fields = dict(re.findall(r"\b(class|pool|vdev|vdev_state)='?([^\s']{1,255})", text))
+        is_faulted = fields.get("vdev_state") in ("FAULTED", "REMOVED", "UNAVAIL")
+        event: What | None = "zfs-faulted" if is_faulted else _ZED_CLASSES.get(fields.get("class", ""))
+        if event:
+            yield Sign(event, disk_of(fields.get("vdev", "")), fields.get("pool", ""))

@@ -1,0 +1,100 @@
+"""``shakedown identify``: is a drive shingled?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from shakedown.analysis.identify.answer import answer, exit_status
+from shakedown.analysis.identify.facts import Facts
+from shakedown.analysis.identify.models import parse_models
+from shakedown.analysis.identify.recorded import parse_recorded
+from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shingled
+from shakedown.analysis.triage.follow import follow
+from shakedown.cli.document import print_document
+from shakedown.cli.plain import plain
+from shakedown.data import reference_path
+from shakedown.device.describe import describe
+from shakedown.errors import UsageError
+from shakedown.report.identify import identify_document, identify_text
+from shakedown.tools.kernel_log import open_log
+from shakedown.tools.smartctl import ask_smartctl
+
+_LARGEST_BYTES: Final = 64 << 20
+_STALLS: Final = ("shingled-stall", "shingled-refusal", "command-timeout")
+
+
+def identify(
+    *devices: str,
+    recorded: Annotated[
+        Path | None,
+        Parameter(
+            allow_leading_hyphen=True,
+            help="judge what was recorded of another machine's drives: this command's or smartctl's JSON",
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None, Parameter(allow_leading_hyphen=True, help="a kernel log to look for stalls of the drives in")
+    ] = None,
+    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of text")] = False,
+) -> int:
+    """Say whether drives are shingled, with graded evidence; nothing is written to them.
+
+    For example:
+
+    shakedown identify /dev/sdb /dev/sdc
+
+    smartctl --json -i /dev/sdb > sdb.json; shakedown identify --recorded sdb.json
+
+    Parameters
+    ----------
+    devices
+        Block devices, or links to them.
+    """
+    if bool(devices) == (recorded is not None):
+        raise UsageError("give either devices or `--recorded FILE`", hint="shakedown identify /dev/sdb")
+    models = parse_models(reference_path("smr_models.csv").read_text(encoding="utf-8"))
+    drives = parse_recorded(_read(recorded)) if recorded else [_asked(device) for device in devices]
+    if log:
+        with open_log(log) as lines:
+            diagnosis = diagnose(follow(lines, datetime.now().astimezone()), knows_shingled(models, ()))
+        drives = list(_with_stalls(drives, diagnosis))
+    answers = [answer(facts, models) for facts in drives]
+    if json:
+        print_document("identify", identify_document(answers))
+    else:
+        sys.stdout.write(plain(identify_text(answers)))
+    return exit_status(answers)
+
+
+def _asked(device: str) -> Facts:
+    facts = describe(device)
+    return facts.completed_by(ask_smartctl(Path("/dev") / facts.name))
+
+
+def _with_stalls(drives: Iterable[Facts], diagnosis: Diagnosis) -> Iterable[Facts]:
+    """The facts with the stalls that a log tells of drives of that name."""
+    for facts in drives:
+        name = Path(facts.name).name
+        stalls = [
+            judged
+            for judged in diagnosis.episodes
+            if name == judged.episode.drive.letter and judged.judgement.kind in _STALLS
+        ]
+        yield facts.model_copy(update={"stalls": len(stalls)})
+
+
+def _read(path: Path) -> str:
+    try:
+        with sys.stdin.buffer if str(path) == "-" else path.open("rb") as file:
+            content = file.read(_LARGEST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be read: {error.strerror or error}") from error
+    if len(content) > _LARGEST_BYTES:
+        raise UsageError(f"`{path}` is no recording: it is larger than 64 MiB")
+    return content.decode("utf-8", errors="replace")

@@ -1,0 +1,1 @@
+"""A run in other people's formats: `samples` (CSV), `prometheus` (a textfile), `card` (made to share)."""

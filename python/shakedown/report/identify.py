@@ -1,0 +1,62 @@
+"""What was found out about drives, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from shakedown.analysis.identify.answer import Answer, exit_status
+from shakedown.report.plain_text import wrap
+from shakedown.units import format_size
+
+_SURE: Final = {
+    "certain": "{}, certain",
+    "strong": "{}, on strong evidence",
+    "likely": "likely {}, on moderate evidence",
+    "none": "not known",
+}
+_NEXT: Final = (
+    "Only its behaviour under load tells: run the protocol `cliff` on a file on it. A short probe of the bare drive"
+    " does not exist yet."
+)
+
+
+def identify_text(answers: Sequence[Answer]) -> str:
+    """A paragraph a drive: the answer, then each piece of evidence with its weight."""
+    return "\n\n".join("\n".join(_paragraph(answer)) for answer in answers) + "\n"
+
+
+def identify_document(answers: Sequence[Answer]) -> dict[str, Any]:
+    """The same as JSON; ``facts`` can be read again on another machine."""
+    return {"exit_status": exit_status(list(answers)), "drives": [_entry(answer) for answer in answers]}
+
+
+def _paragraph(answer: Answer) -> Iterator[str]:
+    facts = answer.facts
+    size = format_size(facts.capacity_bytes) if facts.capacity_bytes else ""
+    details = [part for part in (facts.model, facts.firmware, size, facts.transport) if part]
+    yield wrap(f"{facts.name}: {_SURE[answer.confidence].format(answer.verdict)}")
+    yield wrap(", ".join(details) or "nothing is known of it", "  ")
+    for each in answer.evidence:
+        says = "says nothing" if each.says == "nothing" else f"{each.says}, {each.weight}"
+        yield wrap(f"{each.source}: {says}. {each.text}", "  - ", "    ")
+    for what in facts.unread:
+        yield wrap(f"not read: {what}", "  ! ", "    ")
+    if answer.contradicted:
+        yield wrap("The evidence contradicts itself; the weightiest decides.", "  ")
+    if answer.verdict == "unknown" or answer.confidence == "likely":
+        yield wrap(_NEXT, "  ")
+
+
+def _entry(answer: Answer) -> dict[str, Any]:
+    return {
+        "name": answer.facts.name,
+        "verdict": answer.verdict,
+        "confidence": answer.confidence,
+        "contradicted": answer.contradicted,
+        "evidence": [
+            {"source": each.source, "says": each.says, "weight": each.weight, "text": each.text}
+            for each in answer.evidence
+        ],
+        "facts": answer.facts.model_dump(mode="json"),
+    }

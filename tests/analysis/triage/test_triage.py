@@ -1,0 +1,121 @@
+"""Logs that are harmless and logs that are not: what each episode is, of which drive, and how bad."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from shakedown.analysis.identify.models import parse_models
+from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shingled
+from shakedown.analysis.triage.follow import follow
+from shakedown.data import reference_path
+
+LOGS = Path(__file__).parent / "logs"
+NOW = datetime(2026, 1, 15, tzinfo=UTC)
+MODELS = parse_models(reference_path("smr_models.csv").read_text(encoding="utf-8"))
+
+EXPECTED = {
+    "archive-write-timeout": (0, [("shingled-stall", "harmless", "sdc ata3")]),
+    "archive-invisible": (0, [("gone-and-back", "harmless", "sdd ata3")]),
+    "plain-boot": (0, []),
+    "hotplug": (0, []),
+    "usb-unplugged": (0, [("unplugged", "harmless", "sdf")]),
+    "quoted-by-others": (0, []),
+    "one-crc-error": (3, [("link", "unclear", "ata4")]),
+    "conventional-timeout": (3, [("command-timeout", "unclear", "sdc ata3")]),
+    "usb-bridge-resets": (3, [("command-timeout", "unclear", "sda")]),
+    "sas-returns-renamed": (3, [("gone-and-back", "unclear", "sdh")]),
+    "worn-cable": (1, [("link", "unsafe", "ata4")]),
+    "red-address-not-found": (1, [("shingled-refusal", "unsafe", "sdm")]),
+    "red-kicked-by-md": (1, [("shingled-stall", "unsafe", "sdc ata3")]),
+    "usb-offlined": (1, [("drive-gone", "unsafe", "sda")]),
+    "zfs-suspended": (1, [("stall", "unsafe", "")]),
+    "zfs-faulted": (1, [("array", "unsafe", "ata-WDC_WD40EFAX-68JH4N0_WD-EXAMPLE")]),
+    "raid5-unreadable": (1, [("unreadable-sectors", "dying", "sde ata6")]),
+    "smartd-pending": (1, [("unreadable-sectors", "dying", "sdb")]),
+    "nvme-timeout": (1, [("drive-gone", "unsafe", "nvme0")]),
+}
+
+
+def triage(content: bytes, *told: str) -> Diagnosis:
+    return diagnose(follow(content.splitlines(keepends=True), NOW), knows_shingled(MODELS, told))
+
+
+def log(name: str) -> bytes:
+    return (LOGS / f"{name}.log").read_bytes()
+
+
+def test_every_log_is_expected_to_be_something() -> None:
+    assert {path.stem for path in LOGS.glob("*.log")} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_log_is_what_it_is(name: str) -> None:
+    status, episodes = EXPECTED[name]
+    diagnosis = triage(log(name))
+    found = [(each.judgement.kind, each.judgement.grade, each.episode.drive.title) for each in diagnosis.episodes]
+    assert found == episodes
+    assert diagnosis.exit_status == status
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_advice_has_a_command_and_an_undo(name: str) -> None:
+    for judged in triage(log(name)).episodes:
+        assert all(each.text and each.command and each.undo for each in judged.advice)
+        assert judged.advice or judged.judgement.kind in ("unplugged", "stall", "array")
+
+
+def test_what_was_done_to_those_above_is_told() -> None:
+    kicked = triage(log("red-kicked-by-md")).episodes[0]
+    assert kicked.judgement.consequences == ("io-error", "md-kicked")
+    assert [each.command.split()[0] for each in kicked.advice][-2:] == ["smartctl", "mdadm"]
+    assert "/sys/block/sdc/device/timeout" in " ".join(each.command for each in kicked.advice)
+    faulted = triage(log("zfs-faulted")).episodes[0]
+    assert faulted.judgement.consequences == ("zfs-faulted", "zfs-deadman")
+    assert "zfs_deadman_ziotime_ms" in " ".join(each.command for each in faulted.advice)
+
+
+def test_a_drive_that_somebody_knows_to_be_shingled_is_judged_so() -> None:
+    assert triage(log("usb-bridge-resets"), "sda").exit_status == 0
+    assert triage(log("usb-bridge-resets"), "sdb").exit_status == 3
+
+
+def test_an_absence_of_more_than_an_hour_is_not_excused() -> None:
+    late = log("archive-invisible").replace(b"[ 7400.", b"[ 8700.")
+    assert [each.judgement.grade for each in triage(late).episodes] == ["unclear"]
+
+
+def test_a_drive_that_comes_back_under_another_letter_is_the_same_drive() -> None:
+    episode = triage(log("archive-invisible")).episodes[0].episode
+    assert episode.longest_absence_s == pytest.approx(2340, abs=1)
+    assert {"ata3", "2:0:0:0", "sdc", "sdd"} == set(episode.drive.names)
+
+
+def test_quiet_hours_part_episodes_and_a_reboot_does() -> None:
+    stall = log("archive-write-timeout")
+    later = stall.replace(b"[86", b"[96")
+    assert len(triage(stall + b"\n".join(later.splitlines()[4:])).episodes) == 2
+    boot = b"[    0.000] Linux version 6.1.0 (builder@example) #1\n"
+    assert [each.episode.boot for each in triage(stall + boot + stall).episodes] == [0, 1]
+
+
+def test_two_drives_that_stall_at_once_are_two_episodes() -> None:
+    one = log("archive-write-timeout")
+    other = one.replace(b"ata3", b"ata4").replace(b" 2:0", b" 3:0").replace(b"sdc", b"sdd")
+    mixed = b"\n".join(line for pair in zip(one.splitlines(), other.splitlines(), strict=True) for line in pair)
+    assert [each.episode.drive.title for each in triage(mixed).episodes] == ["sdc ata3", "sdd ata4"]
+
+
+def test_another_drive_in_the_same_place_is_another_drive() -> None:
+    stall = log("archive-write-timeout")
+    swapped = stall.replace(b"ST8000AS0002-1NA17Z", b"WDC WD40EFRX-68N32N0").replace(
+        b"ST8000AS0002-1NA AR13", b"WDC WD40EFRX-68N 0A82"
+    )
+    later = b"\n".join(line.replace(b"[    2.", b"[90002.").replace(b"[86", b"[96") for line in swapped.splitlines())
+    found = [(each.judgement.kind, each.episode.drive.model) for each in triage(stall + later).episodes]
+    assert found == [
+        ("shingled-stall", "ST8000AS0002-1NA17Z"),
+        ("command-timeout", "WDC WD40EFRX-68N32N0"),
+    ]

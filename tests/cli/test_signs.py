@@ -1,0 +1,79 @@
+"""``triage`` and ``identify`` through the entry point: what goes where, and how they leave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.test_contract import needs_core, shakedown
+
+pytestmark = needs_core
+
+LOGS = Path(__file__).parent.parent / "analysis" / "triage" / "logs"
+
+
+@pytest.mark.parametrize(("log", "status"), [("archive-write-timeout", 0), ("worn-cable", 1), ("one-crc-error", 3)])
+def test_triage_leaves_with_what_it_found(log: str, status: int, tmp_path: Path) -> None:
+    answer = shakedown("triage", str(LOGS / f"{log}.log"), "--json", cwd=tmp_path)
+    document = json.loads(answer.stdout)
+    assert (answer.returncode, document["exit_status"], document["command"]) == (status, status, "triage")
+    assert answer.stderr == ""
+    episode = document["episodes"][0]
+    assert all(advice["command"] and advice["undo"] for advice in episode["advice"])
+    assert len(document["episodes"]) == 1
+
+
+def test_triage_of_garbage_is_inconclusive_and_prints_none_of_it(tmp_path: Path) -> None:
+    (tmp_path / "junk").write_bytes(bytes(range(256)) * 40)
+    assert shakedown("triage", "junk", cwd=tmp_path).returncode == 3
+    evil = b"[1.0] ata3.00: ATA-9: EVIL\x1b[31m, FW, max UDMA/133\n[2.0] ata3.00: exception Emask 0x0\n"
+    (tmp_path / "evil").write_bytes(evil)
+    answer = shakedown("triage", "evil", cwd=tmp_path)
+    assert answer.returncode == 3
+    assert "EVIL\\x1b[31m" in answer.stdout
+    assert "\x1b" not in answer.stdout + answer.stderr
+
+
+@pytest.mark.parametrize("arguments", [["triage"], ["triage", "a.log", "--journal"], ["triage", "missing.log"]])
+def test_triage_wants_one_log(arguments: list[str], tmp_path: Path) -> None:
+    answer = shakedown(*arguments, cwd=tmp_path)
+    assert answer.returncode == 2
+    assert "hint:" in answer.stderr
+
+
+def test_identify_judges_a_recording_and_its_own_answer_again(tmp_path: Path) -> None:
+    smart = {"smartctl": {}, "device": {"name": "/dev/sdb", "protocol": "ATA", "type": "sat"}}
+    drives = [smart | {"model_name": "WDC WD80EFAX-68LHPN0"}, smart | {"model_name": "WDC WD40EFAX-68JH4N0"}]
+    (tmp_path / "a.json").write_text(json.dumps(drives))
+    first = shakedown("identify", "--recorded", "a.json", "--json", cwd=tmp_path)
+    assert first.returncode == 1
+    assert [drive["verdict"] for drive in json.loads(first.stdout)["drives"]] == ["conventional", "shingled"]
+    (tmp_path / "b.json").write_text(first.stdout)
+    assert shakedown("identify", "--recorded", "b.json", "--json", cwd=tmp_path).stdout == first.stdout
+    text = shakedown("identify", "--recorded", "b.json", cwd=tmp_path)
+    assert text.stdout.startswith("/dev/sdb: conventional, on strong evidence\n")
+
+
+def test_identify_counts_the_stalls_in_a_log(tmp_path: Path) -> None:
+    smart = {"smartctl": {}, "device": {"name": "/dev/sdc", "type": "sat", "protocol": "ATA"}}
+    (tmp_path / "a.json").write_text(json.dumps(smart))
+    log = str(LOGS / "archive-write-timeout.log")
+    answer = shakedown("identify", "--recorded", "a.json", "--log", log, "--json", cwd=tmp_path)
+    drive = json.loads(answer.stdout)["drives"][0]
+    assert drive["facts"]["stalls"] == 1
+    assert (drive["verdict"], answer.returncode) == ("unknown", 3)
+
+
+def test_both_read_standard_input(tmp_path: Path) -> None:
+    for arguments in (["triage", "-"], ["identify", "--recorded", "-"]):
+        answer = shakedown(*arguments, cwd=tmp_path)
+        assert "`-`" not in answer.stderr
+        assert "requires an argument" not in answer.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["/dev/nothing-there"], ["--recorded", "missing.json"], ["/"]])
+def test_identify_refuses_in_words(arguments: list[str], tmp_path: Path) -> None:
+    answer = shakedown("identify", *arguments, cwd=tmp_path)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("error: ")

@@ -52,6 +52,7 @@ _SUMMARIES: Final = {
     "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
     "run": "Run a protocol against a target.",
     "serve": "Serve a modelled drive as a block device to other programs.",
+    "lab": "Run the real Linux storage stack, in virtual time, on modelled drives.",
     "compare": "Lay the findings of several runs side by side.",
     "report": "Write the report of one run or more as one page that opens offline.",
 }

@@ -54,7 +54,7 @@ class Fence:
                 "descriptors": descriptors,
                 "trouble": self._trouble.fileno(),
                 "program": list(program),
-                "environment": {"TMPDIR": "/tmp", "HOME": "/tmp", "PATH": "/"},
+                "environment": {"TMPDIR": "/tmp", "HOME": "/tmp", "PATH": "/usr/bin:/bin"},
             }
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", cell.__file__, json.dumps(order)],

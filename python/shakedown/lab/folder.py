@@ -25,7 +25,7 @@ from shakedown.lab.cell import NOBODY
 
 _PREFIX: Final = "shakedown-lab-"
 # The address of a socket has room for 107 bytes.
-_LONGEST_PATH_BYTES: Final = 80
+_LONGEST_PATH_BYTES: Final = 90
 PRINTED: Final = ("console", "output", "errors")
 
 

@@ -52,7 +52,9 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     assert (tmp_path / "a").exists()
 
 
-@pytest.mark.parametrize("member", [link("root/run/x", "/etc/shadow"), link("root/run/x", "../../y"), file("root/run/../../z")])
+@pytest.mark.parametrize(
+    "member", [link("root/run/x", "/etc/shadow"), link("root/run/x", "../../y"), file("root/run/../../z")]
+)
 def test_a_guest_cannot_reach_out_of_the_folder(tmp_path: Path, member: tarfile.TarInfo) -> None:
     with run_folder() as folder:
         pack(folder, member)

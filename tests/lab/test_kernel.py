@@ -26,9 +26,8 @@ def lay(recipe: str, digest: str, version: str) -> Path:
 
 
 def test_a_kernel_fits_whatever_its_debian_release() -> None:
-    [series] = [each for each in kernel._series() if each == "6.1"]
     assert kernel.find_kernel() is None
-    made = lay(kernel._recipe(series), "0", "6.1.1-1")
+    made = lay(kernel._recipe("6.1"), "0", "6.1.1-1")
     found = kernel.find_kernel()
     assert found == kernel.Kernel(made / "linux", "linux-source-6.1 6.1.1-1", "gcc")
 
@@ -46,7 +45,7 @@ def test_one_that_fits_is_not_built_again(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_missing_programs_are_named_with_the_line_for_apt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(EnvironmentFailure, match="missing to build the lab: .*flex") as refused:
+    with pytest.raises(EnvironmentFailure, match=r"missing to build the lab: .*flex") as refused:
         kernel.build_kernel(pytest.fail)
     assert refused.value.hint.startswith("apt install ")
     assert " flex" in refused.value.hint

@@ -22,7 +22,7 @@ _END_LIMIT_S: Final = 10.0
 class Fence:
     """A program behind a fence. Use it as a context manager: leaving it leaves nothing running."""
 
-    def __init__(  # noqa: PLR0913 - an order for a process
+    def __init__(
         self,
         folder: Path,
         *,
@@ -39,6 +39,7 @@ class Fence:
         """
         self.cpu = _some_cpu()
         self._trouble = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the fence
+        trouble = self._trouble.fileno()
         with ExitStack() as files:
             null = files.enter_context(Path(os.devnull).open("r+b"))
             first, *others = (files.enter_context(path.open("ab")) for path in printed)
@@ -52,9 +53,9 @@ class Fence:
                 "start_in": start_in,
                 "memory_bytes": memory_bytes,
                 "descriptors": descriptors,
-                "trouble": self._trouble.fileno(),
+                "trouble": trouble,
                 "program": list(program),
-                "environment": {"TMPDIR": "/tmp", "HOME": "/tmp", "PATH": "/usr/bin:/bin"},
+                "environment": {"TMPDIR": "/tmp", "HOME": "/tmp", "PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": "glibc.pthread.rseq=0"},
             }
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", cell.__file__, json.dumps(order)],
@@ -62,7 +63,7 @@ class Fence:
                 stdout=subprocess.DEVNULL,
                 # A bug in the cell shows where the kernel's messages are.
                 stderr=first,
-                pass_fds=(*descriptors, order["trouble"]),
+                pass_fds=(*descriptors, trouble),
             )
 
     @property

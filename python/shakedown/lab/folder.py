@@ -1,10 +1,10 @@
 """The folder of one lab run on the host: sockets, what the guest shares, and what it prints.
 
-    lock               held while the run lasts: a folder whose lock is free belongs to a run that was killed
-    tt, d0, d1, ...    the sockets of clock and drives
-    cell/              where the cell's root is mounted
-    share/             what the guest sees of the host; `lab/guest/init` tells what is in it
-    console, output, errors   the kernel's messages, and what the command prints
+lock               held while the run lasts: a folder whose lock is free belongs to a run that was killed
+tt, d0, d1, ...    the sockets of clock and drives
+cell/              where the cell's root is mounted
+share/             what the guest sees of the host; `lab/guest/init` tells what is in it
+console, output, errors   the kernel's messages, and what the command prints
 """
 
 from __future__ import annotations

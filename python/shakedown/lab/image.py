@@ -12,12 +12,12 @@ from typing import Final
 
 from shakedown.data import lab_path
 from shakedown.lab import cache
+from shakedown.lab.erofs import write_erofs
 from shakedown.lab.initramfs import initramfs
 from shakedown.lab.packages import guest_packages, unpack
 from shakedown.lab.program import Say, require, run
 
 _PROGRAMS: Final = {"apt-get": "apt", "dpkg-deb": "dpkg", "mkfs.erofs": "erofs-utils"}
-_UUID: Final = "5b9d4c3e-0000-4000-8000-000000000000"
 _UNUSED: Final = (
     "etc/init.d",
     "lib/systemd",
@@ -34,7 +34,20 @@ _UNUSED: Final = (
     "var",
 )
 _PROGRAM_FOLDERS: Final = ("bin", "sbin", "usr/bin", "usr/sbin")
-_FOLDERS: Final = ("dev", "etc", "mnt", "proc", "root", "run", "sys", "tmp", "var/lib", "var/lock", "var/log", "var/tmp")
+_FOLDERS: Final = (
+    "dev",
+    "etc",
+    "mnt",
+    "proc",
+    "root",
+    "run",
+    "sys",
+    "tmp",
+    "var/lib",
+    "var/lock",
+    "var/log",
+    "var/tmp",
+)
 _FILES: Final = {
     "etc/group": "root:x:0:\ndisk:x:6:\nnogroup:x:65534:\n",
     "etc/hostname": "lab\n",
@@ -99,8 +112,7 @@ def _publish(root: Path, packages: list[str]) -> Image:
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
     (made / "initramfs").write_bytes(initramfs(busybox, lab_path("guest/init").read_bytes()))
-    same = ["-T0", "--all-root", f"-U{_UUID}", "-Eforce-inode-compact"]
-    run(["mkfs.erofs", *same, made / "tools", root], cwd=root.parent, hint="is the disk full?")
+    write_erofs(root, made / "tools")
     (made / "built.json").write_text(json.dumps({"packages": packages}, indent=1) + "\n")
     digest = hashlib.sha256("\n".join(packages).encode()).hexdigest()[:12]
     place = cache.publish(made, f"image-{_recipe()}-{digest}")

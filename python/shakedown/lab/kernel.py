@@ -42,7 +42,7 @@ _UNUSED: Final = (
     "tools/testing",
 )
 # As many files as `make` compiles, about: for the progress only.
-_COMPILED_FILES: Final = 1450
+_COMPILED_FILES: Final = 1260
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def build_kernel(say: Say, *, renew: bool = False) -> Kernel:
     with cache.locked() as work:
         package, version = _offered(work)
         compiler = run(["gcc", "--version"], cwd=work).splitlines()[0]
-        if kernel == Kernel(kernel.path, f"{package} {version}", compiler) if kernel else False:
+        if kernel is not None and (kernel.source, kernel.compiler) == (f"{package} {version}", compiler):
             return kernel
         tree = _source(package, version, work, say)
         _compile(tree, say)

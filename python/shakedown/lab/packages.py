@@ -9,7 +9,9 @@ from shakedown.data import lab_path
 from shakedown.errors import EnvironmentFailure
 from shakedown.lab.program import run
 
-_NO_MORE_THAN_NEEDED = [f"--no-{kind}" for kind in ("recommends", "suggests", "conflicts", "breaks", "replaces", "enhances")]
+_NO_MORE_THAN_NEEDED = [
+    f"--no-{kind}" for kind in ("recommends", "suggests", "conflicts", "breaks", "replaces", "enhances")
+]
 
 
 def guest_packages(work: Path) -> list[str]:

@@ -29,9 +29,7 @@ def run(command: Sequence[str | Path], *, cwd: Path, hint: str = "") -> str:
     return follow(command, cwd=cwd, hint=hint, on_line=None)
 
 
-def follow(
-    command: Sequence[str | Path], *, cwd: Path, hint: str = "", on_line: Callable[[str], None] | None
-) -> str:
+def follow(command: Sequence[str | Path], *, cwd: Path, hint: str = "", on_line: Callable[[str], None] | None) -> str:
     """As ``run``; every line goes to ``on_line`` as it comes, errors included, if that is given.
 
     The program and all that it starts end with us, unless we are killed: then the lock of the cache tells of them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -113,7 +113,9 @@ def _lab(folder: Path, order: Order) -> _core.Lab:
     try:
         return _core.Lab(str(folder), drives, spill_folder=str(_SPILL))
     except _core.ProfileError as error:
-        raise UsageError(f"no drive for the lab: {error}", hint="docs/profiles.md; a smaller divisor for --scale") from error
+        raise UsageError(
+            f"no drive for the lab: {error}", hint="docs/profiles.md; a smaller divisor for --scale"
+        ) from error
     except OSError as error:
         raise EnvironmentFailure(f"the lab's drives cannot be made: {error}") from error
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from cyclopts import App
 
+from shakedown.cli.lab.build import build
+from shakedown.cli.lab.run import run
+
 lab = App(
     name="lab",
     help="Run the real Linux storage stack, in virtual time, on modelled drives.",
     help_format="plaintext",
     result_action="return_value",
 )
-lab.command("shakedown.cli.lab.build:build", help="Build what the lab runs: a kernel and the programs of a guest.")
-lab.command("shakedown.cli.lab.run:run", help="Run a command on modelled drives in a guest.")
+lab.command(build)
+lab.command(run)

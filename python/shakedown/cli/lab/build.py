@@ -18,7 +18,9 @@ from shakedown.lab.kernel import build_kernel
 class BuildOptions:
     """The options of ``lab build``."""
 
-    renew: Annotated[bool, Parameter(help="build again where apt offers other versions than those in the cache")] = False
+    renew: Annotated[bool, Parameter(help="build again where apt offers other versions than those in the cache")] = (
+        False
+    )
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the paths")] = False
 
 

@@ -26,7 +26,8 @@ class LabRunOptions:
     """The options of ``lab run``."""
 
     drive: Annotated[
-        tuple[str, ...], Parameter(show_default=False, help="a modelled drive, model:NAME or model:./mine.toml (repeatable)")
+        tuple[str, ...],
+        Parameter(show_default=False, help="a modelled drive, model:NAME or model:./mine.toml (repeatable)"),
     ] = ()
     bus: Annotated[Bus, Parameter(help="how the drives are attached: /dev/sdX, or /dev/vdX without time-outs")] = "scsi"
     seed: Annotated[int, Parameter(help="of everything random in the drives and in the guest")] = 1

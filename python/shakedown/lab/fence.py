@@ -55,6 +55,7 @@ class Fence:
                 "descriptors": descriptors,
                 "trouble": trouble,
                 "program": list(program),
+                # A process that the kernel makes for its guest unmaps all it has; glibc's rseq area would be missed.
                 "environment": {"TMPDIR": "/tmp", "HOME": "/tmp", "PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": "glibc.pthread.rseq=0"},
             }
             self._process = subprocess.Popen(

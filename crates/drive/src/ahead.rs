@@ -4,7 +4,7 @@ use crate::geometry::Geometry;
 use crate::mechanics::{Head, Mechanics};
 
 /// The heads go on reading from where a read ended, until they are needed elsewhere or `limit` is reached. All in
-/// blocks of the surface.
+/// home addresses, which on drives that keep their data in one row are blocks of the surface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Running {
     /// First block that DRAM holds.
@@ -13,6 +13,8 @@ pub(crate) struct Running {
     pub next: u64,
     pub since: u64,
     pub limit: u64,
+    /// What to add (it wraps around) for the block of the surface.
+    pub shift: u64,
 }
 
 impl Running {
@@ -21,7 +23,7 @@ impl Running {
         if block <= self.next {
             return self.since;
         }
-        self.since + geometry.transfer_ticks(geometry.place(self.next), block - self.next)
+        self.since + geometry.transfer_ticks(geometry.place(self.next.wrapping_add(self.shift)), block - self.next)
     }
 }
 
@@ -47,7 +49,7 @@ impl ReadCache {
         let running = self.running.take()?;
         let geometry = &mechanics.geometry;
         let ticks = now.saturating_sub(running.since);
-        let place = geometry.place(running.next);
+        let place = geometry.place(running.next.wrapping_add(running.shift));
         let read = geometry.blocks_within(place, ticks, running.limit - running.next);
         let end = running.next + read;
         // Before that the read is still under way, and DRAM holds none of it.
@@ -55,7 +57,7 @@ impl ReadCache {
             self.keep(running.start, end);
         }
         let rested_at = if end == running.limit { running.reached_at(geometry, end) } else { now.max(running.since) };
-        Some(mechanics.head_at(end, rested_at))
+        Some(mechanics.head_at(end.wrapping_add(running.shift), rested_at))
     }
 
     /// Whether the running read-ahead has read, or may come to read, blocks of a range.

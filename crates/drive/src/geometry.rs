@@ -86,6 +86,11 @@ impl Geometry {
         self.tracks_per_zone * self.zones.len() as u64
     }
 
+    /// Tracks of one size that lie side by side.
+    pub fn zone_tracks(&self) -> u64 {
+        self.tracks_per_zone
+    }
+
     pub fn cylinders(&self) -> u64 {
         self.tracks() / self.heads
     }

@@ -47,6 +47,8 @@ pub(crate) struct Mechanics {
     head_switch: u64,
     park_after: u64,
     unpark: u64,
+    spin_down_after: u64,
+    spin_up: u64,
 }
 
 impl Mechanics {
@@ -55,13 +57,18 @@ impl Mechanics {
         let curve =
             (0..=CURVE_STEPS).map(|step| span(seek_ms(&profile.seek, step as f64 / CURVE_STEPS as f64))).collect();
         let stroke = (geometry.cylinders() - 1).max(1);
+        let after = |s: f64| if s > 0.0 { span(s * 1e3) } else { u64::MAX };
+        let spin_down_after = after(profile.spin_down_after_s);
         Self {
             curve,
             curve_scale: (CURVE_STEPS << 32) / stroke,
             write_settle: span(profile.write_settle_ms),
             head_switch: span(profile.head_switch_ms),
-            park_after: if profile.park_after_s > 0.0 { span(profile.park_after_s * 1e3) } else { u64::MAX },
+            // Heads leave platters that stop.
+            park_after: after(profile.park_after_s).min(spin_down_after),
             unpark: span(profile.unpark_ms),
+            spin_down_after,
+            spin_up: span(profile.spin_up_s * 1e3),
             geometry,
         }
     }
@@ -83,11 +90,22 @@ impl Mechanics {
         never_moved || now.saturating_sub(head.rested_at) > self.park_after
     }
 
+    /// Whether the platters of parked heads have been stopped.
+    fn stands(&self, head: &Head, now: u64) -> bool {
+        let rested_at = if head.rested_at == NEVER { 0 } else { head.rested_at };
+        now.saturating_sub(rested_at) > self.spin_down_after
+    }
+
+    /// From power on until the heads can move.
+    pub fn start_ticks(&self) -> u64 {
+        self.spin_up.max(self.unpark)
+    }
+
     /// From the decision to move until the head can find a sector of `track`.
     pub fn position_ticks(&self, head: &Head, now: u64, track: u64, way: Way) -> u64 {
         let settle = if way == Way::Write { self.write_settle } else { 0 };
         if self.is_parked(head, now) {
-            return self.unpark + settle;
+            return settle + if self.stands(head, now) { self.spin_up } else { self.unpark };
         }
         let distance = self.geometry.cylinder(track).abs_diff(head.cylinder);
         if distance > 0 {
@@ -153,7 +171,10 @@ impl Arm<'_> {
     }
 
     fn count(&mut self, begin: u64, track: u64) {
-        self.truth.unparks += u64::from(self.mechanics.is_parked(self.head, begin));
+        if self.mechanics.is_parked(self.head, begin) {
+            self.truth.unparks += 1;
+            self.truth.spin_ups += u64::from(self.mechanics.stands(self.head, begin));
+        }
         self.truth.seeks += u64::from(self.mechanics.geometry.cylinder(track) != self.head.cylinder);
     }
 }

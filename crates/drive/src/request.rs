@@ -46,6 +46,10 @@ pub enum Status {
         /// The first byte that could not be read or written.
         offset_bytes: u64,
     },
+    /// The device is not there: unplugged, or without power.
+    Gone,
+    /// The host reset the link before there was an answer.
+    Aborted,
 }
 
 /// The answer to one request.
@@ -57,6 +61,17 @@ pub struct Completion {
     pub completed_ns: u64,
     /// How it ended.
     pub status: Status,
+}
+
+/// What a loss of power took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// When.
+    pub at_ns: u64,
+    /// Byte ranges, in rising order and apart from each other, whose newest data was in volatile memory or on its way
+    /// from there: they hold again what was durable before. What was acknowledged to be durable is never among them,
+    /// unless something newer was written over it.
+    pub ranges: Vec<std::ops::Range<u64>>,
 }
 
 /// Anything that takes requests in virtual time: a drive, a fault wrapper around one, an array of them.
@@ -80,4 +95,64 @@ pub trait BlockDevice {
 
     /// Lets time pass up to `to_ns` and appends the completions that fell due, in order of their time.
     fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>);
+
+    /// The power fails at `at_ns`. Requests in flight are never answered, and until [`power_on`](Self::power_on) every
+    /// request is [`Gone`](Status::Gone). A device without volatile memory loses nothing.
+    fn power_loss(&mut self, at_ns: u64) -> Lost {
+        Lost { at_ns, ranges: Vec::new() }
+    }
+
+    /// The power is back at `at_ns`; returns when the device is ready. Requests before that wait for it.
+    fn power_on(&mut self, at_ns: u64) -> u64 {
+        at_ns
+    }
+
+    /// The host resets the link at `now_ns`: what hangs is [`Aborted`](Status::Aborted). A device in which nothing
+    /// hangs does nothing.
+    fn reset(&mut self, now_ns: u64) {
+        let _ = now_ns;
+    }
+
+    /// What losses of power that were planned (see [`faults`](crate::faults)) took so far.
+    fn losses(&self) -> &[Lost] {
+        &[]
+    }
+}
+
+impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
+    fn capacity_bytes(&self) -> u64 {
+        (**self).capacity_bytes()
+    }
+
+    fn queue_depth(&self) -> u32 {
+        (**self).queue_depth()
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) {
+        (**self).submit(now_ns, request);
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        (**self).next_event_ns()
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        (**self).advance(to_ns, completions);
+    }
+
+    fn power_loss(&mut self, at_ns: u64) -> Lost {
+        (**self).power_loss(at_ns)
+    }
+
+    fn power_on(&mut self, at_ns: u64) -> u64 {
+        (**self).power_on(at_ns)
+    }
+
+    fn reset(&mut self, now_ns: u64) {
+        (**self).reset(now_ns);
+    }
+
+    fn losses(&self) -> &[Lost] {
+        (**self).losses()
+    }
 }

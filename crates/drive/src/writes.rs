@@ -1,6 +1,6 @@
 //! Writes: into DRAM, and from there to the platters.
 
-use crate::buffer::{Dirty, Piece, Range};
+use crate::buffer::{Dirty, Piece, Range, WriteBuffer};
 use crate::clock::TURN;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
 use crate::mechanics::{Arm, Way};
@@ -35,7 +35,8 @@ impl WriteRules {
 /// A request that is answered when data is durable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Durable {
-    tag: u32,
+    /// `None`: the drive itself waits.
+    tag: Option<u32>,
     arrived: u64,
     need: Need,
 }
@@ -64,8 +65,27 @@ impl Drive {
     }
 
     pub(crate) fn flush(&mut self, tag: u32, arrives: u64) {
-        self.durable.push(Durable { tag, arrived: arrives, need: Need::UpTo(self.sequence) });
+        self.durable.push(Durable { tag: Some(tag), arrived: arrives, need: Need::UpTo(self.sequence) });
         self.settle(arrives);
+    }
+
+    /// Whether writes are acknowledged in DRAM from now on; if not, what it holds is written out.
+    pub(crate) fn set_write_back(&mut self, on: bool) {
+        self.rules.write_back = on;
+        if !on && !self.off {
+            self.durable.push(Durable { tag: None, arrived: self.now, need: Need::UpTo(self.sequence) });
+            self.settle(self.now);
+        }
+    }
+
+    /// Forgets whatever DRAM holds and whoever waits for that; returns what was written and not yet durable.
+    pub(crate) fn forget_writes(&mut self) -> Vec<Range> {
+        let flying = self.in_flight.drain(..).map(|piece| piece.range);
+        let lost = self.buffer.ranges().iter().copied().chain(flying).collect();
+        self.buffer = WriteBuffer::with_segments(self.rules.limit_segments);
+        self.held.clear();
+        self.durable.clear();
+        lost
     }
 
     /// TRIM tells the drive that data is worth nothing: what its caches hold of it need not be written any more. Only
@@ -120,7 +140,7 @@ impl Drive {
         let about = Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, track: 0, phase: 0 };
         self.add_dirty(range, about);
         if through {
-            self.durable.push(Durable { tag: request.tag, arrived, need: Need::Range(range, self.sequence) });
+            self.durable.push(Durable { tag: Some(request.tag), arrived, need: Need::Range(range, self.sequence) });
         } else {
             self.complete(request.tag, arrived, Status::Good);
         }
@@ -159,7 +179,7 @@ impl Drive {
     /// Finds where an extent begins on the surface, for the heads to choose by.
     fn locate(&mut self, index: usize) {
         let (first, _) = self.surface(&self.buffer.get(index).range);
-        let place = self.mechanics.geometry.place(first);
+        let place = self.mechanics.geometry.place(first.wrapping_add(self.shift(first)));
         self.buffer.locate(index, place.track, self.mechanics.geometry.phase(place));
     }
 
@@ -250,15 +270,16 @@ impl Drive {
 
     /// Gathers extents, the oldest first, for one visit to the log; without room there, forces a cleaning pass.
     fn start_append(&mut self) -> Choice {
+        let region = self.next_region();
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
-        let room = layer.room_packets().min(VISIT_PACKETS);
+        let room = layer.room_packets(region).min(VISIT_PACKETS);
         if room == 0 {
-            layer.force_pass();
+            layer.force_pass_for(region);
             return self.start_cleaning();
         }
-        let arrived = self.gather(room);
+        let arrived = self.gather(region, room);
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
@@ -267,13 +288,30 @@ impl Drive {
         self.busy(Work::Destage, ends)
     }
 
-    /// Fills `in_flight` and `batch` with what at most `room` packets hold; returns when all of it was in DRAM.
-    fn gather(&mut self, room: u64) -> u64 {
+    /// The place of the cache to which the next visit goes.
+    fn next_region(&self) -> usize {
+        match &self.shingled {
+            Some(layer) if layer.is_spread() => {
+                let oldest = self
+                    .oldest_extent(|about| !about.direct)
+                    .map_or(0, |index| self.extent(&self.buffer.get(index)).first);
+                layer.region_of(&self.mechanics.geometry, oldest)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Fills `in_flight` and `batch` with what at most `room` packets hold, up to the first extent that belongs to
+    /// another place of the cache; returns when all of it was in DRAM.
+    fn gather(&mut self, region: usize, room: u64) -> u64 {
         self.batch.clear();
         let (mut packets, mut blocks, mut writes, mut sectors, mut arrived) = (0, 0, 0, 0, 0);
         while let Some(index) = self.oldest_extent(|about| !about.direct) {
             let whole = self.extent(&self.buffer.get(index));
             let Some(layer) = &self.shingled else { break };
+            if layer.region_of(&self.mechanics.geometry, whole.first) != region {
+                break;
+            }
             if packets == 0 || !layer.shares_packet(blocks, writes, &whole) {
                 if packets == room || sectors >= self.rules.destage_sectors {
                     break;
@@ -369,7 +407,9 @@ impl Drive {
         while index < self.durable.len() {
             if self.is_durable(&self.durable[index].need) {
                 let done = self.durable.swap_remove(index);
-                self.complete(done.tag, at.max(done.arrived), Status::Good);
+                if let Some(tag) = done.tag {
+                    self.complete(tag, at.max(done.arrived), Status::Good);
+                }
             } else {
                 index += 1;
             }

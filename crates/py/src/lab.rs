@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use drive::faults::Faults;
 use drive::{BlockDevice, Drive, Profile};
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serve::lab::{self, DriveReport, FrontKind, Identity, LabError, LabOptions, LabReport, Limits, Outcome};
 
-use crate::errors::{profile_error, LabFailure};
+use crate::errors::{self, profile_error};
 
 /// See the stub for the contract.
 #[pyclass(frozen, module = "shakedown._core")]
@@ -78,8 +78,7 @@ impl Lab {
         pin_cpu: Option<usize>,
         on_tick: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let limits =
-            Limits { wall: wall_limit_s.map(span).transpose()?, silence: span(stall_limit_s)?, cpu: pin_cpu };
+        let limits = Limits { wall: wall_limit_s.map(span).transpose()?, silence: span(stall_limit_s)?, cpu: pin_cpu };
         let guest = lab::end_of_process(guest_pid)?;
         let mut interruption = Ok(());
         // Signals reach Python's main thread only, which is this one: it looks at them itself.
@@ -127,11 +126,10 @@ fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
     Ok(lab::LabDrive { identity, front, store_path, ..lab::LabDrive::new(&profile, order.seed, device) })
 }
 
-/// What the machine does not give is an `OSError`; what kernel and clock do to each other is a `LabError`.
+/// What the machine does not give in the first place is an `OSError`; what ends a run is a `LabError`.
 fn lab_error(error: &LabError) -> PyErr {
     match error {
-        LabError::Protocol(_) => LabFailure::new_err(error.to_string()),
-        LabError::Data(_) => PyRuntimeError::new_err(error.to_string()),
+        LabError::Protocol(_) | LabError::Data(_) => errors::LabError::new_err(error.to_string()),
         _ => PyOSError::new_err(error.to_string()),
     }
 }

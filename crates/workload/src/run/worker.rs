@@ -55,6 +55,7 @@ struct Progress {
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     job: Arc<Job>,
+    number: u16,
     copy: usize,
     source: Source,
     pace: Pace,
@@ -75,8 +76,8 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// A copy that starts at `start_ns` and owns the tags given.
-    pub fn new(job: Arc<Job>, copy: usize, seed: u64, start_ns: u64, tags: std::ops::Range<u32>) -> Self {
+    /// A copy of the job with this number that starts at `start_ns` and owns the tags given.
+    pub fn new(job: Arc<Job>, number: u16, copy: usize, seed: u64, start_ns: u64, tags: std::ops::Range<u32>) -> Self {
         let measured_from_ns = start_ns.saturating_add(job.ramp_ns);
         Self {
             source: Source::new(Arc::clone(&job), job.regions[copy], seed),
@@ -94,6 +95,7 @@ impl Worker {
             warm: job.ramp_ns == 0,
             end_ns: job.runtime_ns.map_or(u64::MAX, |runtime_ns| measured_from_ns.saturating_add(runtime_ns)),
             failed: false,
+            number,
             copy,
             job,
         }
@@ -107,6 +109,11 @@ impl Worker {
     /// The job's name.
     pub fn name(&self) -> &str {
         &self.job.name
+    }
+
+    /// The job's place in its file.
+    pub fn number(&self) -> u16 {
+        self.number
     }
 
     /// Does it have a ramp time?

@@ -40,8 +40,19 @@ impl ReadCache {
         Self { segments: vec![(0, 0); segments], oldest: 0, running: None }
     }
 
+    /// One of the same size that holds nothing.
+    pub fn emptied(&self) -> Self {
+        Self::new(self.segments.len())
+    }
+
+    #[cfg(test)]
     pub fn segments(&self) -> &[(u64, u64)] {
         &self.segments
+    }
+
+    /// The ranges kept that overlap `start..end`.
+    pub fn overlapping(&self, start: u64, end: u64) -> impl Iterator<Item = &(u64, u64)> + Clone {
+        self.segments.iter().filter(move |segment| segment.0 < end && start < segment.1)
     }
 
     /// Ends the running read-ahead at `now`, keeps what it has read; returns where it left the heads.
@@ -65,8 +76,21 @@ impl ReadCache {
         self.running.is_some_and(|running| running.start < end && start < running.limit)
     }
 
+    /// Where the first range kept begins that ends after a block.
+    pub fn first_kept_after(&self, block: u64) -> u64 {
+        self.segments.iter().filter(|segment| segment.1 > block).map(|segment| segment.0).min().unwrap_or(u64::MAX)
+    }
+
+    /// Whether a range kept overlaps `start..end`. Most do not, so this looks at all without deciding in between.
+    pub fn holds_of(&self, start: u64, end: u64) -> bool {
+        self.segments.iter().fold(false, |holds, segment| holds | ((segment.0 < end) & (start < segment.1)))
+    }
+
     /// Forgets what overlaps a range: what the drive keeps there is another thing now.
     pub fn forget(&mut self, start: u64, end: u64) {
+        if !self.holds_of(start, end) {
+            return;
+        }
         for segment in &mut self.segments {
             if segment.0 < end && start < segment.1 {
                 *segment = (0, 0);

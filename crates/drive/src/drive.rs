@@ -5,15 +5,17 @@
 
 use std::collections::VecDeque;
 
+use sim::LatencyHistogram;
+
 use crate::ahead::ReadCache;
 use crate::bridge::Bridge;
-use crate::buffer::{Piece, WriteBuffer};
+use crate::buffer::{InFlight, WriteBuffer};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Access, Arm, Head, Mechanics, Way, NEVER};
 use crate::profile::{InterfaceProfile, Profile, QueueOrder};
-use crate::queue::CommandQueue;
-use crate::request::{BlockDevice, Completion, Lost, Request, Status, Verb, SECTOR_BYTES};
+use crate::queue::{Candidate, CommandQueue};
+use crate::request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, SECTOR_BYTES};
 use crate::shingled::{reserved_bytes, Extent, Shingled};
 use crate::truth::Truth;
 use crate::writes::{Durable, WriteRules};
@@ -42,6 +44,12 @@ pub(crate) enum Choice {
     Rest(Option<u64>),
 }
 
+/// What goes first when reads wait and writes press; the heads may have found it already.
+enum First {
+    Read(Option<Candidate>),
+    Write(Option<Candidate>),
+}
+
 /// A completion that falls due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Due {
@@ -67,7 +75,7 @@ pub struct Drive {
     pub(crate) buffer: WriteBuffer,
     pub(crate) rules: WriteRules,
     /// Pieces whose destaging is under way.
-    pub(crate) in_flight: Vec<Piece>,
+    pub(crate) in_flight: InFlight,
     /// Writes that wait for room in DRAM.
     pub(crate) held: VecDeque<(u64, Request)>,
     /// Requests that wait for data to be durable.
@@ -117,7 +125,7 @@ impl Drive {
             read_ahead_blocks: profile.dram.read_ahead_bytes / crate::geometry::BLOCK_BYTES,
             buffer: WriteBuffer::with_segments(profile.dram.write_segments as usize),
             rules: WriteRules::new(&profile.dram, span(profile.dram.destage_idle_ms)),
-            in_flight: Vec::with_capacity(profile.dram.write_segments as usize),
+            in_flight: InFlight::with_segments(profile.dram.write_segments as usize),
             held: VecDeque::with_capacity(depth as usize),
             durable: Vec::with_capacity(depth as usize),
             sequence: 0,
@@ -140,8 +148,7 @@ impl Drive {
 
     /// What is going on inside, at the time last advanced to.
     pub fn truth(&self) -> Truth {
-        let in_flight: u64 = self.in_flight.iter().map(|piece| piece.range.sectors()).sum();
-        let dram_dirty_bytes = (self.buffer.sectors() + in_flight) * SECTOR_BYTES;
+        let dram_dirty_bytes = (self.buffer.sectors() + self.in_flight.sectors()) * SECTOR_BYTES;
         let truth = Truth { dram_dirty_bytes, ..self.truth };
         self.shingled.as_ref().map_or(truth, |layer| layer.truth(truth))
     }
@@ -182,10 +189,18 @@ impl Drive {
             }
         }
         let pressing = self.writes_press();
-        let read_waits = !self.queue.is_empty();
-        if read_waits && (!pressing || self.read_precedes()) {
-            self.read_last = true;
-            return self.start_read();
+        if !self.queue.is_empty() {
+            match if pressing { self.first_of_both() } else { First::Read(None) } {
+                First::Read(next) => {
+                    self.read_last = true;
+                    return self.start_read(next);
+                }
+                First::Write(next @ Some(_)) => {
+                    self.read_last = false;
+                    return self.start_destage(next);
+                }
+                First::Write(None) => {}
+            }
         }
         self.read_last = false;
         match self.choose_destage(pressing) {
@@ -194,17 +209,18 @@ impl Drive {
         }
     }
 
-    /// Whether the next read goes before the next of the writes that press. In the order of the shortest way it is the
-    /// nearer of the two. A visit to the log has no place among the others, so there, as in the order of arrival,
-    /// both take turns.
-    fn read_precedes(&mut self) -> bool {
+    /// Whether the next read goes before the next of the writes that press, or that before it, if that is known by now.
+    /// In the order of the shortest way it is the nearer of the two. A visit to the log has no place among the others,
+    /// so there, as in the order of arrival, both take turns.
+    fn first_of_both(&mut self) -> First {
         if self.shingled.is_some() || self.queue.order() == QueueOrder::Fifo {
-            return !self.read_last;
+            return if self.read_last { First::Write(None) } else { First::Read(None) };
         }
         self.claim_heads(self.now);
         match (self.next_read(), self.next_extent()) {
-            (Some(read), Some(extent)) => read.precedes(&extent),
-            (read, _) => read.is_some(),
+            (Some(read), Some(extent)) if !read.precedes(&extent) => First::Write(Some(extent)),
+            (Some(read), _) => First::Read(Some(read)),
+            (None, _) => First::Write(None),
         }
     }
 
@@ -295,6 +311,25 @@ impl Drive {
         self.due.insert(index, Due { at, tag, status });
     }
 
+    pub(crate) fn capacity_sectors(&self) -> u64 {
+        self.capacity_sectors
+    }
+
+    /// From the host's asking until a link that is free has carried so much.
+    pub(crate) fn link_ticks(&self, sectors: u64) -> u64 {
+        self.overhead + self.carry_ticks(sectors)
+    }
+
+    pub(crate) fn link_is_free_at(&self, at: u64) -> bool {
+        self.bus_free_at <= at
+    }
+
+    /// Whether nothing is asked for, dirty or under way, and the host speaks to the drive itself.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let idle = self.work.is_none() && self.due.is_empty() && !self.waiting();
+        self.bridge.is_none() && idle && self.buffer.is_empty() && self.in_flight.ranges().is_empty()
+    }
+
     fn waiting(&self) -> bool {
         !(self.queue.is_empty() && self.held.is_empty() && self.durable.is_empty())
     }
@@ -363,6 +398,28 @@ impl BlockDevice for Drive {
                 self.bridge = Some(bridge);
             }
         }
+    }
+
+    fn advance_to_completion(&mut self, limit_ns: u64, completions: &mut Vec<Completion>) -> u64 {
+        let limit = self.clock.ticks(limit_ns);
+        loop {
+            while let Some((_, until)) = self.work.filter(|(_, until)| *until <= limit && self.waiting()) {
+                if self.due.front().is_some_and(|due| due.at <= until) {
+                    break;
+                }
+                self.run(until);
+            }
+            let to_ns = self.due.front().map_or(limit_ns, |due| self.clock.ns(due.at).min(limit_ns));
+            self.advance(to_ns, completions);
+            // What was due may have been for the bridge alone.
+            if to_ns == limit_ns || !completions.is_empty() {
+                return to_ns;
+            }
+        }
+    }
+
+    fn forward_reads(&mut self, now_ns: u64, reads: &Reads, latencies: &mut LatencyHistogram) -> Forwarded {
+        self.forward(now_ns, reads, latencies)
     }
 
     fn next_event_ns(&self) -> Option<u64> {

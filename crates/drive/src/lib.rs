@@ -1,9 +1,9 @@
 //! One hard drive in virtual time: geometry, mechanics, DRAM cache, command queue, translation layers.
 //!
 //! In reading order: [`request`](BlockDevice) is the surface to the host, `profile` the parameters, `drive` the state
-//! machine, `bridge` what may stand before it, `reads` and `writes` what happens to a request, `ahead`, `buffer` and `queue`
-//! what they keep, `power` what of that survives, `mechanics`, `geometry` and `clock` the platters underneath. [`faults`] are
-//! wrappers around any device.
+//! machine, `bridge` what may stand before it, `reads` and `writes` what happens to a request, `forward` a short cut past
+//! many, `ahead`, `buffer`, `queue` and `sweep` what they keep, `power` what of that survives, `mechanics`, `geometry` and
+//! `clock` the platters underneath. [`faults`] are wrappers around any device.
 
 mod ahead;
 mod bridge;
@@ -11,6 +11,7 @@ mod buffer;
 mod clock;
 mod drive;
 pub mod faults;
+mod forward;
 mod geometry;
 mod mechanics;
 mod power;
@@ -21,6 +22,7 @@ mod request;
 #[cfg(test)]
 mod shadow;
 mod shingled;
+mod sweep;
 mod truth;
 mod writes;
 
@@ -30,5 +32,5 @@ pub use profile::{
     FlashProfile, GeometryProfile, IdentityStrings, InterfaceProfile, Mapping, MechanicsProfile, Profile, ProfileError,
     QueueOrder, QueueProfile, SeekCurve, ShingledProfile, StreamsProfile,
 };
-pub use request::{BlockDevice, Completion, Lost, Request, Status, Verb, SECTOR_BYTES};
+pub use request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, SECTOR_BYTES};
 pub use truth::Truth;

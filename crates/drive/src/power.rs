@@ -3,7 +3,6 @@
 //! Platters, the persistent cache and its map survive; DRAM does not, and neither does what is on its way out of it. A band
 //! that is being rewritten survives as well: the drive would not dare to rewrite it otherwise.
 
-use crate::ahead::ReadCache;
 use crate::clock::TURN;
 use crate::drive::{Drive, Work};
 use crate::mechanics::Head;
@@ -18,7 +17,7 @@ impl Drive {
             self.queue.take(0);
         }
         self.due.clear();
-        self.read_cache = ReadCache::new(self.read_cache.segments().len());
+        self.read_cache = self.read_cache.emptied();
         if let Some(layer) = &mut self.shingled {
             layer.lose_power();
         }

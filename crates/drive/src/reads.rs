@@ -19,21 +19,26 @@ impl Drive {
             if self.read_flash(&request, first, end, arrives) {
                 return;
             }
-            let place = self.mechanics.geometry.place(self.first_on_surface(first, end));
-            let phase = self.mechanics.geometry.phase(place);
-            self.queue.push(Waiting { tag: request.tag, arrived: arrives, range, track: place.track, phase });
+            let spot = self.mechanics.spot(self.first_on_surface(first, end));
+            self.queue.push(Waiting { tag: request.tag, arrived: arrives, range, spot });
         }
     }
 
     /// The first run of sectors in `start..end` that DRAM does not hold, neither as dirty nor as read data.
     fn missing(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let range = Range { start, end };
+        let (first, last) = self.surface(&range);
+        if !self.in_flight.holds_of(&range) && !self.read_cache.holds_of(first, last) && !self.buffer.holds_of(&range) {
+            return (start < end).then_some((start, end));
+        }
         let home = self.home_block();
-        let read = self.read_cache.segments().iter().map(|(first, end)| Range {
+        let read = self.read_cache.overlapping(first, last).map(|(first, end)| Range {
             start: first.saturating_sub(home) * BLOCK_SECTORS,
             end: end.saturating_sub(home) * BLOCK_SECTORS,
         });
-        let flying = self.in_flight.iter().map(|piece| piece.range);
-        let held = || self.buffer.ranges().iter().copied().chain(flying.clone()).chain(read.clone());
+        let flying = self.in_flight.ranges().iter().copied().filter(|flying| flying.overlaps(&range));
+        let dirty = self.buffer.overlapping(&range).map(|(range, _)| *range);
+        let held = || dirty.clone().chain(flying.clone()).chain(read.clone());
         let mut at = start;
         while at < end {
             match held().find(|held| held.start <= at && at < held.end) {
@@ -88,13 +93,14 @@ impl Drive {
     }
 
     /// The read that would go next, seen from where the heads are now.
-    pub(crate) fn next_read(&self) -> Option<Candidate> {
+    pub(crate) fn next_read(&mut self) -> Option<Candidate> {
         self.queue.choose(&self.mechanics, &self.head, self.now)
     }
 
-    pub(crate) fn start_read(&mut self) -> Choice {
+    /// Reads what waits: the `next` to go, or if that is not known what is found to be.
+    pub(crate) fn start_read(&mut self, next: Option<Candidate>) -> Choice {
         self.claim_heads(self.now);
-        let Some(next) = self.next_read() else {
+        let Some(next) = next.or_else(|| self.next_read()) else {
             return Choice::Rest(None);
         };
         let read = self.queue.take(next.index);
@@ -178,7 +184,7 @@ impl Drive {
     }
 
     /// How far the heads may read on from `end`, where a read has just ended, over what lies `shift` from its home.
-    fn ahead_limit(&self, end: u64, shift: u64) -> u64 {
+    pub(crate) fn ahead_limit(&self, end: u64, shift: u64) -> u64 {
         let geometry = &self.mechanics.geometry;
         let limit = (end + self.read_ahead_blocks).min(geometry.blocks()).max(end);
         match &self.shingled {

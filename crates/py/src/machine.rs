@@ -154,6 +154,9 @@ fn counts(truth: Truth) -> BTreeMap<&'static str, u64> {
         stream_bytes,
         streams_broken,
         forced_passes,
+        spin_ups,
+        cached_packets,
+        bands_moved,
     } = truth;
     BTreeMap::from([
         ("seeks", seeks),
@@ -173,5 +176,8 @@ fn counts(truth: Truth) -> BTreeMap<&'static str, u64> {
         ("stream_bytes", stream_bytes),
         ("streams_broken", streams_broken),
         ("forced_passes", forced_passes),
+        ("spin_ups", spin_ups),
+        ("cached_packets", cached_packets),
+        ("bands_moved", bands_moved),
     ])
 }

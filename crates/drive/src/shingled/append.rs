@@ -14,6 +14,7 @@ pub(crate) const VISIT_PACKETS: u64 = 64;
 /// An extent on its way into the cache, in blocks of the surface; it lies within one band.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
+    pub band: u32,
     pub first: u64,
     pub end: u64,
     /// Host writes that it gathers.
@@ -27,6 +28,11 @@ impl Extent {
 }
 
 impl Shingled {
+    /// An extent of blocks of the surface.
+    pub fn extent(&self, geometry: &Geometry, first: u64, end: u64, writes: u64) -> Extent {
+        Extent { band: self.bands.band(geometry, first), first, end, writes }
+    }
+
     /// How many packets of any size fit now, by space, by entries and by packets.
     pub fn room_packets(&self, region: usize) -> u64 {
         let entries_left = self.rules.entries.saturating_sub(self.entries());
@@ -63,6 +69,7 @@ impl Shingled {
         let region = extents.first().map_or(0, |extent| self.region_of(geometry, extent.first));
         let mut ticks = self.rules.append_ticks;
         let (mut first_at, mut end_at) = (None, 0);
+        self.map.touch(extents.iter().map(|extent| extent.band));
         let mut rest = extents;
         while !rest.is_empty() {
             let (packet, others) = rest.split_at(self.group(rest));
@@ -103,8 +110,7 @@ impl Shingled {
     fn insert(&mut self, geometry: &Geometry, packet: &[Extent], region: usize, id: u32, packet_at: u64) {
         let mut at = packet_at;
         for extent in packet {
-            let band = self.bands.band(geometry, extent.first);
-            let (band_start, _) = self.bands.blocks(geometry, band);
+            let (band_start, _) = self.bands.blocks(geometry, extent.band);
             let piece = Piece {
                 start: (extent.first - band_start) as u32,
                 blocks: extent.blocks() as u32,
@@ -113,7 +119,7 @@ impl Shingled {
                 entries: extent.writes.min(self.rules.packet_writes) as u32,
             };
             self.regions[region].log.retain(id);
-            self.counters.bytes_overwritten += self.map.insert(band, piece) * BLOCK_BYTES;
+            self.counters.bytes_overwritten += self.map.insert(extent.band, piece) * BLOCK_BYTES;
             self.counters.bytes_cached += extent.blocks() * BLOCK_BYTES;
             at += extent.blocks();
         }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::geometry::Geometry;
+use crate::geometry::{Divisor, Geometry};
 
 /// Bands of the surface, by number from the outer edge, that hold no data of the host at first.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ struct Hole {
 pub(crate) struct Bands {
     first_track: u64,
     end_track: u64,
-    tracks_per_band: u64,
+    tracks_per_band: Divisor,
     first_block: u64,
     /// Behind the last home address.
     end_block: u64,
@@ -40,7 +40,7 @@ impl Bands {
         Self {
             first_track,
             end_track,
-            tracks_per_band,
+            tracks_per_band: Divisor::new(tracks_per_band),
             first_block: geometry.first_block(first_track),
             end_block: geometry.first_block(end_track),
             holes: Vec::new(),
@@ -51,7 +51,7 @@ impl Bands {
 
     /// How many there are, holes included.
     pub fn count(&self) -> u64 {
-        (self.end_track - self.first_track).div_ceil(self.tracks_per_band)
+        (self.end_track - self.first_track).div_ceil(self.tracks_per_band.get())
     }
 
     /// The home address of the host's first block.
@@ -83,7 +83,7 @@ impl Bands {
             0 => 0,
             behind => self.holes[behind - 1].shift,
         };
-        ((geometry.place(home + shift).track - self.first_track) / self.tracks_per_band) as u32
+        self.tracks_per_band.divide(geometry.place(home + shift).track - self.first_track) as u32
     }
 
     /// The home addresses of a band.
@@ -96,9 +96,14 @@ impl Bands {
         (surface.start - shift, surface.end - shift)
     }
 
+    /// Whether home addresses are blocks of the surface.
+    pub fn are_home(&self) -> bool {
+        self.holes.is_empty() && self.places.is_empty()
+    }
+
     /// What to add (it wraps around) to a home address of a band for the block of the surface.
     pub fn shift(&self, geometry: &Geometry, band: u32) -> u64 {
-        if self.holes.is_empty() && self.places.is_empty() {
+        if self.are_home() {
             return 0;
         }
         let place = self.places.get(band as usize).copied().unwrap_or(band);
@@ -127,20 +132,20 @@ impl Bands {
 
     /// The blocks of the surface that belong to a band's first place.
     fn surface_of(&self, geometry: &Geometry, band: u64) -> Range<u64> {
-        let track = (self.first_track + band * self.tracks_per_band).min(self.end_track);
-        geometry.first_block(track)..geometry.first_block((track + self.tracks_per_band).min(self.end_track))
+        let track = (self.first_track + band * self.tracks_per_band.get()).min(self.end_track);
+        geometry.first_block(track)..geometry.first_block((track + self.tracks_per_band.get()).min(self.end_track))
     }
 
     /// The track in the middle of a band's first place: what a cache in several places goes by.
     pub fn middle_track(&self, band: u32) -> u64 {
-        self.first_track + u64::from(band) * self.tracks_per_band + self.tracks_per_band / 2
+        self.first_track + u64::from(band) * self.tracks_per_band.get() + self.tracks_per_band.get() / 2
     }
 
     /// The bands that lie wholly between two tracks.
     pub fn within(&self, tracks: &Range<u64>) -> Range<u64> {
         let before = |track: u64| track.clamp(self.first_track, self.end_track) - self.first_track;
-        let first = before(tracks.start).div_ceil(self.tracks_per_band);
-        first..(before(tracks.end) / self.tracks_per_band).max(first)
+        let first = before(tracks.start).div_ceil(self.tracks_per_band.get());
+        first..(before(tracks.end) / self.tracks_per_band.get()).max(first)
     }
 
     /// The blocks of the surface that some bands take.

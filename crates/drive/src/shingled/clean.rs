@@ -65,6 +65,13 @@ pub(crate) struct Cleaning {
     places: Vec<(u32, u32)>,
 }
 
+impl Cleaning {
+    /// Whether nothing is under way or planned.
+    pub fn is_idle(&self) -> bool {
+        self.job.is_none() && self.pending.is_empty() && !self.forced
+    }
+}
+
 impl Shingled {
     pub fn pass_is_forced(&self) -> bool {
         self.cleaning.forced

@@ -1,6 +1,6 @@
 //! The shingled translation layer: bands, a persistent cache, cleaning, streams.
 //!
-//! `place` lays them out and `bands` knows where a band is, `log` and `map` are the cache, `append` writes into it, `clean`
+//! `place` lays them out and `bands` knows where a band is, `log` and `map` (with its `pieces`) are the cache, `append` writes into it, `clean`
 //! empties it, `streams` finds what may bypass it and `direct` lets that pass.
 //!
 //! Blocks are *home addresses* of the host's data (see `bands`) unless they are said to be of the surface.
@@ -11,6 +11,7 @@ mod clean;
 mod direct;
 mod log;
 mod map;
+mod pieces;
 mod place;
 mod streams;
 
@@ -90,6 +91,11 @@ impl Shingled {
         }
     }
 
+    /// Whether everything lies where its home address is, and nothing is left to do.
+    pub fn is_empty(&self) -> bool {
+        self.bands.are_home() && self.map.dirty_bands() == 0 && self.open.is_empty() && self.cleaning.is_idle()
+    }
+
     /// The home address of the host's first block.
     pub fn first_band_block(&self) -> u64 {
         self.bands.first_block()
@@ -100,14 +106,9 @@ impl Shingled {
         self.bands.end_block()
     }
 
-    /// Where the band of a block ends.
-    pub fn band_end(&self, geometry: &Geometry, block: u64) -> u64 {
-        self.bands.blocks(geometry, self.bands.band(geometry, block)).1
-    }
-
-    /// Whether a band begins at this block.
-    pub fn is_border(&self, geometry: &Geometry, block: u64) -> bool {
-        self.bands.blocks(geometry, self.bands.band(geometry, block)).0 == block
+    /// The home addresses of the band of a block.
+    pub fn band_around(&self, geometry: &Geometry, block: u64) -> (u64, u64) {
+        self.bands.blocks(geometry, self.bands.band(geometry, block))
     }
 
     /// Whether the cache has several places.

@@ -32,8 +32,8 @@ impl Region {
             log: Log::new(blocks),
             at,
             merge_at,
-            track_blocks,
-            least_space_blocks: ((packet_tracks * track_blocks as f64).ceil() as u64).max(1),
+            track_blocks: track_blocks.get(),
+            least_space_blocks: ((packet_tracks * track_blocks.get() as f64).ceil() as u64).max(1),
             middle_track: place(at + blocks / 2).track,
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use drive::{BlockDevice, Completion, Request, Status};
+use drive::{BlockDevice, Completion, Forwarded, Reads, Request, Status};
 
 use super::log::{RequestColumns, RequestLog};
 use super::replayer::{self, Replayer};
@@ -15,6 +15,9 @@ use crate::trace::{Replay, Trace};
 
 /// Time without end.
 const NEVER: u64 = u64::MAX;
+
+/// Fewer reads of a stream are asked for one by one.
+const LEAST_FORWARDED: u64 = 64;
 
 /// A request that the device could not carry out: its job ended there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,15 +188,41 @@ impl Run {
 
     fn run_until(&mut self, device: &mut impl BlockDevice, end_ns: u64) {
         loop {
+            self.forward(device, end_ns);
             self.let_workers_go_on(device);
             if self.over || self.now_ns >= end_ns {
                 return;
             }
-            let next_ns = device.next_event_ns().unwrap_or(NEVER).min(self.next_wake_ns).min(end_ns);
-            self.pass_time(device, next_ns.max(self.now_ns));
+            let limit_ns = self.next_wake_ns.min(end_ns).max(self.now_ns);
+            self.completions.clear();
+            self.now_ns = device.advance_to_completion(limit_ns, &mut self.completions).max(self.now_ns);
             self.retire();
             self.wake_sleepers();
             self.feed(device);
+        }
+    }
+
+    /// Lets a stream of reads pass at once, if the only worker is at one, the device knows how, and nobody wants to know of
+    /// each. Everything is then as if they had been asked for one by one.
+    fn forward(&mut self, device: &mut impl BlockDevice, end_ns: u64) {
+        let ([Submitter::Job(worker)], [0], None) = (self.workers.as_mut_slice(), self.ready.as_slice(), &self.log)
+        else {
+            return;
+        };
+        let Some((next, most)) = worker.stream(self.now_ns) else {
+            return;
+        };
+        let Some(tally) = self.tallies.iter_mut().find(|tally| tally.direction() == Direction::Read) else {
+            return;
+        };
+        let limit_ns = end_ns.min(worker.end_ns()).min(self.next_wake_ns);
+        let least = tally.until_many().max(LEAST_FORWARDED);
+        let reads = Reads { offset_bytes: next.offset_bytes, bytes: next.bytes, most, limit_ns, least };
+        let Forwarded { count, now_ns } = device.forward_reads(self.now_ns, &reads, tally.many());
+        if count > 0 {
+            tally.add_many(count * next.bytes);
+            worker.forwarded(count, next.bytes);
+            self.now_ns = now_ns;
         }
     }
 

@@ -6,6 +6,7 @@ set -uo pipefail
 #     program    Debian package   what is skipped without it
 needs='fio        fio              the device arena on real fio
 nbdinfo    libnbd-bin       the block server under a second NBD client
+blkparse   blktrace         the reader of block traces beside blkparse
 chromium   chromium         the report in a real browser'
 
 missing=()

@@ -1,7 +1,7 @@
 """The Rust core. All times are nanoseconds of virtual time, all sizes bytes."""
 
-from collections.abc import Callable
-from typing import TypedDict, final
+from collections.abc import Callable, Sequence
+from typing import Literal, TypedDict, final
 
 class ProfileError(ValueError):
     """A profile cannot be a drive: the message names the key and the reason."""
@@ -11,6 +11,13 @@ class JobError(ValueError):
 
     hint: str
     """What to do next; may be empty."""
+
+class TraceError(ValueError):
+    """A trace cannot be replayed on this drive: the message names the request and the reason."""
+
+    request: int
+    """Its place in the trace, from 0."""
+    reason: str
 
 Row = tuple[str, int, int, int, int, float | None, int | None, int | None, int | None, int | None]
 """direction, start_ns, duration_ns, count, bytes, latency mean, p50, p99, p99.9 and max in ns (None: no completion)."""
@@ -27,8 +34,25 @@ class Machine:
     def now_ns(self) -> int: ...
     @property
     def model(self) -> str: ...
-    def start(self, job: str, interval_ns: int, seed: int) -> Load:
+    def start(self, job: str, interval_ns: int, seed: int, log_requests: bool = False) -> Load:
         """Begin a fio job; at most one at a time. Raises JobError."""
+    def replay(
+        self,
+        submitted_ns: bytes,
+        verb: bytes,
+        offset_bytes: bytes,
+        length_bytes: bytes,
+        interval_ns: int,
+        *,
+        speed: float = 1.0,
+        depth: int | None = None,
+        log_requests: bool = False,
+    ) -> Load:
+        """Make the requests of a trace again, at their times divided by ``speed`` or with ``depth`` in flight.
+
+        Columns as those of RequestColumns, in the order of submission; the moment of the first request is now. With
+        ``depth`` the times only order the requests. A request that fails does not end the load. Raises TraceError.
+        """
     def idle(self, duration_ns: int) -> None:
         """Leave the drive alone."""
     def truth(self) -> dict[str, int]:
@@ -36,12 +60,43 @@ class Machine:
 
 @final
 class Load:
-    """A running fio job. Row times count from the start of the machine."""
+    """A running fio job or trace. Row times count from the start of the machine."""
 
     def advance(self, intervals: int) -> list[Row]:
         """Let up to so many intervals pass; a row for each interval and direction of the job; [] once it has ended."""
+    def take_requests(self) -> RequestColumns:
+        """The requests completed since the last call, also after the end. RuntimeError without ``log_requests``.
+
+        Those that completed while their job ramped up do not count; failed ones and flushes do.
+        """
     def stop(self) -> None:
         """End the job now; requests in flight are dropped from the count but the drive finishes them."""
+
+@final
+class RequestColumns:
+    """Requests in the order of their completion, as columns of little-endian numbers."""
+
+    @property
+    def submitted_ns(self) -> bytes:
+        """u64: when the job handed it over."""
+    @property
+    def completed_ns(self) -> bytes:
+        """u64: when the host heard of its completion."""
+    @property
+    def offset_bytes(self) -> bytes:
+        """u64: first byte; 0 for a flush."""
+    @property
+    def verb(self) -> bytes:
+        """u8: 0 read, 1 write, 2 trim, 3 flush."""
+    @property
+    def job(self) -> bytes:
+        """u16: the job's place in the job file, from 0."""
+    @property
+    def status(self) -> bytes:
+        """u8: 0 good, 1 out of range, 2 medium error."""
+    @property
+    def bytes(self) -> bytes:
+        """u64: length; 0 for a flush."""
 
 def check_job(job: str, capacity_bytes: int) -> None:
     """Raise JobError if ``start`` would."""
@@ -81,3 +136,103 @@ def serve_nbd(
     signal handler ends it as cleanly and is raised. Raises ProfileError; FileExistsError if the socket or the store is
     somebody else's; OSError if one cannot be made.
     """
+
+class LabError(RuntimeError):
+    """The lab itself failed: its kernel is not understood, or the drives' data could not be kept."""
+
+class LabDrive(TypedDict):
+    """A drive to be put into a lab."""
+
+    profile_toml: str
+    seed: int
+    scale_divisor: int
+    front: Literal["scsi", "blk"]
+    """``/dev/sdX`` with the host's real timeouts, or ``/dev/vdX``, for which the host waits for ever."""
+    serial: str
+    """Empty: it follows from profile and seed."""
+    store_path: str | None
+    """A file that keeps the data; None: gone with the lab."""
+    faults_toml: str
+    """Empty, or faults as in ``docs/faults.md``; their times count from the lab's first boot."""
+
+class LabIdentity(TypedDict):
+    """What the guest is told of a drive."""
+
+    model: str
+    serial: str
+    wwn: str
+    capacity_bytes: int
+
+class LabDriveReport(LabIdentity):
+    """Counts over all runs so far."""
+
+    reads: int
+    writes: int
+    flushes: int
+    trims: int
+    others: int
+    read_bytes: int
+    written_bytes: int
+    errors: int
+    aborted: int
+    resets: int
+    most_outstanding: int
+    longest_ns: int
+    stored_bytes: int
+    spilled_bytes: int
+
+class LabReport(TypedDict):
+    """One run, from the guest's boot to its end."""
+
+    outcome: Literal["ended", "wall_limit", "stalled", "deadlock", "interrupted"]
+    virtual_ns: int
+    wall_ns: int
+    boot_wall_ns: int | None
+    """From the kernel's first message to its first command for a drive."""
+    trace_hash: str
+    """Of all that the drives did, over all runs so far: time, drive, verb, place and data."""
+    messages: int
+    interrupts: int
+    drives: list[LabDriveReport]
+
+@final
+class Lab:
+    """A User-Mode Linux guest's clock and drives, over as many boots as are wanted."""
+
+    def __init__(
+        self,
+        folder: str,
+        drives: Sequence[LabDrive],
+        *,
+        spill_folder: str | None = None,
+        memory_bytes: int = ...,
+        trace_path: str | None = None,
+    ) -> None:
+        """Make the drives and listen at sockets in ``folder``, which must be short enough for them.
+
+        Data beyond ``memory_bytes`` (default: 2 GiB, for all drives) goes to nameless files in ``spill_folder``. At
+        ``trace_path`` every request is listed, to find where two runs part. Raises ProfileError, ValueError for a front or
+        a fault that cannot be, OSError if sockets or stores cannot be made.
+        """
+    @property
+    def kernel_arguments(self) -> list[str]:
+        """What the kernel's command line must say, started with ``folder`` as its working directory."""
+    @property
+    def now_ns(self) -> int:
+        """Virtual time since the first boot."""
+    @property
+    def drives(self) -> list[LabIdentity]: ...
+    def run(
+        self,
+        guest_pid: int,
+        *,
+        wall_limit_s: float | None = None,
+        stall_limit_s: float = 60.0,
+        pin_cpu: int | None = None,
+        on_tick: Callable[[], object] | None = None,
+    ) -> LabReport:
+        """Serve one boot until the process ``guest_pid`` ends or a limit is reached; it is never killed here.
+
+        ``on_tick`` is called about ten times a second; what it or a signal handler raises ends the run and is raised.
+        ``pin_cpu`` keeps this thread on one processor, where the guest should be, too. Raises LabError.
+        """

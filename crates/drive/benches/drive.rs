@@ -6,7 +6,13 @@
 use std::time::{Duration, Instant};
 
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
-use drive::{BlockDevice, Completion, Drive, Profile, Request, Verb};
+use drive::{BlockDevice, Completion, Drive, EntryCounts, Profile, Request, Verb};
+
+const READ: &[Verb] = &[Verb::Read];
+const WRITE: &[Verb] = &[Verb::Write];
+const BOTH: &[Verb] = &[Verb::Read, Verb::Write];
+/// Longer than any request takes.
+const NEVER_NS: u64 = u64::MAX >> 8;
 
 struct Load {
     drive: Drive,
@@ -15,16 +21,14 @@ struct Load {
     next: u64,
     random: bool,
     bytes: u64,
-    verb: Verb,
+    verbs: &'static [Verb],
 }
 
 impl Load {
-    fn new(profile: &str, verb: Verb, random: bool, bytes: u64, depth: u32) -> Self {
-        let path = format!("{}/../../drives/{profile}.toml", env!("CARGO_MANIFEST_DIR"));
-        let profile = Profile::parse(&std::fs::read_to_string(path).expect("readable")).expect("sound");
-        let drive = Drive::new(&profile, 1);
+    fn new(profile: &Profile, verbs: &'static [Verb], random: bool, bytes: u64, depth: u32) -> Self {
+        let drive = Drive::new(profile, 1);
         let offsets = sim::stream(1, "offsets");
-        let mut load = Self { drive, done: Vec::new(), offsets, next: 0, random, bytes, verb };
+        let mut load = Self { drive, done: Vec::new(), offsets, next: 0, random, bytes, verbs };
         (0..depth).for_each(|tag| load.submit(tag, 0));
         load
     }
@@ -33,7 +37,8 @@ impl Load {
         let slots = self.drive.capacity_bytes() / self.bytes;
         let slot = if self.random { self.offsets.below(slots) } else { self.next % slots };
         self.next += 1;
-        let (verb, bytes) = (self.verb, self.bytes);
+        let verb = if self.verbs.len() == 1 { self.verbs[0] } else { self.verbs[(self.offsets.bits() & 1) as usize] };
+        let bytes = self.bytes;
         self.drive.submit(now_ns, Request { tag, verb, fua: false, offset_bytes: slot * bytes, bytes });
     }
 
@@ -41,36 +46,68 @@ impl Load {
         let began = Instant::now();
         let mut left = count;
         while left > 0 {
-            let event_ns = self.drive.next_event_ns().expect("the loop is closed");
-            self.drive.advance(event_ns, &mut self.done);
+            let now_ns = self.drive.advance_to_completion(NEVER_NS, &mut self.done);
             while let Some(done) = self.done.pop() {
-                self.submit(done.tag, event_ns);
+                self.submit(done.tag, now_ns);
                 left = left.saturating_sub(1);
             }
         }
         began.elapsed()
     }
+
+    /// Writes at random until the cache has been full several times over; then goes on with `verbs`.
+    fn with_full_cache(mut self, verbs: &'static [Verb]) -> Self {
+        while self.drive.truth().forced_passes < 1000 {
+            self.complete(1000);
+        }
+        self.verbs = verbs;
+        self.complete(500_000);
+        self
+    }
+}
+
+fn profile(name: &str) -> Profile {
+    let path = format!("{}/../../drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    Profile::parse(&std::fs::read_to_string(path).expect("readable")).expect("sound")
+}
+
+/// The 8 TB drive with room for 250,000 cached writes.
+fn shingled() -> Profile {
+    let mut profile = profile("st8000as0002");
+    let cache = &mut profile.shingled.as_mut().expect("it is shingled").cache;
+    (cache.entries, cache.entry_counts) = (250_000, EntryCounts::Write);
+    profile
 }
 
 fn requests(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("requests");
     group.throughput(Throughput::Elements(1)).measurement_time(Duration::from_secs(3)).sample_size(20);
-    let mut bench = |name: &str, mut load: Load, warm: u64| {
-        load.complete(warm);
+    let mut bench = |name: &str, mut load: Load| {
         group.bench_function(name, |bencher| bencher.iter_custom(|count| load.complete(count)));
     };
-    bench("conventional, 4 KiB random reads, depth 1", Load::new("st12000vn0007", Verb::Read, true, 4096, 1), 0);
-    bench("conventional, 4 KiB random reads, depth 32", Load::new("st12000vn0007", Verb::Read, true, 4096, 32), 0);
-    bench("conventional, 128 KiB sequential reads", Load::new("st12000vn0007", Verb::Read, false, 131_072, 1), 0);
-    bench("conventional, 4 KiB random writes", Load::new("st12000vn0007", Verb::Write, true, 4096, 1), 0);
-    bench("shingled, 4 KiB random writes, cache full", Load::new("st8000as0002", Verb::Write, true, 4096, 1), 300_000);
-    bench("shingled, 4 KiB random reads", Load::new("st8000as0002", Verb::Read, true, 4096, 1), 0);
+    let (conventional, shingled) = (&profile("st12000vn0007"), &shingled());
+    let random = |profile: &Profile, verbs, depth| Load::new(profile, verbs, true, 4096, depth);
+    bench("conventional, 4 KiB random reads, depth 1", random(conventional, READ, 1));
+    bench("conventional, 4 KiB random reads, depth 32", random(conventional, READ, 32));
+    bench("conventional, 4 KiB random, half writes, depth 1", random(conventional, BOTH, 1));
+    bench("conventional, 4 KiB random, half writes, depth 32", random(conventional, BOTH, 32));
+    bench("conventional, 4 KiB random writes", random(conventional, WRITE, 1));
+    bench("conventional, 128 KiB sequential reads", Load::new(conventional, READ, false, 131_072, 1));
+    bench("conventional, 128 KiB sequential writes", Load::new(conventional, WRITE, false, 131_072, 1));
+    bench("shingled, 128 KiB sequential writes", Load::new(shingled, WRITE, false, 131_072, 1));
+    bench("shingled, 4 KiB random reads, cache empty", random(shingled, READ, 1));
+    bench("shingled, 4 KiB random writes, cache full", random(shingled, WRITE, 1).with_full_cache(WRITE));
+    bench("shingled, 4 KiB random, half writes, cache full, depth 1", random(shingled, WRITE, 1).with_full_cache(BOTH));
+    bench(
+        "shingled, 4 KiB random, half writes, cache full, depth 32",
+        random(shingled, WRITE, 32).with_full_cache(BOTH),
+    );
 }
 
 /// Nine hours without a request: what is cached is cleaned, and after that nothing happens.
 fn idle(criterion: &mut Criterion) {
     const NINE_HOURS_NS: u64 = 9 * 3600 * 1_000_000_000;
-    let mut load = Load::new("st8000as0002", Verb::Write, true, 4096, 1);
+    let mut load = Load::new(&profile("st8000as0002"), WRITE, true, 4096, 1);
     load.complete(300_000);
     let now_ns = load.drive.next_event_ns().expect("the loop is closed");
     let full = load.drive;

@@ -4,7 +4,7 @@ use crate::geometry::Geometry;
 use crate::mechanics::{Head, Mechanics};
 
 /// The heads go on reading from where a read ended, until they are needed elsewhere or `limit` is reached. All in
-/// blocks of the surface.
+/// home addresses, which on drives that keep their data in one row are blocks of the surface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Running {
     /// First block that DRAM holds.
@@ -13,6 +13,8 @@ pub(crate) struct Running {
     pub next: u64,
     pub since: u64,
     pub limit: u64,
+    /// What to add (it wraps around) for the block of the surface.
+    pub shift: u64,
 }
 
 impl Running {
@@ -21,7 +23,7 @@ impl Running {
         if block <= self.next {
             return self.since;
         }
-        self.since + geometry.transfer_ticks(geometry.place(self.next), block - self.next)
+        self.since + geometry.transfer_ticks(geometry.place(self.next.wrapping_add(self.shift)), block - self.next)
     }
 }
 
@@ -38,8 +40,19 @@ impl ReadCache {
         Self { segments: vec![(0, 0); segments], oldest: 0, running: None }
     }
 
+    /// One of the same size that holds nothing.
+    pub fn emptied(&self) -> Self {
+        Self::new(self.segments.len())
+    }
+
+    #[cfg(test)]
     pub fn segments(&self) -> &[(u64, u64)] {
         &self.segments
+    }
+
+    /// The ranges kept that overlap `start..end`.
+    pub fn overlapping(&self, start: u64, end: u64) -> impl Iterator<Item = &(u64, u64)> + Clone {
+        self.segments.iter().filter(move |segment| segment.0 < end && start < segment.1)
     }
 
     /// Ends the running read-ahead at `now`, keeps what it has read; returns where it left the heads.
@@ -47,7 +60,7 @@ impl ReadCache {
         let running = self.running.take()?;
         let geometry = &mechanics.geometry;
         let ticks = now.saturating_sub(running.since);
-        let place = geometry.place(running.next);
+        let place = geometry.place(running.next.wrapping_add(running.shift));
         let read = geometry.blocks_within(place, ticks, running.limit - running.next);
         let end = running.next + read;
         // Before that the read is still under way, and DRAM holds none of it.
@@ -55,7 +68,7 @@ impl ReadCache {
             self.keep(running.start, end);
         }
         let rested_at = if end == running.limit { running.reached_at(geometry, end) } else { now.max(running.since) };
-        Some(mechanics.head_at(end, rested_at))
+        Some(mechanics.head_at(end.wrapping_add(running.shift), rested_at))
     }
 
     /// Whether the running read-ahead has read, or may come to read, blocks of a range.
@@ -63,8 +76,21 @@ impl ReadCache {
         self.running.is_some_and(|running| running.start < end && start < running.limit)
     }
 
+    /// Where the first range kept begins that ends after a block.
+    pub fn first_kept_after(&self, block: u64) -> u64 {
+        self.segments.iter().filter(|segment| segment.1 > block).map(|segment| segment.0).min().unwrap_or(u64::MAX)
+    }
+
+    /// Whether a range kept overlaps `start..end`. Most do not, so this looks at all without deciding in between.
+    pub fn holds_of(&self, start: u64, end: u64) -> bool {
+        self.segments.iter().fold(false, |holds, segment| holds | ((segment.0 < end) & (start < segment.1)))
+    }
+
     /// Forgets what overlaps a range: what the drive keeps there is another thing now.
     pub fn forget(&mut self, start: u64, end: u64) {
+        if !self.holds_of(start, end) {
+            return;
+        }
         for segment in &mut self.segments {
             if segment.0 < end && start < segment.1 {
                 *segment = (0, 0);

@@ -1,5 +1,7 @@
 //! Written data in DRAM that is not yet on the platters.
 
+use crate::sweep::{Spot, Sweep};
+
 /// A dirty extent's description; its range is kept apart, since every write and read looks through the ranges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dirty {
@@ -13,10 +15,8 @@ pub(crate) struct Dirty {
     pub direct: bool,
     /// Somebody waits for it to be durable.
     pub wanted: bool,
-    /// Where it begins on the surface.
-    pub track: u64,
-    /// The phase at which it begins.
-    pub phase: u64,
+    /// Where it begins on the surface, if the heads choose by that.
+    pub spot: Option<Spot>,
 }
 
 /// A dirty range, in sectors of 512 bytes.
@@ -47,17 +47,96 @@ pub(crate) struct Piece {
     pub about: Dirty,
 }
 
+/// Pieces on their way to the platters.
+#[derive(Clone, Debug)]
+pub(crate) struct InFlight {
+    pieces: Vec<Piece>,
+    /// Of the pieces, kept apart as well: reads look through them.
+    ranges: Vec<Range>,
+    sectors: u64,
+}
+
+impl InFlight {
+    pub fn with_segments(segments: usize) -> Self {
+        Self { pieces: Vec::with_capacity(segments), ranges: Vec::with_capacity(segments), sectors: 0 }
+    }
+
+    pub fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    pub fn push(&mut self, piece: Piece) {
+        self.sectors += piece.range.sectors();
+        self.ranges.push(piece.range);
+        self.pieces.push(piece);
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Piece> {
+        self.pieces.iter()
+    }
+
+    pub fn ranges(&self) -> &[Range] {
+        &self.ranges
+    }
+
+    /// Whether a piece overlaps a range. Most do not, so this looks at all without deciding in between.
+    pub fn holds_of(&self, range: &Range) -> bool {
+        self.ranges.iter().fold(false, |holds, piece| holds | ((piece.start < range.end) & (range.start < piece.end)))
+    }
+
+    /// They have arrived.
+    pub fn clear(&mut self) {
+        self.pieces.clear();
+        self.ranges.clear();
+        self.sectors = 0;
+    }
+}
+
+/// "No extent" in the order by age.
+const NONE: u32 = u32::MAX;
+
+/// Where an extent stands in the order by age.
+#[derive(Clone, Copy, Debug)]
+struct Links {
+    older: u32,
+    newer: u32,
+}
+
+/// An extent's place in the order of starts.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    sector: u64,
+    index: u32,
+}
+
 /// The dirty extents. They never overlap.
-#[derive(Clone, Debug, Default)]
+///
+/// They lie in no order, each known by its index until one is removed; three orders beside them, by start, by age and by phase,
+/// spare whoever asks from looking through all.
+#[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
     ranges: Vec<Range>,
     about: Vec<Dirty>,
+    links: Vec<Links>,
+    oldest: u32,
+    newest: u32,
+    starts: Vec<Start>,
+    sweep: Sweep,
     sectors: u64,
 }
 
 impl WriteBuffer {
     pub fn with_segments(segments: usize) -> Self {
-        Self { ranges: Vec::with_capacity(segments), about: Vec::with_capacity(segments), sectors: 0 }
+        Self {
+            ranges: Vec::with_capacity(segments),
+            about: Vec::with_capacity(segments),
+            links: Vec::with_capacity(segments),
+            oldest: NONE,
+            newest: NONE,
+            starts: Vec::with_capacity(segments),
+            sweep: Sweep::with_capacity(segments),
+            sectors: 0,
+        }
     }
 
     pub fn sectors(&self) -> u64 {
@@ -72,49 +151,141 @@ impl WriteBuffer {
         self.ranges.is_empty()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&Range, &Dirty)> {
-        self.ranges.iter().zip(&self.about)
-    }
-
     pub fn ranges(&self) -> &[Range] {
         &self.ranges
+    }
+
+    /// The extents that overlap or touch a range, in the order of their starts.
+    fn around(&self, range: &Range) -> impl Iterator<Item = usize> + Clone + '_ {
+        let after = self.starts.partition_point(|start| start.sector < range.start);
+        let end = range.end;
+        // Of those that begin before, only the last can reach so far.
+        let reaching = self.starts[after.saturating_sub(1)..].iter().take_while(move |start| start.sector <= end);
+        let begin = range.start;
+        reaching.map(|start| start.index as usize).filter(move |index| self.ranges[*index].end >= begin)
+    }
+
+    /// The extents that overlap a range, in the order of their starts.
+    pub fn overlapping<'a>(&'a self, range: &'a Range) -> impl Iterator<Item = (&'a Range, &'a Dirty)> + Clone + 'a {
+        let around = self.around(range).map(|index| (&self.ranges[index], &self.about[index]));
+        around.filter(|(other, _)| other.overlaps(range))
+    }
+
+    /// Whether an extent overlaps a range.
+    pub fn holds_of(&self, range: &Range) -> bool {
+        // The last of those that begin before its end is the only one that could.
+        let before = self.starts.partition_point(|start| start.sector < range.end);
+        before > 0 && self.ranges[self.starts[before - 1].index as usize].end > range.start
+    }
+
+    /// The extent that begins at a sector.
+    pub fn beginning_at(&self, sector: u64) -> Option<usize> {
+        let index = self.starts.partition_point(|start| start.sector < sector);
+        self.starts.get(index).filter(|start| start.sector == sector).map(|start| start.index as usize)
+    }
+
+    /// The extent with the oldest data of those that are `allowed`; of equals the one with the least index.
+    pub fn oldest(&self, allowed: impl Fn(&Dirty) -> bool) -> Option<usize> {
+        let mut found: Option<usize> = None;
+        let mut next = self.oldest;
+        while next != NONE {
+            let index = next as usize;
+            match found {
+                Some(best) if self.about[index].sequence > self.about[best].sequence => break,
+                Some(best) if index > best => {}
+                _ if allowed(&self.about[index]) => found = Some(index),
+                _ => {}
+            }
+            next = self.links[index].newer;
+        }
+        found
     }
 
     /// Adds a write. What overlaps it, or touches it and is of the same kind and newer than `barrier`, becomes one extent
     /// with it. Touching ends merge only where `seam(sector)` allows. Returns the extent's index.
     pub fn add(&mut self, range: Range, about: Dirty, barrier: u64, seam: impl Fn(u64) -> bool) -> usize {
         let (written, mut range, mut about) = (range, range, about);
-        let mut index = 0;
-        while index < self.ranges.len() {
-            let other = self.ranges[index];
-            let touches =
-                (other.end == range.start && seam(range.start)) || (range.end == other.start && seam(range.end));
-            let kin = touches && self.about[index].direct == about.direct && self.about[index].sequence > barrier;
-            if kin || other.overlaps(&range) {
-                let older = self.remove(index);
-                range = Range { start: range.start.min(older.range.start), end: range.end.max(older.range.end) };
-                about.sequence = about.sequence.min(older.about.sequence);
-                // What is there already can be on its way while the rest still comes in.
-                about.arrived = about.arrived.min(older.about.arrived);
-                // A write that nothing is left of needs no entry.
-                about.writes += if written.covers(&older.range) { 0 } else { older.about.writes };
-                about.wanted |= older.about.wanted;
-                // The union may reach others that the write alone did not.
-                index = 0;
-            } else {
-                index += 1;
-            }
+        let alike = |other: &Dirty| other.direct == about.direct && other.sequence > barrier;
+        let mut kin = self.kin(&range, None, alike, &seam);
+        if let Some(index) = kin.filter(|index| self.may_grow(*index, &range, alike, &seam)) {
+            self.grow(index, range.end, &about);
+            return index;
         }
-        self.sectors += range.sectors();
-        self.ranges.push(range);
-        self.about.push(about);
+        while let Some(index) = kin {
+            let older = self.remove(index);
+            range = Range { start: range.start.min(older.range.start), end: range.end.max(older.range.end) };
+            about.sequence = about.sequence.min(older.about.sequence);
+            // What is there already can be on its way while the rest still comes in.
+            about.arrived = about.arrived.min(older.about.arrived);
+            // A write that nothing is left of needs no entry.
+            about.writes += if written.covers(&older.range) { 0 } else { older.about.writes };
+            about.wanted |= older.about.wanted;
+            // The union may reach others that the write alone did not.
+            kin = self.kin(&range, None, alike, &seam);
+        }
+        self.push(range, about);
         self.ranges.len() - 1
     }
 
+    /// The first extent, `except` one, that becomes one with a range.
+    fn kin(
+        &self,
+        range: &Range,
+        except: Option<usize>,
+        alike: impl Fn(&Dirty) -> bool,
+        seam: impl Fn(u64) -> bool,
+    ) -> Option<usize> {
+        let kin = self.around(range).filter(|index| {
+            let other = &self.ranges[*index];
+            let touches = || seam(if other.end == range.start { range.start } else { range.end });
+            Some(*index) != except && (other.overlaps(range) || (alike(&self.about[*index]) && touches()))
+        });
+        kin.min()
+    }
+
+    /// Whether a range only makes the last extent longer, as a stream does: then that keeps its place in all orders.
+    fn may_grow(
+        &self,
+        index: usize,
+        range: &Range,
+        alike: impl Fn(&Dirty) -> bool,
+        seam: impl Fn(u64) -> bool,
+    ) -> bool {
+        let this = self.ranges[index];
+        let union = Range { start: this.start, end: range.end };
+        let is_last = index + 1 == self.ranges.len();
+        is_last && this.end == range.start && self.kin(&union, Some(index), alike, seam).is_none()
+    }
+
+    fn grow(&mut self, index: usize, end: u64, about: &Dirty) {
+        self.sectors += end - self.ranges[index].end;
+        self.ranges[index].end = end;
+        let this = &mut self.about[index];
+        this.arrived = this.arrived.min(about.arrived);
+        this.writes += about.writes;
+        this.wanted |= about.wanted;
+    }
+
     /// Sets where an extent begins on the surface.
-    pub fn locate(&mut self, index: usize, track: u64, phase: u64) {
-        self.about[index].track = track;
-        self.about[index].phase = phase;
+    pub fn locate(&mut self, index: usize, spot: Spot) {
+        debug_assert!(self.about[index].spot.is_none());
+        self.about[index].spot = Some(spot);
+        self.sweep.insert(spot, index);
+    }
+
+    fn lose(&mut self, index: usize) {
+        if let Some(spot) = self.about[index].spot.take() {
+            self.sweep.remove(spot, index);
+        }
+    }
+
+    /// The extents by where they begin, as far as they have been located.
+    pub fn sweep(&self) -> &Sweep {
+        &self.sweep
+    }
+
+    pub fn about(&self, index: usize) -> &Dirty {
+        &self.about[index]
     }
 
     /// Notes that somebody waits for an extent to be durable.
@@ -134,10 +305,13 @@ impl WriteBuffer {
         if end >= range.end || end <= range.start {
             return (self.remove(index), false);
         }
+        self.lose(index);
         let about = &mut self.about[index];
         let share = u64::from(about.writes) * (end - range.start) / range.sectors();
         let taken = Dirty { writes: (share as u32).max(1), ..*about };
         about.writes = about.writes.saturating_sub(taken.writes).max(1);
+        let at = self.start_of(range.start);
+        self.starts[at].sector = end;
         self.ranges[index].start = end;
         self.sectors -= end - range.start;
         (Piece { range: Range { start: range.start, end }, about: taken }, true)
@@ -146,28 +320,76 @@ impl WriteBuffer {
     /// Forgets the dirty data within `range` (it was trimmed). What is left of an extent on either side stays; where
     /// one begins at the end of `range` now, it has to be located anew.
     pub fn discard(&mut self, range: &Range) {
-        let mut index = 0;
-        while index < self.ranges.len() {
-            let other = self.ranges[index];
-            if !other.overlaps(range) {
-                index += 1;
-                continue;
+        while let Some(index) = self.around(range).filter(|index| self.ranges[*index].overlaps(range)).min() {
+            let spot = self.about[index].spot;
+            let Piece { range: other, about } = self.remove(index);
+            if other.start < range.start {
+                self.push(Range { start: other.start, end: range.start }, about);
+                if let Some(spot) = spot {
+                    self.locate(self.ranges.len() - 1, spot);
+                }
             }
-            let about = self.remove(index).about;
-            let before = Range { start: other.start, end: range.start };
-            let after = Range { start: range.end, end: other.end };
-            for rest in [before, after].into_iter().filter(|rest| rest.start < rest.end) {
-                self.sectors += rest.sectors();
-                self.ranges.push(rest);
-                self.about.push(about);
+            if range.end < other.end {
+                self.push(Range { start: range.end, end: other.end }, about);
             }
         }
     }
 
+    /// Adds an extent that has not been located.
+    fn push(&mut self, range: Range, about: Dirty) {
+        let index = self.ranges.len() as u32;
+        self.sectors += range.sectors();
+        self.ranges.push(range);
+        self.about.push(Dirty { spot: None, ..about });
+        let at = self.start_of(range.start);
+        self.starts.insert(at, Start { sector: range.start, index });
+        let mut older = self.newest;
+        while older != NONE && self.about[older as usize].sequence > about.sequence {
+            older = self.links[older as usize].older;
+        }
+        let newer = if older == NONE { self.oldest } else { self.links[older as usize].newer };
+        self.links.push(Links { older, newer });
+        self.relink(older, newer, index, index);
+    }
+
+    /// Removes an extent; the last takes over its index.
     fn remove(&mut self, index: usize) -> Piece {
+        self.lose(index);
+        let Links { older, newer } = self.links[index];
+        self.relink(older, newer, newer, older);
+        let at = self.start_of(self.ranges[index].start);
+        self.starts.remove(at);
+        let last = self.ranges.len() - 1;
+        if index < last {
+            let at = self.start_of(self.ranges[last].start);
+            self.starts[at].index = index as u32;
+            let Links { older, newer } = self.links[last];
+            self.relink(older, newer, index as u32, index as u32);
+            if let Some(spot) = self.about[last].spot {
+                self.sweep.rename(spot, last, index);
+            }
+        }
+        self.links.swap_remove(index);
         let piece = Piece { range: self.ranges.swap_remove(index), about: self.about.swap_remove(index) };
         self.sectors -= piece.range.sectors();
         piece
+    }
+
+    /// Lets two neighbours by age name others as theirs: `older` names `next`, `newer` names `previous`.
+    fn relink(&mut self, older: u32, newer: u32, next: u32, previous: u32) {
+        match older {
+            NONE => self.oldest = next,
+            older => self.links[older as usize].newer = next,
+        }
+        match newer {
+            NONE => self.newest = previous,
+            newer => self.links[newer as usize].older = previous,
+        }
+    }
+
+    /// The place in the order of starts of the extent that begins at a sector, or of one that would.
+    fn start_of(&self, sector: u64) -> usize {
+        self.starts.partition_point(|start| start.sector < sector)
     }
 }
 
@@ -176,11 +398,11 @@ mod tests {
     use super::*;
 
     fn about(sequence: u64) -> Dirty {
-        Dirty { sequence, arrived: 0, writes: 1, direct: false, wanted: false, track: 0, phase: 0 }
+        Dirty { sequence, arrived: 0, writes: 1, direct: false, wanted: false, spot: None }
     }
 
     fn buffer(ranges: &[(u64, u64)]) -> WriteBuffer {
-        let mut buffer = WriteBuffer::default();
+        let mut buffer = WriteBuffer::with_segments(8);
         for (sequence, (start, end)) in (1..).zip(ranges) {
             buffer.add(Range { start: *start, end: *end }, about(sequence), 0, |_| true);
         }

@@ -29,12 +29,17 @@ impl Clock {
 
     /// The first whole nanosecond at which everything up to `ticks` has happened.
     pub fn ns(&self, ticks: u64) -> u64 {
-        ((u128::from(ticks) * u128::from(self.ns_per_tick_fraction)) >> FRACTION_BITS) as u64 + 1
+        self.span_ns(ticks) + 1
     }
 
     /// The last tick that has happened at `ns`.
     pub fn ticks(&self, ns: u64) -> u64 {
         ((u128::from(ns) * u128::from(self.ticks_per_ns_fraction)) >> FRACTION_BITS) as u64
+    }
+
+    /// The whole nanoseconds in a span of ticks. Between the times of its beginning and its end lie so many or one more.
+    pub fn span_ns(&self, ticks: u64) -> u64 {
+        ((u128::from(ticks) * u128::from(self.ns_per_tick_fraction)) >> FRACTION_BITS) as u64
     }
 
     /// A tick's length.

@@ -5,14 +5,17 @@
 
 use std::collections::VecDeque;
 
+use sim::LatencyHistogram;
+
 use crate::ahead::ReadCache;
-use crate::buffer::{Piece, WriteBuffer};
+use crate::bridge::Bridge;
+use crate::buffer::{InFlight, WriteBuffer};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Access, Arm, Head, Mechanics, Way, NEVER};
-use crate::profile::{Profile, QueueOrder};
-use crate::queue::CommandQueue;
-use crate::request::{BlockDevice, Completion, Request, Status, Verb, SECTOR_BYTES};
+use crate::profile::{InterfaceProfile, Profile, QueueOrder};
+use crate::queue::{Candidate, CommandQueue};
+use crate::request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, SECTOR_BYTES};
 use crate::shingled::{reserved_bytes, Extent, Shingled};
 use crate::truth::Truth;
 use crate::writes::{Durable, WriteRules};
@@ -29,6 +32,8 @@ pub(crate) enum Work {
     Destage,
     /// One operation of cleaning a band.
     Clean,
+    /// Nothing, for want of power, or until the drive has started.
+    Start,
 }
 
 /// What came of looking for work for idle heads.
@@ -39,10 +44,16 @@ pub(crate) enum Choice {
     Rest(Option<u64>),
 }
 
+/// What goes first when reads wait and writes press; the heads may have found it already.
+enum First {
+    Read(Option<Candidate>),
+    Write(Option<Candidate>),
+}
+
 /// A completion that falls due.
 #[derive(Clone, Copy, Debug)]
-struct Due {
-    at: u64,
+pub(crate) struct Due {
+    pub at: u64,
     tag: u32,
     status: Status,
 }
@@ -64,7 +75,7 @@ pub struct Drive {
     pub(crate) buffer: WriteBuffer,
     pub(crate) rules: WriteRules,
     /// Pieces whose destaging is under way.
-    pub(crate) in_flight: Vec<Piece>,
+    pub(crate) in_flight: InFlight,
     /// Writes that wait for room in DRAM.
     pub(crate) held: VecDeque<(u64, Request)>,
     /// Requests that wait for data to be durable.
@@ -74,10 +85,15 @@ pub struct Drive {
     pub(crate) read_last: bool,
     /// When the host last asked or was answered.
     pub(crate) host_seen_at: u64,
-    due: VecDeque<Due>,
-    bus_free_at: u64,
+    pub(crate) due: VecDeque<Due>,
+    pub(crate) bus_free_at: u64,
     bus_ticks_per_sector_fraction: u64,
     overhead: u64,
+    /// Without power.
+    pub(crate) off: bool,
+    /// No command is worked on before: the drive starts.
+    pub(crate) ready_at: u64,
+    bridge: Option<Box<Bridge>>,
     /// The translation layer of a shingled drive.
     pub(crate) shingled: Option<Box<Shingled>>,
     /// Extents on their way into the persistent cache; kept for its memory.
@@ -93,13 +109,13 @@ impl Drive {
         let geometry = Geometry::new(&profile.geometry, reserved_bytes(profile)).turned(phase);
         let mechanics = Mechanics::new(&profile.mechanics, geometry, &clock);
         let span = |ms: f64| clock.span(ms * 1e6);
-        let depth = profile.queue_depth();
+        let depth = profile.queue.depth as u32;
         let layer = profile.shingled.as_ref().map(|part| Shingled::new(profile, part, &mechanics.geometry, &clock));
         let sector_ns = SECTOR_BYTES as f64 * 1e3 / profile.interface.rate_mb_s;
         let sector_fraction = sector_ns / clock.ns_per_tick() * (1_u64 << 32) as f64;
         Self {
             capacity_sectors: profile.geometry.capacity_bytes / SECTOR_BYTES,
-            depth,
+            depth: profile.queue_depth(),
             mechanics,
             head: Head { track: 0, cylinder: 0, rested_at: NEVER },
             now: 0,
@@ -109,7 +125,7 @@ impl Drive {
             read_ahead_blocks: profile.dram.read_ahead_bytes / crate::geometry::BLOCK_BYTES,
             buffer: WriteBuffer::with_segments(profile.dram.write_segments as usize),
             rules: WriteRules::new(&profile.dram, span(profile.dram.destage_idle_ms)),
-            in_flight: Vec::with_capacity(profile.dram.write_segments as usize),
+            in_flight: InFlight::with_segments(profile.dram.write_segments as usize),
             held: VecDeque::with_capacity(depth as usize),
             durable: Vec::with_capacity(depth as usize),
             sequence: 0,
@@ -119,7 +135,10 @@ impl Drive {
             bus_free_at: 0,
             bus_ticks_per_sector_fraction: sector_fraction as u64,
             // At least a tick: the last tick before a host's nanosecond may lie before it.
-            overhead: clock.span(profile.interface.overhead_us * 1e3).max(1),
+            overhead: clock.span(command_us(&profile.interface) * 1e3).max(1),
+            off: false,
+            ready_at: 0,
+            bridge: profile.interface.bridge.as_ref().map(|part| Box::new(Bridge::new(part, depth))),
             shingled: layer.map(Box::new),
             batch: Vec::with_capacity(profile.dram.write_segments as usize),
             truth: Truth::default(),
@@ -129,14 +148,13 @@ impl Drive {
 
     /// What is going on inside, at the time last advanced to.
     pub fn truth(&self) -> Truth {
-        let in_flight: u64 = self.in_flight.iter().map(|piece| piece.range.sectors()).sum();
-        let dram_dirty_bytes = (self.buffer.sectors() + in_flight) * SECTOR_BYTES;
+        let dram_dirty_bytes = (self.buffer.sectors() + self.in_flight.sectors()) * SECTOR_BYTES;
         let truth = Truth { dram_dirty_bytes, ..self.truth };
         self.shingled.as_ref().map_or(truth, |layer| layer.truth(truth))
     }
 
     /// Lets everything up to `to` happen.
-    fn run(&mut self, to: u64) {
+    pub(crate) fn run(&mut self, to: u64) {
         loop {
             if let Some((work, until)) = self.work {
                 if until > to {
@@ -157,7 +175,7 @@ impl Drive {
 
     fn finish(&mut self, work: Work) {
         match work {
-            Work::Read | Work::Clean => {}
+            Work::Read | Work::Clean | Work::Start => {}
             Work::Destage => self.finish_destage(),
         }
     }
@@ -171,10 +189,18 @@ impl Drive {
             }
         }
         let pressing = self.writes_press();
-        let read_waits = !self.queue.is_empty();
-        if read_waits && (!pressing || self.read_precedes()) {
-            self.read_last = true;
-            return self.start_read();
+        if !self.queue.is_empty() {
+            match if pressing { self.first_of_both() } else { First::Read(None) } {
+                First::Read(next) => {
+                    self.read_last = true;
+                    return self.start_read(next);
+                }
+                First::Write(next @ Some(_)) => {
+                    self.read_last = false;
+                    return self.start_destage(next);
+                }
+                First::Write(None) => {}
+            }
         }
         self.read_last = false;
         match self.choose_destage(pressing) {
@@ -183,17 +209,18 @@ impl Drive {
         }
     }
 
-    /// Whether the next read goes before the next of the writes that press. In the order of the shortest way it is the
-    /// nearer of the two. A visit to the log has no place among the others, so there, as in the order of arrival,
-    /// both take turns.
-    fn read_precedes(&mut self) -> bool {
+    /// Whether the next read goes before the next of the writes that press, or that before it, if that is known by now.
+    /// In the order of the shortest way it is the nearer of the two. A visit to the log has no place among the others,
+    /// so there, as in the order of arrival, both take turns.
+    fn first_of_both(&mut self) -> First {
         if self.shingled.is_some() || self.queue.order() == QueueOrder::Fifo {
-            return !self.read_last;
+            return if self.read_last { First::Write(None) } else { First::Read(None) };
         }
         self.claim_heads(self.now);
         match (self.next_read(), self.next_extent()) {
-            (Some(read), Some(extent)) => read.precedes(&extent),
-            (read, _) => read.is_some(),
+            (Some(read), Some(extent)) if !read.precedes(&extent) => First::Write(Some(extent)),
+            (Some(read), _) => First::Read(Some(read)),
+            (None, _) => First::Write(None),
         }
     }
 
@@ -284,11 +311,70 @@ impl Drive {
         self.due.insert(index, Due { at, tag, status });
     }
 
+    pub(crate) fn capacity_sectors(&self) -> u64 {
+        self.capacity_sectors
+    }
+
+    /// From the host's asking until a link that is free has carried so much.
+    pub(crate) fn link_ticks(&self, sectors: u64) -> u64 {
+        self.overhead + self.carry_ticks(sectors)
+    }
+
+    pub(crate) fn link_is_free_at(&self, at: u64) -> bool {
+        self.bus_free_at <= at
+    }
+
+    /// Whether nothing is asked for, dirty or under way, and the host speaks to the drive itself.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let idle = self.work.is_none() && self.due.is_empty() && !self.waiting();
+        self.bridge.is_none() && idle && self.buffer.is_empty() && self.in_flight.ranges().is_empty()
+    }
+
     fn waiting(&self) -> bool {
         !(self.queue.is_empty() && self.held.is_empty() && self.durable.is_empty())
     }
 
-    fn is_valid(&self, request: &Request) -> bool {
+    /// Takes a command of the host's, or of the bridge's.
+    pub(crate) fn accept(&mut self, now_ns: u64, request: Request) {
+        let now = self.clock.ticks(now_ns).max(self.now);
+        self.run(now);
+        self.host_seen_at = self.host_seen_at.max(now);
+        let arrives = (now + self.overhead).max(self.ready_at);
+        match request.verb {
+            _ if self.off => self.complete(request.tag, arrives, Status::Gone),
+            _ if !self.is_valid(&request) => self.complete(request.tag, arrives, Status::OutOfRange),
+            Verb::Flush => self.flush(request.tag, arrives),
+            _ if request.bytes == 0 => self.complete(request.tag, arrives, Status::Good),
+            Verb::Read => self.read(request, arrives),
+            Verb::Write => self.write(request, arrives),
+            Verb::Trim => self.trim(request, arrives),
+        }
+        self.run(now);
+    }
+
+    /// Lets time pass and hands over the answers to commands that fell due.
+    pub(crate) fn collect_due(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        self.run(self.clock.ticks(to_ns));
+        while let Some(due) = self.due.front() {
+            let completed_ns = self.clock.ns(due.at);
+            if completed_ns > to_ns {
+                break;
+            }
+            completions.push(Completion { tag: due.tag, completed_ns, status: due.status });
+            self.truth.completed += 1;
+            self.due.pop_front();
+        }
+    }
+
+    /// Turns the write cache on or off at `now_ns`, as a host may. Off: from now on every write is acknowledged only
+    /// once it is durable, and what DRAM holds is written out.
+    pub fn set_write_cache(&mut self, now_ns: u64, on: bool) {
+        self.run(self.clock.ticks(now_ns).max(self.now));
+        self.set_write_back(on);
+        self.run(self.now);
+    }
+
+    pub(crate) fn is_valid(&self, request: &Request) -> bool {
         let aligned = request.offset_bytes % SECTOR_BYTES == 0 && request.bytes % SECTOR_BYTES == 0;
         let end = request.offset_bytes.checked_add(request.bytes);
         aligned && end.is_some_and(|end| end <= self.capacity_sectors * SECTOR_BYTES)
@@ -305,19 +391,35 @@ impl BlockDevice for Drive {
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {
-        let now = self.clock.ticks(now_ns).max(self.now);
-        self.run(now);
-        self.host_seen_at = self.host_seen_at.max(now);
-        let arrives = now + self.overhead;
-        match request.verb {
-            _ if !self.is_valid(&request) => self.complete(request.tag, arrives, Status::OutOfRange),
-            Verb::Flush => self.flush(request.tag, arrives),
-            _ if request.bytes == 0 => self.complete(request.tag, arrives, Status::Good),
-            Verb::Read => self.read(request, arrives),
-            Verb::Write => self.write(request, arrives),
-            Verb::Trim => self.trim(request, arrives),
+        match self.bridge.take() {
+            None => self.accept(now_ns, request),
+            Some(mut bridge) => {
+                bridge.submit(self, now_ns, request);
+                self.bridge = Some(bridge);
+            }
         }
-        self.run(now);
+    }
+
+    fn advance_to_completion(&mut self, limit_ns: u64, completions: &mut Vec<Completion>) -> u64 {
+        let limit = self.clock.ticks(limit_ns);
+        loop {
+            while let Some((_, until)) = self.work.filter(|(_, until)| *until <= limit && self.waiting()) {
+                if self.due.front().is_some_and(|due| due.at <= until) {
+                    break;
+                }
+                self.run(until);
+            }
+            let to_ns = self.due.front().map_or(limit_ns, |due| self.clock.ns(due.at).min(limit_ns));
+            self.advance(to_ns, completions);
+            // What was due may have been for the bridge alone.
+            if to_ns == limit_ns || !completions.is_empty() {
+                return to_ns;
+            }
+        }
+    }
+
+    fn forward_reads(&mut self, now_ns: u64, reads: &Reads, latencies: &mut LatencyHistogram) -> Forwarded {
+        self.forward(now_ns, reads, latencies)
     }
 
     fn next_event_ns(&self) -> Option<u64> {
@@ -327,17 +429,30 @@ impl BlockDevice for Drive {
     }
 
     fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
-        self.run(self.clock.ticks(to_ns));
-        while let Some(due) = self.due.front() {
-            let completed_ns = self.clock.ns(due.at);
-            if completed_ns > to_ns {
-                break;
+        match self.bridge.take() {
+            None => self.collect_due(to_ns, completions),
+            Some(mut bridge) => {
+                bridge.advance(self, to_ns, completions);
+                self.bridge = Some(bridge);
             }
-            completions.push(Completion { tag: due.tag, completed_ns, status: due.status });
-            self.truth.completed += 1;
-            self.due.pop_front();
         }
     }
+
+    fn power_loss(&mut self, at_ns: u64) -> Lost {
+        if let Some(bridge) = &mut self.bridge {
+            bridge.forget();
+        }
+        self.lose_power(at_ns)
+    }
+
+    fn power_on(&mut self, at_ns: u64) -> u64 {
+        self.start(at_ns)
+    }
+}
+
+/// What a command costs before the drive works on it.
+fn command_us(interface: &InterfaceProfile) -> f64 {
+    interface.overhead_us + interface.bridge.as_ref().map_or(0.0, |bridge| bridge.bridge_us)
 }
 
 #[cfg(test)]

@@ -7,12 +7,48 @@ use crate::profile::GeometryProfile;
 /// Bytes of a physical sector.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
 
+/// A number that much is divided by, with its reciprocal: a multiplication takes a fraction of a division's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Divisor {
+    value: u64,
+    reciprocal: u64,
+}
+
+impl Divisor {
+    pub fn new(value: u64) -> Self {
+        Self { value, reciprocal: u64::MAX / value }
+    }
+
+    pub fn get(self) -> u64 {
+        self.value
+    }
+
+    /// `number / self`. Exact as long as the product of the two is less than 2^64: the reciprocal is too small by less
+    /// than 2^-64, which then weighs less than the one that is added.
+    #[inline]
+    pub fn divide(self, number: u64) -> u64 {
+        debug_assert!((number + 1).checked_mul(self.value).is_some(), "{number} / {}", self.value);
+        ((u128::from(number + 1) * u128::from(self.reciprocal)) >> 64) as u64
+    }
+}
+
 /// A zone: consecutive tracks of the same size.
 #[derive(Clone, Debug)]
 struct Zone {
     first_block: u64,
     first_track: u64,
-    track_blocks: u64,
+    track_blocks: Divisor,
+}
+
+/// What is the same for all blocks of a zone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ZoneView {
+    pub first_block: u64,
+    pub end_block: u64,
+    pub track_blocks: u64,
+    pub heads: u64,
+    pub track_skew: u64,
+    pub cylinder_skew: u64,
 }
 
 /// A block's place.
@@ -23,7 +59,7 @@ pub(crate) struct Place {
     /// Block within the track.
     pub sector: u64,
     /// Blocks of that track.
-    pub track_blocks: u64,
+    pub track_blocks: Divisor,
 }
 
 /// The surface, seen as one long row of tracks.
@@ -33,8 +69,8 @@ pub(crate) struct Geometry {
     /// For every 2^`bucket_shift` blocks the zone in which they begin: finding a zone is a look and rarely a step.
     zone_of_bucket: Vec<u16>,
     bucket_shift: u32,
-    heads: u64,
-    tracks_per_zone: u64,
+    heads: Divisor,
+    tracks_per_zone: Divisor,
     blocks: u64,
     track_skew: u64,
     cylinder_skew: u64,
@@ -51,7 +87,11 @@ impl Geometry {
         let mut zones = Vec::with_capacity(sizes.len());
         let mut blocks = 0;
         for (index, track_blocks) in sizes.into_iter().enumerate() {
-            zones.push(Zone { first_block: blocks, first_track: index as u64 * tracks_per_zone, track_blocks });
+            zones.push(Zone {
+                first_block: blocks,
+                first_track: index as u64 * tracks_per_zone,
+                track_blocks: Divisor::new(track_blocks),
+            });
             blocks += track_blocks * tracks_per_zone;
         }
         let skew = |degrees: f64| (degrees / 360.0 * TURN as f64).round() as u64;
@@ -64,8 +104,8 @@ impl Geometry {
             zones,
             zone_of_bucket,
             bucket_shift,
-            heads: profile.heads,
-            tracks_per_zone,
+            heads: Divisor::new(profile.heads),
+            tracks_per_zone: Divisor::new(tracks_per_zone),
             blocks,
             track_skew: skew(profile.track_skew_degrees),
             cylinder_skew: skew(profile.cylinder_skew_degrees),
@@ -83,48 +123,75 @@ impl Geometry {
     }
 
     pub fn tracks(&self) -> u64 {
-        self.tracks_per_zone * self.zones.len() as u64
+        self.tracks_per_zone.get() * self.zones.len() as u64
+    }
+
+    /// Tracks of one size that lie side by side.
+    pub fn zone_tracks(&self) -> u64 {
+        self.tracks_per_zone.get()
     }
 
     pub fn cylinders(&self) -> u64 {
-        self.tracks() / self.heads
+        self.tracks() / self.heads.get()
     }
 
+    #[inline]
     pub fn cylinder(&self, track: u64) -> u64 {
-        track / self.heads
+        self.heads.divide(track)
     }
 
-    pub fn place(&self, block: u64) -> Place {
+    #[inline]
+    fn zone(&self, block: u64) -> &Zone {
         debug_assert!(block < self.blocks, "block {block} of {}", self.blocks);
         let mut index = usize::from(self.zone_of_bucket[(block >> self.bucket_shift) as usize]);
         while self.zones.get(index + 1).is_some_and(|next| next.first_block <= block) {
             index += 1;
         }
-        let zone = &self.zones[index];
+        &self.zones[index]
+    }
+
+    /// The zone of a block.
+    pub fn zone_of(&self, block: u64) -> ZoneView {
+        let zone = self.zone(block);
+        let track_blocks = zone.track_blocks.get();
+        ZoneView {
+            first_block: zone.first_block,
+            end_block: zone.first_block + self.tracks_per_zone.get() * track_blocks,
+            track_blocks,
+            heads: self.heads.get(),
+            track_skew: self.track_skew,
+            cylinder_skew: self.cylinder_skew,
+        }
+    }
+
+    #[inline]
+    pub fn place(&self, block: u64) -> Place {
+        let zone = self.zone(block);
         let inside = block - zone.first_block;
-        let track = inside / zone.track_blocks;
+        let track = zone.track_blocks.divide(inside);
         Place {
             track: zone.first_track + track,
-            sector: inside - track * zone.track_blocks,
+            sector: inside - track * zone.track_blocks.get(),
             track_blocks: zone.track_blocks,
         }
     }
 
+    #[cfg(test)]
     pub fn track_blocks(&self, track: u64) -> u64 {
-        self.zones[(track / self.tracks_per_zone) as usize].track_blocks
+        self.zones[self.tracks_per_zone.divide(track) as usize].track_blocks.get()
     }
 
     /// The first block of a track, or the number of all blocks for the track after the last.
     pub fn first_block(&self, track: u64) -> u64 {
-        match self.zones.get((track / self.tracks_per_zone) as usize) {
-            Some(zone) => zone.first_block + (track - zone.first_track) * zone.track_blocks,
+        match self.zones.get(self.tracks_per_zone.divide(track) as usize) {
+            Some(zone) => zone.first_block + (track - zone.first_track) * zone.track_blocks.get(),
             None => self.blocks,
         }
     }
 
     /// The phase at which a track's sector 0 begins.
     pub fn track_phase(&self, track: u64) -> u64 {
-        let cylinder = track / self.heads;
+        let cylinder = self.cylinder(track);
         self.first_phase
             .wrapping_add(track.wrapping_mul(self.track_skew))
             .wrapping_add(cylinder.wrapping_mul(self.cylinder_skew.wrapping_sub(self.track_skew)))
@@ -140,16 +207,17 @@ impl Geometry {
     pub fn transfer_ticks(&self, place: Place, blocks: u64) -> u64 {
         let end = place.sector + blocks;
         let begin_ticks = sector_ticks(place.sector, place.track_blocks);
-        if end <= place.track_blocks {
+        let begin_track_blocks = place.track_blocks.get();
+        if end <= begin_track_blocks {
             return sector_ticks(end, place.track_blocks) - begin_ticks;
         }
         let mut ticks = TURN - begin_ticks;
-        let mut left = end - place.track_blocks;
+        let mut left = end - begin_track_blocks;
         let mut track = place.track;
         while left > 0 {
             let (whole, track_blocks) = self.whole_tracks(track + 1, left);
             ticks += whole * TURN + self.skews(track, whole);
-            left -= whole * track_blocks;
+            left -= whole * track_blocks.get();
             track += whole;
             if whole == 0 {
                 ticks += self.skews(track, 1) + sector_ticks(left, track_blocks);
@@ -164,7 +232,7 @@ impl Geometry {
         // Mostly the answer lies on the same track, where it is the inverse of a proportion.
         let begin_ticks = sector_ticks(place.sector, place.track_blocks);
         if begin_ticks + ticks < TURN {
-            let end = ((begin_ticks + ticks + 1) * place.track_blocks - 1) / TURN;
+            let end = ((begin_ticks + ticks + 1) * place.track_blocks.get() - 1) / TURN;
             return (end - place.sector).min(limit);
         }
         let (mut low, mut high) = (0, limit);
@@ -180,22 +248,23 @@ impl Geometry {
     }
 
     /// How many tracks from `track` on, of the size of `track`, `blocks` fill completely.
-    fn whole_tracks(&self, track: u64, blocks: u64) -> (u64, u64) {
-        let track_blocks = self.track_blocks(track);
-        let left_in_zone = self.tracks_per_zone - track % self.tracks_per_zone;
-        ((blocks / track_blocks).min(left_in_zone), track_blocks)
+    fn whole_tracks(&self, track: u64, blocks: u64) -> (u64, Divisor) {
+        let zone = &self.zones[self.tracks_per_zone.divide(track) as usize];
+        let left_in_zone = zone.first_track + self.tracks_per_zone.get() - track;
+        (zone.track_blocks.divide(blocks).min(left_in_zone), zone.track_blocks)
     }
 
     /// The skews of `switches` steps from `track` to the tracks after it.
     fn skews(&self, track: u64, switches: u64) -> u64 {
-        let cylinders = (track + switches) / self.heads - track / self.heads;
+        let cylinders = self.cylinder(track + switches) - self.cylinder(track);
         (switches - cylinders) * self.track_skew + cylinders * self.cylinder_skew
     }
 }
 
 /// Ticks from a track's start to the start of a sector.
-fn sector_ticks(sector: u64, track_blocks: u64) -> u64 {
-    sector * TURN / track_blocks
+#[inline]
+fn sector_ticks(sector: u64, track_blocks: Divisor) -> u64 {
+    track_blocks.divide(sector * TURN)
 }
 
 /// Blocks of a track, zone by zone, stepping down evenly from the outer size to the inner.
@@ -229,7 +298,7 @@ mod tests {
         // R087, R090..R093, R107: 5,000,980,856,832 bytes in zones of 4096 bytes less each are 3,461,911 tracks.
         let geometry =
             Geometry::new(&GeometryProfile { capacity_bytes: 5_000_980_856_832, heads: 8, zones: 224, ..profile() }, 0);
-        assert_eq!(geometry.track_blocks(0) - geometry.track_blocks(geometry.tracks_per_zone), 1);
+        assert_eq!(geometry.track_blocks(0) - geometry.track_blocks(geometry.tracks_per_zone.get()), 1);
         assert!((geometry.tracks() as f64 / 3_461_911.0 - 1.0).abs() < 2e-3, "{}", geometry.tracks());
     }
 
@@ -237,7 +306,7 @@ mod tests {
     fn a_stream_loses_only_the_skews() {
         let geometry = Geometry::new(&profile(), 0);
         let start = geometry.place(0);
-        let cylinder_blocks = 3 * start.track_blocks;
+        let cylinder_blocks = 3 * start.track_blocks.get();
         let ticks = geometry.transfer_ticks(start, 10 * cylinder_blocks);
         let skews = 20 * geometry.track_skew + 9 * geometry.cylinder_skew;
         assert_eq!(ticks, 30 * TURN + skews);
@@ -245,13 +314,21 @@ mod tests {
 
     proptest! {
         #[test]
+        fn a_reciprocal_divides_as_a_division_does(value in 1..1_u64 << 24, number in 0..1_u64 << 40) {
+            let divisor = Divisor::new(value);
+            for number in [number, number / value * value, (number / value * value).saturating_sub(1)] {
+                prop_assert_eq!(divisor.divide(number), number / value);
+            }
+        }
+
+        #[test]
         fn places_and_first_blocks_agree(share in 0.0..1.0_f64) {
             let geometry = Geometry::new(&profile(), 0);
             let block = (share * geometry.blocks() as f64) as u64;
             let place = geometry.place(block);
             prop_assert_eq!(geometry.first_block(place.track) + place.sector, block);
-            prop_assert!(place.sector < place.track_blocks);
-            prop_assert_eq!(place.track_blocks, geometry.track_blocks(place.track));
+            prop_assert!(place.sector < place.track_blocks.get());
+            prop_assert_eq!(place.track_blocks.get(), geometry.track_blocks(place.track));
         }
 
         /// Whatever way a transfer is cut in two, the second part begins exactly where the first ended.

@@ -1,15 +1,20 @@
 //! One hard drive in virtual time: geometry, mechanics, DRAM cache, command queue, translation layers.
 //!
 //! In reading order: [`request`](BlockDevice) is the surface to the host, `profile` the parameters, `drive` the state
-//! machine, `reads` and `writes` what happens to a request, `ahead`, `buffer` and `queue` what they keep, `mechanics`,
-//! `geometry` and `clock` the platters underneath.
+//! machine, `bridge` what may stand before it, `reads` and `writes` what happens to a request, `forward` a short cut past
+//! many, `ahead`, `buffer`, `queue` and `sweep` what they keep, `power` what of that survives, `mechanics`, `geometry` and
+//! `clock` the platters underneath. [`faults`] are wrappers around any device.
 
 mod ahead;
+mod bridge;
 mod buffer;
 mod clock;
 mod drive;
+pub mod faults;
+mod forward;
 mod geometry;
 mod mechanics;
+mod power;
 mod profile;
 mod queue;
 mod reads;
@@ -17,14 +22,15 @@ mod request;
 #[cfg(test)]
 mod shadow;
 mod shingled;
+mod sweep;
 mod truth;
 mod writes;
 
 pub use drive::Drive;
 pub use profile::{
-    CacheProfile, CleaningOrder, CleaningProfile, CleaningWhen, DramProfile, EntryCounts, GeometryProfile,
-    IdentityStrings, InterfaceProfile, MechanicsProfile, Profile, ProfileError, QueueOrder, QueueProfile, SeekCurve,
-    ShingledProfile, StreamsProfile,
+    BridgeProfile, CachePlace, CacheProfile, CleaningOrder, CleaningProfile, CleaningWhen, DramProfile, EntryCounts,
+    FlashProfile, GeometryProfile, IdentityStrings, InterfaceProfile, Mapping, MechanicsProfile, Profile, ProfileError,
+    QueueOrder, QueueProfile, SeekCurve, ShingledProfile, StreamsProfile,
 };
-pub use request::{BlockDevice, Completion, Request, Status, Verb, SECTOR_BYTES};
+pub use request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, SECTOR_BYTES};
 pub use truth::Truth;

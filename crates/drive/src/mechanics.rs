@@ -3,6 +3,7 @@
 use crate::clock::{Clock, PHASE_MASK};
 use crate::geometry::{Geometry, Place};
 use crate::profile::{MechanicsProfile, SeekCurve};
+use crate::sweep::Spot;
 use crate::truth::Truth;
 
 /// Heads that have not moved yet: where they can park they are parked, as after any rest.
@@ -47,6 +48,8 @@ pub(crate) struct Mechanics {
     head_switch: u64,
     park_after: u64,
     unpark: u64,
+    spin_down_after: u64,
+    spin_up: u64,
 }
 
 impl Mechanics {
@@ -55,13 +58,18 @@ impl Mechanics {
         let curve =
             (0..=CURVE_STEPS).map(|step| span(seek_ms(&profile.seek, step as f64 / CURVE_STEPS as f64))).collect();
         let stroke = (geometry.cylinders() - 1).max(1);
+        let after = |s: f64| if s > 0.0 { span(s * 1e3) } else { u64::MAX };
+        let spin_down_after = after(profile.spin_down_after_s);
         Self {
             curve,
             curve_scale: (CURVE_STEPS << 32) / stroke,
             write_settle: span(profile.write_settle_ms),
             head_switch: span(profile.head_switch_ms),
-            park_after: if profile.park_after_s > 0.0 { span(profile.park_after_s * 1e3) } else { u64::MAX },
+            // Heads leave platters that stop.
+            park_after: after(profile.park_after_s).min(spin_down_after),
             unpark: span(profile.unpark_ms),
+            spin_down_after,
+            spin_up: span(profile.spin_up_s * 1e3),
             geometry,
         }
     }
@@ -83,13 +91,30 @@ impl Mechanics {
         never_moved || now.saturating_sub(head.rested_at) > self.park_after
     }
 
+    /// Whether the platters of parked heads have been stopped.
+    fn stands(&self, head: &Head, now: u64) -> bool {
+        let rested_at = if head.rested_at == NEVER { 0 } else { head.rested_at };
+        now.saturating_sub(rested_at) > self.spin_down_after
+    }
+
+    /// From power on until the heads can move.
+    pub fn start_ticks(&self) -> u64 {
+        self.spin_up.max(self.unpark)
+    }
+
     /// From the decision to move until the head can find a sector of `track`.
     pub fn position_ticks(&self, head: &Head, now: u64, track: u64, way: Way) -> u64 {
+        self.move_ticks(head, now, track, self.geometry.cylinder(track), way)
+    }
+
+    /// The same for a track whose cylinder is known.
+    #[inline]
+    fn move_ticks(&self, head: &Head, now: u64, track: u64, cylinder: u64, way: Way) -> u64 {
         let settle = if way == Way::Write { self.write_settle } else { 0 };
         if self.is_parked(head, now) {
-            return self.unpark + settle;
+            return settle + if self.stands(head, now) { self.spin_up } else { self.unpark };
         }
-        let distance = self.geometry.cylinder(track).abs_diff(head.cylinder);
+        let distance = cylinder.abs_diff(head.cylinder);
         if distance > 0 {
             self.seek_ticks(distance) + settle
         } else if track != head.track {
@@ -97,6 +122,13 @@ impl Mechanics {
         } else {
             0
         }
+    }
+
+    /// Where a transfer from a block on begins.
+    pub fn spot(&self, block: u64) -> Spot {
+        let place = self.geometry.place(block);
+        let cylinder = self.geometry.cylinder(place.track);
+        Spot { track: place.track as u32, cylinder: cylinder as u32, phase: self.geometry.phase(place) as u32 }
     }
 
     /// The course of a transfer of `blocks` from `place` on, decided at `now`.
@@ -113,16 +145,10 @@ impl Mechanics {
         Head { track, cylinder: self.geometry.cylinder(track), rested_at }
     }
 
-    /// Ticks until the sector at `phase` of `track` comes by, were the head to leave now. Never less than the
-    /// rotational distance, which is what makes [`rotation_ticks`](Self::rotation_ticks) a bound.
-    pub fn reach_ticks(&self, head: &Head, now: u64, track: u64, phase: u64, way: Way) -> u64 {
-        let moves = self.position_ticks(head, now, track, way);
-        moves + (phase.wrapping_sub(now + moves) & PHASE_MASK)
-    }
-
-    /// The rotational distance from now to `phase`: the least that reaching a sector there can take.
-    pub fn rotation_ticks(now: u64, phase: u64) -> u64 {
-        phase.wrapping_sub(now) & PHASE_MASK
+    /// From the decision to move until the head can find a sector of a spot's track.
+    #[inline]
+    pub fn spot_ticks(&self, head: &Head, now: u64, spot: &Spot, way: Way) -> u64 {
+        self.move_ticks(head, now, u64::from(spot.track), u64::from(spot.cylinder), way)
     }
 }
 
@@ -137,24 +163,33 @@ impl Arm<'_> {
     /// Moves over blocks of the surface.
     pub fn transfer(&mut self, begin: u64, first: u64, end: u64, way: Way) -> Access {
         let place = self.mechanics.geometry.place(first);
-        self.count(begin, place.track);
+        let cylinder = self.mechanics.geometry.cylinder(place.track);
+        self.count(begin, cylinder);
         let access = self.mechanics.access(self.head, begin, place, end - first, way);
-        *self.head = self.mechanics.head_at(end, access.ends);
+        *self.head = if place.sector + (end - first) <= place.track_blocks.get() {
+            Head { track: place.track, cylinder, rested_at: access.ends }
+        } else {
+            self.mechanics.head_at(end, access.ends)
+        };
         access
     }
 
     /// Moves to the track of a block, without waiting for it, and stays there for `ticks`; returns when that is over.
     pub fn visit(&mut self, begin: u64, block: u64, ticks: u64) -> u64 {
         let track = self.mechanics.geometry.place(block).track;
-        self.count(begin, track);
-        let ends = begin + self.mechanics.position_ticks(self.head, begin, track, Way::Write) + ticks;
-        *self.head = self.mechanics.head_at(block + 1, ends);
+        let cylinder = self.mechanics.geometry.cylinder(track);
+        self.count(begin, cylinder);
+        let ends = begin + self.mechanics.move_ticks(self.head, begin, track, cylinder, Way::Write) + ticks;
+        *self.head = Head { track, cylinder, rested_at: ends };
         ends
     }
 
-    fn count(&mut self, begin: u64, track: u64) {
-        self.truth.unparks += u64::from(self.mechanics.is_parked(self.head, begin));
-        self.truth.seeks += u64::from(self.mechanics.geometry.cylinder(track) != self.head.cylinder);
+    fn count(&mut self, begin: u64, cylinder: u64) {
+        if self.mechanics.is_parked(self.head, begin) {
+            self.truth.unparks += 1;
+            self.truth.spin_ups += u64::from(self.mechanics.stands(self.head, begin));
+        }
+        self.truth.seeks += u64::from(cylinder != self.head.cylinder);
     }
 }
 
@@ -184,10 +219,7 @@ fn seek_ms(seek: &SeekCurve, share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::TURN;
     use crate::profile::Profile;
-    use crate::queue::nearest;
-    use proptest::prelude::*;
 
     fn mechanics(seek: Option<SeekCurve>) -> (Mechanics, Clock) {
         let mut profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
@@ -226,28 +258,5 @@ mod tests {
         let stroke = mechanics.geometry.cylinders() - 1;
         let times: Vec<u64> = (0..1000).map(|step| mechanics.seek_ticks(1 + step * (stroke - 1) / 999)).collect();
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
-    }
-
-    proptest! {
-        /// The quick choice finds what trying all of them finds.
-        #[test]
-        fn the_nearest_is_the_minimum_of_all(
-            shares in prop::collection::vec(0.0..1.0_f64, 1..64),
-            at in 0.0..1.0_f64,
-            now in 0..100 * TURN,
-        ) {
-            let (mechanics, _) = mechanics(None);
-            let blocks = mechanics.geometry.blocks() as f64;
-            let head = mechanics.head_at(1 + (at * blocks) as u64, now);
-            let places: Vec<Place> =
-                shares.iter().map(|share| mechanics.geometry.place((share * blocks) as u64)).collect();
-            let begins = |place: &Place| mechanics.access(&head, now, *place, 1, Way::Read).begins;
-            let least = places.iter().map(begins).min();
-            let listed = places.iter().enumerate();
-            let listed = listed.map(|(index, place)| (index, place.track, mechanics.geometry.phase(*place)));
-            let chosen = nearest(listed, &mechanics, &head, now, Way::Read);
-            prop_assert_eq!(chosen.map(|chosen| begins(&places[chosen.index])), least);
-            prop_assert_eq!(chosen.map(|chosen| now + chosen.reach), least);
-        }
     }
 }

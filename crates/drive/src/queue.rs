@@ -3,6 +3,7 @@
 use crate::buffer::Range;
 use crate::mechanics::{Head, Mechanics, Way};
 use crate::profile::QueueOrder;
+use crate::sweep::{Spot, Sweep};
 
 /// A read that waits for the heads.
 #[derive(Clone, Copy, Debug)]
@@ -11,21 +12,24 @@ pub(crate) struct Waiting {
     pub arrived: u64,
     pub range: Range,
     /// Where the first sector lies that DRAM did not hold when the read came.
-    pub track: u64,
-    pub phase: u64,
+    pub spot: Spot,
 }
 
 /// The reads that wait, at most as many as the queue is deep.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandQueue {
     waiting: Vec<Waiting>,
+    sweep: Sweep,
     order: QueueOrder,
     starvation: u64,
+    /// Nobody who waits has come before.
+    all_since: u64,
 }
 
 impl CommandQueue {
     pub fn new(depth: u32, order: QueueOrder, starvation: u64) -> Self {
-        Self { waiting: Vec::with_capacity(depth as usize), order, starvation }
+        let (waiting, sweep) = (Vec::with_capacity(depth as usize), Sweep::with_capacity(depth as usize));
+        Self { waiting, sweep, order, starvation, all_since: 0 }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -33,22 +37,35 @@ impl CommandQueue {
     }
 
     pub fn push(&mut self, waiting: Waiting) {
+        if self.waiting.is_empty() || waiting.arrived < self.all_since {
+            self.all_since = waiting.arrived;
+        }
+        self.sweep.insert(waiting.spot, self.waiting.len());
         self.waiting.push(waiting);
     }
 
     /// The read that goes next: the oldest if it starves or the order is first come first served, else the one whose
     /// first sector can be reached soonest (of equals the older).
-    pub fn choose(&self, mechanics: &Mechanics, head: &Head, now: u64) -> Option<Candidate> {
-        let oldest = self.waiting.iter().enumerate().min_by_key(|(_, read)| (read.arrived, read.tag))?;
-        let places = self.waiting.iter().enumerate().map(|(index, read)| (index, read.track, read.phase));
-        if self.order == QueueOrder::Fifo || self.starves(oldest.1.arrived, now) {
-            let starves_since = Some(oldest.1.arrived);
-            return Some(Candidate { index: oldest.0, reach: u64::MAX, starves_since });
+    pub fn choose(&mut self, mechanics: &Mechanics, head: &Head, now: u64) -> Option<Candidate> {
+        if self.order == QueueOrder::Fifo || self.starves(self.all_since, now) {
+            let waiting = self.waiting.iter().enumerate();
+            let (index, oldest) = waiting.min_by_key(|(_, read)| (read.arrived, read.tag))?;
+            self.all_since = oldest.arrived;
+            if self.order == QueueOrder::Fifo || self.starves(self.all_since, now) {
+                return Some(Candidate { index, reach: u64::MAX, starves_since: Some(self.all_since) });
+            }
         }
-        nearest(places, mechanics, head, now, Way::Read)
+        let (index, reach) = self.sweep.nearest(mechanics, head, now, Way::Read, |_| true)?;
+        Some(Candidate { index, reach, starves_since: None })
     }
 
+    /// Takes out a read; the last takes over its index.
     pub fn take(&mut self, index: usize) -> Waiting {
+        let last = self.waiting.len() - 1;
+        self.sweep.remove(self.waiting[index].spot, index);
+        if index < last {
+            self.sweep.rename(self.waiting[last].spot, last, index);
+        }
         self.waiting.swap_remove(index)
     }
 
@@ -78,27 +95,4 @@ impl Candidate {
         let rank = |one: &Candidate| (one.starves_since.unwrap_or(u64::MAX), one.reach);
         rank(self) <= rank(other)
     }
-}
-
-/// The place (index, track, phase) which the heads reach soonest; of equals the first.
-///
-/// A place cannot be reached before it comes by, so most are dismissed by their phase alone.
-pub(crate) fn nearest(
-    places: impl Iterator<Item = (usize, u64, u64)>,
-    mechanics: &Mechanics,
-    head: &Head,
-    now: u64,
-    way: Way,
-) -> Option<Candidate> {
-    let mut best = (u64::MAX, None);
-    for (index, track, phase) in places {
-        if Mechanics::rotation_ticks(now, phase) < best.0 {
-            let reach = mechanics.reach_ticks(head, now, track, phase, way);
-            if reach < best.0 {
-                best = (reach, Some(index));
-            }
-        }
-    }
-    let (reach, index) = best;
-    index.map(|index| Candidate { index, reach, starves_since: None })
 }

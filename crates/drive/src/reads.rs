@@ -16,21 +16,29 @@ impl Drive {
         let (first, end) = self.surface(&range);
         if self.work.is_some() || !self.follow(&request, first, end, arrives) {
             let (first, end) = self.surface(&Range { start: missing, end: range.end });
-            let place = self.mechanics.geometry.place(self.whereabouts(first, end).0);
-            let phase = self.mechanics.geometry.phase(place);
-            self.queue.push(Waiting { tag: request.tag, arrived: arrives, range, track: place.track, phase });
+            if self.read_flash(&request, first, end, arrives) {
+                return;
+            }
+            let spot = self.mechanics.spot(self.first_on_surface(first, end));
+            self.queue.push(Waiting { tag: request.tag, arrived: arrives, range, spot });
         }
     }
 
     /// The first run of sectors in `start..end` that DRAM does not hold, neither as dirty nor as read data.
     fn missing(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let range = Range { start, end };
+        let (first, last) = self.surface(&range);
+        if !self.in_flight.holds_of(&range) && !self.read_cache.holds_of(first, last) && !self.buffer.holds_of(&range) {
+            return (start < end).then_some((start, end));
+        }
         let home = self.home_block();
-        let read = self.read_cache.segments().iter().map(|(first, end)| Range {
+        let read = self.read_cache.overlapping(first, last).map(|(first, end)| Range {
             start: first.saturating_sub(home) * BLOCK_SECTORS,
             end: end.saturating_sub(home) * BLOCK_SECTORS,
         });
-        let flying = self.in_flight.iter().map(|piece| piece.range);
-        let held = || self.buffer.ranges().iter().copied().chain(flying.clone()).chain(read.clone());
+        let flying = self.in_flight.ranges().iter().copied().filter(|flying| flying.overlaps(&range));
+        let dirty = self.buffer.overlapping(&range).map(|(range, _)| *range);
+        let held = || dirty.clone().chain(flying.clone()).chain(read.clone());
         let mut at = start;
         while at < end {
             match held().find(|held| held.start <= at && at < held.end) {
@@ -49,7 +57,7 @@ impl Drive {
         let Some(running) = self.read_cache.running else {
             return false;
         };
-        if first < running.start || first > running.limit || !self.is_home(running.limit, end) {
+        if first < running.start || first > running.limit || !self.lies_straight(running.limit, end, running.shift) {
             return false;
         }
         let geometry = &self.mechanics.geometry;
@@ -61,13 +69,14 @@ impl Drive {
             }
             return read;
         }
-        let limit = self.ahead_limit(end);
+        let limit = self.ahead_limit(end, running.shift);
         let reached = running.reached_at(geometry, end);
         self.read_cache.running = Some(Running {
             start: running.start.max(first.saturating_sub(self.read_ahead_blocks)),
             next: running.next.max(end),
             since: reached,
             limit: limit.max(running.limit),
+            shift: running.shift,
         });
         if reached <= arrives {
             self.hit(request, arrives);
@@ -84,13 +93,14 @@ impl Drive {
     }
 
     /// The read that would go next, seen from where the heads are now.
-    pub(crate) fn next_read(&self) -> Option<Candidate> {
+    pub(crate) fn next_read(&mut self) -> Option<Candidate> {
         self.queue.choose(&self.mechanics, &self.head, self.now)
     }
 
-    pub(crate) fn start_read(&mut self) -> Choice {
+    /// Reads what waits: the `next` to go, or if that is not known what is found to be.
+    pub(crate) fn start_read(&mut self, next: Option<Candidate>) -> Choice {
         self.claim_heads(self.now);
-        let Some(next) = self.next_read() else {
+        let Some(next) = next.or_else(|| self.next_read()) else {
             return Choice::Rest(None);
         };
         let read = self.queue.take(next.index);
@@ -98,9 +108,10 @@ impl Drive {
         let (access, read_to) = self.collect(begin, &read.range);
         self.answer(read.tag, access.begins, access.ends, read.range.sectors());
         let (first, end) = self.surface(&read.range);
-        let limit = self.ahead_limit(end);
+        let shift = self.shift(end - 1);
+        let limit = self.ahead_limit(end, shift);
         if read_to == end && limit > end {
-            self.read_cache.running = Some(Running { start: first, next: end, since: access.ends, limit });
+            self.read_cache.running = Some(Running { start: first, next: end, since: access.ends, limit, shift });
         }
         self.busy(Work::Read, access.ends)
     }
@@ -116,7 +127,12 @@ impl Drive {
             read_to = first.max(read_to);
             while read_to < end {
                 let (place, blocks) = self.whereabouts(read_to, end);
-                let access = self.transfer(now, place, place + blocks, Way::Read);
+                let access = match &self.shingled {
+                    Some(layer) if place >= self.mechanics.geometry.blocks() => {
+                        Access { begins: now, ends: now + layer.flash_ticks(blocks) }
+                    }
+                    _ => self.transfer(now, place, place + blocks, Way::Read),
+                };
                 begins.get_or_insert(access.begins);
                 (read_to, now) = (read_to + blocks, access.ends);
             }
@@ -133,29 +149,57 @@ impl Drive {
         }
     }
 
-    /// Whether the data of `first..end` lies where its home is.
-    fn is_home(&self, first: u64, end: u64) -> bool {
-        let layer = self.shingled.as_ref();
-        layer.is_none_or(|layer| layer.clear_until(&self.mechanics.geometry, first, end) >= end)
+    /// The first block of the surface that a read has to fetch; of what lies in flash alone there is none.
+    fn first_on_surface(&self, first: u64, end: u64) -> u64 {
+        let (mut place, mut blocks) = self.whereabouts(first, end);
+        let mut at = first + blocks;
+        while place >= self.mechanics.geometry.blocks() && at < end {
+            (place, blocks) = self.whereabouts(at, end);
+            at += blocks;
+        }
+        place
     }
 
-    /// How far the heads may read on from `end`, where a read has just ended.
-    fn ahead_limit(&self, end: u64) -> u64 {
+    /// Answers a read of what is cached in flash. The heads have no part in that.
+    fn read_flash(&mut self, request: &Request, first: u64, end: u64, arrives: u64) -> bool {
+        let geometry = &self.mechanics.geometry;
+        let Some((begins, ends)) =
+            self.shingled.as_mut().and_then(|layer| layer.read_flash(geometry, first, end, arrives))
+        else {
+            return false;
+        };
+        self.answer(request.tag, begins, ends, request.bytes / SECTOR_BYTES);
+        true
+    }
+
+    /// What to add (it wraps around) to a home address for the block of the surface.
+    pub(crate) fn shift(&self, block: u64) -> u64 {
+        self.shingled.as_ref().map_or(0, |layer| layer.shift(&self.mechanics.geometry, block))
+    }
+
+    /// Whether the data of `first..end` lies in its bands, `shift` from its home address.
+    fn lies_straight(&self, first: u64, end: u64, shift: u64) -> bool {
+        let layer = self.shingled.as_ref();
+        layer.is_none_or(|layer| layer.clear_until(&self.mechanics.geometry, first, end, shift) >= end)
+    }
+
+    /// How far the heads may read on from `end`, where a read has just ended, over what lies `shift` from its home.
+    pub(crate) fn ahead_limit(&self, end: u64, shift: u64) -> u64 {
         let geometry = &self.mechanics.geometry;
         let limit = (end + self.read_ahead_blocks).min(geometry.blocks()).max(end);
         match &self.shingled {
-            Some(layer) => layer.clear_until(geometry, end - 1, limit).max(end),
+            Some(layer) => layer.clear_until(geometry, end - 1, limit, shift).max(end),
             None => limit,
         }
     }
 
-    /// The blocks of the surface where a range of the host's has its home.
+    /// The home addresses of a range of the host's.
     pub(crate) fn surface(&self, range: &Range) -> (u64, u64) {
         let home = self.home_block();
         (home + range.start / BLOCK_SECTORS, home + range.end.div_ceil(BLOCK_SECTORS))
     }
 
-    /// The block of the surface where the host's first has its home.
+    /// The home address of the host's first block.
     fn home_block(&self) -> u64 {
         self.shingled.as_ref().map_or(0, |layer| layer.first_band_block())
     }

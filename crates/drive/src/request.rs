@@ -3,6 +3,8 @@
 //! This is the only surface that a load, an array, a fault wrapper or a block server needs: submit, ask for the
 //! next event, advance, collect completions. Nothing here knows a transport.
 
+use sim::LatencyHistogram;
+
 /// Bytes of one logical sector: every offset and length of a request is a multiple of it.
 pub const SECTOR_BYTES: u64 = 512;
 
@@ -46,6 +48,10 @@ pub enum Status {
         /// The first byte that could not be read or written.
         offset_bytes: u64,
     },
+    /// The device is not there: unplugged, or without power.
+    Gone,
+    /// The host reset the link before there was an answer.
+    Aborted,
 }
 
 /// The answer to one request.
@@ -57,6 +63,41 @@ pub struct Completion {
     pub completed_ns: u64,
     /// How it ended.
     pub status: Status,
+}
+
+/// Reads of equal size, one behind the other, each asked for in the moment in which the one before has completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reads {
+    /// Where the first begins.
+    pub offset_bytes: u64,
+    /// The size of each.
+    pub bytes: u64,
+    /// As many, unless
+    pub most: u64,
+    /// they would complete after this time;
+    pub limit_ns: u64,
+    /// not worth while if they are fewer.
+    pub least: u64,
+}
+
+/// What came of [`Reads`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forwarded {
+    /// So many were read.
+    pub count: u64,
+    /// When the last completed.
+    pub now_ns: u64,
+}
+
+/// What a loss of power took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// When.
+    pub at_ns: u64,
+    /// Byte ranges, in rising order and apart from each other, whose newest data was in volatile memory or on its way
+    /// from there: they hold again what was durable before. What was acknowledged to be durable is never among them,
+    /// unless something newer was written over it.
+    pub ranges: Vec<std::ops::Range<u64>>,
 }
 
 /// Anything that takes requests in virtual time: a drive, a fault wrapper around one, an array of them.
@@ -80,4 +121,91 @@ pub trait BlockDevice {
 
     /// Lets time pass up to `to_ns` and appends the completions that fell due, in order of their time.
     fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>);
+
+    /// Lets time pass until a completion falls due, but not beyond `limit_ns`; appends it, with all that fall due at the
+    /// same time, and returns the time. `completions` must be empty.
+    fn advance_to_completion(&mut self, limit_ns: u64, completions: &mut Vec<Completion>) -> u64 {
+        loop {
+            let to_ns = self.next_event_ns().map_or(limit_ns, |event_ns| event_ns.min(limit_ns));
+            self.advance(to_ns, completions);
+            if to_ns == limit_ns || !completions.is_empty() {
+                return to_ns;
+            }
+        }
+    }
+
+    /// Lets a stream of reads pass that begins at `now_ns`, the time last advanced to, while nothing else is in flight.
+    /// The outcome is that of submitting them one after the other, their latencies counted in `latencies`: a device that
+    /// knows no shorter way, or is not in a state for it, reads none.
+    fn forward_reads(&mut self, now_ns: u64, _reads: &Reads, _latencies: &mut LatencyHistogram) -> Forwarded {
+        Forwarded { count: 0, now_ns }
+    }
+
+    /// The power fails at `at_ns`. Requests in flight are never answered, and until [`power_on`](Self::power_on) every
+    /// request is [`Gone`](Status::Gone). A device without volatile memory loses nothing.
+    fn power_loss(&mut self, at_ns: u64) -> Lost {
+        Lost { at_ns, ranges: Vec::new() }
+    }
+
+    /// The power is back at `at_ns`; returns when the device is ready. Requests before that wait for it.
+    fn power_on(&mut self, at_ns: u64) -> u64 {
+        at_ns
+    }
+
+    /// The host resets the link at `now_ns`: what hangs is [`Aborted`](Status::Aborted). A device in which nothing
+    /// hangs does nothing.
+    fn reset(&mut self, now_ns: u64) {
+        let _ = now_ns;
+    }
+
+    /// What losses of power that were planned (see [`faults`](crate::faults)) took so far.
+    fn losses(&self) -> &[Lost] {
+        &[]
+    }
+}
+
+impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
+    fn advance_to_completion(&mut self, limit_ns: u64, completions: &mut Vec<Completion>) -> u64 {
+        (**self).advance_to_completion(limit_ns, completions)
+    }
+
+    fn forward_reads(&mut self, now_ns: u64, reads: &Reads, latencies: &mut LatencyHistogram) -> Forwarded {
+        (**self).forward_reads(now_ns, reads, latencies)
+    }
+
+    fn capacity_bytes(&self) -> u64 {
+        (**self).capacity_bytes()
+    }
+
+    fn queue_depth(&self) -> u32 {
+        (**self).queue_depth()
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) {
+        (**self).submit(now_ns, request);
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        (**self).next_event_ns()
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        (**self).advance(to_ns, completions);
+    }
+
+    fn power_loss(&mut self, at_ns: u64) -> Lost {
+        (**self).power_loss(at_ns)
+    }
+
+    fn power_on(&mut self, at_ns: u64) -> u64 {
+        (**self).power_on(at_ns)
+    }
+
+    fn reset(&mut self, now_ns: u64) {
+        (**self).reset(now_ns);
+    }
+
+    fn losses(&self) -> &[Lost] {
+        (**self).losses()
+    }
 }

@@ -1,10 +1,12 @@
-//! A test that reads see what was written: beside a drive it is kept what each place of the surface holds, as
-//! the drive's own movements put it there, and after each movement every block is looked up as a read would.
+//! A test that reads see what was written, and that a loss of power takes nothing that was promised: beside a drive it is
+//! kept what each place of the surface holds, as the drive's own movements put it there, and after each movement every
+//! block is looked up as a read would.
 
 use std::collections::HashMap;
 
+use crate::buffer::Range;
 use crate::drive::{Drive, Work, BLOCK_SECTORS};
-use crate::profile::{CleaningOrder, EntryCounts, Profile};
+use crate::profile::{CachePlace, CleaningOrder, EntryCounts, FlashProfile, Mapping, Profile};
 use crate::request::{BlockDevice, Request, Verb};
 
 /// Blocks of the host that are written and read.
@@ -14,6 +16,8 @@ struct Shadow {
     drive: Drive,
     /// The newest write of each block of the host: what a read must see.
     newest: HashMap<u64, u64>,
+    /// The write of each block of which the drive said that it is durable.
+    promised: HashMap<u64, u64>,
     dram: HashMap<u64, u64>,
     /// By block of the surface.
     platters: HashMap<u64, u64>,
@@ -23,9 +27,12 @@ struct Shadow {
     places: HashMap<u64, u64>,
     began: HashMap<u64, u64>,
     work: Option<(Work, u64)>,
+    /// What blocks that are on their way to the surface held there before.
+    torn: HashMap<u64, Option<u64>>,
     /// A write that may still wait for room in DRAM.
     pending: Option<(u64, u64, u64)>,
     sources: [u64; 4],
+    lost_blocks: u64,
 }
 
 impl Shadow {
@@ -34,19 +41,27 @@ impl Shadow {
         Self {
             drive: Drive::new(profile, 3),
             newest: map(),
+            promised: map(),
             dram: map(),
             platters: map(),
             copies: map(),
             places: map(),
             began: map(),
             work: None,
+            torn: HashMap::new(),
             pending: None,
             sources: [0; 4],
+            lost_blocks: 0,
         }
     }
 
     fn home(&self, block: u64) -> u64 {
         self.drive.shingled.as_ref().map_or(0, |layer| layer.first_band_block()) + block
+    }
+
+    /// Where its band holds a block.
+    fn in_band(&self, block: u64) -> u64 {
+        self.home(block).wrapping_add(self.drive.shift(self.home(block)))
     }
 
     fn place(&self, block: u64) -> u64 {
@@ -59,6 +74,11 @@ impl Shadow {
         let flying = self.drive.in_flight.iter().map(|piece| &piece.range);
         let mut held = self.drive.buffer.ranges().iter().chain(flying);
         held.any(|range| (range.start..range.end).contains(&(block * BLOCK_SECTORS)))
+    }
+
+    fn is_flying(&self, block: u64) -> bool {
+        let holds = |range: &Range| (range.start..range.end).contains(&(block * BLOCK_SECTORS));
+        self.drive.in_flight.iter().any(|piece| holds(&piece.range))
     }
 
     fn is_read(&self, block: u64) -> bool {
@@ -76,9 +96,13 @@ impl Shadow {
             self.look_at(block);
         }
         if self.work != self.drive.work && matches!(self.drive.work, Some((Work::Destage, _))) {
-            for range in self.drive.in_flight.iter().map(|piece| piece.range).collect::<Vec<_>>() {
-                for block in range.start / BLOCK_SECTORS..range.end / BLOCK_SECTORS {
-                    let place = self.place(block);
+            self.torn.clear();
+            for piece in self.drive.in_flight.clone() {
+                for block in piece.range.start / BLOCK_SECTORS..piece.range.end / BLOCK_SECTORS {
+                    // A stream goes to its band, whatever the map says.
+                    let place = if piece.about.direct { self.in_band(block) } else { self.place(block) };
+                    let before = self.places.get(&block).copied().unwrap_or_else(|| self.in_band(block));
+                    self.torn.insert(block, self.platters.get(&before).copied());
                     self.platters.insert(place, self.dram[&block]);
                     self.places.insert(block, place);
                 }
@@ -92,10 +116,10 @@ impl Shadow {
     }
 
     fn look_at(&mut self, block: u64) {
-        let (home, place) = (self.home(block), self.place(block));
+        let (home, in_band, place) = (self.home(block), self.in_band(block), self.place(block));
         match (self.is_read(block), self.copies.contains_key(&block)) {
             (true, false) => {
-                let read_from = self.places.get(&block).copied().unwrap_or(home);
+                let read_from = self.places.get(&block).copied().unwrap_or(in_band);
                 let data = self.platters.get(&read_from).copied().unwrap_or(0);
                 self.copies.insert(block, data);
             }
@@ -104,14 +128,14 @@ impl Shadow {
             }
             _ => {}
         }
-        let flying =
-            |piece: &crate::buffer::Piece| (piece.range.start..piece.range.end).contains(&(block * BLOCK_SECTORS));
-        let before = self.places.insert(block, place).unwrap_or(home);
-        if before != home && place == home && !self.drive.in_flight.iter().any(flying) {
-            // Cleaning brought it home, and may bring no other data than what lay in the log when it began.
-            assert_eq!(self.began.get(&block).copied().unwrap_or(before), before, "block {block}");
+        let before = self.places.insert(block, place).unwrap_or(in_band);
+        if before != in_band && place == in_band && !self.is_flying(block) {
+            // Cleaning brought it there, and may bring no other data than what lay where it was when that began.
+            // What was trimmed meanwhile is of no worth.
+            let began = self.began.get(&block).copied().unwrap_or(before);
+            assert!(began == before || !self.newest.contains_key(&block), "block {block}");
             if let Some(data) = self.platters.get(&before).copied() {
-                self.platters.insert(home, data);
+                self.platters.insert(place, data);
             }
         }
         let layer = self.drive.shingled.as_ref();
@@ -122,7 +146,10 @@ impl Shadow {
         }
         if let Some(running) = self.drive.read_cache.running {
             let ahead = (running.next..running.limit).contains(&home);
-            assert!(!ahead || place == home, "the heads read past block {block}, which is cached");
+            assert!(
+                !ahead || place == home.wrapping_add(running.shift),
+                "the heads read past block {block}, which is cached"
+            );
         }
     }
 
@@ -134,7 +161,7 @@ impl Shadow {
         } else if self.is_read(block) {
             (1, self.copies.get(&block))
         } else {
-            (if place == self.home(block) { 2 } else { 3 }, self.platters.get(&place))
+            (if place == self.in_band(block) { 2 } else { 3 }, self.platters.get(&place))
         };
         self.sources[source] += 1;
         data.copied()
@@ -165,7 +192,10 @@ impl Shadow {
                 self.pending = Some((first, first + blocks, id));
                 self.newest.retain(|block, _| !(first..first + blocks).contains(block));
             }
-            Verb::Trim => self.newest.retain(|block, _| !(first..first + blocks).contains(block)),
+            Verb::Trim => {
+                self.newest.retain(|block, _| !(first..first + blocks).contains(block));
+                self.promised.retain(|block, _| !(first..first + blocks).contains(block));
+            }
             _ => {}
         }
         let now_ns = self.drive.clock.ns(self.drive.now);
@@ -180,10 +210,56 @@ impl Shadow {
             self.newest.extend((first..first + blocks).map(|block| (block, id)));
             self.look();
         }
+        match verb {
+            Verb::Write if fua => self.promised.extend((first..first + blocks).map(|block| (block, id))),
+            Verb::Flush => self.promised.clone_from(&self.newest),
+            _ => {}
+        }
+    }
+
+    /// The power fails and comes back. What the drive does not name as lost must read as before, and what it names as
+    /// before the writes that were lost: never older than promised.
+    fn fail(&mut self) {
+        let flying: Vec<u64> = self.torn.keys().copied().filter(|block| self.is_flying(*block)).collect();
+        let now_ns = self.drive.clock.ns(self.drive.now);
+        let lost = self.drive.power_loss(now_ns);
+        let named = |block: &u64| lost.ranges.iter().any(|range| range.contains(&(block * 4096)));
+        for block in flying {
+            // The model's map is ahead of the platters: the place holds what the old one held.
+            let place = self.place(block);
+            match self.torn[&block] {
+                Some(before) => self.platters.insert(place, before),
+                None => self.platters.remove(&place),
+            };
+        }
+        self.copies.clear();
+        self.dram.clear();
+        let ready_ns = self.drive.power_on(now_ns + 1_000_000_000);
+        self.drive.advance(ready_ns, &mut Vec::new());
+        for block in 0..BLOCKS {
+            let (place, newest) = (self.place(block), self.newest.get(&block).copied());
+            let found = self.platters.get(&place).copied();
+            let promised = self.promised.get(&block).copied();
+            if newest.is_none() {
+                continue;
+            }
+            assert!(named(&block) || found == newest, "block {block} is lost and not named");
+            assert!(found >= promised, "block {block} was promised to be {promised:?} and is {found:?}");
+            if found != newest {
+                self.lost_blocks += 1;
+                match found {
+                    Some(found) => self.newest.insert(block, found),
+                    None => self.newest.remove(&block),
+                };
+            }
+        }
+        (self.work, self.pending) = (self.drive.work, None);
+        self.began.clear();
+        self.look();
     }
 }
 
-fn play(profile: &Profile, seed: u64) -> [u64; 4] {
+fn play(profile: &Profile, seed: u64, fails: bool) -> Shadow {
     let mut shadow = Shadow::new(profile);
     let mut random = sim::stream(seed, "requests");
     let mut next = 0;
@@ -198,11 +274,15 @@ fn play(profile: &Profile, seed: u64) -> [u64; 4] {
         let (first, blocks) = if verb == Verb::Flush { (0, 0) } else { (first, blocks) };
         shadow.ask(verb, first, blocks, random.below(3) == 0, id);
         if random.below(4) == 0 {
-            let pause = random.below(shadow.drive.clock.span(2e9));
+            let longest = [2e7, 2e9][random.below(2) as usize];
+            let pause = random.below(shadow.drive.clock.span(longest));
             shadow.pass(shadow.drive.now + pause);
         }
+        if fails && random.below(12) == 0 {
+            shadow.fail();
+        }
     }
-    shadow.sources
+    shadow
 }
 
 fn small(text: &str) -> Profile {
@@ -210,31 +290,77 @@ fn small(text: &str) -> Profile {
     // Bands and read-ahead so small that all that is written crosses and meets them.
     (profile.geometry.outer_track_bytes, profile.geometry.inner_track_bytes) = (131_072, 65_536);
     profile.dram.read_ahead_bytes = 262_144;
+    if let Some(shingled) = &mut profile.shingled {
+        shingled.tracks_per_band = 4;
+    }
     profile
+}
+
+fn by_writes() -> Profile {
+    let mut profile = small(include_str!("../../../drives/canvio-3tb.toml"));
+    profile.dram.write_back = true;
+    let shingled = profile.shingled.as_mut().unwrap();
+    (shingled.cache.entries, shingled.cache.packet_writes) = (24, 4);
+    shingled.cache.entry_counts = EntryCounts::Write;
+    profile
+}
+
+fn by_packets() -> Profile {
+    let mut profile = small(include_str!("../../../drives/wd40efax.toml"));
+    let shingled = profile.shingled.as_mut().unwrap();
+    (shingled.cache.bytes, shingled.cache.packet_bytes, shingled.cache.packet_writes) = (1 << 20, 65_536, 3);
+    shingled.cleaning.order = CleaningOrder::MostDirty;
+    (shingled.streams.min_request_bytes, shingled.streams.min_run_bytes) = (32_768, 131_072);
+    profile
+}
+
+/// `by_packets` with another place of the cache.
+fn placed(place: CachePlace) -> Profile {
+    let mut profile = by_packets();
+    profile.shingled.as_mut().unwrap().cache.place = place;
+    profile
+}
+
+/// Every way to lay out and to map.
+fn profiles() -> Vec<Profile> {
+    let flash = FlashProfile { flash_read_us: 100.0, flash_write_us: 500.0, flash_rate_mb_s: 200.0 };
+    let mut moving = by_packets();
+    moving.shingled.as_mut().unwrap().mapping = Mapping::Dynamic { spare_bands: 2 };
+    let mut all = placed(CachePlace::Spread { regions: 3 });
+    let shingled = all.shingled.as_mut().unwrap();
+    (shingled.mapping, shingled.cleaning.merge_on_disk) = (Mapping::Dynamic { spare_bands: 1 }, true);
+    shingled.cleaning.merge_bytes = 65_536;
+    let conventional = small(include_str!("../../../drives/st12000vn0007.toml"));
+    let placed = [CachePlace::Inner, CachePlace::Spread { regions: 3 }, CachePlace::Flash(flash)].map(placed);
+    [conventional, by_writes(), by_packets(), moving, all].into_iter().chain(placed).collect()
 }
 
 #[test]
 fn reads_see_what_was_written() {
-    let conventional = small(include_str!("../../../drives/st12000vn0007.toml"));
-    let mut by_writes = small(include_str!("../../../drives/canvio-3tb.toml"));
-    by_writes.dram.write_back = true;
-    let shingled = by_writes.shingled.as_mut().unwrap();
-    shingled.tracks_per_band = 4;
-    (shingled.cache.entries, shingled.cache.packet_writes) = (24, 4);
-    shingled.cache.entry_counts = EntryCounts::Write;
-    let mut by_packets = small(include_str!("../../../drives/wd40efax.toml"));
-    let shingled = by_packets.shingled.as_mut().unwrap();
-    shingled.tracks_per_band = 4;
-    (shingled.cache.bytes, shingled.cache.packet_bytes, shingled.cache.packet_writes) = (1 << 20, 65_536, 3);
-    shingled.cleaning.order = CleaningOrder::MostDirty;
-    (shingled.streams.min_request_bytes, shingled.streams.min_run_bytes) = (65_536, 262_144);
-    for profile in [conventional, by_writes, by_packets] {
+    for profile in profiles() {
         let mut sources = [0; 4];
-        for seed in 0..6 {
-            let found = play(&profile, seed);
-            (0..4).for_each(|index| sources[index] += found[index]);
+        let mut truth = crate::Truth::default();
+        for seed in 0..3 {
+            let shadow = play(&profile, seed, false);
+            (0..4).for_each(|index| sources[index] += shadow.sources[index]);
+            truth.bands_moved += shadow.drive.truth().bands_moved;
         }
         assert!(sources[..3].iter().all(|count| *count > 0), "{sources:?}");
-        assert_eq!(sources[3] > 0, profile.shingled.is_some(), "{sources:?}");
+        let shingled = profile.shingled.as_ref();
+        assert_eq!(sources[3] > 0, shingled.is_some(), "{sources:?}");
+        let moves = shingled.is_some_and(|shingled| shingled.mapping != Mapping::Static);
+        assert_eq!(truth.bands_moved > 0, moves, "{profile:?}");
+    }
+}
+
+#[test]
+fn a_loss_of_power_takes_nothing_that_was_promised_and_names_what_it_takes() {
+    for profile in profiles() {
+        let played: Vec<Shadow> = (0..3).map(|seed| play(&profile, seed, true)).collect();
+        assert!(played.iter().map(|shadow| shadow.lost_blocks).sum::<u64>() > 10, "{}", profile.name);
+        for truth in played.iter().map(|shadow| shadow.drive.truth()) {
+            let booked = truth.bytes_cleaned + truth.bytes_overwritten + truth.cached_bytes;
+            assert_eq!(truth.bytes_cached, booked, "{truth:?}");
+        }
     }
 }

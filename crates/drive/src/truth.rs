@@ -13,16 +13,22 @@ pub struct Truth {
     pub dram_read_hits: u64,
     /// Times the heads had to come back from the ramp.
     pub unparks: u64,
+    /// Times the platters had to be spun up.
+    pub spin_ups: u64,
     /// Bytes that the persistent cache holds and their bands do not yet.
     pub cached_bytes: u64,
     /// Entries of the persistent cache's map in use.
     pub cached_entries: u64,
+    /// Packets of the log with something of worth.
+    pub cached_packets: u64,
     /// Bytes of the log that are occupied, dead packets behind live ones included.
     pub log_bytes: u64,
     /// Bands with something cached.
     pub dirty_bands: u64,
     /// Bands cleaned so far.
     pub bands_cleaned: u64,
+    /// Bands that were cleaned into another place.
+    pub bands_moved: u64,
     /// Bytes brought home by cleaning so far.
     pub bytes_cleaned: u64,
     /// Bytes written into the persistent cache so far.

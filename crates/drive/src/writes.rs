@@ -1,14 +1,14 @@
 //! Writes: into DRAM, and from there to the platters.
 
-use crate::buffer::{Dirty, Piece, Range};
+use crate::buffer::{Dirty, Piece, Range, WriteBuffer};
 use crate::clock::TURN;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
 use crate::mechanics::{Arm, Way};
 use crate::profile::DramProfile;
-use crate::queue::{nearest, Candidate};
+use crate::queue::Candidate;
 use crate::reads::sectors;
 use crate::request::{Request, Status, SECTOR_BYTES};
-use crate::shingled::{Extent, VISIT_PACKETS};
+use crate::shingled::{Extent, Shingled, VISIT_PACKETS};
 
 /// What a profile says about writes in DRAM, in the drive's units.
 #[derive(Clone, Debug)]
@@ -35,7 +35,8 @@ impl WriteRules {
 /// A request that is answered when data is durable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Durable {
-    tag: u32,
+    /// `None`: the drive itself waits.
+    tag: Option<u32>,
     arrived: u64,
     need: Need,
 }
@@ -64,8 +65,27 @@ impl Drive {
     }
 
     pub(crate) fn flush(&mut self, tag: u32, arrives: u64) {
-        self.durable.push(Durable { tag, arrived: arrives, need: Need::UpTo(self.sequence) });
+        self.durable.push(Durable { tag: Some(tag), arrived: arrives, need: Need::UpTo(self.sequence) });
         self.settle(arrives);
+    }
+
+    /// Whether writes are acknowledged in DRAM from now on; if not, what it holds is written out.
+    pub(crate) fn set_write_back(&mut self, on: bool) {
+        self.rules.write_back = on;
+        if !on && !self.off {
+            self.durable.push(Durable { tag: None, arrived: self.now, need: Need::UpTo(self.sequence) });
+            self.settle(self.now);
+        }
+    }
+
+    /// Forgets whatever DRAM holds and whoever waits for that; returns what was written and not yet durable.
+    pub(crate) fn forget_writes(&mut self) -> Vec<Range> {
+        let lost = self.buffer.ranges().iter().chain(self.in_flight.ranges()).copied().collect();
+        self.in_flight.clear();
+        self.buffer = WriteBuffer::with_segments(self.rules.limit_segments);
+        self.held.clear();
+        self.durable.clear();
+        lost
     }
 
     /// TRIM tells the drive that data is worth nothing: what its caches hold of it need not be written any more. Only
@@ -88,7 +108,7 @@ impl Drive {
     /// Drops what DRAM holds of a range, written or read.
     fn discard(&mut self, range: &Range) {
         self.buffer.discard(range);
-        if let Some(index) = self.buffer.ranges().iter().position(|left| left.start == range.end) {
+        if let Some(index) = self.buffer.beginning_at(range.end) {
             self.locate(index);
         }
         let (first, end) = self.surface(range);
@@ -100,8 +120,7 @@ impl Drive {
 
     /// Whether DRAM can take a write now. One that exceeds all of DRAM is let in when nothing else is there.
     fn has_room(&self, request: &Request) -> bool {
-        let in_flight: u64 = self.in_flight.iter().map(|piece| piece.range.sectors()).sum();
-        let used = self.buffer.sectors() + in_flight;
+        let used = self.buffer.sectors() + self.in_flight.sectors();
         let fits = used + request.bytes / SECTOR_BYTES <= self.rules.limit_sectors || used == 0;
         fits && self.buffer.segments() < self.rules.limit_segments
     }
@@ -117,10 +136,10 @@ impl Drive {
             layer.untrim(first, end);
             direct = layer.streams.observe(range.start, range.sectors());
         }
-        let about = Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, track: 0, phase: 0 };
+        let about = Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, spot: None };
         self.add_dirty(range, about);
         if through {
-            self.durable.push(Durable { tag: request.tag, arrived, need: Need::Range(range, self.sequence) });
+            self.durable.push(Durable { tag: Some(request.tag), arrived, need: Need::Range(range, self.sequence) });
         } else {
             self.complete(request.tag, arrived, Status::Good);
         }
@@ -131,13 +150,10 @@ impl Drive {
         let barrier = self.barrier();
         let mut start = range.start;
         while start < range.end {
-            let part = Range { start, end: self.band_end(start).min(range.end) };
-            let (layer, geometry) = (&self.shingled, &self.mechanics.geometry);
-            let seam = |sector: u64| match layer {
-                Some(layer) => !layer.is_border(geometry, layer.first_band_block() + sector / BLOCK_SECTORS),
-                None => true,
-            };
-            let index = self.buffer.add(part, about, barrier, seam);
+            let band = self.band_around(start);
+            let part = Range { start, end: range.end.min(band.map_or(u64::MAX, |band| band.end * BLOCK_SECTORS)) };
+            let is_border = |block: u64| band.is_some_and(|band| block == band.start || block == band.end);
+            let index = self.buffer.add(part, about, barrier, |sector| !is_border(sector / BLOCK_SECTORS));
             self.locate(index);
             // The extent is as old as its oldest part, so who waits for a part of that age waits for all of it.
             if self.durable.iter().any(|durable| durable.awaits(&self.buffer.get(index).range)) {
@@ -147,20 +163,22 @@ impl Drive {
         }
     }
 
-    /// The sector at which the band of a sector ends.
-    fn band_end(&self, sector: u64) -> u64 {
-        let Some(layer) = &self.shingled else {
-            return u64::MAX;
-        };
+    /// The host's blocks in the band of a sector, if there are bands.
+    fn band_around(&self, sector: u64) -> Option<Range> {
+        let layer = self.shingled.as_ref()?;
         let home = layer.first_band_block();
-        (layer.band_end(&self.mechanics.geometry, home + sector / BLOCK_SECTORS) - home) * BLOCK_SECTORS
+        let (start, end) = layer.band_around(&self.mechanics.geometry, home + sector / BLOCK_SECTORS);
+        Some(Range { start: start - home, end: end - home })
     }
 
-    /// Finds where an extent begins on the surface, for the heads to choose by.
+    /// Finds where an extent begins on the surface, for the heads to choose by. Into the log it goes by its age.
     fn locate(&mut self, index: usize) {
+        let about = self.buffer.about(index);
+        if about.spot.is_some() || (self.shingled.is_some() && !about.direct) {
+            return;
+        }
         let (first, _) = self.surface(&self.buffer.get(index).range);
-        let place = self.mechanics.geometry.place(first);
-        self.buffer.locate(index, place.track, self.mechanics.geometry.phase(place));
+        self.buffer.locate(index, self.mechanics.spot(first.wrapping_add(self.shift(first))));
     }
 
     /// Somebody waits for a write to leave DRAM.
@@ -178,18 +196,19 @@ impl Drive {
             || 2 * self.buffer.segments() >= self.rules.limit_segments;
         let at = self.silent_at(self.rules.idle);
         if pressing || full || self.now >= at {
-            self.start_destage()
+            self.start_destage(None)
         } else {
             Choice::Rest(Some(at))
         }
     }
 
-    fn start_destage(&mut self) -> Choice {
+    /// Writes out the `next` extent to go, or if that is not known what is found to be.
+    pub(crate) fn start_destage(&mut self, next: Option<Candidate>) -> Choice {
         self.claim_heads(self.now);
         if self.shingled.is_some() {
             return self.start_shingled_destage();
         }
-        let Some(next) = self.next_extent() else {
+        let Some(next) = next.or_else(|| self.next_extent()) else {
             return Choice::Rest(None);
         };
         let piece = self.take(next.index, self.rules.destage_sectors);
@@ -212,7 +231,7 @@ impl Drive {
         let Some(oldest) = self.oldest_extent(|_| true) else {
             return Choice::Rest(None);
         };
-        if self.buffer.get(oldest).about.direct {
+        if self.buffer.about(oldest).direct {
             self.start_direct()
         } else {
             self.start_append()
@@ -220,7 +239,7 @@ impl Drive {
     }
 
     fn start_direct(&mut self) -> Choice {
-        let Some(Candidate { index, .. }) = self.nearest_extent(|about| about.direct) else {
+        let Some(Candidate { index, .. }) = self.nearest_extent() else {
             return Choice::Rest(None);
         };
         let (first, _) = self.surface(&self.buffer.get(index).range);
@@ -250,15 +269,16 @@ impl Drive {
 
     /// Gathers extents, the oldest first, for one visit to the log; without room there, forces a cleaning pass.
     fn start_append(&mut self) -> Choice {
+        let region = self.next_region();
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
-        let room = layer.room_packets().min(VISIT_PACKETS);
+        let room = layer.room_packets(region).min(VISIT_PACKETS);
         if room == 0 {
-            layer.force_pass();
+            layer.force_pass_for(region);
             return self.start_cleaning();
         }
-        let arrived = self.gather(room);
+        let arrived = self.gather(region, room);
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
@@ -267,13 +287,30 @@ impl Drive {
         self.busy(Work::Destage, ends)
     }
 
-    /// Fills `in_flight` and `batch` with what at most `room` packets hold; returns when all of it was in DRAM.
-    fn gather(&mut self, room: u64) -> u64 {
+    /// The place of the cache to which the next visit goes.
+    fn next_region(&self) -> usize {
+        match &self.shingled {
+            Some(layer) if layer.is_spread() => {
+                let oldest = self
+                    .oldest_extent(|about| !about.direct)
+                    .map_or(0, |index| self.extent(layer, &self.buffer.get(index)).first);
+                layer.region_of(&self.mechanics.geometry, oldest)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Fills `in_flight` and `batch` with what at most `room` packets hold, up to the first extent that belongs to
+    /// another place of the cache; returns when all of it was in DRAM.
+    fn gather(&mut self, region: usize, room: u64) -> u64 {
         self.batch.clear();
         let (mut packets, mut blocks, mut writes, mut sectors, mut arrived) = (0, 0, 0, 0, 0);
         while let Some(index) = self.oldest_extent(|about| !about.direct) {
-            let whole = self.extent(&self.buffer.get(index));
             let Some(layer) = &self.shingled else { break };
+            let whole = self.extent(layer, &self.buffer.get(index));
+            if layer.region_of(&self.mechanics.geometry, whole.first) != region {
+                break;
+            }
             if packets == 0 || !layer.shares_packet(blocks, writes, &whole) {
                 if packets == room || sectors >= self.rules.destage_sectors {
                     break;
@@ -282,7 +319,8 @@ impl Drive {
             }
             let most = layer.packet_sectors(self.buffer.get(index).range.sectors(), whole.writes);
             let piece = self.take(index, most);
-            let extent = self.extent(&piece);
+            let Some(layer) = &self.shingled else { break };
+            let extent = self.extent(layer, &piece);
             (blocks, writes) = (blocks + extent.blocks(), writes + extent.writes);
             sectors += piece.range.sectors();
             arrived = arrived.max(piece.about.arrived);
@@ -292,9 +330,9 @@ impl Drive {
         arrived
     }
 
-    fn extent(&self, piece: &Piece) -> Extent {
+    fn extent(&self, layer: &Shingled, piece: &Piece) -> Extent {
         let (first, end) = self.surface(&piece.range);
-        Extent { first, end, writes: u64::from(piece.about.writes) }
+        layer.extent(&self.mechanics.geometry, first, end, u64::from(piece.about.writes))
     }
 
     /// Whether an extent may be destaged now: any, unless somebody waits for some to be durable and nobody for room.
@@ -313,23 +351,22 @@ impl Drive {
                 let index = self.oldest_extent(|_| true)?;
                 Some(Candidate { index, reach: u64::MAX, starves_since: Some(since) })
             }
-            None => self.nearest_extent(|_| true),
+            None => self.nearest_extent(),
         }
     }
 
-    /// The allowed extent of a `kind` that the heads reach soonest.
-    fn nearest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<Candidate> {
+    /// The allowed extent that the heads reach soonest, of those that go to their place.
+    fn nearest_extent(&self) -> Option<Candidate> {
         let allowed = self.allowed();
-        let candidates = self.buffer.iter().enumerate().filter(|(_, (_, about))| allowed(about) && kind(about));
-        let places = candidates.map(|(index, (_, about))| (index, about.track, about.phase));
-        nearest(places, &self.mechanics, &self.head, self.now, Way::Write)
+        let allowed = |index| allowed(self.buffer.about(index));
+        let (index, reach) = self.buffer.sweep().nearest(&self.mechanics, &self.head, self.now, Way::Write, allowed)?;
+        Some(Candidate { index, reach, starves_since: None })
     }
 
     /// The allowed extent of a `kind` with the oldest data.
     fn oldest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
         let allowed = self.allowed();
-        let candidates = self.buffer.iter().enumerate().filter(|(_, (_, about))| allowed(about) && kind(about));
-        candidates.min_by_key(|(_, (_, about))| about.sequence).map(|(index, _)| index)
+        self.buffer.oldest(|about| allowed(about) && kind(about))
     }
 
     /// The newest write that a flush waits for; 0 when none does.
@@ -355,8 +392,8 @@ impl Drive {
 
     pub(crate) fn finish_destage(&mut self) {
         // Until now the written data hid what was read ahead of the old.
-        for index in 0..self.in_flight.len() {
-            let (first, end) = self.surface(&self.in_flight[index].range);
+        for index in 0..self.in_flight.ranges().len() {
+            let (first, end) = self.surface(&self.in_flight.ranges()[index]);
             self.read_cache.forget(first, end);
         }
         self.in_flight.clear();
@@ -369,7 +406,9 @@ impl Drive {
         while index < self.durable.len() {
             if self.is_durable(&self.durable[index].need) {
                 let done = self.durable.swap_remove(index);
-                self.complete(done.tag, at.max(done.arrived), Status::Good);
+                if let Some(tag) = done.tag {
+                    self.complete(tag, at.max(done.arrived), Status::Good);
+                }
             } else {
                 index += 1;
             }
@@ -384,11 +423,18 @@ impl Drive {
     }
 
     fn is_durable(&self, need: &Need) -> bool {
-        let missing = |range: &Range, about: &Dirty| match need {
-            Need::Range(needed, sequence) => about.sequence <= *sequence && range.overlaps(needed),
-            Need::UpTo(sequence) => about.sequence <= *sequence,
-        };
-        !self.buffer.iter().any(|(range, about)| missing(range, about))
-            && !self.in_flight.iter().any(|piece| missing(&piece.range, &piece.about))
+        match need {
+            Need::Range(needed, sequence) => {
+                let mut dirty = self.buffer.overlapping(needed);
+                let mut flying = self.in_flight.iter().filter(|piece| piece.range.overlaps(needed));
+                !dirty.any(|(_, about)| about.sequence <= *sequence)
+                    && !flying.any(|piece| piece.about.sequence <= *sequence)
+            }
+            Need::UpTo(sequence) => {
+                let oldest = self.buffer.oldest(|_| true).map(|index| self.buffer.get(index).about.sequence);
+                oldest.is_none_or(|oldest| oldest > *sequence)
+                    && !self.in_flight.iter().any(|piece| piece.about.sequence <= *sequence)
+            }
+        }
     }
 }

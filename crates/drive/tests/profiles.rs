@@ -105,3 +105,94 @@ fn missing_and_unknown_keys_are_refused() {
     assert!(matches!(Profile::parse("format_version = 2"), Err(ProfileError::Value { .. })));
     assert!(matches!(Profile::parse(""), Err(ProfileError::Missing { .. })));
 }
+
+/// Lines put behind the one that defines `key`; the profile must then be refused at `expected`, or be sound.
+fn with(name: &str, key: &str, lines: &[&str]) -> Result<Profile, ProfileError> {
+    let original = text(name);
+    let line = original.lines().find(|line| line.starts_with(&format!("{key} ="))).expect("the key is there");
+    let more: Vec<String> = lines
+        .iter()
+        .map(|line| line.split_once(" = ").expect("a key and a value"))
+        .map(|(key, value)| format!("{key} = {{ value = {value}, origin = \"assumed: x\" }}"))
+        .collect();
+    Profile::parse(&original.replacen(line, &format!("{line}\n{}", more.join("\n")), 1))
+}
+
+#[test]
+fn parts_that_contradict_each_other_are_refused() {
+    let flash = ["flash_read_us = 100", "flash_write_us = 400", "flash_rate_mb_s = 200"];
+    let in_flash = [&["place = \"flash\""], &flash[..]].concat();
+    let cache = "translation.cache";
+    for (key, lines, expected, words) in [
+        ("entries", vec!["place = \"middle\""], "translation.cache.place", "one of outer, inner, spread, flash"),
+        ("entries", vec!["place = \"spread\""], "translation.cache.regions", "missing"),
+        ("entries", vec!["place = \"spread\"", "regions = 1"], "translation.cache.regions", "2..64"),
+        ("entries", vec!["place = \"inner\"", "regions = 4"], "translation.cache.regions", "\"inner\""),
+        ("entries", vec!["flash_read_us = 100"], "translation.cache.flash_read_us", "not in flash"),
+        ("entries", in_flash.clone(), "translation.cache.packet_tracks", "does not turn"),
+        ("entries", vec!["place = \"flash\"", "flash_read_us = 1"], "translation.cache.flash_write_us", "missing"),
+        ("entries", vec!["packets = 100"], "translation.cache.packets", "`entries` limits them already"),
+        ("entries", vec!["replay_ms = -1"], "translation.cache.replay_ms", "0..10000 ms"),
+        ("tracks_per_band", vec!["mapping = \"loose\""], "translation.mapping", "one of static, dynamic"),
+        ("tracks_per_band", vec!["mapping = \"dynamic\""], "translation.spare_bands", "missing"),
+        ("tracks_per_band", vec!["spare_bands = 3"], "translation.spare_bands", "keep their place"),
+        (
+            "tracks_per_band",
+            vec!["mapping = \"dynamic\"", "spare_bands = 9000"],
+            "translation.spare_bands",
+            "at least half are not spare",
+        ),
+        ("collect_turns", vec!["high_mark = 0.5"], "translation.cleaning.high_mark", "waits for no mark"),
+        ("unpark_ms", vec!["spin_down_after_s = 100", "spin_up_s = 10"], "mechanics.spin_down_after_s", "300 s"),
+        ("unpark_ms", vec!["spin_down_after_s = 900"], "mechanics.spin_up_s", "250 ms"),
+        ("overhead_us", vec!["bridge_us = 100"], "interface.max_transfer_bytes", "missing"),
+        (
+            "overhead_us",
+            vec!["bridge_us = 1", "max_transfer_bytes = 122880", "bridge_queue = 64"],
+            "interface.bridge_queue",
+            "takes 32 commands",
+        ),
+        (
+            "overhead_us",
+            vec!["bridge_us = 1", "max_transfer_bytes = 5000", "bridge_queue = 1"],
+            "interface.max_transfer_bytes",
+            "multiple of the 512",
+        ),
+    ] {
+        let error = with("wd40efax", key, &lines).expect_err(expected);
+        assert_eq!(error.key(), Some(expected), "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    let error = with("canvio-3tb", "packet_bytes", &["place = \"spread\"", "regions = 64"]);
+    assert!(error.is_ok(), "64 places of {cache} are a few, not too many: {error:?}");
+    let mut many = text("canvio-3tb").replace("value = 21_700_000_000", "value = 2_900_000_000_000");
+    many = many.replace("packet_bytes =", "place = { value = \"spread\", origin = \"assumed: x\" }\nregions = { value = 2, origin = \"assumed: x\" }\npacket_bytes =");
+    assert_eq!(Profile::parse(&many).unwrap_err().key(), Some("translation.cache.regions"));
+}
+
+#[test]
+fn all_parts_together_are_a_profile() {
+    let mut text = text("wd40efax");
+    for key in ["packet_tracks", "packet_turns", "append_turns", "collect_turns"] {
+        let line = text.lines().find(|line| line.starts_with(&format!("{key} ="))).expect("it is there").to_owned();
+        text = text.replacen(&line, "", 1);
+    }
+    let value = |key: &str, value: &str| format!("{key} = {{ value = {value}, origin = \"assumed: x\" }}\n");
+    for (before, keys) in [
+        ("entries =", vec![("place", "\"flash\""), ("flash_read_us", "90"), ("flash_write_us", "300")]),
+        ("entries =", vec![("flash_rate_mb_s", "200.0"), ("replay_ms", "5")]),
+        ("tracks_per_band =", vec![("mapping", "\"dynamic\""), ("spare_bands", "4")]),
+        ("unpark_ms =", vec![("spin_down_after_s", "1200"), ("spin_up_s", "11")]),
+        ("overhead_us =", vec![("bridge_us", "120"), ("max_transfer_bytes", "1_048_576"), ("bridge_queue", "30")]),
+    ] {
+        let lines: String = keys.iter().map(|(key, text)| value(key, text)).collect();
+        text = text.replacen(&format!("\n{before}"), &format!("\n{lines}{before}"), 1);
+    }
+    let profile = Profile::parse(&text).unwrap();
+    assert_eq!(profile.queue_depth(), 30);
+    let shingled = profile.shingled.as_ref().unwrap();
+    assert_eq!(shingled.mapping, drive::Mapping::Dynamic { spare_bands: 4 });
+    assert!(matches!(shingled.cache.place, drive::CachePlace::Flash(_)));
+    assert_eq!(profile.origins["interface.bridge_queue"], "assumed: x");
+    profile.scaled(100).unwrap();
+}

@@ -2,9 +2,9 @@
 
 mod rig;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use drive::{BlockDevice, Completion, Drive, Profile, Request, Verb};
+use drive::{BlockDevice, BridgeProfile, CachePlace, Completion, Drive, FlashProfile, Mapping, Profile, Request, Verb};
 use proptest::prelude::*;
 use rig::profile;
 
@@ -101,7 +101,34 @@ fn profiles() -> Vec<Profile> {
     shingled.cache.entries = 50;
     shingled.cleaning.order = drive::CleaningOrder::MostDirty;
     shingled.streams.min_run_bytes = 1 << 20;
-    vec![profile("st12000vn0007").scaled(1000).unwrap(), tiny, lazy, profile("st8000as0002").scaled(1000).unwrap()]
+    let mut bridged = profile("st12000vn0007").scaled(1000).unwrap();
+    bridged.interface.bridge = Some(BridgeProfile { bridge_us: 250.0, max_transfer_bytes: 122_880, bridge_queue: 3 });
+    let conventional = profile("st12000vn0007").scaled(1000).unwrap();
+    let archive = profile("st8000as0002").scaled(1000).unwrap();
+    [conventional, bridged, tiny, lazy, archive].into_iter().chain(laid_out()).collect()
+}
+
+/// The same small shingled drive with its cache and bands in other places.
+fn laid_out() -> Vec<Profile> {
+    let flash = FlashProfile { flash_read_us: 100.0, flash_write_us: 500.0, flash_rate_mb_s: 200.0 };
+    let with = |place: CachePlace, mapping: Mapping| {
+        let mut profile = profile("wd40efax").scaled(1000).unwrap();
+        profile.geometry.zones = 4;
+        let shingled = profile.shingled.as_mut().unwrap();
+        (shingled.tracks_per_band, shingled.mapping) = (6, mapping);
+        (shingled.cache.place, shingled.cache.packets) = (place, Some(60));
+        shingled.cache.bytes = 8 << 20;
+        shingled.cache.entry_counts = drive::EntryCounts::Write;
+        shingled.streams.min_run_bytes = 1 << 20;
+        profile
+    };
+    let (still, moving) = (Mapping::Static, Mapping::Dynamic { spare_bands: 2 });
+    vec![
+        with(CachePlace::Inner, still),
+        with(CachePlace::Spread { regions: 3 }, moving),
+        with(CachePlace::Flash(flash), still),
+        with(CachePlace::Outer, moving),
+    ]
 }
 
 proptest! {
@@ -133,6 +160,41 @@ proptest! {
         }
     }
 
+    /// The power fails after the last request has been submitted and some time has passed.
+    #[test]
+    fn a_loss_of_power_takes_only_what_was_not_promised(
+        asks in prop::collection::vec(ask(), 1..60),
+        depth in 1..32_usize,
+        pause_ns in prop_oneof![0..30_000_000_u64, 0..3_000_000_000_u64],
+    ) {
+        for profile in profiles() {
+            let (promised, mut drive, now_ns) = play_and_promise(&profile, &asks, depth, pause_ns);
+            let dirty_bytes = drive.truth().dram_dirty_bytes;
+            let lost = drive.power_loss(now_ns);
+            let taken: u64 = lost.ranges.iter().map(|range| range.end - range.start).sum();
+            prop_assert!(taken <= dirty_bytes && (taken > 0) == (dirty_bytes > 0), "{} of {}", taken, dirty_bytes);
+            for range in &lost.ranges {
+                for sector in range.start / 512..range.end / 512 {
+                    prop_assert!(!promised.contains(&sector), "sector {} was promised", sector);
+                }
+            }
+            let mut done = Vec::new();
+            drive.advance(now_ns + 1_000_000_000, &mut done);
+            prop_assert!(done.is_empty(), "what was in flight is never answered");
+            let ready_ns = drive.power_on(now_ns + 1_000_000_000);
+            drive.submit(now_ns + 1_000_000_000, Request { tag: 1, verb: Verb::Read, fua: false, offset_bytes: 0, bytes: 4096 });
+            while let Some(event_ns) = drive.next_event_ns() {
+                drive.advance(event_ns, &mut done);
+            }
+            prop_assert_eq!(done.len(), 1);
+            prop_assert!(done[0].completed_ns >= ready_ns);
+            drive.advance(ready_ns + 86_400_000_000_000, &mut done);
+            let truth = drive.truth();
+            prop_assert_eq!(truth.bytes_cached, truth.bytes_cleaned + truth.bytes_overwritten + truth.cached_bytes);
+            prop_assert_eq!((truth.cached_bytes, truth.cached_packets, truth.log_bytes), (0, 0, 0));
+        }
+    }
+
     #[test]
     fn the_same_seed_repeats_itself(asks in prop::collection::vec(ask(), 1..100), depth in 1..32_usize) {
         for profile in profiles() {
@@ -141,6 +203,47 @@ proptest! {
             prop_assert_eq!(first, second);
         }
     }
+}
+
+/// Plays the requests; returns of which sectors the drive has said that they are durable as they were last written, by a
+/// flush or by a durable write.
+fn play_and_promise(profile: &Profile, asks: &[Ask], depth: usize, pause_ns: u64) -> (BTreeSet<u64>, Drive, u64) {
+    let mut drive = Drive::new(profile, 9);
+    // By sector, the request that last wrote it; and of the requests in flight, what was acknowledged when they came.
+    let (mut last, mut flying) = (HashMap::new(), HashMap::new());
+    let (mut answered, mut promised) = (BTreeSet::new(), BTreeSet::new());
+    let (mut done, mut now_ns) = (Vec::<Completion>::new(), 0);
+    for (tag, ask) in (0_u32..).zip(asks) {
+        let until_ns = now_ns + ask.pause_ns;
+        loop {
+            let event_ns = drive.next_event_ns().filter(|ns| flying.len() >= depth || *ns <= until_ns);
+            now_ns = event_ns.unwrap_or(until_ns.max(now_ns));
+            drive.advance(now_ns, &mut done);
+            for completion in done.drain(..) {
+                let before: BTreeSet<u32> = flying.remove(&completion.tag).expect("it was asked");
+                let ask = &asks[completion.tag as usize];
+                answered.insert(completion.tag);
+                match ask.verb {
+                    Verb::Flush => promised.extend(before),
+                    Verb::Write if ask.fua => _ = promised.insert(completion.tag),
+                    _ => {}
+                }
+            }
+            if event_ns.is_none() {
+                break;
+            }
+        }
+        let request = request(tag, ask, drive.capacity_bytes());
+        if matches!(ask.verb, Verb::Write | Verb::Trim) {
+            let sectors = request.offset_bytes / 512..(request.offset_bytes + request.bytes) / 512;
+            last.extend(sectors.map(|sector| (sector, tag)));
+        }
+        flying.insert(tag, answered.clone());
+        drive.submit(now_ns, request);
+    }
+    drive.advance(now_ns + pause_ns, &mut done);
+    let sectors = last.into_iter().filter(|(_, tag)| promised.contains(tag)).map(|(sector, _)| sector);
+    (sectors.collect(), drive, now_ns + pause_ns)
 }
 
 /// A write grows together with an older extent while the durable write that it overlaps is on its way to the platters.

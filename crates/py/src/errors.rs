@@ -1,7 +1,7 @@
 //! Errors of the core as Python exceptions, their parts as attributes.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -15,6 +15,19 @@ create_exception!(
     JobError,
     PyValueError,
     "A fio job cannot be run in virtual time: the message names section, option and reason."
+);
+
+create_exception!(
+    shakedown._core,
+    TraceError,
+    PyValueError,
+    "A trace cannot be replayed on this drive: the message names the request and the reason."
+);
+create_exception!(
+    shakedown._core,
+    LabError,
+    PyRuntimeError,
+    "The lab itself failed: its kernel is not understood, or the drives' data could not be kept."
 );
 
 /// With the attribute `key` (`None` where the text is not TOML).
@@ -33,6 +46,16 @@ pub fn job_error(py: Python<'_>, error: &workload::JobError) -> PyErr {
     let parts =
         [("section", &error.section), ("option", &error.option), ("reason", &error.reason), ("hint", &error.hint)];
     match parts.into_iter().try_for_each(|(name, text)| value.setattr(name, text)) {
+        Ok(()) => raised,
+        Err(failure) => failure,
+    }
+}
+
+/// With the attributes `request` and `reason`.
+pub fn trace_error(py: Python<'_>, error: &workload::TraceError) -> PyErr {
+    let raised = TraceError::new_err(error.to_string());
+    let value = raised.value(py);
+    match value.setattr("request", error.request).and_then(|()| value.setattr("reason", &error.reason)) {
         Ok(()) => raised,
         Err(failure) => failure,
     }

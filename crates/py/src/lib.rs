@@ -4,22 +4,29 @@
 mod bench;
 mod errors;
 mod job;
+mod lab;
 mod load;
 mod machine;
+mod requests;
 mod serve;
+mod trace;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::errors::{JobError, ProfileError};
+    use crate::errors::{JobError, LabError, ProfileError, TraceError};
     #[pymodule_export]
     use crate::job::check_job;
+    #[pymodule_export]
+    use crate::lab::Lab;
     #[pymodule_export]
     use crate::load::Load;
     #[pymodule_export]
     use crate::machine::Machine;
+    #[pymodule_export]
+    use crate::requests::RequestColumns;
     #[pymodule_export]
     use crate::serve::serve_nbd;
 }

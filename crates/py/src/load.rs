@@ -1,16 +1,17 @@
-//! A running job.
+//! A running job or trace.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
-use workload::Row;
+use workload::{RequestColumns as Chunk, Row, Run};
 
 use crate::bench::{lock, Bench};
+use crate::requests::RequestColumns;
 
 type RowTuple = (&'static str, u64, u64, u64, u64, Option<f64>, Option<u64>, Option<u64>, Option<u64>, Option<u64>);
 
-/// A running fio job. Row times count from the start of the machine.
+/// A running fio job or trace. Row times count from the start of the machine.
 #[pyclass(frozen, module = "shakedown._core")]
 pub struct Load {
     state: Mutex<State>,
@@ -18,8 +19,12 @@ pub struct Load {
 
 enum State {
     Running(Arc<Mutex<Bench>>),
-    /// With the failed request that ended the job, until that has been told.
-    Over(Option<String>),
+    Over {
+        /// The failed request that ended the job, until that has been told.
+        failure: Option<String>,
+        /// What was logged and not yet taken; `None` if requests are not logged.
+        requests: Option<Vec<Chunk>>,
+    },
 }
 
 impl Load {
@@ -43,6 +48,13 @@ impl Load {
         }
     }
 
+    fn take_requests(&self, py: Python<'_>) -> PyResult<RequestColumns> {
+        match py.detach(|| take_requests(&mut self.state())) {
+            Some(chunks) => RequestColumns::join(py, &chunks),
+            None => Err(PyRuntimeError::new_err("requests are not logged: start the job with log_requests=True")),
+        }
+    }
+
     fn stop(&self, py: Python<'_>) {
         py.detach(|| stop(&mut self.state()));
     }
@@ -52,7 +64,7 @@ impl Load {
 fn advance(state: &mut State, intervals: usize) -> Result<Vec<Row>, String> {
     let bench = match state {
         State::Running(bench) => Arc::clone(bench),
-        State::Over(failure) => return failure.take().map_or(Ok(Vec::new()), Err),
+        State::Over { failure, .. } => return failure.take().map_or(Ok(Vec::new()), Err),
     };
     let mut bench = lock(&bench);
     let Bench { drive, now_ns, run: Some(run) } = &mut *bench else {
@@ -61,21 +73,33 @@ fn advance(state: &mut State, intervals: usize) -> Result<Vec<Row>, String> {
     let rows = run.advance(drive, intervals);
     *now_ns = run.now_ns();
     if run.is_over() {
-        let failure = run.failure();
-        *state = State::Over(failure.map(|one| format!("job {} ended at {} ns: {:?}", one.job, one.at_ns, one.status)));
+        let failure = run.failure().map(|one| format!("job {} ended at {} ns: {:?}", one.job, one.at_ns, one.status));
+        *state = State::Over { failure, requests: run.take_requests() };
         bench.run = None;
     }
     Ok(rows)
 }
 
-fn stop(state: &mut State) {
-    if let State::Running(bench) = std::mem::replace(state, State::Over(None)) {
-        let mut bench = lock(&bench);
-        if let Some(mut run) = bench.run.take() {
-            run.stop(&mut bench.drive);
-            bench.now_ns = run.now_ns();
-        }
+/// The requests completed since the last call, also after the end.
+fn take_requests(state: &mut State) -> Option<Vec<Chunk>> {
+    match state {
+        State::Running(bench) => lock(bench).run.as_mut().and_then(Run::take_requests),
+        State::Over { requests, .. } => requests.as_mut().map(std::mem::take),
     }
+}
+
+fn stop(state: &mut State) {
+    let State::Running(bench) = state else {
+        return;
+    };
+    let bench = Arc::clone(bench);
+    let mut bench = lock(&bench);
+    let Some(mut run) = bench.run.take() else {
+        return;
+    };
+    run.stop(&mut bench.drive);
+    bench.now_ns = run.now_ns();
+    *state = State::Over { failure: None, requests: run.take_requests() };
 }
 
 fn tuple(row: Row) -> RowTuple {

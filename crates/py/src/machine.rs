@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 use drive::{BlockDevice, Drive, Profile, Truth};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use workload::{JobFile, Run};
+use workload::{JobFile, Run, Trace};
 
 use crate::bench::{lock, Bench};
-use crate::errors::{job_error, profile_error};
+use crate::errors::{job_error, profile_error, trace_error};
 use crate::load::Load;
+use crate::trace::{replay_of, requests_of};
 
 /// A host with one modelled drive and a virtual clock that starts at zero.
 #[pyclass(frozen, module = "shakedown._core")]
@@ -48,24 +49,43 @@ impl Machine {
         &self.model
     }
 
-    fn start(&self, py: Python<'_>, job: &str, interval_ns: u64, seed: u64) -> PyResult<Load> {
-        if interval_ns == 0 {
-            return Err(PyValueError::new_err("interval_ns must be at least 1"));
-        }
-        py.detach(|| {
-            let mut bench = lock(&self.bench);
-            if bench.run.is_some() {
-                return Ok(false);
-            }
-            let file = JobFile::parse(job, bench.drive.capacity_bytes())?;
-            bench.run = Some(Run::start(file, bench.now_ns, interval_ns, seed));
-            Ok(true)
-        })
-        .map_err(|error| job_error(py, &error))
-        .and_then(|started| match started {
-            true => Ok(Load::new(Arc::clone(&self.bench))),
-            false => Err(PyRuntimeError::new_err("a job is already running on this machine")),
-        })
+    #[pyo3(signature = (job, interval_ns, seed, log_requests = false))]
+    fn start(&self, py: Python<'_>, job: &str, interval_ns: u64, seed: u64, log_requests: bool) -> PyResult<Load> {
+        let interval_ns = checked(interval_ns)?;
+        let begun = py.detach(|| {
+            self.begin(log_requests, |capacity_bytes, now_ns| {
+                let file = JobFile::parse(job, capacity_bytes)?;
+                Ok(Run::start(file, now_ns, interval_ns, seed))
+            })
+        });
+        begun.map_err(|error| job_error(py, &error))?.ok_or_else(busy)
+    }
+
+    #[pyo3(signature = (
+        submitted_ns, verb, offset_bytes, length_bytes, interval_ns, *, speed = 1.0, depth = None, log_requests = false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "four columns and how to play them")]
+    fn replay(
+        &self,
+        py: Python<'_>,
+        submitted_ns: &[u8],
+        verb: &[u8],
+        offset_bytes: &[u8],
+        length_bytes: &[u8],
+        interval_ns: u64,
+        speed: f64,
+        depth: Option<u32>,
+        log_requests: bool,
+    ) -> PyResult<Load> {
+        let interval_ns = checked(interval_ns)?;
+        let replay = replay_of(speed, depth)?;
+        let requests = py.detach(|| requests_of(submitted_ns, verb, offset_bytes, length_bytes))?;
+        let begun = py.detach(|| {
+            self.begin(log_requests, |capacity_bytes, now_ns| {
+                Ok(Run::replay(Trace::new(requests, capacity_bytes)?, replay, now_ns, interval_ns))
+            })
+        });
+        begun.map_err(|error| trace_error(py, &error))?.ok_or_else(busy)
     }
 
     fn idle(&self, py: Python<'_>, duration_ns: u64) -> PyResult<()> {
@@ -81,13 +101,37 @@ impl Machine {
         });
         match idled {
             true => Ok(()),
-            false => Err(PyRuntimeError::new_err("a job is running on this machine")),
+            false => Err(busy()),
         }
     }
 
     fn truth(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
         py.detach(|| counts(lock(&self.bench).drive.truth()))
     }
+}
+
+impl Machine {
+    /// Begins the load that `make` makes of the capacity and the time; `None` while another one runs.
+    fn begin<E>(&self, log_requests: bool, make: impl FnOnce(u64, u64) -> Result<Run, E>) -> Result<Option<Load>, E> {
+        let mut bench = lock(&self.bench);
+        if bench.run.is_some() {
+            return Ok(None);
+        }
+        let run = make(bench.drive.capacity_bytes(), bench.now_ns)?;
+        bench.run = Some(if log_requests { run.log_requests() } else { run });
+        Ok(Some(Load::new(Arc::clone(&self.bench))))
+    }
+}
+
+fn busy() -> PyErr {
+    PyRuntimeError::new_err("a load is running on this machine")
+}
+
+fn checked(interval_ns: u64) -> PyResult<u64> {
+    if interval_ns == 0 {
+        return Err(PyValueError::new_err("interval_ns must be at least 1"));
+    }
+    Ok(interval_ns)
 }
 
 /// Names every count of the drive; a new one does not compile until it is named here.
@@ -110,6 +154,9 @@ fn counts(truth: Truth) -> BTreeMap<&'static str, u64> {
         stream_bytes,
         streams_broken,
         forced_passes,
+        spin_ups,
+        cached_packets,
+        bands_moved,
     } = truth;
     BTreeMap::from([
         ("seeks", seeks),
@@ -129,5 +176,8 @@ fn counts(truth: Truth) -> BTreeMap<&'static str, u64> {
         ("stream_bytes", stream_bytes),
         ("streams_broken", streams_broken),
         ("forced_passes", forced_passes),
+        ("spin_ups", spin_ups),
+        ("cached_packets", cached_packets),
+        ("bands_moved", bands_moved),
     ])
 }

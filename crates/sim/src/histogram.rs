@@ -33,6 +33,21 @@ impl LatencyHistogram {
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
+    /// Whether two latencies, and all between them, are counted as the same.
+    pub fn counts_alike(&self, least_ns: u64, most_ns: u64) -> bool {
+        least_ns >= 1 && most_ns <= HIGHEST_NS && self.counts.equivalent(least_ns, most_ns)
+    }
+
+    /// Counts groups of latencies, each a latency and how many [count alike](Self::counts_alike), of which in addition the
+    /// sum and the maximum over all groups are known.
+    pub fn record_groups<const GROUPS: usize>(&mut self, groups: [(u64, u64); GROUPS], sum_ns: u64, max_ns: u64) {
+        for (latency_ns, count) in groups {
+            self.counts.saturating_record_n(latency_ns.clamp(1, HIGHEST_NS), count);
+        }
+        self.sum_ns += u128::from(sum_ns);
+        self.max_ns = self.max_ns.max(max_ns);
+    }
+
     /// How many latencies were counted.
     pub fn count(&self) -> u64 {
         self.counts.len()

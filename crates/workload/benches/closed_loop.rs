@@ -1,4 +1,4 @@
-//! How many requests a second the host side alone can submit and retire.
+//! How many requests a second the host side alone can submit and retire, and how fast a whole drive is read.
 
 // The functions that criterion's macros make have no documentation.
 #![allow(missing_docs)]
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
-use drive::{BlockDevice, Completion, Request, Status};
+use drive::{BlockDevice, Completion, Drive, Profile, Request, Status};
 use workload::{JobFile, Run};
 
 const REQUESTS: u64 = 1_000_000;
@@ -66,5 +66,66 @@ fn closed_loop(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, closed_loop);
+/// A drive asked for everything one by one.
+struct OneByOne(Drive);
+
+impl BlockDevice for OneByOne {
+    fn capacity_bytes(&self) -> u64 {
+        self.0.capacity_bytes()
+    }
+
+    fn queue_depth(&self) -> u32 {
+        self.0.queue_depth()
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) {
+        self.0.submit(now_ns, request);
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.0.next_event_ns()
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        self.0.advance(to_ns, completions);
+    }
+}
+
+fn read(device: &mut impl BlockDevice, options: &str, interval_ns: u64) -> u64 {
+    let file = JobFile::parse(&format!("rw=read\n{options}"), device.capacity_bytes()).expect("a good job");
+    let mut run = Run::start(file, 0, interval_ns, 1);
+    while !run.is_over() {
+        run.advance(device, 1000);
+    }
+    run.now_ns()
+}
+
+/// A 12 TB drive read from end to end: counted, with one row and with one every ten seconds, and its beginning made.
+fn whole_drive(criterion: &mut Criterion) {
+    const BYTES: u64 = 131_072;
+    const SOME: u64 = 1_000_000;
+    const DAY_NS: u64 = 86_400_000_000_000;
+    let path = format!("{}/../../drives/st12000vn0007.toml", env!("CARGO_MANIFEST_DIR"));
+    let profile = Profile::parse(&std::fs::read_to_string(path).expect("readable")).expect("sound");
+    let all = profile.geometry.capacity_bytes / BYTES;
+    let mut group = criterion.benchmark_group("128 KiB sequential reads, depth 1");
+    group.sample_size(10).measurement_time(Duration::from_secs(3));
+    group.throughput(Throughput::Elements(SOME));
+    group.bench_function("one by one", |bencher| {
+        bencher.iter(|| {
+            read(&mut OneByOne(Drive::new(&profile, 1)), &format!("bs=128k\nnumber_ios={SOME}"), 100 * DAY_NS)
+        });
+    });
+    group.throughput(Throughput::Elements(all));
+    for (name, interval_ns) in
+        [("12 TB forwarded", 100 * DAY_NS), ("12 TB forwarded, a row every 10 s", 10_000_000_000)]
+    {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| read(&mut Drive::new(&profile, 1), "bs=128k", interval_ns));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, closed_loop, whole_drive);
 criterion_main!(benches);

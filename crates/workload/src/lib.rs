@@ -1,5 +1,5 @@
-//! A fio job in virtual time: what its options mean ([`JobFile`]), and who submits what when ([`Run`]), in a closed
-//! loop against any [`drive::BlockDevice`].
+//! A load in virtual time against any [`drive::BlockDevice`]: what the options of a fio job mean ([`JobFile`]), or what
+//! a [`Trace`] holds, and who submits what when ([`Run`]).
 //!
 //! Every option honoured is listed in `docs/fio-options.md`. An option that is not honoured is refused by name.
 
@@ -7,8 +7,10 @@ mod error;
 mod job;
 mod pattern;
 mod run;
+mod trace;
 
 pub use error::JobError;
 pub use job::{Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone};
 pub use pattern::Cover;
-pub use run::{Failure, Row, Run};
+pub use run::{status_code, verb_code, Failure, RequestColumns, Row, Run};
+pub use trace::{Replay, Trace, TraceError, TraceRequest};

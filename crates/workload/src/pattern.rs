@@ -6,4 +6,4 @@ mod skew;
 mod source;
 
 pub use cover::Cover;
-pub(crate) use source::Source;
+pub(crate) use source::{Extent, Source};

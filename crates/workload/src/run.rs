@@ -1,9 +1,13 @@
-//! A job file at work on a device.
+//! A job file or a trace at work on a device.
 
 mod closed_loop;
+mod log;
 mod pace;
+mod replayer;
+mod submitter;
 mod tally;
 mod worker;
 
 pub use closed_loop::{Failure, Run};
+pub use log::{status_code, verb_code, RequestColumns};
 pub use tally::Row;

@@ -99,7 +99,7 @@ def _admit(section: Section, option: Option) -> None:
 
 
 def _seed(section: Section) -> Section:
-    """Make a seed count: many versions of fio (seen with 3.33) draw offsets without it unless told not to repeat them."""
+    """Make a seed count: some fio (seen: 3.33) draw offsets without it unless told not to repeat them."""
     if not section.last("randseed"):
         return section
     for name in ("randrepeat", "allrandrepeat"):

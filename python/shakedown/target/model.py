@@ -49,14 +49,14 @@ class ModelArena:
         try:
             _core.check_job(job, self._machine.capacity_bytes)
         except _core.JobError as error:
-            raise _refusal(error) from error
+            raise job_refusal(error) from error
 
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
         """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
         try:
             load = self._machine.start(job, interval_ns, self._seed + self._started)
         except _core.JobError as error:
-            raise _refusal(error) from error
+            raise job_refusal(error) from error
         self._started += 1
         return ModelLoad(load, step, intervals=1 if watched else _UNWATCHED_INTERVALS)
 
@@ -126,7 +126,8 @@ def _shingled(profile: str) -> bool | None:
     return None if name is None else name == "shingled"
 
 
-def _refusal(error: _core.JobError) -> UsageError:
+def job_refusal(error: _core.JobError) -> UsageError:
+    """The error for a job that the core has refused."""
     return UsageError(str(error), hint=error.hint or "docs/fio-options.md tells which values an option takes")
 
 

@@ -1,6 +1,8 @@
 //! Contradictions between values that are each possible alone.
 
-use super::{CleaningWhen, Profile, ProfileError, SeekCurve, ShingledProfile};
+use super::{
+    CachePlace, CacheProfile, CleaningWhen, EntryCounts, Mapping, Profile, ProfileError, SeekCurve, ShingledProfile,
+};
 
 /// Bytes of a physical sector: tracks, packets and buffers are made of whole ones.
 const BLOCK_BYTES: u64 = crate::geometry::BLOCK_BYTES;
@@ -11,6 +13,8 @@ impl Profile {
         self.check_seek()?;
         self.check_skews()?;
         self.check_dram()?;
+        self.check_power()?;
+        self.check_bridge()?;
         match &self.shingled {
             Some(shingled) => self.check_shingled(shingled),
             None => Ok(()),
@@ -104,6 +108,75 @@ impl Profile {
         Ok(())
     }
 
+    fn check_power(&self) -> Result<(), ProfileError> {
+        let mechanics = &self.mechanics;
+        let (parks_s, stops_s) = (mechanics.park_after_s, mechanics.spin_down_after_s);
+        if stops_s > 0.0 && stops_s < parks_s {
+            let reason = format!("the heads leave the platters (after {parks_s} s) before these stop");
+            return Err(ProfileError::value("mechanics.spin_down_after_s", stops_s, reason));
+        }
+        if stops_s > 0.0 && mechanics.spin_up_s * 1e3 < mechanics.unpark_ms {
+            let reason =
+                format!("less than the {} ms from the ramp to a track, which it contains", mechanics.unpark_ms);
+            return Err(ProfileError::value("mechanics.spin_up_s", mechanics.spin_up_s, reason));
+        }
+        Ok(())
+    }
+
+    fn check_bridge(&self) -> Result<(), ProfileError> {
+        let Some(bridge) = &self.interface.bridge else {
+            return Ok(());
+        };
+        if bridge.max_transfer_bytes % crate::request::SECTOR_BYTES != 0 {
+            let reason = "a multiple of the 512 bytes of a logical sector is expected";
+            return Err(ProfileError::value("interface.max_transfer_bytes", bridge.max_transfer_bytes, reason));
+        }
+        if bridge.bridge_queue > self.queue.depth {
+            let reason = format!("the drive behind it takes {} commands", self.queue.depth);
+            return Err(ProfileError::value("interface.bridge_queue", bridge.bridge_queue, reason));
+        }
+        Ok(())
+    }
+
+    /// Most of a zone is no spare band. A drive that was made smaller does without where its zones are too small.
+    fn check_spare(&self, shingled: &ShingledProfile) -> Result<(), ProfileError> {
+        let Mapping::Dynamic { spare_bands } = shingled.mapping else {
+            return Ok(());
+        };
+        if self.scale_divisor == 1 && shingled.spare_bands(&self.geometry) == 0 {
+            let bands = shingled.bands_per_zone(&self.geometry);
+            let reason = format!("a recording zone holds {bands} bands, of which at least half are not spare");
+            return Err(ProfileError::value("translation.spare_bands", spare_bands, reason));
+        }
+        Ok(())
+    }
+
+    /// Each place of the cache holds two packets, and leaves room for bands.
+    fn check_places(&self, shingled: &ShingledProfile) -> Result<(), ProfileError> {
+        let cache = &shingled.cache;
+        let packet_tracks_bytes = (cache.packet_tracks * self.geometry.outer_track_bytes as f64) as u64;
+        let least = 2 * places(cache) * (cache.packet_bytes.max(packet_tracks_bytes) + BLOCK_BYTES);
+        if cache.bytes < least {
+            let reason = match places(cache) {
+                1 => format!("two packets need {least} bytes"),
+                places => format!("two packets in each of {places} places need {least} bytes"),
+            };
+            return Err(ProfileError::value("translation.cache.bytes", cache.bytes, reason));
+        }
+        let CachePlace::Spread { regions } = cache.place else {
+            return Ok(());
+        };
+        let geometry = &self.geometry;
+        let around = shingled.cleaning.merge_bytes + 2 * shingled.tracks_per_band * geometry.outer_track_bytes;
+        let taken = u128::from(cache.bytes + regions * around) * u128::from(geometry.outer_track_bytes);
+        if taken > u128::from(geometry.capacity_bytes) * u128::from(geometry.inner_track_bytes) {
+            let reason =
+                format!("of {} bytes, and with two bands around each, they leave no room between", cache.bytes);
+            return Err(ProfileError::value("translation.cache.regions", regions, reason));
+        }
+        Ok(())
+    }
+
     fn check_shingled(&self, shingled: &ShingledProfile) -> Result<(), ProfileError> {
         let (geometry, cache, cleaning) = (&self.geometry, &shingled.cache, &shingled.cleaning);
         let band_bytes = shingled.tracks_per_band.saturating_mul(geometry.outer_track_bytes);
@@ -123,12 +196,12 @@ impl Profile {
                 return Err(ProfileError::value(key, bytes, "a multiple of the 4096 bytes of a sector is expected"));
             }
         }
-        let packet_space = cache.packet_bytes.max((cache.packet_tracks * geometry.outer_track_bytes as f64) as u64);
-        let least = 2 * (packet_space + BLOCK_BYTES);
-        if cache.bytes < least {
-            let reason = format!("two packets need {least} bytes");
-            return Err(ProfileError::value("translation.cache.bytes", cache.bytes, reason));
+        self.check_places(shingled)?;
+        if let Some(packets) = cache.packets.filter(|_| cache.entry_counts == EntryCounts::Packet) {
+            let reason = "an entry is a packet (`entry_counts`), so `entries` limits them already";
+            return Err(ProfileError::value("translation.cache.packets", packets, reason));
         }
+        self.check_spare(shingled)?;
         if cache.entries < 2 * cache.packet_writes {
             let reason = format!(
                 "one packet of {} writes, each cutting an older one in two, needs twice as many",
@@ -141,6 +214,13 @@ impl Profile {
             return Err(ProfileError::value("translation.cleaning.low_mark", cleaning.low_mark, reason));
         }
         Ok(())
+    }
+}
+
+fn places(cache: &CacheProfile) -> u64 {
+    match cache.place {
+        CachePlace::Spread { regions } => regions,
+        _ => 1,
     }
 }
 

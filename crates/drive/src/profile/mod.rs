@@ -104,6 +104,10 @@ pub struct MechanicsProfile {
     pub park_after_s: f64,
     /// From the ramp back to a track.
     pub unpark_ms: f64,
+    /// Silence after which the platters are stopped; 0: never.
+    pub spin_down_after_s: f64,
+    /// From standstill to a track.
+    pub spin_up_s: f64,
 }
 
 /// The drive's buffer.
@@ -151,8 +155,21 @@ pub struct QueueProfile {
 pub struct InterfaceProfile {
     /// Bytes a microsecond.
     pub rate_mb_s: f64,
-    /// From the command's arrival to the drive working on it, a USB bridge's share included.
+    /// From the command's arrival to the drive working on it, the share of a bridge that is not described included.
     pub overhead_us: f64,
+    /// What stands between host and drive, if anything does.
+    pub bridge: Option<BridgeProfile>,
+}
+
+/// A USB bridge, or another transport that passes commands on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BridgeProfile {
+    /// What it adds to each command that it passes on.
+    pub bridge_us: f64,
+    /// Larger requests are cut into commands of so many bytes.
+    pub max_transfer_bytes: u64,
+    /// Commands that it has under way at a time; 1 for bulk-only transport.
+    pub bridge_queue: u64,
 }
 
 /// What one entry of the persistent cache's map stands for.
@@ -185,11 +202,26 @@ pub enum CleaningOrder {
     MostDirty,
 }
 
+/// Where bands lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mapping {
+    /// Each at its own place for ever: it is rewritten there.
+    Static,
+    /// A band that is cleaned is written to a spare one of the same size, which it takes the place of.
+    Dynamic {
+        /// Spare bands in every recording zone.
+        spare_bands: u64,
+    },
+}
+
 /// The shingled translation layer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShingledProfile {
     /// Tracks in a band; its bytes follow from the surface.
     pub tracks_per_band: u64,
+    /// Whether bands keep their place.
+    pub mapping: Mapping,
     /// The persistent cache.
     pub cache: CacheProfile,
     /// Its cleaning.
@@ -198,20 +230,52 @@ pub struct ShingledProfile {
     pub streams: StreamsProfile,
 }
 
-/// The persistent cache: a circular log at the outer diameter.
+/// Where the persistent cache lies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CachePlace {
+    /// In front of the bands, at the outer diameter.
+    Outer,
+    /// Behind the bands, at the inner diameter.
+    Inner,
+    /// In several places; what is written goes to the one nearest its band.
+    Spread {
+        /// How many, evenly over the bands.
+        regions: u64,
+    },
+    /// In flash memory.
+    Flash(FlashProfile),
+}
+
+/// Flash memory.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlashProfile {
+    /// What a read costs beyond its data.
+    pub flash_read_us: f64,
+    /// What a packet costs beyond its data.
+    pub flash_write_us: f64,
+    /// Bytes a microsecond, both ways.
+    pub flash_rate_mb_s: f64,
+}
+
+/// The persistent cache: a circular log, or several.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CacheProfile {
-    /// Bytes of the log.
+    /// Where it lies.
+    pub place: CachePlace,
+    /// Bytes of the log, of all its places together.
     pub bytes: u64,
     /// Entries of its map.
     pub entries: u64,
+    /// Packets with something of worth, if they are limited beside the entries.
+    pub packets: Option<u64>,
     /// What an entry stands for.
     pub entry_counts: EntryCounts,
     /// Most bytes of data in a packet.
     pub packet_bytes: u64,
     /// Most host writes in a packet.
     pub packet_writes: u64,
-    /// Least share of an outermost track that a packet occupies.
+    /// Least share of a track (of the outermost of the log) that a packet occupies.
     pub packet_tracks: f64,
     /// Turns that each packet costs beyond passing over its space: its header.
     pub packet_turns: f64,
@@ -221,6 +285,8 @@ pub struct CacheProfile {
     pub journal_every: u64,
     /// How long that takes.
     pub journal_ms: f64,
+    /// After a loss of power: how long each visit since the map was last written out takes to be replayed.
+    pub replay_ms: f64,
 }
 
 /// How cached data gets home.
@@ -268,8 +334,23 @@ impl Profile {
         self.geometry.rpm
     }
 
-    /// Commands the drive accepts.
+    /// Commands that a host can have in flight: what the drive accepts, or what a bridge in front of it passes on.
     pub fn queue_depth(&self) -> u32 {
-        self.queue.depth as u32
+        self.interface.bridge.as_ref().map_or(self.queue.depth, |bridge| bridge.bridge_queue) as u32
+    }
+}
+
+impl ShingledProfile {
+    /// Whole bands in a recording zone of mean size, were its tracks outermost ones.
+    pub(crate) fn bands_per_zone(&self, geometry: &GeometryProfile) -> u64 {
+        geometry.capacity_bytes / geometry.zones / (self.tracks_per_band * geometry.outer_track_bytes)
+    }
+
+    /// Spare bands in each recording zone; none where zones are too small for them.
+    pub(crate) fn spare_bands(&self, geometry: &GeometryProfile) -> u64 {
+        match self.mapping {
+            Mapping::Dynamic { spare_bands } if 2 * spare_bands < self.bands_per_zone(geometry) => spare_bands,
+            _ => 0,
+        }
     }
 }

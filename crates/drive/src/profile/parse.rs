@@ -82,6 +82,7 @@ const MS: Bounds = bounds(0.0, 10_000.0, "0..10000 ms is possible");
 const TURNS: Bounds = bounds(0.0, 100.0, "0..100 turns are possible");
 const SHARE: Bounds = bounds(0.0, 1.0, "a share lies in 0..1");
 const BUFFER: Bounds = bounds(0.0, 17_179_869_184.0, "0..16 GiB is possible");
+const IN_FLASH: &str = "a cache in flash does not turn (`translation.cache.place` is \"flash\")";
 const DEGREES: Bounds = bounds(0.0, 359.0, "an angle lies in 0..359");
 
 fn identity(root: &Table, origins: &mut Origins) -> Result<IdentityStrings, ProfileError> {
@@ -120,6 +121,7 @@ fn geometry(root: &Table, origins: &mut Origins) -> Result<GeometryProfile, Prof
 fn mechanics(root: &Table, origins: &mut Origins) -> Result<MechanicsProfile, ProfileError> {
     const SEEK: Bounds = bounds(0.01, 1000.0, "a seek takes 0.01..1000 ms");
     const PARK: Bounds = bounds(0.0, 1e6, "0 (never) or up to 1000000 s is possible");
+    const SPIN_UP: Bounds = bounds(0.0, 600.0, "0..600 s are possible");
     let mut section = Section::new("mechanics", root, origins)?;
     let seek = if section.has("seek_table") {
         SeekCurve::Table(section.pairs("seek_table")?)
@@ -136,6 +138,8 @@ fn mechanics(root: &Table, origins: &mut Origins) -> Result<MechanicsProfile, Pr
         head_switch_ms: section.float("head_switch_ms", &MS)?,
         park_after_s: section.float("park_after_s", &PARK)?,
         unpark_ms: section.float("unpark_ms", &MS)?,
+        spin_down_after_s: section.float_or("spin_down_after_s", &PARK, 0.0)?,
+        spin_up_s: section.float_or("spin_up_s", &SPIN_UP, 0.0)?,
     };
     section.finish()?;
     Ok(mechanics)
@@ -178,9 +182,25 @@ fn interface(root: &Table, origins: &mut Origins) -> Result<InterfaceProfile, Pr
     let interface = InterfaceProfile {
         rate_mb_s: section.float("rate_mb_s", &RATE)?,
         overhead_us: section.float("overhead_us", &OVERHEAD)?,
+        bridge: bridge(&mut section, &OVERHEAD)?,
     };
     section.finish()?;
     Ok(interface)
+}
+
+/// A bridge is described by all of its keys or by none.
+fn bridge(section: &mut Section, overhead: &Bounds) -> Result<Option<BridgeProfile>, ProfileError> {
+    const TRANSFER: Bounds = bounds(4096.0, 1_073_741_824.0, "4 KiB..1 GiB is possible");
+    const QUEUE: Bounds = bounds(1.0, 1024.0, "1 (bulk-only transport)..1024 commands are possible");
+    let keys = ["bridge_us", "max_transfer_bytes", "bridge_queue"];
+    if !keys.map(|key| section.optional(key)).contains(&true) {
+        return Ok(None);
+    }
+    Ok(Some(BridgeProfile {
+        bridge_us: section.float("bridge_us", overhead)?,
+        max_transfer_bytes: section.whole("max_transfer_bytes", &TRANSFER)?,
+        bridge_queue: section.whole("bridge_queue", &QUEUE)?,
+    }))
 }
 
 fn translation(root: &Table, origins: &mut Origins) -> Result<Option<ShingledProfile>, ProfileError> {
@@ -191,16 +211,23 @@ fn translation(root: &Table, origins: &mut Origins) -> Result<Option<ShingledPro
     }
     const TRACKS: Bounds = bounds(2.0, 100_000.0, "a band has 2..100000 tracks");
     let tracks_per_band = section.whole("tracks_per_band", &TRACKS)?;
+    let mapping = mapping(&mut section)?;
     for part in ["cache", "cleaning", "streams"] {
         section.nested(part);
     }
     section.finish()?;
-    Ok(Some(ShingledProfile {
-        tracks_per_band,
-        cache: cache(root, origins)?,
-        cleaning: cleaning(root, origins)?,
-        streams: streams(root, origins)?,
-    }))
+    let cache = cache(root, origins)?;
+    let cleaning = cleaning(root, origins, matches!(cache.place, CachePlace::Flash(_)))?;
+    Ok(Some(ShingledProfile { tracks_per_band, mapping, cache, cleaning, streams: streams(root, origins)? }))
+}
+
+fn mapping(section: &mut Section) -> Result<Mapping, ProfileError> {
+    const SPARE: Bounds = bounds(1.0, 10_000.0, "1..10000 spare bands in a zone are possible");
+    if section.word_or("mapping", &[("static", false), ("dynamic", true)], false)? {
+        return Ok(Mapping::Dynamic { spare_bands: section.whole("spare_bands", &SPARE)? });
+    }
+    section.refuse("spare_bands", "bands that keep their place have no spare ones (`mapping` is \"static\")")?;
+    Ok(Mapping::Static)
 }
 
 fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileError> {
@@ -211,23 +238,62 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
     const EVERY: Bounds = bounds(0.0, 1e9, "0 (never)..1000000000 is possible");
     let mut section = Section::new("translation.cache", root, origins)?;
     let counts = [("write", EntryCounts::Write), ("packet", EntryCounts::Packet)];
+    let place = place(&mut section)?;
+    let on_disk = !matches!(place, CachePlace::Flash(_));
+    let mut turning = |key: &str, bounds: &Bounds| match on_disk {
+        true => section.float(key, bounds),
+        false => section.refuse(key, IN_FLASH).map(|()| 0.0),
+    };
+    let packet_tracks = turning("packet_tracks", &SHARE)?;
+    let packet_turns = turning("packet_turns", &TURNS)?;
+    let append_turns = turning("append_turns", &TURNS)?;
     let cache = CacheProfile {
+        place,
         bytes: section.whole("bytes", &BYTES)?,
         entries: section.whole("entries", &ENTRIES)?,
+        packets: if section.optional("packets") { Some(section.whole("packets", &ENTRIES)?) } else { None },
         entry_counts: section.word("entry_counts", &counts)?,
         packet_bytes: section.whole("packet_bytes", &PACKET)?,
         packet_writes: section.whole("packet_writes", &WRITES)?,
-        packet_tracks: section.float("packet_tracks", &SHARE)?,
-        packet_turns: section.float("packet_turns", &TURNS)?,
-        append_turns: section.float("append_turns", &TURNS)?,
+        packet_tracks,
+        packet_turns,
+        append_turns,
         journal_every: section.whole("journal_every", &EVERY)?,
         journal_ms: section.float("journal_ms", &MS)?,
+        replay_ms: section.float_or("replay_ms", &MS, 0.0)?,
     };
     section.finish()?;
     Ok(cache)
 }
 
-fn cleaning(root: &Table, origins: &mut Origins) -> Result<CleaningProfile, ProfileError> {
+/// The cache's place, and the keys that belong to it; those of the other places are refused.
+fn place(section: &mut Section) -> Result<CachePlace, ProfileError> {
+    const REGIONS: Bounds = bounds(2.0, 64.0, "2..64 places are possible");
+    const LATENCY: Bounds = bounds(0.0, 1e6, "0..1000000 us is possible");
+    const RATE: Bounds = bounds(1.0, 100_000.0, "1..100000 MB/s is possible");
+    let places = [("outer", "outer"), ("inner", "inner"), ("spread", "spread"), ("flash", "flash")];
+    let place = section.word_or("place", &places, "outer")?;
+    if place != "spread" {
+        section.refuse("regions", &format!("only a cache in several places has them (`place` is \"{place}\")"))?;
+    }
+    if place != "flash" {
+        for key in ["flash_read_us", "flash_write_us", "flash_rate_mb_s"] {
+            section.refuse(key, &format!("the cache is not in flash (`place` is \"{place}\")"))?;
+        }
+    }
+    Ok(match place {
+        "inner" => CachePlace::Inner,
+        "spread" => CachePlace::Spread { regions: section.whole("regions", &REGIONS)? },
+        "flash" => CachePlace::Flash(FlashProfile {
+            flash_read_us: section.float("flash_read_us", &LATENCY)?,
+            flash_write_us: section.float("flash_write_us", &LATENCY)?,
+            flash_rate_mb_s: section.float("flash_rate_mb_s", &RATE)?,
+        }),
+        _ => CachePlace::Outer,
+    })
+}
+
+fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<CleaningProfile, ProfileError> {
     const IDLE: Bounds = bounds(1.0, 1e9, "1..1000000000 ms is possible");
     const BANDS: Bounds = bounds(1.0, 10_000.0, "1..10000 bands are possible");
     const MERGE: Bounds = bounds(65_536.0, 17_179_869_184.0, "64 KiB..16 GiB is possible");
@@ -236,14 +302,23 @@ fn cleaning(root: &Table, origins: &mut Origins) -> Result<CleaningProfile, Prof
     let order = [("fifo", CleaningOrder::Fifo), ("most-dirty", CleaningOrder::MostDirty)];
     let when = section.word("when", &when)?;
     let lazy = when == CleaningWhen::Lazy;
+    let mut mark = |key: &str| match lazy {
+        true => section.float(key, &SHARE),
+        false => section.refuse(key, "aggressive cleaning waits for no mark").map(|()| 0.0),
+    };
+    let (high_mark, low_mark) = (mark("high_mark")?, mark("low_mark")?);
+    let collect_turns = match in_flash {
+        true => section.refuse("collect_turns", IN_FLASH).map(|()| 0.0)?,
+        false => section.float("collect_turns", &TURNS)?,
+    };
     let cleaning = CleaningProfile {
         when,
         order: section.word("order", &order)?,
         idle_ms: section.float("idle_ms", &IDLE)?,
-        high_mark: if lazy { section.float("high_mark", &SHARE)? } else { 0.0 },
-        low_mark: if lazy { section.float("low_mark", &SHARE)? } else { 0.0 },
+        high_mark,
+        low_mark,
         bands_per_pass: section.whole("bands_per_pass", &BANDS)?,
-        collect_turns: section.float("collect_turns", &TURNS)?,
+        collect_turns,
         merge_bytes: section.whole("merge_bytes", &MERGE)?,
         merge_on_disk: section.flag("merge_on_disk")?,
     };

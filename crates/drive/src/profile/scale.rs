@@ -29,6 +29,7 @@ impl Profile {
         if let Some(shingled) = &mut small.shingled {
             shingled.cache.bytes = whole_blocks(shingled.cache.bytes / by);
             shingled.cache.entries = (shingled.cache.entries / by).max(1);
+            shingled.cache.packets = shingled.cache.packets.map(|packets| (packets / by).max(1));
         }
         small.check()?;
         Ok(small)

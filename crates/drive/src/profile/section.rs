@@ -45,6 +45,40 @@ impl<'a> Section<'a> {
         self.table.contains_key(key)
     }
 
+    /// Whether a key that may be left out is there.
+    pub fn optional(&mut self, key: &str) -> bool {
+        if !self.asked.iter().any(|asked| asked == key) {
+            self.asked.push(key.to_owned());
+        }
+        self.has(key)
+    }
+
+    /// Refuses a key that makes no sense beside the values of others.
+    pub fn refuse(&mut self, key: &str, reason: &str) -> Result<(), ProfileError> {
+        match self.has(key) {
+            true => Err(ProfileError::value(&self.full(key), self.value(key)?, reason)),
+            false => Ok(()),
+        }
+    }
+
+    /// A number that may be left out.
+    pub fn float_or(&mut self, key: &str, bounds: &Bounds, otherwise: f64) -> Result<f64, ProfileError> {
+        if self.optional(key) {
+            self.float(key, bounds)
+        } else {
+            Ok(otherwise)
+        }
+    }
+
+    /// One of a few words, which may be left out.
+    pub fn word_or<T: Copy>(&mut self, key: &str, words: &[(&str, T)], otherwise: T) -> Result<T, ProfileError> {
+        if self.optional(key) {
+            self.word(key, words)
+        } else {
+            Ok(otherwise)
+        }
+    }
+
     /// A key that holds a table of its own.
     pub fn nested(&mut self, key: &str) {
         self.asked.push(key.to_owned());
@@ -126,9 +160,7 @@ impl<'a> Section<'a> {
     /// The value under `key`, once its origin is known to be sound.
     fn value(&mut self, key: &str) -> Result<&'a Value, ProfileError> {
         let full = self.full(key);
-        if !self.asked.iter().any(|asked| asked == key) {
-            self.asked.push(key.to_owned());
-        }
+        self.optional(key);
         let found = self.table.get(key).ok_or_else(|| ProfileError::Missing {
             key: full.clone(),
             reason: "write it as { value = ..., origin = \"...\" }".to_owned(),

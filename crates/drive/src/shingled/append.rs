@@ -14,6 +14,7 @@ pub(crate) const VISIT_PACKETS: u64 = 64;
 /// An extent on its way into the cache, in blocks of the surface; it lies within one band.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
+    pub band: u32,
     pub first: u64,
     pub end: u64,
     /// Host writes that it gathers.
@@ -27,15 +28,27 @@ impl Extent {
 }
 
 impl Shingled {
-    /// How many packets of any size fit now, by space and by entries.
-    pub fn room_packets(&self) -> u64 {
+    /// An extent of blocks of the surface.
+    pub fn extent(&self, geometry: &Geometry, first: u64, end: u64, writes: u64) -> Extent {
+        Extent { band: self.bands.band(geometry, first), first, end, writes }
+    }
+
+    /// How many packets of any size fit now, by space, by entries and by packets.
+    pub fn room_packets(&self, region: usize) -> u64 {
         let entries_left = self.rules.entries.saturating_sub(self.entries());
         let by_entries = match self.rules.counts {
             EntryCounts::Packet => entries_left,
             // Each write may cut an older one in two.
             EntryCounts::Write => entries_left / (2 * self.rules.packet_writes),
         };
-        self.log.room_packets(self.rules.space_blocks(self.rules.packet_blocks)).min(by_entries)
+        let packets_left = self.rules.packets.saturating_sub(self.live_packets());
+        self.room_in_log(region).min(by_entries).min(packets_left)
+    }
+
+    /// How many packets of any size the log of a place has space for.
+    pub(super) fn room_in_log(&self, region: usize) -> u64 {
+        let region = &self.regions[region];
+        region.log.room_packets(region.space_blocks(self.rules.packet_blocks))
     }
 
     /// How many sectors from an extent's start fill one packet.
@@ -49,27 +62,36 @@ impl Shingled {
         writes + extent.writes <= self.rules.packet_writes && blocks + extent.blocks() <= self.rules.packet_blocks
     }
 
-    /// Writes extents as packets to the end of the log; returns when that is done. An extent that does not fit into
-    /// the packet before it begins one of its own. There must be room.
+    /// Writes extents, all of one place of the cache, as packets to the end of its log; returns when that is done. An
+    /// extent that does not fit into the packet before it begins one of its own. There must be room.
     pub fn append(&mut self, arm: &mut Arm, begin: u64, extents: &[Extent]) -> u64 {
         let geometry = &arm.mechanics.geometry;
+        let region = extents.first().map_or(0, |extent| self.region_of(geometry, extent.first));
         let mut ticks = self.rules.append_ticks;
         let (mut first_at, mut end_at) = (None, 0);
+        self.map.touch(extents.iter().map(|extent| extent.band));
         let mut rest = extents;
         while !rest.is_empty() {
             let (packet, others) = rest.split_at(self.group(rest));
-            let space_blocks = self.rules.space_blocks(packet.iter().map(Extent::blocks).sum());
-            let (id, at) = self.log.append(space_blocks);
-            ticks += self.rules.packet_ticks + space_blocks * TURN / geometry.track_blocks(0);
+            let space_blocks = self.regions[region].space_blocks(packet.iter().map(Extent::blocks).sum());
+            let (id, at) = self.regions[region].log.append(space_blocks);
+            ticks += match &self.flash {
+                Some(flash) => flash.write_ticks + space_blocks * flash.block_ticks,
+                None => self.rules.packet_ticks + space_blocks * TURN / self.regions[region].track_blocks,
+            };
             self.counters.cache_appends += 1;
             first_at.get_or_insert(at);
             end_at = at + space_blocks;
-            self.insert(geometry, packet, id, at);
+            self.insert(geometry, packet, region, id, at);
             rest = others;
         }
         ticks += self.journal_ticks();
-        let ends = arm.visit(begin, first_at.unwrap_or(0), ticks);
-        *arm.head = arm.mechanics.head_at(end_at.max(1), ends);
+        if self.flash.is_some() {
+            return begin + ticks;
+        }
+        let log_at = self.regions[region].at;
+        let ends = arm.visit(begin, log_at + first_at.unwrap_or(0), ticks);
+        *arm.head = arm.mechanics.head_at(log_at + end_at.max(1), ends);
         ends
     }
 
@@ -85,11 +107,10 @@ impl Shingled {
         shared.count().max(1)
     }
 
-    fn insert(&mut self, geometry: &Geometry, packet: &[Extent], id: u32, packet_at: u64) {
+    fn insert(&mut self, geometry: &Geometry, packet: &[Extent], region: usize, id: u32, packet_at: u64) {
         let mut at = packet_at;
         for extent in packet {
-            let band = self.band(geometry, extent.first);
-            let (band_start, _) = self.band_blocks(geometry, band);
+            let (band_start, _) = self.bands.blocks(geometry, extent.band);
             let piece = Piece {
                 start: (extent.first - band_start) as u32,
                 blocks: extent.blocks() as u32,
@@ -97,12 +118,12 @@ impl Shingled {
                 packet: id,
                 entries: extent.writes.min(self.rules.packet_writes) as u32,
             };
-            self.log.retain(id);
-            self.counters.bytes_overwritten += self.map.insert(band, piece) * BLOCK_BYTES;
+            self.regions[region].log.retain(id);
+            self.counters.bytes_overwritten += self.map.insert(extent.band, piece) * BLOCK_BYTES;
             self.counters.bytes_cached += extent.blocks() * BLOCK_BYTES;
             at += extent.blocks();
         }
-        self.settle_log();
+        self.settle_log(region);
     }
 
     /// Counts a visit; what writing out the map costs when it is time for that.

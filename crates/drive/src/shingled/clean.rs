@@ -32,6 +32,8 @@ struct Job {
     band: u32,
     /// Packets up to this one are merged; newer ones stay cached.
     newest_packet: u32,
+    /// Where a band that moves will lie.
+    to: Option<u32>,
     /// The phase at hand begins here and ends there.
     at: u64,
     phase_end: u64,
@@ -55,10 +57,19 @@ pub(crate) struct Cleaning {
     /// Bands that this pass has still to clean, and from where on at the latest.
     pending: VecDeque<(u32, u64)>,
     forced: bool,
+    /// The place of the cache that a forced pass has to make room in.
+    short_of_log: Option<usize>,
     /// Lazy cleaning has passed the high mark and not yet reached the low one.
     draining: bool,
     /// Where the pieces of a phase lie in the log; kept for its memory.
     places: Vec<(u32, u32)>,
+}
+
+impl Cleaning {
+    /// Whether nothing is under way or planned.
+    pub fn is_idle(&self) -> bool {
+        self.job.is_none() && self.pending.is_empty() && !self.forced
+    }
 }
 
 impl Shingled {
@@ -72,7 +83,7 @@ impl Shingled {
 
     /// Whether the band of a block is being cleaned: what is written to it now would be overwritten with the old.
     pub fn is_under_way(&self, geometry: &Geometry, block: u64) -> bool {
-        self.cleaning.job.is_some_and(|job| job.band == self.band(geometry, block))
+        self.cleaning.job.is_some_and(|job| job.band == self.bands.band(geometry, block))
     }
 
     /// Whether there is anything to do once the host is silent.
@@ -99,11 +110,27 @@ impl Shingled {
         self.cleaning.forced = true;
     }
 
+    /// The same, where it is a place of the cache that has no room.
+    pub fn force_pass_for(&mut self, region: usize) {
+        self.cleaning.short_of_log = (self.room_in_log(region) == 0).then_some(region);
+        self.force_pass();
+    }
+
     /// A pass that only closes a band which a stream left.
     pub fn force_close(&mut self, open: OpenBand) {
         self.counters.streams_broken += 1;
         self.cleaning.forced = true;
         self.cleaning.pending.push_front((open.band, open.written_to));
+    }
+
+    /// The pass under way ends where it is. Its band comes first in the next one; what was not yet home is still cached.
+    pub fn abandon_pass(&mut self) {
+        if let Some(job) = self.cleaning.job.take() {
+            let from = if job.to.is_some() { job.end } else { job.at };
+            self.cleaning.pending.push_front((job.band, from));
+        }
+        self.cleaning.forced = false;
+        self.cleaning.short_of_log = None;
     }
 
     /// The next physical operation of the pass under way, or the first of a new one; returns when it is done, or `None`
@@ -147,10 +174,13 @@ impl Shingled {
         let tail_only = pass == Pass::Forced && self.rules.entries > self.entries();
         let count = self.rules.bands_per_pass;
         if self.rules.order == CleaningOrder::Fifo || tail_only {
-            let mut next = self.map.oldest();
-            for _ in 0..count {
-                let Some(band) = next else { break };
-                self.schedule(geometry, band);
+            let short = self.cleaning.short_of_log.take();
+            let (mut next, mut planned) = (self.map.oldest(), 0);
+            while let Some(band) = next.filter(|_| planned < count) {
+                if short.is_none_or(|short| short == self.region(band)) {
+                    self.schedule(geometry, band);
+                    planned += 1;
+                }
                 next = self.map.next_newer(band);
             }
         } else {
@@ -159,7 +189,7 @@ impl Shingled {
     }
 
     fn schedule(&mut self, geometry: &Geometry, band: u32) {
-        let (_, end) = self.band_blocks(geometry, band);
+        let (_, end) = self.bands.blocks(geometry, band);
         if self.cleaning.pending.iter().all(|(planned, _)| *planned != band) {
             self.cleaning.pending.push_back((band, end));
         }
@@ -180,13 +210,18 @@ impl Shingled {
 
     /// Begins a band, from its first dirty track or from `from`, whichever comes first. `None`: nothing is left to do.
     fn begin(&mut self, geometry: &Geometry, band: u32, from: u64) -> Option<Job> {
-        let (start, end) = self.band_blocks(geometry, band);
+        let (start, end) = self.bands.blocks(geometry, band);
         let dirty = self.map.pieces(band).first().map(|piece| start + u64::from(piece.start));
         let open = self.open.iter().position(|open| open.band == band).map(|index| self.open.remove(index).written_to);
         let first = dirty.into_iter().chain(open).chain([from]).min().filter(|first| *first < end)?;
-        let place = geometry.place(first);
-        let at = first - place.sector;
-        let mut job = Job { band, newest_packet: self.log.newest_id(), at, phase_end: at, end, step: Step::Read };
+        let newest_packet = self.regions[self.region(band)].log.newest_id();
+        // What a stream left half written is completed where it is.
+        let to = if open.is_none() { self.bands.spare_for(geometry, band) } else { None };
+        let at = match to {
+            Some(_) => start,
+            None => first - geometry.place(first.wrapping_add(self.bands.shift(geometry, band))).sector,
+        };
+        let mut job = Job { band, newest_packet, to, at, phase_end: at, end, step: Step::Read };
         self.next_phase(geometry, &mut job);
         Some(job)
     }
@@ -200,7 +235,7 @@ impl Shingled {
 
     /// Everything in the phase is cached or trimmed.
     fn needs_no_reading(&self, geometry: &Geometry, job: &Job) -> bool {
-        let (start, _) = self.band_blocks(geometry, job.band);
+        let (start, _) = self.bands.blocks(geometry, job.band);
         let phase = job.at..job.phase_end;
         let inside = |block: u64| (block - start) as u32;
         let mut gaps = self.trimmed.gaps(&phase);
@@ -210,24 +245,31 @@ impl Shingled {
     /// The step that collects the phase's pieces, in the order in which they lie in the log. What lies right behind the
     /// piece before costs no more than the turning past it: a stream that was cached is one long piece.
     fn collect(&mut self, geometry: &Geometry, job: &Job) -> Step {
-        let (start, _) = self.band_blocks(geometry, job.band);
+        let (start, _) = self.bands.blocks(geometry, job.band);
         let (from, to) = ((job.at - start) as u32, (job.phase_end - start) as u32);
         let pieces = self.map.pieces(job.band).iter().filter(|piece| piece.end() > from && piece.start < to);
         let places = &mut self.cleaning.places;
         places.clear();
         places.extend(pieces.map(|piece| (piece.at, piece.at + piece.blocks)));
         places.sort_unstable();
+        let places = &self.cleaning.places;
         let Some(&(first, _)) = places.first() else {
-            return self.after_collecting();
+            return self.after_collecting(job);
         };
-        let pass_ticks = |blocks: u32| u64::from(blocks) * TURN / geometry.track_blocks(0);
+        let region = &self.regions[self.region(job.band)];
+        if self.flash.is_some() {
+            let ticks = places.iter().map(|place| self.flash_ticks(u64::from(place.1 - place.0))).sum();
+            return Step::Collect { at: region.at, ticks };
+        }
+        let pass_ticks = |blocks: u32| u64::from(blocks) * TURN / region.track_blocks;
         let data: u64 = places.iter().map(|place| pass_ticks(place.1 - place.0)).sum();
         let gaps = places.windows(2).map(|pair| pass_ticks(pair[1].0 - pair[0].1).min(self.rules.collect_ticks));
-        Step::Collect { at: u64::from(first), ticks: data + self.rules.collect_ticks + gaps.sum::<u64>() }
+        Step::Collect { at: region.at + u64::from(first), ticks: data + self.rules.collect_ticks + gaps.sum::<u64>() }
     }
 
-    fn after_collecting(&self) -> Step {
-        if self.rules.merge_on_disk {
+    /// A band that moves keeps its old data until it is complete, so nothing has to be put aside first.
+    fn after_collecting(&self, job: &Job) -> Step {
+        if self.rules.merge_on_disk && job.to.is_none() {
             Step::Park
         } else {
             Step::WriteBack
@@ -236,25 +278,33 @@ impl Shingled {
 
     /// One physical operation; returns when it ends and whether the band is done.
     fn step(&mut self, arm: &mut Arm, begin: u64, job: &mut Job) -> (u64, bool) {
+        let geometry = &arm.mechanics.geometry;
+        let shifted = |shift: u64| (job.at.wrapping_add(shift), job.phase_end.wrapping_add(shift));
         match job.step {
             Step::Read => {
-                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Read).ends;
-                job.step = self.collect(&arm.mechanics.geometry, job);
-                (ends, false)
+                let (at, end) = shifted(self.bands.shift(geometry, job.band));
+                job.step = self.collect(geometry, job);
+                (arm.transfer(begin, at, end, Way::Read).ends, false)
             }
             Step::Collect { at, ticks } => {
                 let now = ticks.min(COLLECT_TICKS);
-                let ends = arm.visit(begin, at, now);
-                job.step = if ticks > now { Step::Collect { at, ticks: ticks - now } } else { self.after_collecting() };
+                let ends = if self.flash.is_some() { begin + now } else { arm.visit(begin, at, now) };
+                let rest = Step::Collect { at, ticks: ticks - now };
+                job.step = if ticks > now { rest } else { self.after_collecting(job) };
                 (ends, false)
             }
             Step::Park => {
-                let at = self.merge_at_block;
+                let at = self.regions[self.region(job.band)].merge_at;
                 job.step = Step::WriteBack;
                 (arm.transfer(begin, at, at + job.phase_end - job.at, Way::Write).ends, false)
             }
             Step::WriteBack => {
-                let ends = arm.transfer(begin, job.at, job.phase_end, Way::Write).ends;
+                let shift = match job.to {
+                    Some(to) => self.bands.shift_at(geometry, job.band, to),
+                    None => self.bands.shift(geometry, job.band),
+                };
+                let (at, end) = shifted(shift);
+                let ends = arm.transfer(begin, at, end, Way::Write).ends;
                 let done = job.phase_end == job.end;
                 if !done {
                     self.next_phase(&arm.mechanics.geometry, job);
@@ -264,11 +314,15 @@ impl Shingled {
         }
     }
 
-    /// The band is home: its entries and their packets are free.
+    /// The band is home: its entries and their packets are free, and the place that it left, if it moved.
     fn retire(&mut self, job: &Job) {
+        if let Some(to) = job.to {
+            self.bands.move_to(job.band, to);
+            self.counters.bands_moved += 1;
+        }
         let blocks = self.map.remove_up_to(job.band, job.newest_packet);
         self.counters.bytes_cleaned += blocks * BLOCK_BYTES;
         self.counters.bands_cleaned += 1;
-        self.settle_log();
+        self.settle_log(self.region(job.band));
     }
 }

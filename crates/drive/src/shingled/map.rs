@@ -1,10 +1,9 @@
 //! What the persistent cache holds of each band: sorted pieces that never overlap, the newest data winning.
 
+use super::pieces::{Pieces, Run};
+
 /// "No band" in the list of dirty bands.
 const NONE: u32 = u32::MAX;
-
-/// Pieces that a band has room for from the beginning; of random writes hardly any needs more.
-const BAND_PIECES: usize = 8;
 
 /// A run of cached blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +34,9 @@ pub(crate) enum Change {
     Cut { packet: u32 },
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Band {
-    pieces: Vec<Piece>,
+    run: Run,
     /// Neighbours in the list of dirty bands.
     older: u32,
     newer: u32,
@@ -47,6 +46,7 @@ struct Band {
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     bands: Vec<Band>,
+    pieces: Pieces,
     oldest: u32,
     newest: u32,
     dirty_bands: u64,
@@ -54,21 +54,19 @@ pub(crate) struct Map {
     entries: u64,
     /// References that changed since the log was last told.
     pub changes: Vec<Change>,
-    /// Memory of bands that became clean, for those that become dirty.
-    spare: Vec<Vec<Piece>>,
 }
 
 impl Map {
     pub fn new(bands: usize) -> Self {
         Self {
-            bands: vec![Band { pieces: Vec::new(), older: NONE, newer: NONE }; bands],
+            bands: vec![Band { run: Run::default(), older: NONE, newer: NONE }; bands],
+            pieces: Pieces::new(),
             oldest: NONE,
             newest: NONE,
             dirty_bands: 0,
             cached_blocks: 0,
             entries: 0,
             changes: Vec::new(),
-            spare: Vec::new(),
         }
     }
 
@@ -85,7 +83,16 @@ impl Map {
     }
 
     pub fn pieces(&self, band: u32) -> &[Piece] {
-        &self.bands[band as usize].pieces
+        self.pieces.get(self.bands[band as usize].run)
+    }
+
+    /// Brings bands that are about to be used into the processor's caches, all at once: one after the other each would be
+    /// waited for alone, which takes longer than everything that is done with it.
+    pub fn touch(&self, bands: impl Iterator<Item = u32> + Clone) {
+        let pieces = |band| self.pieces(band).len();
+        std::hint::black_box(bands.clone().map(pieces).sum::<usize>());
+        let first = |band| self.pieces(band).first().map_or(0, |piece| piece.start);
+        std::hint::black_box(bands.map(first).fold(0, u32::wrapping_add));
     }
 
     /// The band that has been dirty longest.
@@ -120,12 +127,12 @@ impl Map {
     /// Adds a piece over whatever was there; returns the blocks that it overwrote.
     pub fn insert(&mut self, band: u32, piece: Piece) -> u64 {
         let overwritten = self.cut(band, piece.start, piece.end());
-        if self.pieces(band).is_empty() {
+        let run = self.bands[band as usize].run;
+        if run.is_empty() {
             self.link(band);
         }
-        let pieces = &mut self.bands[band as usize].pieces;
-        let index = pieces.partition_point(|other| other.start < piece.start);
-        pieces.insert(index, piece);
+        let index = self.pieces.get(run).partition_point(|other| other.start < piece.start);
+        self.bands[band as usize].run = self.pieces.insert(run, index, piece);
         self.cached_blocks += u64::from(piece.blocks);
         self.entries += u64::from(piece.entries);
         overwritten
@@ -143,11 +150,11 @@ impl Map {
 
     /// Removes the pieces of a band that lie in packets up to `newest`; returns their blocks.
     pub fn remove_up_to(&mut self, band: u32, newest: u32) -> u64 {
-        let pieces = &mut self.bands[band as usize].pieces;
-        let was_dirty = !pieces.is_empty();
+        let run = self.bands[band as usize].run;
+        let was_dirty = !run.is_empty();
         let (mut blocks, mut entries) = (0, 0);
         let changes = &mut self.changes;
-        pieces.retain(|piece| {
+        self.bands[band as usize].run = self.pieces.retain(run, |piece| {
             let keep = (piece.packet.wrapping_sub(newest) as i32) > 0;
             if !keep {
                 blocks += u64::from(piece.blocks);
@@ -169,25 +176,25 @@ impl Map {
 
     /// Removes `start..end` from a band's pieces, which may leave it without any but still in the list.
     fn cut(&mut self, band: u32, start: u32, end: u32) -> u64 {
-        let pieces = &mut self.bands[band as usize].pieces;
-        let mut index = pieces.partition_point(|piece| piece.end() <= start);
+        let mut run = self.bands[band as usize].run;
+        let mut index = self.pieces.get(run).partition_point(|piece| piece.end() <= start);
         let mut removed = 0;
-        while let Some(&piece) = pieces.get(index).filter(|piece| piece.start < end) {
+        while let Some(&piece) = self.pieces.get(run).get(index).filter(|piece| piece.start < end) {
             let (left, right) = (start.saturating_sub(piece.start), piece.end().saturating_sub(end));
             removed += u64::from(piece.blocks - left - right);
             let tail = Piece { start: end, blocks: right, at: piece.at + (piece.blocks - right), ..piece };
             match (left > 0, right > 0) {
                 (false, false) => {
-                    pieces.remove(index);
+                    run = self.pieces.remove(run, index);
                     self.entries -= u64::from(piece.entries);
                     self.changes.push(Change::Gone { packet: piece.packet, entries: piece.entries });
                     continue;
                 }
-                (true, false) => pieces[index].blocks = left,
-                (false, true) => pieces[index] = tail,
+                (true, false) => self.pieces.get_mut(run)[index].blocks = left,
+                (false, true) => self.pieces.get_mut(run)[index] = tail,
                 (true, true) => {
-                    pieces[index].blocks = left;
-                    pieces.insert(index + 1, Piece { entries: 1, ..tail });
+                    self.pieces.get_mut(run)[index].blocks = left;
+                    run = self.pieces.insert(run, index + 1, Piece { entries: 1, ..tail });
                     self.entries += 1;
                     self.changes.push(Change::Cut { packet: piece.packet });
                     index += 1;
@@ -195,6 +202,7 @@ impl Map {
             }
             index += 1;
         }
+        self.bands[band as usize].run = run;
         self.cached_blocks -= removed;
         removed
     }
@@ -227,9 +235,6 @@ impl Map {
 
     fn link_between(&mut self, older: u32, band: u32, newer: u32) {
         let this = &mut self.bands[band as usize];
-        if this.pieces.capacity() == 0 {
-            this.pieces = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(BAND_PIECES));
-        }
         (this.older, this.newer) = (older, newer);
         match older {
             NONE => self.oldest = band,
@@ -244,9 +249,6 @@ impl Map {
 
     fn unlink(&mut self, band: u32) {
         let this = &mut self.bands[band as usize];
-        if this.pieces.is_empty() {
-            self.spare.push(std::mem::take(&mut this.pieces));
-        }
         let (older, newer) = (this.older, this.newer);
         (this.older, this.newer) = (NONE, NONE);
         match older {

@@ -1,13 +1,18 @@
-//! The shingled translation layer: static bands, a persistent cache in front of them, cleaning, streams.
+//! The shingled translation layer: bands, a persistent cache, cleaning, streams.
 //!
-//! `log` and `map` are the cache, `append` writes into it, `clean` empties it, `streams` finds what may bypass it and `direct`
-//! lets that pass.
+//! `place` lays them out and `bands` knows where a band is, `log` and `map` (with its `pieces`) are the cache, `append` writes into it, `clean`
+//! empties it, `streams` finds what may bypass it and `direct` lets that pass.
+//!
+//! Blocks are *home addresses* of the host's data (see `bands`) unless they are said to be of the surface.
 
 mod append;
+mod bands;
 mod clean;
 mod direct;
 mod log;
 mod map;
+mod pieces;
+mod place;
 mod streams;
 
 use rangemap::RangeSet;
@@ -18,24 +23,27 @@ use crate::profile::{CleaningOrder, CleaningWhen, EntryCounts, Profile, Shingled
 use crate::truth::Truth;
 
 pub(crate) use append::{Extent, VISIT_PACKETS};
+use bands::Bands;
 use clean::Cleaning;
 use direct::OpenBand;
-use log::Log;
 use map::{Change, Map};
+pub(crate) use place::reserved_bytes;
+use place::{nearest, Flash, Layout, Region};
 use streams::Streams;
 
 /// Rules of the persistent cache in the drive's units.
 #[derive(Clone, Debug)]
 struct Rules {
     entries: u64,
+    packets: u64,
     counts: EntryCounts,
     packet_blocks: u64,
     packet_writes: u64,
-    least_space_blocks: u64,
     packet_ticks: u64,
     append_ticks: u64,
     journal_every: u64,
     journal_ticks: u64,
+    replay_ticks: u64,
     when: CleaningWhen,
     order: CleaningOrder,
     clean_idle: u64,
@@ -47,16 +55,15 @@ struct Rules {
     merge_on_disk: bool,
 }
 
-/// The layer's state. Blocks are those of the surface: first the log, then a place for merging, then the bands.
+/// The layer's state.
 #[derive(Clone, Debug)]
 pub(crate) struct Shingled {
     rules: Rules,
-    tracks_per_band: u64,
-    first_band_track: u64,
-    first_band_block: u64,
-    merge_at_block: u64,
+    bands: Bands,
     map: Map,
-    log: Log,
+    /// The places of the cache: one, if it is not spread. All that is cached of a band is in the same.
+    regions: Vec<Region>,
+    flash: Option<Flash>,
     pub streams: Streams,
     open: Vec<OpenBand>,
     cleaning: Cleaning,
@@ -66,29 +73,15 @@ pub(crate) struct Shingled {
     counters: Truth,
 }
 
-/// Bytes in front of the bands: the log, and the place for merging if there is one.
-pub(crate) fn reserved_bytes(profile: &Profile) -> u64 {
-    profile.shingled.as_ref().map_or(0, |shingled| {
-        let merge = if shingled.cleaning.merge_on_disk { shingled.cleaning.merge_bytes } else { 0 };
-        // The bands begin with a track of their own.
-        shingled.cache.bytes + merge + profile.geometry.outer_track_bytes
-    })
-}
-
 impl Shingled {
     pub fn new(profile: &Profile, shingled: &ShingledProfile, geometry: &Geometry, clock: &Clock) -> Self {
-        let log_blocks = shingled.cache.bytes / BLOCK_BYTES;
-        let front_blocks = (reserved_bytes(profile) - profile.geometry.outer_track_bytes) / BLOCK_BYTES;
-        let first_band_track = geometry.place(front_blocks).track + 1;
-        let bands = (geometry.tracks() - first_band_track).div_ceil(shingled.tracks_per_band);
+        let Layout { bands, regions, flash } = Layout::new(profile, shingled, geometry, clock);
         Self {
-            rules: Rules::new(profile, shingled, clock),
-            tracks_per_band: shingled.tracks_per_band,
-            first_band_track,
-            first_band_block: geometry.first_block(first_band_track),
-            merge_at_block: log_blocks,
-            map: Map::new(bands as usize),
-            log: Log::new(log_blocks),
+            rules: Rules::new(shingled, clock),
+            map: Map::new(bands.count() as usize),
+            bands,
+            regions,
+            flash,
             streams: Streams::new(&shingled.streams),
             open: Vec::with_capacity(shingled.streams.tracked as usize + 1),
             cleaning: Cleaning::default(),
@@ -98,60 +91,105 @@ impl Shingled {
         }
     }
 
-    /// Where the host's first block lies.
+    /// Whether everything lies where its home address is, and nothing is left to do.
+    pub fn is_empty(&self) -> bool {
+        self.bands.are_home() && self.map.dirty_bands() == 0 && self.open.is_empty() && self.cleaning.is_idle()
+    }
+
+    /// The home address of the host's first block.
     pub fn first_band_block(&self) -> u64 {
-        self.first_band_block
+        self.bands.first_block()
     }
 
-    /// The band that holds a block of the surface.
-    fn band(&self, geometry: &Geometry, block: u64) -> u32 {
-        ((geometry.place(block).track - self.first_band_track) / self.tracks_per_band) as u32
+    /// Behind the last home address.
+    pub fn end_block(&self) -> u64 {
+        self.bands.end_block()
     }
 
-    /// The blocks of the surface that a band takes.
-    fn band_blocks(&self, geometry: &Geometry, band: u32) -> (u64, u64) {
-        let track = self.first_band_track + u64::from(band) * self.tracks_per_band;
-        (geometry.first_block(track), geometry.first_block((track + self.tracks_per_band).min(geometry.tracks())))
+    /// The home addresses of the band of a block.
+    pub fn band_around(&self, geometry: &Geometry, block: u64) -> (u64, u64) {
+        self.bands.blocks(geometry, self.bands.band(geometry, block))
     }
 
-    /// Where the band of a block ends.
-    pub fn band_end(&self, geometry: &Geometry, block: u64) -> u64 {
-        self.band_blocks(geometry, self.band(geometry, block)).1
+    /// Whether the cache has several places.
+    pub fn is_spread(&self) -> bool {
+        self.regions.len() > 1
     }
 
-    /// Whether a band begins at this block.
-    pub fn is_border(&self, geometry: &Geometry, block: u64) -> bool {
-        self.band_blocks(geometry, self.band(geometry, block)).0 == block
-    }
-
-    /// Where the data of block `first` lies, and how much of what follows, up to `end` and the band's end, lies right
-    /// behind it.
-    pub fn run(&self, geometry: &Geometry, first: u64, end: u64) -> (u64, u64) {
-        let band = self.band(geometry, first);
-        let (band_start, band_end) = self.band_blocks(geometry, band);
-        let end = end.min(band_end);
-        let inside = (first - band_start) as u32;
-        match self.map.piece_after(band, inside) {
-            Some(piece) if piece.start <= inside => {
-                let skipped = inside - piece.start;
-                (u64::from(piece.at + skipped), u64::from(piece.blocks - skipped).min(end - first))
-            }
-            Some(piece) => (first, (band_start + u64::from(piece.start)).min(end) - first),
-            None => (first, end - first),
+    /// The place of the cache that takes what is cached of a band.
+    fn region(&self, band: u32) -> usize {
+        match self.regions.len() {
+            1 => 0,
+            _ => nearest(&self.regions, self.bands.middle_track(band)),
         }
     }
 
-    /// How far from `first` on, up to `end`, everything lies at home.
-    pub fn clear_until(&self, geometry: &Geometry, first: u64, end: u64) -> u64 {
+    /// The same for a block.
+    pub fn region_of(&self, geometry: &Geometry, block: u64) -> usize {
+        match self.regions.len() {
+            1 => 0,
+            _ => self.region(self.bands.band(geometry, block)),
+        }
+    }
+
+    /// What to add (it wraps around) to a block for the block of the surface where its band holds it.
+    pub fn shift(&self, geometry: &Geometry, block: u64) -> u64 {
+        self.bands.shift(geometry, self.bands.band(geometry, block))
+    }
+
+    /// Where the data of block `first` lies on the surface (behind its end: in flash), and how much of what follows, up
+    /// to `end` and the band's end, lies right behind it.
+    pub fn run(&self, geometry: &Geometry, first: u64, end: u64) -> (u64, u64) {
+        let band = self.bands.band(geometry, first);
+        let (band_start, band_end) = self.bands.blocks(geometry, band);
+        let end = end.min(band_end);
+        let inside = (first - band_start) as u32;
+        let in_band = || first.wrapping_add(self.bands.shift(geometry, band));
+        match self.map.piece_after(band, inside) {
+            Some(piece) if piece.start <= inside => {
+                let skipped = inside - piece.start;
+                let at = self.regions[self.region(band)].at + u64::from(piece.at + skipped);
+                (at, u64::from(piece.blocks - skipped).min(end - first))
+            }
+            Some(piece) => (in_band(), (band_start + u64::from(piece.start)).min(end) - first),
+            None => (in_band(), end - first),
+        }
+    }
+
+    /// How far from `first` on, up to `end`, nothing is cached and everything lies `shift` from its home address.
+    pub fn clear_until(&self, geometry: &Geometry, first: u64, end: u64, shift: u64) -> u64 {
+        let end = end.min(self.end_block());
         let mut at = first;
         while at < end {
             let (place, blocks) = self.run(geometry, at, end);
-            if place != at {
+            if place != at.wrapping_add(shift) {
                 break;
             }
             at += blocks;
         }
         at
+    }
+
+    /// Whether all of `first..end` is cached in flash; if so, when it has been read from there.
+    pub fn read_flash(&mut self, geometry: &Geometry, first: u64, end: u64, arrives: u64) -> Option<(u64, u64)> {
+        let flash = self.flash.as_ref()?;
+        let (mut at, mut ticks) = (first, 0);
+        while at < end {
+            let (place, blocks) = self.run(geometry, at, end);
+            if place < geometry.blocks() {
+                return None;
+            }
+            ticks += flash.read_ticks + blocks * flash.block_ticks;
+            at += blocks;
+        }
+        let begins = arrives.max(flash.free_at);
+        self.flash.as_mut()?.free_at = begins + ticks;
+        Some((begins, begins + ticks))
+    }
+
+    /// How long a run in flash takes to be read.
+    pub fn flash_ticks(&self, blocks: u64) -> u64 {
+        self.flash.as_ref().map_or(0, |flash| flash.read_ticks + blocks * flash.block_ticks)
     }
 
     /// The host's data in `first..end` is worth nothing any more. Advice, which a full map does not take: dropping the
@@ -174,14 +212,14 @@ impl Shingled {
     fn drop_cached(&mut self, geometry: &Geometry, first: u64, end: u64) {
         let mut at = first;
         while at < end {
-            let band = self.band(geometry, at);
-            let (start, band_end) = self.band_blocks(geometry, band);
+            let band = self.bands.band(geometry, at);
+            let (start, band_end) = self.bands.blocks(geometry, band);
             let until = band_end.min(end);
             let dropped = self.map.remove(band, (at - start) as u32, (until - start) as u32);
             self.counters.bytes_overwritten += dropped * BLOCK_BYTES;
+            self.settle_log(self.region(band));
             at = until;
         }
-        self.settle_log();
     }
 
     /// Whether an entry could be cut in two.
@@ -189,13 +227,14 @@ impl Shingled {
         self.rules.counts == EntryCounts::Packet || self.entries() < self.rules.entries
     }
 
-    /// Tells the log what the map no longer needs, in the order in which it came about: a packet that was cut in two
+    /// Tells a log what the map no longer needs, in the order in which it came about: a packet that was cut in two
     /// first and lost a part after must not count as dead in between.
-    fn settle_log(&mut self) {
+    fn settle_log(&mut self, region: usize) {
+        let log = &mut self.regions[region].log;
         for change in self.map.changes.drain(..) {
             match change {
-                Change::Gone { packet, .. } => self.log.release(packet),
-                Change::Cut { packet } => self.log.retain(packet),
+                Change::Gone { packet, .. } => log.release(packet),
+                Change::Cut { packet } => log.retain(packet),
             }
         }
     }
@@ -203,23 +242,45 @@ impl Shingled {
     fn entries(&self) -> u64 {
         match self.rules.counts {
             EntryCounts::Write => self.map.entries(),
-            EntryCounts::Packet => self.log.live_packets(),
+            EntryCounts::Packet => self.live_packets(),
         }
     }
 
-    /// How full the cache is, by bytes or by entries, whichever is more.
+    fn live_packets(&self) -> u64 {
+        self.regions.iter().map(|region| region.log.live_packets()).sum()
+    }
+
+    /// How full the cache is: by bytes (of its fullest place), by entries or by packets, whichever is most.
     fn fill(&self) -> f64 {
-        let bytes = self.log.used_blocks() as f64 / self.log.capacity_blocks() as f64;
-        bytes.max(self.entries() as f64 / self.rules.entries as f64)
+        let share = |region: &Region| region.log.used_blocks() as f64 / region.log.capacity_blocks() as f64;
+        let bytes = self.regions.iter().map(share).fold(0.0, f64::max);
+        let packets = self.live_packets() as f64 / self.rules.packets as f64;
+        bytes.max(self.entries() as f64 / self.rules.entries as f64).max(packets)
+    }
+
+    /// The power fails: what the cache and the bands hold stays, whatever is under way begins anew.
+    pub fn lose_power(&mut self) {
+        self.streams.forget();
+        self.abandon_pass();
+        if let Some(flash) = &mut self.flash {
+            flash.free_at = 0;
+        }
+    }
+
+    /// Reads what was written since the map was last written out, and writes it out; returns how long that takes.
+    pub fn replay(&mut self) -> u64 {
+        std::mem::take(&mut self.appends_since_journal) * self.rules.replay_ticks
     }
 
     pub fn truth(&self, drive: Truth) -> Truth {
         Truth {
             cached_bytes: self.map.cached_blocks() * BLOCK_BYTES,
             cached_entries: self.entries(),
-            log_bytes: self.log.used_blocks() * BLOCK_BYTES,
+            log_bytes: self.regions.iter().map(|region| region.log.used_blocks()).sum::<u64>() * BLOCK_BYTES,
             dirty_bands: self.map.dirty_bands(),
+            cached_packets: self.live_packets(),
             bands_cleaned: self.counters.bands_cleaned,
+            bands_moved: self.counters.bands_moved,
             bytes_cleaned: self.counters.bytes_cleaned,
             bytes_cached: self.counters.bytes_cached,
             bytes_overwritten: self.counters.bytes_overwritten,
@@ -233,20 +294,20 @@ impl Shingled {
 }
 
 impl Rules {
-    fn new(profile: &Profile, shingled: &ShingledProfile, clock: &Clock) -> Self {
+    fn new(shingled: &ShingledProfile, clock: &Clock) -> Self {
         let (cache, cleaning) = (&shingled.cache, &shingled.cleaning);
         let turns = |turns: f64| (turns * TURN as f64).round() as u64;
-        let outer_blocks = (profile.geometry.outer_track_bytes / BLOCK_BYTES) as f64;
         Self {
             entries: cache.entries,
+            packets: cache.packets.unwrap_or(u64::MAX),
             counts: cache.entry_counts,
             packet_blocks: cache.packet_bytes / BLOCK_BYTES,
             packet_writes: cache.packet_writes,
-            least_space_blocks: ((cache.packet_tracks * outer_blocks).ceil() as u64).max(1),
             packet_ticks: turns(cache.packet_turns),
             append_ticks: turns(cache.append_turns),
             journal_every: cache.journal_every,
             journal_ticks: clock.span(cache.journal_ms * 1e6),
+            replay_ticks: clock.span(cache.replay_ms * 1e6),
             when: cleaning.when,
             order: cleaning.order,
             clean_idle: clock.span(cleaning.idle_ms * 1e6),
@@ -257,10 +318,5 @@ impl Rules {
             merge_blocks: cleaning.merge_bytes / BLOCK_BYTES,
             merge_on_disk: cleaning.merge_on_disk,
         }
-    }
-
-    /// Space in the log of a packet with `blocks` of data.
-    fn space_blocks(&self, blocks: u64) -> u64 {
-        blocks.max(self.least_space_blocks)
     }
 }

@@ -35,6 +35,11 @@ impl Streams {
         self.limit
     }
 
+    /// Follows none any more.
+    pub fn forget(&mut self) {
+        self.followed.clear();
+    }
+
     /// Takes note of a write; true when it belongs to a stream that is long enough to bypass the cache.
     pub fn observe(&mut self, start_sector: u64, sectors: u64) -> bool {
         if sectors < self.min_request_sectors || self.limit == 0 {

@@ -69,11 +69,13 @@ impl Bay {
         }
     }
 
-    /// The host is gone, and with it everybody who waited for an answer.
-    pub fn forget_host(&mut self) {
+    /// The host is gone, and with it everybody who waited for an answer. The next one resets the link.
+    pub fn forget_host(&mut self, now_ns: u64) {
         self.waiting.drain(..).for_each(|key| drop(self.flights.remove(key)));
         self.flights.iter_mut().for_each(|(_, flight)| flight.cancelled = true);
         self.errands.clear();
+        self.live(now_ns);
+        self.device.reset(now_ns);
     }
 
     /// When something may be to be told to the guest.
@@ -164,6 +166,7 @@ impl Bay {
                 self.cancel(port, |_| true)?;
                 self.front.reset();
                 self.counters.resets += 1;
+                self.device.reset(now_ns);
                 self.live(now_ns);
             }
         }

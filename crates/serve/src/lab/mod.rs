@@ -31,4 +31,4 @@ pub use error::LabError;
 pub use identity::Identity;
 pub use report::{Counters, DriveReport, LabReport, Outcome};
 pub use session::Limits;
-pub use setup::{FrontKind, Lab, LabDrive, LabOptions};
+pub use setup::{end_of_process, FrontKind, Lab, LabDrive, LabOptions};

@@ -33,11 +33,14 @@ pub struct Limits {
     pub wall: Option<Duration>,
     /// Without a word of the guest, by the wall clock.
     pub silence: Duration,
+    /// The processor on which the lab stays. It and the guest wait for each other all the time: on one processor that takes
+    /// a fraction of the time that it takes on two.
+    pub cpu: Option<usize>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { wall: None, silence: Duration::from_secs(60) }
+        Self { wall: None, silence: Duration::from_secs(60), cpu: None }
     }
 }
 
@@ -400,7 +403,7 @@ impl<'a> Session<'a> {
     /// The guest does not use that drive any more.
     fn close(&mut self, index: usize) -> Result<(), Stop> {
         self.ports[index] = None;
-        self.bays[index].forget_host();
+        self.bays[index].forget_host(self.clock.as_ref().map_or(self.boot_ns, Clock::now_ns));
         Ok(self.watch_for(Source::Drive(index), &self.doors.drives[index].listener)?)
     }
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use drive::{BlockDevice, Profile};
+use rustix::process::{pidfd_open, Pid, PidfdFlags};
+use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
 
 use super::bay::Bay;
 use super::blk::Blk;
@@ -125,8 +127,9 @@ impl Lab {
         limits: &Limits,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<LabReport, LabError> {
-        self.bays.iter_mut().for_each(Bay::forget_host);
+        let _pinned = limits.cpu.map(Pinned::to).transpose()?;
         let boot_ns = self.now_ns;
+        self.bays.iter_mut().for_each(|bay| bay.forget_host(boot_ns));
         let session = Session::new(&self.doors, &mut self.bays, &mut self.trace, boot_ns, guest)?;
         let end = session.run(limits, go_on);
         self.trace.flush();
@@ -142,6 +145,40 @@ impl Lab {
             interrupts: end.interrupts,
             drives: self.bays.iter().map(drive_report).collect(),
         })
+    }
+}
+
+/// A descriptor that becomes readable when the process `pid` ends.
+///
+/// # Errors
+/// What the system says: there is no such process, or no room for a descriptor.
+pub fn end_of_process(pid: i32) -> std::io::Result<OwnedFd> {
+    let pid = Pid::from_raw(pid).ok_or(std::io::ErrorKind::InvalidInput)?;
+    Ok(pidfd_open(pid, PidfdFlags::empty())?)
+}
+
+/// This thread on one processor, until dropped.
+struct Pinned {
+    before: CpuSet,
+}
+
+impl Pinned {
+    fn to(cpu: usize) -> Result<Self, LabError> {
+        let failed = |error| LabError::socket("stay on one processor", error);
+        let before = sched_getaffinity(None).map_err(failed)?;
+        let mut one = CpuSet::new();
+        if cpu < CpuSet::MAX_CPU {
+            one.set(cpu);
+        }
+        sched_setaffinity(None, &one).map_err(failed)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // It worked before, and if not, the thread is merely slower.
+        let _ = sched_setaffinity(None, &self.before);
     }
 }
 

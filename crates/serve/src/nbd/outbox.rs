@@ -188,7 +188,7 @@ impl Client for Reply {
         self.send(match outcome {
             Ok(Status::Good) => None,
             Ok(Status::OutOfRange) => Some(Errno::Invalid),
-            Ok(Status::MediumError { .. }) => Some(Errno::Io),
+            Ok(Status::MediumError { .. } | Status::Gone | Status::Aborted) => Some(Errno::Io),
             Err(SwitchedOff) => Some(Errno::Shutdown),
         });
     }

@@ -131,6 +131,24 @@ impl Source {
         Some(extent)
     }
 
+    /// Where the next extent begins, its length, and how many like it follow up to the region's end: if nothing else can
+    /// come in a direction before that.
+    pub fn stream(&self, direction: Direction) -> Option<(Extent, u64)> {
+        let sizes = &self.job.sizes[direction as usize];
+        let only = self.job.access == Access::Only(direction) && !self.job.random && self.job.hole_bytes == 0;
+        let last = self.places[direction as usize].last;
+        let offset_bytes = last.offset_bytes + last.bytes;
+        let left = self.region.end_bytes.saturating_sub(offset_bytes) / sizes.min_bytes;
+        (only && sizes.min_bytes == sizes.max_bytes).then_some((Extent { offset_bytes, bytes: sizes.min_bytes }, left))
+    }
+
+    /// As if so many extents of the stream had been asked for, at least one.
+    pub fn skip(&mut self, direction: Direction, count: u64) {
+        let last = &mut self.places[direction as usize].last;
+        let bytes = self.job.sizes[direction as usize].min_bytes;
+        *last = Extent { offset_bytes: last.offset_bytes + last.bytes + (count - 1) * bytes, bytes };
+    }
+
     fn takes_random(&mut self, direction: Direction) -> bool {
         if !self.job.random {
             return false;

@@ -1,16 +1,23 @@
-//! All copies of all jobs on one device, in virtual time.
+//! All copies of all jobs, or a trace, on one device, in virtual time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use drive::{BlockDevice, Completion, Request, Status};
+use drive::{BlockDevice, Completion, Forwarded, Reads, Request, Status};
 
+use super::log::{RequestColumns, RequestLog};
+use super::replayer::{self, Replayer};
+use super::submitter::Submitter;
 use super::tally::{Row, Tally};
 use super::worker::{Wish, Worker};
 use crate::job::{Direction, Job, JobFile};
+use crate::trace::{Replay, Trace};
 
 /// Time without end.
 const NEVER: u64 = u64::MAX;
+
+/// Fewer reads of a stream are asked for one by one.
+const LEAST_FORWARDED: u64 = 64;
 
 /// A request that the device could not carry out: its job ended there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,21 +39,24 @@ struct Slot {
     bytes: u64,
 }
 
+const EMPTY: Slot = Slot { worker: 0, direction: None, submitted_ns: 0, bytes: 0 };
+
 /// A copy that has not been started: which job, which copy, which tags.
 #[derive(Clone, Debug)]
 struct Planned {
     job: Arc<Job>,
+    number: u16,
     copy: usize,
     seed: u64,
     tags: std::ops::Range<u32>,
 }
 
-/// A running job file. It owns all state of the host and borrows the device on each call, so that the same device can
+/// A running job file or trace. It owns all state of the host and borrows the device on each call, so that the same device can
 /// be left alone, looked at, or given another job in between.
 #[derive(Debug)]
 pub struct Run {
     stages: VecDeque<Vec<Planned>>,
-    workers: Vec<Worker>,
+    workers: Vec<Submitter>,
     wake_ns: Vec<u64>,
     next_wake_ns: u64,
     ready: Vec<u32>,
@@ -56,6 +66,7 @@ pub struct Run {
     in_device: u32,
     completions: Vec<Completion>,
     tallies: Vec<Tally>,
+    log: Option<RequestLog>,
     started_ns: u64,
     now_ns: u64,
     interval_ns: u64,
@@ -69,30 +80,57 @@ impl Run {
     pub fn start(file: JobFile, now_ns: u64, interval_ns: u64, seed: u64) -> Self {
         let tallies = Direction::ALL.into_iter().filter(|direction| file.issues(*direction)).map(Tally::new).collect();
         let (stages, slots) = plan(file, seed);
-        let mut run = Self {
-            stages,
+        let mut run = Self { stages, ..Self::idle(now_ns, interval_ns, slots, tallies) };
+        run.open_stage();
+        // While every copy ramps up nothing is measured, and there are no rows.
+        if run.workers.iter().all(Submitter::ramps) {
+            run.interval_start_ns = run.workers.iter().map(Submitter::measured_from_ns).min().unwrap_or(now_ns);
+        }
+        run
+    }
+
+    /// Begins to make the requests of a trace again at `now_ns`, with rows every `interval_ns` (at least 1).
+    pub fn replay(trace: Trace, replay: Replay, now_ns: u64, interval_ns: u64) -> Self {
+        let holds = |direction| trace.requests().iter().any(|one| replayer::direction(one.verb) == Some(direction));
+        let tallies = Direction::ALL.into_iter().filter(|direction| holds(*direction)).map(Tally::new).collect();
+        let mut run = Self::idle(now_ns, interval_ns, 0, tallies);
+        run.begin(vec![Submitter::Trace(Replayer::new(trace, replay, now_ns))]);
+        run
+    }
+
+    /// Nobody submits anything yet.
+    fn idle(now_ns: u64, interval_ns: u64, slots: usize, tallies: Vec<Tally>) -> Self {
+        Self {
+            stages: VecDeque::new(),
             workers: Vec::new(),
             wake_ns: Vec::new(),
             next_wake_ns: NEVER,
             ready: Vec::new(),
-            slots: vec![Slot { worker: 0, direction: None, submitted_ns: 0, bytes: 0 }; slots],
+            slots: vec![EMPTY; slots],
             backlog: VecDeque::with_capacity(slots),
             in_device: 0,
             completions: Vec::with_capacity(slots),
             tallies,
+            log: None,
             started_ns: now_ns,
             now_ns,
             interval_ns: interval_ns.max(1),
             interval_start_ns: now_ns,
             over: false,
             failure: None,
-        };
-        run.open_stage();
-        // While every copy ramps up nothing is measured, and there are no rows.
-        if run.workers.iter().all(Worker::ramps) {
-            run.interval_start_ns = run.workers.iter().map(Worker::measured_from_ns).min().unwrap_or(now_ns);
         }
-        run
+    }
+
+    /// Keeps a row for each request that completes from now on and counts.
+    pub fn log_requests(mut self) -> Self {
+        self.log = Some(RequestLog::default());
+        self
+    }
+
+    /// The requests that have completed since the last call, in chunks; `None` if none are kept. Those that completed
+    /// while their job ramped up do not count; failed ones and flushes, which have no row of their own, do.
+    pub fn take_requests(&mut self) -> Option<Vec<RequestColumns>> {
+        self.log.as_mut().map(RequestLog::take)
     }
 
     /// The host's clock in nanoseconds of the device's time.
@@ -150,15 +188,41 @@ impl Run {
 
     fn run_until(&mut self, device: &mut impl BlockDevice, end_ns: u64) {
         loop {
+            self.forward(device, end_ns);
             self.let_workers_go_on(device);
             if self.over || self.now_ns >= end_ns {
                 return;
             }
-            let next_ns = device.next_event_ns().unwrap_or(NEVER).min(self.next_wake_ns).min(end_ns);
-            self.pass_time(device, next_ns.max(self.now_ns));
+            let limit_ns = self.next_wake_ns.min(end_ns).max(self.now_ns);
+            self.completions.clear();
+            self.now_ns = device.advance_to_completion(limit_ns, &mut self.completions).max(self.now_ns);
             self.retire();
             self.wake_sleepers();
             self.feed(device);
+        }
+    }
+
+    /// Lets a stream of reads pass at once, if the only worker is at one, the device knows how, and nobody wants to know of
+    /// each. Everything is then as if they had been asked for one by one.
+    fn forward(&mut self, device: &mut impl BlockDevice, end_ns: u64) {
+        let ([Submitter::Job(worker)], [0], None) = (self.workers.as_mut_slice(), self.ready.as_slice(), &self.log)
+        else {
+            return;
+        };
+        let Some((next, most)) = worker.stream(self.now_ns) else {
+            return;
+        };
+        let Some(tally) = self.tallies.iter_mut().find(|tally| tally.direction() == Direction::Read) else {
+            return;
+        };
+        let limit_ns = end_ns.min(worker.end_ns()).min(self.next_wake_ns);
+        let least = tally.until_many().max(LEAST_FORWARDED);
+        let reads = Reads { offset_bytes: next.offset_bytes, bytes: next.bytes, most, limit_ns, least };
+        let Forwarded { count, now_ns } = device.forward_reads(self.now_ns, &reads, tally.many());
+        if count > 0 {
+            tally.add_many(count * next.bytes);
+            worker.forwarded(count, next.bytes);
+            self.now_ns = now_ns;
         }
     }
 
@@ -176,15 +240,20 @@ impl Run {
             let good = completion.status == Status::Good;
             worker.completed(completion.tag, slot.direction, slot.bytes, good);
             self.in_device -= 1;
+            if let Some(log) = self.log.as_mut().filter(|_| completion.completed_ns >= worker.measured_from_ns()) {
+                log.completed(completion, worker.number());
+            }
             if self.ready.last() != Some(&slot.worker) {
                 self.ready.push(slot.worker);
             }
             if !good {
-                self.failure.get_or_insert_with(|| Failure {
-                    job: worker.name().to_owned(),
-                    at_ns: completion.completed_ns,
-                    status: completion.status,
-                });
+                if let Some(job) = worker.ended_by_failure() {
+                    self.failure.get_or_insert_with(|| Failure {
+                        job: job.to_owned(),
+                        at_ns: completion.completed_ns,
+                        status: completion.status,
+                    });
+                }
             } else if let Some(direction) =
                 slot.direction.filter(|_| completion.completed_ns >= worker.measured_from_ns())
             {
@@ -216,7 +285,7 @@ impl Run {
             if timers_changed {
                 self.next_wake_ns = self.wake_ns.iter().copied().min().unwrap_or(NEVER);
             }
-            if self.workers.iter().all(Worker::is_over) {
+            if self.workers.iter().all(Submitter::is_over) {
                 self.open_stage();
             }
         }
@@ -227,8 +296,14 @@ impl Run {
         let wake_ns = loop {
             match self.workers[at as usize].step(self.now_ns) {
                 Wish::Submit { request, direction } => {
+                    if self.slots.len() <= request.tag as usize {
+                        self.slots.resize(request.tag as usize + 1, EMPTY);
+                    }
                     self.slots[request.tag as usize] =
                         Slot { worker: at, direction, submitted_ns: self.now_ns, bytes: request.bytes };
+                    if let Some(log) = &mut self.log {
+                        log.submitted(self.now_ns, request);
+                    }
                     self.submit(device, request);
                 }
                 Wish::Completion | Wish::Over => break NEVER,
@@ -264,13 +339,19 @@ impl Run {
             self.over = true;
             return;
         };
-        self.workers = stage
+        let workers = stage
             .into_iter()
             .map(|planned| {
                 let start_ns = self.now_ns.max(self.started_ns.saturating_add(planned.job.start_delay_ns));
-                Worker::new(planned.job, planned.copy, planned.seed, start_ns, planned.tags)
+                let Planned { job, number, copy, seed, tags } = planned;
+                Submitter::Job(Worker::new(job, number, copy, seed, start_ns, tags))
             })
             .collect();
+        self.begin(workers);
+    }
+
+    fn begin(&mut self, workers: Vec<Submitter>) {
+        self.workers = workers;
         self.wake_ns = vec![NEVER; self.workers.len()];
         self.next_wake_ns = NEVER;
         self.ready.extend(0..self.workers.len() as u32);
@@ -281,7 +362,7 @@ impl Run {
 fn plan(file: JobFile, seed: u64) -> (VecDeque<Vec<Planned>>, usize) {
     let mut stages: VecDeque<Vec<Planned>> = VecDeque::new();
     let (mut next_tag, mut most_tags, mut number) = (0, 0, 0_u64);
-    for job in file.jobs.into_iter().map(Arc::new) {
+    for (at, job) in file.jobs.into_iter().map(Arc::new).enumerate() {
         if job.stonewall || stages.is_empty() {
             stages.push_back(Vec::new());
             next_tag = 0;
@@ -293,7 +374,13 @@ fn plan(file: JobFile, seed: u64) -> (VecDeque<Vec<Planned>>, usize) {
             let seed = job.seed.unwrap_or(seed).wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
             number += 1;
             let stage = stages.back_mut().expect("a stage was opened above");
-            stage.push(Planned { job: Arc::clone(&job), copy, seed, tags });
+            stage.push(Planned {
+                job: Arc::clone(&job),
+                number: at.min(usize::from(u16::MAX)) as u16,
+                copy,
+                seed,
+                tags,
+            });
         }
     }
     (stages, most_tags as usize)

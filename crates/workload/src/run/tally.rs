@@ -66,6 +66,26 @@ impl Tally {
         }
     }
 
+    /// How many completions it takes until latencies are no longer kept one by one.
+    pub fn until_many(&self) -> u64 {
+        if self.many.count() > 0 {
+            0
+        } else {
+            (FEW + 1 - self.few.len()) as u64
+        }
+    }
+
+    /// Where those count latencies who have [enough](Self::until_many) of them, and tell afterwards of how many bytes.
+    pub fn many(&mut self) -> &mut LatencyHistogram {
+        &mut self.many
+    }
+
+    /// So many bytes belong to what was counted in [`many`](Self::many).
+    pub fn add_many(&mut self, bytes: u64) {
+        self.spill();
+        self.bytes += bytes;
+    }
+
     /// Has anything been counted?
     pub fn is_empty(&self) -> bool {
         self.few.is_empty() && self.many.count() == 0

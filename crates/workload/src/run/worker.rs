@@ -6,7 +6,7 @@ use drive::{Request, Verb};
 
 use super::pace::Pace;
 use crate::job::{Access, Direction, Job};
-use crate::pattern::Source;
+use crate::pattern::{Extent, Source};
 
 /// What a worker wants at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,7 @@ struct Progress {
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     job: Arc<Job>,
+    number: u16,
     copy: usize,
     source: Source,
     pace: Pace,
@@ -75,8 +76,8 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// A copy that starts at `start_ns` and owns the tags given.
-    pub fn new(job: Arc<Job>, copy: usize, seed: u64, start_ns: u64, tags: std::ops::Range<u32>) -> Self {
+    /// A copy of the job with this number that starts at `start_ns` and owns the tags given.
+    pub fn new(job: Arc<Job>, number: u16, copy: usize, seed: u64, start_ns: u64, tags: std::ops::Range<u32>) -> Self {
         let measured_from_ns = start_ns.saturating_add(job.ramp_ns);
         Self {
             source: Source::new(Arc::clone(&job), job.regions[copy], seed),
@@ -94,6 +95,7 @@ impl Worker {
             warm: job.ramp_ns == 0,
             end_ns: job.runtime_ns.map_or(u64::MAX, |runtime_ns| measured_from_ns.saturating_add(runtime_ns)),
             failed: false,
+            number,
             copy,
             job,
         }
@@ -107,6 +109,11 @@ impl Worker {
     /// The job's name.
     pub fn name(&self) -> &str {
         &self.job.name
+    }
+
+    /// The job's place in its file.
+    pub fn number(&self) -> u16 {
+        self.number
     }
 
     /// Does it have a ramp time?
@@ -164,6 +171,50 @@ impl Worker {
                 self.phase = Phase::Closing;
             }
         }
+    }
+
+    /// The reads that it will ask for, each in the moment in which the one before has completed, if that is all it does
+    /// for a while: where, how long, and at most how many of them.
+    pub fn stream(&self, now_ns: u64) -> Option<(Extent, u64)> {
+        let plain = self.phase == Phase::Issuing && self.warm && self.job.depth == 1 && self.in_flight == 0;
+        let free = self.job.pause.is_none() && self.job.rate_bytes == [None; 3] && now_ns < self.end_ns;
+        if !plain || !free {
+            return None;
+        }
+        let (next, left) = self.source.stream(Direction::Read)?;
+        let most = [Some(left), self.pass_left(next.bytes), self.number_left()].into_iter().flatten().min()?;
+        (most > 0).then_some((next, most))
+    }
+
+    /// Reads of this size until the pass is full, if that can be.
+    fn pass_left(&self, bytes: u64) -> Option<u64> {
+        let limit_bytes = self.job.limit_bytes[self.copy].saturating_mul(self.job.loops);
+        let of_all = limit_bytes.saturating_sub(self.progress.issued_bytes[Direction::Read as usize]);
+        let of_pass = self.pass_bytes().saturating_sub(self.progress.pass_bytes);
+        (!self.job.time_based).then(|| of_all.min(of_pass) / bytes)
+    }
+
+    fn number_left(&self) -> Option<u64> {
+        let number = self.job.number_ios?.saturating_mul(self.job.loops);
+        Some(number.saturating_sub(self.progress.issued))
+    }
+
+    /// When it asks for no more.
+    pub fn end_ns(&self) -> u64 {
+        self.end_ns
+    }
+
+    /// So many reads of the stream have been asked for and completed.
+    pub fn forwarded(&mut self, count: u64, bytes: u64) {
+        let progress = &mut self.progress;
+        progress.issued += count;
+        progress.completed += count;
+        progress.issued_bytes[Direction::Read as usize] += count * bytes;
+        progress.completed_bytes += count * bytes;
+        progress.pass_bytes += count * bytes;
+        progress.pass_completed += count * bytes;
+        self.last_was_flush = false;
+        self.source.skip(Direction::Read, count);
     }
 
     /// One turn of fio's loop: `None` when the phase has changed instead.

@@ -39,6 +39,7 @@ mod response {
     pub const OK: u8 = 0;
     pub const ABORTED: u8 = 2;
     pub const BAD_TARGET: u8 = 3;
+    pub const RESET: u8 = 4;
     pub const FUNCTION_REJECTED: u8 = 11;
     pub const INCORRECT_LUN: u8 = 12;
 }
@@ -61,8 +62,8 @@ enum Outcome {
     /// So many bytes were moved already, with this hash.
     Moved(usize, u64),
     Condition(Sense),
-    /// There is no drive to end it.
-    Unreachable,
+    /// It never reached the drive, or the drive's answer never came: how the transport puts it.
+    Failed(u8),
 }
 
 impl From<Result<Vec<u8>, Sense>> for Outcome {
@@ -113,6 +114,8 @@ impl Scsi {
                 let write = flight.ask.verb == Verb::Write;
                 Ok(Outcome::Condition(Sense::medium_error(offset_bytes / SECTOR_BYTES, write)))
             }
+            Status::Gone => Ok(Outcome::Failed(response::BAD_TARGET)),
+            Status::Aborted => Ok(Outcome::Failed(response::RESET)),
         }
     }
 
@@ -305,7 +308,7 @@ impl Front for Scsi {
         let request = request(chain, memory)?;
         let outcome = match is_unit(&request[..8]) {
             true => self.outcome(&command(&request), flight, status, desk)?,
-            false => Outcome::Unreachable,
+            false => Outcome::Failed(response::BAD_TARGET),
         };
         let mut head = [0; RESPONSE_BYTES];
         let (moved, data_hash) = match outcome {
@@ -318,8 +321,8 @@ impl Front for Scsi {
                 head[12..12 + sense.len()].copy_from_slice(&sense);
                 (0, 0)
             }
-            Outcome::Unreachable => {
-                head[11] = response::BAD_TARGET;
+            Outcome::Failed(code) => {
+                head[11] = code;
                 (0, 0)
             }
         };

@@ -1,0 +1,167 @@
+//! Where the parts of a shingled drive lie on its surface: the persistent cache, the place for merging, bands, spare bands.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::bands::Bands;
+use super::log::Log;
+use crate::clock::Clock;
+use crate::geometry::{Geometry, BLOCK_BYTES};
+use crate::profile::{CachePlace, FlashProfile, Profile, ShingledProfile};
+
+/// One place of the persistent cache.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    pub log: Log,
+    /// Where its log begins, a block of the surface, or of flash where that is (see [`Flash`]).
+    pub at: u64,
+    /// Where data is merged on disk.
+    pub merge_at: u64,
+    /// Blocks of a track here.
+    pub track_blocks: u64,
+    /// Least space of a packet.
+    pub least_space_blocks: u64,
+    middle_track: u64,
+}
+
+impl Region {
+    fn new(geometry: &Geometry, packet_tracks: f64, at: u64, merge_at: u64, blocks: u64) -> Self {
+        let place = |block: u64| geometry.place(block.min(geometry.blocks() - 1));
+        let track_blocks = place(at).track_blocks;
+        Self {
+            log: Log::new(blocks),
+            at,
+            merge_at,
+            track_blocks: track_blocks.get(),
+            least_space_blocks: ((packet_tracks * track_blocks.get() as f64).ceil() as u64).max(1),
+            middle_track: place(at + blocks / 2).track,
+        }
+    }
+
+    /// Space in the log of a packet with `blocks` of data.
+    pub fn space_blocks(&self, blocks: u64) -> u64 {
+        blocks.max(self.least_space_blocks)
+    }
+}
+
+/// A cache in flash. Its blocks are counted on from the last of the surface.
+#[derive(Clone, Debug)]
+pub(super) struct Flash {
+    pub read_ticks: u64,
+    pub write_ticks: u64,
+    pub block_ticks: u64,
+    /// Reads past the heads come one after the other.
+    pub free_at: u64,
+}
+
+impl Flash {
+    fn new(profile: &FlashProfile, clock: &Clock) -> Self {
+        Self {
+            read_ticks: clock.span(profile.flash_read_us * 1e3),
+            write_ticks: clock.span(profile.flash_write_us * 1e3),
+            block_ticks: clock.span(BLOCK_BYTES as f64 * 1e3 / profile.flash_rate_mb_s),
+            free_at: 0,
+        }
+    }
+}
+
+/// All that is laid out.
+pub(super) struct Layout {
+    pub bands: Bands,
+    pub regions: Vec<Region>,
+    pub flash: Option<Flash>,
+}
+
+/// Bytes that data is merged in on disk.
+fn merge_bytes(shingled: &ShingledProfile) -> u64 {
+    if shingled.cleaning.merge_on_disk {
+        shingled.cleaning.merge_bytes
+    } else {
+        0
+    }
+}
+
+/// Bytes of the surface beyond the host's: logs, places for merging, spare bands, and what lies waste between.
+pub(crate) fn reserved_bytes(profile: &Profile) -> u64 {
+    profile.shingled.as_ref().map_or(0, |shingled| {
+        let geometry = &profile.geometry;
+        let band_bytes = shingled.tracks_per_band * geometry.outer_track_bytes;
+        let spare = geometry.zones * shingled.spare_bands(geometry) * band_bytes;
+        let cache = match shingled.cache.place {
+            CachePlace::Outer | CachePlace::Inner => shingled.cache.bytes + merge_bytes(shingled),
+            CachePlace::Spread { regions } => shingled.cache.bytes + regions * (merge_bytes(shingled) + band_bytes),
+            CachePlace::Flash(_) => merge_bytes(shingled),
+        };
+        // The bands begin with a track of their own.
+        cache + spare + geometry.outer_track_bytes
+    })
+}
+
+impl Layout {
+    pub fn new(profile: &Profile, shingled: &ShingledProfile, geometry: &Geometry, clock: &Clock) -> Self {
+        let log_blocks = shingled.cache.bytes / BLOCK_BYTES;
+        let merge_blocks = merge_bytes(shingled) / BLOCK_BYTES;
+        let region = |at, merge_at, blocks| Region::new(geometry, shingled.cache.packet_tracks, at, merge_at, blocks);
+        let tracks = |first: u64, end: u64| Bands::new(geometry, first, end, shingled.tracks_per_band);
+        let behind = |blocks: u64| geometry.place(blocks).track + 1;
+        let (mut flash, mut holes) = (None, Vec::new());
+        let (mut bands, regions) = match &shingled.cache.place {
+            CachePlace::Outer => {
+                let bands = tracks(behind(log_blocks + merge_blocks), geometry.tracks());
+                (bands, vec![region(0, log_blocks, log_blocks)])
+            }
+            CachePlace::Inner => {
+                let at = geometry.blocks() - log_blocks - merge_blocks;
+                (tracks(0, geometry.place(at).track), vec![region(at, at + log_blocks, log_blocks)])
+            }
+            CachePlace::Flash(part) => {
+                flash = Some(Flash::new(part, clock));
+                (tracks(behind(merge_blocks), geometry.tracks()), vec![region(geometry.blocks(), 0, log_blocks)])
+            }
+            CachePlace::Spread { regions } => {
+                let bands = tracks(0, geometry.tracks());
+                let share_blocks = log_blocks / regions;
+                holes = spread(geometry, &bands, *regions, share_blocks + merge_blocks);
+                let place = |hole: &Range<u64>| bands.surface(geometry, hole).start;
+                let regions = holes.iter().map(|hole| region(place(hole), place(hole) + share_blocks, share_blocks));
+                let regions = regions.collect();
+                (bands, regions)
+            }
+        };
+        let spare = spare(geometry, &bands, &holes, shingled.spare_bands(&profile.geometry));
+        holes.extend(spare.iter().map(|band| u64::from(*band)..u64::from(*band) + 1));
+        holes.sort_unstable_by_key(|hole| hole.start);
+        holes.iter().for_each(|hole| bands.add_hole(geometry, hole));
+        if !spare.is_empty() {
+            bands.let_move(spare);
+        }
+        Self { bands, regions, flash }
+    }
+}
+
+/// Bands for the places of a cache, evenly over the surface, each with room for `blocks`.
+fn spread(geometry: &Geometry, bands: &Bands, regions: u64, blocks: u64) -> Vec<Range<u64>> {
+    let holds = |first: u64, end: u64| {
+        let surface = bands.surface(geometry, &(first..end));
+        surface.end - surface.start >= blocks
+    };
+    let hole = |region: u64| {
+        let first = region * bands.count() / regions;
+        first..(first + 1..bands.count()).find(|end| holds(first, *end)).unwrap_or(bands.count())
+    };
+    (0..regions).map(hole).collect()
+}
+
+/// The last whole bands of each recording zone that are no place of the cache.
+fn spare(geometry: &Geometry, bands: &Bands, holes: &[Range<u64>], each: u64) -> VecDeque<u32> {
+    let is_free = |band: &u64| !holes.iter().any(|hole| hole.contains(band));
+    let zones = (0..geometry.tracks()).step_by(geometry.zone_tracks() as usize);
+    let zones = zones.map(|first| bands.within(&(first..first + geometry.zone_tracks())));
+    zones.flat_map(|zone| zone.rev().filter(is_free).take(each as usize)).map(|band| band as u32).collect()
+}
+
+/// The place of the cache that is nearest to a track; of equals the outer one.
+pub(super) fn nearest(regions: &[Region], track: u64) -> usize {
+    let distances = regions.iter().map(|region| region.middle_track.abs_diff(track));
+    distances.enumerate().min_by_key(|(index, distance)| (*distance, *index)).map_or(0, |(index, _)| index)
+}

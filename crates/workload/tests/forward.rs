@@ -1,0 +1,151 @@
+//! A stream of reads that passes at once leaves the same rows and the same drive as one that is asked for one by one.
+
+use drive::{BlockDevice, Completion, Drive, Profile, Request};
+use proptest::prelude::*;
+use workload::{JobFile, Row, Run};
+
+/// A drive that is asked for everything one by one.
+struct OneByOne(Drive);
+
+impl BlockDevice for OneByOne {
+    fn capacity_bytes(&self) -> u64 {
+        self.0.capacity_bytes()
+    }
+
+    fn queue_depth(&self) -> u32 {
+        self.0.queue_depth()
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) {
+        self.0.submit(now_ns, request);
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.0.next_event_ns()
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        self.0.advance(to_ns, completions);
+    }
+}
+
+/// Counts how much was forwarded.
+struct Counting(Drive, u64);
+
+impl BlockDevice for Counting {
+    fn capacity_bytes(&self) -> u64 {
+        self.0.capacity_bytes()
+    }
+
+    fn queue_depth(&self) -> u32 {
+        self.0.queue_depth()
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) {
+        self.0.submit(now_ns, request);
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.0.next_event_ns()
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        self.0.advance(to_ns, completions);
+    }
+
+    fn advance_to_completion(&mut self, limit_ns: u64, completions: &mut Vec<Completion>) -> u64 {
+        self.0.advance_to_completion(limit_ns, completions)
+    }
+
+    fn forward_reads(
+        &mut self,
+        now_ns: u64,
+        reads: &drive::Reads,
+        latencies: &mut sim::LatencyHistogram,
+    ) -> drive::Forwarded {
+        let forwarded = self.0.forward_reads(now_ns, reads, latencies);
+        self.1 += forwarded.count;
+        forwarded
+    }
+}
+
+fn profile(name: &str, divisor: u32) -> Profile {
+    let path = format!("{}/../../drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    Profile::parse(&text).and_then(|profile| profile.scaled(divisor)).expect("a profile of ours is sound")
+}
+
+/// Plays job files one after the other; all rows, and when all was over.
+fn play(device: &mut impl BlockDevice, jobs: &[String], interval_ns: u64) -> (Vec<Row>, u64) {
+    let (mut rows, mut now_ns) = (Vec::new(), 0);
+    for job in jobs {
+        let file = JobFile::parse(job, device.capacity_bytes()).expect("a good job");
+        let mut run = Run::start(file, now_ns, interval_ns, 1);
+        while !run.is_over() {
+            rows.extend(run.advance(device, 100));
+        }
+        now_ns = run.now_ns();
+    }
+    (rows, now_ns)
+}
+
+fn same(profile: &Profile, jobs: &[String], interval_ns: u64) -> u64 {
+    let mut one = OneByOne(Drive::new(profile, 3));
+    let mut all = Counting(Drive::new(profile, 3), 0);
+    let (expected, found) = (play(&mut one, jobs, interval_ns), play(&mut all, jobs, interval_ns));
+    assert_eq!(found.1, expected.1, "{jobs:?}");
+    for (found, expected) in found.0.iter().zip(&expected.0) {
+        assert_eq!(found, expected, "{jobs:?}");
+    }
+    assert_eq!(found.0.len(), expected.0.len());
+    assert_eq!(all.0.truth(), one.0.truth(), "{jobs:?}");
+    all.1
+}
+
+fn read(bytes: u64, offset_blocks: u64, count: u64) -> String {
+    format!("rw=read\nbs={bytes}\noffset={}\nnumber_ios={count}\nnorandommap", offset_blocks * 4096)
+}
+
+/// What comes after shows in what state the stream has left the drive.
+fn mix() -> String {
+    "rw=randrw\nbs=16k\niodepth=4\nnumber_ios=300\nnorandommap".to_owned()
+}
+
+#[test]
+fn a_whole_drive_is_read_the_same() {
+    for (name, bytes) in [("st12000vn0007", 131_072), ("st12000vn0007", 1 << 20), ("st8000as0002", 262_144)] {
+        let profile = profile(name, 500);
+        let requests = profile.geometry.capacity_bytes / bytes;
+        let forwarded = same(&profile, &[format!("rw=read\nbs={bytes}"), mix()], 1_000_000_000_000);
+        assert!(forwarded * 10 > requests * 9, "{name}: {forwarded} of {requests}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn streams_are_read_the_same(
+        which in 0..5_usize,
+        divisor in prop::sample::select(vec![100_u32, 1000]),
+        bytes in prop_oneof![Just(131_072_u64), Just(524_288), Just(1 << 20), (1..300_u64).prop_map(|blocks| blocks * 4096)],
+        share in 0.0..0.9_f64,
+        count in 1000..20_000_u64,
+        interval_ns in prop_oneof![Just(1_000_000_000_u64), 300_000_000..60_000_000_000_u64],
+        skew in prop::sample::select(vec![None, Some(0.0), Some(30.0)]),
+        before in any::<bool>(),
+    ) {
+        let name = ["canvio-3tb", "st12000vn0007", "st8000as0002", "wd40efax", "wd40efrx"][which];
+        let mut profile = profile(name, divisor);
+        if let Some(degrees) = skew {
+            (profile.geometry.track_skew_degrees, profile.geometry.cylinder_skew_degrees) = (degrees, degrees);
+        }
+        let blocks = profile.geometry.capacity_bytes / 4096;
+        let mut jobs = vec![read(bytes, (share * blocks as f64) as u64, count), mix()];
+        if before {
+            jobs.insert(0, read(4096 * 7, (share * blocks as f64) as u64 + 5000, 20));
+            jobs.push(read(bytes, (share * blocks as f64) as u64 / 2, count));
+        }
+        same(&profile, &jobs, interval_ns);
+    }
+}

@@ -1,0 +1,1 @@
+"""Modelled drives for those who study disks: what ``import shakedown`` offers to Python."""

@@ -1,0 +1,230 @@
+"""A modelled drive and its host, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final, Self
+
+import polars as pl
+
+from shakedown import _core
+from shakedown.api.profile import change_profile, parse_profile
+from shakedown.data import profile_path
+from shakedown.errors import UsageError
+from shakedown.requests import requests_frame
+from shakedown.sample import SAMPLE_SCHEMA
+from shakedown.target.model import job_refusal
+from shakedown.trace.frame import MOST, TRACE_SCHEMA
+from shakedown.units import NS_PER_S, parse_duration_ns
+
+INTERVAL_SCHEMA: Final = pl.Schema({name: kind for name, kind in SAMPLE_SCHEMA.items() if name != "step"})
+"""The columns of samples, as in a run folder but for the step."""
+
+# Between two calls of the core Python gets to look at its signals.
+_INTERVALS_A_CALL: Final = 512
+_UNCOUNTED_INTERVAL_NS: Final = 60 * NS_PER_S
+
+
+class Drive:
+    """One modelled drive with a virtual clock that starts at zero and passes only in ``run``, ``replay`` and ``idle``.
+
+    The same profile, seed and calls give the same bytes. The interpreter's lock is released while the core runs, so
+    several drives can run in as many threads; one drive is for one thread at a time.
+    """
+
+    def __init__(self, toml: str, *, seed: int, scale_divisor: int = 1) -> None:
+        """Make a drive from the text of a profile, its capacity and caches divided by ``scale_divisor``.
+
+        Raises UsageError if the profile cannot be a drive: the message names the key and the reason.
+        """
+        self._profile = parse_profile(toml)
+        self._toml = toml
+        self._seed = _whole("seed", seed, 0, MOST)
+        self._loads = 0
+        self._failure: str | None = None
+        try:
+            self._machine = _core.Machine(
+                toml, seed=self._seed, scale_divisor=_whole("scale_divisor", scale_divisor, 1, 2**32 - 1)
+            )
+        except _core.ProfileError as error:
+            raise UsageError(str(error), hint="docs/profiles.md tells what a profile may say") from error
+
+    @classmethod
+    def load(cls, name_or_path: str, *, seed: int, scale_divisor: int = 1) -> Self:
+        """A profile of ours by its name (``"wd40efax"``), or a file by its path (``"./mine.toml"``).
+
+        Raises UsageError.
+        """
+        return cls(_read(profile_path(name_or_path)), seed=seed, scale_divisor=scale_divisor)
+
+    @classmethod
+    def from_toml(cls, text_or_path: str | Path, *, seed: int, scale_divisor: int = 1) -> Self:
+        """A profile as text, or as the path of a file. Raises UsageError."""
+        text = _read(text_or_path) if isinstance(text_or_path, Path) else text_or_path
+        return cls(text, seed=seed, scale_divisor=scale_divisor)
+
+    @classmethod
+    def build(cls, name_or_path: str, changes: Mapping[str, Any], *, seed: int, scale_divisor: int = 1) -> Self:
+        """A profile with other values: ``Drive.build("wd40efax", {"translation.cache.entries": 100_000}, seed=1)``.
+
+        What is changed has the origin ``assumed: set through the API``, unless the change says ``{"value": ...,
+        "origin": ...}``. None takes a key away. Raises UsageError.
+        """
+        base = _read(profile_path(name_or_path))
+        parse_profile(base)
+        return cls(change_profile(base, changes), seed=seed, scale_divisor=scale_divisor)
+
+    @property
+    def profile(self) -> dict[str, Any]:
+        """The profile, before scaling: ``drive.profile["geometry"]["rpm"]`` is ``{"value": 5400, "origin": "..."}``."""
+        return parse_profile(self._toml)
+
+    @property
+    def toml(self) -> str:
+        """The profile's text, as ``from_toml`` and the command line (``model:./mine.toml``) read it."""
+        return self._toml
+
+    @property
+    def model(self) -> str:
+        """The model number."""
+        return self._machine.model
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Usable bytes, after scaling."""
+        return self._machine.capacity_bytes
+
+    @property
+    def now_ns(self) -> int:
+        """Nanoseconds of virtual time since the drive was made."""
+        return self._machine.now_ns
+
+    @property
+    def failure(self) -> str | None:
+        """The failed request that ended the last job before its time; None if none did."""
+        return self._failure
+
+    def run(self, job: str, *, interval: str | int | None = None) -> pl.DataFrame:
+        """Run a fio job to its end.
+
+        Without ``interval`` one row a request (``REQUEST_SCHEMA``, 44 bytes each); with one (``"1s"``, or
+        nanoseconds) one row an interval and direction (``INTERVAL_SCHEMA``), however many requests there were. A job
+        that a failed request has ended is no exception: see ``failure``. Raises UsageError for a job that the model
+        does not honour: docs/fio-options.md.
+        """
+        logged, interval_ns = interval is None, _interval_ns(interval)
+        try:
+            load = self._machine.start(job, interval_ns, self._seed + self._loads, log_requests=logged)
+        except _core.JobError as error:
+            raise job_refusal(error) from error
+        except RuntimeError as error:
+            raise _busy() from error
+        return self._play(load, logged)
+
+    def replay(
+        self, trace: Any, *, speed: float = 1.0, depth: int | None = None, interval: str | int | None = None
+    ) -> pl.DataFrame:
+        """Make the requests of a trace again, from now on, and wait for their answers.
+
+        ``trace`` has the columns of ``TRACE_SCHEMA``: what the readers in ``shakedown.trace`` return, what ``run``
+        returned, or anything that ``polars.DataFrame`` takes. The requests are made at their times divided by
+        ``speed``, however long the answers take (an open loop); or, with ``depth``, as fast as they are answered with
+        so many in flight (a closed loop). A request that fails does not end the replay. Returns what ``run`` returns,
+        with ``job`` 0. Raises UsageError, such as for a request that reaches past the end of the drive.
+        """
+        logged, interval_ns = interval is None, _interval_ns(interval)
+        frame = _frame(trace)
+        _check_pace(frame, speed, depth, MOST - self.now_ns)
+        try:
+            load = self._machine.replay(*_columns(frame), interval_ns, speed=speed, depth=depth, log_requests=logged)
+        except _core.TraceError as error:
+            raise UsageError(str(error), hint="docs/python.md tells what a trace may ask") from error
+        except RuntimeError as error:
+            raise _busy() from error
+        return self._play(load, logged)
+
+    def idle(self, duration: str | int) -> None:
+        """Leave the drive alone for so long: ``"10min"``, or nanoseconds. Raises UsageError."""
+        try:
+            self._machine.idle(_whole("duration", _duration_ns("duration", duration), 0, MOST - self.now_ns))
+        except RuntimeError as error:
+            raise _busy() from error
+
+    def truth(self) -> dict[str, int]:
+        """What nobody sees from outside: bytes and entries in the persistent cache, bands cleaned, seeks and so on."""
+        return self._machine.truth()
+
+    def _play(self, load: _core.Load, logged: bool) -> pl.DataFrame:
+        self._loads += 1
+        self._failure = None
+        rows: list[_core.Row] = []
+        try:
+            while batch := load.advance(_INTERVALS_A_CALL):
+                if not logged:
+                    rows += batch
+        except OSError as error:
+            self._failure = str(error)
+        finally:
+            load.stop()
+        return requests_frame(load.take_requests()) if logged else pl.DataFrame(rows, INTERVAL_SCHEMA, orient="row")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+
+
+def _frame(trace: Any) -> pl.DataFrame:
+    """A trace in the order of submission. Raises UsageError."""
+    try:
+        frame = pl.DataFrame(trace).select(pl.col(name).cast(kind) for name, kind in TRACE_SCHEMA.items())
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        reason = (str(error).strip().splitlines() or ["unknown reason"])[0]
+        raise UsageError(f"this is no trace: {reason}", hint=f"it has the columns {', '.join(TRACE_SCHEMA)}") from error
+    wrong = pl.any_horizontal(pl.all().is_null(), pl.exclude("verb") < 0)
+    for row in frame.with_row_index("row").filter(wrong).head(1).iter_rows(named=True):
+        raise UsageError(f"row {row.pop('row')} of the trace has a value missing or below 0: {row}")
+    return frame.sort("submitted_ns", maintain_order=True)
+
+
+def _check_pace(frame: pl.DataFrame, speed: float, depth: int | None, left_ns: int) -> None:
+    if depth is not None:
+        _whole("depth", depth, 1, 2**32 - 1)
+        return
+    if not (speed > 0 and isfinite(speed)):
+        raise UsageError(f"speed is {speed}: it must be a number above 0", hint="2 makes requests twice as fast")
+    span_ns = frame["submitted_ns"][-1] - frame["submitted_ns"][0] if frame.height else 0
+    if span_ns / speed > left_ns:
+        raise UsageError(f"with speed {speed} the trace takes longer than the 292 years of virtual time")
+
+
+def _columns(frame: pl.DataFrame) -> tuple[bytes, bytes, bytes, bytes]:
+    """A trace as the core takes it."""
+    physical = frame.with_columns(pl.col("verb").to_physical())
+    submitted_ns, verb, offset_bytes, length_bytes = (column.to_numpy().tobytes() for column in physical)
+    return submitted_ns, verb, offset_bytes, length_bytes
+
+
+def _interval_ns(interval: str | int | None) -> int:
+    if interval is None:
+        return _UNCOUNTED_INTERVAL_NS
+    return _whole("interval", _duration_ns("interval", interval), 1, MOST)
+
+
+def _duration_ns(name: str, duration: str | int) -> int:
+    duration_ns = parse_duration_ns(duration) if isinstance(duration, str) else duration
+    return _whole(name, duration_ns, 0, MOST)
+
+
+def _whole(name: str, value: int, least: int, most: int) -> int:
+    if not isinstance(value, int) or not least <= value <= most:
+        raise UsageError(f"{name} is {value!r}: it must be a whole number from {least} to {most}")
+    return value
+
+
+def _busy() -> UsageError:
+    return UsageError("this drive is at work in another thread", hint="make a drive for each thread")

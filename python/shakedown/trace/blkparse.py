@@ -1,0 +1,60 @@
+"""The text that ``blkparse`` prints, in its default format."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from shakedown.trace.device import Action, check_action, one_device
+from shakedown.trace.frame import Request, malformed, number, numbered_lines, trace_frame
+
+_EVENT: Final = re.compile(
+    r"(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<s>\d+)\.(?P<ns>\d{9})\s+\d+\s+(?P<action>[A-Za-z]+)\s+(?P<rwbs>[A-Z]+)"
+    r"(?:\s+(?P<sector>\d+) \+ (?P<sectors>\d+))?(?:\s.*)?"
+)
+_SUMMARY: Final = re.compile(r"(CPU\d+|Total) \(.*\):")
+_MESSAGE: Final = re.compile(r"\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+m\s")
+
+
+def read_blkparse(path: str | Path, *, action: Action = "issue", device: str | None = None) -> pl.DataFrame:
+    """The requests of a text that blkparse printed, with ``TRACE_SCHEMA``.
+
+    ``action`` picks the events that become requests: ``issue`` (D: what went to the drive) or ``queue`` (Q: what was
+    asked of the block layer, before merging and sorting). ``device`` (``"8,0"``) is needed where there are several.
+    The summary at the end is left out. Raises UsageError with file, line and reason.
+    """
+    path = Path(path)
+    wanted = {"issue": "D", "queue": "Q"}[check_action(action)]
+    requests: dict[str, list[Request]] = {}
+    for line, text in numbered_lines(path):
+        if _SUMMARY.fullmatch(text):
+            break
+        if _MESSAGE.match(text):
+            continue
+        event = _EVENT.fullmatch(text)
+        if event is None:
+            raise malformed(
+                path, line, f"`{text[:60]}` is no event in blkparse's default format", hint="run blkparse without -f"
+            )
+        if event["action"] == wanted and (request := _request(path, line, event)):
+            requests.setdefault(event["device"], []).append(request)
+    return trace_frame(one_device(path, requests, device))
+
+
+def _request(path: Path, line: int, event: re.Match[str]) -> Request | None:
+    """None for an event without data that is no flush, such as a command passed through."""
+    time_ns = number(path, line, "time", event["s"] + event["ns"])
+    sectors = number(path, line, "length", event["sectors"] or "0")
+    verb = _verb(event["rwbs"], sectors)
+    if verb is None:
+        return None
+    return (time_ns, verb, 512 * number(path, line, "sector", event["sector"] or "0"), 512 * sectors)
+
+
+def _verb(rwbs: str, sectors: int) -> str | None:
+    if sectors == 0:
+        return "flush" if "F" in rwbs else None
+    return next((verb for letter, verb in (("D", "trim"), ("W", "write"), ("R", "read")) if letter in rwbs), None)

@@ -1,0 +1,68 @@
+"""fio's iolog, versions 2 and 3: what ``write_iolog`` writes and ``read_iolog`` replays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from shakedown.errors import UsageError
+from shakedown.trace.frame import Request, malformed, number, numbered_lines, trace_frame
+
+_VERSIONS: Final = {"fio version 2 iolog": 2, "fio version 3 iolog": 3}
+_VERBS: Final = {"read": "read", "write": "write", "trim": "trim", "sync": "flush", "datasync": "flush"}
+_FILE_ACTIONS: Final = {"add", "open", "close"}
+
+
+def read_iolog(path: str | Path, *, file: str | None = None) -> pl.DataFrame:
+    """The requests of an iolog, with ``TRACE_SCHEMA``; those to ``file``, if the log knows several.
+
+    Version 3 tells microseconds. Version 2 knows no times but those of its ``wait`` lines, which fio takes for
+    milliseconds since the start (its manual says otherwise); without any, only a replay with a depth makes sense.
+    A sync becomes a flush. Raises UsageError with file, line and reason.
+    """
+    path = Path(path)
+    lines = numbered_lines(path)
+    number_, first = next(lines, (1, ""))
+    version = _VERSIONS.get(first)
+    if version is None:
+        raise malformed(path, number_, "the first line is neither `fio version 2 iolog` nor `fio version 3 iolog`")
+    requests: list[Request] = []
+    files: set[str] = set()
+    now_ns = 0
+    for line, text in lines:
+        fields = text.split()
+        if text in _VERSIONS:
+            raise malformed(
+                path, line, "a second log begins: fio appends to a file that is there", hint="split the file"
+            )
+        if version == 3:
+            now_ns = 1000 * number(path, line, "time", fields.pop(0))
+        match fields:
+            case [_, action] if action in _FILE_ACTIONS:
+                continue
+            case [_, "wait", until_ms, *_] if version == 2:
+                now_ns = max(now_ns, 1_000_000 * number(path, line, "wait", until_ms))
+            case [name, action, offset, length] if action in _VERBS:
+                files.add(name)
+                if file in (None, name):
+                    requests.append(_request(path, line, now_ns, _VERBS[action], offset, length))
+            case _:
+                raise malformed(path, line, f"`{text}` is no line of an iolog of version {version}")
+    _one_file(path, files, file)
+    return trace_frame(requests)
+
+
+def _request(path: Path, line: int, now_ns: int, verb: str, offset: str, length: str) -> Request:
+    place = number(path, line, "offset", offset), number(path, line, "length", length)
+    # fio notes where a sync happened to find the file.
+    return (now_ns, verb, *((0, 0) if verb == "flush" else place))
+
+
+def _one_file(path: Path, files: set[str], file: str | None) -> None:
+    names = ", ".join(f"`{name}`" for name in sorted(files))
+    if file is not None and file not in files:
+        raise UsageError(f"`{path}` holds no request to `{file}`", hint=f"it holds some to {names or 'no file'}")
+    if file is None and len(files) > 1:
+        raise UsageError(f"`{path}` holds requests to several files: {names}", hint="choose one: `file=...`")

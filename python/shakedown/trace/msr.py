@@ -1,0 +1,38 @@
+"""The layout of the block traces of Microsoft Research Cambridge (Narayanan et al., FAST 2008)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from shakedown.errors import UsageError
+from shakedown.trace.frame import TRACE_SCHEMA
+from shakedown.trace.table import read_table, whole_numbers, words
+
+_NAMES: Final = ["timestamp", "host", "disk", "type", "offset", "size", "response_time"]
+_TICK_NS: Final = 100
+
+
+def read_msr(path: str | Path) -> pl.DataFrame:
+    """The requests of one volume, with ``TRACE_SCHEMA``; times count from its first request.
+
+    Lines without a header: ``timestamp,host,disk,type,offset,size,response time``, times in ticks of 100 ns (Windows
+    file time), ``Read`` or ``Write``, bytes. May be compressed as published. Raises UsageError with file,
+    line and reason.
+    """
+    path = Path(path)
+    table = read_table(path, names=_NAMES)
+    volumes = table.select("host", "disk").unique()
+    if volumes.height > 1:
+        raise UsageError(f"`{path}` holds requests to {volumes.height} volumes", hint="split it: one file a volume")
+    ticks = whole_numbers(path, table, "timestamp")
+    columns = {
+        # File time in nanoseconds would not fit.
+        "submitted_ns": (ticks - ticks.min()) * _TICK_NS if len(ticks) else ticks,
+        "verb": words(path, table, "type", {"Read": "read", "Write": "write"}),
+        "offset_bytes": whole_numbers(path, table, "offset"),
+        "bytes": whole_numbers(path, table, "size"),
+    }
+    return pl.DataFrame(columns, schema=TRACE_SCHEMA).sort("submitted_ns", maintain_order=True)

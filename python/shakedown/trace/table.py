@@ -1,0 +1,70 @@
+"""Comma-separated text of millions of lines: read at once, and searched for the line only when one is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+from polars.exceptions import NoDataError, PolarsError
+
+from shakedown.errors import UsageError
+from shakedown.requests import VERBS
+from shakedown.trace.frame import MOST, malformed, numbered_lines, unreadable
+
+LINE: Final = "line"
+"""The column of a table that holds the number of each row's line."""
+
+
+def read_table(path: Path, *, names: Sequence[str] | None = None) -> pl.DataFrame:
+    """All cells as text; the columns are named by ``names`` or else by the first line. Raises UsageError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    try:
+        table = pl.read_csv(data, has_header=names is None, infer_schema=False)
+    except NoDataError:
+        raise UsageError(f"`{path}` is empty") from None
+    except PolarsError as error:
+        raise _uneven(path) or UsageError(f"`{path}` is no table: {_first_line(error)}") from error
+    if names is not None:
+        if table.width != len(names):
+            raise malformed(path, 1, f"{table.width} fields where {len(names)} are expected: {', '.join(names)}")
+        table.columns = list(names)
+    blank = pl.all_horizontal(pl.exclude(LINE).is_null())
+    return table.with_row_index(LINE, offset=2 if names is None else 1).filter(~blank)
+
+
+def whole_numbers(path: Path, table: pl.DataFrame, name: str) -> pl.Series:
+    """A column of whole numbers from 0. Raises UsageError."""
+    numbers = table[name].str.strip_chars().cast(pl.Int64, strict=False)
+    _refuse(path, table, name, numbers.is_null() | (numbers < 0), f"a whole number from 0 to {MOST}")
+    return numbers
+
+
+def words(path: Path, table: pl.DataFrame, name: str, verbs: Mapping[str, str]) -> pl.Series:
+    """A column of verbs, by the words that stand for them. Raises UsageError."""
+    found = table[name].str.strip_chars().replace_strict(verbs, default=None, return_dtype=VERBS)
+    _refuse(path, table, name, found.is_null(), f"one of {', '.join(verbs)}")
+    return found
+
+
+def _refuse(path: Path, table: pl.DataFrame, name: str, wrong: pl.Series, expected: str) -> None:
+    for line, text in table.filter(wrong).select(LINE, name).head(1).iter_rows():
+        raise malformed(path, line, f"{name} `{text or ''}` is not {expected}")
+
+
+def _uneven(path: Path) -> UsageError | None:
+    """The error for the first line with more fields than the first of all."""
+    lines = numbered_lines(path)
+    expected = next(lines)[1].count(",")
+    for line, text in lines:
+        if text.count(",") > expected:
+            return malformed(path, line, f"{text.count(',') + 1} fields where {expected + 1} are expected")
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or ["unknown reason"])[0]

@@ -1,0 +1,268 @@
+"""Modelled drives from Python: jobs, traces, profiles with changes, and threads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shakedown
+from shakedown import INTERVAL_SCHEMA, REQUEST_SCHEMA, Drive, UsageError, _core
+from shakedown.target.model import ModelArena
+
+MINUTE_NS = 60_000_000_000
+JOB = "rw=randrw\nbs=4k\niodepth=8\ntime_based\nruntime=20"
+
+
+def drive(seed: int = 1) -> Drive:
+    return Drive.load("wd40efax", seed=seed, scale_divisor=100)
+
+
+def test_a_job_is_a_row_a_request_or_a_row_an_interval() -> None:
+    requests, intervals = drive().run(JOB), drive().run(JOB, interval="500ms")
+    assert (requests.schema, intervals.schema) == (REQUEST_SCHEMA, INTERVAL_SCHEMA)
+    assert set(intervals["duration_ns"].head(20)) == {500_000_000}
+    counted = intervals.group_by("direction").agg(pl.sum("count", "bytes"), pl.max("latency_max_ns")).sort("direction")
+    logged = requests.group_by(direction=pl.col("verb").cast(pl.String)).agg(
+        pl.len().alias("count"), pl.sum("bytes"), pl.max("latency_ns").alias("latency_max_ns")
+    )
+    assert counted.rows() == logged.sort("direction").rows()
+    assert counted["direction"].to_list() == ["read", "write"]
+
+
+def test_the_same_calls_give_the_same_bytes_and_another_seed_others() -> None:
+    def play(seed: int) -> pl.DataFrame:
+        one = drive(seed)
+        first = one.run(JOB)
+        one.idle("1min")
+        return pl.concat([first, one.run(JOB)])
+
+    assert play(7).equals(play(7))
+    assert not play(7).equals(play(8))
+
+
+def test_it_is_the_drive_that_protocols_run_on() -> None:
+    arena = ModelArena("model:wd40efax", seed=3, scale_divisor=100)
+    with arena.start("step", JOB, 1_000_000_000) as load:
+        rows = [sample[1:] for batch in load for sample in batch]
+    assert drive(3).run(JOB, interval=1_000_000_000).rows() == rows
+
+
+def test_time_passes_in_loads_and_idling_only() -> None:
+    one = drive()
+    assert one.now_ns == 0
+    one.idle("10min")
+    assert one.now_ns == 10 * MINUTE_NS
+    assert one.run("rw=read\nnumber_ios=1")["submitted_ns"][0] == 10 * MINUTE_NS
+    assert one.truth()["completed"] == 1
+
+
+def test_a_persistent_cache_fills_and_drains() -> None:
+    one = drive()
+    one.run("rw=randwrite\nbs=4k\nnumber_ios=2000")
+    one.idle("1s")
+    filled = one.truth()["cached_bytes"]
+    one.idle("1h")
+    assert filled > 1_000_000
+    assert one.truth()["cached_bytes"] < filled / 2
+
+
+def test_one_drives_requests_are_another_ones_trace() -> None:
+    asked = drive().run(JOB)
+    other = Drive.load("st12000vn0007", seed=1, scale_divisor=100)
+    answered = other.replay(asked)
+    columns = ["submitted_ns", "verb", "offset_bytes", "bytes"]
+    assert answered.select(columns).sort(columns).equals(asked.select(columns).sort(columns))
+    assert not answered["latency_ns"].equals(asked["latency_ns"])
+    assert other.replay(asked.head(100), interval="1s")["count"].sum() == 100
+
+
+def trace(**changed: list[object]) -> dict[str, list[object]]:
+    return {
+        "submitted_ns": [5, 1_000_005],
+        "verb": ["read", "write"],
+        "offset_bytes": [0, 4096],
+        "bytes": [512, 4096],
+    } | changed
+
+
+def test_speed_and_depth() -> None:
+    gaps = {
+        speed: drive().replay(trace(), speed=speed).sort("offset_bytes")["submitted_ns"].to_list() for speed in (1, 4)
+    }
+    assert gaps == {1: [0, 1_000_000], 4: [0, 250_000]}
+    closed = drive().replay(trace(submitted_ns=[0, 10**15]), depth=1)
+    assert closed["submitted_ns"][1] == closed["completed_ns"][0]
+
+
+def test_rows_of_a_trace_may_be_in_any_order_and_of_any_source() -> None:
+    backwards = pl.DataFrame(trace()).reverse()
+    assert drive().replay(backwards).equals(drive().replay(trace()))
+    assert drive().replay(backwards.rows(named=True)).equals(drive().replay(trace()))
+    assert drive().replay(pl.DataFrame(trace()).clear()).height == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"bytes": [512, 100]}, "request 1 of the trace: 100 bytes at 4096 are not whole sectors"),
+        ({"offset_bytes": [10**15, 0]}, "request 0 of the trace: 512 bytes at 1000000000000000 reach past the end"),
+        ({"verb": ["read", "flush"]}, "request 1 of the trace: a flush has neither an offset nor a length"),
+        ({"verb": ["read", "Write"]}, "this is no trace: "),
+        ({"bytes": [512, None]}, "row 1 of the trace has a value missing or below 0"),
+        ({"offset_bytes": [-512, 0]}, "row 0 of the trace has a value missing or below 0"),
+    ],
+)
+def test_a_trace_that_cannot_be_asked_is_refused(changed: dict[str, list[object]], message: str) -> None:
+    one = drive()
+    with pytest.raises(UsageError) as error:
+        one.replay(trace(**changed))
+    assert message in str(error.value)
+    assert one.now_ns == 0
+    assert one.replay(trace()).height == 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda one: one.replay({"submitted_ns": [1]}),
+        lambda one: one.replay(5),
+        lambda one: one.replay(trace(), speed=0),
+        lambda one: one.replay(trace(), speed=float("nan")),
+        lambda one: one.replay(trace(), speed=1e-18),
+        lambda one: one.replay(trace(), depth=0),
+        lambda one: one.run("rw=chew"),
+        lambda one: one.run("rw=read", interval="0s"),
+        lambda one: one.run("rw=read", interval="soon"),
+        lambda one: one.idle("-1s"),
+        lambda one: one.idle(-1),
+        lambda one: one.idle(2**64),
+        lambda one: Drive.load("nowhere", seed=1),
+        lambda one: Drive.load("wd40efax", seed=-1),
+        lambda one: Drive.load("wd40efax", seed=1, scale_divisor=0),
+        lambda one: Drive.load("wd40efax", seed=1, scale_divisor=10**8),
+        lambda one: Drive.from_toml("geometry = ", seed=1),
+        lambda one: Drive.from_toml("", seed=1),
+        lambda one: Drive.from_toml(Path("nowhere"), seed=1),
+    ],
+)
+def test_what_cannot_be_is_an_error_for_people(call: object) -> None:
+    with pytest.raises(shakedown.ShakedownError):
+        call(drive())  # type: ignore[operator]
+
+
+def test_a_changed_profile_says_so_and_keeps_the_rest() -> None:
+    base = drive()
+    changed = Drive.build("wd40efax", {"translation.cache.entries": 100_000, "name": "small"}, seed=1)
+    expected = base.profile
+    expected["name"] = "small"
+    expected["translation"]["cache"]["entries"] = {"value": 100_000, "origin": "assumed: set through the API"}
+    assert changed.profile == expected
+    assert changed.toml.splitlines()[0] == base.toml.splitlines()[0]
+    assert Drive.from_toml(changed.toml, seed=1).profile == expected
+
+
+def test_a_changed_part_changes_what_the_drive_does(tmp_path: Path) -> None:
+    job = "rw=randwrite\nbs=4k\niodepth=4\ntime_based\nruntime=2m"
+
+    def entries(most: int) -> int:
+        one = Drive.build("wd40efax", {"translation.cache.entries": most}, seed=1)
+        return max(one.run(job).height, 1) and one.truth()["forced_passes"]
+
+    assert entries(500_000) == 0
+    assert entries(20_000) > 0
+
+
+def test_changes_in_every_form() -> None:
+    changes = {
+        "geometry.rpm": {"value": 5405.5, "origin": "data sheet X"},
+        "geometry.heads": np.int64(4),
+        "mechanics.seek_table": [[0, 1.0], [1, 20.5]],
+        "mechanics.seek_single_track_ms": None,
+        "mechanics.seek_average_ms": None,
+        "mechanics.seek_full_stroke_ms": None,
+    }
+    profile = Drive.build("wd40efax", changes, seed=1).profile
+    assert profile["geometry"]["rpm"] == {"value": 5405.5, "origin": "data sheet X"}
+    assert profile["geometry"]["heads"]["value"] == 4
+    assert profile["mechanics"]["seek_table"]["value"] == [[0, 1.0], [1, 20.5]]
+    assert "seek_average_ms" not in profile["mechanics"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("geometry.rpm", 10, "`geometry.rpm` is 10: a drive must turn"),
+        ("geometry.rpn", 7200, "`geometry.rpn` is not a known key"),
+        ("geometry.rpm", None, "`geometry.rpm` is missing"),
+        ("geometry.rpm", object(), "has no form in TOML"),
+        ("geometry.rpm", {"value": 7200}, "is no value"),
+        ("geometry", 1, "`geometry` is a table"),
+        ("geometry.rpm.value", 1, "`rpm` is a value, not a table"),
+        ("format_version", 2, "this version reads format 1"),
+    ],
+)
+def test_changes_that_cannot_be_name_their_key(key: str, value: object, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Drive.build("wd40efax", {key: value}, seed=1)
+
+
+def test_while_the_core_runs_others_do_too() -> None:
+    """One long call of the core in a thread, many calls of another drive inside of it."""
+    profile = drive().toml
+    long = _core.Machine(profile, seed=1).start("rw=randread\nbs=4k\niodepth=32\ntime_based\nruntime=2h", 10**15, 1)
+    begun, spans = threading.Event(), []
+
+    def play() -> None:
+        begun.set()
+        start = time.monotonic()
+        long.advance(1)
+        spans.append((start, time.monotonic()))
+
+    thread = threading.Thread(target=play)
+    thread.start()
+    begun.wait()
+    ends = []
+    while thread.is_alive():
+        start = time.monotonic()
+        _core.Machine(profile, seed=2).start("rw=read\nnumber_ios=10", 10**9, 1).advance(1)
+        ends.append((start, time.monotonic()))
+    within = [end for start, end in ends if spans[0][0] < start and end < spans[0][1]]
+    assert len(within) > 10
+
+
+def test_drives_in_threads_do_what_they_do_alone() -> None:
+    alone = [drive(seed).run(JOB) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda seed: drive(seed).run(JOB), range(4)))
+    assert all(one.equals(other) for one, other in zip(alone, together, strict=True))
+
+
+def test_one_drive_is_for_one_thread_at_a_time() -> None:
+    one = drive()
+    elsewhere = one._machine.start(JOB, 1_000_000_000, 1)
+    for call in (lambda: one.run(JOB), lambda: one.replay(trace()), lambda: one.idle("1s")):
+        with pytest.raises(UsageError, match="at work in another thread"):
+            call()
+    elsewhere.stop()
+    assert one.run(JOB).height > 0
+
+
+def test_the_front_door_opens_when_asked_and_not_before() -> None:
+    code = (
+        "import sys, shakedown; early = 'polars' in sys.modules; shakedown.Drive; print(early, 'polars' in sys.modules)"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert printed.split() == ["False", "True"]
+    for name in shakedown.__all__:
+        assert getattr(shakedown, name) is not None
+        assert name in dir(shakedown)
+    with pytest.raises(AttributeError, match="nothing_of_ours"):
+        shakedown.nothing_of_ours  # noqa: B018

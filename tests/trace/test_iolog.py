@@ -1,0 +1,130 @@
+"""fio's iolog: as the real fio writes it, and as nobody should."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shakedown.errors import UsageError
+from shakedown.trace import TRACE_SCHEMA, read_iolog
+
+needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio (hint: apt install fio)")
+
+
+def fio(folder: Path, *options: str) -> dict[str, dict[str, int]]:
+    """What fio counted in its only job."""
+    command = ["fio", "--name=a", f"--filename={folder / 'disk'}", "--ioengine=psync", "--size=1m", *options]
+    printed = subprocess.run(
+        [*command, "--output-format=json"], check=True, capture_output=True, text=True, cwd=folder
+    ).stdout
+    return json.loads(printed[printed.index("{") :])["jobs"][0]
+
+
+def log(folder: Path, text: str) -> Path:
+    path = folder / "log"
+    path.write_text(text)
+    return path
+
+
+@needs_fio
+def test_version_3_as_fio_writes_it(tmp_path: Path) -> None:
+    options = ("--rw=randrw", "--bsrange=4k-16k", "--number_ios=60", "--fsync=10", "--thinktime=2ms")
+    counted = fio(tmp_path, *options, "--write_iolog=log")
+    trace = read_iolog(tmp_path / "log")
+    assert trace.schema == TRACE_SCHEMA
+    for verb in ("read", "write"):
+        requests = trace.filter(verb=verb)
+        assert (requests.height, requests["bytes"].sum()) == (counted[verb]["total_ios"], counted[verb]["io_bytes"])
+    assert trace.filter(verb="flush").height == counted["sync"]["total_ios"] > 0
+    assert trace["submitted_ns"].is_sorted()
+    # Sixty pauses of two milliseconds lie between them, and no machine stalls for minutes.
+    assert 59 * 2_000_000 <= trace["submitted_ns"][-1] - trace["submitted_ns"][0] < 100_000_000_000
+
+
+VERSION_2 = """fio version 2 iolog
+disk add
+disk open
+disk read 0 4096
+disk wait 400 0
+disk write 8192 12288
+disk sync 0 0
+disk wait 600 0
+disk read 4096 4096
+disk close
+"""
+
+
+def test_version_2_waits_until_a_time_since_the_start(tmp_path: Path) -> None:
+    assert read_iolog(log(tmp_path, VERSION_2)).rows() == [
+        (0, "read", 0, 4096),
+        (400_000_000, "write", 8192, 12288),
+        (400_000_000, "flush", 0, 0),
+        (600_000_000, "read", 4096, 4096),
+    ]
+
+
+@needs_fio
+def test_version_2_means_to_fio_what_it_means_here(tmp_path: Path) -> None:
+    (tmp_path / "disk").write_bytes(bytes(1 << 20))
+    path = log(tmp_path, VERSION_2.replace("disk ", f"{tmp_path / 'disk'} "))
+    begun = time.monotonic()
+    counted = fio(tmp_path, f"--read_iolog={path}")
+    elapsed_ns = (time.monotonic() - begun) * 1e9
+    trace = read_iolog(path)
+    for verb in ("read", "write"):
+        requests = trace.filter(verb=verb)
+        assert (requests.height, requests["bytes"].sum()) == (counted[verb]["total_ios"], counted[verb]["io_bytes"])
+    # The manual's microseconds would be over before fio has started.
+    assert elapsed_ns >= trace["submitted_ns"][-1]
+
+
+def test_several_files_want_a_choice(tmp_path: Path) -> None:
+    path = log(tmp_path, "fio version 3 iolog\n1 a read 0 512\n2 b write 512 512\n3 a trim 1024 512\n")
+    with pytest.raises(UsageError, match="several files: `a`, `b`") as error:
+        read_iolog(path)
+    assert "file=" in error.value.hint
+    assert read_iolog(path, file="b").rows() == [(2000, "write", 512, 512)]
+    with pytest.raises(UsageError, match="no request to `c`"):
+        read_iolog(path, file="c")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("", 1, "first line"),
+        ("fio version 1 iolog\n", 1, "first line"),
+        ("fio version 3 iolog\n\nx disk read 0 512\n", 3, "time `x`"),
+        ("fio version 3 iolog\n1 disk read 0\n", 2, "no line of an iolog of version 3"),
+        ("fio version 3 iolog\n1 disk read -5 512\n", 2, "offset `-5`"),
+        ("fio version 3 iolog\n1 disk read 0 99999999999999999999\n", 2, "length `9999"),
+        ("fio version 3 iolog\n1 disk chew 0 512\n", 2, "no line"),
+        ("fio version 3 iolog\n1 disk wait 10 0\n", 2, "no line"),
+        ("fio version 2 iolog\n1 disk read 0 512\n", 2, "no line of an iolog of version 2"),
+        ("fio version 3 iolog\n1 d add\nfio version 3 iolog\n", 3, "fio appends"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, line: int, reason: str) -> None:
+    with pytest.raises(UsageError) as error:
+        read_iolog(log(tmp_path, text))
+    assert f"log` line {line}: " in str(error.value)
+    assert reason in str(error.value)
+
+
+def test_what_is_no_text_or_not_there_is_told(tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="is not text"):
+        read_iolog(tmp_path / "binary")
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        read_iolog(tmp_path / "nowhere")
+
+
+def test_a_log_without_requests_is_an_empty_trace(tmp_path: Path) -> None:
+    assert read_iolog(log(tmp_path, "fio version 3 iolog\n1 d add\n2 d close\n")).equals(
+        pl.DataFrame(schema=TRACE_SCHEMA)
+    )

@@ -1,0 +1,88 @@
+"""Comma-separated traces: our own names, and the layout of Microsoft Research Cambridge."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shakedown.errors import UsageError
+from shakedown.trace import TRACE_SCHEMA, read_blktrace, read_csv, read_msr
+
+HEADER = "submitted_ns,verb,offset_bytes,bytes\n"
+
+
+def table(folder: Path, text: str) -> Path:
+    path = folder / "table"
+    path.write_text(text)
+    return path
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    trace = read_blktrace(Path(__file__).with_name("data") / "loop")
+    trace.with_columns(more=pl.lit("left out")).write_csv(tmp_path / "table")
+    read = read_csv(tmp_path / "table")
+    assert read.schema == TRACE_SCHEMA
+    assert read.equals(trace)
+
+
+def test_blanks_other_orders_and_blank_lines_do_not_matter(tmp_path: Path) -> None:
+    path = table(tmp_path, "verb,bytes,submitted_ns,offset_bytes\nwrite, 512,20,0\n\nflush,0,10,0\n")
+    assert read_csv(path).rows() == [(10, "flush", 0, 0), (20, "write", 0, 512)]
+
+
+MSR = """128166372003061629,hm,0,Read,383496192,32768,413
+128166372016382155,hm,0,Write,2822144000,4096,1327
+128166372016382154,hm,0,Write,512,512,1
+"""
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_msr_cambridge(tmp_path: Path, packed: bool) -> None:
+    path = table(tmp_path, MSR)
+    if packed:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_msr(path).rows() == [
+        (0, "read", 383496192, 32768),
+        (1332052500, "write", 512, 512),
+        (1332052600, "write", 2822144000, 4096),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "is empty"),
+        (HEADER.replace("verb", "what"), "line 1: no column `verb`"),
+        (HEADER + "1,read,0,512\n\n2,read,x,512\n", "line 4: offset_bytes `x` is not a whole number"),
+        (HEADER + "1,read,0,512\n2,Read,0,512\n", "line 3: verb `Read` is not one of read, write, trim, flush"),
+        (HEADER + "-1,read,0,512\n", "line 2: submitted_ns `-1`"),
+        (HEADER + "1,read,0\n", "line 2: bytes `` is not a whole number"),
+        (HEADER + "1,read,0,512\n1,read,0,512,9\n", "line 3: 5 fields where 4 are expected"),
+        (HEADER + "9223372036854775808,read,0,512\n", "line 2: submitted_ns `9223372036854775808`"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_told(tmp_path: Path, text: str, reason: str) -> None:
+    with pytest.raises(UsageError) as error:
+        read_csv(table(tmp_path, text))
+    assert reason in str(error.value)
+    assert "table`" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("1,hm,0,Read,0,512\n", "line 1: 6 fields where 7 are expected"),
+        ("1,hm,0,Read,0,512,1,1\n", "line 1: 8 fields where 7 are expected"),
+        (MSR + "1,hm,0,Chew,0,512,1\n", "line 4: type `Chew`"),
+        (MSR + "1,hm,0,Read,0,much,1\n", "line 4: size `much`"),
+        (MSR + "1,hm,1,Read,0,512,1\n", "requests to 2 volumes"),
+        ("", "is empty"),
+    ],
+)
+def test_what_is_wrong_with_msr_is_told(tmp_path: Path, text: str, reason: str) -> None:
+    with pytest.raises(UsageError) as error:
+        read_msr(table(tmp_path, text))
+    assert reason in str(error.value)

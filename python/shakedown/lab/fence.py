@@ -56,7 +56,12 @@ class Fence:
                 "trouble": trouble,
                 "program": list(program),
                 # A process that the kernel makes for its guest unmaps all it has; glibc's rseq area would be missed.
-                "environment": {"TMPDIR": "/tmp", "HOME": "/tmp", "PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": "glibc.pthread.rseq=0"},
+                "environment": {
+                    "TMPDIR": "/tmp",
+                    "HOME": "/tmp",
+                    "PATH": "/usr/bin:/bin",
+                    "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
+                },
             }
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", cell.__file__, json.dumps(order)],

@@ -12,6 +12,7 @@ from typing import Final, Literal
 from shakedown import _core
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.lab.disks import MOST_DISKS, udev_archive
 from shakedown.lab.fence import Fence
 from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, run_folder
 from shakedown.lab.image import Image, find_image
@@ -64,6 +65,8 @@ def run(order: Order, on_print: OnPrint) -> Outcome:
     with run_folder() as folder:
         fill(folder, order.command, order.bring_in, order.bring_out)
         lab = _lab(folder, order)
+        if order.bus == "scsi":
+            (folder / "share" / "disks.tar").write_bytes(udev_archive(lab.drives))
         hand_over(folder)
         output, errors = Printed(folder / "output"), Printed(folder / "errors")
 
@@ -98,6 +101,8 @@ def _built() -> tuple[Kernel, Image]:
 
 
 def _lab(folder: Path, order: Order) -> _core.Lab:
+    if len(order.drives) > MOST_DISKS:
+        raise UsageError(f"{len(order.drives)} drives are too many for one guest", hint=f"at most {MOST_DISKS}")
     drives: list[_core.LabDrive] = [
         {
             "profile_toml": _profile(text),
@@ -177,6 +182,8 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
                 f"the guest has not looked at its clock for {_STALL_LIMIT_S:.0f} s, {at}: a loop without system calls",
                 hint="programs that wait by spinning cannot run in virtual time",
             )
+        case "interrupted":
+            raise KeyboardInterrupt
         case "deadlock":
             raise EnvironmentFailure(
                 f"the guest sleeps for ever, {at}: nothing is left that could wake it",

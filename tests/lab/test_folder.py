@@ -36,8 +36,8 @@ def link(name: str, to: str) -> tarfile.TarInfo:
 
 def test_what_is_brought_out_has_its_own_name(tmp_path: Path) -> None:
     with run_folder() as folder:
-        pack(folder, file("root/run/a/b"), file("root/run.json"), file("root/runs"))
-        brought_out(folder, ["/root/run", "/root/run.json"], tmp_path)
+        pack(folder, file("lab/run/a/b"), file("lab/run.json"), file("lab/runs"))
+        brought_out(folder, ["/lab/run", "/lab/run.json"], tmp_path)
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == [
         "run.json",
         "run/a/b",
@@ -46,26 +46,26 @@ def test_what_is_brought_out_has_its_own_name(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with run_folder() as folder:
-        pack(folder, file("root/a"))
-        with pytest.raises(EnvironmentFailure, match="not in the guest: /root/b"):
-            brought_out(folder, ["/root/a", "/root/b"], tmp_path)
+        pack(folder, file("lab/a"))
+        with pytest.raises(EnvironmentFailure, match="not in the guest: /lab/b"):
+            brought_out(folder, ["/lab/a", "/lab/b"], tmp_path)
     assert (tmp_path / "a").exists()
 
 
 @pytest.mark.parametrize(
-    "member", [link("root/run/x", "/etc/shadow"), link("root/run/x", "../../y"), file("root/run/../../z")]
+    "member", [link("lab/run/x", "/etc/shadow"), link("lab/run/x", "../../y"), file("lab/run/../../z")]
 )
 def test_a_guest_cannot_reach_out_of_the_folder(tmp_path: Path, member: tarfile.TarInfo) -> None:
     with run_folder() as folder:
         pack(folder, member)
         with pytest.raises(EnvironmentFailure, match="what the guest has packed"):
-            brought_out(folder, ["/root/run"], tmp_path / "out")
+            brought_out(folder, ["/lab/run"], tmp_path / "out")
 
 
-@pytest.mark.parametrize("path", ["relative", "/", "/root/../etc"])
+@pytest.mark.parametrize("path", ["relative", "/", "/lab/../etc"])
 def test_only_plain_absolute_paths_are_brought_out(path: str) -> None:
     with run_folder() as folder, pytest.raises(UsageError):
-        fill(folder, ["true"], [], [path])
+        fill(folder, ["true"], 1, [], [path])
 
 
 def test_what_is_brought_in_is_the_same_whoever_owns_it(tmp_path: Path) -> None:
@@ -74,14 +74,14 @@ def test_what_is_brought_in_is_the_same_whoever_owns_it(tmp_path: Path) -> None:
     for mode in (0o600, 0o600):
         (tmp_path / "job").touch(mode)
         with run_folder() as folder:
-            fill(folder, ["true"], [tmp_path / "job"], [])
+            fill(folder, ["true"], 1, [tmp_path / "job"], [])
             packed.append((folder / "share" / "in.tar").read_bytes())
     assert packed[0] == packed[1]
 
 
 def test_a_missing_file_to_bring_in_is_told(tmp_path: Path) -> None:
     with run_folder() as folder, pytest.raises(UsageError, match="No such file"):
-        fill(folder, ["true"], [tmp_path / "none"], [])
+        fill(folder, ["true"], 1, [tmp_path / "none"], [])
 
 
 def test_the_folder_of_a_killed_run_is_removed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

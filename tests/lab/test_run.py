@@ -62,21 +62,21 @@ def test_bytes_come_back_as_they_are_and_all_of_them() -> None:
 
 def test_a_day_of_sleep_is_a_day_of_virtual_time_only() -> None:
     outcome, _, _ = ran("sleep", "86400")
-    assert 86_400e9 < outcome.report["virtual_ns"] < 86_401e9
+    assert 86_400e9 < outcome.virtual_ns < 86_401e9
     assert outcome.wall_ns < 20e9
 
 
 def test_what_a_command_leaves_running_does_not_hold_it() -> None:
     outcome, output, _ = shell("sleep 100000 & echo done")
     assert (outcome.exit_status, output) == (0, "done\n")
-    assert outcome.report["virtual_ns"] < 60e9
+    assert outcome.virtual_ns < 60e9
 
 
 def test_files_go_in_and_out(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a").write_text("A")
     out = tmp_path / "out"
-    shell("cat in/a > b; mkdir d; cp b d", bring_in=(tmp_path / "in",), bring_out=("/root/b", "/root/d"), out=out)
+    shell("cat in/a > b; mkdir d; cp b d", bring_in=(tmp_path / "in",), bring_out=("/lab/b", "/lab/d"), out=out)
     assert (out / "b").read_text() == (out / "d" / "b").read_text() == "A"
 
 
@@ -120,7 +120,7 @@ def test_the_same_order_gives_the_same_trace_and_another_seed_another(bus: str, 
     other, _, _ = shell(command, **order, seed=2)
     assert json.loads(output)["jobs"][0]["write"]["total_ios"] == 1024
     assert output == again
-    assert first.report["virtual_ns"] == second.report["virtual_ns"]
+    assert first.virtual_ns == second.virtual_ns
     assert first.report["trace_hash"] == second.report["trace_hash"] != other.report["trace_hash"]
 
 
@@ -132,26 +132,28 @@ def test_a_drive_that_is_none_is_refused() -> None:
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("kill -SEGV 1; echo c > /proc/sysrq-trigger; sleep 1; cat /dev/mem > /dev/null; echo no panic", None),
+        ("echo c > /proc/sysrq-trigger", "Kernel panic"),
         ("while :; do :; done", "--wall-limit"),
-        ("read -r < <(sleep infinity)", "sleeps for ever"),
+        ("read -r < <(sleep infinity)", "within 10 d"),
     ],
 )
-def test_a_guest_that_does_not_end_is_told(script: str, words: str | None) -> None:
-    if words is None:
-        pytest.skip("nothing panics this kernel from inside")
+def test_a_guest_that_does_not_end_is_told(script: str, words: str) -> None:
     with pytest.raises(EnvironmentFailure, match=words) as failed:
-        shell(script, wall_limit_s=8.0)
+        shell(script, wall_limit_s=8.0, virtual_limit_s=864_000)
     assert failed.value.exit_status == 5
 
 
-def test_a_guest_that_fills_its_memory_is_told() -> None:
-    try:
-        outcome, _, errors = shell("head -c 2G /dev/zero | tail", memory_bytes=128 << 20, wall_limit_s=60.0)
-    except EnvironmentFailure as error:
-        assert "before its command did" in str(error)
-    else:
-        assert outcome.exit_status != 0, errors
+def test_a_guest_that_fills_its_disk_is_told_by_its_command() -> None:
+    outcome, _, errors = shell("cat /dev/zero > /tmp/full", memory_bytes=128 << 20)
+    assert outcome.exit_status == 1
+    assert "No space left on device" in errors
+
+
+def test_a_program_that_spins_until_time_has_passed_does_not_take_long() -> None:
+    script = "import time; end = time.monotonic() + 10\nwhile time.monotonic() < end: pass"
+    outcome, _, _ = ran("python3", "-c", script)
+    assert 10e9 < outcome.virtual_ns < 11e9
+    assert outcome.wall_ns < 15e9
 
 
 def test_kill_9_of_the_front_at_any_moment_leaves_nothing(tmp_path: Path) -> None:

@@ -11,8 +11,12 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from shakedown.errors import EnvironmentFailure
+
+# Of each kind: more than one checkout may use the cache.
+_KEPT: Final = 3
 
 
 def cache_folder() -> Path:
@@ -49,7 +53,11 @@ def locked() -> Iterator[Path]:
 
 
 def publish(made: Path, name: str) -> Path:
-    """Move a finished folder to where it is found, as ``name``."""
+    """Move a finished folder to where it is found, as ``name`` (KIND-...); of each kind the newest few are kept."""
     place = cache_folder() / name
     shutil.rmtree(place, ignore_errors=True)
-    return made.rename(place)
+    made.rename(place)
+    kind = name.partition("-")[0]
+    for old in sorted(cache_folder().glob(f"{kind}-*"), key=lambda each: each.stat().st_mtime)[:-_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return place

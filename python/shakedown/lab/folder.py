@@ -67,10 +67,13 @@ def _sweep(place: Path) -> None:
             os.close(lock)
 
 
-def fill(folder: Path, command: Sequence[str], bring_in: Sequence[Path], bring_out: Sequence[str]) -> None:
+def fill(
+    folder: Path, command: Sequence[str], limit_s: int, bring_in: Sequence[Path], bring_out: Sequence[str]
+) -> None:
     """Lay what the guest is to find. Raises UsageError if a file to bring in cannot be read."""
     share = folder / "share"
-    (share / "command").write_text(f"cd /root\nexec {shlex.join(command)}\n", encoding="utf-8")
+    (share / "limit").write_text(f"{limit_s}\n")
+    (share / "command").write_text(f"cd /lab\nexec {shlex.join(command)}\n", encoding="utf-8")
     if bring_out:
         (share / "bring-out").write_text("".join(f"{_inside(path)}\n" for path in bring_out), encoding="utf-8")
     if bring_in:
@@ -115,7 +118,7 @@ def _inside(path: str) -> str:
     """An absolute path of the guest relative to its root. Raises UsageError."""
     inside = PurePosixPath(path)
     if not inside.is_absolute() or ".." in inside.parts or inside == PurePosixPath("/"):
-        raise UsageError(f"`--bring-out {path}` is no absolute path", hint="like `--bring-out /root/result.json`")
+        raise UsageError(f"`--bring-out {path}` is no absolute path", hint="like `--bring-out /lab/result.json`")
     return str(inside.relative_to("/"))
 
 

@@ -37,6 +37,7 @@ _PROGRAM_FOLDERS: Final = ("bin", "sbin", "usr/bin", "usr/sbin")
 _FOLDERS: Final = (
     "dev",
     "etc",
+    "lab",
     "mnt",
     "proc",
     "root",
@@ -52,7 +53,7 @@ _FILES: Final = {
     "etc/group": "root:x:0:\ndisk:x:6:\nnogroup:x:65534:\n",
     "etc/hostname": "lab\n",
     "etc/hosts": "127.0.0.1 localhost lab\n",
-    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n",
+    "etc/passwd": "root:x:0:0:root:/lab:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n",
     "etc/zfs/zfsrc": "",
 }
 

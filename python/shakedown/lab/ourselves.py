@@ -54,8 +54,6 @@ def pack_ourselves(image: Image, say: Say) -> Path:
         start.chmod(0o755)
         write_erofs(root, made / "ourselves")
         shutil.rmtree(root)
-        for old in cache.cache_folder().glob("ourselves-*"):
-            shutil.rmtree(old, ignore_errors=True)
         return cache.publish(made, name) / "ourselves"
 
 

@@ -18,7 +18,7 @@ from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, run_fold
 from shakedown.lab.image import Image, find_image
 from shakedown.lab.kernel import Kernel, find_kernel
 from shakedown.lab.printed import Printed
-from shakedown.units import format_duration
+from shakedown.units import NS_PER_S, format_duration
 
 Bus = Literal["scsi", "blk"]
 OnPrint = Callable[[str, bytes], None]
@@ -26,6 +26,7 @@ OnPrint = Callable[[str, bytes], None]
 # Any moment would do; this one is after the birth of all tools and before the end of all certificates.
 _START_NS: Final = 1_700_000_000_000_000_000
 _STALL_LIMIT_S: Final = 60.0
+_LAST_LINES: Final = 12
 _SPILL: Final = Path("/var/tmp")
 
 
@@ -40,6 +41,7 @@ class Order:
     scale_divisor: int = 1
     memory_bytes: int = 1 << 30
     wall_limit_s: float | None = None
+    virtual_limit_s: int = 365 * 86_400
     bring_in: tuple[Path, ...] = ()
     bring_out: tuple[str, ...] = ()
     out: Path = Path()
@@ -50,6 +52,7 @@ class Outcome:
     """How a command ended, and the clock's and the drives' own account of it."""
 
     exit_status: int
+    virtual_ns: int
     wall_ns: int
     report: _core.LabReport
 
@@ -63,7 +66,7 @@ def run(order: Order, on_print: OnPrint) -> Outcome:
     began_ns = time.monotonic_ns()
     kernel, image = _built()
     with run_folder() as folder:
-        fill(folder, order.command, order.bring_in, order.bring_out)
+        fill(folder, order.command, order.virtual_limit_s, order.bring_in, order.bring_out)
         lab = _lab(folder, order)
         if order.bus == "scsi":
             (folder / "share" / "disks.tar").write_bytes(udev_archive(lab.drives))
@@ -86,10 +89,12 @@ def run(order: Order, on_print: OnPrint) -> Outcome:
             )
             fence.end()
         relay()
-        status = _status(folder, fence, report, order)
+        status, uptime_ns = _status(folder, fence, report, order)
         if order.bring_out:
             brought_out(folder, order.bring_out, order.out)
-    return Outcome(status, time.monotonic_ns() - began_ns, report)
+    # The clock does not hear of time that passes while no drive has anything to do.
+    virtual_ns = max(report["virtual_ns"], uptime_ns)
+    return Outcome(status, virtual_ns, time.monotonic_ns() - began_ns, report)
 
 
 def _built() -> tuple[Kernel, Image]:
@@ -171,8 +176,8 @@ def _fence(folder: Path, kernel: Kernel, image: Image, order: Order, lab: _core.
     )
 
 
-def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -> int:
-    """The command's exit status. Raises EnvironmentFailure if it never ended, and says why."""
+def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -> tuple[int, int]:
+    """The command's exit status, and when it ended (ns, to 10 ms). Raises EnvironmentFailure if it never did."""
     at = f"after {format_duration(report['virtual_ns'])} of virtual time"
     match report["outcome"]:
         case "wall_limit":
@@ -190,17 +195,25 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
                 hint="the command waits for something that never comes; its standard input is empty",
             )
     fence.raise_trouble()
+    if (folder / "share" / "status").is_file() and (folder / "share" / "status").read_text() == "limit\n":
+        limit = format_duration(order.virtual_limit_s * NS_PER_S)
+        raise EnvironmentFailure(
+            f"the command did not end within {limit} of virtual time",
+            hint="it waits for something that never comes (its standard input is empty), or needs --virtual-limit",
+        )
     try:
-        return int((folder / "share" / "status").read_text())
+        status, uptime_s = (folder / "share" / "status").read_text().split()
+        return int(status), round(float(uptime_s) * NS_PER_S)
     except (FileNotFoundError, ValueError):
         pass
     raise EnvironmentFailure(
-        f"the guest ended before its command did, {at}; its last words:\n{last_words(folder / 'console')}",
+        f"the guest ended before its command did, {at}: {_last_words(folder / 'console')}",
         hint="out of memory? --memory 2GiB" if order.memory_bytes < 2 << 30 else "",
     )
 
 
-def last_words(console: Path, lines: int = 12) -> str:
-    """The end of what the kernel said."""
-    text = console.read_text(encoding="utf-8", errors="replace")
-    return "\n".join(line.rstrip() for line in text.splitlines()[-lines:])
+def _last_words(console: Path) -> str:
+    """Why the kernel says it panicked; if it does not, the end of what it said."""
+    lines = console.read_text(encoding="utf-8", errors="replace").splitlines()
+    panics = [line for line in lines if "Kernel panic" in line]
+    return panics[0] if panics else "its last words:\n" + "\n".join(lines[-_LAST_LINES:])

@@ -36,6 +36,7 @@ class LabRunOptions:
     wall_limit: Annotated[
         str | None, Parameter(show_default=False, help="end it after so much real time: 10min [default: never]")
     ] = None
+    virtual_limit: Annotated[str, Parameter(help="give up after so much virtual time")] = "365d"
     bring_in: Annotated[
         tuple[Path, ...], Parameter(show_default=False, help="a file or folder for the command's folder (repeatable)")
     ] = ()
@@ -59,13 +60,13 @@ def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options:
 
     shakedown lab run --drive model:wd40efax --scale 1/1000 -- lsblk -o NAME,SIZE,MODEL,SERIAL
 
-    shakedown lab run --drive model:wd40efax --bring-in job.fio --bring-out /root/result.json --wall-limit 10min
+    shakedown lab run --drive model:wd40efax --bring-in job.fio --bring-out /lab/result.json --wall-limit 10min
     -- fio --output-format=json --output=result.json job.fio
 
     Parameters
     ----------
     command
-        What to run, after `--`. It runs in /root, as root of the guest.
+        What to run, after `--`. It runs in /lab, as root of the guest.
     """
     if not command:
         raise UsageError("no command was given", hint="shakedown lab run --drive model:wd40efax -- lsblk")
@@ -87,6 +88,7 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         if os.path.lexists(options.out / Path(path).name):
             raise RefusedError(f"{options.out / Path(path).name} exists already", hint="choose another folder: --out")
     limit_ns = None if options.wall_limit is None else parse_duration_ns(options.wall_limit)
+    virtual_limit_s = max(1, parse_duration_ns(options.virtual_limit) // NS_PER_S)
     return Order(
         command=command,
         drives=options.drive,
@@ -95,6 +97,7 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         scale_divisor=parse_scale(options.scale),
         memory_bytes=memory_bytes,
         wall_limit_s=None if limit_ns is None else limit_ns / NS_PER_S,
+        virtual_limit_s=virtual_limit_s,
         bring_in=options.bring_in,
         bring_out=options.bring_out,
         out=options.out,
@@ -108,5 +111,5 @@ def _print(stream: str, text: bytes) -> None:
 
 
 def _account(outcome: Outcome) -> str:
-    virtual, wall = format_duration(outcome.report["virtual_ns"]), format_duration(outcome.wall_ns)
+    virtual, wall = format_duration(outcome.virtual_ns), format_duration(outcome.wall_ns)
     return f"lab: {virtual} of virtual time in {wall}, I/O trace {outcome.report['trace_hash']}"

@@ -17,7 +17,9 @@ from shakedown.lab.fence import Fence
 from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, run_folder
 from shakedown.lab.image import Image, find_image
 from shakedown.lab.kernel import Kernel, find_kernel
+from shakedown.lab.ourselves import pack_ourselves
 from shakedown.lab.printed import Printed
+from shakedown.lab.program import Say
 from shakedown.units import NS_PER_S, format_duration
 
 Bus = Literal["scsi", "blk"]
@@ -32,7 +34,10 @@ _SPILL: Final = Path("/var/tmp")
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """What to run, on what. ``bring_out`` are paths of the guest; each becomes ``out``/NAME."""
+    """What to run, on what. ``bring_out`` are paths of the guest; each becomes ``out``/NAME.
+
+    ``with_shakedown`` puts Shakedown itself into the guest.
+    """
 
     command: tuple[str, ...]
     drives: tuple[str, ...] = ()
@@ -45,6 +50,7 @@ class Order:
     bring_in: tuple[Path, ...] = ()
     bring_out: tuple[str, ...] = ()
     out: Path = Path()
+    with_shakedown: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Outcome:
     report: _core.LabReport
 
 
-def run(order: Order, on_print: OnPrint) -> Outcome:
+def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
     """Boot a guest, run the command in it and wait for its end; what it prints goes to ``on_print`` as it comes.
 
     Nothing is left running, however this ends. Raises UsageError for the order, EnvironmentFailure if the lab is not
@@ -65,6 +71,9 @@ def run(order: Order, on_print: OnPrint) -> Outcome:
     """
     began_ns = time.monotonic_ns()
     kernel, image = _built()
+    images = {"tools": image.tools}
+    if order.with_shakedown:
+        images["ourselves"] = pack_ourselves(image, say)
     with run_folder() as folder:
         fill(folder, order.command, order.virtual_limit_s, order.bring_in, order.bring_out)
         lab = _lab(folder, order)
@@ -78,7 +87,9 @@ def run(order: Order, on_print: OnPrint) -> Outcome:
                 if new := printed.new():
                     on_print(printed.name, new)
 
-        fence = _fence(folder, kernel, image, order, lab)
+        boot = {"/boot/linux": kernel.path, "/boot/initramfs": image.initramfs}
+        boot |= {f"/image/{name}": path for name, path in images.items()}
+        fence = _fence(folder, boot, order, lab)
         with fence:
             report = lab.run(
                 fence.pid,
@@ -140,7 +151,7 @@ def _profile(target: str) -> str:
         raise UsageError(f"{path} cannot be read: {error}") from error
 
 
-def _fence(folder: Path, kernel: Kernel, image: Image, order: Order, lab: _core.Lab) -> Fence:
+def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab) -> Fence:
     """The kernel and its command line, which is the same for the same order: it seeds all that is random inside."""
     arguments = [
         f"mem={order.memory_bytes >> 20}M",
@@ -161,14 +172,7 @@ def _fence(folder: Path, kernel: Kernel, image: Image, order: Order, lab: _core.
     return Fence(
         folder,
         program=["/boot/linux", *arguments],
-        binds={
-            "/boot/linux": kernel.path,
-            "/boot/initramfs": image.initramfs,
-            "/image/tools": image.tools,
-            "/dev/null": Path(os.devnull),
-            "/share": folder / "share",
-            "/run": folder,
-        },
+        binds=boot | {"/dev/null": Path(os.devnull), "/share": folder / "share", "/run": folder},
         writable=("/dev/null", "/share", "/run"),
         start_in="/run",
         memory_bytes=order.memory_bytes,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from shakedown.cli.document import print_document
+from shakedown.cli.lab.say import say
 from shakedown.lab.image import build_image
 from shakedown.lab.kernel import build_kernel
 
@@ -37,8 +37,8 @@ def build(*, options: BuildOptions = _DEFAULTS) -> int:
 
     shakedown lab build
     """
-    kernel = build_kernel(_say, renew=options.renew)
-    image = build_image(_say, renew=options.renew)
+    kernel = build_kernel(say, renew=options.renew)
+    image = build_image(say, renew=options.renew)
     if options.json:
         found = {"path": str(kernel.path), "source": kernel.source, "compiler": kernel.compiler}
         print_document("lab build", {"kernel": found, "image": {"path": str(image.tools), "packages": image.packages}})
@@ -46,11 +46,3 @@ def build(*, options: BuildOptions = _DEFAULTS) -> int:
         print(f"kernel: {kernel.path} ({kernel.source})")
         print(f"image: {image.tools} ({len(image.packages)} packages)")
     return 0
-
-
-def _say(text: str) -> None:
-    """Redraw one line on a terminal, write lines elsewhere."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="\n" if text.endswith(":") else "", file=sys.stderr, flush=True)
-    else:
-        print(text, file=sys.stderr, flush=True)

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from shakedown.cli.lab.say import say
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.errors import RefusedError, UsageError
@@ -44,6 +45,7 @@ class LabRunOptions:
         tuple[str, ...], Parameter(show_default=False, help="a path of the guest to keep afterwards (repeatable)")
     ] = ()
     out: Annotated[Path, Parameter(help="the folder for what is brought out")] = Path()
+    with_shakedown: Annotated[bool, Parameter(help="put Shakedown itself, as it runs here, into the guest")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no account of the time on standard error")] = False
 
 
@@ -72,7 +74,7 @@ def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options:
         raise UsageError("no command was given", hint="shakedown lab run --drive model:wd40efax -- lsblk")
     order = _order(command, options)
     with terminated_as_interrupted():
-        outcome = run_in_lab(order, _print)
+        outcome = run_in_lab(order, _print, say)
     if not options.quiet:
         print(_account(outcome), file=sys.stderr)
     return outcome.exit_status
@@ -101,6 +103,7 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         bring_in=options.bring_in,
         bring_out=options.bring_out,
         out=options.out,
+        with_shakedown=options.with_shakedown,
     )
 
 

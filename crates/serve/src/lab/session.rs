@@ -294,14 +294,33 @@ impl<'a> Session<'a> {
                 bay.answer(port, now_ns, self.trace)?;
             }
         }
-        for index in 0..self.ports.len() {
-            let Some(port) = &mut self.ports[index] else { continue };
-            port.call()?;
-            self.interrupts += u64::from(port.unanswered);
-            self.interrupted |= port.unanswered > 0;
-            while self.ports[index].as_ref().is_some_and(|port| port.unanswered > 0) {
-                self.listen(watch)?;
+        while let Some(index) = self.next_caller(0) {
+            self.interrupt(index, watch)?;
+        }
+        Ok(())
+    }
+
+    /// The first drive from `from` on that has something to tell the guest.
+    fn next_caller(&self, from: usize) -> Option<usize> {
+        let calls = |port: &Option<Port>| port.as_ref().is_some_and(Port::wants_to_call);
+        self.ports.iter().skip(from).position(calls).map(|index| from + index)
+    }
+
+    /// Interrupts the guest, which asks for the time, then to run now, and then answers.
+    fn interrupt(&mut self, index: usize, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        let requests = |clock: &Option<Clock>| clock.as_ref().map_or(0, |clock| clock.requests);
+        let before = requests(&self.clock);
+        let calls = self.ports[index].as_mut().map_or(Ok(0), Port::call)?;
+        self.interrupts += u64::from(calls);
+        self.interrupted = true;
+        // After its only call there is nothing left to be asked: it can be let run before its answer is read.
+        let only = calls == 1 && self.next_caller(index + 1).is_none();
+        let is_done = |unanswered: u32, asked: bool| unanswered == 0 || unanswered == 1 && only && asked;
+        while let Some(port) = &self.ports[index] {
+            if is_done(port.unanswered, requests(&self.clock) > before) {
+                break;
             }
+            self.listen(watch)?;
         }
         Ok(())
     }

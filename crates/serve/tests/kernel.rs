@@ -3,15 +3,12 @@
 //!
 //! The guest sees the host's files here, reads only, and its first process is a shell script.
 
-mod fake_guest;
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use drive::{BlockDevice, Drive, Profile};
-use fake_guest::scripted::Scripted;
+use drive::{Drive, Profile};
 use serve::lab::{end_of_process, FrontKind, Lab, LabDrive, LabOptions, LabReport, Limits, Outcome};
 
 fn kernel() -> Option<PathBuf> {

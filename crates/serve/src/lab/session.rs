@@ -422,7 +422,7 @@ impl<'a> Session<'a> {
     /// The guest does not use that drive any more.
     fn close(&mut self, index: usize) -> Result<(), Stop> {
         self.ports[index] = None;
-        self.bays[index].forget_host(self.clock.as_ref().map_or(self.boot_ns, Clock::now_ns));
+        self.bays[index].forget_host(self.clock.as_ref().map_or(self.boot_ns, Clock::now_ns))?;
         Ok(self.watch_for(Source::Drive(index), &self.doors.drives[index].listener)?)
     }
 }

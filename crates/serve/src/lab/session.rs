@@ -23,6 +23,9 @@ use super::trace::Trace;
 /// once, which must end at its time: with more rope it would have to be called back first, at every request. It
 /// changes nothing that happens in the guest.
 const LEASH_NS: u64 = 50_000;
+/// How far any guest may run without asking: so it is heard of even if it has nothing to do with drives, and so its time
+/// is known. A day of silence costs less than ten thousand questions.
+const ROPE_NS: u64 = 10_000_000_000;
 /// How often the limits are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -275,9 +278,9 @@ impl<'a> Session<'a> {
         if clock.wanted_ns() >= NEVER_NS {
             return Err(Stop::Over(Outcome::Deadlock));
         }
-        let leash_ns = if self.interrupted { clock.wanted_ns().saturating_add(LEASH_NS) } else { NEVER_NS };
+        let leash_ns = if self.interrupted { LEASH_NS } else { ROPE_NS };
         self.interrupted = false;
-        clock.run(event_ns.min(leash_ns))?;
+        clock.run(event_ns.min(clock.wanted_ns() + leash_ns))?;
         Ok(())
     }
 

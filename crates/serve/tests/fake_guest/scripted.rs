@@ -16,8 +16,6 @@ pub struct Scripted {
     pub bad_from_bytes: u64,
     pub log: Log,
     pub capacity_bytes: u64,
-    /// So long takes every request, if this is not `None`.
-    pub fixed_ns: Option<u64>,
     pub outstanding: Vec<Completion>,
     pub now_ns: u64,
 }
@@ -32,7 +30,6 @@ impl Scripted {
             bad_from_bytes: u64::MAX,
             log: Log::default(),
             capacity_bytes: CAPACITY_BYTES,
-            fixed_ns: None,
             outstanding: Vec::new(),
             now_ns: 0,
         }
@@ -67,7 +64,7 @@ impl BlockDevice for Scripted {
             _ if offset_bytes >= self.bad_from_bytes => {
                 (Self::takes_ns(offset_bytes), Status::MediumError { offset_bytes })
             }
-            _ => (self.fixed_ns.unwrap_or_else(|| Self::takes_ns(offset_bytes)), Status::Good),
+            _ => (Self::takes_ns(offset_bytes), Status::Good),
         };
         self.outstanding.push(Completion { tag, completed_ns: now_ns + took_ns, status });
         self.outstanding.sort_by_key(|completion| completion.completed_ns);

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from shakedown._core import RequestColumns
 
 VERBS: Final[pl.DataType] = pl.Enum(["read", "write", "trim", "flush"])
-STATUSES: Final[pl.DataType] = pl.Enum(["good", "out-of-range", "medium-error"])
+STATUSES: Final[pl.DataType] = pl.Enum(["good", "out-of-range", "medium-error", "gone", "aborted"])
 
 REQUEST_SCHEMA: Final = pl.Schema(
     {

@@ -60,12 +60,14 @@ pub fn verb_code(verb: Verb) -> u8 {
     }
 }
 
-/// 0 good, 1 out of range, 2 medium error.
+/// 0 good, 1 out of range, 2 medium error, 3 gone, 4 aborted.
 pub fn status_code(status: Status) -> u8 {
     match status {
         Status::Good => 0,
         Status::OutOfRange => 1,
         Status::MediumError { .. } => 2,
+        Status::Gone => 3,
+        Status::Aborted => 4,
     }
 }
 

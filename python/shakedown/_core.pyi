@@ -93,7 +93,7 @@ class RequestColumns:
         """u16: the job's place in the job file, from 0."""
     @property
     def status(self) -> bytes:
-        """u8: 0 good, 1 out of range, 2 medium error."""
+        """u8: 0 good, 1 out of range, 2 medium error, 3 gone, 4 aborted."""
     @property
     def bytes(self) -> bytes:
         """u64: length; 0 for a flush."""

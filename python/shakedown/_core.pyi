@@ -213,8 +213,8 @@ class Lab:
         """Make the drives and listen at sockets in ``folder``, which must be short enough for them.
 
         Data beyond ``memory_bytes`` (default: 2 GiB, for all drives) goes to nameless files in ``spill_folder``. At
-        ``trace_path`` every request is listed, to find where two runs part. Raises ProfileError, ValueError for a front or
-        a fault that cannot be, OSError if sockets or stores cannot be made.
+        ``trace_path`` every request is listed, to find where two runs part. Raises ProfileError, ValueError for a front
+        or a fault that cannot be, OSError if sockets or stores cannot be made.
         """
     @property
     def kernel_arguments(self) -> list[str]:

@@ -18,7 +18,7 @@ fn identity() -> Identity {
         model: "Scripted".to_owned(),
         firmware: "1.0".to_owned(),
         serial: "S-1".to_owned(),
-        wwn: 0x5_025d_0c00_0000_001,
+        wwn: 0x5025_d0c0_0000_0001,
         rpm: 5400,
         form_factor: 2,
         capacity_bytes: CAPACITY_BYTES,

@@ -1,7 +1,7 @@
 """The Rust core. All times are nanoseconds of virtual time, all sizes bytes."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypedDict, final
+from typing import Literal, NotRequired, TypedDict, final
 
 class ProfileError(ValueError):
     """A profile cannot be a drive: the message names the key and the reason."""
@@ -93,7 +93,7 @@ class RequestColumns:
         """u16: the job's place in the job file, from 0."""
     @property
     def status(self) -> bytes:
-        """u8: 0 good, 1 out of range, 2 medium error."""
+        """u8: 0 good, 1 out of range, 2 medium error, 3 gone, 4 aborted."""
     @property
     def bytes(self) -> bytes:
         """u64: length; 0 for a flush."""
@@ -154,6 +154,8 @@ class LabDrive(TypedDict):
     """A file that keeps the data; None: gone with the lab."""
     faults_toml: str
     """Empty, or faults as in ``docs/faults.md``; their times count from the lab's first boot."""
+    power_may_fail: NotRequired[bool]
+    """Losses of power, planned or by ``power_cycle``, take data as the model says; costs memory between flushes."""
 
 class LabIdentity(TypedDict):
     """What the guest is told of a drive."""
@@ -211,8 +213,8 @@ class Lab:
         """Make the drives and listen at sockets in ``folder``, which must be short enough for them.
 
         Data beyond ``memory_bytes`` (default: 2 GiB, for all drives) goes to nameless files in ``spill_folder``. At
-        ``trace_path`` every request is listed, to find where two runs part. Raises ProfileError, ValueError for a front or
-        a fault that cannot be, OSError if sockets or stores cannot be made.
+        ``trace_path`` every request is listed, to find where two runs part. Raises ProfileError, ValueError for a front
+        or a fault that cannot be, OSError if sockets or stores cannot be made.
         """
     @property
     def kernel_arguments(self) -> list[str]:
@@ -222,6 +224,8 @@ class Lab:
         """Virtual time since the first boot."""
     @property
     def drives(self) -> list[LabIdentity]: ...
+    def power_cycle(self, *, off_ns: int) -> None:
+        """Between two runs: the power of all drives fails and comes back ``off_ns`` later."""
     def run(
         self,
         guest_pid: int,

@@ -225,3 +225,12 @@ def test_a_held_load_that_crawls_is_not_trusted_whatever_the_cliff_says() -> Non
     judged = judge({"cliff": [cliff, held, finding("recovery", None)]}, ["desktop"])
     assert judged.status == "inconclusive"
     assert judge({"cliff": [cliff, held, finding("recovery", 9 * 3600.0)]}, ["desktop"]).status == "fail"
+
+
+@pytest.mark.parametrize("evidence", [efax(), canvio(), {}])
+def test_nothing_is_concluded_from_a_smaller_drive(evidence: dict[str, list[Finding]]) -> None:
+    verdict = judge(evidence, scale_divisor=100)
+    assert {use.status for use in verdict.uses} == {verdict.status} == {"inconclusive"}
+    for scaled, whole in zip(verdict.uses, judge(evidence).uses, strict=True):
+        assert scaled.reasons[0].headline == "measured on 1/100 of the drive"
+        assert scaled.reasons[1:] == whole.reasons

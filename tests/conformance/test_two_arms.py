@@ -115,6 +115,7 @@ def _figures(finding: Finding) -> dict[str, float]:
 def test_both_arms_find_the_same(arms: Arms) -> None:
     model = arms.model(PROFILE)
     assert len(model.record.findings) >= 5
+    assert model.record.target.scale_divisor == arms.device.record.target.scale_divisor == 100
     assert differences(model, arms.device) == []
 
 

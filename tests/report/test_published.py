@@ -75,7 +75,8 @@ def test_what_the_protocol_remarks_on_a_row_is_shown(runs: list[Run]) -> None:
 def test_times_of_a_scaled_drive_are_not_held_against_published_ones(runs: list[Run]) -> None:
     record = runs[2].record
     cliff = next(finding for finding in record.findings if finding.kind == "cliff")
-    whole, scaled = beside(record, cliff), beside(record.model_copy(update={"scale_divisor": 100}), cliff)
+    smaller = record.target.model_copy(update={"details": {"scale_divisor": "100"}})
+    whole, scaled = beside(record, cliff), beside(record.model_copy(update={"target": smaller}), cliff)
     assert whole is not None
     assert scaled is not None
     assert whole.error is not None

@@ -97,7 +97,7 @@ impl Shadow {
         }
         if self.work != self.drive.work && matches!(self.drive.work, Some((Work::Destage, _))) {
             self.torn.clear();
-            for piece in self.drive.in_flight.clone() {
+            for piece in self.drive.in_flight.iter().copied().collect::<Vec<_>>() {
                 for block in piece.range.start / BLOCK_SECTORS..piece.range.end / BLOCK_SECTORS {
                     // A stream goes to its band, whatever the map says.
                     let place = if piece.about.direct { self.in_band(block) } else { self.place(block) };

@@ -30,6 +30,8 @@ struct DriveOrder {
     serial: String,
     store_path: Option<PathBuf>,
     faults_toml: String,
+    #[pyo3(default)]
+    power_may_fail: bool,
 }
 
 #[pymethods]
@@ -66,6 +68,11 @@ impl Lab {
         let identities: Vec<Identity> = py.detach(|| lock(&self.lab).identities().cloned().collect());
         let drives = identities.iter().map(|identity| identity_to_dict(py, identity));
         PyList::new(py, drives.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    #[pyo3(signature = (*, off_ns))]
+    fn power_cycle(&self, py: Python<'_>, off_ns: u64) -> PyResult<()> {
+        py.detach(|| lock(&self.lab).power_cycle(off_ns)).map_err(|error| lab_error(&error))
     }
 
     #[pyo3(signature = (guest_pid, *, wall_limit_s = None, stall_limit_s = 60.0, pin_cpu = None, on_tick = None))]
@@ -122,8 +129,14 @@ fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
         other => return Err(PyValueError::new_err(format!("front is {other:?}: \"scsi\" or \"blk\" is expected"))),
     };
     let identity = Identity::new(&profile, order.seed, &order.serial);
-    let store_path = order.store_path;
-    Ok(lab::LabDrive { identity, front, store_path, ..lab::LabDrive::new(&profile, order.seed, device) })
+    let DriveOrder { store_path, power_may_fail, .. } = order;
+    Ok(lab::LabDrive {
+        identity,
+        front,
+        store_path,
+        power_may_fail,
+        ..lab::LabDrive::new(&profile, order.seed, device)
+    })
 }
 
 /// What the machine does not give in the first place is an `OSError`; what ends a run is a `LabError`.

@@ -18,7 +18,7 @@ fn identity() -> Identity {
         model: "Scripted".to_owned(),
         firmware: "1.0".to_owned(),
         serial: "S-1".to_owned(),
-        wwn: 0x5_025d_0c00_0000_001,
+        wwn: 0x5025_d0c0_0000_0001,
         rpm: 5400,
         form_factor: 2,
         capacity_bytes: CAPACITY_BYTES,
@@ -28,7 +28,14 @@ fn identity() -> Identity {
 }
 
 fn drive(device: Scripted, front: FrontKind) -> LabDrive {
-    LabDrive { device: Box::new(device), identity: identity(), front, write_cache: true, store_path: None }
+    LabDrive {
+        device: Box::new(device),
+        identity: identity(),
+        front,
+        write_cache: true,
+        store_path: None,
+        power_may_fail: true,
+    }
 }
 
 /// Runs a lab with those drives and a script in it.
@@ -419,6 +426,36 @@ fn data_and_time_outlive_a_boot() {
     });
     assert_eq!(second.unwrap().virtual_ns, 2_000_000_000_000);
     assert_eq!(lab.now_ns(), 2_005_000_000_000);
+}
+
+/// The model decides what is lost; here the drive of the profile, whose buffer keeps what was just written.
+#[test]
+fn what_was_not_flushed_may_be_lost_and_what_was_is_not() {
+    let profile = drive::Profile::parse(include_str!("../../../drives/wd40efrx.toml")).unwrap().scaled(100).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let device = Box::new(drive::Drive::new(&profile, 1));
+    let order = LabDrive { front: FrontKind::Blk, power_may_fail: true, ..LabDrive::new(&profile, 1, device) };
+    let mut lab = Lab::new(vec![order], &LabOptions::new(folder.path())).unwrap();
+    let flush = |guest: &mut FakeGuest| guest.blk(|guest| guest.offer(0, 0, &[&blk_head(4, 0)], 1)).0;
+    boot(&mut lab, folder.path(), |mut guest| {
+        for fill in [1, 2] {
+            assert_eq!(guest.blk(|guest| guest.blk_write(0, 80, &[fill; 8192])).0, 0);
+            assert_eq!(guest.blk(|guest| guest.blk_write(0, 4000, &[fill; 4096])).0, 0);
+            if fill == 1 {
+                assert_eq!(flush(&mut guest), 0);
+            }
+        }
+        assert_eq!(guest.blk(|guest| guest.blk_write(0, 8000, &[3; 4096])).0, 0);
+    })
+    .1
+    .unwrap();
+    lab.power_cycle(3_000_000_000).unwrap();
+    let (found, report) = boot(&mut lab, folder.path(), |mut guest| {
+        [(80, 8192), (4000, 4096), (8000, 4096)]
+            .map(|(sector, bytes)| guest.blk(|guest| guest.blk_read(0, sector, bytes)).1)
+    });
+    assert_eq!(found, [vec![1; 8192], vec![1; 4096], vec![0; 4096]], "as of the flush");
+    assert_eq!(report.unwrap().drives[0].counters.errors, 0);
 }
 
 #[test]

@@ -56,10 +56,26 @@ _Evidence = Mapping[str, Sequence[Finding]]
 _ORDER: Final = ("fail", "caution", "inconclusive", "pass")
 
 
-def judge(findings_by_protocol: _Evidence, uses: Iterable[Use] = USES) -> Verdict:
-    """Judge one target from the findings of all its runs, by protocol name."""
+def judge(findings_by_protocol: _Evidence, uses: Iterable[Use] = USES, *, scale_divisor: int = 1) -> Verdict:
+    """Judge one target from the findings of all its runs, by protocol name.
+
+    Of a drive ``scale_divisor`` times smaller than the one it stands for nothing is concluded.
+    """
     judged = tuple(_judge_use(use, findings_by_protocol) for use in uses)
+    if scale_divisor > 1:
+        judged = tuple(_in_doubt(use, scale_divisor) for use in judged)
     return Verdict(status=_overall([use.status for use in judged]), uses=judged)
+
+
+def _in_doubt(judged: UseVerdict, scale_divisor: int) -> UseVerdict:
+    doubt = Reason(
+        status="inconclusive",
+        findings=(),
+        headline=f"measured on 1/{scale_divisor} of the drive",
+        facts="run it on the whole one, without `--scale`",
+        why="with the drive its cache, its backlog and its recovery shrink, but the limits are those of whole drives",
+    )
+    return UseVerdict(use=judged.use, status="inconclusive", reasons=(doubt, *judged.reasons))
 
 
 def _judge_use(use: Use, evidence: _Evidence) -> UseVerdict:

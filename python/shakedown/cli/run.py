@@ -39,7 +39,7 @@ class RunOptions:
         tuple[str, ...],
         Parameter("--set", show_default=False, help="a parameter of the protocol, NAME=VALUE (repeatable)"),
     ] = ()
-    seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
+    seed: Annotated[int, Parameter(help="of a model: where its platters stand, what a job without randseed draws")] = 1
     scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
     size: Annotated[
         str | None,

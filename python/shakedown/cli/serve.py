@@ -29,7 +29,7 @@ class ServeOptions:
 
     nbd: Annotated[Path, Parameter(help="the Unix socket to make; one that a dead server has left is replaced")]
     scale: Annotated[str, Parameter(help="make the drive smaller: 1/1000 has a thousandth of everything")] = "1"
-    seed: Annotated[int, Parameter(help="of everything random in the drive")] = 1
+    seed: Annotated[int, Parameter(help="where the drive's platters stand at the beginning")] = 1
     store: Annotated[Path | None, Parameter(help="keep the data in this sparse file [default: gone afterwards]")] = None
     json: Annotated[bool, Parameter(help="print one JSON document at the end instead of the report")] = False
 

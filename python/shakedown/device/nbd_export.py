@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -46,6 +47,7 @@ class NbdMedium:
                 "uri": self._address.uri,
                 "description": self._export.description,
                 "modelled": "yes" if self._modelled(self._export) else "unknown",
+                **self._scale(self._export),
             },
         )
 
@@ -77,6 +79,12 @@ class NbdMedium:
     def close(self, *, finished: bool = True) -> None:  # noqa: ARG002
         """Let another run have the server; nothing was made."""
         self._claim.release()
+
+    @classmethod
+    def _scale(cls, export: NbdExport) -> dict[str, str]:
+        """The scale that `shakedown serve` tells of, since verdicts depend on it."""
+        told = re.search(r", scale 1/(\d+), seed \d+$", export.description) if cls._modelled(export) else None
+        return {"scale_divisor": told[1]} if told else {}
 
     @staticmethod
     def _modelled(export: NbdExport) -> bool:

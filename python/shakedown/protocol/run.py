@@ -6,13 +6,14 @@ The folder is the only state: ``resume`` needs nothing else.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shakedown.analysis.find import findings
-from shakedown.analysis.verdict import judge
+from shakedown.analysis.finding import Finding
+from shakedown.analysis.verdict import Verdict, judge
 from shakedown.device.lab_disk import DISKS
 from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
 from shakedown.protocol.environment import describe_environment, shakedown_version
@@ -118,8 +119,14 @@ def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | 
     conditions = {step.name: step.until for step in protocol.steps if step.until is not None}
     other = None if baseline is None else baseline.samples
     found = tuple(findings(protocol.findings, played.samples, other, conditions))
-    verdict = judge({protocol.name: found}, protocol.uses) if record.status == "complete" else None
+    verdict = _verdict(protocol, record, found)
     return record.model_copy(update={"findings": found, "verdict": verdict})
+
+
+def _verdict(protocol: Protocol, record: RunRecord, found: Sequence[Finding]) -> Verdict | None:
+    if record.status != "complete":
+        return None
+    return judge({protocol.name: found}, protocol.uses, scale_divisor=record.target.scale_divisor)
 
 
 def _raise_failure(record: RunRecord, out: Path) -> None:

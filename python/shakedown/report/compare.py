@@ -145,7 +145,7 @@ def _group(protocol: str, numbers: list[int], sides: Sequence[Run]) -> Group:
         if sum(finding is not None for finding in row) > 1:
             lines.append(Line(step, kind, tuple(_cell(finding, row[0]) for finding in row)))
     texts = {
-        (record.protocol.sha256, record.scale_divisor, *sorted(record.parameters.items()))
+        (record.protocol.sha256, record.target.scale_divisor, *sorted(record.parameters.items()))
         for record in (sides[number].record for number in numbers)
     }
     return Group(protocol, tuple(numbers), len(texts) == 1, tuple(lines))

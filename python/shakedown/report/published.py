@@ -81,7 +81,7 @@ def beside(record: RunRecord, finding: Finding) -> Comparison | None:
         same = (published.finding, published.step) == (finding.kind, finding.step)
         if same and published.subject == record.target.name:
             row = read_rows(reference_path("published.csv")).get(published.row)
-            return _compare(row, finding, record.scale_divisor, published.note) if row else None
+            return _compare(row, finding, record.target.scale_divisor, published.note) if row else None
     return None
 
 

@@ -152,8 +152,9 @@ def interval(kind: str, value: float | None, low: float | None, high: float | No
 
 def scaled(records: Sequence[RunRecord]) -> str:
     """``, scaled down by 100``; empty where nothing is."""
-    divisors = dict.fromkeys(str(record.scale_divisor) for record in records if record.scale_divisor > 1)
-    return f", scaled down by {listed(list(divisors))}" if divisors else ""
+    divisors = dict.fromkeys(record.target.scale_divisor for record in records)
+    smaller = [str(divisor) for divisor in divisors if divisor > 1]
+    return f", scaled down by {listed(smaller)}" if smaller else ""
 
 
 def target_name(identity: Identity) -> str:

@@ -19,3 +19,9 @@ class Identity(BaseModel):
     capacity_bytes: int
     shingled: bool | None = None
     details: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def scale_divisor(self) -> int:
+        """How many times smaller a modelled drive is than the one it stands for; 1 for all else."""
+        text = self.details.get("scale_divisor", "")
+        return int(text) if text.isascii() and text.isdecimal() else 1

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use drive::{BlockDevice, Completion, Request, Status, Verb};
+use drive::{BlockDevice, Completion, Lost, Request, Status, Verb};
 use slab::Slab;
 
 use super::error::LabError;
@@ -13,6 +13,7 @@ use super::port::Port;
 use super::report::Counters;
 use super::ring::Chain;
 use super::trace::{Entry, Trace};
+use super::undo::Undo;
 
 /// How long an abort or a reset takes until the host hears that it is done. Assumed: it is nothing beside the host's
 /// patience of 30 s, and no data sheet says it.
@@ -44,6 +45,10 @@ pub(super) struct Bay {
     errands: VecDeque<Errand>,
     /// Ended by the drive; the guest hears of it as soon as it waits.
     ended: Vec<Completion>,
+    /// If the power may fail.
+    undo: Option<Undo>,
+    /// Losses of power that the drive had by itself and that the data knows of.
+    losses: usize,
 }
 
 impl Bay {
@@ -53,6 +58,7 @@ impl Bay {
         front: Box<dyn Front>,
         device: Box<dyn BlockDevice + Send>,
         media: Media,
+        power_may_fail: bool,
     ) -> Self {
         Self {
             index,
@@ -66,16 +72,41 @@ impl Bay {
             submitted: 0,
             errands: VecDeque::new(),
             ended: Vec::new(),
+            undo: power_may_fail.then(Undo::new),
+            losses: 0,
+        }
+    }
+
+    /// The power fails and comes back `off_ns` later.
+    pub fn power_cycle(&mut self, now_ns: u64, off_ns: u64) -> Result<(), LabError> {
+        self.live(now_ns)?;
+        let lost = self.device.power_loss(now_ns);
+        self.lose(&lost)?;
+        self.flights.clear();
+        self.waiting.clear();
+        self.errands.clear();
+        self.ended.clear();
+        self.submitted = 0;
+        self.front.reset();
+        self.device.power_on(now_ns + off_ns);
+        Ok(())
+    }
+
+    fn lose(&mut self, lost: &Lost) -> Result<(), LabError> {
+        match &mut self.undo {
+            Some(undo) => undo.lose(&lost.ranges, &mut self.media.blocks),
+            None => Ok(()),
         }
     }
 
     /// The host is gone, and with it everybody who waited for an answer. The next one resets the link.
-    pub fn forget_host(&mut self, now_ns: u64) {
+    pub fn forget_host(&mut self, now_ns: u64) -> Result<(), LabError> {
         self.waiting.drain(..).for_each(|key| drop(self.flights.remove(key)));
         self.flights.iter_mut().for_each(|(_, flight)| flight.cancelled = true);
         self.errands.clear();
-        self.live(now_ns);
+        self.live(now_ns)?;
         self.device.reset(now_ns);
+        Ok(())
     }
 
     /// When something may be to be told to the guest.
@@ -90,11 +121,11 @@ impl Bay {
         let Some(ring) = port.rings.get_mut(queue) else {
             return Err(LabError::protocol(format!("there is no queue {queue}")));
         };
-        self.live(now_ns);
+        self.live(now_ns)?;
         while let Some(chain) = ring.take(&port.memory)? {
             match self.front.receive(queue, &chain, &port.memory)? {
                 Received::Ask(ask) => {
-                    let flight = Flight { queue, chain, ask, arrived_ns: now_ns, cancelled: false };
+                    let flight = Flight { queue, chain, ask, arrived_ns: now_ns, cancelled: false, flush: 0 };
                     let key = self.flights.insert(flight);
                     self.waiting.push_back(key);
                 }
@@ -110,10 +141,15 @@ impl Bay {
     }
 
     /// Lets time pass for the drive.
-    fn live(&mut self, now_ns: u64) {
+    fn live(&mut self, now_ns: u64) -> Result<(), LabError> {
         let before = self.ended.len();
         self.device.advance(now_ns, &mut self.ended);
         self.submitted -= self.ended.len() - before;
+        while let Some(lost) = self.device.losses().get(self.losses).cloned() {
+            self.losses += 1;
+            self.lose(&lost)?;
+        }
+        Ok(())
     }
 
     /// Hands over what the drive has room for.
@@ -123,6 +159,9 @@ impl Bay {
             let Ask { verb, fua, offset_bytes, bytes, .. } = self.flights[key].ask;
             let fua = fua || verb == Verb::Write && !self.front.write_cache();
             let tag = u32::try_from(key).expect("no queue is that deep");
+            if let (Verb::Flush, Some(undo)) = (verb, &mut self.undo) {
+                self.flights[key].flush = undo.flush_begins();
+            }
             self.device.submit(now_ns, Request { tag, verb, fua, offset_bytes, bytes });
             self.submitted += 1;
         }
@@ -130,12 +169,15 @@ impl Bay {
 
     /// The guest waits and it is `now_ns`: answers what has ended by now.
     pub fn answer(&mut self, port: &mut Port, now_ns: u64, trace: &mut Trace) -> Result<(), LabError> {
-        self.live(now_ns);
+        self.live(now_ns)?;
         self.admit(now_ns);
         for completion in std::mem::take(&mut self.ended) {
             let flight = self.flights.remove(completion.tag as usize);
             if flight.cancelled {
                 continue;
+            }
+            if completion.status == Status::Good {
+                self.remember(&flight)?;
             }
             let desk = Desk { now_ns, memory: &port.memory, media: &mut self.media };
             let answer = self.front.answer(&flight, completion.status, desk)?;
@@ -146,6 +188,20 @@ impl Bay {
             if let Some(errand) = self.errands.pop_front() {
                 self.perform(errand, port, now_ns)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Before the data moves: what may be lost later, and what cannot be lost any more.
+    fn remember(&mut self, flight: &Flight) -> Result<(), LabError> {
+        let Some(undo) = &mut self.undo else { return Ok(()) };
+        let Ask { verb, fua, offset_bytes, bytes, .. } = flight.ask;
+        let range = offset_bytes..offset_bytes + bytes;
+        match verb {
+            Verb::Write if fua || !self.front.write_cache() => undo.forget(range),
+            Verb::Write | Verb::Trim => undo.overwrite(range, &self.media.blocks)?,
+            Verb::Flush => undo.flush_ends(flight.flush),
+            Verb::Read => {}
         }
         Ok(())
     }
@@ -167,7 +223,7 @@ impl Bay {
                 self.front.reset();
                 self.counters.resets += 1;
                 self.device.reset(now_ns);
-                self.live(now_ns);
+                self.live(now_ns)?;
             }
         }
         let written = port.memory.scatter(&errand.chain.writable, 0, &errand.answer)?;

@@ -71,6 +71,8 @@ pub(super) struct Clock {
     sent: u32,
     /// Messages of the guest so far.
     pub messages: u64,
+    /// Those among them in which it asked to run.
+    pub requests: u64,
 }
 
 impl Clock {
@@ -85,6 +87,7 @@ impl Clock {
             unconfirmed: 0,
             sent: 0,
             messages: 0,
+            requests: 0,
         }
     }
 
@@ -129,7 +132,10 @@ impl Clock {
                 return Ok(());
             }
             op::START => return self.welcome(message.seq),
-            op::REQUEST => self.wanted_ns = self.lab_ns(message.time_ns),
+            op::REQUEST => {
+                self.wanted_ns = self.lab_ns(message.time_ns);
+                self.requests += 1;
+            }
             op::WAIT => {
                 self.waiting = true;
                 self.free_until_ns = None;

@@ -59,6 +59,8 @@ pub(super) struct Flight {
     pub arrived_ns: u64,
     /// The guest has given it up and been told so; the drive may still be at it.
     pub cancelled: bool,
+    /// The number of a flush, where the past is kept.
+    pub flush: u64,
 }
 
 /// What went into the chain.

@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`Lab`](setup) keeps the drives over several boots, `session` is one boot, `clock` what time it is,
 //! `bay` a drive's commands and their ends; `front` says what `blk` and `scsi` have in common; `port`, `ring` and `memory`
-//! are how the guest's kernel speaks to them, over `link`; `media` and `blocks` hold the data, `trace` and `report` what
+//! are how the guest's kernel speaks to them, over `link`; `media` and `blocks` hold the data, `undo` what it was before; `trace` and `report` what
 //! happened.
 //!
 //! One thread does it all, because the order in which things happen is the result: whoever runs, guest or drives,
@@ -26,6 +26,7 @@ mod scsi;
 mod session;
 mod setup;
 mod trace;
+mod undo;
 
 pub use error::LabError;
 pub use identity::Identity;

@@ -204,8 +204,14 @@ impl Port {
         }
     }
 
-    /// Interrupts the guest for every queue in which something was given back.
-    pub fn call(&mut self) -> Result<(), LabError> {
+    /// Whether the guest is to be interrupted.
+    pub fn wants_to_call(&self) -> bool {
+        self.rings.iter().any(|ring| ring.unannounced)
+    }
+
+    /// Interrupts the guest for every queue in which something was given back; returns how often.
+    pub fn call(&mut self) -> Result<u32, LabError> {
+        let mut calls = 0;
         for (index, ring) in self.rings.iter_mut().enumerate().filter(|(_, ring)| ring.unannounced) {
             ring.unannounced = false;
             let Some(backend) = &self.backend else {
@@ -214,8 +220,9 @@ impl Port {
             let payload = (index as u64).to_ne_bytes();
             backend.send(&message(VRING_CALL, VERSION | NEED_REPLY, &payload))?;
             self.unanswered += 1;
+            calls += 1;
         }
-        Ok(())
+        Ok(calls)
     }
 
     /// Takes in the guest's answers to calls; `false` if it is gone.

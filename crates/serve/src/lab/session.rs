@@ -23,6 +23,9 @@ use super::trace::Trace;
 /// once, which must end at its time: with more rope it would have to be called back first, at every request. It
 /// changes nothing that happens in the guest.
 const LEASH_NS: u64 = 50_000;
+/// How far any guest may run without asking: so it is heard of even if it has nothing to do with drives, and so its time
+/// is known. A day of silence costs less than ten thousand questions.
+const ROPE_NS: u64 = 10_000_000_000;
 /// How often the limits are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -275,9 +278,9 @@ impl<'a> Session<'a> {
         if clock.wanted_ns() >= NEVER_NS {
             return Err(Stop::Over(Outcome::Deadlock));
         }
-        let leash_ns = if self.interrupted { clock.wanted_ns().saturating_add(LEASH_NS) } else { NEVER_NS };
+        let leash_ns = if self.interrupted { LEASH_NS } else { ROPE_NS };
         self.interrupted = false;
-        clock.run(event_ns.min(leash_ns))?;
+        clock.run(event_ns.min(clock.wanted_ns() + leash_ns))?;
         Ok(())
     }
 
@@ -294,14 +297,33 @@ impl<'a> Session<'a> {
                 bay.answer(port, now_ns, self.trace)?;
             }
         }
-        for index in 0..self.ports.len() {
-            let Some(port) = &mut self.ports[index] else { continue };
-            port.call()?;
-            self.interrupts += u64::from(port.unanswered);
-            self.interrupted |= port.unanswered > 0;
-            while self.ports[index].as_ref().is_some_and(|port| port.unanswered > 0) {
-                self.listen(watch)?;
+        while let Some(index) = self.next_caller(0) {
+            self.interrupt(index, watch)?;
+        }
+        Ok(())
+    }
+
+    /// The first drive from `from` on that has something to tell the guest.
+    fn next_caller(&self, from: usize) -> Option<usize> {
+        let calls = |port: &Option<Port>| port.as_ref().is_some_and(Port::wants_to_call);
+        self.ports.iter().skip(from).position(calls).map(|index| from + index)
+    }
+
+    /// Interrupts the guest, which asks for the time, then to run now, and then answers.
+    fn interrupt(&mut self, index: usize, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        let requests = |clock: &Option<Clock>| clock.as_ref().map_or(0, |clock| clock.requests);
+        let before = requests(&self.clock);
+        let calls = self.ports[index].as_mut().map_or(Ok(0), Port::call)?;
+        self.interrupts += u64::from(calls);
+        self.interrupted = true;
+        // After its only call there is nothing left to be asked: it can be let run before its answer is read.
+        let only = calls == 1 && self.next_caller(index + 1).is_none();
+        let is_done = |unanswered: u32, asked: bool| unanswered == 0 || unanswered == 1 && only && asked;
+        while let Some(port) = &self.ports[index] {
+            if is_done(port.unanswered, requests(&self.clock) > before) {
+                break;
             }
+            self.listen(watch)?;
         }
         Ok(())
     }
@@ -403,7 +425,7 @@ impl<'a> Session<'a> {
     /// The guest does not use that drive any more.
     fn close(&mut self, index: usize) -> Result<(), Stop> {
         self.ports[index] = None;
-        self.bays[index].forget_host(self.clock.as_ref().map_or(self.boot_ns, Clock::now_ns));
+        self.bays[index].forget_host(self.clock.as_ref().map_or(self.boot_ns, Clock::now_ns))?;
         Ok(self.watch_for(Source::Drive(index), &self.doors.drives[index].listener)?)
     }
 }

@@ -42,13 +42,22 @@ pub struct LabDrive {
     pub write_cache: bool,
     /// A file that keeps its data; without one the data is gone with the lab.
     pub store_path: Option<PathBuf>,
+    /// Whether its power may fail: what was there before is then kept until it cannot come back any more.
+    pub power_may_fail: bool,
 }
 
 impl LabDrive {
     /// A drive as `profile` describes it, whose time is `device`'s.
     pub fn new(profile: &Profile, seed: u64, device: Box<dyn BlockDevice + Send>) -> Self {
         let identity = Identity::new(profile, seed, "");
-        Self { device, identity, front: FrontKind::Scsi, write_cache: profile.dram.write_back, store_path: None }
+        Self {
+            device,
+            identity,
+            front: FrontKind::Scsi,
+            write_cache: profile.dram.write_back,
+            store_path: None,
+            power_may_fail: false,
+        }
     }
 }
 
@@ -115,6 +124,18 @@ impl Lab {
         self.bays.iter().map(|bay| &bay.identity)
     }
 
+    /// Between two boots: the power of all drives fails, and comes back `off_ns` later. What was not durable is lost as the
+    /// models say; of drives whose power may not fail (see [`LabDrive::power_may_fail`]) nothing is.
+    ///
+    /// # Errors
+    /// [`LabError::Data`] if what was there before cannot be put back.
+    pub fn power_cycle(&mut self, off_ns: u64) -> Result<(), LabError> {
+        let now_ns = self.now_ns;
+        self.bays.iter_mut().try_for_each(|bay| bay.power_cycle(now_ns, off_ns))?;
+        self.now_ns += off_ns;
+        Ok(())
+    }
+
     /// Serves one boot of a guest from its first message to its end. `guest` becomes readable when its process ends (see
     /// `pidfd_open`), so that a guest that never says a word is not waited for; `go_on` is asked ten times a second.
     ///
@@ -129,7 +150,7 @@ impl Lab {
     ) -> Result<LabReport, LabError> {
         let _pinned = limits.cpu.map(Pinned::to).transpose()?;
         let boot_ns = self.now_ns;
-        self.bays.iter_mut().for_each(|bay| bay.forget_host(boot_ns));
+        self.bays.iter_mut().try_for_each(|bay| bay.forget_host(boot_ns))?;
         let session = Session::new(&self.doors, &mut self.bays, &mut self.trace, boot_ns, guest)?;
         let end = session.run(limits, go_on);
         self.trace.flush();
@@ -192,7 +213,7 @@ fn bay(index: usize, drive: LabDrive, budget: &Arc<Budget>, spill_folder: &Path)
         FrontKind::Scsi => Box::new(Scsi::new(drive.identity.clone(), drive.write_cache)),
         FrontKind::Blk => Box::new(Blk::new(drive.identity.clone(), drive.write_cache)),
     };
-    Ok(Bay::new(index, drive.identity, front, drive.device, Media::new(blocks)))
+    Ok(Bay::new(index, drive.identity, front, drive.device, Media::new(blocks), drive.power_may_fail))
 }
 
 fn drive_report(bay: &Bay) -> DriveReport {

@@ -15,6 +15,7 @@ pub struct Scripted {
     /// Requests from here on (but before those that hang) end with a medium error.
     pub bad_from_bytes: u64,
     pub log: Log,
+    pub capacity_bytes: u64,
     pub outstanding: Vec<Completion>,
     pub now_ns: u64,
 }
@@ -28,6 +29,7 @@ impl Scripted {
             hangs_from_bytes: u64::MAX,
             bad_from_bytes: u64::MAX,
             log: Log::default(),
+            capacity_bytes: CAPACITY_BYTES,
             outstanding: Vec::new(),
             now_ns: 0,
         }
@@ -41,7 +43,7 @@ impl Scripted {
 
 impl BlockDevice for Scripted {
     fn capacity_bytes(&self) -> u64 {
-        CAPACITY_BYTES
+        self.capacity_bytes
     }
 
     fn queue_depth(&self) -> u32 {
@@ -57,7 +59,7 @@ impl BlockDevice for Scripted {
         let Request { tag, offset_bytes, bytes, verb, .. } = request;
         let (took_ns, status) = match verb {
             Verb::Flush => (1_000, Status::Good),
-            _ if offset_bytes.checked_add(bytes).is_none_or(|end| end > CAPACITY_BYTES) => (0, Status::OutOfRange),
+            _ if offset_bytes.checked_add(bytes).is_none_or(|end| end > self.capacity_bytes) => (0, Status::OutOfRange),
             _ if offset_bytes >= self.hangs_from_bytes => (1_000_000_000_000, Status::Good),
             _ if offset_bytes >= self.bad_from_bytes => {
                 (Self::takes_ns(offset_bytes), Status::MediumError { offset_bytes })

@@ -72,7 +72,8 @@ impl TaskFile {
             (IDENTIFY_DEVICE, _) => identify(identity, write_cache),
             (SMART, 0xd0) => smart_data(on_hours),
             (SMART, 0xd1) => smart_thresholds(),
-            (SMART, 0xd5) if self.address & 0xff == 1 => error_log(),
+            // The logs of errors and of self-tests, both empty: all but the version is zeros.
+            (SMART, 0xd5) if matches!(self.address & 0xff, 1 | 6) => seal([vec![1], vec![0; SECTOR - 1]].concat()),
             (SMART, 0xd8) | (SET_FEATURES, 0x02 | 0x82 | 0x55 | 0xaa) => Vec::new(),
             // All is well: the registers come back as they went.
             (SMART, 0xda) => return Err(Sense::ata(self.registers(0x50, 0, self.count), false)),
@@ -195,13 +196,6 @@ fn smart_thresholds() -> Vec<u8> {
     for (entry, (id, _, threshold, _)) in data[2..].chunks_exact_mut(12).zip(attributes(0)) {
         (entry[0], entry[1]) = (id, threshold);
     }
-    seal(data)
-}
-
-/// The summary of errors, without any.
-fn error_log() -> Vec<u8> {
-    let mut data = vec![0; SECTOR];
-    data[0] = 1;
     seal(data)
 }
 

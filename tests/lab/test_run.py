@@ -139,7 +139,7 @@ def test_a_drive_that_is_none_is_refused() -> None:
 )
 def test_a_guest_that_does_not_end_is_told(script: str, words: str) -> None:
     with pytest.raises(EnvironmentFailure, match=words) as failed:
-        shell(script, wall_limit_s=8.0, virtual_limit_s=864_000)
+        shell(script, wall_limit_s=20.0, virtual_limit_s=864_000)
     assert failed.value.exit_status == 5
 
 

@@ -90,7 +90,13 @@ def hand_over(folder: Path) -> None:
     if os.getuid() == 0:
         folder.chmod(0o711)
         for path in (folder / "share", *folder.glob("share/*"), folder / "tt", *folder.glob("d[0-9]*")):
-            os.chown(path, NOBODY, NOBODY)
+            try:
+                os.chown(path, NOBODY, NOBODY)
+            except OSError as error:
+                raise EnvironmentFailure(
+                    f"a guest must not run as root, and root has nobody to become here: {error.strerror}",
+                    hint="run the lab as an ordinary user",
+                ) from error
 
 
 def brought_out(folder: Path, bring_out: Sequence[str], out: Path) -> None:
@@ -107,11 +113,24 @@ def brought_out(folder: Path, bring_out: Sequence[str], out: Path) -> None:
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, wanted: list[str], out: Path) -> None:
-    """Unpack a member under each of the wanted paths that it belongs to; never outside of ``out``."""
+    """Unpack a member under each of the wanted paths that it belongs to; never outside of ``out``.
+
+    Python's own filter for this is not in the Python of every distribution.
+    """
     for path in wanted:
-        if member.name == path or member.name.startswith(path + "/"):
-            name = PurePosixPath(path).name + member.name[len(path) :]
-            archive.extract(member.replace(name=name, deep=False), out, filter="data")
+        if member.name != path and not member.name.startswith(path + "/"):
+            continue
+        place = out / (PurePosixPath(path).name + member.name[len(path) :])
+        content = archive.extractfile(member) if member.isreg() else None
+        if ".." in place.relative_to(out).parts or not (content or member.isdir()):
+            raise tarfile.TarError(f"{member.name} is neither a file nor a folder")
+        if content is None:
+            place.mkdir(parents=True, exist_ok=True)
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with content, place.open("xb") as file:
+            shutil.copyfileobj(content, file)
+        place.chmod(0o755 if member.mode & 0o100 else 0o644)
 
 
 def _inside(path: str) -> str:
@@ -124,4 +143,6 @@ def _inside(path: str) -> str:
 
 def _same_everywhere(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     """Without whose a file is and how old: the guest must not depend on it."""
-    return entry.replace(uid=0, gid=0, uname="root", gname="root", mtime=0, deep=False)
+    entry.uid = entry.gid = entry.mtime = 0
+    entry.uname = entry.gname = "root"
+    return entry

@@ -29,6 +29,8 @@ OnPrint = Callable[[str, bytes], None]
 _START_NS: Final = 1_700_000_000_000_000_000
 _STALL_LIMIT_S: Final = 60.0
 _LAST_LINES: Final = 12
+# Of the kernel; before them it looks whether the host lets it do what it needs.
+_FIRST_WORDS: Final = "Linux version"
 _SPILL: Final = Path("/var/tmp")
 
 
@@ -210,14 +212,20 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
         return int(status), round(float(uptime_s) * NS_PER_S)
     except (FileNotFoundError, ValueError):
         pass
+    said = (folder / "console").read_text(encoding="utf-8", errors="replace")
+    if _FIRST_WORDS not in said:
+        raise EnvironmentFailure(
+            f"the guest's kernel cannot run here: {_last_words(said)}",
+            hint="it needs ptrace, which a container's seccomp profile or kernel.yama.ptrace_scope=3 may forbid",
+        )
     raise EnvironmentFailure(
-        f"the guest ended before its command did, {at}: {_last_words(folder / 'console')}",
+        f"the guest ended before its command did, {at}: {_last_words(said)}",
         hint="out of memory? --memory 2GiB" if order.memory_bytes < 2 << 30 else "",
     )
 
 
-def _last_words(console: Path) -> str:
+def _last_words(said: str) -> str:
     """Why the kernel says it panicked; if it does not, the end of what it said."""
-    lines = console.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = said.splitlines()
     panics = [line for line in lines if "Kernel panic" in line]
     return panics[0] if panics else "its last words:\n" + "\n".join(lines[-_LAST_LINES:])

@@ -132,6 +132,7 @@ def _furnish(root: Path) -> None:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     (root / "etc" / "mtab").symlink_to("/proc/mounts")
+    (root / "var" / "run").symlink_to("/run")
     _link(root, "bin/sh", "bash")
     for applet in run([root / "bin" / "busybox", "--list-full"], cwd=root).split():
         _link(root, applet, "/bin/busybox")

@@ -226,6 +226,6 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
 
 def _last_words(said: str) -> str:
     """Why the kernel says it panicked; if it does not, the end of what it said."""
-    lines = said.splitlines()
+    lines = said.expandtabs(2).splitlines()
     panics = [line for line in lines if "Kernel panic" in line]
     return panics[0] if panics else "its last words:\n" + "\n".join(lines[-_LAST_LINES:])

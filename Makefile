@@ -41,6 +41,10 @@ lint: build ## formatting, lints, types, the import law
 bench: build system-packages ## how fast the core is (criterion, release build)
 	cargo bench --workspace --exclude py
 
+.PHONY: validation
+validation: build ## predicted beside published: the tables of docs/validation.md
+	$(BIN)/python scripts/validation_table.py
+
 .PHONY: format
 format: build ## rewrite the sources in the house style
 	cargo fmt --all

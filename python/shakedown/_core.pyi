@@ -9,6 +9,11 @@ class ProfileError(ValueError):
 class JobError(ValueError):
     """A fio job cannot be run in virtual time: the message names section, option and reason."""
 
+    section: str
+    option: str
+    value: str
+    """As written; empty where the fault is not in a value."""
+    reason: str
     hint: str
     """What to do next; may be empty."""
 

@@ -51,7 +51,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("verb", ["", "run", "demo", "compare", "report"])
+@pytest.mark.parametrize("verb", ["", "run", "demo", "compare", "report", "validate"])
 def test_help_reads_as_it_should(verb: str, tmp_path: Path) -> None:
     answer = shakedown(*verb.split(), "--help", cwd=tmp_path)
     assert answer.returncode == 0
@@ -63,7 +63,7 @@ def test_help_reads_as_it_should(verb: str, tmp_path: Path) -> None:
     assert answer.stdout == snapshot.read_text()
 
 
-@pytest.mark.parametrize("verb", ["run", "demo", "serve", "compare", "report"])
+@pytest.mark.parametrize("verb", ["run", "demo", "serve", "compare", "report", "validate"])
 def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
     help_text = shakedown(verb, "--help", cwd=tmp_path).stdout
     assert f"shakedown {verb}" in help_text.partition("For example:")[2]
@@ -82,6 +82,7 @@ def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
         ("run cliff model:wd40efax --set hodl=3s", "has no parameter `hodl`", "did you mean `hold`?"),
         ("run cliff model:wd40efax --set hold", "`--set hold` is not NAME=VALUE", "--set hold=30s"),
         ("run cliff model:wd40efax --set hold=never", "`steps[2].until.duration` is 'never'", "writing-your-own"),
+        ("run cliff model:wd40efax --set limit=2min", "(from `--set limit=2min`)", "docs/fio-options.md"),
         ("run cliff model:wd40efax --scale 100", "`--scale 100` is not a scale", "`1/100`"),
         ("run cliff model:wd40efax --size much", "`much` is not a size", "10GiB"),
         ("run cliff model:wd40efax --set span=200%", "size=200%: it must be 1% to 100%", "docs/fio-options.md"),
@@ -259,3 +260,51 @@ def test_a_bug_of_ours_is_told_as_one(here: Path) -> None:
     assert answer.returncode == 70
     assert answer.stderr.startswith("error: a bug in Shakedown: TypeError")
     assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["run --help", "--version", "compare a a/baseline", "compare a a/baseline --json", "report nowhere --json"],
+)
+def test_output_that_cannot_be_written_is_the_environments_failure(arguments: str, here: Path) -> None:
+    shakedown(
+        "run",
+        "./quick.toml",
+        "model:wd40efax",
+        "--scale",
+        "1/100",
+        "--out",
+        "a",
+        "--baseline",
+        "model:wd40efrx",
+        cwd=here,
+    )
+    with Path("/dev/full").open("w") as full:
+        answer = subprocess.run(
+            [sys.executable, "-c", ENTRY, *arguments.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=here,
+            check=False,
+        )
+    assert answer.returncode == (2 if "nowhere" in arguments else 5)
+    said, hint = answer.stderr.splitlines()
+    assert said.startswith("error: ")
+    assert hint.startswith("hint: ")
+
+
+def test_a_failure_is_told_to_a_closed_pipe_in_silence(here: Path) -> None:
+    command = f'"{sys.executable}" -c "{ENTRY}" report nowhere --json | true; echo "${{PIPESTATUS[0]}}"'
+    answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=here, check=True)
+    assert answer.stdout == "2\n"
+    assert answer.stderr.splitlines()[0].startswith("error: there is no folder")
+    assert len(answer.stderr.splitlines()) == 2
+
+
+def test_serve_has_the_options_that_the_others_have_and_a_sensible_example(tmp_path: Path) -> None:
+    help_text = " ".join(shakedown("serve", "--help", cwd=tmp_path).stdout.split())
+    assert "--quiet nothing on standard error but errors" in help_text
+    assert "[default: False]" not in help_text
+    assert "--scale 1/100" in help_text
+    assert "1/1000" not in help_text

@@ -263,17 +263,8 @@ def test_a_full_disk_under_the_run_is_told(here: Path, small: Path) -> None:
     assert read_run(small / "out").samples.filter(step="short").height > 0
 
 
-def test_both_verdicts_are_exit_statuses(here: Path) -> None:
-    judged = (
-        "run",
-        "random-1m",
-        "--set",
-        "duration=120s",
-        "--scale",
-        "1/10",
-        "--baseline",
-        "model:wd40efrx",
-        "--quiet",
-    )
+def test_every_verdict_is_an_exit_status(here: Path) -> None:
+    judged = ("run", "sequential-32k", "--set", "amount=4g", "--baseline", "model:wd40efrx", "--quiet")
     assert shakedown(*judged, "model:wd40efrx", cwd=here).returncode == 0
     assert shakedown(*judged, "model:wd40efax", cwd=here).returncode == 1
+    assert shakedown(*judged, "model:wd40efax", "--scale", "1/10", cwd=here).returncode == 3

@@ -258,7 +258,7 @@ def test_a_job_that_pauses_is_not_taken_for_hung(fio: Fio, tmp_path: Path) -> No
 
 def test_a_time_that_fio_would_misread_is_refused(fio: Fio, tmp_path: Path) -> None:
     target = arena(file_medium(tmp_path / "target"), fio, tmp_path)
-    with pytest.raises(UsageError, match="thinktime: `15min` is not a time as fio reads it"):
+    with pytest.raises(UsageError, match="thinktime=15min: `15min` is not a time as fio reads it"):
         target.check("rw=read\nbs=4k\nthinktime=15min\n")
     target.check("rw=read\nbs=4k\nthinktime=15m\nstartdelay=1-3\n")
 

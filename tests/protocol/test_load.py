@@ -11,6 +11,7 @@ from shakedown.analysis.condition import Cliff, Time
 from shakedown.data import list_protocols
 from shakedown.errors import UsageError
 from shakedown.protocol.load import load_protocol, parse_protocol
+from shakedown.tools.fio.job import OptionError
 from shakedown.units import NS_PER_S
 
 MINE = """
@@ -113,6 +114,8 @@ def test_sections_of_ones_own_are_kept() -> None:
         ('title = "Mine"', "", "`title` is missing"),
         ('title = "Mine"', "title = 3", "`title` is 3: must be text in quotes"),
         ("format_version = 1", "format_version = 2", "`format_version` is 2: must be 1"),
+        ("format_version = 1", "format_version = true", "`format_version` is true: must be 1"),
+        ("format_version = 1", "format_version = 1.0", "`format_version` is 1.0: must be 1"),
         ('step = "write"', 'step = "wirte"', "`findings[0].step` is 'wirte': there is no step of that name"),
         ('kind = "cliff"', 'kind = "clif"', "`findings[0].kind` is 'clif': must be"),
         ("size=${span}", "filename=/dev/sda", "`steps[0].job` has `filename`, which belongs to the target"),
@@ -149,6 +152,21 @@ def test_a_slip_is_answered_with_what_was_meant(old: str, new: str, hint: str) -
 def test_several_faults_are_told_at_once() -> None:
     error = refusal(changed("drop = 0.25", "drop = 7").replace('title = "Mine"', ""))
     assert len(str(error).splitlines()) == 2
+
+
+def test_what_a_faulty_text_was_made_of_is_named() -> None:
+    assert "(from `--set hold=abc`)" in str(refusal(MINE, {"hold": "abc"}))
+    assert "(from `--set span=10GiB`)" in str(refusal(MINE, {"span": "10GiB", "hold": "40s"}))
+    assert "(from `hold`)" in str(refusal(changed('hold = "30s"', 'hold = "abc"')))
+    assert "(from" not in str(refusal(changed("drop = 0.25", "drop = 7")))
+
+
+def test_what_a_target_refuses_names_file_key_option_and_setting() -> None:
+    loaded = parse_protocol(MINE.encode(), "mine.toml", {"span": "200%", "hold": "40s"})
+    error = loaded.job_refusal(0, OptionError("write", "size", "200%", "too much", hint="less"))
+    assert str(error) == "`mine.toml`: `steps[0].job`: [write] size=200%: too much (from `--set span=200%`)"
+    assert error.hint == "less"
+    assert "(from" not in str(loaded.job_refusal(0, OptionError("write", "bs", "1M", "too much")))
 
 
 def test_an_unknown_parameter_is_refused() -> None:

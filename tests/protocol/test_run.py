@@ -205,7 +205,7 @@ def test_a_job_that_cannot_run_is_refused_before_anything_is_touched(tmp_path: P
     arena = FakeArena()
     arena.refused.add("[third]")
     opens(arena)
-    with pytest.raises(UsageError, match=r"`mine`: `steps\[3\].job`: the arena does not know this option"):
+    with pytest.raises(UsageError, match=r"`mine.toml`: `steps\[3\].job`: the arena does not know this option"):
         run(loaded(), Order("fake"), tmp_path / "run", Silence())
     assert arena.started == []
     assert not (tmp_path / "run").exists()

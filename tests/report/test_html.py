@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from shakedown.errors import UsageError
 from shakedown.report import html
+from shakedown.report.figures import _longest, candidates, figures, highlights
+from shakedown.result.folder import Run
 
 from . import synthetic
 
@@ -71,3 +74,21 @@ def test_garbage_samples_are_refused_by_name(tmp_path: Path) -> None:
 def test_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no run"):
         html.write([], tmp_path / "report.html")
+
+
+def test_the_longest_request_is_set_beside_the_same_step_only(runs: list[Run]) -> None:
+    (candidate,) = candidates(runs)
+    (longest,) = (each for each in highlights(candidate) if each.of == "longest request")
+    assert re.fullmatch(r"in \S+: (New|Used) drive; the baseline’s there: .* ms", longest.detail)
+    own = next(each for each in figures(runs[0]) if each.kind == "worst-latency")
+    assert own.baseline is not None
+    nothing = own.baseline.model_copy(update={"value": None})
+    (alone,) = _longest([(runs[0], replace(own, baseline=nothing))])
+    assert alone.detail == "in random-1m: New drive"
+
+
+def test_what_not_everybody_knows_is_explained_where_it_stands(page: str) -> None:
+    assert '<abbr title="requests completed in a second">IOPS</abbr>' in page
+    assert "requests a second (IOPS), after" in page
+    assert '<span class="step" title="New drive">new</span>' in page
+    assert html._glossed("<IOPS>") == '&lt;<abbr title="requests completed in a second">IOPS</abbr>&gt;'

@@ -203,6 +203,31 @@ def test_a_phone_needs_no_sideways_scrolling(browser: Browser, demo: Path) -> No
         assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
+LISTEN = """() => {
+  const paint = CanvasRenderingContext2D.prototype.fillText;
+  window.painted = [];
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    window.painted.push([text, y / devicePixelRatio]);
+    paint.apply(this, arguments);
+  };
+  window.dispatchEvent(new Event("resize"));
+  shakedownPictures[2].draw();
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_marks_are_named_above_the_plot_each_in_a_line_of_its_own(browser: Browser, demo: Path, width: int) -> None:
+    with opened(browser, demo, viewport={"width": width, "height": 844}) as page:
+        page.evaluate(LISTEN)
+        settle(page)
+        top = page.evaluate("shakedownPictures[2].plots[0].bbox.top / devicePixelRatio")
+        heights = {text: y for text, y in page.evaluate("window.painted") if " after " in text}
+        assert [text.split(" after ")[0] for text in sorted(heights, key=heights.__getitem__)] == ["cliff", "recovered"]
+        cliff, recovered = sorted(heights.values())
+        assert recovered - cliff >= 11
+        assert recovered + 11 <= top
+
+
 @pytest.fixture(scope="module")
 def modelled(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The demo's own protocols on its own drives, these at a fiftieth of their size."""

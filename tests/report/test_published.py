@@ -14,8 +14,8 @@ def row(value: str, unit: str, quantity: str = "") -> Row:
 
 
 CASES: list[tuple[FindingKind, float | None, str, Row, str, float | None]] = [
-    ("throughput-ratio", 0.0625, "ratio", row("15.9", "ratio", "slowdown vs other"), "15.9× slower", -0.00625),
-    ("throughput-ratio", 0.8, "ratio", row("-16.7", "percent"), "1.20× slower", 0.8 / 0.833 - 1),
+    ("throughput-ratio", 0.0625, "ratio", row("15.9", "ratio", "slowdown vs other"), "15.9× slower", 16 / 15.9 - 1),
+    ("throughput-ratio", 0.8, "ratio", row("-16.7", "percent"), "1.20× slower", 0.833 / 0.8 - 1),
     ("latency-ratio", 1.688, "ratio", row("68.8", "percent"), "1.69× longer", 0.0),
     ("worst-latency", 2600, "ms", row("1.3", "s"), "1.3 s", 1.0),
     ("cliff", 5520, "s", row("92", "min"), "92 min", 0.0),
@@ -50,8 +50,9 @@ def test_units_meet(
     ("kind", "error", "text"),
     [
         ("throughput", -0.426, "42.6 % lower"),
-        ("throughput-ratio", -0.521, "2.09× slower"),
-        ("latency-ratio", -0.288, "28.8 % shorter"),
+        ("throughput-ratio", 18.9 / 15.9 - 1, "18.9 % more"),
+        ("throughput-ratio", -0.521, "2.09× less"),
+        ("latency-ratio", -0.288, "28.8 % less"),
         ("worst-latency", 1.5, "2.50× longer"),
         ("cliff", 0.004, "the same within 0.5 %"),
         ("recovery", None, ""),

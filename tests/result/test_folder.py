@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shakedown.errors import UsageError
+from shakedown.result.atomic import failed_write
 from shakedown.result.folder import RunFolder, free_folder, read_run
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import ProtocolRecord, RunRecord
@@ -141,6 +145,61 @@ def test_damaged_samples_are_told(folder: RunFolder) -> None:
     frame.write_parquet(folder.path / "samples.parquet")
     assert "column `start_ns` is String: must be Int64" in str(broken(folder, "journal", b""))
     assert "is missing" in str(broken(folder, "samples.parquet", None))
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("duration_ns", -1),
+        ("start_ns", None),
+        ("count", -5),
+        ("direction", "sideways"),
+        ("latency_mean_ns", float("nan")),
+        ("latency_mean_ns", float("inf")),
+        ("latency_p99_ns", -1),
+    ],
+)
+def test_what_no_drive_can_do_is_no_sample(folder: RunFolder, column: str, value: object) -> None:
+    path = folder.path / "samples.parquet"
+    frame = pl.read_parquet(path)
+    frame.with_columns(pl.lit(value, SAMPLE_SCHEMA[column]).alias(column)).write_parquet(path)
+    error = broken(folder, "journal", b"")
+    assert f"column `{column}` holds {value!r}, which cannot be" in str(error)
+
+
+@pytest.mark.parametrize("name", ["run.json", "samples.parquet", "samples.spool"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_regular_file_is_not_waited_for(folder: RunFolder, name: str, make: Callable[[Path], None]) -> None:
+    (folder.path / name).unlink(missing_ok=True)
+    make(folder.path / name)
+    assert f"{name}` is not a file" in str(broken(folder, "journal", b""))
+
+
+def test_what_is_no_folder_is_told_with_a_hint(folder: RunFolder) -> None:
+    loop = folder.path.with_name("loop")
+    loop.symlink_to("loop")
+    for path, message in ((folder.path / "run.json", "is not a folder"), (loop, "Too many levels of symbolic links")):
+        with pytest.raises(UsageError, match=message) as caught:
+            read_run(path)
+        assert caught.value.hint
+
+
+def test_the_hint_to_a_damaged_record_does_not_lead_in_a_circle(folder: RunFolder) -> None:
+    whole = (folder.path / "run.json").read_bytes()
+    assert "--resume" not in broken(folder, "run.json", whole[:100]).hint
+    error = broken(folder, "run.json", whole.replace(b'"format_version": 1', b'"format_version": "1"'))
+    assert "its `format_version` is '1', not a whole number" in str(error)
+    assert "it is no JSON object" in str(broken(folder, "run.json", b"[]"))
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"), [(errno.ENOSPC, "free some space"), (errno.EPERM, "lsattr"), (errno.ENOENT, "look at `/a`")]
+)
+def test_a_failed_write_is_hinted_at_by_its_cause(number: int, hint: str) -> None:
+    error = failed_write(Path("/a/run.json"), OSError(number, os.strerror(number)))
+    assert str(error) == f"`/a/run.json` could not be written: {os.strerror(number)}"
+    assert hint in error.hint
+    assert "--out" not in error.hint
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

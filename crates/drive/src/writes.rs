@@ -134,7 +134,7 @@ impl Drive {
         let mut direct = false;
         if let Some(layer) = &mut self.shingled {
             layer.untrim(first, end);
-            direct = layer.streams.observe(range.start, range.sectors());
+            direct = layer.streams.observe(range.start, range.sectors(), through);
         }
         let about = Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, spot: None };
         self.add_dirty(range, about);
@@ -275,6 +275,9 @@ impl Drive {
         };
         let room = layer.room_packets(region).min(VISIT_PACKETS);
         if room == 0 {
+            layer.press();
+        }
+        if room == 0 || layer.ration_is_spent() {
             layer.force_pass_for(region);
             return self.start_cleaning();
         }

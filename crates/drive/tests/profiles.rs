@@ -5,21 +5,31 @@ mod rig;
 use drive::{Profile, ProfileError};
 use rig::{profile, text};
 
-const ALL: [&str; 5] = ["st12000vn0007", "wd40efrx", "wd40efax", "st8000as0002", "canvio-3tb"];
+const CONVENTIONAL: [&str; 6] = ["st12000vn0007", "wd40efrx", "hd103uj", "st31000520as", "st4000vn008", "cmr-16tb"];
+const SHINGLED: [&str; 8] = [
+    "wd40efax",
+    "st8000as0002",
+    "canvio-3tb",
+    "st5000as0011",
+    "backup-plus-slim-2tb",
+    "skylight-1",
+    "skylight-2",
+    "skylight-3",
+];
 
 #[test]
 fn every_profile_is_sound_and_named_like_its_file() {
-    for name in ALL {
+    for name in CONVENTIONAL.into_iter().chain(SHINGLED) {
         let profile = profile(name);
         assert_eq!(profile.name, name);
-        assert_eq!(profile.shingled.is_some(), !["st12000vn0007", "wd40efrx"].contains(&name));
+        assert_eq!(profile.shingled.is_some(), SHINGLED.contains(&name));
         assert!(profile.origins.len() > 30, "{name}: {} origins", profile.origins.len());
     }
 }
 
 #[test]
 fn every_profile_can_be_made_smaller() {
-    for name in ALL {
+    for name in CONVENTIONAL.into_iter().chain(SHINGLED) {
         let profile = profile(name);
         let small = profile.scaled(100).unwrap();
         assert_eq!(small.capacity_bytes(), profile.capacity_bytes() / 100 / 4096 * 4096);
@@ -133,6 +143,17 @@ fn parts_that_contradict_each_other_are_refused() {
         ("entries", vec!["place = \"flash\"", "flash_read_us = 1"], "translation.cache.flash_write_us", "missing"),
         ("entries", vec!["packets = 100"], "translation.cache.packets", "`entries` limits them already"),
         ("entries", vec!["replay_ms = -1"], "translation.cache.replay_ms", "0..10000 ms"),
+        ("entries", vec!["append_tracks = 1000"], "translation.cache.append_tracks", "0..100 tracks"),
+        ("collect_turns", vec!["ration_appends = 5"], "translation.cleaning.ration_until", "missing"),
+        ("collect_turns", vec!["ration_until = 0.9"], "translation.cleaning.ration_appends", "missing"),
+        (
+            "collect_turns",
+            vec!["ration_appends = 0", "ration_until = 0.9"],
+            "translation.cleaning.ration_appends",
+            "leave both",
+        ),
+        ("collect_turns", vec!["finishes_band = 1"], "translation.cleaning.finishes_band", "true or false"),
+        ("tracked", vec!["durable = \"no\""], "translation.streams.durable", "true or false"),
         ("tracks_per_band", vec!["mapping = \"loose\""], "translation.mapping", "one of static, dynamic"),
         ("tracks_per_band", vec!["mapping = \"dynamic\""], "translation.spare_bands", "missing"),
         ("tracks_per_band", vec!["spare_bands = 3"], "translation.spare_bands", "keep their place"),
@@ -195,4 +216,55 @@ fn all_parts_together_are_a_profile() {
     assert!(matches!(shingled.cache.place, drive::CachePlace::Flash(_)));
     assert_eq!(profile.origins["interface.bridge_queue"], "assumed: x");
     profile.scaled(100).unwrap();
+}
+
+/// Every number of every profile, replaced by what no drive has, is refused under its own name.
+#[test]
+fn no_key_takes_an_absurd_number() {
+    for name in ["wd40efrx", "canvio-3tb", "skylight-1", "skylight-2", "skylight-3"] {
+        let original = text(name);
+        let numbers = original.lines().filter(|line| {
+            let value = line.split_once("{ value = ").map_or("x", |(_, rest)| rest);
+            value.starts_with(|first: char| first.is_ascii_digit())
+        });
+        for line in numbers {
+            let key = line.split(" = ").next().unwrap();
+            for absurd in ["-1", "nan", "inf", "1e30", "\"many\"", "true", "[]"] {
+                let with = format!("{key} = {{ value = {absurd}, origin = \"assumed: x\" }}");
+                let error = Profile::parse(&original.replacen(line, &with, 1)).expect_err(&with);
+                let named = error.key().unwrap_or_default().to_owned();
+                assert!(named.ends_with(&format!(".{key}")), "{name}: {with}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_misspelt_key_is_named_with_the_one_that_was_meant() {
+    let rpm = "rpmm = { value = 5400, origin = \"assumed: x\" }";
+    let error = refused("wd40efax", "rpm", rpm, "geometry.rpmm");
+    assert_eq!(error.to_string(), "`geometry.rpmm` is not a known key; did you mean `rpm`?");
+    let heads = "haeds = { value = 6, origin = \"assumed: x\" }";
+    assert!(refused("wd40efax", "heads", heads, "geometry.haeds").to_string().ends_with("did you mean `heads`?"));
+    let other = "spindles = { value = 1, origin = \"assumed: x\" }";
+    let error = refused("wd40efax", "rpm", other, "geometry.rpm");
+    assert!(error.to_string().starts_with("`geometry.rpm` is missing"), "{error}");
+}
+
+#[test]
+fn a_number_that_no_computer_holds_is_told_with_its_line() {
+    let whole = "rpm = { value = 99999999999999999999999, origin = \"assumed: x\" }";
+    let original = text("wd40efax");
+    let line = original.lines().position(|line| line.starts_with("rpm =")).unwrap();
+    let found = original.lines().nth(line).unwrap();
+    let error = Profile::parse(&original.replacen(found, whole, 1)).unwrap_err();
+    let expected = format!("line {}: a whole number of more than 64 bits", line + 1);
+    assert!(error.to_string().ends_with(&expected), "{error}");
+}
+
+#[test]
+fn a_name_is_no_path() {
+    for name in ["../../etc", "a/b", "WD40", "a b", "a_b"] {
+        refused("wd40efax", "name", &format!("name = \"{name}\""), "name");
+    }
 }

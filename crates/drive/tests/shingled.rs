@@ -101,6 +101,8 @@ fn lazy_cleaning_waits_for_the_high_mark() {
     let mut profile = small("canvio-3tb");
     let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
     (cleaning.when, cleaning.high_mark, cleaning.low_mark) = (drive::CleaningWhen::Lazy, 0.5, 0.2);
+    // A pass over many bands would go far below the mark.
+    cleaning.bands_per_pass = 1;
     let mut host = Host::new(&profile);
     random_writes(&mut host, 200, 1);
     host.pause(600 * S);
@@ -276,4 +278,71 @@ fn a_stream_waits_for_the_cleaning_of_its_band() {
     }
     assert_eq!(host.drive.truth().bands_cleaned, 1);
     assert_eq!(host.drive.truth().stream_bytes, 2 << 20);
+}
+
+/// Fills the cache with durable writes until one waits for a pass; the times of all that follow.
+fn on_the_full_cache(profile: &Profile, count: u64) -> Vec<u64> {
+    let mut host = Host::new(profile);
+    let mut seed = 0;
+    while host.drive.truth().forced_passes == 0 {
+        seed += 1;
+        random_writes(&mut host, 50, seed);
+    }
+    random_writes(&mut host, count, 1000)
+}
+
+#[test]
+fn rationed_writes_come_a_few_a_pass() {
+    let mut profile = profile("canvio-3tb").scaled(100).unwrap();
+    let waits = |profile: &Profile| on_the_full_cache(profile, 60).iter().filter(|ns| **ns > S).count();
+    let rations = [2, 6].map(|appends| {
+        let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
+        (cleaning.ration_appends, cleaning.ration_until) = (appends, 0.0);
+        waits(&profile)
+    });
+    // A pass after every second write, and after every sixth.
+    assert!((28..=31).contains(&rations[0]) && (9..=11).contains(&rations[1]), "{rations:?}");
+    profile.shingled.as_mut().unwrap().cleaning.ration_appends = 0;
+    assert!(waits(&profile) < rations[1], "without rationing as many as find room");
+}
+
+#[test]
+fn rationing_ends_with_the_pressure() {
+    let mut profile = profile("canvio-3tb").scaled(100).unwrap();
+    let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
+    (cleaning.ration_appends, cleaning.ration_until) = (2, 0.999);
+    let took_ns = on_the_full_cache(&profile, 300);
+    let longest = took_ns.split(|ns| *ns > S).map(<[u64]>::len).max().unwrap();
+    assert!(longest > 2, "some came without waiting: {longest}");
+}
+
+#[test]
+fn a_visit_may_cost_space_of_its_own() {
+    let mut profile = small("st8000as0002");
+    let used = |profile: &Profile| {
+        let mut host = Host::new(profile);
+        random_writes(&mut host, 10, 1);
+        host.drive.truth().log_bytes
+    };
+    let with = used(&profile);
+    let half_a_track = profile.geometry.outer_track_bytes / 2;
+    profile.shingled.as_mut().unwrap().cache.append_tracks = 0.0;
+    assert_eq!(with - used(&profile), 10 * (half_a_track.div_ceil(4096) * 4096));
+}
+
+#[test]
+fn a_band_once_begun_is_finished_where_the_drive_does_that() {
+    let mut profile = small("st8000as0002");
+    let idle_ns = (profile.shingled.as_ref().unwrap().cleaning.idle_ms * 1e6) as u64;
+    let cleaned = |profile: &Profile| {
+        let mut host = Host::new(profile);
+        random_writes(&mut host, 20, 1);
+        // Cleaning has just begun when the host comes again.
+        host.pause(idle_ns + 20_000_000);
+        random_writes(&mut host, 1, 2);
+        host.drive.truth().bands_cleaned
+    };
+    assert_eq!(cleaned(&profile), 1);
+    profile.shingled.as_mut().unwrap().cleaning.finishes_band = false;
+    assert_eq!(cleaned(&profile), 0);
 }

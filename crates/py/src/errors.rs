@@ -39,12 +39,17 @@ pub fn profile_error(py: Python<'_>, error: &drive::ProfileError) -> PyErr {
     }
 }
 
-/// With the attributes `section`, `option`, `reason` and `hint`.
+/// With the attributes `section`, `option`, `value`, `reason` and `hint`.
 pub fn job_error(py: Python<'_>, error: &workload::JobError) -> PyErr {
     let raised = JobError::new_err(error.to_string());
     let value = raised.value(py);
-    let parts =
-        [("section", &error.section), ("option", &error.option), ("reason", &error.reason), ("hint", &error.hint)];
+    let parts = [
+        ("section", &error.section),
+        ("option", &error.option),
+        ("value", &error.value),
+        ("reason", &error.reason),
+        ("hint", &error.hint),
+    ];
     match parts.into_iter().try_for_each(|(name, text)| value.setattr(name, text)) {
         Ok(()) => raised,
         Err(failure) => failure,

@@ -138,6 +138,9 @@ fn checked(interval_ns: u64) -> PyResult<u64> {
 fn counts(truth: Truth) -> BTreeMap<&'static str, u64> {
     let Truth {
         seeks,
+        spin_ups,
+        cached_packets,
+        bands_moved,
         completed,
         dram_dirty_bytes,
         dram_read_hits,
@@ -154,12 +157,12 @@ fn counts(truth: Truth) -> BTreeMap<&'static str, u64> {
         stream_bytes,
         streams_broken,
         forced_passes,
-        spin_ups,
-        cached_packets,
-        bands_moved,
     } = truth;
     BTreeMap::from([
         ("seeks", seeks),
+        ("spin_ups", spin_ups),
+        ("cached_packets", cached_packets),
+        ("bands_moved", bands_moved),
         ("completed", completed),
         ("dram_dirty_bytes", dram_dirty_bytes),
         ("dram_read_hits", dram_read_hits),
@@ -176,8 +179,5 @@ fn counts(truth: Truth) -> BTreeMap<&'static str, u64> {
         ("stream_bytes", stream_bytes),
         ("streams_broken", streams_broken),
         ("forced_passes", forced_passes),
-        ("spin_ups", spin_ups),
-        ("cached_packets", cached_packets),
-        ("bands_moved", bands_moved),
     ])
 }

@@ -16,6 +16,7 @@ from shakedown.errors import UsageError
 from shakedown.requests import requests_frame
 from shakedown.sample import SAMPLE_SCHEMA
 from shakedown.target.model import job_refusal
+from shakedown.target.profile import read_profile, refuse_unknown_rows
 from shakedown.trace.frame import MOST, TRACE_SCHEMA
 from shakedown.units import NS_PER_S, parse_duration_ns
 
@@ -40,6 +41,7 @@ class Drive:
         Raises UsageError if the profile cannot be a drive: the message names the key and the reason.
         """
         self._profile = parse_profile(toml)
+        refuse_unknown_rows(toml)
         self._toml = toml
         self._seed = _whole("seed", seed, 0, MOST)
         self._loads = 0
@@ -57,12 +59,12 @@ class Drive:
 
         Raises UsageError.
         """
-        return cls(_read(profile_path(name_or_path)), seed=seed, scale_divisor=scale_divisor)
+        return cls(read_profile(profile_path(name_or_path)), seed=seed, scale_divisor=scale_divisor)
 
     @classmethod
     def from_toml(cls, text_or_path: str | Path, *, seed: int, scale_divisor: int = 1) -> Self:
         """A profile as text, or as the path of a file. Raises UsageError."""
-        text = _read(text_or_path) if isinstance(text_or_path, Path) else text_or_path
+        text = read_profile(text_or_path) if isinstance(text_or_path, Path) else text_or_path
         return cls(text, seed=seed, scale_divisor=scale_divisor)
 
     @classmethod
@@ -72,7 +74,7 @@ class Drive:
         What is changed has the origin ``assumed: set through the API``, unless the change says ``{"value": ...,
         "origin": ...}``. None takes a key away. Raises UsageError.
         """
-        base = _read(profile_path(name_or_path))
+        base = read_profile(profile_path(name_or_path))
         parse_profile(base)
         return cls(change_profile(base, changes), seed=seed, scale_divisor=scale_divisor)
 
@@ -169,13 +171,6 @@ class Drive:
         finally:
             load.stop()
         return requests_frame(load.take_requests()) if logged else pl.DataFrame(rows, INTERVAL_SCHEMA, orient="row")
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
 
 
 def _frame(trace: Any) -> pl.DataFrame:

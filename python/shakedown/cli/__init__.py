@@ -6,9 +6,11 @@ docstrings as they are, flattens a dataclass of options, and leaves printing and
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from cyclopts import App, CycloptsError, Parameter
@@ -16,12 +18,14 @@ from rich.console import Console
 
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
-from shakedown.errors import ShakedownError, UsageError
+from shakedown.errors import EnvironmentFailure, ShakedownError, UsageError
 from shakedown.protocol.environment import shakedown_version
 
 EXIT_USAGE: Final = 2
 EXIT_BUG: Final = 70
 EXIT_INTERRUPTED: Final = 130
+
+_OF_THE_SYSTEM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 class _Console(Console):
@@ -51,10 +55,12 @@ app.register_install_completion_command(add_to_startup=False)
 _SUMMARIES: Final = {
     "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
     "run": "Run a protocol against a target.",
+    "characterize": "Measure a drive's insides from outside and write its twin, a profile.",
     "serve": "Serve a modelled drive as a block device to other programs.",
     "lab": "Run the real Linux storage stack, in virtual time, on modelled drives.",
     "compare": "Lay the findings of several runs side by side.",
     "report": "Write the report of one run or more as one page that opens offline.",
+    "validate": "Lay what the modelled drives do beside what others measured.",
 }
 
 
@@ -90,16 +96,30 @@ def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
     try:
         return command()
     except BrokenPipeError:
-        # Whoever read our output has enough. Python must not flush into the closed pipe again when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()  # whoever read it has enough
         return 0
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, it is told as what it is
         failure = _failure(error)
-    _tell(failure)
+    with suppress(OSError):  # where standard error cannot be written either, the exit status has to do
+        _tell(failure)
     if "--json" in arguments:
-        answer = {"exit_status": failure.exit_status, "error": {"message": failure.message, "hint": failure.hint}}
-        print_document(arguments[0], answer)
+        _answer(arguments[0], failure)
     return failure.exit_status
+
+
+def _answer(verb: str, failure: _Failure) -> None:
+    """Print the failure as the document; where output itself is what failed, nobody can be answered there."""
+    told = {"exit_status": failure.exit_status, "error": {"message": failure.message, "hint": failure.hint}}
+    try:
+        print_document(verb, told)
+        sys.stdout.flush()
+    except OSError:
+        _give_up_output()
+
+
+def _give_up_output() -> None:
+    """Let what is still to be written vanish: Python would try once more when it exits, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failure(error: BaseException) -> _Failure:
@@ -110,6 +130,10 @@ def _failure(error: BaseException) -> _Failure:
         return _Failure(EXIT_USAGE, str(error), f"`{called}` shows how it is meant")
     if isinstance(error, KeyboardInterrupt):
         return _Failure(EXIT_INTERRUPTED, "interrupted")
+    if isinstance(error, OSError) and error.errno in _OF_THE_SYSTEM:
+        what = f"`{error.filename}`" if error.filename else "what was to be printed"
+        hint = "free some space, or send the output elsewhere; a run that had begun keeps what it measured"
+        return _Failure(EnvironmentFailure.exit_status, f"{what} could not be written: {error.strerror}", hint)
     if os.environ.get("SHAKEDOWN_TRACEBACK"):
         raise error
     hint = "please report it with what SHAKEDOWN_TRACEBACK=1 prints; a run that had begun keeps what it measured"

@@ -17,6 +17,7 @@ from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.target.model import profile_refusal
+from shakedown.target.profile import read_profile
 from shakedown.units import format_duration
 
 _MODEL = "model:"
@@ -28,10 +29,13 @@ class ServeOptions:
     """The options of ``serve``."""
 
     nbd: Annotated[Path, Parameter(help="the Unix socket to make; one that a dead server has left is replaced")]
-    scale: Annotated[str, Parameter(help="make the drive smaller: 1/1000 has a thousandth of everything")] = "1"
+    scale: Annotated[str, Parameter(help="make the drive smaller: 1/100 has a hundredth of everything")] = "1"
     seed: Annotated[int, Parameter(help="where the drive's platters stand at the beginning")] = 1
     store: Annotated[Path | None, Parameter(help="keep the data in this sparse file [default: gone afterwards]")] = None
-    json: Annotated[bool, Parameter(help="print one JSON document at the end instead of the report")] = False
+    json: Annotated[
+        bool, Parameter(show_default=False, help="print one JSON document at the end instead of the report")
+    ] = False
+    quiet: Annotated[bool, Parameter(show_default=False, help="nothing on standard error but errors")] = False
 
 
 def serve(target: str, /, *, options: ServeOptions) -> int:
@@ -39,7 +43,7 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
 
     For example:
 
-    shakedown serve model:wd40efax --nbd /tmp/drive.sock --scale 1/1000
+    shakedown serve model:wd40efax --nbd /tmp/drive.sock --scale 1/100
 
     Parameters
     ----------
@@ -51,7 +55,7 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
     path = profile_path(target.removeprefix(_MODEL))
     divisor = parse_scale(options.scale)
     with terminated_as_interrupted():
-        report = _serve(path, divisor, options, lambda: _announce(target, options.nbd, divisor))
+        report = _serve(path, divisor, options, _announcer(target, options, divisor))
     if options.json:
         order = {"target": target, "scale_divisor": divisor, "seed": options.seed}
         print_document("serve", order | {"report": report})
@@ -61,7 +65,7 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
 
 
 def _serve(profile: Path, divisor: int, options: ServeOptions, on_listening: Callable[[], None]) -> _core.ServeReport:
-    text = _text(profile)
+    text = read_profile(profile)
     try:
         return _core.serve_nbd(
             text,
@@ -83,20 +87,18 @@ def _serve(profile: Path, divisor: int, options: ServeOptions, on_listening: Cal
         raise EnvironmentFailure(str(error), hint="choose another folder for it") from error
 
 
-def _text(profile: Path) -> str:
-    try:
-        return profile.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{profile} cannot be read: {error}") from error
-
-
-def _announce(target: str, nbd: Path, divisor: int) -> None:
-    """Say on standard error what is served and how to try it."""
+def _announcer(target: str, options: ServeOptions, divisor: int) -> Callable[[], None]:
+    """What says on standard error what is served and how to try it."""
     size = "" if divisor == 1 else f" at 1/{divisor} of its size"
-    uri = f"nbd+unix:///?socket={nbd}"
-    print(f"serving {target}{size} at {uri}; Ctrl-C ends it", file=sys.stderr)
+    uri = f"nbd+unix:///?socket={options.nbd}"
     job = "--rw=randwrite --bs=4k --iodepth=8 --size=64M"
-    print(f"try: fio --name=try --ioengine=nbd --uri='{uri}' {job}", file=sys.stderr)
+
+    def announce() -> None:
+        if not options.quiet:
+            print(f"serving {target}{size} at {uri}; Ctrl-C ends it", file=sys.stderr)
+            print(f"try: fio --name=try --ioengine=nbd --uri='{uri}' {job}", file=sys.stderr)
+
+    return announce
 
 
 def _lines(report: _core.ServeReport) -> Iterator[str]:

@@ -8,9 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
+import numpy as np
+
 from shakedown.device.load_options import admit_job, longest_pause_ns
 from shakedown.device.medium import Lease, Medium
-from shakedown.errors import UsageError
+from shakedown.device.replay import read_log, replay_options, write_iolog
+from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.fit.trace import READ, Log, Trace
 from shakedown.result.identity import Identity
 from shakedown.tools.fio.command import check_job_file, render_job, run_command
 from shakedown.tools.fio.job import Option, Section, in_order, parse_job
@@ -21,6 +25,7 @@ from shakedown.units import NS_PER_S
 
 # Threads, so that one process is all of fio and nothing outlives it; no state files in the folder it runs in.
 _ALWAYS: Final = (Option("thread", "1"), Option("verify_state_save", "0"))
+_REPLAY_INTERVAL_NS: Final = 5 * NS_PER_S
 
 
 class DeviceArena:
@@ -77,6 +82,25 @@ class DeviceArena:
                 replace(self._patience, silence_ns=self._patience.silence_ns + longest_pause_ns(sections)),
             )
             return FioLoad(plan, raw, self._now_ns, belongings)
+
+    def replay(self, name: str, trace: Trace) -> Log:
+        """Let fio replay exact requests and read its log of them. Raises RefusedError and EnvironmentFailure."""
+        write = bool(np.any(trace.verbs != READ))
+        with ExitStack() as belongings:
+            lease = belongings.enter_context(self._medium.lend(write=write))
+            folder = new_folder(self._raw, name)
+            options, target = replay_options(lease.options, trace.depth)
+            write_iolog(folder, target, trace)
+            text = render_job((Section(name, ()),), (*options, *_ALWAYS))
+            command = run_command(self._fio, folder / "job.fio", _REPLAY_INTERVAL_NS, read_only=not write)
+            raw = belongings.enter_context(Raw(folder, text, command))
+            plan = Plan(command, lease.inherit, name, (), _REPLAY_INTERVAL_NS, self._patience)
+            with FioLoad(plan, raw, self._now_ns, belongings) as load:
+                for _ in load:
+                    pass
+            if load.error:
+                raise EnvironmentFailure(f"the target failed while `{name}` was measured: {load.error}")
+            return read_log(folder, trace)
 
     @property
     def remembers(self) -> bool:

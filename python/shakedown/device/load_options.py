@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from shakedown.errors import UsageError
-from shakedown.tools.fio.job import Option, Section, parse_fio_bytes, parse_fio_time_ns, parse_job
+from shakedown.tools.fio.job import Option, OptionError, Section, parse_fio_bytes, parse_fio_time_ns, parse_job
 from shakedown.units import NS_PER_S, format_size
 
 
@@ -77,25 +77,26 @@ def _time_ns(section: Section, name: str, bare_ns: int) -> int:
     try:
         return max(parse_fio_time_ns(text, bare_ns) for text in section.last(name, "0").split("-"))
     except UsageError as error:
-        raise UsageError(f"section [{section.name}]: {name}: {error}", hint=error.hint) from error
+        raise OptionError(section.name, name, section.last(name), str(error), hint=error.hint) from error
 
 
 def _admit(section: Section, option: Option) -> None:
-    where = f"section [{section.name}]: option `{option.name}`"
+    value = option.value or ""
+
+    def refusal(reason: str, hint: str = "") -> OptionError:
+        return OptionError(section.name, option.name, value, reason, hint=hint)
+
     if option.name in _TARGET:
-        raise UsageError(f"{where} belongs to the target", hint="take it out: Shakedown sets it to suit the target")
+        raise refusal("it belongs to the target", "take it out: Shakedown sets it to suit the target")
     if option.name in _MEASUREMENT:
-        raise UsageError(f"{where} belongs to the measurement", hint="take it out; a warm-up is a step of its own")
+        raise refusal("it belongs to the measurement", "take it out; a warm-up is a step of its own")
     if option.name not in _ALLOWED:
         close = get_close_matches(option.name, _ALLOWED, n=1)
-        raise UsageError(
-            f"{where} is not part of a load", hint=f"did you mean `{close[0]}`?" if close else "take it out"
-        )
-    value = option.value or ""
+        raise refusal("it is not part of a load", f"did you mean `{close[0]}`?" if close else "take it out")
     if any(character in value for character in _REACHES_OUT) or not value.isprintable():
-        raise UsageError(f"{where}: `{value[:60]}` has a character with which fio reaches out of the load")
+        raise refusal("it has a character with which fio reaches out of the load", "take that out")
     if option.name == "thread" and value == "0":
-        raise UsageError(f"{where}: jobs are threads of one fio, so that nothing can outlive it", hint="take it out")
+        raise refusal("jobs are threads of one fio, so that nothing can outlive it", "take it out")
 
 
 def _seed(section: Section) -> Section:
@@ -104,10 +105,8 @@ def _seed(section: Section) -> Section:
         return section
     for name in ("randrepeat", "allrandrepeat"):
         if section.flag(name):
-            raise UsageError(
-                f"section [{section.name}]: {name} does away with randseed in many versions of fio",
-                hint=f"take out {name} or randseed",
-            )
+            reason = "it does away with randseed in many versions of fio"
+            raise OptionError(section.name, name, section.last(name), reason, hint=f"take out {name} or randseed")
     return Section(section.name, (*section.options, Option("randrepeat", "0")))
 
 
@@ -119,7 +118,7 @@ def _place(section: Section, capacity_bytes: int) -> Section:
         try:
             return parse_fio_bytes(text, capacity_bytes) if text else default
         except UsageError as error:
-            raise UsageError(f"section [{section.name}]: {name}: {error}", hint=error.hint) from error
+            raise OptionError(section.name, name, text, str(error), hint=error.hint) from error
 
     offset_bytes = bytes_of("offset", 0)
     step_bytes = bytes_of("offset_increment", 0)
@@ -129,9 +128,11 @@ def _place(section: Section, capacity_bytes: int) -> Section:
     if section.last("size").endswith("%"):
         size_bytes = min(size_bytes, first_bytes)
     if not 0 < size_bytes <= first_bytes:
-        raise UsageError(
-            f"section [{section.name}]: offset {offset_bytes} and size {section.last('size', 'to the end')} "
-            f"reach past the end of the target ({format_size(capacity_bytes)})",
+        raise OptionError(
+            section.name,
+            "size",
+            section.last("size"),
+            f"from offset {offset_bytes} it reaches past the end of the target ({format_size(capacity_bytes)})",
             hint="give `size` and `offset` in percent, or take a larger target",
         )
     kept = [each for each in section.options if each.name not in ("size", "offset", "offset_increment")]

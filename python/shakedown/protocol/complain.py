@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -22,10 +22,13 @@ def did_you_mean(text: str, known: Iterable[str]) -> str:
     return f"did you mean `{near[0]}`?" if near else ""
 
 
-def complaint(error: ValidationError, label: str) -> tuple[str, str]:
-    """The message for a file that pydantic refused, a line for each fault, and a hint (may be empty)."""
+def complaint(error: ValidationError, label: str, behind: Callable[[str], str]) -> tuple[str, str]:
+    """The message for a file that pydantic refused, a line for each fault, and a hint (may be empty).
+
+    ``behind`` tells, in brackets, which parameters the text at a place was made of.
+    """
     faults = _without_consequences(error.errors(include_url=False))
-    lines = [_sentence(fault, label) for fault in faults[:_MOST_COMPLAINTS]]
+    lines = [_sentence(fault, label) + behind(_place(fault)) for fault in faults[:_MOST_COMPLAINTS]]
     if len(faults) > _MOST_COMPLAINTS:
         lines.append(f"and more: {len(faults)} faults in all")
     return "\n".join(lines), next(filter(None, map(_hint, faults)), "")
@@ -58,8 +61,13 @@ def _sentence(fault: Any, label: str) -> str:
         case "step" | "names":
             return f"{subject} {fault['msg']}"
         case "until":
-            return f"`{label}`: `{where}.{context['key']}` {fault['msg']}"
+            return f"`{label}`: `{_place(fault)}` {fault['msg']}"
     return f"{subject} is {_shown(fault['input'])}: {_demand(fault)}"
+
+
+def _place(fault: Any) -> str:
+    where = _key(fault["loc"])
+    return f"{where}.{fault['ctx']['key']}" if fault["type"] == "until" else where
 
 
 def _demand(fault: Any) -> str:

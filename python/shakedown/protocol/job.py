@@ -33,12 +33,15 @@ _MISLEADING_SIZE: Final = re.compile(r"(?<![0-9a-z])\d+[kmgtp]i?b(?![0-9a-z])", 
 
 
 class JobTextError(ValueError):
-    """The text cannot be the load of a step; the message says why, ``hint`` what to do."""
+    """The text cannot be the load of a step; the message says why, ``hint`` what to do, ``option`` where (or is "")."""
 
-    def __init__(self, message: str, hint: str = "a protocol says what is done, the target where: remove it") -> None:
-        """Keep both."""
+    def __init__(
+        self, message: str, hint: str = "a protocol says what is done, the target where: remove it", option: str = ""
+    ) -> None:
+        """Keep all three."""
         super().__init__(message)
         self.hint = hint
+        self.option = option
 
 
 def with_section(job: str, step: str) -> str:
@@ -83,4 +86,5 @@ def _check_option(text: str) -> None:
         raise JobTextError(
             f"has `{option}={value}`: fio swaps the meanings of `KiB` (1000 to it) and `kB` (1024)",
             f"write `{size[0].rstrip('bBiI')}`: a bare letter is a power of 1024",
+            option,
         )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +15,9 @@ from shakedown.data import protocol_path
 from shakedown.errors import UsageError
 from shakedown.protocol.complain import complaint, did_you_mean
 from shakedown.protocol.job import JobTextError, check_job_text, with_section
+from shakedown.protocol.parameters import Parameters
 from shakedown.protocol.schema import Protocol
+from shakedown.tools.fio.job import OptionError
 
 _LARGEST_FILE_BYTES: Final = 1024 * 1024
 _WRITING_YOUR_OWN: Final = "docs/protocols/writing-your-own.md tells what a protocol may say"
@@ -26,13 +27,22 @@ _WRITING_YOUR_OWN: Final = "docs/protocols/writing-your-own.md tells what a prot
 class LoadedProtocol:
     """A protocol ready to be played, and where it came from.
 
-    ``text`` is the file as it is, ``sha256`` that of its bytes; ``parameters`` are the values in effect.
+    ``text`` is the file as it is, ``sha256`` that of its bytes, ``label`` what messages call it; ``parameters`` are the
+    values in effect.
     """
 
     protocol: Protocol
     text: str
     sha256: str
     parameters: dict[str, str]
+    label: str = field(compare=False)
+    _origin: Parameters = field(compare=False, repr=False)
+
+    def job_refusal(self, step: int, error: UsageError) -> UsageError:
+        """The error for the job of a step that a target refused: the file, the key, what is wrong, and what set it."""
+        place = f"steps[{step}].job"
+        behind = self._origin.behind(place, error.option) if isinstance(error, OptionError) else ""
+        return UsageError(f"`{self.label}`: `{place}`: {error}{behind}", hint=error.hint)
 
 
 def load_protocol(text: str, settings: Mapping[str, str] | None = None) -> LoadedProtocol:
@@ -46,15 +56,16 @@ def parse_protocol(content: bytes, label: str, settings: Mapping[str, str] | Non
     table = _parse_toml(content, label)
     parameters = _parameters(table, label, settings or {})
     if isinstance(table.get("steps"), list):
-        table["steps"] = _filled_in(table["steps"], parameters, label, "steps")
+        table["steps"] = parameters.fill_in(table["steps"], "steps")
     try:
         protocol = Protocol.model_validate(table)
     except ValidationError as error:
-        message, hint = complaint(error, label)
+        message, hint = complaint(error, label, parameters.behind)
         raise UsageError(message, hint=hint or _WRITING_YOUR_OWN) from error
     text = content.decode()
     digest = hashlib.sha256(content).hexdigest()
-    return LoadedProtocol(_with_checked_jobs(protocol, label), text, digest, parameters)
+    checked = _with_checked_jobs(protocol, label, parameters)
+    return LoadedProtocol(checked, text, digest, parameters.values, label, parameters)
 
 
 def _read(path: Path) -> bytes:
@@ -82,7 +93,7 @@ def _parse_toml(content: bytes, label: str) -> dict[str, Any]:
         raise UsageError(f"`{label}` is not TOML: {error}", hint=_WRITING_YOUR_OWN) from error
 
 
-def _parameters(table: dict[str, Any], label: str, settings: Mapping[str, str]) -> dict[str, str]:
+def _parameters(table: dict[str, Any], label: str, settings: Mapping[str, str]) -> Parameters:
     declared: object = table.get("parameters", {})
     if not isinstance(declared, dict):
         raise UsageError(f"`{label}`: `parameters` must be a table", hint=_WRITING_YOUR_OWN)
@@ -96,35 +107,20 @@ def _parameters(table: dict[str, Any], label: str, settings: Mapping[str, str]) 
             raise UsageError(
                 f"`{label}`: `parameters.{name}` is {value!r:.60}: must be text in quotes", hint=_WRITING_YOUR_OWN
             )
-    table["parameters"] = {**declared, **settings}
-    return {**declared, **settings}
+    parameters = Parameters(declared, settings, label)
+    table["parameters"] = parameters.values
+    return parameters
 
 
-def _filled_in(value: Any, parameters: dict[str, str], label: str, where: str) -> Any:
-    """``value`` with every ``${parameter}`` replaced in all its texts."""
-    if isinstance(value, dict):
-        return {key: _filled_in(item, parameters, label, f"{where}.{key}") for key, item in value.items()}
-    if isinstance(value, list):
-        return [_filled_in(item, parameters, label, f"{where}[{index}]") for index, item in enumerate(value)]
-    if not isinstance(value, str):
-        return value
-
-    def replace(match: re.Match[str]) -> str:
-        if match[1] not in parameters:
-            hint = did_you_mean(match[1], parameters) or "declare it under [parameters]"
-            raise UsageError(f"`{label}`: `{where}` uses `${{{match[1]}}}`, which is not a parameter", hint=hint)
-        return parameters[match[1]]
-
-    return re.sub(r"\$\{([^}]*)\}", replace, value)
-
-
-def _with_checked_jobs(protocol: Protocol, label: str) -> Protocol:
+def _with_checked_jobs(protocol: Protocol, label: str, parameters: Parameters) -> Protocol:
     steps = []
     for index, step in enumerate(protocol.steps):
         job = None if step.job is None else with_section(step.job, step.name)
         try:
             check_job_text(job or "[pause]")
         except JobTextError as error:
-            raise UsageError(f"`{label}`: `steps[{index}].job` {error}", hint=error.hint) from error
+            place = f"steps[{index}].job"
+            behind = parameters.behind(place, error.option)
+            raise UsageError(f"`{label}`: `{place}` {error}{behind}", hint=error.hint) from error
         steps.append(step.model_copy(update={"job": job}))
     return protocol.model_copy(update={"steps": tuple(steps)})

@@ -66,7 +66,7 @@ def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> 
         if order.baseline is not None:
             turns.insert(0, opened.enter_context(_new_turn(loaded, _of_baseline(order), out / BASELINE_NAME)))
         for turn in turns:
-            _check(loaded.protocol, turn.arena)
+            _check(loaded, turn.arena)
         for turn in turns:
             turn.folder.note("run-began", target=turn.record.target.text)
             turn.folder.write(turn.record)
@@ -138,13 +138,13 @@ def _raise_failure(record: RunRecord, out: Path) -> None:
             )
 
 
-def _check(protocol: Protocol, arena: Arena) -> None:
-    for index, step in enumerate(protocol.steps):
+def _check(loaded: LoadedProtocol, arena: Arena) -> None:
+    for index, step in enumerate(loaded.protocol.steps):
         if step.job is not None:
             try:
                 arena.check(step.job)
             except UsageError as error:
-                raise UsageError(f"`{protocol.name}`: `steps[{index}].job`: {error}", hint=error.hint) from error
+                raise loaded.job_refusal(index, error) from error
 
 
 @contextmanager

@@ -27,6 +27,13 @@ def _duration_ns(value: object) -> int:
     return duration_ns
 
 
+def _whole(value: object) -> object:
+    """To Python, and so to a literal 1, ``true`` and ``1.0`` are the same."""
+    if type(value) is not int:
+        raise PydanticCustomError("version", "must be 1")
+    return value
+
+
 def _in_plain_words(table: object) -> object:
     """In a file a condition is written with units in its values (``hold = "60s"``), never in nanoseconds."""
     if isinstance(table, dict):
@@ -86,7 +93,7 @@ _SHORTEST_INTERVAL_NS: Final = 10_000_000
 class Protocol(Table):
     """A whole protocol, its parameters filled in."""
 
-    format_version: Literal[1]
+    format_version: Annotated[Literal[1], BeforeValidator(_whole)]
     name: Name
     title: Line
     question: Line

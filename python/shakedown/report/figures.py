@@ -125,16 +125,17 @@ class Highlight:
 
 def highlights(candidate: Candidate) -> list[Highlight]:
     """What stands out of all runs: worst ratio, cliff, recovery and longest request, where there are any."""
-    rows = [row for run in candidate.runs for row in figures(run)]
+    found = [(run, row) for run in candidate.runs for row in figures(run)]
+    rows = [row for _, row in found]
     return [
-        *_worst_ratio([(run, row) for run in candidate.runs for row in figures(run) if run.baseline]),
+        *_worst_ratio([(run, row) for run, row in found if run.baseline]),
         *(_fall(row.candidate) for row in rows if row.kind == "cliff" and row.candidate and row.candidate.value),
         *(
             Highlight(_value(row.candidate), "until it is itself again", "after the last write")
             for row in rows
             if row.kind == "recovery" and row.candidate and row.candidate.value
         ),
-        *_longest(rows),
+        *_longest(found),
     ]
 
 
@@ -144,7 +145,7 @@ def _worst_ratio(rows: list[tuple[Run, Figure]]) -> Iterable[Highlight]:
     ]
     if known:
         _, run, row = min(known, key=lambda each: each[0])
-        of = f"in {run.record.protocol.name}, {row.step}"
+        of = _where(run, row)
         yield Highlight(row.ratio_text(), of, f"{row.candidate_text()} against {row.baseline_text()}")
 
 
@@ -154,16 +155,28 @@ def _fall(cliff: Finding) -> Highlight:
     return Highlight(
         f"{words.number(before)} → {words.quantity(after, str(facts['rate_unit']))}",
         "when its cache is full",
-        f"after {format_size(float(facts['bytes_before']))} of writing",
+        f"requests a second (IOPS), after {format_size(float(facts['bytes_before']))} of writing",
     )
 
 
-def _longest(rows: list[Figure]) -> Iterable[Highlight]:
-    known = [row for row in rows if row.kind == "worst-latency" and row.candidate and row.candidate.value]
+def _longest(rows: list[tuple[Run, Figure]]) -> Iterable[Highlight]:
+    known = [
+        (row.candidate.value, run, row)
+        for run, row in rows
+        if row.kind == "worst-latency" and row.candidate and row.candidate.value
+    ]
     if known:
-        row = max(known, key=lambda each: (each.candidate and each.candidate.value) or 0.0)
-        beside = "" if row.baseline is None else f"the baseline’s: {row.baseline_text()}"
-        yield Highlight(row.candidate_text(), "longest request", beside)
+        _, run, row = max(known, key=lambda each: each[0])
+        # Like beside like: nothing of a baseline that did not play this step, whatever it did in others.
+        played = row.baseline is not None and row.baseline.value is not None
+        beside = f"; the baseline’s there: {row.baseline_text()}" if played else ""
+        yield Highlight(row.candidate_text(), "longest request", _where(run, row) + beside)
+
+
+def _where(run: Run, row: Figure) -> str:
+    """The protocol and, in plain words, the step."""
+    titles = {step.name: step.title for step in run.record.steps}
+    return f"in {run.record.protocol.name}: {titles.get(row.step) or row.step}"
 
 
 def candidates(runs: Iterable[Run]) -> list[Candidate]:

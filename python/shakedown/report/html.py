@@ -9,13 +9,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.report import words
@@ -60,6 +61,7 @@ def render_page(runs: Sequence[Run]) -> str:
         "duration": format_duration,
         "size": format_size,
         "data": _inert_json,
+        "glossed": _glossed,
     }
     grouped = candidates(runs)
     ordered = [run for candidate in grouped for run in candidate.runs]
@@ -87,6 +89,11 @@ def _policy(styles: list[str], scripts: list[str]) -> str:
         f"default-src 'none'; style-src {hashes(styles)}; script-src {hashes(scripts)}; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def _glossed(text: str) -> Markup:
+    """The text, escaped, with what not everybody knows explained where it stands."""
+    return Markup(re.sub(r"\bIOPS\b", '<abbr title="requests completed in a second">IOPS</abbr>', str(escape(text))))
 
 
 def _inert_json(value: Any) -> Markup:

@@ -8,7 +8,7 @@
   const UNIT = { mib: "MiB/s", iops: "IOPS" };
   const RATE_NAME = { mib: "Throughput", iops: "Completions" };
   const LATENCIES = ["mean", "p99", "max"];
-  const STRIP_PX = 17;
+  const STRIP_PX = 17, MARK_PX = 15;
   const TIME_STEPS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
     3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000];
 
@@ -80,6 +80,9 @@
       });
     });
   }
+  // Above the plot stand a strip for each target and below them a line of text for each mark: over nothing that is drawn.
+  const marksOf = (sides) => sides.flatMap((side) => side.marks);
+  const marksHeight = (sides) => MARK_PX * marksOf(sides).length;
   function drawStrips(u, sides, colors) {
     clip(u, (ctx, box) => {
       const x = (seconds) => Math.min(Math.max(u.valToPos(seconds, "x", true), box.left), box.left + box.width);
@@ -87,7 +90,7 @@
       ctx.textBaseline = "middle";
       ctx.textAlign = "left";
       sides.forEach((side, row) => {
-        const height = STRIP_PX * box.ratio, top = box.top - (sides.length - row) * height;
+        const height = STRIP_PX * box.ratio, top = box.top - marksHeight(sides) * box.ratio - (sides.length - row) * height;
         side.bands.forEach((band, i) => {
           const left = x(band.from_s), width = x(band.to_s) - left, pad = 5 * box.ratio;
           if (width <= 0) return;
@@ -105,24 +108,26 @@
       ctx.font = FONT.replace("12px", `600 ${11 * box.ratio}px`);
       ctx.textBaseline = "top";
       ctx.textAlign = "left";
-      sides.forEach((side) => side.marks.forEach((mark, i) => {
-        const x = Math.round(u.valToPos(mark.at_s, "x", true));
-        if (x < box.left || x > box.left + box.width) return;
-        ctx.strokeStyle = ctx.fillStyle = colors.ink;
-        ctx.lineWidth = box.ratio;
-        ctx.setLineDash([4 * box.ratio, 3 * box.ratio]);
+      const place = (mark) => Math.round(u.valToPos(mark.at_s, "x", true));
+      const shown = marksOf(sides).map((mark, row) => ({ text: mark.text, x: place(mark), top: box.top + (row * MARK_PX - marksHeight(sides)) * box.ratio }))
+        .filter(({ x }) => x >= box.left && x <= box.left + box.width);
+      ctx.strokeStyle = colors.ink;
+      ctx.lineWidth = box.ratio;
+      ctx.setLineDash([4 * box.ratio, 3 * box.ratio]);
+      shown.forEach(({ x, top }) => {
         ctx.beginPath();
-        ctx.moveTo(x, box.top);
+        ctx.moveTo(x, top);
         ctx.lineTo(x, box.top + box.height);
         ctx.stroke();
-        const text = mark.text, width = ctx.measureText(text).width, gap = 5 * box.ratio;
+      });
+      shown.forEach(({ text, x, top }) => {
+        const width = ctx.measureText(text).width, gap = 5 * box.ratio;
         const left = x + gap + width < box.left + box.width ? x + gap : Math.max(x - gap - width, box.left);
-        const top = box.top + (4 + 15 * (i % 3)) * box.ratio;
-        ctx.fillStyle = faded(colors.paper, 0.85);
-        ctx.fillRect(left - 2 * box.ratio, top - 2 * box.ratio, width + 4 * box.ratio, 15 * box.ratio);
+        ctx.fillStyle = colors.paper;
+        ctx.fillRect(left - 2 * box.ratio, top, width + 4 * box.ratio, (MARK_PX - 1) * box.ratio);
         ctx.fillStyle = colors.ink;
-        ctx.fillText(text, left, top);
-      }));
+        ctx.fillText(text, left, top + box.ratio);
+      });
     });
   }
 
@@ -205,8 +210,8 @@
       const log = !isRate && state.log;
       const axis = { stroke: colors.quiet, font: FONT, grid: { stroke: colors.line, width: 0.5 }, ticks: { stroke: colors.line, width: 1, size: 5 } };
       const options = {
-        width: this.width, height: isRate ? 270 : 290,
-        padding: [STRIP_PX * view.sides.length + 4, 20, 0, 0],
+        width: this.width, height: (isRate ? 270 : 290) + marksHeight(view.sides),
+        padding: [STRIP_PX * view.sides.length + marksHeight(view.sides) + 4, 20, 0, 0],
         legend: { show: false },
         cursor: {
           y: false, drag: { x: true, y: false, setScale: false }, points: { show: false },

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Final
 
 from shakedown.analysis.finding import Finding
 from shakedown.data import reference_path
+from shakedown.reference import Row, read_rows
 from shakedown.report.words import number, quantity, time_ns, times
 from shakedown.result.run_record import RunRecord
 
@@ -19,21 +17,10 @@ _MEGABYTE_MIB: Final = 1e6 / 2**20
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of ``reference/published.csv``: ``value`` is as it was published, which may be a range."""
-
-    id: str
-    quantity: str
-    value: str
-    unit: str
-    source: str
-    subject: str
-    conditions: str
-
-
-@dataclass(frozen=True)
 class Comparison:
     """A published figure beside ours: ``error`` is ours / published - 1, None where that has no meaning.
+
+    Of ratios it is that of the ratios as they are shown: 18.9× slower is 19 % more than 15.9× slower.
 
     ``note`` is the protocol's own remark on the row.
     """
@@ -59,20 +46,10 @@ class Comparison:
         return f"{number(abs(self.error) * 100)} % {word}"
 
 
-_WORDS: Final = {"throughput": ("higher", "lower"), "throughput-ratio": ("faster", "slower")}
+_WORDS: Final = {"throughput": ("higher", "lower")} | {
+    f"{kind}-ratio": ("more", "less") for kind in ("throughput", "latency", "worst-latency")
+}
 """How more and less of a kind of finding are called; the others are times."""
-
-
-@cache
-def read_rows(path: Path) -> dict[str, Row]:
-    """All rows of a table of published figures by their id."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return {
-            row["id"]: Row(
-                *(row[name] for name in ("id", "quantity", "value", "unit", "source", "subject", "conditions"))
-            )
-            for row in csv.DictReader(file)
-        }
 
 
 def beside(record: RunRecord, finding: Finding) -> Comparison | None:
@@ -101,6 +78,8 @@ def _compare_full_size(row: Row, finding: Finding) -> tuple[str, float | None]:
     if finding.kind.endswith("-ratio"):
         ratio = _as_ratio(row, value)
         text = times(finding.kind, ratio) if ratio else f"{row.value} {row.unit}"
+        if ratio and finding.value and ratio < 1:  # shown the other way round, so compared the other way round
+            return (text, _error(1 / finding.value, 1 / ratio))
         return (text, _error(finding.value, ratio))
     if row.unit == "MB/s" and finding.unit == "MiB/s":
         return (f"{row.value} MB/s", _error(finding.value, value * _MEGABYTE_MIB))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from shakedown.errors import EnvironmentFailure
@@ -28,7 +30,17 @@ def replace_file(path: Path, content: bytes) -> None:
         beside.replace(path)
         sync_folder(path.parent)
     except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise EnvironmentFailure(
-            f"`{path}` could not be written: {error.strerror or error}", hint="free some space or choose another --out"
-        ) from error
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise failed_write(path, error) from error
+
+
+def failed_write(path: Path, error: OSError) -> EnvironmentFailure:
+    """What to tell of a file that could not be written, or a folder that could not be made: the hint fits the cause."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        hint = "free some space, then try again"
+    elif error.errno in (errno.EPERM, errno.EACCES, errno.EROFS):
+        hint = f"make it writable (`ls -ld '{path.parent}'` and `lsattr -d '{path.parent}'` show what forbids it)"
+    else:
+        hint = f"look at `{path.parent}` and its file system, then try again"
+    return EnvironmentFailure(f"`{path}` could not be written: {error.strerror or error}", hint=hint)

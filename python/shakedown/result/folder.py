@@ -14,9 +14,10 @@ from typing import Final, Literal, Self
 
 import polars as pl
 
-from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.errors import UsageError
 from shakedown.result import journal
-from shakedown.result.atomic import replace_file, sync_folder
+from shakedown.result.atomic import failed_write, replace_file, sync_folder
+from shakedown.result.read import read_regular
 from shakedown.result.run_record import RunRecord, parse_run_record
 from shakedown.result.samples import SampleWriter, read_samples
 from shakedown.sample import Sample
@@ -48,7 +49,7 @@ class RunFolder:
             (path / RAW_NAME).mkdir(parents=True, exist_ok=True)
             sync_folder(path)
         except OSError as error:
-            raise EnvironmentFailure(f"`{path}` could not be made: {error.strerror}") from error
+            raise failed_write(path, error) from error
         folder = cls(path)
         folder._made = made
         return folder
@@ -57,7 +58,10 @@ class RunFolder:
     def reopen(cls, path: Path) -> Self:
         """Go on in the folder of an interrupted run. Raises UsageError when ``path`` is not one."""
         read_record(path)
-        (path / RAW_NAME).mkdir(exist_ok=True)
+        try:
+            (path / RAW_NAME).mkdir(exist_ok=True)
+        except OSError as error:
+            raise failed_write(path, error) from error
         return cls(path)
 
     def discard(self) -> None:
@@ -120,15 +124,16 @@ class Run:
 def read_record(path: Path) -> RunRecord:
     """The record of the run in the folder ``path``. Raises UsageError."""
     file = path / RECORD_NAME
+    hint = "give the folder that `shakedown run` printed"
     try:
-        content = file.read_bytes()
+        content = read_regular(file, hint)
+    except NotADirectoryError as error:
+        raise UsageError(f"`{path}` is not a folder", hint=hint) from error
     except FileNotFoundError as error:
         missing = (
             f"`{path}` is not a run: it has no `{RECORD_NAME}`" if path.is_dir() else f"there is no folder `{path}`"
         )
-        raise UsageError(missing, hint="give the folder that `shakedown run` printed") from error
-    except OSError as error:
-        raise UsageError(f"`{file}` cannot be read: {error.strerror}") from error
+        raise UsageError(missing, hint=hint) from error
     return parse_run_record(content, file)
 
 

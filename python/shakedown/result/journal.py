@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from shakedown.errors import EnvironmentFailure
+from shakedown.result.atomic import failed_write
 
 JOURNAL_NAME: Final = "journal"
 
@@ -23,4 +23,4 @@ def note(folder: Path, event: str, **facts: str | int | float | bool | None) -> 
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise EnvironmentFailure(f"`{path}` could not be written: {error.strerror}") from error
+        raise failed_write(path, error) from error

@@ -110,7 +110,7 @@ class RunRecord(Part):
 
 def parse_run_record(content: bytes, path: Path) -> RunRecord:
     """The record in ``content``; ``path`` is for the messages. Raises UsageError."""
-    again = "the run cannot be read; if it was interrupted, `shakedown run --resume` its folder, otherwise run it again"
+    again = "the run cannot be read: restore the file from a copy, or run the protocol again"
     _refuse_other_version(content, path, again)
     try:
         return RunRecord.model_validate_json(content)
@@ -130,7 +130,9 @@ def _refuse_other_version(content: bytes, path: Path, again: str) -> None:
         version = _VersionOnly.model_validate_json(content).format_version
     except ValidationError as error:
         first: Any = error.errors()[0]
-        reason = f"{first['msg']}" if first["type"] == "json_invalid" else "it has no `format_version`"
+        reasons = {"json_invalid": f"{first['msg']}", "missing": "it has no `format_version`"}
+        wrong = f"its `format_version` is {first['input']!r:.60}, not a whole number"
+        reason = reasons.get(first["type"], wrong if first["loc"] else "it is no JSON object")
         raise UsageError(f"`{path}` is not the record of a run: {reason}", hint=again) from error
     if version > FORMAT_VERSION:
         raise UsageError(

@@ -9,21 +9,24 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, get_args
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from shakedown.errors import EnvironmentFailure, UsageError
-from shakedown.result.atomic import replace_file
-from shakedown.sample import SAMPLE_SCHEMA, Sample
+from shakedown.errors import UsageError
+from shakedown.result.atomic import failed_write, replace_file
+from shakedown.result.read import read_regular
+from shakedown.sample import SAMPLE_SCHEMA, Direction, Sample
 
 SAMPLES_NAME: Final = "samples.parquet"
 SPOOL_NAME: Final = "samples.spool"
 
 _KEY: Final = ["step", "direction", "start_ns"]
+_LATENCIES: Final = [name for name in SAMPLE_SCHEMA if name.startswith("latency_")]
 
 
 class SampleWriter:
@@ -50,7 +53,7 @@ class SampleWriter:
             self._spool.write("".join(json.dumps(sample) + "\n" for sample in samples))
             self._spool.flush()
         except OSError as error:
-            raise EnvironmentFailure(f"samples could not be written to `{self._folder}`: {error.strerror}") from error
+            raise failed_write(self._folder / SPOOL_NAME, error) from error
         self._pending += samples
 
     def fold(self) -> None:
@@ -80,7 +83,7 @@ class SampleWriter:
                 spool.flush()
                 os.fsync(spool.fileno())
         except OSError as error:
-            raise EnvironmentFailure(f"samples could not be written to `{self._folder}`: {error.strerror}") from error
+            raise failed_write(self._folder / SPOOL_NAME, error) from error
 
 
 def read_samples(folder: Path) -> pl.DataFrame:
@@ -101,7 +104,7 @@ def read_samples(folder: Path) -> pl.DataFrame:
 def _read_parquet(path: Path) -> pl.DataFrame:
     hint = "the file is damaged: restore it from a copy, or run the protocol again"
     try:
-        frame = pl.read_parquet(BytesIO(path.read_bytes()))
+        frame = pl.read_parquet(BytesIO(read_regular(path, hint)))
     except (PolarsError, PanicException, OSError, ValueError) as error:
         reason = (str(error).strip().splitlines() or ["unknown reason"])[0]
         raise UsageError(f"`{path}` cannot be read: {reason}", hint=hint) from error
@@ -110,29 +113,38 @@ def _read_parquet(path: Path) -> pl.DataFrame:
             raise UsageError(f"`{path}` has no column `{name}`", hint=hint)
         if frame.schema[name] != kind:
             raise UsageError(f"`{path}`: column `{name}` is {frame.schema[name]}: must be {kind}", hint=hint)
-    return frame.select(SAMPLE_SCHEMA.names())
+    return _possible(frame.select(SAMPLE_SCHEMA.names()), path, hint)
 
 
 def _read_spool(path: Path) -> pl.DataFrame:
     """Rows up to the first line that a kill cut off or that is not a sample."""
+    hint = "remove the file to go on without"
     rows: list[Any] = []
+    with suppress(json.JSONDecodeError, RecursionError):
+        for line in read_regular(path, hint).decode(errors="replace").splitlines():
+            row = json.loads(line)
+            if not isinstance(row, list) or len(row) != len(SAMPLE_SCHEMA):
+                break
+            rows.append(row)
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            for line in file:
-                row = json.loads(line)
-                if not isinstance(row, list) or len(row) != len(SAMPLE_SCHEMA):
-                    break
-                rows.append(row)
-    except (json.JSONDecodeError, RecursionError):
-        pass
-    except OSError as error:
-        raise UsageError(f"`{path}` cannot be read: {error.strerror}") from error
-    try:
-        return _frame(rows)
+        return _possible(_frame(rows), path, hint)
     except (PolarsError, TypeError, OverflowError) as error:
-        raise UsageError(
-            f"`{path}` holds rows that are not samples", hint="remove the file to go on without"
-        ) from error
+        raise UsageError(f"`{path}` holds rows that are not samples", hint=hint) from error
+
+
+def _possible(frame: pl.DataFrame, path: Path, hint: str) -> pl.DataFrame:
+    """``frame``, in which nothing is missing, below 0 or no number that cannot be. Raises UsageError."""
+    faults = {
+        "direction": ~pl.col("direction").is_in(get_args(Direction)),
+        **{name: pl.col(name) < 0 for name in ("start_ns", "duration_ns", "count", "bytes")},
+        **{name: (pl.col(name) < 0) | ~pl.col(name).cast(pl.Float64).is_finite() for name in _LATENCIES},
+    }
+    for name, fault in faults.items():
+        # Only a latency may be missing: where nothing completed there was none.
+        wrong = frame.filter(fault if name in _LATENCIES else fault | pl.col(name).is_null())
+        if not wrong.is_empty():
+            raise UsageError(f"`{path}`: column `{name}` holds {wrong[name][0]!r}, which cannot be", hint=hint)
+    return frame
 
 
 def _frame(rows: list[Any]) -> pl.DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
+from shakedown.fit.trace import Log, Trace
 from shakedown.result.identity import Identity
 from shakedown.sample import Sample
 
@@ -66,6 +67,13 @@ class Arena(Protocol):
         """Begin a fio job; rows cover ``interval_ns`` each and carry the name ``step``.
 
         With ``watched`` a batch is one interval; without, where time is virtual, it may be many, which is faster.
+        """
+        ...
+
+    def replay(self, name: str, trace: Trace) -> Log:
+        """Play exact requests, as many in flight as the trace says; ``name`` is what for.
+
+        The log's clock goes on from trace to trace. Raises RefusedError and EnvironmentFailure.
         """
         ...
 

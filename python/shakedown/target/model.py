@@ -8,14 +8,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
+import numpy as np
+
 from shakedown import _core
 from shakedown.data import profile_path
 from shakedown.errors import UsageError
+from shakedown.fit.trace import FLUSH, Log, Trace
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
+from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
+from shakedown.tools.fio.job import OptionError
 
 _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
 _UNWATCHED_INTERVALS: Final = 512
+_ONE_INTERVAL_NS: Final = 3600 * 10**9
 
 
 class ModelArena:
@@ -29,7 +35,7 @@ class ModelArena:
         self._path = profile_path(text.removeprefix("model:"))
         self._seed = seed
         self._started = 0
-        profile = _read(self._path)
+        profile = read_profile(self._path)
         try:
             self._machine = _core.Machine(profile, seed=seed, scale_divisor=scale_divisor)
         except _core.ProfileError as error:
@@ -63,6 +69,21 @@ class ModelArena:
     def idle(self, duration_ns: int) -> None:
         """Let so much virtual time pass."""
         self._machine.idle(duration_ns)
+
+    def replay(self, name: str, trace: Trace) -> Log:  # noqa: ARG002
+        """Play exact requests and return when each was submitted and completed. Raises EnvironmentFailure."""
+        load = self._machine.replay(
+            bytes(8 * len(trace)),
+            trace.verbs.astype("u1").tobytes(),
+            trace.offsets.astype("<u8").tobytes(),
+            trace.lengths.astype("<u8").tobytes(),
+            _ONE_INTERVAL_NS,
+            depth=trace.depth,
+            log_requests=True,
+        )
+        while load.advance(_UNWATCHED_INTERVALS):
+            pass
+        return _log(load.take_requests())
 
     def truth(self) -> dict[str, int]:
         """What nobody can see from outside of a drive: cached bytes, bands cleaned, and so on."""
@@ -112,11 +133,15 @@ class ModelLoad:
         self.stop()
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+def _log(columns: _core.RequestColumns) -> Log:
+    """The log in the order of submission, without flushes."""
+    names = ("submitted_ns", "completed_ns", "offset_bytes", "bytes")
+    submitted, completed, offsets, lengths = (np.frombuffer(getattr(columns, name), "<i8") for name in names)
+    verbs = np.frombuffer(columns.verb, "u1").astype(np.int64)
+    order = np.argsort(submitted, kind="stable")
+    order = order[verbs[order] != FLUSH]
+    ended_ns = int(completed.max())
+    return Log(submitted[order], completed[order], offsets[order], lengths[order], verbs[order], ended_ns)
 
 
 def _shingled(profile: str) -> bool | None:
@@ -128,14 +153,15 @@ def _shingled(profile: str) -> bool | None:
 
 def job_refusal(error: _core.JobError) -> UsageError:
     """The error for a job that the core has refused."""
-    return UsageError(str(error), hint=error.hint or "docs/fio-options.md tells which values an option takes")
+    hint = error.hint or "docs/fio-options.md tells which values an option takes"
+    return OptionError(error.section, error.option, error.value, error.reason, hint=hint)
 
 
 def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.ProfileError) -> UsageError:
     """The error for the profile in ``path``, refused by the core: it is wrong, or scaled too far."""
     largest = _largest_divisor(profile, scale_divisor)
     if largest == 0:
-        return UsageError(f"{path}: {error}", hint="docs/profiles.md tells what a profile may say")
+        return UsageError(f"{path}: {error}", hint=WHAT_IT_MAY_SAY)
     return UsageError(
         f"`--scale 1/{scale_divisor}` makes {path.stem} too small to be a drive: {error}",
         hint=f"the smallest it can be: `--scale 1/{largest}`",

@@ -155,7 +155,8 @@ impl Profile {
     fn check_places(&self, shingled: &ShingledProfile) -> Result<(), ProfileError> {
         let cache = &shingled.cache;
         let packet_tracks_bytes = (cache.packet_tracks * self.geometry.outer_track_bytes as f64) as u64;
-        let least = 2 * places(cache) * (cache.packet_bytes.max(packet_tracks_bytes) + BLOCK_BYTES);
+        let visit_bytes = (cache.append_tracks * self.geometry.outer_track_bytes as f64) as u64;
+        let least = 2 * places(cache) * (cache.packet_bytes.max(packet_tracks_bytes) + visit_bytes + 2 * BLOCK_BYTES);
         if cache.bytes < least {
             let reason = match places(cache) {
                 1 => format!("two packets need {least} bytes"),

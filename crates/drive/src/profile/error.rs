@@ -20,7 +20,7 @@ pub enum ProfileError {
         reason: String,
     },
     /// A key that no part of the model knows.
-    #[error("`{key}` is not a known key{}", hint(.known))]
+    #[error("`{key}` is not a known key{}", hint(.key, .known))]
     Unknown {
         /// The key.
         key: String,
@@ -47,12 +47,18 @@ pub enum ProfileError {
     },
 }
 
-fn hint(known: &[String]) -> String {
-    if known.is_empty() {
-        String::new()
-    } else {
-        format!("; known here: {}", known.join(", "))
+fn hint(key: &str, known: &[String]) -> String {
+    let written = key.rsplit('.').next().unwrap_or(key);
+    match known.iter().find(|each| alike(each, written)) {
+        Some(meant) => format!("; did you mean `{meant}`?"),
+        None if known.is_empty() => String::new(),
+        None => format!("; known here: {}", known.join(", ")),
     }
+}
+
+/// Whether one key may be the other, misspelt: two slips of the finger. No two keys of a profile are as near.
+pub(super) fn alike(one: &str, other: &str) -> bool {
+    strsim::damerau_levenshtein(one, other) <= 2
 }
 
 impl ProfileError {

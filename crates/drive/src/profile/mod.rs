@@ -281,6 +281,8 @@ pub struct CacheProfile {
     pub packet_turns: f64,
     /// Turns that each visit to the log costs before its first packet: finding the place, committing the map.
     pub append_turns: f64,
+    /// Space in the log that each visit takes beyond its packets, as a share of an outermost track.
+    pub append_tracks: f64,
     /// Visits after which the map is written out; 0: never.
     pub journal_every: u64,
     /// How long that takes.
@@ -304,6 +306,13 @@ pub struct CleaningProfile {
     pub low_mark: f64,
     /// Bands cleaned by one pass.
     pub bands_per_pass: u64,
+    /// Whether a band that is being cleaned is finished before the host is served again.
+    pub finishes_band: bool,
+    /// Visits to the log that the host gets from one forced pass to the next, once there was no room; 0: as many as
+    /// find room.
+    pub ration_appends: u64,
+    /// Fill (share of entries or bytes, whichever is fuller) at which rationing ends.
+    pub ration_until: f64,
     /// Turns to collect one packet from the log.
     pub collect_turns: f64,
     /// Bytes merged at a time in DRAM.
@@ -321,6 +330,8 @@ pub struct StreamsProfile {
     pub min_request_bytes: u64,
     /// A stream bypasses the cache from this many bytes on.
     pub min_run_bytes: u64,
+    /// Whether writes that must be durable before they are answered may bypass it, too.
+    pub durable: bool,
 }
 
 impl Profile {

@@ -3,11 +3,14 @@
 /// Why `text` is no origin; `None` when it is one.
 ///
 /// An origin is `data sheet NAME`, `published R088[, R089...]`, `fitted R011[, ...]` (more words may follow the
-/// rows), or `assumed: WHY`.
+/// rows), `measured: WHAT`, or `assumed: WHY`.
 pub(super) fn fault(text: &str) -> Option<String> {
-    let kinds = "`data sheet NAME`, `published Rnnn`, `fitted Rnnn` or `assumed: why`";
-    if let Some(why) = text.strip_prefix("assumed:") {
-        return why.trim().is_empty().then(|| "`assumed:` must say why".to_owned());
+    let kinds = "`data sheet NAME`, `published Rnnn`, `fitted Rnnn`, `measured: what` or `assumed: why`";
+    for (kind, must) in [("assumed:", "`assumed:` must say why"), ("measured:", "`measured:` must say what was found")]
+    {
+        if let Some(rest) = text.strip_prefix(kind) {
+            return rest.trim().is_empty().then(|| must.to_owned());
+        }
     }
     if let Some(sheet) = text.strip_prefix("data sheet") {
         return sheet.trim().is_empty().then(|| "`data sheet` must name the sheet".to_owned());
@@ -31,13 +34,14 @@ mod tests {
     use super::fault;
 
     #[test]
-    fn the_four_kinds_are_known() {
+    fn the_kinds_are_known() {
         for good in [
             "data sheet ST12000VN0007",
             "published R088",
             "published R088, R089",
             "fitted R011 with R106",
             "assumed: usual",
+            "measured: 5399.8..5400.3 by characterize",
         ] {
             assert_eq!(fault(good), None, "{good}");
         }
@@ -45,8 +49,17 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for bad in ["", "assumed", "assumed: ", "data sheet", "published", "published 88", "fitted R1", "measured R011"]
-        {
+        for bad in [
+            "",
+            "assumed",
+            "assumed: ",
+            "data sheet",
+            "published",
+            "published 88",
+            "fitted R1",
+            "measured R011",
+            "measured:",
+        ] {
             assert!(fault(bad).is_some(), "{bad}");
         }
     }

@@ -16,13 +16,12 @@ impl Profile {
     /// A [`ProfileError`] that names the first key that is missing, unknown, without origin, of the wrong type, absurd, or
     /// in contradiction to another, and says why.
     pub fn parse(toml: &str) -> Result<Self, ProfileError> {
-        let root: Table =
-            toml.parse().map_err(|error: toml::de::Error| ProfileError::Syntax { reason: error.to_string() })?;
+        let root: Table = toml.parse().map_err(|error| syntax(toml, &error))?;
         check_root(&root)?;
         let mut origins = BTreeMap::new();
         let origins_mut = &mut origins;
         let profile = Self {
-            name: label(&root, "name")?,
+            name: name(&root)?,
             title: label(&root, "title")?,
             scale_divisor: 1,
             identity: identity(&root, origins_mut)?,
@@ -38,6 +37,18 @@ impl Profile {
         profile.check()?;
         Ok(profile)
     }
+}
+
+/// What the reader says; of a whole number beyond 64 bits it speaks in types of ours.
+fn syntax(toml: &str, error: &toml::de::Error) -> ProfileError {
+    let reason = match error.span() {
+        Some(span) if error.message().starts_with("invalid type: integer") => {
+            let line = toml[..span.start].matches('\n').count() + 1;
+            format!("line {line}: a whole number of more than 64 bits")
+        }
+        _ => error.to_string(),
+    };
+    ProfileError::Syntax { reason }
 }
 
 fn check_root(root: &Table) -> Result<(), ProfileError> {
@@ -61,6 +72,15 @@ fn check_root(root: &Table) -> Result<(), ProfileError> {
         Some(other) => Err(ProfileError::value("format_version", other, "this version reads format 1")),
         None => Err(ProfileError::Missing { key: "format_version".into(), reason: "write format_version = 1".into() }),
     }
+}
+
+/// The name becomes part of others: of files, and of what is said about a run.
+fn name(root: &Table) -> Result<String, ProfileError> {
+    let name = label(root, "name")?;
+    if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-') {
+        return Ok(name);
+    }
+    Err(ProfileError::value("name", format!("{name:?}"), "small letters, digits and hyphens are expected"))
 }
 
 /// The name and the title describe the file, not the drive, and so need no origin.
@@ -235,6 +255,7 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
     const ENTRIES: Bounds = bounds(1.0, 4e9, "1..4000000000 entries are possible");
     const PACKET: Bounds = bounds(4096.0, 1_073_741_824.0, "4 KiB..1 GiB is possible");
     const WRITES: Bounds = bounds(1.0, 65_536.0, "1..65536 writes are possible");
+    const TRACKS: Bounds = bounds(0.0, 100.0, "0..100 tracks are possible");
     const EVERY: Bounds = bounds(0.0, 1e9, "0 (never)..1000000000 is possible");
     let mut section = Section::new("translation.cache", root, origins)?;
     let counts = [("write", EntryCounts::Write), ("packet", EntryCounts::Packet)];
@@ -247,6 +268,10 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
     let packet_tracks = turning("packet_tracks", &SHARE)?;
     let packet_turns = turning("packet_turns", &TURNS)?;
     let append_turns = turning("append_turns", &TURNS)?;
+    let append_tracks = match on_disk {
+        true => section.float_or("append_tracks", &TRACKS, 0.0)?,
+        false => section.refuse("append_tracks", IN_FLASH).map(|()| 0.0)?,
+    };
     let cache = CacheProfile {
         place,
         bytes: section.whole("bytes", &BYTES)?,
@@ -258,6 +283,7 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
         packet_tracks,
         packet_turns,
         append_turns,
+        append_tracks,
         journal_every: section.whole("journal_every", &EVERY)?,
         journal_ms: section.float("journal_ms", &MS)?,
         replay_ms: section.float_or("replay_ms", &MS, 0.0)?,
@@ -296,12 +322,14 @@ fn place(section: &mut Section) -> Result<CachePlace, ProfileError> {
 fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<CleaningProfile, ProfileError> {
     const IDLE: Bounds = bounds(1.0, 1e9, "1..1000000000 ms is possible");
     const BANDS: Bounds = bounds(1.0, 10_000.0, "1..10000 bands are possible");
+    const RATION: Bounds = bounds(1.0, 1e6, "1..1000000 visits are possible; leave both keys out for no rationing");
     const MERGE: Bounds = bounds(65_536.0, 17_179_869_184.0, "64 KiB..16 GiB is possible");
     let mut section = Section::new("translation.cleaning", root, origins)?;
     let when = [("aggressive", CleaningWhen::Aggressive), ("lazy", CleaningWhen::Lazy)];
     let order = [("fifo", CleaningOrder::Fifo), ("most-dirty", CleaningOrder::MostDirty)];
     let when = section.word("when", &when)?;
     let lazy = when == CleaningWhen::Lazy;
+    let rations = section.optional("ration_appends") | section.optional("ration_until");
     let mut mark = |key: &str| match lazy {
         true => section.float(key, &SHARE),
         false => section.refuse(key, "aggressive cleaning waits for no mark").map(|()| 0.0),
@@ -318,6 +346,9 @@ fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<Clean
         high_mark,
         low_mark,
         bands_per_pass: section.whole("bands_per_pass", &BANDS)?,
+        finishes_band: if section.optional("finishes_band") { section.flag("finishes_band")? } else { false },
+        ration_appends: if rations { section.whole("ration_appends", &RATION)? } else { 0 },
+        ration_until: if rations { section.float("ration_until", &SHARE)? } else { 1.0 },
         collect_turns,
         merge_bytes: section.whole("merge_bytes", &MERGE)?,
         merge_on_disk: section.flag("merge_on_disk")?,
@@ -333,6 +364,7 @@ fn streams(root: &Table, origins: &mut Origins) -> Result<StreamsProfile, Profil
         tracked: section.whole("tracked", &TRACKED)?,
         min_request_bytes: section.whole("min_request_bytes", &BUFFER)?,
         min_run_bytes: section.whole("min_run_bytes", &BUFFER)?,
+        durable: if section.optional("durable") { section.flag("durable")? } else { true },
     };
     section.finish()?;
     Ok(streams)

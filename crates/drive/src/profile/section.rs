@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
+use super::error::alike;
 use super::origin;
 use super::ProfileError;
 
@@ -153,6 +154,17 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// A key that is not there: perhaps only misspelt.
+    fn missing(&self, key: &str) -> ProfileError {
+        match self.table.keys().find(|found| !self.asked.contains(found) && alike(found, key)) {
+            Some(found) => ProfileError::Unknown { key: self.full(found), known: vec![key.to_owned()] },
+            None => ProfileError::Missing {
+                key: self.full(key),
+                reason: "write it as { value = ..., origin = \"...\" }".to_owned(),
+            },
+        }
+    }
+
     fn full(&self, key: &str) -> String {
         format!("{}.{key}", self.name)
     }
@@ -161,10 +173,7 @@ impl<'a> Section<'a> {
     fn value(&mut self, key: &str) -> Result<&'a Value, ProfileError> {
         let full = self.full(key);
         self.optional(key);
-        let found = self.table.get(key).ok_or_else(|| ProfileError::Missing {
-            key: full.clone(),
-            reason: "write it as { value = ..., origin = \"...\" }".to_owned(),
-        })?;
+        let found = self.table.get(key).ok_or_else(|| self.missing(key))?;
         let no_origin = |reason: &str| ProfileError::Origin { key: full.clone(), reason: reason.to_owned() };
         let entry = found.as_table().ok_or_else(|| no_origin("write it as { value = ..., origin = \"...\" }"))?;
         if let Some(extra) = entry.keys().find(|name| !matches!(name.as_str(), "value" | "origin")) {

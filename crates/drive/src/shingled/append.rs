@@ -48,7 +48,7 @@ impl Shingled {
     /// How many packets of any size the log of a place has space for.
     pub(super) fn room_in_log(&self, region: usize) -> u64 {
         let region = &self.regions[region];
-        region.log.room_packets(region.space_blocks(self.rules.packet_blocks))
+        region.log.room_packets(region.space_blocks(self.rules.packet_blocks), region.visit_blocks)
     }
 
     /// How many sectors from an extent's start fill one packet.
@@ -74,7 +74,8 @@ impl Shingled {
         while !rest.is_empty() {
             let (packet, others) = rest.split_at(self.group(rest));
             let space_blocks = self.regions[region].space_blocks(packet.iter().map(Extent::blocks).sum());
-            let (id, at) = self.regions[region].log.append(space_blocks);
+            let visit_blocks = if first_at.is_none() { self.regions[region].visit_blocks } else { 0 };
+            let (id, at) = self.regions[region].log.append(space_blocks + visit_blocks);
             ticks += match &self.flash {
                 Some(flash) => flash.write_ticks + space_blocks * flash.block_ticks,
                 None => self.rules.packet_ticks + space_blocks * TURN / self.regions[region].track_blocks,
@@ -85,6 +86,7 @@ impl Shingled {
             self.insert(geometry, packet, region, id, at);
             rest = others;
         }
+        self.use_ration();
         ticks += self.journal_ticks();
         if self.flash.is_some() {
             return begin + ticks;

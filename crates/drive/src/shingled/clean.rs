@@ -57,6 +57,10 @@ pub(crate) struct Cleaning {
     /// Bands that this pass has still to clean, and from where on at the latest.
     pending: VecDeque<(u32, u64)>,
     forced: bool,
+    /// There was no room, and not enough has been regained since.
+    pressed: bool,
+    /// Visits to the log that are left until the next forced pass.
+    ration: u64,
     /// The place of the cache that a forced pass has to make room in.
     short_of_log: Option<usize>,
     /// Lazy cleaning has passed the high mark and not yet reached the low one.
@@ -73,8 +77,9 @@ impl Cleaning {
 }
 
 impl Shingled {
+    /// Whether cleaning goes before the host: a pass was forced, or a band is under way that has to be finished.
     pub fn pass_is_forced(&self) -> bool {
-        self.cleaning.forced
+        self.cleaning.forced || (self.rules.finishes_band && self.cleaning.job.is_some())
     }
 
     pub fn clean_idle(&self) -> u64 {
@@ -108,6 +113,22 @@ impl Shingled {
     pub fn force_pass(&mut self) {
         self.counters.forced_passes += u64::from(!self.cleaning.forced);
         self.cleaning.forced = true;
+    }
+
+    /// There is no room in the log: from now on visits are rationed, if the drive does that.
+    pub fn press(&mut self) {
+        self.cleaning.pressed = self.rules.ration_appends > 0;
+    }
+
+    /// Whether the host has used up its visits and a pass is due before the next.
+    pub fn ration_is_spent(&self) -> bool {
+        self.cleaning.pressed && self.cleaning.ration == 0 && self.map.dirty_bands() > 0
+    }
+
+    /// Counts a visit; rationing ends once enough room has been regained.
+    pub(super) fn use_ration(&mut self) {
+        self.cleaning.ration = self.cleaning.ration.saturating_sub(1);
+        self.cleaning.pressed = self.cleaning.pressed && self.fill() > self.rules.ration_until;
     }
 
     /// The same, where it is a place of the cache that has no room.
@@ -156,7 +177,10 @@ impl Shingled {
         let (ends, done) = self.step(arm, begin, &mut job);
         if done {
             self.retire(&job);
-            self.cleaning.forced &= !self.cleaning.pending.is_empty();
+            if self.cleaning.pending.is_empty() {
+                self.cleaning.forced = false;
+                self.cleaning.ration = self.rules.ration_appends;
+            }
         } else {
             self.cleaning.job = Some(job);
         }

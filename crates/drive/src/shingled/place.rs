@@ -7,7 +7,7 @@ use super::bands::Bands;
 use super::log::Log;
 use crate::clock::Clock;
 use crate::geometry::{Geometry, BLOCK_BYTES};
-use crate::profile::{CachePlace, FlashProfile, Profile, ShingledProfile};
+use crate::profile::{CachePlace, CacheProfile, FlashProfile, Profile, ShingledProfile};
 
 /// One place of the persistent cache.
 #[derive(Clone, Debug)]
@@ -21,11 +21,13 @@ pub(super) struct Region {
     pub track_blocks: u64,
     /// Least space of a packet.
     pub least_space_blocks: u64,
+    /// Space that a visit takes beyond its packets.
+    pub visit_blocks: u64,
     middle_track: u64,
 }
 
 impl Region {
-    fn new(geometry: &Geometry, packet_tracks: f64, at: u64, merge_at: u64, blocks: u64) -> Self {
+    fn new(geometry: &Geometry, cache: &CacheProfile, at: u64, merge_at: u64, blocks: u64) -> Self {
         let place = |block: u64| geometry.place(block.min(geometry.blocks() - 1));
         let track_blocks = place(at).track_blocks;
         Self {
@@ -33,7 +35,8 @@ impl Region {
             at,
             merge_at,
             track_blocks: track_blocks.get(),
-            least_space_blocks: ((packet_tracks * track_blocks.get() as f64).ceil() as u64).max(1),
+            least_space_blocks: ((cache.packet_tracks * track_blocks.get() as f64).ceil() as u64).max(1),
+            visit_blocks: (cache.append_tracks * track_blocks.get() as f64).ceil() as u64,
             middle_track: place(at + blocks / 2).track,
         }
     }
@@ -101,7 +104,7 @@ impl Layout {
     pub fn new(profile: &Profile, shingled: &ShingledProfile, geometry: &Geometry, clock: &Clock) -> Self {
         let log_blocks = shingled.cache.bytes / BLOCK_BYTES;
         let merge_blocks = merge_bytes(shingled) / BLOCK_BYTES;
-        let region = |at, merge_at, blocks| Region::new(geometry, shingled.cache.packet_tracks, at, merge_at, blocks);
+        let region = |at, merge_at, blocks| Region::new(geometry, &shingled.cache, at, merge_at, blocks);
         let tracks = |first: u64, end: u64| Bands::new(geometry, first, end, shingled.tracks_per_band);
         let behind = |blocks: u64| geometry.place(blocks).track + 1;
         let (mut flash, mut holes) = (None, Vec::new());

@@ -17,6 +17,7 @@ pub(crate) struct Streams {
     limit: usize,
     min_request_sectors: u64,
     min_run_sectors: u64,
+    durable: bool,
     clock: u64,
 }
 
@@ -27,6 +28,7 @@ impl Streams {
             limit: profile.tracked as usize,
             min_request_sectors: profile.min_request_bytes.div_ceil(SECTOR_BYTES),
             min_run_sectors: profile.min_run_bytes.div_ceil(SECTOR_BYTES),
+            durable: profile.durable,
             clock: 0,
         }
     }
@@ -40,9 +42,10 @@ impl Streams {
         self.followed.clear();
     }
 
-    /// Takes note of a write; true when it belongs to a stream that is long enough to bypass the cache.
-    pub fn observe(&mut self, start_sector: u64, sectors: u64) -> bool {
-        if sectors < self.min_request_sectors || self.limit == 0 {
+    /// Takes note of a write, which may have to be `durable` at once; true when it belongs to a stream that is long
+    /// enough to bypass the cache.
+    pub fn observe(&mut self, start_sector: u64, sectors: u64, durable: bool) -> bool {
+        if sectors < self.min_request_sectors || self.limit == 0 || (durable && !self.durable) {
             return false;
         }
         self.clock += 1;
@@ -67,27 +70,35 @@ mod tests {
     use crate::profile::StreamsProfile;
 
     fn streams(tracked: u64) -> Streams {
-        Streams::new(&StreamsProfile { tracked, min_request_bytes: 65_536, min_run_bytes: 1_048_576 })
+        Streams::new(&StreamsProfile { tracked, min_request_bytes: 65_536, min_run_bytes: 1_048_576, durable: true })
     }
 
     #[test]
     fn a_run_becomes_a_stream_when_it_is_long_enough() {
         let mut streams = streams(2);
-        let verdicts: Vec<bool> = (0..16).map(|index| streams.observe(index * 128, 128)).collect();
+        let verdicts: Vec<bool> = (0..16).map(|index| streams.observe(index * 128, 128, false)).collect();
         assert_eq!(verdicts.iter().position(|verdict| *verdict), Some(15));
+    }
+
+    #[test]
+    fn durable_writes_belong_to_none_where_they_may_not_bypass() {
+        let mut streams = streams(2);
+        streams.durable = false;
+        assert!((0..40).all(|index| !streams.observe(index * 128, 128, true)));
+        assert!((40..80).any(|index| streams.observe(index * 128, 128, false)));
     }
 
     #[test]
     fn small_writes_never_are_one() {
         let mut streams = streams(2);
-        assert!((0..1000).all(|index| !streams.observe(index * 64, 64)));
+        assert!((0..1000).all(|index| !streams.observe(index * 64, 64, false)));
     }
 
     #[test]
     fn more_streams_than_are_followed_are_lost() {
         let mut few = streams(2);
         let runs = |streams: &mut Streams, count: u64| {
-            (0..40).any(|index| (0..count).any(|run| streams.observe(run * 1_000_000 + index * 128, 128)))
+            (0..40).any(|index| (0..count).any(|run| streams.observe(run * 1_000_000 + index * 128, 128, false)))
         };
         assert!(runs(&mut few, 2));
         assert!(!runs(&mut streams(2), 3));

@@ -46,6 +46,15 @@ _TIME_UNITS_NS: Final = {
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
+class OptionError(UsageError):
+    """An option of a job cannot be: which of which section, and why, in the words that the core uses as well."""
+
+    def __init__(self, section: str, option: str, value: str, reason: str, *, hint: str = "") -> None:
+        """Name the option with its value (may be empty)."""
+        super().__init__(f"[{section}] {option}{'=' if value else ''}{value[:60]}: {reason}", hint=hint)
+        self.option = option
+
+
 @dataclass(frozen=True)
 class Option:
     """One line of a job; ``value`` is None for a bare flag such as ``time_based``."""
@@ -78,9 +87,8 @@ class Section:
         """What the section does to its target, reading back for a verification included. Raises UsageError."""
         pattern = self.last("rw", "read").split(":")[0].lower()
         if pattern not in _DIRECTIONS:
-            raise UsageError(
-                f"section [{self.name}]: rw={self.last('rw')} is no pattern", hint=f"one of {', '.join(_DIRECTIONS)}"
-            )
+            hint = f"one of {', '.join(_DIRECTIONS)}"
+            raise OptionError(self.name, "rw", self.last("rw"), "that is no pattern", hint=hint)
         moves = set(_DIRECTIONS[pattern])
         if self.last("verify") not in ("", "0") and self.flag("do_verify", default=True):
             moves.add("read")

@@ -1,0 +1,120 @@
+"""One characterisation from beginning to end: the order in a folder, the measuring, the twin."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from shakedown.characterize.bench import ArenaBench, PlainBench
+from shakedown.characterize.plan import Plan
+from shakedown.errors import UsageError
+from shakedown.fit.calibrate import calibrate
+from shakedown.fit.facts import Facts, find
+from shakedown.fit.trace import BLOCK_BYTES, Bench
+from shakedown.fit.twin import Twin, draft
+from shakedown.result.atomic import replace_file
+from shakedown.target.arena import Arena
+from shakedown.target.model import ModelArena
+from shakedown.target.open import open_target
+
+RECORD_NAME: Final = "characterize.json"
+PROFILE_NAME: Final = "twin.toml"
+FORMAT_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is asked for."""
+
+    target: str
+    name: str
+    seed: int = 1
+    scale_divisor: int = 1
+    with_parking: bool = True
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it."""
+
+    order: Order
+    folder: Path
+    plan: Plan
+    facts: Facts
+    twin: Twin
+
+
+Tell = Callable[[str], None]
+
+
+def characterize(order: Order, folder: Path, consents: tuple[str, ...], tell: Tell) -> Outcome:
+    """Measure the target and fit the twin; the folder may be that of an interrupted run of the same order.
+
+    Raises UsageError, RefusedError and EnvironmentFailure.
+    """
+    raw, logs = folder / "raw", folder / "logs"
+    raw.mkdir(parents=True, exist_ok=True)
+    logs.mkdir(exist_ok=True)
+    arena = open_target(
+        order.target,
+        seed=order.seed,
+        scale_divisor=order.scale_divisor,
+        raw=raw,
+        consents=consents,
+        size_bytes=order.size_bytes,
+    )
+    finished = False
+    try:
+        _admit(arena)
+        capacity = arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
+        plan = Plan.of(capacity, with_parking=order.with_parking)
+        for line in plan.lines():
+            tell(line)
+        _keep_order(folder, order)
+        facts = find(ArenaBench(arena, logs, capacity), tell, with_parking=order.with_parking)
+        finished = True
+        return _conclude(order, folder, plan, facts, arena.identity.model, tell)
+    finally:
+        arena.close(finished=finished)
+
+
+def read_order(folder: Path) -> Order:
+    """The order of the run in a folder. Raises UsageError."""
+    try:
+        document = json.loads((folder / RECORD_NAME).read_text())
+        return Order(**document["order"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"`{folder}` is no run of characterize: {error}", hint="give the folder that `shakedown characterize` made"
+        ) from error
+
+
+def _conclude(order: Order, folder: Path, plan: Plan, facts: Facts, model: str, tell: Tell) -> Outcome:
+    tell("fitting the twin")
+    twin = draft(facts, order.name, f"Twin of {order.target}", model)
+    twin = calibrate(twin, facts, _modelled)
+    replace_file(folder / PROFILE_NAME, twin.toml.encode())
+    return Outcome(order, folder, plan, facts, twin)
+
+
+def _modelled(profile: str) -> Bench:
+    with tempfile.TemporaryDirectory(prefix="shakedown-") as folder:
+        path = Path(folder) / PROFILE_NAME
+        path.write_text(profile)
+        arena = ModelArena(f"model:{path}", seed=1)
+    return PlainBench(arena, arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES)
+
+
+def _admit(arena: Arena) -> None:
+    """Whose data it is comes first: a characterisation writes."""
+    arena.check("rw=randwrite\nbs=4k\nsize=4k")
+
+
+def _keep_order(folder: Path, order: Order) -> None:
+    document = {"format_version": FORMAT_VERSION, "order": asdict(order)}
+    replace_file(folder / RECORD_NAME, (json.dumps(document, indent=1) + "\n").encode())

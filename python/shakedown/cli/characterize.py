@@ -1,0 +1,137 @@
+"""``shakedown characterize``: a drive's insides from outside, and its twin."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from shakedown.characterize.run import Order, Outcome, read_order
+from shakedown.characterize.run import characterize as measure
+from shakedown.cli.document import print_document
+from shakedown.cli.plain import plain
+from shakedown.cli.scale import parse_scale
+from shakedown.errors import UsageError
+from shakedown.result.folder import free_folder
+from shakedown.units import parse_size_bytes
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CharacterizeOptions:
+    """The options of ``characterize``."""
+
+    output: Annotated[
+        Path | None,
+        Parameter(name=["--output", "-o"], help="write the profile here as well [default: only in the folder]"),
+    ] = None
+    out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/characterize-TARGET]")] = None
+    resume: Annotated[Path | None, Parameter(help="go on in this folder, or estimate again from what it holds")] = None
+    without_parking: Annotated[
+        bool, Parameter(show_default=False, help="do not wait for heads to be parked: half an hour less")
+    ] = False
+    seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
+    scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
+    size: Annotated[str | None, Parameter(help="of the file that is made: 10GiB")] = None
+    destroy_data_on: Annotated[
+        tuple[str, ...], Parameter(show_default=False, help="a target whose data may be overwritten (repeatable)")
+    ] = ()
+    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the report")] = False
+    quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
+
+
+_DEFAULTS = CharacterizeOptions()
+
+
+def characterize(target: str | None = None, /, *, options: CharacterizeOptions = _DEFAULTS) -> int:
+    """Measure a drive's insides from outside and write its twin, a profile.
+
+    For example:
+
+    shakedown characterize model:wd40efax -o twin.toml
+
+    shakedown characterize nbd+unix:///tmp/drive.sock --destroy-data-on nbd+unix:///tmp/drive.sock
+
+    Parameters
+    ----------
+    target
+        model:NAME, model:./profile.toml, a file, a folder, or nbd+unix:///path/to/socket. What it holds is overwritten.
+    """
+    order, folder = _order(target, options)
+    if options.output is not None and options.output.exists() and not options.output.is_file():
+        raise UsageError(f"`{options.output}` is no file", hint="give `-o` the name of the profile to write")
+    outcome = measure(order, folder, options.destroy_data_on, _teller(quiet=options.quiet))
+    if options.output is not None:
+        shutil.copyfile(outcome.folder / "twin.toml", options.output)
+    if options.json:
+        print_document("characterize", _document(outcome) | {"exit_status": 0})
+    else:
+        sys.stdout.write(plain("\n".join(_lines(outcome)) + "\n"))
+        print(f"run: {folder}", file=sys.stderr)
+    return 0
+
+
+def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Path]:
+    if options.resume is not None:
+        if target is not None:
+            raise UsageError("`--resume` goes on with a run as it was ordered: give no target")
+        return read_order(options.resume), options.resume
+    if target is None:
+        raise UsageError("a target must be given", hint="shakedown characterize model:wd40efax -o twin.toml")
+    last = re.split(r"[:/]", target.rstrip("/"))[-1].removesuffix(".toml")
+    name = re.sub(r"[^A-Za-z0-9]+", "-", last).strip("-").lower() or "target"
+    order = Order(
+        target=target,
+        name=f"{name}-twin",
+        seed=options.seed,
+        scale_divisor=parse_scale(options.scale),
+        with_parking=not options.without_parking,
+        size_bytes=None if options.size is None else parse_size_bytes(options.size),
+    )
+    folder = options.out or free_folder(Path("runs") / f"characterize-{name}")
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"`{folder}` exists and is not empty", hint="another --out, or go on: `--resume DIR`")
+    return order, folder
+
+
+def _teller(*, quiet: bool) -> Any:
+    return (lambda _: None) if quiet else (lambda line: print(line, file=sys.stderr))
+
+
+def _lines(outcome: Outcome) -> list[str]:
+    """Values beside where they come from, then what was not identified."""
+    twin = outcome.twin
+    lines = []
+    for section, values in twin.sections.items():
+        lines.append(f"[{section}]")
+        for key, (value, origin) in values.items():
+            if origin.startswith("measured"):
+                lines.append(f"  {key:22} {_short(value):>14}  {origin.removeprefix('measured: ')}")
+    unknown = twin.unidentified()
+    lines.append(f"not identified, assumed instead: {', '.join(unknown) if unknown else 'nothing'}")
+    return lines
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 14 else f"{text[:11]}..."
+
+
+def _document(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "folder": str(outcome.folder),
+        "target": outcome.order.target,
+        "plan": outcome.plan.document(),
+        "profile": outcome.twin.toml,
+        "values": {
+            f"{section}.{key}": {"value": value, "origin": origin}
+            for section, values in outcome.twin.sections.items()
+            for key, (value, origin) in values.items()
+        },
+        "not_identified": outcome.twin.unidentified(),
+    }

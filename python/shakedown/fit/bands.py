@@ -1,0 +1,152 @@
+"""Bands: a persistent cache is emptied band by band, so all blocks of a band come home at the same time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.place import aligned, apart, rewrite
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
+from shakedown.fit.whereabouts import Watch, differ
+
+_COARSE_BYTES: Final = 8 << 20
+_BLOCKS: Final = 144
+_ROUNDS: Final = 80
+_PATIENCE_ROUNDS: Final = 8
+_LONGEST_REST_MS: Final = 16_000
+_REST_BLOCKS: Final = 200
+_TRIES: Final = 6
+_LATE: Final = 2
+_CLEANED_SHARE: Final = 0.15
+_JITTER: Final = 0.02
+_BAND_NS: Final = 15_000_000_000
+
+
+@dataclass(frozen=True)
+class Bands:
+    """What was seen of the bands at one place."""
+
+    size_bytes: Estimate
+    border: int
+    """Offset of one border."""
+
+
+@dataclass(frozen=True)
+class Homecoming:
+    """In which round each of some blocks came home; those whose leaving did not show are left out."""
+
+    offsets: Ints
+    rounds: Ints
+    """-1: in none."""
+    static_share: float
+    """How many of those that came did so to their old place."""
+
+
+def rest_needed(bench: Bench, turn_ms: float, slow_ms: float) -> Estimate | None:
+    """How many ms of silence it takes until the drive begins to clean; None: it does not within 16 s.
+
+    Heads that clean keep a read waiting for longer than ``slow_ms``, which is more than any seek.
+    """
+    first = aligned(0.45 * bench.capacity_bytes)
+    spacing = _spacing(bench, _COARSE_BYTES)
+    offsets = first + np.arange(_REST_BLOCKS) * spacing
+    watch = Watch.over(bench, "rest", offsets, turn_ms)
+    bench.play("rest-write", Trace.writes(offsets, flush_every=1))
+    away = watch.angles()
+    fresh = iter(apart(2000) * spacing // 2 % bench.capacity_bytes)
+    # The first read brings the heads to where the others are: no long seek looks like cleaning then.
+    last_ns = bench.play("rest-begin", Trace.reads(np.array([next(fresh)]))).ended_ns
+    low, high, idle_ms, tries, late = 0.0, np.inf, 60.0, 0, 0
+    while high > 1.06 * low + 5 and idle_ms <= _LONGEST_REST_MS:
+        # Not always at the same moment: between two operations the heads are free.
+        bench.idle(int(idle_ms * (1 + _JITTER * (tries % 4 - 1.5)) * 1e6))
+        log = bench.play("rest-probe", Trace.reads(np.array([next(fresh), next(fresh)])))
+        silence, last_ns = (int(log.submitted_ns[0]) - last_ns) / 1e6, log.ended_ns
+        tries, late = tries + 1, late + int(log.latency_ms[0] > slow_ms)
+        # One late answer may be the host's.
+        if late >= _LATE:
+            high, tries = min(silence, high), 0
+        elif tries >= _TRIES:
+            low, tries = max(silence, low), 0
+        if not tries:
+            idle_ms, late = 2 * idle_ms if np.isinf(high) else (low + high) / 2, 0
+    if np.isfinite(high):
+        bench.idle(_BAND_NS)
+    # Parked heads answer as late as heads that clean, and a lazy drive closes what a stream left: only data that came
+    # home, and much of it, is proof.
+    cleaned = np.isfinite(high) and float(differ(watch.angles(), away).mean()) > _CLEANED_SHARE
+    rewrite(bench, "rest-rewrite", first, _REST_BLOCKS * spacing)
+    return Estimate((low + high) / 2, low, high) if cleaned else None
+
+
+def measure(bench: Bench, share: float, turn_ms: float, rest_ms: float) -> tuple[Bands | None, float]:
+    """Band size at ``share`` of the capacity, first with coarse steps, then with fine ones; share of static homes."""
+    coarse = watch_home(bench, f"bands-{share:.2f}", share, _spacing(bench, _COARSE_BYTES), turn_ms, rest_ms)
+    found = estimate(coarse)
+    if found is None or found.size_bytes.value > 16 * _COARSE_BYTES:
+        return found, coarse.static_share
+    spacing = max(int(found.size_bytes.value / 24) // BLOCK_BYTES, 1) * BLOCK_BYTES
+    fine = estimate(watch_home(bench, f"bands-{share:.2f}-fine", share, spacing, turn_ms, rest_ms))
+    return fine or found, coarse.static_share
+
+
+def watch_home(bench: Bench, name: str, share: float, spacing: int, turn_ms: float, rest_ms: float) -> Homecoming:
+    """Write blocks at even distances and look after every rest which of them came home."""
+    first = aligned(share * (bench.capacity_bytes - _BLOCKS * spacing - (256 << 20)))
+    offsets = first + np.arange(_BLOCKS) * spacing
+    watch = Watch.over(bench, name, offsets, turn_ms)
+    bench.play(f"{name}-write", Trace.writes(offsets, flush_every=1))
+    before = watch.angles()
+    left = differ(before, watch.home)
+    rounds, home, surplus_ms, since = np.full(_BLOCKS, -1), np.zeros(_BLOCKS, bool), 200.0, 0
+    for number in range(_ROUNDS):
+        bench.idle(int((rest_ms + surplus_ms) * 1e6))
+        now = watch.angles()
+        came = differ(now, before) & (rounds < 0) & left
+        rounds[came] = number
+        home |= came & ~differ(now, watch.home)
+        before = np.where(np.isnan(now), before, now)
+        since = 0 if came.any() else since + 1
+        surplus_ms *= 2 if since >= _PATIENCE_ROUNDS else 1
+        since %= _PATIENCE_ROUNDS
+        if (rounds[left] >= 0).mean() > 0.9:
+            break
+    rewrite(bench, f"{name}-rewrite", first, _BLOCKS * spacing)
+    return Homecoming(offsets[left], rounds[left], float(home.sum() / max((rounds >= 0).sum(), 1)))
+
+
+def estimate(seen: Homecoming) -> Bands | None:
+    """The size of a band from where the rounds meet; None if too little came home."""
+    # One whose angle happens to be the same at its new place seems to stay: among those that came it says nothing.
+    came = np.flatnonzero(seen.rounds >= 0)
+    if not len(came):
+        return None
+    index = np.arange(len(seen.rounds))
+    telling = (seen.rounds >= 0) | (index < came[0]) | (index > came[-1])
+    rounds, offsets = seen.rounds[telling], seen.offsets[telling]
+    borders = np.flatnonzero(rounds[1:] != rounds[:-1])
+    if len(borders) < 2:
+        return None
+    cuts = (offsets[borders] + offsets[borders + 1]) / 2
+    spacing = int(np.min(np.diff(offsets)))
+    size, begin = _comb(cuts, spacing)
+    span = max(float(np.round((cuts[-1] - cuts[0]) / size)), 1.0)
+    return Bands(Estimate.around(size, spacing / span), int(begin))
+
+
+def _comb(cuts: Floats, spacing: int) -> tuple[float, float]:
+    """Period and phase of the borders, of which some may not have shown."""
+    gaps = np.diff(cuts)
+    least = float(gaps.min())
+    size = float(np.mean(gaps[gaps <= least + 1.5 * spacing]))
+    for _ in range(4):
+        ranks = np.round((cuts - cuts[0]) / size)
+        size, begin = np.polyfit(ranks, cuts, 1)
+    return float(size), float(begin)
+
+
+def _spacing(bench: Bench, wanted: int) -> int:
+    return max(min(wanted, bench.capacity_bytes // (8 * _BLOCKS)) // BLOCK_BYTES, 1) * BLOCK_BYTES

@@ -1,0 +1,130 @@
+"""The staged fit: what no formula gives is changed in the twin until it does in virtual time what the drive did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit import cleaning, dram
+from shakedown.fit.facts import Facts
+from shakedown.fit.trace import BLOCK_BYTES, Bench
+from shakedown.fit.twin import Twin
+
+Make = Callable[[str], Bench]
+"""A bench with a modelled drive of this profile, always of the same seed."""
+
+_BUFFERED: Final = (0.5, 0.6, 2 / 3, 0.72, 0.8, 0.86, 0.9, *np.round(np.arange(0.92, 1.001, 0.01), 2))
+_SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One value of the twin and the figure that it decides, which rises or falls with it."""
+
+    section: str
+    key: str
+    grain: int
+    candidates: tuple[float, ...]
+    """Shares of the direct estimate."""
+    wanted: float
+    tolerance: float
+    """As a share: what the figure is known to."""
+    figure: Callable[[Bench], float | None]
+    what: str
+
+
+def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
+    """The twin after all stages."""
+    for stage in _stages(facts):
+        twin = _fitted(twin, stage, make)
+    return twin
+
+
+def _stages(facts: Facts) -> list[Stage]:
+    overhead_ms, turn_ms = facts.overhead_ms, facts.turn_ms.value
+    stages = []
+    buffered = _BUFFERED
+    if facts.bursts.writes:
+        count = float(facts.bursts.writes)
+        stages.append(
+            Stage(
+                "dram",
+                "write_segments",
+                1,
+                buffered,
+                count,
+                0.004,
+                lambda bench: _burst(bench, overhead_ms, turn_ms),
+                "burst",
+            )
+        )
+    if facts.bursts.bytes_taken:
+        taken = float(facts.bursts.bytes_taken)
+        stages.append(
+            Stage(
+                "dram",
+                "write_bytes",
+                BLOCK_BYTES,
+                buffered,
+                taken,
+                0.004,
+                lambda bench: _bytes(bench, overhead_ms, turn_ms),
+                "burst of large writes",
+            )
+        )
+    cache = facts.cache
+    if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:
+        bands, rest_ms, band_ms = cache.bands[0.5], cache.rest_ms.value, cache.band_ms
+        stages.append(
+            Stage(
+                "translation.cleaning",
+                "merge_bytes",
+                BLOCK_BYTES,
+                _SCALES,
+                band_ms.value,
+                # Both what was measured and what the twin does is counted in whole bands.
+                (band_ms.high - band_ms.low) / band_ms.value,
+                lambda bench: _or_none(cleaning.band_ms(bench, bands, turn_ms, rest_ms)),
+                "time to clean a band",
+            )
+        )
+    return stages
+
+
+def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
+    """The candidate that comes nearest to what was measured."""
+    direct = float(twin.value(stage.section, stage.key))  # type: ignore[arg-type]
+    tried: list[tuple[float, float, Twin]] = []
+    for scale in stage.candidates:
+        value = max(round(direct * scale / stage.grain), 1) * stage.grain
+        candidate = twin.with_value(stage.section, stage.key, value)
+        figure = stage.figure(make(candidate.toml))
+        if figure is not None:
+            tried.append((abs(figure / stage.wanted - 1), value, candidate))
+    if not tried:
+        return twin
+    # Nothing is changed without need: of the candidates that agree the one nearest to the direct estimate.
+    least = min(miss for miss, _, _ in tried)
+    near = [one for one in tried if one[0] <= max(stage.tolerance, least)]
+    _, _, best = min(near, key=lambda one: abs(float(np.log(one[1] / direct))))
+    values = [value for _, value, _ in near]
+    origin = f"measured: {min(values):.0f}..{max(values):.0f} by characterize, fitted to the {stage.what}"
+    best.put(stage.section, stage.key, best.value(stage.section, stage.key), origin)
+    return best
+
+
+def _burst(bench: Bench, overhead_ms: float, turn_ms: float) -> float | None:
+    writes = dram.bursts(bench, overhead_ms, turn_ms).writes
+    return None if writes is None else float(writes)
+
+
+def _bytes(bench: Bench, overhead_ms: float, turn_ms: float) -> float | None:
+    taken = dram.bursts(bench, overhead_ms, turn_ms).bytes_taken
+    return None if taken is None else float(taken)
+
+
+def _or_none(found: object) -> float | None:
+    return None if found is None else float(found.value)  # type: ignore[attr-defined]

@@ -1,0 +1,143 @@
+"""The drive's memory: what it answers without its heads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.place import aligned, rewrite, scattered
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Trace
+
+_AGAIN: Final = 12
+_SIZES: Final = (4096, 65_536, 262_144, 1 << 20)
+_SEGMENTS: Final = 300
+_BURST: Final = 3000
+_LARGE_BYTES: Final = 1 << 20
+_LARGE_BURST: Final = 600
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a request costs that needs no heads."""
+
+    overhead_us: Estimate
+    rate_mb_s: Estimate
+
+
+def link(bench: Bench) -> Link:
+    """Overhead and rate of the link, from reading what was just read."""
+    fresh = np.arange(len(_SIZES) * _AGAIN) * _spacing(bench.capacity_bytes, len(_SIZES) * _AGAIN)
+    lengths = np.repeat(np.tile(_SIZES, _AGAIN), 2)
+    offsets = np.repeat(fresh, 2)
+    return estimate_link(bench.play("link", Trace(np.zeros(len(offsets), np.int64), offsets, lengths)))
+
+
+def estimate_link(log: Log) -> Link:
+    """Every second read is answered from memory: its time grows with its size by the link's rate."""
+    again, lengths = log.latency_ms[1::2], log.lengths[1::2]
+    sizes = np.unique(lengths)
+    medians = np.array([np.median(again[lengths == size]) for size in sizes])
+    spread = float(np.median(np.abs(again[lengths == sizes[0]] - medians[0])))
+    slope, least = np.polyfit(sizes, medians, 1)
+    slope_error = 2 * max(spread, 1e-4) / float(sizes[-1])
+    rate = 1 / max(slope, 1e-9) / 1e3
+    overhead = Estimate.around(least * 1e3, 2e3 * spread + 1)
+    return Link(overhead, Estimate(rate, 1 / (slope + slope_error) / 1e3, 1 / max(slope - slope_error, 1e-9) / 1e3))
+
+
+def read_segments(bench: Bench, hit_ms: float) -> int:
+    """How many ranges that were read are kept: reading backwards what was read hits until the oldest kept.
+
+    The newest is the one that the heads still read on from; it is not kept yet.
+    """
+    places = np.arange(_SEGMENTS) * _spacing(bench.capacity_bytes, _SEGMENTS)
+    log = bench.play("read-segments", Trace.reads(np.concatenate([places, places[::-1]])))
+    missed = np.flatnonzero(log.latency_ms[_SEGMENTS:] > hit_ms)
+    return max(int(missed[0]) - 1, 1) if len(missed) else _SEGMENTS
+
+
+def read_ahead(bench: Bench, hit_ms: float) -> Estimate:
+    """How far the heads read on past a read when nobody asks for more."""
+    place = iter(np.random.default_rng(3).permutation(64) * (bench.capacity_bytes // 70 // BLOCK_BYTES * BLOCK_BYTES))
+
+    def reaches(ahead: int) -> bool:
+        hits = 0
+        for _ in range(3):
+            first = int(next(place))
+            bench.play("read-ahead", Trace.reads(np.array([first])))
+            bench.idle(700_000_000)
+            log = bench.play("read-ahead-probe", Trace.reads(np.array([first + ahead])))
+            hits += bool(log.latency_ms[0] < hit_ms)
+            if hits == 2 or not hits:
+                break
+        return hits >= 2
+
+    low, high = 0, 64 << 20
+    if not reaches(BLOCK_BYTES):
+        return Estimate(0, 0, BLOCK_BYTES)
+    low = BLOCK_BYTES
+    while high > 1.1 * low + BLOCK_BYTES:
+        middle = max(int((low * high) ** 0.5) if high > 2 * low else (low + high) // 2, low + 1)
+        middle = (middle + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES
+        low, high = (middle, high) if reaches(middle) else (low, middle)
+    return Estimate((low + high) / 2, low, high)
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """Writes that a rested drive takes at once."""
+
+    write_back: bool
+    writes: int | None
+    """Small ones before one has to wait; None: memory held them all, or none."""
+    bytes_taken: int | None
+    """Of large ones."""
+
+
+def bursts(bench: Bench, overhead_ms: float, turn_ms: float) -> Bursts:
+    """How many small writes, and how many bytes, are answered from memory before one has to wait."""
+    small = scattered(_BURST, aligned(0.2 * bench.capacity_bytes), 2 * _BURST, 8 * BLOCK_BYTES)
+    slots = min(bench.capacity_bytes // _LARGE_BYTES // 4, 2 * _LARGE_BURST)
+    large_first = aligned(0.22 * bench.capacity_bytes)
+    large = scattered(min(_LARGE_BURST, slots // 2), large_first, slots, 2 * _LARGE_BYTES)
+    bench.idle(1_000_000_000)
+    first = bench.play("burst-small", Trace.writes(small))
+    bench.idle(1_000_000_000)
+    second = bench.play("burst-large", Trace.writes(large, _LARGE_BYTES))
+    rewrite(bench, "burst-small-rewrite", int(small.min()), int(small.max() - small.min()))
+    rewrite(bench, "burst-large-rewrite", large_first, slots * 2 * _LARGE_BYTES)
+    write_back = float(np.median(first.latency_ms[:16])) < overhead_ms + 0.15 * turn_ms
+    if not write_back:
+        return Bursts(False, None, None)
+    waited = overhead_ms + 0.25 * turn_ms
+    return Bursts(True, _until(first, waited), _taken(second, waited))
+
+
+def _until(log: Log, waited_ms: float) -> int | None:
+    waits = np.flatnonzero(log.latency_ms > waited_ms)
+    return int(waits[0]) if len(waits) else None
+
+
+def _taken(log: Log, waited_ms: float) -> int | None:
+    carried = float(np.min(log.latency_ms))
+    count = _until(log, waited_ms + carried)
+    return None if count is None else count * int(log.lengths[0])
+
+
+def deep_reads_gain(bench: Bench) -> float:
+    """By how much 32 reads at a time are faster than one at a time."""
+    draw = np.random.default_rng(5)
+    blocks = bench.capacity_bytes // BLOCK_BYTES
+    places: Ints = draw.integers(0, blocks, 600) * BLOCK_BYTES
+    one = bench.play("reads-alone", Trace.reads(places[:200]))
+    many = bench.play("reads-queued", Trace.reads(places[200:], depth=32))
+    alone = float(np.mean(one.latency_ms))
+    queued = float(many.completed_ns.max() - many.submitted_ns.min()) / 1e6 / len(many.offsets)
+    return alone / queued
+
+
+def _spacing(capacity_bytes: int, count: int) -> int:
+    return min(capacity_bytes // (count + 1), 24 << 20) // BLOCK_BYTES * BLOCK_BYTES

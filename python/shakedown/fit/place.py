@@ -1,0 +1,48 @@
+"""Offsets for writing: neither in sequence nor twice, in a region that one rewriting in sequence makes clean again."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.trace import FLUSH, WRITE, Bench, Ints, Trace
+
+_CHUNK_BYTES: Final = 1 << 20
+_RUN_UP_BYTES: Final = 64 << 20
+
+
+def scattered(count: int, first: int, slots: int, slot_bytes: int, *, begin: int = 0) -> Ints:
+    """``count`` different slots out of ``slots`` from ``first`` on, none beside the one before it.
+
+    Those from number ``begin`` on, so that a fill can go on where it was.
+    """
+    step = max(round(slots * 0.6180339887), 1)
+    while math.gcd(step, slots) != 1:
+        step += 1
+    return first + ((np.arange(begin, begin + count) * step) % slots) * slot_bytes
+
+
+def rewrite(bench: Bench, name: str, first: int, size_bytes: int) -> None:
+    """Write a region in sequence: what a persistent cache held of it is worth nothing any more.
+
+    Begins before it, for a stream has to be known as one first.
+    """
+    begin = max(first - _RUN_UP_BYTES, 0) // _CHUNK_BYTES * _CHUNK_BYTES
+    end = min(first + size_bytes + _CHUNK_BYTES, bench.capacity_bytes) // _CHUNK_BYTES * _CHUNK_BYTES
+    offsets = np.arange(begin, end, _CHUNK_BYTES)
+    # The flush leaves nothing of it in memory, where the next reads would find it.
+    verbs = np.append(np.full(len(offsets), WRITE), FLUSH)
+    lengths = np.append(np.full(len(offsets), _CHUNK_BYTES), 0)
+    bench.play(name, Trace(verbs, np.append(offsets, 0), lengths, depth=4))
+
+
+def aligned(offset: float) -> int:
+    """An offset at a whole MiB."""
+    return int(offset) // _CHUNK_BYTES * _CHUNK_BYTES
+
+
+def apart(count: int) -> Ints:
+    """Numbers from 0 in an order in which none is near the one before it, so that no read-ahead leads there."""
+    return scattered(count, 0, count, 1)

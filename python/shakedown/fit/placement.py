@@ -1,0 +1,52 @@
+"""Where the persistent cache lies: how far the arm goes to cached blocks from the outer edge, middle and inner edge."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import numpy as np
+
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.place import aligned, apart, rewrite
+from shakedown.fit.seek import Surface, bracket
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
+
+Place = Literal["outer", "inner", "spread"]
+
+_BLOCKS: Final = 48
+_HOME: Final = 0.4
+_FROM: Final = (0.02, 0.5, 0.98)
+_SLOT_BYTES: Final = 1 << 20
+
+
+def place_of_cache(
+    bench: Bench, surface: Surface, seeks: dict[float, Estimate], overhead_ms: float, turn_ms: float
+) -> Place:
+    """Where seeks to freshly written blocks lead; what is neither the outer nor the inner edge counts as spread."""
+    first = aligned(_HOME * bench.capacity_bytes)
+    offsets = first + apart(_BLOCKS) * _SLOT_BYTES
+    bench.play("place-write", Trace.writes(offsets, flush_every=1))
+    found = []
+    for share in _FROM:
+        log = bench.play(f"place-from-{share}", Trace.reads(_pairs(bench, share, offsets)))
+        found.append(bracket(log.latency_ms[1::2], overhead_ms, turn_ms).value)
+    rewrite(bench, "place-rewrite", first, _BLOCKS * _SLOT_BYTES)
+    strokes = np.array([surface.stroke(share * bench.capacity_bytes) for share in _FROM])
+    home = surface.stroke(first)
+    guesses: dict[Place, float] = {"outer": 0.0, "inner": 1.0, "spread": home}
+    shares = np.array(sorted(seeks))
+    times = np.array([seeks[share].value for share in shares])
+    misses = {
+        place: float(np.sum((np.interp(np.abs(strokes - at), shares, times) - np.array(found)) ** 2))
+        for place, at in guesses.items()
+    }
+    return min(misses, key=lambda place: misses[place])
+
+
+def _pairs(bench: Bench, share: float, cached: Ints) -> Ints:
+    """A fresh block near the place to come from, then a cached one, in an order in which none was written."""
+    near = aligned(share * (bench.capacity_bytes - (len(cached) << 22))) + apart(len(cached)) * (1 << 22)
+    pairs = np.empty(2 * len(cached), np.int64)
+    pairs[::2] = near // BLOCK_BYTES * BLOCK_BYTES
+    pairs[1::2] = cached[::-1]
+    return pairs

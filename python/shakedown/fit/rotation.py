@@ -1,0 +1,75 @@
+"""The turn: two reads of one block from the platters are a whole number of turns apart."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
+
+_PLACES: Final = 300
+_ROUNDS: Final = 4
+_LOWEST_HZ, _HIGHEST_HZ = 25.0, 300.0
+
+
+def measure(bench: Bench) -> Estimate:
+    """Length of a turn in ms."""
+    return estimate(bench.play("rotation", trace(bench.capacity_bytes)))
+
+
+def trace(capacity_bytes: int) -> Trace:
+    """Blocks near the outer edge, far enough apart and too many for a read-ahead to hold when they come again."""
+    spacing = min(capacity_bytes // (2 * _PLACES), 16 << 20) // BLOCK_BYTES * BLOCK_BYTES
+    places = np.arange(_PLACES) * spacing
+    draw = np.random.default_rng(1)
+    return Trace.reads(np.concatenate([draw.permutation(places) for _ in range(_ROUNDS)]))
+
+
+def estimate(log: Log) -> Estimate:
+    """Length of a turn in ms, from the moments at which the same blocks came."""
+    spans_s = _spans_s(log)
+    coarse = np.arange(_LOWEST_HZ, _HIGHEST_HZ, 0.1 / max(float(spans_s.max()), 1.0))
+    few = np.random.default_rng(1).permutation(spans_s)[:150]
+    strength = np.array([_coherence(few, hertz) for hertz in coarse])
+    best = _sharpen(spans_s, float(coarse[np.argmax(strength)]))
+    # Every multiple of the frequency fits nearly as well, or by chance better: the lowest that fits is meant.
+    lower = [_sharpen(spans_s, best / part) for part in (4, 3, 2) if best / part > _LOWEST_HZ]
+    fits = [hertz for hertz in lower if _coherence(spans_s, hertz) > 0.5 * _coherence(spans_s, best)]
+    best = fits[0] if fits else best
+    turns = np.round(spans_s * best)
+    turn_s = float(np.sum(spans_s * turns) / np.sum(turns * turns))
+    residual = spans_s - turns * turn_s
+    good = np.abs(residual) < 0.1 * turn_s
+    error = 2 * float(np.std(residual[good])) / float(np.sqrt(np.sum(turns[good] ** 2)))
+    return Estimate.around(turn_s * 1e3, max(error * 1e3, 1e-9))
+
+
+def phases(log: Log, turn_ms: float) -> Floats:
+    """At which part of a turn (0..1) each request was complete."""
+    return np.asarray((log.completed_ns / 1e6 / turn_ms) % 1.0)
+
+
+def _sharpen(spans_s: Floats, hertz: float) -> float:
+    width = 0.2 / max(float(spans_s.max()), 1.0)
+    for _ in range(4):
+        near = np.linspace(hertz - width, hertz + width, 81)
+        hertz = float(near[np.argmax([_coherence(spans_s, one) for one in near])])
+        width /= 10
+    return hertz
+
+
+def _coherence(spans_s: Floats, hertz: float) -> float:
+    return float(np.abs(np.mean(np.exp(2j * np.pi * spans_s * hertz))))
+
+
+def _spans_s(log: Log) -> Floats:
+    """Times between the readings of a block, for all that came from the platters."""
+    latency = log.latency_ms
+    moved = latency > max(0.2 * float(np.median(latency)), 3 * float(latency.min()) if latency.min() < 0.1 else 0.0)
+    spans: list[Ints] = []
+    for place in np.unique(log.offsets):
+        times = np.sort(log.completed_ns[(log.offsets == place) & moved])
+        spans += [times[later:] - times[:-later] for later in range(1, len(times))]
+    return np.asarray(np.concatenate(spans) / 1e9)

@@ -1,0 +1,70 @@
+"""The seek curve: of many reads at one distance, the luckiest waited for nothing but the arm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Log, Trace
+
+_PAIRS: Final = 48
+SHARES: Final = (0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 1 / 3, 0.5, 0.7, 0.95)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Where on the stroke an offset lies: tracks hold as much as rates say."""
+
+    offsets: Floats
+    strokes: Floats
+
+    @staticmethod
+    def of_rates(offsets: Floats, rates: Floats) -> Surface:
+        """From rates at rising offsets, the first at 0 and the last at the end."""
+        slowness = 1 / rates
+        steps = np.diff(offsets) * (slowness[1:] + slowness[:-1]) / 2
+        strokes = np.concatenate([[0.0], np.cumsum(steps)])
+        return Surface(offsets, strokes / strokes[-1])
+
+    def stroke(self, offset: float) -> float:
+        """Share of the stroke at an offset."""
+        return float(np.interp(offset, self.offsets, self.strokes))
+
+    def offset(self, stroke: float) -> float:
+        """Offset at a share of the stroke."""
+        return float(np.interp(stroke, self.strokes, self.offsets))
+
+
+def measure(bench: Bench, surface: Surface, share: float, overhead_ms: float, turn_ms: float) -> Estimate:
+    """The seek in ms over a share of the stroke."""
+    capacity = bench.capacity_bytes
+    first = surface.offset(0.02) if share < 0.9 else 0.0
+    second = surface.offset(surface.stroke(first) + share)
+    log = bench.play(f"seek-{share:.3f}", trace(int(first), min(int(second), capacity - (256 << 20)), capacity))
+    return estimate(log, overhead_ms, turn_ms)
+
+
+def trace(first: int, second: int, capacity_bytes: int) -> Trace:
+    """From one place to another and back, each time to a fresh block nearby, at any angle."""
+    draw = np.random.default_rng(2)
+    room = max(min(192 << 20, capacity_bytes // 200, max(second - first, 1 << 20)), 1 << 20) // BLOCK_BYTES
+    offsets = np.empty(2 * _PAIRS, np.int64)
+    for half, base in ((0, first), (1, second)):
+        offsets[half::2] = (max(base, 0) // BLOCK_BYTES + draw.choice(room, _PAIRS, replace=False)) * BLOCK_BYTES
+    return Trace.reads(np.clip(offsets, 0, capacity_bytes - BLOCK_BYTES))
+
+
+def estimate(log: Log, overhead_ms: float, turn_ms: float) -> Estimate:
+    """Between the luckiest read and what the unluckiest leaves after a whole turn of waiting."""
+    return bracket(log.latency_ms[1:], overhead_ms, turn_ms)
+
+
+def bracket(latency_ms: Floats, overhead_ms: float, turn_ms: float) -> Estimate:
+    """How long the arm took before the wait for an angle, which is anything below a turn."""
+    high = float(np.min(latency_ms)) - overhead_ms
+    low = max(float(np.max(latency_ms)) - overhead_ms - turn_ms, 0.0)
+    low = min(low, high)
+    return Estimate((low + high) / 2, low, high)

@@ -1,0 +1,96 @@
+"""Streams: what is written in sequence and comes to its own place has bypassed the persistent cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.place import aligned, rewrite
+from shakedown.fit.trace import Bench, Ints, Trace
+from shakedown.fit.whereabouts import Watch
+
+_RUN_BYTES: Final = 256 << 20
+_LONG_RUN_BYTES: Final = 64 << 20
+_GRAIN_BYTES: Final = 64 << 10
+_MARGIN_BYTES: Final = 8 << 20
+_SIZES: Final = tuple(1 << shift for shift in range(12, 22))
+_MOST_TRACKED: Final = 64
+
+
+@dataclass(frozen=True)
+class Streams:
+    """What a stream is to the drive."""
+
+    min_request_bytes: Estimate
+    min_run_bytes: Estimate
+    tracked: Estimate
+
+
+def measure(bench: Bench, turn_ms: float) -> Streams | None:
+    """Find the three thresholds; None where nothing bypasses the cache."""
+    low, high = -1, len(_SIZES)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _bypasses(bench, _SIZES[middle], turn_ms) else (middle, high)
+    if high == len(_SIZES):
+        return None
+    request = _SIZES[high]
+    run = _run_bytes(bench, request, turn_ms)
+    least = _SIZES[low] + 512 if low >= 0 else 512
+    tracked = _tracked(bench, max(request, 1 << 20), run.high, turn_ms)
+    return Streams(Estimate(request, least, request), run, tracked)
+
+
+def _bypasses(bench: Bench, request: int, turn_ms: float) -> bool:
+    first = aligned(0.6 * bench.capacity_bytes)
+    offsets = first + np.arange(_RUN_BYTES // request) * request
+    ends = first + _RUN_BYTES - np.arange(12, 0, -1) * (10 << 20)
+    watch = Watch.over(bench, f"stream-{request}", ends, turn_ms)
+    _write(bench, f"stream-{request}-write", offsets, request)
+    away = float(watch.away().mean())
+    rewrite(bench, f"stream-{request}-rewrite", first, _RUN_BYTES)
+    return away < 0.5
+
+
+def _run_bytes(bench: Bench, request: int, turn_ms: float) -> Estimate:
+    first = aligned(0.62 * bench.capacity_bytes)
+    places = first + np.arange(_LONG_RUN_BYTES // _GRAIN_BYTES) * _GRAIN_BYTES
+    watch = Watch.over(bench, "stream-run", places, turn_ms)
+    _write(bench, "stream-run-write", first + np.arange(_LONG_RUN_BYTES // request) * request, request)
+    away = watch.away()
+    rewrite(bench, "stream-run-rewrite", first, _LONG_RUN_BYTES)
+    # The place that parts best what lies elsewhere from what does not.
+    wrong = np.concatenate([[0], np.cumsum(~away)]) + np.concatenate([np.cumsum(away[::-1])[::-1], [0]])
+    cached = int(np.argmin(wrong)) * _GRAIN_BYTES
+    low, high = max(cached - _GRAIN_BYTES, 0) + request, cached + _GRAIN_BYTES + request
+    return Estimate((low + high) / 2, low, high)
+
+
+def _tracked(bench: Bench, request: int, run_bytes: float, turn_ms: float) -> Estimate:
+    low, high = 1, _MOST_TRACKED + 1
+    while high - low > 1:
+        middle = min(2 * low, (low + high) // 2) if high > _MOST_TRACKED else (low + high) // 2
+        low, high = (middle, high) if _follows(bench, middle, request, run_bytes, turn_ms) else (low, middle)
+    return Estimate(low, low, low if high <= _MOST_TRACKED else np.inf)
+
+
+def _follows(bench: Bench, count: int, request: int, run_bytes: float, turn_ms: float) -> bool:
+    """Whether so many streams at a time are all followed."""
+    length = (int(run_bytes) + _MARGIN_BYTES) // request * request
+    apart = min(bench.capacity_bytes // (3 * count), 1 << 30) // request * request
+    bases = aligned(0.64 * bench.capacity_bytes) + np.arange(count) * max(apart, length + request)
+    offsets = (np.arange(length // request)[:, None] * request + bases[None, :]).ravel()
+    ends = bases + length - (1 << 20)
+    watch = Watch.over(bench, f"streams-{count}", ends, turn_ms)
+    _write(bench, f"streams-{count}-write", offsets, request)
+    away = float(watch.away().mean())
+    for base in bases:
+        rewrite(bench, f"streams-{count}-rewrite", int(base), length)
+    return away < 0.5
+
+
+def _write(bench: Bench, name: str, offsets: Ints, request: int) -> None:
+    bench.play(name, Trace.writes(offsets, request, flush_every=len(offsets)))

@@ -1,0 +1,92 @@
+"""Tracks: the angle at which neighbouring blocks lie grows with the offset, and jumps by a skew from track to track."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shakedown.fit import rotation
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Log, Trace
+
+_PER_TRACK: Final = 12
+_LEAST_SKEW: Final = 0.02
+_LEAST_DIFFERENCE: Final = 0.01
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """The tracks at one place: sizes in bytes, skews in turns."""
+
+    track_bytes: Estimate
+    track_skew: Estimate
+    cylinder_skew: Estimate
+    heads: int | None
+    """None: one skew as the other, or too few tracks were seen."""
+    first_border: int
+    """Offset of the first track border at or after the place, to a sample's spacing."""
+
+
+def measure(bench: Bench, first: int, rate: float, turn_ms: float, tracks: int) -> Tracks | None:
+    """The tracks from ``first`` on, where so many bytes come in a second; None where no pattern is seen."""
+    guess = rate * turn_ms / 1e3
+    return estimate(bench.play(f"tracks-{first}", trace(first, guess, tracks)), turn_ms)
+
+
+def trace(first: int, track_guess: float, tracks: int) -> Trace:
+    """Blocks at even distances, in an order in which no read-ahead leads from one to the next."""
+    step = max(int(track_guess / _PER_TRACK) // BLOCK_BYTES, 1) * BLOCK_BYTES
+    count = tracks * _PER_TRACK
+    order = np.arange(count).reshape(tracks, _PER_TRACK)[::-1].T.ravel()
+    return Trace.reads(first + order * step)
+
+
+def estimate(log: Log, turn_ms: float) -> Tracks | None:
+    """Track size, skews and heads, from the angles of evenly spaced blocks."""
+    order = np.argsort(log.offsets)
+    offsets, angle = log.offsets[order], rotation.phases(log, turn_ms)[order]
+    steps = np.diff(angle) % 1.0
+    slope = float(np.median(steps))
+    noise = max(1.5 * float(np.median(np.abs(steps - slope))), 1e-4)
+    jumps = steps - slope
+    borders = np.flatnonzero((jumps > max(_LEAST_SKEW, 5 * noise)) & (jumps < 0.6))
+    if len(borders) < 2:
+        return None
+    high = _higher(jumps[borders], noise)
+    columns = [np.ones(len(offsets)), (offsets - offsets[0]).astype(float), _counts(borders, len(offsets))]
+    if high.any():
+        columns.append(_counts(borders[high], len(offsets)))
+    unwrapped = np.concatenate([[0.0], np.cumsum(steps)])
+    design = np.stack(columns, axis=1)
+    found, *_ = np.linalg.lstsq(design, unwrapped, rcond=None)
+    error = float(np.std(unwrapped - design @ found)) / len(offsets) ** 0.5
+    size, skew = 1 / found[1], float(found[2])
+    between = np.diff(borders[high])
+    spacing = float(offsets[1] - offsets[0])
+    heads = round(float(np.median(between)) * spacing / size) if len(between) else None
+    size_error = 2 * error / float(np.std(columns[1])) * size**2
+    return Tracks(
+        Estimate.around(size, size_error),
+        Estimate.around(skew, 4 * error),
+        Estimate.around(skew + (float(found[3]) if high.any() else 0.0), 4 * error),
+        heads,
+        int(offsets[borders[0]] + spacing / 2),
+    )
+
+
+def _higher(skews: Floats, noise: float) -> NDArray[np.bool_]:
+    """Which skews belong to the higher of two kinds, if there are two."""
+    ranked = np.sort(skews)
+    gaps = np.diff(ranked)
+    widest = int(np.argmax(gaps))
+    if gaps[widest] < max(_LEAST_DIFFERENCE, 4 * noise):
+        return np.zeros(len(skews), bool)
+    return np.asarray(skews > ranked[widest] + gaps[widest] / 2)
+
+
+def _counts(borders: NDArray[np.int64], count: int) -> Floats:
+    """How many of the borders lie before each sample."""
+    return np.searchsorted(borders, np.arange(count), side="left").astype(float)

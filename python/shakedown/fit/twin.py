@@ -1,0 +1,333 @@
+"""A twin: the profile that says what was found, every value with its interval, and what was not found as assumed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.cleaning import Pass, Stall, forced
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.facts import Cache, Facts
+from shakedown.fit.trace import BLOCK_BYTES
+
+_BY: Final = "by characterize"
+_UNKNOWN: Final = "assumed: not identified"
+_SETTLE_MS: Final = 0.2
+_HAIR_MS: Final = 0.005
+_ZONES: Final = 32
+_MERGE_BYTES: Final = 14_680_064
+_PLENTY: Final = 4
+_SHARE_OF_PLACE: Final = {"outer": 0.0, "inner": 1.0, "spread": 0.5}
+
+Plain = int | float | bool | str | list[list[float]]
+
+
+@dataclass
+class Twin:
+    """Sections of a profile; each value with its origin."""
+
+    name: str
+    title: str
+    sections: dict[str, dict[str, tuple[Plain, str]]] = field(default_factory=dict)
+
+    def put(self, section: str, key: str, value: Plain, origin: str) -> None:
+        """Set a value."""
+        self.sections.setdefault(section, {})[key] = (value, origin)
+
+    def value(self, section: str, key: str) -> Plain:
+        """A value."""
+        return self.sections[section][key][0]
+
+    def with_value(self, section: str, key: str, value: Plain) -> Twin:
+        """Another twin, with one other value of the same origin."""
+        other = Twin(self.name, self.title, {name: dict(values) for name, values in self.sections.items()})
+        other.put(section, key, value, self.sections[section][key][1])
+        return other
+
+    @property
+    def toml(self) -> str:
+        """The text of the profile."""
+        lines = ["format_version = 1", f"name = {json.dumps(self.name)}", f"title = {json.dumps(self.title)}"]
+        for section, values in self.sections.items():
+            lines += ["", f"[{section}]"]
+            for key, (value, origin) in values.items():
+                lines.append(f"{key} = {{ value = {_toml(value)}, origin = {json.dumps(origin)} }}")
+        return "\n".join(lines) + "\n"
+
+    def unidentified(self) -> list[str]:
+        """Full keys of what could not be found."""
+        return [
+            f"{section}.{key}"
+            for section, values in self.sections.items()
+            for key, (_, origin) in values.items()
+            if origin.startswith(_UNKNOWN)
+        ]
+
+
+def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
+    """The twin by direct estimates alone."""
+    twin = Twin(name, title)
+    _identity(twin, model)
+    _geometry(twin, facts)
+    _mechanics(twin, facts)
+    _dram(twin, facts)
+    sptf = facts.queue_gain > 1.5
+    twin.put("queue", "depth", 32, f"{_UNKNOWN}; what native command queuing has")
+    twin.put("queue", "order", "sptf" if sptf else "fifo", _gain(facts.queue_gain))
+    twin.put("queue", "starvation_ms", 1000, f"{_UNKNOWN}; usual")
+    _measured(twin, "interface", "rate_mb_s", facts.link.rate_mb_s, 1)
+    _measured(twin, "interface", "overhead_us", facts.link.overhead_us, 1)
+    _translation(twin, facts)
+    return twin
+
+
+def _identity(twin: Twin, model: str) -> None:
+    unknown = "assumed: not asked for; it decides nothing"
+    twin.put("identity", "vendor", "unknown", unknown)
+    twin.put("identity", "model", model or "unknown", "measured: what the target calls itself")
+    twin.put("identity", "firmware", "0", unknown)
+    twin.put("identity", "serial_prefix", "TWIN", unknown)
+
+
+def _geometry(twin: Twin, facts: Facts) -> None:
+    outer = _blocks(facts.track_bytes(0.0))
+    inner = min(_blocks(facts.inner.track_bytes.value if facts.inner else facts.track_bytes(1.0)), outer)
+    heads = facts.outer.heads if facts.outer else None
+    twin.put("geometry", "capacity_bytes", facts.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES, f"measured: size {_BY}")
+    turn = facts.turn_ms
+    rpm = Estimate(6e4 / turn.value, 6e4 / turn.high, 6e4 / turn.low)
+    _measured(twin, "geometry", "rpm", rpm, 4)
+    twin.put(
+        "geometry",
+        "heads",
+        heads or 4,
+        f"measured: every so many tracks another skew, {_BY}" if heads else f"{_UNKNOWN}; one skew as the other",
+    )
+    for key, value, seen, share in (
+        ("outer_track_bytes", outer, facts.outer, 0),
+        ("inner_track_bytes", inner, facts.inner, -1),
+    ):
+        size = seen.track_bytes if seen else None
+        if size is None:
+            rate = facts.rates[share]
+            twin.put("geometry", key, value, f"measured: {rate.low / 1e6:.2f}..{rate.high / 1e6:.2f} MB/s {_BY}")
+        else:
+            twin.put("geometry", key, value, f"measured: {size.low:.0f}..{size.high:.0f} {_BY}")
+    zones = max(min(_ZONES, facts.capacity_bytes // ((heads or 4) * outer)), 1)
+    twin.put("geometry", "zones", zones, f"{_UNKNOWN}; rates fall evenly")
+    for key, skew in (
+        ("track_skew_degrees", facts.outer.track_skew if facts.outer else None),
+        ("cylinder_skew_degrees", facts.outer.cylinder_skew if facts.outer else None),
+    ):
+        if skew is None:
+            twin.put("geometry", key, 40.0, f"{_UNKNOWN}; usual")
+        else:
+            degrees = Estimate(skew.value * 360, skew.low * 360, skew.high * 360)
+            _measured(twin, "geometry", key, degrees, 2)
+
+
+def _mechanics(twin: Twin, facts: Facts) -> None:
+    turn = facts.turn_ms.value
+    skews = [float(twin.sections["geometry"][key][0]) / 360 * turn for key in _SKEWS]  # type: ignore[arg-type]
+    shares = sorted(facts.seeks)
+    times = np.maximum.accumulate([facts.seeks[share].value for share in shares])
+    (x0, x1), (y0, y1) = shares[:2], times[:2]
+    single = y0 - (y1 - y0) * x0**0.5 / (x1**0.5 - x0**0.5)
+    single = float(np.clip(single, 0.05, min(skews[1] - _SETTLE_MS - _HAIR_MS, y0)))
+    full = float(times[-1] + (times[-1] - times[-2]) * (1 - shares[-1]) / (shares[-1] - shares[-2]))
+    table = [[0.0, round(single, 3)], *([round(x, 4), round(float(y), 3)] for x, y in zip(shares, times, strict=True))]
+    table.append([1.0, round(full, 3)])
+    error = float(np.mean([one.high - one.low for one in facts.seeks.values()])) / 2
+    twin.put("mechanics", "seek_table", table, f"measured: each to {error:.2f} ms or so {_BY}; the ends continued")
+    twin.put("mechanics", "write_settle_ms", _SETTLE_MS, f"{_UNKNOWN}; usual")
+    switch = round(max(min(skews[0] - _SETTLE_MS - _HAIR_MS, single), 0.0), 3)
+    twin.put("mechanics", "head_switch_ms", switch, f"{_UNKNOWN}; the skew hides no more")
+    parking = facts.parking
+    if parking is None:
+        twin.put("mechanics", "park_after_s", 0, f"{_UNKNOWN}; not looked for")
+        twin.put("mechanics", "unpark_ms", 0, f"{_UNKNOWN}; not looked for")
+    elif parking.after_s is None or parking.unpark_ms is None:
+        twin.put("mechanics", "park_after_s", 0, f"measured: not within ten minutes {_BY}")
+        twin.put("mechanics", "unpark_ms", 0, f"measured: never seen {_BY}")
+    else:
+        _measured(twin, "mechanics", "park_after_s", parking.after_s, 1)
+        _measured(twin, "mechanics", "unpark_ms", parking.unpark_ms, 1)
+
+
+_SKEWS: Final = ("track_skew_degrees", "cylinder_skew_degrees")
+
+
+def _dram(twin: Twin, facts: Facts) -> None:
+    bursts = facts.bursts
+    track = _blocks(facts.track_bytes(0.0))
+    twin.put("dram", "write_back", bursts.write_back, f"measured: {_BY}")
+    taken = bursts.bytes_taken if bursts.bytes_taken is not None else max(16 << 20, 2 * track)
+    origin = (
+        f"measured: {taken} taken at once {_BY}" if bursts.bytes_taken else f"{_UNKNOWN}; none was answered at once"
+    )
+    twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
+    count = bursts.writes
+    origin = f"measured: {count} taken at once {_BY}" if count else f"{_UNKNOWN}; usual"
+    twin.put("dram", "write_segments", count or 64, origin)
+    twin.put("dram", "destage_bytes", track, f"{_UNKNOWN}; about one track")
+    twin.put("dram", "destage_idle_ms", 20, f"{_UNKNOWN}; a few turns")
+    _measured(twin, "dram", "read_ahead_bytes", facts.read_ahead, 0)
+    twin.put("dram", "read_segments", facts.read_segments, f"measured: {facts.read_segments} {_BY}")
+
+
+def _translation(twin: Twin, facts: Facts) -> None:
+    share = f"measured: {facts.moved_share:.0%} of what was written lay elsewhere {_BY}"
+    if facts.cache is None:
+        twin.put("translation", "kind", "identity", share)
+        return
+    twin.put("translation", "kind", "shingled", share)
+    cache = facts.cache
+    counts = {at: band.size_bytes.value / facts.track_bytes(at) for at, band in cache.bands.items()}
+    tracks = max(round(float(np.median(list(counts.values()))) if counts else 20), 2)
+    found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
+    twin.put("translation", "tracks_per_band", tracks, f"measured: {found} {_BY}" if counts else _UNKNOWN)
+    if cache.static_share is None:
+        twin.put("translation", "mapping", "static", f"{_UNKNOWN}; nothing came home")
+    else:
+        shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {_BY}"
+        moves = cache.static_share < 0.5
+        twin.put("translation", "mapping", "dynamic" if moves else "static", shown)
+        if moves:
+            twin.put("translation", "spare_bands", 2, f"{_UNKNOWN}; some")
+    _cache(twin, facts, cache)
+    _cleaning(twin, facts, cache, tracks)
+    _streams(twin, cache)
+
+
+def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
+    section, track = "translation.cache", facts.track_bytes(_SHARE_OF_PLACE[cache.place])
+    twin.put(section, "place", cache.place, f"measured: where seeks from three places lead {_BY}")
+    if cache.place == "spread":
+        twin.put(section, "regions", 8, f"{_UNKNOWN}; some")
+    cost, large, small, single = cache.append, cache.large, cache.small, cache.single
+    assert cost and large and small and single
+    packet = int(cost.packet_bytes.value) if cost.packet_bytes else 524_288
+    writes = int(cost.packet_writes.value) if cost.packet_writes else 1
+    size = large.size
+    share = cost.packet_tracks.value
+    each = -(-size // packet) * max(min(packet, size), share * track)
+    room = (large.writes or 0) * each
+    twin.put(section, "bytes", _blocks(room), _of(large.writes, f"writes of {size} bytes to the first stall"))
+    by_space = room / max(share * track, BLOCK_BYTES * writes) * writes
+    entries = small.writes or 0
+    bound = entries >= 0.97 * by_space
+    if bound or not small.writes:
+        twin.put(
+            section, "entries", _PLENTY * max(entries, 1000), f"{_UNKNOWN}; more than {entries}, for space ends first"
+        )
+        counts, why = "packet", _UNKNOWN
+    else:
+        # Single writes are packets: fewer of them than there is space for means that packets are counted.
+        space_ends_at = room / max(share * track, BLOCK_BYTES)
+        by_packet = writes > 1 and single.writes is not None and single.writes < 0.9 * space_ends_at
+        counts, why = ("packet" if by_packet or writes == 1 else "write"), f"measured: {_BY}"
+        slack = (facts.bursts.writes or 0) / 2
+        twin.put(
+            section,
+            "entries",
+            round((entries - slack / 2) / (writes if counts == "packet" else 1)),
+            _of(entries, "small writes to the first stall"),
+        )
+    twin.put(section, "entry_counts", counts, why)
+    _or_unknown(twin, section, "packet_bytes", cost.packet_bytes, packet)
+    _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
+    _measured(twin, section, "packet_tracks", cost.packet_tracks, 4)
+    _measured(twin, section, "packet_turns", cost.packet_turns, 4)
+    _measured(twin, section, "append_turns", cost.append_turns, 4)
+    journal = cache.journal
+    twin.put(section, "journal_every", journal.every if journal else 0, f"measured: {_BY}")
+    twin.put(section, "journal_ms", round(journal.ms, 1) if journal else 0.0, f"measured: {_BY}")
+
+
+def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
+    section = "translation.cleaning"
+    aggressive = cache.rest_ms is not None
+    twin.put(section, "when", "aggressive" if aggressive else "lazy", f"measured: {_BY}")
+    twin.put(section, "order", "fifo", f"{_UNKNOWN}; usual")
+    if cache.rest_ms is not None:
+        _measured(twin, section, "idle_ms", cache.rest_ms, 0)
+    else:
+        twin.put(section, "idle_ms", 1000, f"{_UNKNOWN}; it rested with little in its cache")
+        twin.put(section, "high_mark", 0.8, _UNKNOWN)
+        twin.put(section, "low_mark", 0.5, _UNKNOWN)
+    turn = facts.turn_ms.value
+    skew = facts.rates[0].value * turn / 1e3 / facts.track_bytes(0.0)
+    once_ms = tracks * turn / skew
+    band_ms = cache.band_ms.value if cache.band_ms else 2.2 * once_ms
+    on_disk = band_ms > 2.95 * once_ms
+    passed = pass_of(facts, band_ms)
+    bands = round(passed.bands.value) if passed else 1
+    twin.put(section, "bands_per_pass", bands, _span(passed.bands, 0) if passed else _UNKNOWN)
+    collect = passed.piece_ms.value / turn if passed else 0.2
+    error = (
+        f"measured: {passed.piece_ms.low / turn:.3f}..{passed.piece_ms.high / turn:.3f} {_BY}" if passed else _UNKNOWN
+    )
+    twin.put(section, "collect_turns", round(collect, 4), error)
+    twin.put(section, "merge_bytes", _MERGE_BYTES, f"{_UNKNOWN}; usual")
+    twin.put(
+        section, "merge_on_disk", on_disk, f"measured: {band_ms / once_ms:.2f} times what reading a band takes {_BY}"
+    )
+
+
+def pass_of(facts: Facts, band_ms: float) -> Pass | None:
+    """What a forced pass does, from the stalls of the three fills."""
+    cache, stalls = facts.cache, []
+    if cache is None or not cache.bands:
+        return None
+    size = cache.bands[min(cache.bands)].size_bytes.value
+    for fill, data in ((cache.single, BLOCK_BYTES), (cache.small, BLOCK_BYTES), (cache.large, 524_288)):
+        if fill is not None and fill.writes:
+            pieces = fill.writes_per_byte * size
+            data_ms = pieces * data / facts.rates[0].value * 1e3
+            stalls.append(Stall(fill.stall_ms, band_ms, pieces, data_ms))
+    return forced(tuple(stalls)) if stalls else None
+
+
+def _streams(twin: Twin, cache: Cache) -> None:
+    section, streams = "translation.streams", cache.streams
+    if streams is None:
+        twin.put(section, "tracked", 0, f"measured: nothing bypasses the cache {_BY}")
+        twin.put(section, "min_request_bytes", 65_536, _UNKNOWN)
+        twin.put(section, "min_run_bytes", 8 << 20, _UNKNOWN)
+        return
+    tracked = streams.tracked
+    twin.put(section, "tracked", round(tracked.value), f"measured: {tracked.low:.0f}..{tracked.high:.0f} {_BY}")
+    for key, found in (("min_request_bytes", streams.min_request_bytes), ("min_run_bytes", streams.min_run_bytes)):
+        twin.put(section, key, round(found.value), _span(found, 0))
+
+
+def _measured(twin: Twin, section: str, key: str, found: Estimate, digits: int) -> None:
+    value = round(found.value, digits) if digits else round(found.value)
+    twin.put(section, key, value, _span(found, digits))
+
+
+def _or_unknown(twin: Twin, section: str, key: str, found: Estimate | None, value: int) -> None:
+    twin.put(section, key, value, _span(found, 0) if found else f"{_UNKNOWN}; usual")
+
+
+def _span(found: Estimate, digits: int) -> str:
+    return f"measured: {found.low:.{digits}f}..{found.high:.{digits}f} {_BY}"
+
+
+def _of(count: int | None, what: str) -> str:
+    return f"measured: {count} {what} {_BY}" if count else f"{_UNKNOWN}; it never stalled"
+
+
+def _gain(gain: float) -> str:
+    return f"measured: 32 reads at a time are {gain:.1f} times as fast {_BY}"
+
+
+def _blocks(size: float) -> int:
+    return round(size / BLOCK_BYTES) * BLOCK_BYTES
+
+
+def _toml(value: Plain) -> str:
+    return json.dumps(value)

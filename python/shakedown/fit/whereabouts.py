@@ -1,0 +1,114 @@
+"""Where data lies: a block that was written comes at its old angle only if it lies at its old place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shakedown.fit import rotation
+from shakedown.fit.place import aligned, apart, rewrite, scattered
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
+
+_TOLERANCE_TURNS: Final = 0.03
+_FROM_MEMORY_TURNS: Final = 0.06
+_BLOCKS: Final = 96
+_MARKS: Final = 24
+_FORGETTING_BYTES: Final = 384 << 20
+_LEAST_QUIET: Final = 0.2
+_REGION_BYTES: Final = 96 << 20
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Blocks whose angles are known from before they were written."""
+
+    bench: Bench
+    name: str
+    offsets: Ints
+    turn_ms: float
+    home: Floats
+    marks: Floats
+    """Angles of some blocks that nobody writes: what the known length of a turn is wrong by shows in them."""
+
+    @staticmethod
+    def over(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> Watch:
+        """Read the blocks, whose offsets rise, for the first time."""
+        return Watch(bench, name, offsets, turn_ms, *_angles(bench, f"{name}-home", offsets, turn_ms))
+
+    def angles(self) -> Floats:
+        """Read them again: their angles now, in the order of ``offsets``."""
+        angles, marks = _angles(self.bench, f"{self.name}-now", self.offsets, self.turn_ms)
+        drift = (marks - self.marks + 0.5) % 1.0 - 0.5
+        return np.asarray((angles - _middle(drift)) % 1.0)
+
+    def away(self) -> NDArray[np.bool_]:
+        """Which of them do not lie where they did."""
+        return differ(self.angles(), self.home)
+
+    def elsewhere(self) -> NDArray[np.bool_]:
+        """Which do not, or come without any motion at all: from flash, once memory has forgotten them."""
+        now = self.angles()
+        return np.asarray(differ(now, self.home) | (np.isnan(now) & ~np.isnan(self.home)))
+
+
+def differ(now: Floats, before: Floats) -> NDArray[np.bool_]:
+    """Which angles are not the same, as far as both are known."""
+    return np.asarray(np.abs((now - before + 0.5) % 1.0 - 0.5) > _TOLERANCE_TURNS)
+
+
+def moved_share(bench: Bench, turn_ms: float) -> float:
+    """How many of some durably written blocks lie elsewhere afterwards: nearly none, or nearly all.
+
+    A host that is late now and then makes blocks seem elsewhere that nobody wrote: as many are taken off.
+    """
+    first = aligned(0.4 * bench.capacity_bytes)
+    slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
+    offsets = np.sort(scattered(min(_BLOCKS, slots // 2), first, slots, 16 * BLOCK_BYTES))
+    watch = Watch.over(bench, "moved", offsets, turn_ms)
+    unmoved = float(np.mean(watch.elsewhere()))
+    bench.play("moved-write", Trace.writes(offsets[apart(len(offsets))], flush_every=1))
+    _forget(bench)
+    seen = float(np.mean(watch.elsewhere()))
+    rewrite(bench, "moved-rewrite", first, slots * 16 * BLOCK_BYTES)
+    return max(seen - unmoved, 0.0) / max(1 - unmoved, _LEAST_QUIET)
+
+
+def _forget(bench: Bench) -> None:
+    """Read so much elsewhere that memory holds nothing of what was written."""
+    size = min(_FORGETTING_BYTES, bench.capacity_bytes // 8)
+    bench.play("forget", Trace.reads(aligned(0.7 * bench.capacity_bytes) + np.arange(size >> 20) * (1 << 20), 1 << 20))
+
+
+def _angles(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> tuple[Floats, Floats]:
+    """Angles in the order of ``offsets``, and those of the marks; NaN where memory answered.
+
+    They are read in an order that is neither theirs nor the one in which any were written, for a log read in its own
+    order comes as fast as from memory. The last read goes far away: what the heads read on from there is none of these.
+    """
+    marks = bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES - (1 + np.arange(_MARKS)) * _mark_spacing(bench)
+    order, marks_order = apart(len(offsets))[::-1], apart(_MARKS)
+    far = (int(offsets[0]) + bench.capacity_bytes // 2) % bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
+    log = bench.play(name, Trace.reads(np.concatenate([offsets[order], marks[marks_order], [far]])))
+    angles = rotation.phases(log, turn_ms)
+    angles[log.latency_ms < _FROM_MEMORY_TURNS * turn_ms] = np.nan
+    count = len(offsets)
+    return angles[:count][np.argsort(order)], angles[count : count + _MARKS][np.argsort(marks_order)]
+
+
+def _mark_spacing(bench: Bench) -> int:
+    """The marks take the last 200 MB, which nothing here ever writes, or the last fiftieth of a small drive."""
+    return max(min(8 << 20, bench.capacity_bytes // 1200) // BLOCK_BYTES, 1) * BLOCK_BYTES
+
+
+def _middle(drifts: Floats) -> float:
+    """The median of angles around the most common one."""
+    known = drifts[~np.isnan(drifts)]
+    if not len(known):
+        return 0.0
+    near = [np.sum(np.abs((known - one + 0.5) % 1.0 - 0.5) < _TOLERANCE_TURNS) for one in known]
+    centre = float(known[int(np.argmax(near))])
+    around = (known - centre + 0.5) % 1.0 - 0.5
+    return centre + float(np.median(around[np.abs(around) < _TOLERANCE_TURNS]))

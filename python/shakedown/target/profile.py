@@ -1,0 +1,59 @@
+"""A profile's file to its text, the rows that its origins name looked up."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from shakedown.data import reference_path
+from shakedown.errors import UsageError
+from shakedown.reference import read_rows
+
+WHAT_IT_MAY_SAY: Final = "docs/profiles.md tells what a profile may say"
+
+
+def read_profile(path: Path) -> str:
+    """The text of a profile, its origins looked up; whether it is a drive is for the core to say. Raises UsageError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text", hint=WHAT_IT_MAY_SAY) from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", hint=WHAT_IT_MAY_SAY) from error
+    try:
+        refuse_unknown_rows(text)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}", hint=error.hint) from error
+    return text
+
+
+def refuse_unknown_rows(profile: str) -> None:
+    """Raise UsageError for a value whose origin names a row that is not among the published measurements.
+
+    The core knows no files, so what it leaves open is looked up here.
+    """
+    for key, row in _cited(profile):
+        if row not in read_rows(reference_path("published.csv")):
+            raise UsageError(
+                f"`{key}` has no usable origin: reference/published.csv has no row {row}", hint=WHAT_IT_MAY_SAY
+            )
+
+
+def _cited(text: str) -> Iterator[tuple[str, str]]:
+    """Every value's key with each row that its origin names."""
+    try:
+        yield from _cited_in(tomllib.loads(text), "")
+    except (ValueError, RecursionError):  # not TOML: the core will say so
+        return
+
+
+def _cited_in(table: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
+    origin = table.get("origin")
+    if isinstance(origin, str) and origin.startswith(("published ", "fitted ")):
+        yield from ((name, row) for row in re.findall(r"\bR\d+\b", origin))
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _cited_in(value, f"{name}.{key}" if name else key)

@@ -1,0 +1,65 @@
+"""What the model is meant to reach, and whether it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from shakedown.validate.answer import Answer
+
+NEAR: Final = 0.10
+FAR: Final = 0.25
+SHARE_NEAR: Final = 0.90
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A goal, whether it is held, and by what: one sentence."""
+
+    name: str
+    held: bool
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def goals(answers: Sequence[Answer]) -> list[Goal]:
+    """The goals that these answers bear on."""
+    seeds = [answer for answer in answers if answer.seed]
+    checks = [answer for answer in answers if answer.role == "check"]
+    return [
+        *([_seeds(seeds)] if seeds else []),
+        *([_near(checks), _far(checks)] if checks else []),
+    ]
+
+
+def is_within(answer: Answer, limit: float) -> bool:
+    """Whether an answer's error is known and no larger; a range's near edge included."""
+    return answer.error is not None and abs(answer.error) <= limit
+
+
+def _named(answers: Sequence[Answer]) -> str:
+    return ", ".join(f"{each.row}{f' ({each.part})' if each.part else ''}" for each in answers)
+
+
+def _seeds(seeds: Sequence[Answer]) -> Goal:
+    missed = [each for each in seeds if not is_within(each, NEAR)]
+    text = f"{len(seeds) - len(missed)} of {len(seeds)} seed rows (accounts A, B, C) within {NEAR:.0%}"
+    return Goal("seeds-near", not missed, text + (f"; not {_named(missed)}" if missed else ""))
+
+
+def _near(checks: Sequence[Answer]) -> Goal:
+    missed = [each for each in checks if not is_within(each, NEAR)]
+    near = len(checks) - len(missed)
+    text = f"{near} of {len(checks)} checks within {NEAR:.0%}, {SHARE_NEAR:.0%} are asked for"
+    return Goal("checks-near", near >= SHARE_NEAR * len(checks), text + (f"; not {_named(missed)}" if missed else ""))
+
+
+def _far(checks: Sequence[Answer]) -> Goal:
+    missed = [each for each in checks if not is_within(each, FAR)]
+    worst = max((abs(each.error) for each in checks if each.error is not None), default=0.0)
+    text = f"{len(checks) - len(missed)} of {len(checks)} checks within {FAR:.0%}, worst {worst:.0%}"
+    return Goal("checks-far", not missed, text + (f"; not {_named(missed)}" if missed else ""))

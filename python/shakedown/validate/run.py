@@ -1,0 +1,144 @@
+"""Every experiment that the asked rows need, played on the model, over all cores."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from shakedown.data import list_profiles, reference_path
+from shakedown.errors import UsageError
+from shakedown.protocol.load import load_protocol
+from shakedown.protocol.play import Silence
+from shakedown.protocol.run import Order, run
+from shakedown.reference import Row, read_rows
+from shakedown.result.folder import read_run
+from shakedown.validate.answer import Answer, answer
+from shakedown.validate.question import Experiment, Question, Questions, read_questions
+from shakedown.validate.role import takers
+
+_LONGEST_FIRST: Final = ("sequential-32k", "slim-surface", "durable-1m", "archive-surface")
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Rows answered, in the table's order, and rows that are not, each with the reason."""
+
+    answers: list[Answer]
+    unanswered: dict[str, str]
+
+
+def validate(
+    rows: Sequence[str] = (), profile: str | None = None, told: Callable[[str], None] = lambda _line: None
+) -> Validation:
+    """Answer the asked rows, or all, or all that a profile answers; ``told`` hears of the progress.
+
+    Raises UsageError for a row or a profile that is not there.
+    """
+    published = read_rows(reference_path("published.csv"))
+    questions = read_questions(reference_path("questions.toml"))
+    _refuse_unknown(rows, profile, published)
+    asked = [each for each in questions.questions if _is_asked(each, questions, rows, profile)]
+    reasons = {} if profile else unanswered(questions, published)
+    found = _answers(asked, questions, published, told)
+    return Validation(found, {row: why for row, why in reasons.items() if not rows or row in rows})
+
+
+def unanswered(questions: Questions, published: dict[str, Row]) -> dict[str, str]:
+    """Why each row without a question has none; a row without a question or a reason is an error of the table."""
+    answered = {each.row for each in questions.questions}
+    stated = questions.reasons()
+    return {row.id: stated.get(row.id) or _reason(row) for row in published.values() if row.id not in answered}
+
+
+def _reason(row: Row) -> str:
+    if names := takers(row.id):
+        return f"a parameter of a profile and no outcome: {', '.join(names)}"
+    if row.confidence != "published":
+        return "not verified, and no profile uses it"
+    raise AssertionError(f"{row.id} has neither a question nor a reason: reference/questions.toml")
+
+
+def _refuse_unknown(rows: Iterable[str], profile: str | None, published: dict[str, Row]) -> None:
+    for row in rows:
+        if row not in published:
+            raise UsageError(
+                f"there is no row `{row}`", hint="rows are named as in reference/published.csv, like `R012`"
+            )
+    if profile is not None and profile not in list_profiles():
+        raise UsageError(f"there is no profile `{profile}`", hint=f"there are {', '.join(list_profiles())}")
+
+
+def _is_asked(question: Question, questions: Questions, rows: Sequence[str], profile: str | None) -> bool:
+    experiment = questions.experiment(question.experiment)
+    drives = (experiment.profile, experiment.baseline)
+    return (not rows or question.row in rows) and (profile is None or profile in drives)
+
+
+def _answers(
+    asked: list[Question], questions: Questions, published: dict[str, Row], told: Callable[[str], None]
+) -> list[Answer]:
+    names = list(dict.fromkeys(each.experiment for each in asked))
+    names.sort(key=lambda name: name not in _LONGEST_FIRST)
+    groups = [(questions.experiment(name), [each for each in asked if each.experiment == name]) for name in names]
+    found: list[Answer] = []
+    for answers in _in_parallel(groups, published, told):
+        found += answers
+    order = {(each.row, each.part): index for index, each in enumerate(asked)}
+    return sorted(found, key=lambda each: (each.row, order[each.row, each.part]))
+
+
+def _in_parallel(
+    groups: list[tuple[Experiment, list[Question]]], published: dict[str, Row], told: Callable[[str], None]
+) -> Iterable[list[Answer]]:
+    # Spawned, not forked: a fork would copy the locks of running threads.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
+        # A Ctrl-C reaches every process of the terminal: one that only waits for work leaves it to us.
+        kept = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            pending = {
+                pool.submit(_experiment, experiment, asked, [published[each.row] for each in asked]): experiment.name
+                for experiment, asked in groups
+            }
+        finally:
+            signal.signal(signal.SIGINT, kept)
+        try:
+            for number, done in enumerate(as_completed(pending), start=1):
+                answers, seconds = done.result()
+                told(f"{number} of {len(pending)}: {pending[done]}, {seconds:.1f} s")
+                yield answers
+        except BaseException as error:
+            # Whoever fails leaves the others to end by themselves; only an impatient user does not.
+            if isinstance(error, KeyboardInterrupt):
+                for worker in multiprocessing.active_children():
+                    worker.terminate()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _experiment(experiment: Experiment, asked: list[Question], rows: list[Row]) -> tuple[list[Answer], float]:
+    """Play one experiment and read its figures; with how long that took."""
+    began_s = time.monotonic()
+    with TemporaryDirectory(prefix="shakedown-validate-") as folder:
+        path = Path(folder) / "run"
+        loaded = load_protocol(procedure(experiment), experiment.settings)
+        baseline = None if experiment.baseline is None else f"model:{experiment.baseline}"
+        run(loaded, Order(f"model:{experiment.profile}", baseline), path, Silence())
+        played = read_run(path)
+        answers = [answer(each, experiment, row, played) for each, row in zip(asked, rows, strict=True)]
+    return answers, time.monotonic() - began_s
+
+
+def procedure(experiment: Experiment) -> str:
+    """What ``load_protocol`` knows an experiment's procedure by: a protocol's name, or a path in reference/."""
+    if experiment.procedure.endswith(".toml"):
+        return str(reference_path(f"procedures/{experiment.procedure}"))
+    return experiment.procedure

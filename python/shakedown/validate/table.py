@@ -1,0 +1,76 @@
+"""Answers as people read them: lines for a terminal, a table for the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from shakedown.validate.answer import Answer
+from shakedown.validate.goal import goals
+from shakedown.validate.run import Validation
+
+_COLUMNS = ("row", "drive", "figure", "published", "predicted", "error", "role", "source")
+
+
+def figure(value: float) -> str:
+    """Three digits that matter."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def cells(answer: Answer) -> tuple[str, ...]:
+    """One row, as text."""
+    same = answer.low == answer.high
+    published = figure(answer.low) if same else f"{figure(answer.low)}..{figure(answer.high)}"
+    error = "none seen" if answer.error is None else f"{answer.error:+.1%}".replace("%", " %")
+    if not same and answer.error == 0:
+        error = "in range"
+    return (
+        answer.row,
+        answer.profile,
+        answer.quantity + (f" ({answer.part})" if answer.part else ""),
+        f"{published} {answer.unit}",
+        "-" if answer.predicted is None else figure(answer.predicted),
+        error,
+        answer.role,
+        answer.source,
+    )
+
+
+def to_text(validation: Validation) -> str:
+    """For a terminal: the rows, what the goals say, and how many rows are not answered."""
+    rows = [cells(answer)[:-1] for answer in validation.answers]
+    lines = _aligned([_COLUMNS[:-1], *rows]) if rows else []
+    lines += ["", *(f"{'held' if goal.held else 'MISSED'}: {goal.text}" for goal in goals(validation.answers))]
+    if validation.answers:
+        fits = sum(answer.role != "check" for answer in validation.answers)
+        lines.append(f"{fits} rows were used to make the profiles (fit, input) and check nothing.")
+    if len(validation.unanswered) > _FEW:
+        lines.append(f"{len(validation.unanswered)} rows are not answered; docs/validation.md and --json say why.")
+    else:
+        lines += [f"{row} is not answered: {why}" for row, why in validation.unanswered.items()]
+    return "\n".join(lines).strip() + "\n"
+
+
+_FEW = 8
+
+
+def to_markdown(validation: Validation) -> str:
+    """For the documents: two tables, answered and not."""
+    lines = ["| " + " | ".join(_COLUMNS) + " |", "| --- " * len(_COLUMNS) + "|"]
+    lines += ["| " + " | ".join(cells(answer)) + " |" for answer in validation.answers]
+    lines += ["", *(f"- {'held' if goal.held else '**missed**'}: {goal.text}" for goal in goals(validation.answers))]
+    lines += ["", "| rows | not answered, because |", "| --- | --- |"]
+    lines += [f"| {rows} | {why} |" for rows, why in _grouped(validation.unanswered)]
+    return "\n".join(lines) + "\n"
+
+
+def _grouped(reasons: dict[str, str]) -> Iterable[tuple[str, str]]:
+    """Neighbours with one reason share a line."""
+    for why, group in groupby(reasons.items(), key=lambda each: each[1]):
+        rows = [row for row, _ in group]
+        yield (rows[0] if len(rows) == 1 else f"{rows[0]}..{rows[-1]}"), why
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

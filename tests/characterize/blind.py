@@ -1,0 +1,91 @@
+"""Profiles that nobody has seen: those of ours with other insides, drawn by a seed; and their truth, for tests only."""
+
+from __future__ import annotations
+
+import json
+import random
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+from shakedown.data import profile_path
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A profile's values by their full keys, and its text."""
+
+    values: dict[str, Any]
+    toml: str
+
+    @staticmethod
+    def of(text: str) -> Truth:
+        return Truth(dict(_flat(tomllib.loads(text))), text)
+
+    @property
+    def shingled(self) -> bool:
+        return self.values["translation.kind"] == "shingled"
+
+
+def known(name: str) -> Truth:
+    """A profile of ours."""
+    return Truth.of(profile_path(name).read_text())
+
+
+def drawn(name: str, seed: int) -> Truth:
+    """One with other insides."""
+    draw = random.Random(seed)
+    truth = known(name)
+    values = truth.values
+    outer = draw.randrange(300, 600) * 4096
+    new = {
+        "geometry.rpm": draw.choice([5400, 5425, 5900, 7200, 7213.5]),
+        "geometry.heads": draw.randrange(2, 13),
+        "geometry.outer_track_bytes": outer,
+        "geometry.inner_track_bytes": int(outer * draw.uniform(0.42, 0.6)) // 4096 * 4096,
+        "geometry.track_skew_degrees": draw.randrange(44, 56),
+        "geometry.cylinder_skew_degrees": draw.randrange(60, 80),
+        "interface.overhead_us": draw.randrange(40, 200),
+    }
+    if truth.shingled:
+        writes = draw.choice([1, 1, 4, 11])
+        new |= {
+            "translation.tracks_per_band": draw.randrange(14, 120),
+            "translation.cache.bytes": draw.randrange(15, 45) * 10**9 // 4096 * 4096,
+            "translation.cache.entries": draw.randrange(120, 450) * 1000,
+            "translation.cache.entry_counts": draw.choice(["write", "packet"]),
+            "translation.cache.packet_writes": writes,
+            "translation.cleaning.idle_ms": draw.randrange(700, 3000),
+            "translation.cleaning.bands_per_pass": draw.choice([1, 1, 2, 4, 8]),
+            "translation.cleaning.collect_turns": round(draw.uniform(0.1, 0.5), 2),
+            "translation.streams.min_request_bytes": draw.choice([32_768, 65_536, 131_072, 262_144]),
+            "translation.streams.tracked": draw.randrange(2, 17),
+        }
+    return Truth.of(_written(values | new))
+
+
+def changed(name: str, **new: Any) -> Truth:
+    """One with other values, dots of their keys written as double underscores."""
+    return Truth.of(_written(known(name).values | {key.replace("__", "."): value for key, value in new.items()}))
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    found = []
+    for key, inner in table.items():
+        if isinstance(inner, dict) and "origin" in inner:
+            found.append((prefix + key, inner["value"]))
+        elif isinstance(inner, dict):
+            found += _flat(inner, f"{prefix}{key}.")
+    return found
+
+
+def _written(values: dict[str, Any]) -> str:
+    lines = ["format_version = 1", 'name = "blind"', 'title = "A drive that nobody has seen"']
+    sections: dict[str, list[str]] = {}
+    for key, value in values.items():
+        section, _, name = key.rpartition(".")
+        line = f'{name} = {{ value = {json.dumps(value)}, origin = "assumed: drawn for a test" }}'
+        sections.setdefault(section, []).append(line)
+    for section, entries in sections.items():
+        lines += [f"[{section}]", *entries]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,43 @@
+"""The verb, on the rows that take least time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def shakedown(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).with_name("shakedown")), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_row_that_is_met_passes_and_one_that_is_not_fails() -> None:
+    met = shakedown("validate", "--row", "R065", "--quiet")
+    assert (met.returncode, met.stderr) == (0, "")
+    assert "held: 1 of 1 checks within 25%" in met.stdout
+    missed = shakedown("validate", "--row", "R009", "--json")
+    assert missed.returncode == 1
+    document = json.loads(missed.stdout)
+    assert (document["format_version"], document["command"], document["exit_status"]) == (1, "validate", 1)
+    (answer,) = document["rows"]
+    assert (answer["row"], answer["role"], answer["low"]) == ("R009", "check", 108.0)
+    assert abs(answer["error"] - (answer["predicted"] / 108.0 - 1)) < 1e-9
+    assert [goal["held"] for goal in document["goals"]] == [False, False, False]
+
+
+def test_a_row_that_cannot_be_answered_says_why() -> None:
+    done = shakedown("validate", "--row", "R013")
+    assert done.returncode == 0
+    assert "R013 is not answered: an array's" in done.stdout
+
+
+@pytest.mark.parametrize(("option", "value"), [("--row", "R999"), ("--profile", "wd40efay")])
+def test_what_is_not_there_is_refused(option: str, value: str) -> None:
+    done = shakedown("validate", option, value)
+    assert done.returncode == 2
+    assert value in done.stderr
+    assert "hint:" in done.stderr

@@ -24,8 +24,8 @@ use super::trace::Trace;
 /// changes nothing that happens in the guest.
 const LEASH_NS: u64 = 50_000;
 /// How far any guest may run without asking: so it is heard of even if it has nothing to do with drives, and so its time
-/// is known. A day of silence costs less than ten thousand questions.
-const ROPE_NS: u64 = 10_000_000_000;
+/// is roughly known. A day of silence costs 1440 questions.
+const ROPE_NS: u64 = 60_000_000_000;
 /// How often the limits are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 

@@ -34,7 +34,7 @@ pub fn boot(kernel: &Path, lab: &mut Lab, folder: &Path, script: &str) -> (LabRe
     std::fs::set_permissions(&init, PermissionsExt::from_mode(0o755)).unwrap();
     let output = folder.join("output");
     let mut command = Command::new("taskset");
-    command.args(["-c", "1", "setarch", "-R"]).arg(kernel);
+    command.args(["-c", "0", "setarch", "-R"]).arg(kernel);
     command.args(["rootfstype=hostfs", "ro", "mem=512M", "norandmaps", "con=null", "con0=null,fd:1", "quiet"]);
     command.args(["time-travel-start=1700000000000000000", "scsi_mod.scan=sync"]);
     command.arg(format!("init={}", init.display())).arg(format!("uml_dir={}", folder.display()));
@@ -44,7 +44,7 @@ pub fn boot(kernel: &Path, lab: &mut Lab, folder: &Path, script: &str) -> (LabRe
     command.stdin(Stdio::null()).stderr(printed.try_clone().unwrap()).stdout(printed);
     let guest = Guest(command.spawn().expect("taskset and setarch are installed"));
     let end = end_of_process(guest.0.id() as i32).unwrap();
-    let limits = Limits { wall: Some(Duration::from_secs(120)), cpu: Some(1), ..Limits::default() };
+    let limits = Limits { wall: Some(Duration::from_secs(120)), cpu: Some(0), ..Limits::default() };
     let report = lab.run(Some(&end), &limits, &mut || true).unwrap();
     drop(guest);
     (report, std::fs::read_to_string(&output).unwrap())

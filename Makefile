@@ -6,6 +6,7 @@ SHELL := bash
 
 BIN := .venv/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+LAB_PACKAGES := bc bison erofs-utils flex gcc libc6-dev make patch xz-utils
 say = @printf '\033[1m==>\033[0m %s\n' '$(1)'
 
 .PHONY: help
@@ -49,6 +50,10 @@ format: build ## rewrite the sources in the house style
 	cargo fmt --all
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
+
+.PHONY: lab
+lab: build ## what the lab runs, a kernel and the programs of a guest: minutes, once
+	$(BIN)/shakedown lab build || { scripts/apt-install.sh $(LAB_PACKAGES) && $(BIN)/shakedown lab build; }
 
 .PHONY: build
 build: .venv/core.stamp ## the environment and the core, without running anything

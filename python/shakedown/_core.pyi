@@ -1,7 +1,7 @@
 """The Rust core. All times are nanoseconds of virtual time, all sizes bytes."""
 
-from collections.abc import Callable
-from typing import TypedDict, final
+from collections.abc import Callable, Sequence
+from typing import Literal, NotRequired, TypedDict, final
 
 class ProfileError(ValueError):
     """A profile cannot be a drive: the message names the key and the reason."""
@@ -141,3 +141,107 @@ def serve_nbd(
     signal handler ends it as cleanly and is raised. Raises ProfileError; FileExistsError if the socket or the store is
     somebody else's; OSError if one cannot be made.
     """
+
+class LabError(RuntimeError):
+    """The lab itself failed: its kernel is not understood, or the drives' data could not be kept."""
+
+class LabDrive(TypedDict):
+    """A drive to be put into a lab."""
+
+    profile_toml: str
+    seed: int
+    scale_divisor: int
+    front: Literal["scsi", "blk"]
+    """``/dev/sdX`` with the host's real timeouts, or ``/dev/vdX``, for which the host waits for ever."""
+    serial: str
+    """Empty: it follows from profile and seed."""
+    store_path: str | None
+    """A file that keeps the data; None: gone with the lab."""
+    faults_toml: str
+    """Empty, or faults as in ``docs/faults.md``; their times count from the lab's first boot."""
+    power_may_fail: NotRequired[bool]
+    """Losses of power, planned or by ``power_cycle``, take data as the model says; costs memory between flushes."""
+
+class LabIdentity(TypedDict):
+    """What the guest is told of a drive."""
+
+    model: str
+    serial: str
+    wwn: str
+    capacity_bytes: int
+
+class LabDriveReport(LabIdentity):
+    """Counts over all runs so far."""
+
+    reads: int
+    writes: int
+    flushes: int
+    trims: int
+    others: int
+    read_bytes: int
+    written_bytes: int
+    errors: int
+    aborted: int
+    resets: int
+    most_outstanding: int
+    longest_ns: int
+    stored_bytes: int
+    spilled_bytes: int
+
+class LabReport(TypedDict):
+    """One run, from the guest's boot to its end."""
+
+    outcome: Literal["ended", "wall_limit", "stalled", "deadlock", "interrupted"]
+    virtual_ns: int
+    wall_ns: int
+    boot_wall_ns: int | None
+    """From the kernel's first message to its first command for a drive."""
+    trace_hash: str
+    """Of all that the drives did, over all runs so far: time, drive, verb, place and data."""
+    messages: int
+    interrupts: int
+    drives: list[LabDriveReport]
+
+@final
+class Lab:
+    """A User-Mode Linux guest's clock and drives, over as many boots as are wanted."""
+
+    def __init__(
+        self,
+        folder: str,
+        drives: Sequence[LabDrive],
+        *,
+        spill_folder: str | None = None,
+        memory_bytes: int = ...,
+        trace_path: str | None = None,
+    ) -> None:
+        """Make the drives and listen at sockets in ``folder``, which must be short enough for them.
+
+        Data beyond ``memory_bytes`` (default: 2 GiB, for all drives) goes to nameless files in ``spill_folder``. At
+        ``trace_path`` every request is listed, to find where two runs part. Raises ProfileError, ValueError for a front
+        or a fault that cannot be, OSError if sockets or stores cannot be made.
+        """
+    @property
+    def kernel_arguments(self) -> list[str]:
+        """What the kernel's command line must say, started with ``folder`` as its working directory."""
+    @property
+    def now_ns(self) -> int:
+        """Virtual time since the first boot."""
+    @property
+    def drives(self) -> list[LabIdentity]: ...
+    def power_cycle(self, *, off_ns: int) -> None:
+        """Between two runs: the power of all drives fails and comes back ``off_ns`` later."""
+    def run(
+        self,
+        guest_pid: int,
+        *,
+        wall_limit_s: float | None = None,
+        stall_limit_s: float = 60.0,
+        pin_cpu: int | None = None,
+        on_tick: Callable[[], object] | None = None,
+    ) -> LabReport:
+        """Serve one boot until the process ``guest_pid`` ends or a limit is reached; it is never killed here.
+
+        ``on_tick`` is called about ten times a second; what it or a signal handler raises ends the run and is raised.
+        ``pin_cpu`` keeps this thread on one processor, where the guest should be, too. Raises LabError.
+        """

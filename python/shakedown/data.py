@@ -1,4 +1,4 @@
-"""Finds the project's data: drive profiles, protocols, published measurements.
+"""Finds the project's data: drive profiles, protocols, published measurements, what the lab is made from.
 
 ``_data/`` lies inside the package. In a checkout it holds symbolic links to the folders at the top, in a wheel the
 files themselves, so there is one way to find them.
@@ -41,6 +41,11 @@ def reference_path(file_name: str) -> Path:
     if not path.is_file():
         raise UsageError(f"there is no reference table `{file_name}`")
     return path
+
+
+def lab_path(name: str) -> Path:
+    """A file or folder of what the lab is made from, such as ``kernel.config``."""
+    return _DATA / "lab" / name
 
 
 def _names(folder: str) -> list[str]:

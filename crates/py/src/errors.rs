@@ -1,7 +1,7 @@
 //! Errors of the core as Python exceptions, their parts as attributes.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -22,6 +22,12 @@ create_exception!(
     TraceError,
     PyValueError,
     "A trace cannot be replayed on this drive: the message names the request and the reason."
+);
+create_exception!(
+    shakedown._core,
+    LabError,
+    PyRuntimeError,
+    "The lab itself failed: its kernel is not understood, or the drives' data could not be kept."
 );
 
 /// With the attribute `key` (`None` where the text is not TOML).

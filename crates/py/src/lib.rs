@@ -4,6 +4,7 @@
 mod bench;
 mod errors;
 mod job;
+mod lab;
 mod load;
 mod machine;
 mod requests;
@@ -15,9 +16,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::errors::{JobError, ProfileError, TraceError};
+    use crate::errors::{JobError, LabError, ProfileError, TraceError};
     #[pymodule_export]
     use crate::job::check_job;
+    #[pymodule_export]
+    use crate::lab::Lab;
     #[pymodule_export]
     use crate::load::Load;
     #[pymodule_export]

@@ -2,11 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{fallocate, flock, FallocateFlags, FlockOperation};
+use rustix::fs::{fallocate, flock, memfd_create, seek, FallocateFlags, FlockOperation, MemfdFlags, SeekFrom};
 use rustix::io::Errno;
 
 /// Zeros are written in pieces of this size where no hole can be punched.
@@ -60,11 +61,30 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`] if the file system has no room for a file of that length, sparse as it is.
     pub fn temporary(capacity_bytes: u64) -> Result<Self, StoreError> {
-        let path = std::env::temp_dir();
-        tempfile::tempfile()
-            .and_then(|file| file.set_len(capacity_bytes).map(|()| file))
-            .map(|file| Self::of(file, path.clone()))
-            .map_err(|source| StoreError::Io { path, capacity_bytes, source })
+        Self::temporary_in(&std::env::temp_dir(), capacity_bytes)
+    }
+
+    /// The same in another folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], as above.
+    pub fn temporary_in(folder: &Path, capacity_bytes: u64) -> Result<Self, StoreError> {
+        Self::nameless(tempfile::tempfile_in(folder), folder, capacity_bytes)
+    }
+
+    /// A store in memory, which costs what it holds.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if the system does not give memory as files.
+    pub fn in_memory(capacity_bytes: u64) -> Result<Self, StoreError> {
+        let file = memfd_create("modelled drive", MemfdFlags::CLOEXEC).map(File::from);
+        Self::nameless(file.map_err(io::Error::from), Path::new("memory"), capacity_bytes)
+    }
+
+    fn nameless(file: io::Result<File>, place: &Path, capacity_bytes: u64) -> Result<Self, StoreError> {
+        file.and_then(|file| file.set_len(capacity_bytes).map(|()| file))
+            .map(|file| Self::of(file, place.to_owned()))
+            .map_err(|source| StoreError::Io { path: place.to_owned(), capacity_bytes, source })
     }
 
     /// The store in a named file: made if it is missing or empty, gone on with if it has the drive's size.
@@ -99,6 +119,22 @@ impl Store {
     /// How often the machine could not keep or return data so far.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
+    }
+
+    /// The ranges that may hold something other than zeros, as far as the file system can tell.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn data_ranges(&self) -> io::Result<Vec<Range<u64>>> {
+        let (mut ranges, mut at_bytes) = (Vec::new(), 0);
+        loop {
+            let start = match seek(&self.file, SeekFrom::Data(at_bytes)) {
+                Err(Errno::NXIO) => return Ok(ranges),
+                found => found?,
+            };
+            at_bytes = seek(&self.file, SeekFrom::Hole(start))?;
+            ranges.push(start..at_bytes);
+        }
     }
 
     /// Fills `buffer` from `offset_bytes` on.

@@ -57,6 +57,7 @@ _SUMMARIES: Final = {
     "run": "Run a protocol against a target.",
     "characterize": "Measure a drive's insides from outside and write its twin, a profile.",
     "serve": "Serve a modelled drive as a block device to other programs.",
+    "lab": "Run the real Linux storage stack, in virtual time, on modelled drives.",
     "compare": "Lay the findings of several runs side by side.",
     "report": "Write the report of one run or more as one page that opens offline.",
     "validate": "Lay what the modelled drives do beside what others measured.",

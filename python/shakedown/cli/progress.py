@@ -70,7 +70,7 @@ class _Progress:
         assert self._record is not None, "a step belongs to a run"
         number = self._steps.index(step) + 1
         self._where = f"{self._who} {step.name} {number}/{len(self._steps)}"
-        self._pace = Pace(step, self._record.target.capacity_bytes, is_virtual=self._record.arena == "model")
+        self._pace = Pace(step, self._record.target.capacity_bytes, is_virtual=self._record.is_modelled)
         self._due_s = time.monotonic() + self._every_s
 
     def measured(self, samples: Sequence[Sample]) -> None:

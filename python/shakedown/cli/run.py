@@ -148,7 +148,7 @@ def _refuse_unjudged(use: Use | None, protocol: str, uses: tuple[Use, ...]) -> N
 
 def _name_of(target: str) -> str:
     """What to call the folder: the last part of the target without what file systems dislike."""
-    last = target.partition(":")[2] if target.startswith("model:") else target
+    last = target.partition(":")[2] if target.startswith(("model:", "lab:")) else target
     stem = Path(last.rstrip("/")).name.removesuffix(".toml")
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-.")[:60] or "target"
 

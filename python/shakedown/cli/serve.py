@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +13,7 @@ from cyclopts import Parameter
 from shakedown import _core
 from shakedown.cli.document import print_document
 from shakedown.cli.scale import parse_scale
+from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.target.model import profile_refusal
@@ -55,7 +54,7 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
         raise UsageError(f"`{target}` cannot be served", hint="only modelled drives: model:wd40efax")
     path = profile_path(target.removeprefix(_MODEL))
     divisor = parse_scale(options.scale)
-    with _terminated_as_interrupted():
+    with terminated_as_interrupted():
         report = _serve(path, divisor, options, _announcer(target, options, divisor))
     if options.json:
         order = {"target": target, "scale_divisor": divisor, "seed": options.seed}
@@ -100,17 +99,6 @@ def _announcer(target: str, options: ServeOptions, divisor: int) -> Callable[[],
             print(f"try: fio --name=try --ioengine=nbd --uri='{uri}' {job}", file=sys.stderr)
 
     return announce
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM ends the service as Ctrl-C does, also where SIGINT is ignored, as in a shell's background."""
-    kept = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
 
 
 def _lines(report: _core.ServeReport) -> Iterator[str]:

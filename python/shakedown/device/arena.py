@@ -31,8 +31,6 @@ _REPLAY_INTERVAL_NS: Final = 5 * NS_PER_S
 class DeviceArena:
     """Implements the arenas' ``Arena`` on any ``Medium``. Its clock starts when it is made."""
 
-    name: Literal["device"] = "device"
-
     def __init__(self, medium: Medium, fio: Fio, raw: Path, patience: Patience | None = None) -> None:
         """``raw`` is the run's folder for fio's own files. Raises EnvironmentFailure if fio cannot reach the medium."""
         medium.require(fio)
@@ -41,6 +39,11 @@ class DeviceArena:
         self._raw = raw
         self._patience = patience or Patience()
         self._began_ns = time.monotonic_ns()
+
+    @property
+    def name(self) -> Literal["device", "lab"]:
+        """The device arena; within a guest, where the disks are modelled, the lab."""
+        return "lab" if self.identity.kind == "lab" else "device"
 
     @property
     def identity(self) -> Identity:

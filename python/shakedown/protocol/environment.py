@@ -18,7 +18,7 @@ def shakedown_version() -> str:
 
 def describe_environment(arena: str) -> dict[str, str]:
     """What may bear on the figures and is the same for two runs on the same machine; ``arena`` is its name."""
-    fio = {"fio": locate_fio("fio").version} if arena == "device" else {}
+    fio = {"fio": locate_fio("fio").version} if arena != "model" else {}
     return fio | {
         "python": platform.python_version(),
         "kernel": f"{platform.system()} {platform.release()}",

@@ -5,6 +5,7 @@ The folder is the only state: ``resume`` needs nothing else.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -13,8 +14,10 @@ from pathlib import Path
 from shakedown.analysis.find import findings
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Verdict, judge
+from shakedown.device.lab_disk import DISKS
 from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
 from shakedown.protocol.environment import describe_environment, shakedown_version
+from shakedown.protocol.in_lab import is_of_lab, run_in_lab
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener, play
 from shakedown.protocol.schema import Protocol
@@ -55,6 +58,9 @@ def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> 
     Both targets and the job of every step are looked at before either target is touched. Raises UsageError,
     RefusedError, EnvironmentFailure (all measured is kept), Interrupted (``resume`` goes on).
     """
+    if is_of_lab(order.target, order.baseline) and DISKS not in os.environ:
+        targets = [order.target] if order.baseline is None else [order.target, order.baseline]
+        return run_in_lab(loaded, targets, seed=order.seed, scale_divisor=order.scale_divisor, out=out)
     with ExitStack() as opened:
         turns = [opened.enter_context(_new_turn(loaded, order, out))]
         if order.baseline is not None:
@@ -70,7 +76,7 @@ def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> 
 def _of_baseline(order: Order) -> Order:
     assert order.baseline is not None
     # --size is for files; a modelled or exported baseline beside a file has its own.
-    size_bytes = None if order.baseline.startswith(("model:", "nbd")) else order.size_bytes
+    size_bytes = None if order.baseline.startswith(("model:", "lab:", "nbd")) else order.size_bytes
     return replace(order, target=order.baseline, baseline=None, size_bytes=size_bytes)
 
 

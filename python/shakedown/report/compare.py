@@ -122,7 +122,7 @@ def _sides(runs: Sequence[Run]) -> list[Run]:
     sides: list[Run] = []
     for run in runs:
         sides.append(run)
-        known = [side.record for side in sides if side.record.arena == "model"]
+        known = [side.record for side in sides if side.record.is_modelled]
         if run.baseline and run.baseline.record not in known:
             sides.append(run.baseline)
     return sides

@@ -44,7 +44,7 @@ def pictures(runs: list[Run]) -> list[Json]:
     lines = sum(len(spans) * (len(_LATENCIES) + 2) for run_views in views for _, spans in run_views)
     most_bins = max(FEWEST_BINS, min(MOST_BINS, CHARACTERS // max(1, lines * 2 * 2)))
     return [
-        {"virtual": run.record.arena == "model", "views": [_view(name, spans, most_bins) for name, spans in run_views]}
+        {"virtual": run.record.is_modelled, "views": [_view(name, spans, most_bins) for name, spans in run_views]}
         for run, run_views in zip(runs, views, strict=True)
     ]
 

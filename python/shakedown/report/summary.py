@@ -40,7 +40,7 @@ def _heading(candidate: Candidate) -> str:
     lines = [f"{candidate.name} ({target.text}, {format_size(target.capacity_bytes)}{scale})"]
     if beside:
         lines.append(f"beside {', '.join(beside)}")
-    if any(run.record.arena == "model" for run in candidate.runs):
+    if any(run.record.is_modelled for run in candidate.runs):
         lines.append(words.MODELLED)
     return "\n".join(wrap(line, "") for line in lines)
 
@@ -124,7 +124,7 @@ def _sparkline(run: Run, step: str) -> str:
         grid = Grid.over(record.start_ns, record.start_ns + longest_ns, 1, _SPARK_BINS)
         levels.append((name, _levels(samples, grid)))
     top = max(float(np.nanmax(values, initial=0.0)) for _, values in levels)
-    time = "virtual time" if run.record.arena == "model" else "time"
+    time = "virtual time" if run.record.is_modelled else "time"
     lines = [f"{_INDENT}{step}: IOPS over {format_duration(longest_ns)} of {time}, full height {words.number(top)}"]
     lines += [f"{_INDENT}{name:<10}{_spark(values, top)}".rstrip() for name, values in levels]
     return "\n".join(lines)

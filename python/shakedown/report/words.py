@@ -164,5 +164,9 @@ def target_name(identity: Identity) -> str:
 
 def where(record: RunRecord) -> str:
     """Arena and seed in one phrase."""
-    arena = "the model, in virtual time" if record.arena == "model" else "the device, by the clock on the wall"
+    arena = {
+        "model": "the model, in virtual time",
+        "lab": "the lab: real Linux on a modelled drive, in virtual time",
+        "device": "the device, by the clock on the wall",
+    }[record.arena]
     return f"{arena}{scaled([record])}, seed {record.seed}"

@@ -85,7 +85,7 @@ class RunRecord(Part):
     protocol: ProtocolRecord
     parameters: dict[str, str]
     target: Identity
-    arena: Literal["model", "device"]
+    arena: Literal["model", "lab", "device"]
     environment: dict[str, str]
     seed: int
     scale_divisor: int
@@ -96,6 +96,11 @@ class RunRecord(Part):
     verdict: Verdict | None = None
     baseline: Literal["baseline"] | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_modelled(self) -> bool:
+        """Whether the drive is a model, and time virtual."""
+        return self.arena != "device"
 
     def to_json(self) -> bytes:
         """The bytes of ``run.json``."""

@@ -45,7 +45,7 @@ class Arena(Protocol):
     """One target and one clock; at most one load at a time. ``close`` it when the run is over."""
 
     @property
-    def name(self) -> Literal["model", "device"]:
+    def name(self) -> Literal["model", "lab", "device"]:
         """Which arena it is."""
         ...
 

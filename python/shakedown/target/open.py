@@ -10,6 +10,7 @@ from typing import Final
 from shakedown.data import list_profiles
 from shakedown.device.arena import DeviceArena
 from shakedown.device.file import FileMedium
+from shakedown.device.lab_disk import LabDisk
 from shakedown.device.medium import Medium
 from shakedown.device.nbd_export import NbdMedium
 from shakedown.errors import UsageError
@@ -19,7 +20,7 @@ from shakedown.tools.fio.load import Patience
 from shakedown.tools.fio.locate import locate_fio
 
 _FORMS: Final = (
-    "a target is `model:NAME`, `model:./profile.toml`, a path to a file, a folder, "
+    "a target is `model:NAME`, `model:./profile.toml`, `lab:NAME`, a path to a file, a folder, "
     "`nbd+unix:///path/to.sock` or `nbd+unix:///EXPORT?socket=/path/to.sock`"
 )
 
@@ -57,7 +58,7 @@ def open_target(
 
 def _medium(text: str, run: Path, consents: Sequence[str], size_bytes: int | None) -> Medium:
     if text.startswith("lab:"):
-        raise UsageError(f"`{text}`: the lab comes with a later release", hint=_FORMS)
+        return LabDisk(text)
     if re.match(r"nbds?(\+[a-z]+)?:", text):
         if not text.startswith("nbd+unix:"):
             raise UsageError(f"`{text}` is not an NBD address that Shakedown knows", hint=_FORMS)

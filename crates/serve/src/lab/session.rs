@@ -1,0 +1,431 @@
+//! One boot of a guest: whose turn it is, and what time.
+//!
+//! Either the guest runs, and it is listened to until it waits; or it waits, and the next thing happens: a drive ends
+//! something and the guest is interrupted, or the time comes that the guest waits for.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::{epoll, Timespec};
+use rustix::io::Errno;
+
+use super::bay::Bay;
+use super::clock::{Clock, NEVER_NS};
+use super::error::LabError;
+use super::link::Link;
+use super::port::{Heard, Port};
+use super::report::Outcome;
+use super::trace::Trace;
+
+/// How far a guest that was interrupted may run without asking for the time. It is going to hand in its next request at
+/// once, which must end at its time: with more rope it would have to be called back first, at every request. It
+/// changes nothing that happens in the guest.
+const LEASH_NS: u64 = 50_000;
+/// How far any guest may run without asking: so it is heard of even if it has nothing to do with drives, and so its time
+/// is roughly known. A day of silence costs 1440 questions.
+const ROPE_NS: u64 = 60_000_000_000;
+/// How often the limits are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// When a guest is given up.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// By the wall clock.
+    pub wall: Option<Duration>,
+    /// Without a word of the guest, by the wall clock.
+    pub silence: Duration,
+    /// The processor on which the lab stays. It and the guest wait for each other all the time: on one processor that takes
+    /// a fraction of the time that it takes on two.
+    pub cpu: Option<usize>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { wall: None, silence: Duration::from_secs(60), cpu: None }
+    }
+}
+
+/// Where the guest's kernel knocks.
+pub(super) struct Doors {
+    clock: Door,
+    drives: Vec<Door>,
+}
+
+struct Door {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Doors {
+    /// The clock's socket.
+    pub const CLOCK: &'static str = "tt";
+
+    /// The socket of a drive.
+    pub fn drive(index: usize) -> String {
+        format!("d{index}")
+    }
+
+    pub fn open(folder: &Path, drives: usize) -> Result<Self, LabError> {
+        let clock = Door::open(folder.join(Self::CLOCK))?;
+        let drives = (0..drives).map(|index| Door::open(folder.join(Self::drive(index)))).collect::<Result<_, _>>()?;
+        Ok(Self { clock, drives })
+    }
+}
+
+impl Door {
+    fn open(path: PathBuf) -> Result<Self, LabError> {
+        match UnixListener::bind(&path) {
+            Ok(listener) => Ok(Self { listener, path }),
+            Err(source) => Err(LabError::Listen { path, source }),
+        }
+    }
+
+    fn admit(&self) -> Result<Link, LabError> {
+        let (stream, _) =
+            self.listener.accept().map_err(|source| LabError::Listen { path: self.path.clone(), source })?;
+        Ok(Link::new(OwnedFd::from(stream)))
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        // It may have been removed with its folder; nobody is left to be told.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Whom the guest, or the end of it, is heard from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Clock,
+    Guest,
+    Drive(usize),
+    /// A drive's way to interrupt the guest.
+    Backend(usize),
+}
+
+impl Source {
+    fn token(self) -> u64 {
+        match self {
+            Self::Clock => 0,
+            Self::Guest => 1,
+            Self::Drive(index) => 2 + 2 * index as u64,
+            Self::Backend(index) => 3 + 2 * index as u64,
+        }
+    }
+
+    fn of(token: u64) -> Self {
+        let index = (token / 2) as usize;
+        match token {
+            0 => Self::Clock,
+            1 => Self::Guest,
+            token if token % 2 == 0 => Self::Drive(index - 1),
+            _ => Self::Backend(index - 1),
+        }
+    }
+}
+
+/// Why it does not go on.
+enum Stop {
+    Over(Outcome),
+    Failed(LabError),
+}
+
+impl From<LabError> for Stop {
+    fn from(error: LabError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// How it ended.
+pub(super) struct End {
+    pub outcome: Outcome,
+    pub now_ns: u64,
+    pub wall_ns: u64,
+    pub boot_wall_ns: Option<u64>,
+    pub messages: u64,
+    pub interrupts: u64,
+}
+
+pub(super) struct Session<'a> {
+    doors: &'a Doors,
+    bays: &'a mut [Bay],
+    trace: &'a mut Trace,
+    boot_ns: u64,
+    clock: Option<Clock>,
+    ports: Vec<Option<Port>>,
+    poller: OwnedFd,
+    /// The guest was interrupted since it ran last.
+    interrupted: bool,
+    interrupts: u64,
+    first_heard: Option<Instant>,
+    first_kick: Option<Instant>,
+}
+
+/// What the wall clock has to say.
+struct Watch<'a> {
+    limits: &'a Limits,
+    go_on: &'a mut dyn FnMut() -> bool,
+    begun: Instant,
+    looked: Instant,
+    heard: Instant,
+}
+
+impl Watch<'_> {
+    fn look(&mut self, heard: bool) -> Result<(), Stop> {
+        let now = Instant::now();
+        if heard {
+            self.heard = now;
+        }
+        if now - self.looked < LOOK_INTERVAL {
+            return Ok(());
+        }
+        self.looked = now;
+        if !(self.go_on)() {
+            return Err(Stop::Over(Outcome::Interrupted));
+        }
+        if self.limits.wall.is_some_and(|wall| now - self.begun >= wall) {
+            return Err(Stop::Over(Outcome::WallLimit));
+        }
+        match now - self.heard >= self.limits.silence {
+            true => Err(Stop::Over(Outcome::Stalled)),
+            false => Ok(()),
+        }
+    }
+}
+
+impl<'a> Session<'a> {
+    pub fn new(
+        doors: &'a Doors,
+        bays: &'a mut [Bay],
+        trace: &'a mut Trace,
+        boot_ns: u64,
+        guest: Option<&OwnedFd>,
+    ) -> Result<Self, LabError> {
+        let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| LabError::socket("poll", error))?;
+        let ports = bays.iter().map(|_| None).collect();
+        let session = Self {
+            doors,
+            bays,
+            trace,
+            boot_ns,
+            clock: None,
+            ports,
+            poller,
+            interrupted: false,
+            interrupts: 0,
+            first_heard: None,
+            first_kick: None,
+        };
+        session.watch_for(Source::Clock, &doors.clock.listener)?;
+        for (index, door) in doors.drives.iter().enumerate() {
+            session.watch_for(Source::Drive(index), &door.listener)?;
+        }
+        if let Some(guest) = guest {
+            session.watch_for(Source::Guest, guest)?;
+        }
+        Ok(session)
+    }
+
+    fn watch_for(&self, source: Source, descriptor: impl AsFd) -> Result<(), LabError> {
+        let data = epoll::EventData::new_u64(source.token());
+        epoll::add(&self.poller, descriptor, data, epoll::EventFlags::IN)
+            .map_err(|error| LabError::socket("poll", error))
+    }
+
+    fn ignore(&self, descriptor: impl AsFd) -> Result<(), LabError> {
+        epoll::delete(&self.poller, descriptor).map_err(|error| LabError::socket("poll", error))
+    }
+
+    pub fn run(mut self, limits: &Limits, go_on: &mut dyn FnMut() -> bool) -> Result<End, LabError> {
+        let begun = Instant::now();
+        let mut watch = Watch { limits, go_on, begun, looked: begun, heard: begun };
+        let outcome = loop {
+            let step = match self.clock.as_ref().is_some_and(Clock::is_waiting) {
+                true => self.pass_time(&mut watch),
+                false => self.listen(&mut watch),
+            };
+            match step {
+                Ok(()) => {}
+                Err(Stop::Over(outcome)) => break outcome,
+                Err(Stop::Failed(error)) => return Err(error),
+            }
+        };
+        let nanoseconds = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let booted = self.first_heard.zip(self.first_kick);
+        Ok(End {
+            outcome,
+            now_ns: self.clock.as_ref().map_or(self.boot_ns, Clock::now_ns),
+            wall_ns: nanoseconds(begun.elapsed()),
+            boot_wall_ns: booted.map(|(heard, kick)| nanoseconds(kick - heard)),
+            messages: self.clock.as_ref().map_or(0, |clock| clock.messages),
+            interrupts: self.interrupts,
+        })
+    }
+
+    /// The guest waits.
+    fn pass_time(&mut self, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        watch.look(false)?;
+        let event_ns = self.next_event_ns();
+        let Some(clock) = &mut self.clock else { return Ok(()) };
+        if event_ns <= clock.wanted_ns() && event_ns < NEVER_NS {
+            let now_ns = event_ns.max(clock.now_ns());
+            clock.advance(now_ns);
+            return self.happen(now_ns, watch);
+        }
+        if clock.wanted_ns() >= NEVER_NS {
+            return Err(Stop::Over(Outcome::Deadlock));
+        }
+        let leash_ns = if self.interrupted { LEASH_NS } else { ROPE_NS };
+        self.interrupted = false;
+        clock.run(event_ns.min(clock.wanted_ns() + leash_ns))?;
+        Ok(())
+    }
+
+    /// When the first of the drives has something to say.
+    fn next_event_ns(&self) -> u64 {
+        let attended = self.bays.iter().zip(&self.ports).filter(|(_, port)| port.is_some());
+        attended.filter_map(|(bay, _)| bay.next_ns()).min().unwrap_or(NEVER_NS)
+    }
+
+    /// All that the drives have to say now: first the data of all, then the interrupts, so that the guest sees one moment.
+    fn happen(&mut self, now_ns: u64, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        for (bay, port) in self.bays.iter_mut().zip(&mut self.ports) {
+            if let Some(port) = port.as_mut().filter(|_| bay.next_ns().is_some_and(|event_ns| event_ns <= now_ns)) {
+                bay.answer(port, now_ns, self.trace)?;
+            }
+        }
+        while let Some(index) = self.next_caller(0) {
+            self.interrupt(index, watch)?;
+        }
+        Ok(())
+    }
+
+    /// The first drive from `from` on that has something to tell the guest.
+    fn next_caller(&self, from: usize) -> Option<usize> {
+        let calls = |port: &Option<Port>| port.as_ref().is_some_and(Port::wants_to_call);
+        self.ports.iter().skip(from).position(calls).map(|index| from + index)
+    }
+
+    /// Interrupts the guest, which asks for the time, then to run now, and then answers.
+    fn interrupt(&mut self, index: usize, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        let requests = |clock: &Option<Clock>| clock.as_ref().map_or(0, |clock| clock.requests);
+        let before = requests(&self.clock);
+        let calls = self.ports[index].as_mut().map_or(Ok(0), Port::call)?;
+        self.interrupts += u64::from(calls);
+        self.interrupted = true;
+        // After its only call there is nothing left to be asked: it can be let run before its answer is read.
+        let only = calls == 1 && self.next_caller(index + 1).is_none();
+        let is_done = |unanswered: u32, asked: bool| unanswered == 0 || unanswered == 1 && only && asked;
+        while let Some(port) = &self.ports[index] {
+            if is_done(port.unanswered, requests(&self.clock) > before) {
+                break;
+            }
+            self.listen(watch)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a word, and attends to whoever speaks.
+    fn listen(&mut self, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 16];
+        let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_INTERVAL.subsec_nanos().into() };
+        let heard = match epoll::wait(&self.poller, &mut events, Some(&pause)) {
+            Ok(heard) => heard,
+            Err(Errno::INTR) => 0,
+            Err(error) => return Err(LabError::socket("poll", error).into()),
+        };
+        watch.look(heard > 0)?;
+        let mut tokens = events.map(|event| event.data.u64());
+        let tokens = &mut tokens[..heard];
+        tokens.sort_unstable();
+        for token in tokens {
+            match Source::of(*token) {
+                Source::Clock => self.hear_clock()?,
+                Source::Guest => return Err(Stop::Over(Outcome::Ended)),
+                Source::Drive(index) => self.hear_drive(index, watch)?,
+                Source::Backend(index) => self.hear_backend(index)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn hear_clock(&mut self) -> Result<(), Stop> {
+        let Some(clock) = &mut self.clock else {
+            let clock = Clock::new(self.doors.clock.admit()?, self.boot_ns);
+            self.ignore(&self.doors.clock.listener)?;
+            self.watch_for(Source::Clock, &clock)?;
+            self.clock = Some(clock);
+            self.first_heard = Some(Instant::now());
+            return Ok(());
+        };
+        match clock.listen()? {
+            true => Ok(()),
+            false => Err(Stop::Over(Outcome::Ended)),
+        }
+    }
+
+    fn hear_backend(&mut self, index: usize) -> Result<(), Stop> {
+        let Some(port) = &mut self.ports[index] else { return Ok(()) };
+        match port.hear_answers()? {
+            true => Ok(()),
+            false => self.close(index),
+        }
+    }
+
+    fn hear_drive(&mut self, index: usize, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        let Some(port) = &mut self.ports[index] else {
+            let door = &self.doors.drives[index].listener;
+            let port = Port::new(self.doors.drives[index].admit()?, self.bays[index].front.queues());
+            self.ignore(door)?;
+            self.watch_for(Source::Drive(index), &port)?;
+            self.ports[index] = Some(port);
+            return Ok(());
+        };
+        if !port.listen()? {
+            return self.close(index);
+        }
+        let mut interruptible = port.backend().is_some();
+        while let Some(port) = &mut self.ports[index] {
+            match port.next(self.bays[index].front.as_mut())? {
+                Heard::Nothing => return Ok(()),
+                Heard::Kick(queue) => self.kick(index, queue, watch)?,
+                Heard::Handled => {}
+            }
+            if let (false, Some(backend)) = (interruptible, self.ports[index].as_ref().and_then(Port::backend)) {
+                interruptible = true;
+                self.watch_for(Source::Backend(index), backend)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn kick(&mut self, index: usize, queue: usize, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        let now_ns = self.clock.as_ref().map_or(self.boot_ns, Clock::now_ns);
+        self.first_kick.get_or_insert_with(Instant::now);
+        if let Some(port) = &mut self.ports[index] {
+            self.bays[index].kick(port, queue, now_ns)?;
+        }
+        let event_ns = self.next_event_ns();
+        if let Some(clock) = &mut self.clock {
+            clock.limit(event_ns)?;
+        }
+        // It must know before it goes on.
+        while self.clock.as_ref().is_some_and(|clock| !clock.is_confirmed()) {
+            self.listen(watch)?;
+        }
+        match &mut self.ports[index] {
+            Some(port) => Ok(port.confirm_kick()?),
+            None => Ok(()),
+        }
+    }
+
+    /// The guest does not use that drive any more.
+    fn close(&mut self, index: usize) -> Result<(), Stop> {
+        self.ports[index] = None;
+        self.bays[index].forget_host(self.clock.as_ref().map_or(self.boot_ns, Clock::now_ns))?;
+        Ok(self.watch_for(Source::Drive(index), &self.doors.drives[index].listener)?)
+    }
+}

@@ -1,0 +1,118 @@
+"""``shakedown lab run``: a command on modelled drives in a guest."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from shakedown.cli.lab.say import say
+from shakedown.cli.scale import parse_scale
+from shakedown.cli.terminated import terminated_as_interrupted
+from shakedown.errors import RefusedError, UsageError
+from shakedown.lab.run import Bus, Order, Outcome
+from shakedown.lab.run import run as run_in_lab
+from shakedown.units import NS_PER_S, format_duration, parse_duration_ns, parse_size_bytes
+
+_LEAST_MEMORY_BYTES = 128 << 20
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class LabRunOptions:
+    """The options of ``lab run``."""
+
+    drive: Annotated[
+        tuple[str, ...],
+        Parameter(show_default=False, help="a modelled drive, model:NAME or model:./mine.toml (repeatable)"),
+    ] = ()
+    bus: Annotated[Bus, Parameter(help="how the drives are attached: /dev/sdX, or /dev/vdX without time-outs")] = "scsi"
+    seed: Annotated[int, Parameter(help="of everything random in the drives and in the guest")] = 1
+    scale: Annotated[str, Parameter(help="make the drives smaller: 1/100 has a hundredth of everything")] = "1"
+    memory: Annotated[str, Parameter(help="the memory of the guest")] = "1GiB"
+    wall_limit: Annotated[
+        str | None, Parameter(show_default=False, help="end it after so much real time: 10min [default: never]")
+    ] = None
+    virtual_limit: Annotated[str, Parameter(help="give up after so much virtual time")] = "365d"
+    bring_in: Annotated[
+        tuple[Path, ...], Parameter(show_default=False, help="a file or folder for the command's folder (repeatable)")
+    ] = ()
+    bring_out: Annotated[
+        tuple[str, ...], Parameter(show_default=False, help="a path of the guest to keep afterwards (repeatable)")
+    ] = ()
+    out: Annotated[Path, Parameter(help="the folder for what is brought out")] = Path()
+    with_shakedown: Annotated[bool, Parameter(help="put Shakedown itself, as it runs here, into the guest")] = False
+    quiet: Annotated[bool, Parameter(show_default=False, help="no account of the time on standard error")] = False
+
+
+_DEFAULTS = LabRunOptions()
+
+
+def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options: LabRunOptions = _DEFAULTS) -> int:
+    """Run a command in a guest: real block layer, md, filesystems and tools on modelled drives, in virtual time.
+
+    Its output and its exit status are the command's. The same order gives the same result, to the bit. 5 also tells
+    that the guest did not come to its end; standard error says why.
+
+    For example:
+
+    shakedown lab run --drive model:wd40efax --scale 1/1000 -- lsblk -o NAME,SIZE,MODEL,SERIAL
+
+    shakedown lab run --drive model:wd40efax --bring-in job.fio --bring-out /lab/result.json --wall-limit 10min
+    -- fio --output-format=json --output=result.json job.fio
+
+    Parameters
+    ----------
+    command
+        What to run, after `--`. It runs in /lab, as root of the guest.
+    """
+    if not command:
+        raise UsageError("no command was given", hint="shakedown lab run --drive model:wd40efax -- lsblk")
+    order = _order(command, options)
+    with terminated_as_interrupted():
+        outcome = run_in_lab(order, _print, say)
+    if not options.quiet:
+        print(_account(outcome), file=sys.stderr)
+    return outcome.exit_status
+
+
+def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
+    memory_bytes = parse_size_bytes(options.memory)
+    if memory_bytes < _LEAST_MEMORY_BYTES:
+        raise UsageError(f"`--memory {options.memory}` is too little", hint="at least 128MiB")
+    if not 0 <= options.seed < 2**63:
+        raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^63 - 1")
+    for path in options.bring_out:
+        if os.path.lexists(options.out / Path(path).name):
+            raise RefusedError(f"{options.out / Path(path).name} exists already", hint="choose another folder: --out")
+    limit_ns = None if options.wall_limit is None else parse_duration_ns(options.wall_limit)
+    virtual_limit_s = max(1, parse_duration_ns(options.virtual_limit) // NS_PER_S)
+    return Order(
+        command=command,
+        drives=options.drive,
+        bus=options.bus,
+        seed=options.seed,
+        scale_divisor=parse_scale(options.scale),
+        memory_bytes=memory_bytes,
+        wall_limit_s=None if limit_ns is None else limit_ns / NS_PER_S,
+        virtual_limit_s=virtual_limit_s,
+        bring_in=options.bring_in,
+        bring_out=options.bring_out,
+        out=options.out,
+        with_shakedown=options.with_shakedown,
+    )
+
+
+def _print(stream: str, text: bytes) -> None:
+    ours = sys.stdout if stream == "output" else sys.stderr
+    ours.buffer.write(text)
+    ours.flush()
+
+
+def _account(outcome: Outcome) -> str:
+    virtual, wall = format_duration(outcome.virtual_ns), format_duration(outcome.wall_ns)
+    return f"lab: {virtual} of virtual time in {wall}, I/O trace {outcome.report['trace_hash']}"

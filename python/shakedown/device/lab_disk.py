@@ -1,0 +1,59 @@
+"""A modelled disk as a target: only within a guest of the lab, where every disk is modelled."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from shakedown.device.medium import Lease
+from shakedown.errors import UsageError
+from shakedown.result.identity import Identity
+from shakedown.tools.fio.job import Option
+from shakedown.tools.fio.locate import Fio
+
+# Set by whoever boots the guest: each target's text, and its disk.
+DISKS: Final = "SHAKEDOWN_LAB_DISKS"
+_SECTOR_BYTES: Final = 512
+
+
+class LabDisk:
+    """Implements ``Medium``. Its disks hold nobody's data, so no consent is asked."""
+
+    remembers = False
+
+    def __init__(self, text: str) -> None:
+        """Find the disk of the target ``text``. Raises UsageError outside of a guest."""
+        disks: dict[str, str] = json.loads(os.environ.get(DISKS, "{}"))
+        if text not in disks:
+            raise UsageError(
+                f"`{text}` is a disk of the lab", hint=f"shakedown run PROTOCOL {text}; it cannot be resumed"
+            )
+        self._disk = disks[text]
+        system = Path("/sys/block") / Path(self._disk).name
+        self.identity = Identity(
+            kind="lab",
+            text=text,
+            name=Path(text.removeprefix("lab:")).stem,
+            model=(system / "device" / "model").read_text().strip(),
+            capacity_bytes=int((system / "size").read_text()) * _SECTOR_BYTES,
+            details={"scheduler": (system / "queue" / "scheduler").read_text().strip()},
+        )
+
+    def require(self, fio: Fio) -> None:
+        """Any fio reaches it."""
+
+    def admit_writing(self) -> None:
+        """Nobody's data is on it."""
+
+    @contextmanager
+    def lend(self, *, write: bool) -> Iterator[Lease]:  # noqa: ARG002 - it may be written always
+        """Hand it to fio, which is to ask the guest for the time: the processor's own clock is the host's."""
+        options = {"filename": self._disk, "ioengine": "libaio", "direct": "1", "clocksource": "clock_gettime"}
+        yield Lease(tuple(Option(name, value) for name, value in options.items()), ())
+
+    def close(self, *, finished: bool = True) -> None:
+        """It ends with its guest."""

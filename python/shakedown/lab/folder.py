@@ -1,0 +1,148 @@
+"""The folder of one lab run on the host: sockets, what the guest shares, and what it prints.
+
+lock               held while the run lasts: a folder whose lock is free belongs to a run that was killed
+tt, d0, d1, ...    the sockets of clock and drives
+cell/              where the cell's root is mounted
+share/             what the guest sees of the host; `lab/guest/init` tells what is in it
+console, output, errors   the kernel's messages, and what the command prints
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.lab.cell import NOBODY
+
+_PREFIX: Final = "shakedown-lab-"
+# The address of a socket has room for 107 bytes.
+_LONGEST_PATH_BYTES: Final = 90
+PRINTED: Final = ("console", "output", "errors")
+
+
+@contextmanager
+def run_folder() -> Iterator[Path]:
+    """A new folder, removed afterwards; those of runs that were killed are removed on the way."""
+    place = Path(tempfile.gettempdir())
+    if len(os.fsencode(place)) > _LONGEST_PATH_BYTES - len(_PREFIX) - 10:
+        place = Path("/tmp")
+    _sweep(place)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for name in ("cell", "share"):
+            (folder / name).mkdir()
+        for name in PRINTED:
+            (folder / name).touch()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _sweep(place: Path) -> None:
+    for folder in place.glob(f"{_PREFIX}*"):
+        try:
+            if folder.lstat().st_uid != os.getuid():
+                continue
+            lock = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(lock)
+
+
+def fill(
+    folder: Path, command: Sequence[str], limit_s: int, bring_in: Sequence[Path], bring_out: Sequence[str]
+) -> None:
+    """Lay what the guest is to find. Raises UsageError if a file to bring in cannot be read."""
+    share = folder / "share"
+    (share / "limit").write_text(f"{limit_s}\n")
+    (share / "command").write_text(f"cd /lab\nexec {shlex.join(command)}\n", encoding="utf-8")
+    if bring_out:
+        (share / "bring-out").write_text("".join(f"{_inside(path)}\n" for path in bring_out), encoding="utf-8")
+    if bring_in:
+        with tarfile.open(share / "in.tar", "w") as archive:
+            for path in bring_in:
+                try:
+                    archive.add(path, arcname=path.resolve().name, filter=_same_everywhere)
+                except OSError as error:
+                    raise UsageError(f"`--bring-in {path}`: {error.strerror}") from error
+
+
+def hand_over(folder: Path) -> None:
+    """Where we are root the guest runs as ``nobody``: give it its part of the folder, sockets included."""
+    if os.getuid() == 0:
+        folder.chmod(0o711)
+        for path in (folder / "share", *folder.glob("share/*"), folder / "tt", *folder.glob("d[0-9]*")):
+            try:
+                os.chown(path, NOBODY, NOBODY)
+            except OSError as error:
+                raise EnvironmentFailure(
+                    f"a guest must not run as root, and root has nobody to become here: {error.strerror}",
+                    hint="run the lab as an ordinary user",
+                ) from error
+
+
+def brought_out(folder: Path, bring_out: Sequence[str], out: Path) -> None:
+    """Unpack what the guest has packed as ``out``/NAME each. Raises EnvironmentFailure if something is missing."""
+    try:
+        with tarfile.open(folder / "share" / "out.tar") as archive:
+            for member in archive:
+                _extract(archive, member, [_inside(path) for path in bring_out], out)
+    except (OSError, tarfile.TarError) as error:
+        raise EnvironmentFailure(f"what the guest has packed cannot be brought out: {error}") from error
+    missing = [path for path in bring_out if not os.path.lexists(out / PurePosixPath(path).name)]
+    if missing:
+        raise EnvironmentFailure(f"not in the guest: {', '.join(missing)}", hint="`--bring-out` takes absolute paths")
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, wanted: list[str], out: Path) -> None:
+    """Unpack a member under each of the wanted paths that it belongs to; never outside of ``out``.
+
+    Python's own filter for this is not in the Python of every distribution.
+    """
+    for path in wanted:
+        if member.name != path and not member.name.startswith(path + "/"):
+            continue
+        place = out / (PurePosixPath(path).name + member.name[len(path) :])
+        content = archive.extractfile(member) if member.isreg() else None
+        if ".." in place.relative_to(out).parts or not (content or member.isdir()):
+            raise tarfile.TarError(f"{member.name} is neither a file nor a folder")
+        if content is None:
+            place.mkdir(parents=True, exist_ok=True)
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with content, place.open("xb") as file:
+            shutil.copyfileobj(content, file)
+        place.chmod(0o755 if member.mode & 0o100 else 0o644)
+
+
+def _inside(path: str) -> str:
+    """An absolute path of the guest relative to its root. Raises UsageError."""
+    inside = PurePosixPath(path)
+    if not inside.is_absolute() or ".." in inside.parts or inside == PurePosixPath("/"):
+        raise UsageError(f"`--bring-out {path}` is no absolute path", hint="like `--bring-out /lab/result.json`")
+    return str(inside.relative_to("/"))
+
+
+def _same_everywhere(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Without whose a file is and how old: the guest must not depend on it."""
+    entry.uid = entry.gid = entry.mtime = 0
+    entry.uname = entry.gname = "root"
+    return entry

@@ -1,0 +1,193 @@
+"""The lab's kernel: Debian's source, our configuration and patches, built for User-Mode Linux.
+
+A kernel fits if it was made from the configuration and the patches of today, whatever Debian's release of the same
+series and whatever compiler: neither changes what is measured. So nothing is built again for nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from shakedown.data import lab_path
+from shakedown.errors import EnvironmentFailure
+from shakedown.lab import cache
+from shakedown.lab.program import Say, follow, require, run
+
+_PROGRAMS: Final = {
+    "apt-get": "apt",
+    "bc": "bc",
+    "bison": "bison",
+    "dpkg-deb": "dpkg",
+    "flex": "flex",
+    "gcc": "gcc libc6-dev",
+    "make": "make",
+    "nice": "coreutils",
+    "patch": "patch",
+    "tar": "tar",
+    "xz": "xz-utils",
+}
+# Parts of the source that no lab kernel compiles: half of its bytes. What configures them must stay.
+_FOREIGN: Final = (
+    *("alpha", "arc", "arm", "arm64", "csky", "hexagon", "ia64", "loongarch", "m68k", "microblaze", "mips", "nios2"),
+    *("openrisc", "parisc", "powerpc", "riscv", "s390", "sh", "sparc", "xtensa"),
+)
+_UNUSED: Final = (
+    *(f"arch/{name}/boot/dts" for name in _FOREIGN),
+    *(f"{folder}/*.[chS]" for folder in ("drivers/gpu", "drivers/media", "sound", *(f"arch/{n}" for n in _FOREIGN))),
+    "tools/testing",
+)
+# As many files as `make` compiles, about: for the progress only.
+_COMPILED_FILES: Final = 1220
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A built kernel: the program, and what it was made from."""
+
+    path: Path
+    source: str
+    compiler: str
+
+
+def find_kernel() -> Kernel | None:
+    """The newest kernel in the cache that fits; None if there is none."""
+    found = []
+    for series in _series():
+        for record in cache.cache_folder().glob(f"kernel-{_recipe(series)}-*/built.json"):
+            built = json.loads(record.read_text(encoding="utf-8"))
+            kernel = Kernel(record.with_name("linux"), built["source"], built["compiler"])
+            if os.access(kernel.path, os.X_OK):
+                found.append((record.stat().st_mtime, kernel))
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
+def build_kernel(say: Say, *, renew: bool = False) -> Kernel:
+    """The kernel that fits, built if there is none, or if ``renew`` and Debian's source or the compiler is another.
+
+    Raises EnvironmentFailure if a program or the source is missing, or the build fails.
+    """
+    kernel = find_kernel()
+    if kernel is not None and not renew:
+        return kernel
+    require(_PROGRAMS)
+    with cache.locked() as work:
+        package, version = _offered(work)
+        compiler = run(["gcc", "--version"], cwd=work).splitlines()[0]
+        if kernel is not None and (kernel.source, kernel.compiler) == (f"{package} {version}", compiler):
+            return kernel
+        tree = _source(package, version, work, say)
+        _compile(tree, say)
+        return _publish(tree, package, version, compiler)
+
+
+def _series() -> list[str]:
+    """The kernel series that there are patches for, the preferred one first."""
+    return sorted(folder.name for folder in lab_path("patches").iterdir() if folder.is_dir())
+
+
+def _patches(series: str) -> list[Path]:
+    return sorted((lab_path("patches") / series).glob("*.patch"))
+
+
+def _recipe(series: str) -> str:
+    """What stands for the configuration and the patches of a series."""
+    texts = [lab_path("kernel.config"), *_patches(series)]
+    return hashlib.sha256(b"\0".join(text.read_bytes() for text in texts)).hexdigest()[:12]
+
+
+def _offered(work: Path) -> tuple[str, str]:
+    """The first source package that apt offers, and its version."""
+    for series in _series():
+        package = f"linux-source-{series}"
+        policy = run(["apt-cache", "policy", package], cwd=work)
+        match = re.search(r"Candidate: (\S+)", policy)
+        if match and match[1] != "(none)":
+            return package, match[1]
+    names = " or ".join(f"linux-source-{series}" for series in _series())
+    raise EnvironmentFailure(f"apt offers no {names}", hint="apt update; the lab is built on Debian 12 or its like")
+
+
+def _source(package: str, version: str, work: Path, say: Say) -> Path:
+    """The patched and configured source; one that a killed build has left is taken up again."""
+    series = package.removeprefix("linux-source-")
+    key = f"{_recipe(series)} {version}"
+    tree, ready = work / "kernel", work / "kernel-ready"
+    if ready.is_file() and ready.read_text() == key:
+        say("kernel: going on where the last build ended")
+        return tree
+    ready.unlink(missing_ok=True)
+    shutil.rmtree(tree, ignore_errors=True)
+    shutil.rmtree(work / "deb", ignore_errors=True)
+    (work / "deb").mkdir()
+    say(f"kernel: getting {package} {version}")
+    run(["apt-get", "-q", "download", f"{package}={version}"], cwd=work / "deb", hint="apt update")
+    [archive] = (work / "deb").glob("*.deb")
+    run(["dpkg-deb", "-x", archive, "."], cwd=work / "deb")
+    say("kernel: unpacking")
+    tree.mkdir()
+    unused = [f"--exclude=*/{part}" for part in _UNUSED]
+    tar = work / "deb" / "usr" / "src" / f"{package}.tar.xz"
+    run(["tar", "-xJf", tar, "-C", tree, "--strip-components=1", *unused], cwd=work, hint="is the disk full?")
+    shutil.rmtree(work / "deb")
+    for patch in _patches(series):
+        run(["patch", "-p1", "--forward", "-i", patch], cwd=tree)
+    _configure(tree)
+    ready.write_text(key)
+    return tree
+
+
+def _configure(tree: Path) -> None:
+    """Lay our configuration over Linux' own. Raises EnvironmentFailure if the kernel does not take a line of it."""
+    ours = lab_path("kernel.config").read_text(encoding="utf-8")
+    base = tree / "arch/um/configs/x86_64_defconfig"
+    (tree / ".config").write_text(base.read_text(encoding="utf-8") + ours, encoding="utf-8")
+    run(["make", "ARCH=um", "olddefconfig"], cwd=tree)
+    taken = set((tree / ".config").read_text(encoding="utf-8").splitlines())
+    refused = [line for line in re.findall(r"^CONFIG_\w+=y$", ours, re.MULTILINE) if line not in taken]
+    off = re.findall(r"^# (CONFIG_\w+) is not set$", ours, re.MULTILINE)
+    refused += [f"{name}=n" for name in off if f"{name}=y" in taken]
+    if refused:
+        raise EnvironmentFailure(f"this kernel does not take {', '.join(refused)}", hint="please report it")
+
+
+def _compile(tree: Path, say: Say) -> None:
+    compiled = 0
+
+    def count(line: str) -> None:
+        nonlocal compiled
+        compiled += line.startswith("  CC ")
+        if line.startswith("  CC ") and compiled % 20 == 0:
+            say(f"kernel: compiling, {min(99, compiled * 100 // _COMPILED_FILES)} %")
+
+    say("kernel: compiling (about five minutes on two cores)")
+    jobs = len(os.sched_getaffinity(0))
+    # Debian's own name and our path would be in it otherwise.
+    stamp = ("KBUILD_BUILD_TIMESTAMP=1970-01-01", "KBUILD_BUILD_USER=shakedown", "KBUILD_BUILD_HOST=lab")
+    hint = "the same command goes on where this ended; a full disk and a missing libc6-dev are the usual reasons"
+    follow(["nice", "-n", "10", "make", "ARCH=um", f"-j{jobs}", *stamp, "linux"], cwd=tree, hint=hint, on_line=count)
+
+
+def _publish(tree: Path, package: str, version: str, compiler: str) -> Kernel:
+    made = tree.with_name("kernel-made")
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir()
+    run(["strip", "-o", made / "linux", tree / "linux"], cwd=tree)
+    shutil.copy(tree / "COPYING", made / "COPYING")
+    shutil.copy(tree / ".config", made / "config")
+    source = f"{package} {version}"
+    (made / "built.json").write_text(json.dumps({"source": source, "compiler": compiler}, indent=1) + "\n")
+    name = f"kernel-{_recipe(package.removeprefix('linux-source-'))}-{_digest(source, compiler)}"
+    place = cache.publish(made, name)
+    shutil.rmtree(tree)
+    return Kernel(place / "linux", source, compiler)
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]

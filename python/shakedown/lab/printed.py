@@ -1,0 +1,18 @@
+"""A file that somebody else appends to, read as it grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class Printed:
+    """What a guest's command has printed on one of its two streams."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin at the start of ``path``, which exists."""
+        self.name = path.name
+        self._file = path.open("rb")
+
+    def new(self) -> bytes:
+        """What has come since the last call."""
+        return self._file.read()

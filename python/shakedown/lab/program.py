@@ -1,0 +1,68 @@
+"""Other people's programs while the lab is built: those that are missing, and how one of them failed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from shakedown.errors import EnvironmentFailure
+
+Say = Callable[[str], None]
+
+
+def require(packages_of: Mapping[str, str]) -> None:
+    """Raise EnvironmentFailure unless all programs (keys) are here; it names their Debian packages (values)."""
+    missing = {program: package for program, package in packages_of.items() if shutil.which(program) is None}
+    if missing:
+        raise EnvironmentFailure(
+            f"missing to build the lab: {', '.join(missing)}",
+            hint=f"apt install {' '.join(sorted(set(missing.values())))}",
+        )
+
+
+def run(command: Sequence[str | Path], *, cwd: Path, hint: str = "") -> str:
+    """Run a program to its end and return its standard output. Raises EnvironmentFailure with its last words."""
+    return follow(command, cwd=cwd, hint=hint, on_line=None)
+
+
+def follow(command: Sequence[str | Path], *, cwd: Path, hint: str = "", on_line: Callable[[str], None] | None) -> str:
+    """As ``run``; every line goes to ``on_line`` as it comes, errors included, if that is given.
+
+    The program and all that it starts end with us, unless we are killed: then the lock of the cache tells of them.
+    """
+    process = subprocess.Popen(
+        [os.fspath(part) for part in command],
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if on_line else subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env=os.environ | {"LC_ALL": "C.UTF-8"},
+        close_fds=False,
+        start_new_session=True,
+    )
+    assert process.stdout is not None, "it is piped"
+    try:
+        lines = []
+        if on_line:
+            for line in process.stdout:
+                lines.append(line)
+                on_line(line)
+            errors = "".join(lines[-20:])
+            process.wait()
+        else:
+            output, errors = process.communicate()
+            lines.append(output)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+        raise
+    if process.returncode:
+        words = " ".join(os.fspath(part) for part in command[:4])
+        raise EnvironmentFailure(f"`{words} ...` failed (status {process.returncode}):\n{errors.strip()}", hint=hint)
+    return "".join(lines)

@@ -1,0 +1,231 @@
+"""One command in a guest: from the order to its exit status."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from shakedown import _core
+from shakedown.data import profile_path
+from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.lab.disks import MOST_DISKS, udev_archive
+from shakedown.lab.fence import Fence
+from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, run_folder
+from shakedown.lab.image import Image, find_image
+from shakedown.lab.kernel import Kernel, find_kernel
+from shakedown.lab.ourselves import pack_ourselves
+from shakedown.lab.printed import Printed
+from shakedown.lab.program import Say
+from shakedown.units import NS_PER_S, format_duration
+
+Bus = Literal["scsi", "blk"]
+OnPrint = Callable[[str, bytes], None]
+
+# Any moment would do; this one is after the birth of all tools and before the end of all certificates.
+_START_NS: Final = 1_700_000_000_000_000_000
+_STALL_LIMIT_S: Final = 60.0
+_LAST_LINES: Final = 12
+# Of the kernel; before them it looks whether the host lets it do what it needs.
+_FIRST_WORDS: Final = "Linux version"
+_SPILL: Final = Path("/var/tmp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What to run, on what. ``bring_out`` are paths of the guest; each becomes ``out``/NAME.
+
+    ``with_shakedown`` puts Shakedown itself into the guest.
+    """
+
+    command: tuple[str, ...]
+    drives: tuple[str, ...] = ()
+    bus: Bus = "scsi"
+    seed: int = 1
+    scale_divisor: int = 1
+    memory_bytes: int = 1 << 30
+    wall_limit_s: float | None = None
+    virtual_limit_s: int = 365 * 86_400
+    bring_in: tuple[Path, ...] = ()
+    bring_out: tuple[str, ...] = ()
+    out: Path = Path()
+    with_shakedown: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended, and the clock's and the drives' own account of it."""
+
+    exit_status: int
+    virtual_ns: int
+    wall_ns: int
+    report: _core.LabReport
+
+
+def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
+    """Boot a guest, run the command in it and wait for its end; what it prints goes to ``on_print`` as it comes.
+
+    Nothing is left running, however this ends. Raises UsageError for the order, EnvironmentFailure if the lab is not
+    built, cannot run here, or the guest does not come to its end.
+    """
+    began_ns = time.monotonic_ns()
+    kernel, image = _built()
+    images = {"tools": image.tools}
+    if order.with_shakedown:
+        images["ourselves"] = pack_ourselves(image, say)
+    with run_folder() as folder:
+        fill(folder, order.command, order.virtual_limit_s, order.bring_in, order.bring_out)
+        lab = _lab(folder, order)
+        if order.bus == "scsi":
+            (folder / "share" / "disks.tar").write_bytes(udev_archive(lab.drives))
+        hand_over(folder)
+        output, errors = Printed(folder / "output"), Printed(folder / "errors")
+
+        def relay() -> None:
+            for printed in (output, errors):
+                if new := printed.new():
+                    on_print(printed.name, new)
+
+        boot = {"/boot/linux": kernel.path, "/boot/initramfs": image.initramfs}
+        boot |= {f"/image/{name}": path for name, path in images.items()}
+        fence = _fence(folder, boot, order, lab)
+        with fence:
+            report = lab.run(
+                fence.pid,
+                wall_limit_s=order.wall_limit_s,
+                stall_limit_s=_STALL_LIMIT_S,
+                pin_cpu=fence.cpu,
+                on_tick=relay,
+            )
+            fence.end()
+        relay()
+        status, uptime_ns = _status(folder, fence, report, order)
+        if order.bring_out:
+            brought_out(folder, order.bring_out, order.out)
+    # The clock does not hear of time that passes while no drive has anything to do.
+    virtual_ns = max(report["virtual_ns"], uptime_ns)
+    return Outcome(status, virtual_ns, time.monotonic_ns() - began_ns, report)
+
+
+def _built() -> tuple[Kernel, Image]:
+    kernel, image = find_kernel(), find_image()
+    if kernel is None or image is None:
+        missing = " and no ".join(what for what, there in (("kernel", kernel), ("image", image)) if there is None)
+        raise EnvironmentFailure(f"the lab has no {missing} yet", hint="shakedown lab build")
+    return kernel, image
+
+
+def _lab(folder: Path, order: Order) -> _core.Lab:
+    if len(order.drives) > MOST_DISKS:
+        raise UsageError(f"{len(order.drives)} drives are too many for one guest", hint=f"at most {MOST_DISKS}")
+    drives: list[_core.LabDrive] = [
+        {
+            "profile_toml": _profile(text),
+            "seed": order.seed + number,
+            "scale_divisor": order.scale_divisor,
+            "front": order.bus,
+            "serial": "",
+            "store_path": None,
+            "faults_toml": "",
+        }
+        for number, text in enumerate(order.drives)
+    ]
+    try:
+        return _core.Lab(str(folder), drives, spill_folder=str(_SPILL))
+    except _core.ProfileError as error:
+        raise UsageError(
+            f"no drive for the lab: {error}", hint="docs/profiles.md; a smaller divisor for --scale"
+        ) from error
+    except OSError as error:
+        raise EnvironmentFailure(f"the lab's drives cannot be made: {error}") from error
+
+
+def _profile(target: str) -> str:
+    if not target.startswith("model:"):
+        raise UsageError(f"`--drive {target}`: only modelled drives", hint="like `--drive model:wd40efax`")
+    path = profile_path(target.removeprefix("model:"))
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+
+
+def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab) -> Fence:
+    """The kernel and its command line, which is the same for the same order: it seeds all that is random inside."""
+    arguments = [
+        f"mem={order.memory_bytes >> 20}M",
+        "initrd=/boot/initramfs",
+        "uml_dir=/tmp",
+        "umid=lab",
+        "con=null",
+        "con0=null,fd:1",
+        "ssl=null",
+        "ssl0=null,fd:3",
+        "ssl1=null,fd:4",
+        "norandmaps",
+        "scsi_mod.scan=sync",
+        f"time-travel-start={_START_NS}",
+        f"shakedown.seed={order.seed}",
+        *lab.kernel_arguments,
+    ]
+    return Fence(
+        folder,
+        program=["/boot/linux", *arguments],
+        binds=boot | {"/dev/null": Path(os.devnull), "/share": folder / "share", "/run": folder},
+        writable=("/dev/null", "/share", "/run"),
+        start_in="/run",
+        memory_bytes=order.memory_bytes,
+        printed=[folder / name for name in PRINTED],
+    )
+
+
+def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -> tuple[int, int]:
+    """The command's exit status, and when it ended (ns, to 10 ms). Raises EnvironmentFailure if it never did."""
+    at = f"after {format_duration(report['virtual_ns'])} of virtual time"
+    match report["outcome"]:
+        case "wall_limit":
+            raise EnvironmentFailure(f"`--wall-limit` is over, {at}", hint="give it longer, or smaller drives: --scale")
+        case "stalled":
+            raise EnvironmentFailure(
+                f"the guest has not looked at its clock for {_STALL_LIMIT_S:.0f} s, {at}: a loop without system calls",
+                hint="programs that wait by spinning cannot run in virtual time",
+            )
+        case "interrupted":
+            raise KeyboardInterrupt
+        case "deadlock":
+            raise EnvironmentFailure(
+                f"the guest sleeps for ever, {at}: nothing is left that could wake it",
+                hint="the command waits for something that never comes; its standard input is empty",
+            )
+    fence.raise_trouble()
+    if (folder / "share" / "status").is_file() and (folder / "share" / "status").read_text() == "limit\n":
+        limit = format_duration(order.virtual_limit_s * NS_PER_S)
+        raise EnvironmentFailure(
+            f"the command did not end within {limit} of virtual time",
+            hint="it waits for something that never comes (its standard input is empty), or needs --virtual-limit",
+        )
+    try:
+        status, uptime_s = (folder / "share" / "status").read_text().split()
+        return int(status), round(float(uptime_s) * NS_PER_S)
+    except (FileNotFoundError, ValueError):
+        pass
+    said = (folder / "console").read_text(encoding="utf-8", errors="replace")
+    if _FIRST_WORDS not in said:
+        raise EnvironmentFailure(
+            f"the guest's kernel cannot run here: {_last_words(said)}",
+            hint="it needs ptrace, which a container's seccomp profile or kernel.yama.ptrace_scope=3 may forbid",
+        )
+    raise EnvironmentFailure(
+        f"the guest ended before its command did, {at}: {_last_words(said)}",
+        hint="out of memory? --memory 2GiB" if order.memory_bytes < 2 << 30 else "",
+    )
+
+
+def _last_words(said: str) -> str:
+    """Why the kernel says it panicked; if it does not, the end of what it said."""
+    lines = said.expandtabs(2).splitlines()
+    panics = [line for line in lines if "Kernel panic" in line]
+    return panics[0] if panics else "its last words:\n" + "\n".join(lines[-_LAST_LINES:])

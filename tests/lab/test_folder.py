@@ -1,0 +1,110 @@
+"""The folder of a lab run: what goes in, what comes out, and what a killed run has left."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.lab.folder import brought_out, fill, run_folder
+
+
+def pack(folder: Path, *members: tarfile.TarInfo) -> None:
+    with tarfile.open(folder / "share" / "out.tar", "w") as archive:
+        for member in members:
+            archive.addfile(member, io.BytesIO(b"x" * member.size))
+
+
+def file(name: str) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.size = 3
+    return entry
+
+
+def link(name: str, to: str) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.linkname = tarfile.SYMTYPE, to
+    return entry
+
+
+def test_what_is_brought_out_has_its_own_name(tmp_path: Path) -> None:
+    with run_folder() as folder:
+        pack(folder, file("lab/run/a/b"), file("lab/run.json"), file("lab/runs"))
+        brought_out(folder, ["/lab/run", "/lab/run.json"], tmp_path)
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == [
+        "run.json",
+        "run/a/b",
+    ]
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    with run_folder() as folder:
+        pack(folder, file("lab/a"))
+        with pytest.raises(EnvironmentFailure, match="not in the guest: /lab/b"):
+            brought_out(folder, ["/lab/a", "/lab/b"], tmp_path)
+    assert (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(
+    "member", [link("lab/run/x", "/etc/shadow"), link("lab/run/x", "../../y"), file("lab/run/../../z")]
+)
+def test_a_guest_cannot_reach_out_of_the_folder(tmp_path: Path, member: tarfile.TarInfo) -> None:
+    with run_folder() as folder:
+        pack(folder, member)
+        with pytest.raises(EnvironmentFailure, match="what the guest has packed"):
+            brought_out(folder, ["/lab/run"], tmp_path / "out")
+
+
+@pytest.mark.parametrize("path", ["relative", "/", "/lab/../etc"])
+def test_only_plain_absolute_paths_are_brought_out(path: str) -> None:
+    with run_folder() as folder, pytest.raises(UsageError):
+        fill(folder, ["true"], 1, [], [path])
+
+
+def test_what_is_brought_in_is_the_same_whoever_owns_it(tmp_path: Path) -> None:
+    (tmp_path / "job").write_text("x")
+    packed = []
+    for mode in (0o600, 0o600):
+        (tmp_path / "job").touch(mode)
+        with run_folder() as folder:
+            fill(folder, ["true"], 1, [tmp_path / "job"], [])
+            packed.append((folder / "share" / "in.tar").read_bytes())
+    assert packed[0] == packed[1]
+
+
+def test_a_missing_file_to_bring_in_is_told(tmp_path: Path) -> None:
+    with run_folder() as folder, pytest.raises(UsageError, match="No such file"):
+        fill(folder, ["true"], 1, [tmp_path / "none"], [])
+
+
+def test_the_folder_of_a_killed_run_is_removed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    # pytest's own folders have paths too long for a socket.
+    with tempfile.TemporaryDirectory() as place:
+        monkeypatch.setattr("tempfile.tempdir", place)
+        removes_what_was_killed(Path(place))
+
+
+def removes_what_was_killed(place: Path) -> None:
+    script = """
+import os
+from shakedown.lab.folder import run_folder
+with run_folder() as folder:
+    print(folder, flush=True)
+    os.kill(os.getpid(), 9)
+"""
+    environment = os.environ | {"TMPDIR": str(place)}
+    program = [sys.executable, "-c", script]
+    killed = subprocess.run(program, stdout=subprocess.PIPE, text=True, env=environment, check=False)
+    left = Path(killed.stdout.strip())
+    assert left.parent == place and left.is_dir()
+    with run_folder() as first, run_folder() as second:
+        assert not left.exists()
+        assert first.is_dir() and second.is_dir()
+    assert not list(place.iterdir())

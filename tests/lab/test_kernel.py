@@ -1,0 +1,69 @@
+"""Which kernel fits, and what a build asks for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shakedown.errors import EnvironmentFailure
+from shakedown.lab import cache, kernel, program
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def lay(recipe: str, digest: str, version: str) -> Path:
+    folder = cache.cache_folder() / f"kernel-{recipe}-{digest}"
+    folder.mkdir(parents=True)
+    (folder / "linux").write_text("")
+    (folder / "linux").chmod(0o755)
+    (folder / "built.json").write_text(json.dumps({"source": f"linux-source-6.1 {version}", "compiler": "gcc"}))
+    return folder
+
+
+def test_a_kernel_fits_whatever_its_debian_release() -> None:
+    assert kernel.find_kernel() is None
+    made = lay(kernel._recipe("6.1"), "0", "6.1.1-1")
+    found = kernel.find_kernel()
+    assert found == kernel.Kernel(made / "linux", "linux-source-6.1 6.1.1-1", "gcc")
+
+
+def test_another_recipe_does_not_fit() -> None:
+    lay("0" * 12, "0", "6.1.1-1")
+    assert kernel.find_kernel() is None
+
+
+def test_one_that_fits_is_not_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = lay(kernel._recipe("6.1"), "0", "6.1.1-1")
+    monkeypatch.setenv("PATH", "")
+    assert kernel.build_kernel(pytest.fail).path == made / "linux"
+
+
+def test_missing_programs_are_named_with_the_line_for_apt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(EnvironmentFailure, match=r"missing to build the lab: .*flex") as refused:
+        kernel.build_kernel(pytest.fail)
+    assert refused.value.hint.startswith("apt install ")
+    assert " flex" in refused.value.hint
+
+
+def test_two_builds_at_once_are_one_too_many() -> None:
+    with cache.locked(), pytest.raises(EnvironmentFailure, match="being built already"), cache.locked():
+        pytest.fail("the second one got in")
+    with cache.locked():
+        pass
+
+
+def test_a_program_that_fails_says_its_last_words(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentFailure, match=r"status 3\):\nthe disk is full"):
+        program.run(["sh", "-c", "echo the disk is full >&2; exit 3"], cwd=tmp_path)
+
+
+def test_what_is_followed_is_told_line_by_line(tmp_path: Path) -> None:
+    lines: list[str] = []
+    program.follow(["sh", "-c", "echo a; echo b >&2"], cwd=tmp_path, on_line=lines.append)
+    assert lines == ["a\n", "b\n"]

@@ -1,0 +1,188 @@
+"""Commands in a real guest. Skipped where the lab is not built (`shakedown lab build`) or cells are not allowed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lab.test_cell import processes_with
+from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.lab.image import find_image
+from shakedown.lab.kernel import find_kernel
+from shakedown.lab.run import Order, Outcome, run
+
+ENTRY = "from shakedown.cli import main; main()"
+pytestmark = pytest.mark.skipif(
+    find_kernel() is None or find_image() is None, reason="the lab is not built: `shakedown lab build`"
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def allowed() -> None:
+    try:
+        run(Order(command=("true",)), lambda *_: None)
+    except EnvironmentFailure as error:
+        if "not allowed" in str(error):
+            pytest.skip(str(error))
+        raise
+
+
+def ran(*command: str, **order: object) -> tuple[Outcome, str, str]:
+    printed = {"output": b"", "errors": b""}
+
+    def keep(stream: str, text: bytes) -> None:
+        printed[stream] += text
+
+    outcome = run(Order(command=command, **order), keep)  # type: ignore[arg-type]
+    return outcome, printed["output"].decode(), printed["errors"].decode()
+
+
+def shell(script: str, **order: object) -> tuple[Outcome, str, str]:
+    return ran("bash", "-c", script, **order)
+
+
+def test_status_output_and_errors_come_back_apart() -> None:
+    outcome, output, errors = shell("echo out; echo err >&2; exit 3")
+    assert (outcome.exit_status, output, errors) == (3, "out\n", "err\n")
+
+
+def test_bytes_come_back_as_they_are_and_all_of_them() -> None:
+    outcome, output, _ = shell("printf '\\r\\n\\0\\4'; yes | head -c 1000000")
+    assert output == "\r\n\0\4" + "y\n" * 500_000
+    assert outcome.exit_status == 0
+
+
+def test_a_day_of_sleep_is_a_day_of_virtual_time_only() -> None:
+    outcome, _, _ = ran("sleep", "86400")
+    assert 86_400e9 < outcome.virtual_ns < 86_401e9
+    assert outcome.wall_ns < 20e9
+
+
+def test_what_a_command_leaves_running_does_not_hold_it() -> None:
+    outcome, output, _ = shell("sleep 100000 & echo done")
+    assert (outcome.exit_status, output) == (0, "done\n")
+    assert outcome.virtual_ns < 60e9
+
+
+def test_files_go_in_and_out(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a").write_text("A")
+    out = tmp_path / "out"
+    shell("cat in/a > b; mkdir d; cp b d", bring_in=(tmp_path / "in",), bring_out=("/lab/b", "/lab/d"), out=out)
+    assert (out / "b").read_text() == (out / "d" / "b").read_text() == "A"
+
+
+def test_the_guest_sees_no_file_of_the_host() -> None:
+    _, output, _ = shell(
+        f"ls -d {Path(__file__).parent} /home/* 2>&1; mount -t hostfs -o / h /mnt && ls /mnt /mnt/share"
+    )
+    assert "test_run.py" not in output
+    assert "home" not in output.partition("\nboot")[2]
+
+
+def test_disks_are_what_the_profile_says() -> None:
+    drives = ("model:wd40efax", "model:st12000vn0007")
+    outcome, output, _ = shell("lsblk -J -b -o NAME,SIZE,MODEL,SERIAL,WWN; ls /dev/disk/by-id", drives=drives)
+    listed = json.loads(output[: output.rindex("}") + 1])["blockdevices"]
+    disks = [each for each in listed if each["name"].startswith("sd")]
+    assert [disk["name"] for disk in disks] == ["sda", "sdb"]
+    for disk, drive in zip(disks, outcome.report["drives"], strict=True):
+        assert disk["size"] == drive["capacity_bytes"]
+        assert disk["serial"] == drive["serial"]
+        assert f"wwn-{disk['wwn']}" in output
+    # What we laid for udev and what the disk itself says are one.
+    _, sysfs, _ = shell(
+        "cat /sys/block/sda/device/{model,wwid}; tail -c +5 /sys/block/sda/device/vpd_pg80", drives=drives
+    )
+    model, wwid, serial = (line.strip() for line in sysfs.splitlines())
+    assert outcome.report["drives"][0]["model"].startswith(model)
+    assert wwid.removeprefix("naa.") in output
+    assert serial == outcome.report["drives"][0]["serial"]
+
+
+FIO = "fio --name=t --filename=/dev/{} --rw=randwrite --bs=4k --direct=1 --ioengine=libaio --iodepth=8 --io_size=4m"
+
+
+@pytest.mark.parametrize(("bus", "disk"), [("scsi", "sda"), ("blk", "vda")])
+def test_the_same_order_gives_the_same_trace_and_another_seed_another(bus: str, disk: str) -> None:
+    command = f"{FIO.format(disk)} --clocksource=clock_gettime --output-format=json"
+    order = {"drives": ("model:wd40efax",), "scale_divisor": 1000, "bus": bus}
+    first, output, _ = shell(command, **order)
+    second, again, _ = shell(command, **order)
+    other, _, _ = shell(command, **order, seed=2)
+    assert json.loads(output)["jobs"][0]["write"]["total_ios"] == 1024
+    assert output == again
+    assert first.virtual_ns == second.virtual_ns
+    assert first.report["trace_hash"] == second.report["trace_hash"] != other.report["trace_hash"]
+
+
+def test_a_drive_that_is_none_is_refused() -> None:
+    with pytest.raises(UsageError, match="only modelled drives"):
+        ran("true", drives=("/dev/sda",))
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo c > /proc/sysrq-trigger", "Kernel panic"),
+        ("while :; do :; done", "--wall-limit"),
+        ("read -r < <(sleep infinity)", "within 10 d"),
+    ],
+)
+def test_a_guest_that_does_not_end_is_told(script: str, words: str) -> None:
+    with pytest.raises(EnvironmentFailure, match=words) as failed:
+        shell(script, wall_limit_s=20.0, virtual_limit_s=864_000)
+    assert failed.value.exit_status == 5
+
+
+def test_a_guest_that_fills_its_disk_is_told_by_its_command() -> None:
+    outcome, _, errors = shell("cat /dev/zero > /tmp/full", memory_bytes=128 << 20)
+    assert outcome.exit_status == 1
+    assert "No space left on device" in errors
+
+
+def test_a_program_that_spins_until_time_has_passed_does_not_take_long() -> None:
+    script = "import time; end = time.monotonic() + 10\nwhile time.monotonic() < end: pass"
+    outcome, _, _ = ran("python3", "-c", script)
+    assert 10e9 < outcome.virtual_ns < 11e9
+    assert outcome.wall_ns < 15e9
+
+
+def test_kill_9_of_the_front_at_any_moment_leaves_nothing(tmp_path: Path) -> None:
+    order = [
+        "--drive",
+        "model:wd40efax",
+        "--",
+        "bash",
+        "-c",
+        "while :; do dd if=/dev/sda of=/dev/null bs=1M count=64; done",
+    ]
+    chance = random.Random(4)
+    token = f"shakedown.seed={chance.randrange(10**12)}"
+    for _ in range(12):
+        program = [sys.executable, "-c", ENTRY, "lab", "run", "--seed", token.partition("=")[2], *order]
+        front = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(chance.uniform(0, 4))
+        front.kill()
+        front.wait()
+    until = time.monotonic() + 5
+    while (left := processes_with(token)) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not left
+
+
+def test_ctrl_c_ends_it_with_130() -> None:
+    program = [sys.executable, "-c", ENTRY, "lab", "run", "--", "bash", "-c", "echo up; while :; do sleep 1; done"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as front:
+        assert front.stdout is not None
+        assert front.stdout.readline() == b"up\n"
+        front.send_signal(signal.SIGINT)
+        assert front.wait(20) == 130

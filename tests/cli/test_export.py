@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.test_contract import needs_core, shakedown
 from tests.report import synthetic
+
+from cli.test_contract import needs_core, shakedown
 
 pytestmark = needs_core
 

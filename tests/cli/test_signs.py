@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.test_contract import needs_core, shakedown
+
+from cli.test_contract import needs_core, shakedown
 
 pytestmark = needs_core
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.report import synthetic
 
 from cli.test_contract import needs_core, shakedown
+from report import synthetic
 
 pytestmark = needs_core
 

@@ -9,7 +9,7 @@ use crate::mechanics::{Head, Mechanics};
 pub(crate) struct Running {
     /// First block that DRAM holds.
     pub start: u64,
-    /// The block that came under the head at `since`.
+    /// All before this block had passed the head at `since`. Where a track ends there, the skew to the next is still ahead.
     pub next: u64,
     pub since: u64,
     pub limit: u64,
@@ -23,7 +23,7 @@ impl Running {
         if block <= self.next {
             return self.since;
         }
-        self.since + geometry.transfer_ticks(geometry.place(self.next.wrapping_add(self.shift)), block - self.next)
+        self.since + geometry.follow_ticks(self.next.wrapping_add(self.shift), block - self.next)
     }
 }
 
@@ -60,8 +60,7 @@ impl ReadCache {
         let running = self.running.take()?;
         let geometry = &mechanics.geometry;
         let ticks = now.saturating_sub(running.since);
-        let place = geometry.place(running.next.wrapping_add(running.shift));
-        let read = geometry.blocks_within(place, ticks, running.limit - running.next);
+        let read = geometry.followed_within(running.next.wrapping_add(running.shift), ticks, running.limit - running.next);
         let end = running.next + read;
         // Before that the read is still under way, and DRAM holds none of it.
         if now >= running.since {

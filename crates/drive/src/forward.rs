@@ -62,9 +62,7 @@ impl Drive {
     }
 
     fn reaches(&self, course: Course, blocks: u64, least: u64) -> bool {
-        let geometry = &self.mechanics.geometry;
-        // An upper bound: the skews of aligned tracks are counted too.
-        let ticks = geometry.transfer_ticks(geometry.place(course.next), least * blocks);
+        let ticks = self.mechanics.geometry.follow_ticks(course.next, least * blocks);
         self.clock.ns(course.at + ticks) <= course.limit_ns
     }
 
@@ -87,9 +85,8 @@ impl Drive {
 
     /// `count` reads one by one. False: the time is over.
     fn step(&self, course: &mut Course, blocks: u64, count: u64, latencies: &mut LatencyHistogram) -> bool {
-        let geometry = &self.mechanics.geometry;
         for _ in 0..count {
-            let ticks = geometry.transfer_ticks(geometry.place(course.next), blocks);
+            let ticks = self.mechanics.geometry.follow_ticks(course.next, blocks);
             let (from_ns, to_ns) = (self.clock.ns(course.at), self.clock.ns(course.at + ticks));
             if to_ns > course.limit_ns {
                 return false;
@@ -143,19 +140,6 @@ impl Course {
     }
 }
 
-/// Numbers `first`, `first + step`, ...
-#[derive(Clone, Copy)]
-struct Progression {
-    first: u64,
-    step: u64,
-}
-
-impl Progression {
-    fn up_to(self, last: u64) -> u64 {
-        (last + 1).saturating_sub(self.first).div_ceil(self.step)
-    }
-}
-
 /// Reads of one size within a zone. Borders of tracks are numbered from the zone's beginning.
 struct Lane {
     track_blocks: u64,
@@ -165,34 +149,26 @@ struct Lane {
     blocks: u64,
     /// The first read begins here, in blocks from the zone's beginning.
     from: u64,
-    /// Borders of tracks at which a read ends, and those of them that are borders of cylinders: no read crosses them.
-    aligned: Option<Progression>,
-    aligned_cylinders: Option<Progression>,
 }
 
 impl Lane {
     fn new(zone: &ZoneView, next: u64, blocks: u64) -> Self {
         let from = next - zone.first_block;
-        let (track_blocks, heads) = (zone.track_blocks, zone.heads);
-        let (lowest, step) = (from / track_blocks + 1, blocks / gcd(blocks, track_blocks));
-        let aligned = (lowest..lowest + step).find(|border| (border * track_blocks - from) % blocks == 0);
-        let aligned = aligned.map(|first| Progression { first, step });
-        let aligned_cylinders = aligned.and_then(|Progression { first, step }| {
-            let first = (0..heads).map(|times| first + times * step).find(|border| border % heads == 0)?;
-            Some(Progression { first, step: step / gcd(step, heads) * heads })
-        });
         let (track_skew, cylinder_skew) = (zone.track_skew, zone.cylinder_skew);
-        Self { track_blocks, heads, track_skew, cylinder_skew, blocks, from, aligned, aligned_cylinders }
+        Self { track_blocks: zone.track_blocks, heads: zone.heads, track_skew, cylinder_skew, blocks, from }
+    }
+
+    /// The first border that a read crosses: a read that begins at one does, and one that ends there does not.
+    fn first_border(&self) -> u64 {
+        self.from.div_ceil(self.track_blocks)
     }
 
     /// How many of the first `count` reads cross to another track of the same cylinder, and how many to another cylinder.
     fn crossings(&self, count: u64) -> (u64, u64) {
-        let before = self.from / self.track_blocks;
-        let last = (self.from + count * self.blocks).saturating_sub(1) / self.track_blocks;
-        let aligned = |borders: Option<Progression>| borders.map_or(0, |borders| borders.up_to(last));
-        let all = last.saturating_sub(before) - aligned(self.aligned);
-        let cylinders = (last / self.heads).saturating_sub(before / self.heads) - aligned(self.aligned_cylinders);
-        (all - cylinders, cylinders)
+        let first = self.first_border();
+        let behind = (self.from + count * self.blocks).div_ceil(self.track_blocks);
+        let cylinders = behind.div_ceil(self.heads) - first.div_ceil(self.heads);
+        (behind - first - cylinders, cylinders)
     }
 
     /// How long the first `count` reads take.
@@ -256,14 +232,14 @@ impl Lane {
             (0..count).all(&mut see);
             return longest;
         }
-        let (before, last) = (self.from / self.track_blocks, (self.from + count * self.blocks - 1) / self.track_blocks);
+        let behind = (self.from + count * self.blocks).div_ceil(self.track_blocks);
         // Where both kinds of borders are crossed those of cylinders take longer, or the other way round; reads of the
         // shorter kind are seen in vain, but never taken for the longest.
         let only_cylinders = cylinders > 0 && self.cylinder_skew > self.track_skew;
         let step = if only_cylinders { self.heads } else { 1 };
-        let first = (before + 1).next_multiple_of(step);
-        let borders = (first..=last).step_by(step as usize).map(|border| border * self.track_blocks - self.from);
-        borders.filter(|inside| inside % self.blocks != 0).map(|inside| inside / self.blocks).all(&mut see);
+        let first = self.first_border().next_multiple_of(step);
+        let borders = (first..behind).step_by(step as usize).map(|border| border * self.track_blocks - self.from);
+        borders.map(|inside| inside / self.blocks).all(&mut see);
         longest
     }
 }
@@ -283,11 +259,4 @@ fn most_that(limit: u64, holds: impl Fn(u64) -> bool) -> u64 {
         }
     }
     low
-}
-
-fn gcd(mut one: u64, mut other: u64) -> u64 {
-    while other > 0 {
-        (one, other) = (other, one % other);
-    }
-    one
 }

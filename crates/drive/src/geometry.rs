@@ -247,6 +247,34 @@ impl Geometry {
         low
     }
 
+    /// How long the heads, past all before `block`, need until they have passed over `blocks` more: where a track ends
+    /// in between, the skew to the next comes first.
+    pub fn follow_ticks(&self, block: u64, blocks: u64) -> u64 {
+        if blocks == 0 {
+            return 0;
+        }
+        let place = self.place(block);
+        self.gap_before(place) + self.transfer_ticks(place, blocks)
+    }
+
+    /// How many of the blocks from `block` on have passed then completely after `ticks`, at most `limit`.
+    pub fn followed_within(&self, block: u64, ticks: u64, limit: u64) -> u64 {
+        if limit == 0 {
+            return 0;
+        }
+        let place = self.place(block);
+        ticks.checked_sub(self.gap_before(place)).map_or(0, |ticks| self.blocks_within(place, ticks, limit))
+    }
+
+    /// From the end of what lies before a place until that comes under the head.
+    fn gap_before(&self, place: Place) -> u64 {
+        if place.sector == 0 && place.track > 0 {
+            self.skews(place.track - 1, 1)
+        } else {
+            0
+        }
+    }
+
     /// How many tracks from `track` on, of the size of `track`, `blocks` fill completely.
     fn whole_tracks(&self, track: u64, blocks: u64) -> (u64, Divisor) {
         let zone = &self.zones[self.tracks_per_zone.divide(track) as usize];
@@ -341,6 +369,20 @@ mod tests {
             let gap = (geometry.phase(middle).wrapping_sub(end_phase)) & PHASE_MASK;
             let whole = geometry.transfer_ticks(place, first + second);
             prop_assert_eq!(whole, geometry.transfer_ticks(place, first) + gap + geometry.transfer_ticks(middle, second));
+        }
+
+        /// Who follows gets there when who reads all at once does, wherever the tracks end.
+        #[test]
+        fn following_is_reading_in_one_go(share in 0.0..0.9_f64, to_track_end in any::<bool>(), blocks in 1..3_000_u64) {
+            let geometry = Geometry::new(&profile(), 0);
+            let block = (share * geometry.blocks() as f64) as u64;
+            let place = geometry.place(block);
+            let first = if to_track_end { place.track_blocks.get() - place.sector } else { 1 };
+            let followed = geometry.transfer_ticks(place, first) + geometry.follow_ticks(block + first, blocks);
+            prop_assert_eq!(followed, geometry.transfer_ticks(place, first + blocks));
+            let ticks = geometry.follow_ticks(block + first, blocks);
+            prop_assert_eq!(geometry.followed_within(block + first, ticks, 10_000), blocks);
+            prop_assert!(geometry.followed_within(block + first, ticks - 1, 10_000) < blocks);
         }
 
         #[test]

@@ -272,3 +272,23 @@ fn the_link_is_free_while_the_heads_are_on_their_way() {
     host.drive.advance(200_000, &mut done);
     assert_eq!(done.iter().map(|done| done.tag).collect::<Vec<_>>(), [1]);
 }
+
+/// Whether reads end where tracks do or not, a stream crosses the same skews.
+#[test]
+fn a_stream_of_whole_tracks_takes_as_long_as_any_other() {
+    let profile = profile("st12000vn0007");
+    let track_bytes = profile.geometry.outer_track_bytes;
+    let stream_ns = |from_bytes: u64, bytes: u64| {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Read, from_bytes, 65_536, false);
+        host.stream(Verb::Read, from_bytes + 65_536, track_bytes - 65_536, 1);
+        let began_ns = host.now_ns;
+        host.stream(Verb::Read, from_bytes + track_bytes, bytes, 100 * track_bytes / bytes);
+        host.now_ns - began_ns
+    };
+    let (aligned_ns, astray_ns) = (stream_ns(0, track_bytes), stream_ns(track_bytes / 2 / 4096 * 4096, track_bytes));
+    let turn_ns = 60e9 / profile.rpm();
+    assert!(aligned_ns.abs_diff(astray_ns) < (turn_ns / 10.0) as u64, "{aligned_ns} and {astray_ns}");
+    let skews_turns = 100.0 * profile.geometry.track_skew_degrees / 360.0;
+    assert!(aligned_ns as f64 > (100.0 + skews_turns) * turn_ns, "{aligned_ns}");
+}

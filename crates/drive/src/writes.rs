@@ -270,17 +270,23 @@ impl Drive {
     /// Gathers extents, the oldest first, for one visit to the log; without room there, forces a cleaning pass.
     fn start_append(&mut self) -> Choice {
         let region = self.next_region();
+        let Some(oldest) = self.oldest_extent(|about| !about.direct).map(|index| self.buffer.get(index)) else {
+            return Choice::Rest(None);
+        };
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
-        let room = layer.room_packets(region).min(VISIT_PACKETS);
-        if room == 0 {
+        let sectors = oldest.range.sectors().min(self.rules.destage_sectors);
+        let packets = layer.visit_packets(sectors, u64::from(oldest.about.writes));
+        let lacks_room = layer.lacks_room(region, packets);
+        if lacks_room {
             layer.press();
         }
-        if room == 0 || layer.ration_is_spent() {
-            layer.force_pass_for(region);
+        if lacks_room || layer.ration_is_spent() {
+            layer.force_pass_for(region, packets);
             return self.start_cleaning();
         }
+        let room = layer.room_packets(region).min(VISIT_PACKETS);
         let arrived = self.gather(region, room);
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);

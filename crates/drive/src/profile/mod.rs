@@ -308,6 +308,8 @@ pub struct CleaningProfile {
     pub bands_per_pass: u64,
     /// Whether a band that is being cleaned is finished before the host is served again.
     pub finishes_band: bool,
+    /// Who had to wait for room waits until one visit to the log has room for so many bytes; 0: for its own.
+    pub room_bytes: u64,
     /// Visits to the log that the host gets from one forced pass to the next, once there was no room; 0: as many as
     /// find room.
     pub ration_appends: u64,

@@ -347,6 +347,7 @@ fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<Clean
         low_mark,
         bands_per_pass: section.whole("bands_per_pass", &BANDS)?,
         finishes_band: if section.optional("finishes_band") { section.flag("finishes_band")? } else { false },
+        room_bytes: if section.optional("room_bytes") { section.whole("room_bytes", &BUFFER)? } else { 0 },
         ration_appends: if rations { section.whole("ration_appends", &RATION)? } else { 0 },
         ration_until: if rations { section.float("ration_until", &SHARE)? } else { 1.0 },
         collect_turns,

@@ -47,8 +47,33 @@ impl Shingled {
 
     /// How many packets of any size the log of a place has space for.
     pub(super) fn room_in_log(&self, region: usize) -> u64 {
+        let records_blocks = self.records_blocks(region);
         let region = &self.regions[region];
-        region.log.room_packets(region.space_blocks(self.rules.packet_blocks), region.visit_blocks)
+        region.log.room_packets(region.space_blocks(self.rules.packet_blocks), records_blocks)
+    }
+
+    /// Space that the next visit takes beyond its packets: a record of them, and one of the passes since the last visit.
+    fn records_blocks(&self, region: usize) -> u64 {
+        self.regions[region].visit_blocks * if self.has_unrecorded_pass() { 2 } else { 1 }
+    }
+
+    /// How many packets `sectors` of `writes` host writes make on one visit.
+    pub fn visit_packets(&self, sectors: u64, writes: u64) -> u64 {
+        sectors.div_ceil(self.packet_sectors(sectors, writes)).min(VISIT_PACKETS)
+    }
+
+    /// Whether room has to be made before a visit with so many packets. What even an empty cache has no room for goes
+    /// there in parts.
+    pub fn lacks_room(&self, region: usize, packets: u64) -> bool {
+        let room = self.room_packets(region);
+        room == 0 || (self.map.dirty_bands() > 0 && (room < packets || self.log_lacks_room(region, packets)))
+    }
+
+    /// The same as far as space in the log goes. Once a pass had to make room, more than just enough is wanted.
+    pub(super) fn log_lacks_room(&self, region: usize, packets: u64) -> bool {
+        let log = &self.regions[region].log;
+        let wanted = if self.has_unrecorded_pass() { self.rules.room_blocks + self.records_blocks(region) } else { 0 };
+        self.room_in_log(region) < packets || log.capacity_blocks() - log.used_blocks() < wanted
     }
 
     /// How many sectors from an extent's start fill one packet.
@@ -74,8 +99,8 @@ impl Shingled {
         while !rest.is_empty() {
             let (packet, others) = rest.split_at(self.group(rest));
             let space_blocks = self.regions[region].space_blocks(packet.iter().map(Extent::blocks).sum());
-            let visit_blocks = if first_at.is_none() { self.regions[region].visit_blocks } else { 0 };
-            let (id, at) = self.regions[region].log.append(space_blocks + visit_blocks);
+            let records_blocks = if first_at.is_none() { self.records_blocks(region) } else { 0 };
+            let (id, at) = self.regions[region].log.append(space_blocks + records_blocks);
             ticks += match &self.flash {
                 Some(flash) => flash.write_ticks + space_blocks * flash.block_ticks,
                 None => self.rules.packet_ticks + space_blocks * TURN / self.regions[region].track_blocks,
@@ -86,7 +111,7 @@ impl Shingled {
             self.insert(geometry, packet, region, id, at);
             rest = others;
         }
-        self.use_ration();
+        self.count_visit();
         ticks += self.journal_ticks();
         if self.flash.is_some() {
             return begin + ticks;

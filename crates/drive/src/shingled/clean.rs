@@ -65,6 +65,8 @@ pub(crate) struct Cleaning {
     short_of_log: Option<usize>,
     /// Lazy cleaning has passed the high mark and not yet reached the low one.
     draining: bool,
+    /// A pass has ended since the last visit to the log, so the next one has that to record, too.
+    unrecorded: bool,
     /// Where the pieces of a phase lie in the log; kept for its memory.
     places: Vec<(u32, u32)>,
 }
@@ -125,15 +127,22 @@ impl Shingled {
         self.cleaning.pressed && self.cleaning.ration == 0 && self.map.dirty_bands() > 0
     }
 
-    /// Counts a visit; rationing ends once enough room has been regained.
-    pub(super) fn use_ration(&mut self) {
+    /// Whether the next visit to the log has a pass to record beside its own packets.
+    pub(super) fn has_unrecorded_pass(&self) -> bool {
+        self.cleaning.unrecorded
+    }
+
+    /// Counts a visit, which records the passes before it; rationing ends once enough room has been regained.
+    pub(super) fn count_visit(&mut self) {
+        self.cleaning.unrecorded = false;
         self.cleaning.ration = self.cleaning.ration.saturating_sub(1);
         self.cleaning.pressed = self.cleaning.pressed && self.fill() > self.rules.ration_until;
     }
 
-    /// The same, where it is a place of the cache that has no room.
-    pub fn force_pass_for(&mut self, region: usize) {
-        self.cleaning.short_of_log = (self.room_in_log(region) == 0).then_some(region);
+    /// The same, where a place of the cache has no room for so many packets.
+    pub fn force_pass_for(&mut self, region: usize, packets: u64) {
+        let short = self.log_lacks_room(region, packets) && self.regions[region].log.used_blocks() > 0;
+        self.cleaning.short_of_log = short.then_some(region);
         self.force_pass();
     }
 
@@ -178,6 +187,7 @@ impl Shingled {
         if done {
             self.retire(&job);
             if self.cleaning.pending.is_empty() {
+                self.cleaning.unrecorded = true;
                 self.cleaning.forced = false;
                 self.cleaning.ration = self.rules.ration_appends;
             }
@@ -278,7 +288,7 @@ impl Shingled {
         places.sort_unstable();
         let places = &self.cleaning.places;
         let Some(&(first, _)) = places.first() else {
-            return self.after_collecting(job);
+            return self.after_collecting(geometry, job);
         };
         let region = &self.regions[self.region(job.band)];
         if self.flash.is_some() {
@@ -291,9 +301,10 @@ impl Shingled {
         Step::Collect { at: region.at + u64::from(first), ticks: data + self.rules.collect_ticks + gaps.sum::<u64>() }
     }
 
-    /// A band that moves keeps its old data until it is complete, so nothing has to be put aside first.
-    fn after_collecting(&self, job: &Job) -> Step {
-        if self.rules.merge_on_disk && job.to.is_none() {
+    /// Put aside is what would be lost if the power failed while it is overwritten: not the data of a band that moves,
+    /// which keeps its old place until it is complete, and not what the cache holds until then.
+    fn after_collecting(&self, geometry: &Geometry, job: &Job) -> Step {
+        if self.rules.merge_on_disk && job.to.is_none() && !self.needs_no_reading(geometry, job) {
             Step::Park
         } else {
             Step::WriteBack
@@ -314,7 +325,7 @@ impl Shingled {
                 let now = ticks.min(COLLECT_TICKS);
                 let ends = if self.flash.is_some() { begin + now } else { arm.visit(begin, at, now) };
                 let rest = Step::Collect { at, ticks: ticks - now };
-                job.step = if ticks > now { rest } else { self.after_collecting(job) };
+                job.step = if ticks > now { rest } else { self.after_collecting(geometry, job) };
                 (ends, false)
             }
             Step::Park => {

@@ -8,11 +8,11 @@ import pytest
 
 from shakedown.data import list_profiles, profile_path, reference_path
 from shakedown.protocol.load import load_protocol
-from shakedown.reference import read_rows
+from shakedown.reference import read_rows, rows_in
 from shakedown.validate.answer import published
 from shakedown.validate.measure import UNITS
 from shakedown.validate.question import Question, read_questions
-from shakedown.validate.role import role_of, rows_in
+from shakedown.validate.role import role_of
 from shakedown.validate.run import procedure, unanswered
 
 ROWS = read_rows(reference_path("published.csv"))

@@ -60,7 +60,8 @@ impl ReadCache {
         let running = self.running.take()?;
         let geometry = &mechanics.geometry;
         let ticks = now.saturating_sub(running.since);
-        let read = geometry.followed_within(running.next.wrapping_add(running.shift), ticks, running.limit - running.next);
+        let read =
+            geometry.followed_within(running.next.wrapping_add(running.shift), ticks, running.limit - running.next);
         let end = running.next + read;
         // Before that the read is still under way, and DRAM holds none of it.
         if now >= running.since {

@@ -273,6 +273,12 @@ impl WriteBuffer {
         self.sweep.insert(spot, index);
     }
 
+    /// The same for an extent that has been located elsewhere.
+    pub fn relocate(&mut self, index: usize, spot: Spot) {
+        self.lose(index);
+        self.locate(index, spot);
+    }
+
     fn lose(&mut self, index: usize) {
         if let Some(spot) = self.about[index].spot.take() {
             self.sweep.remove(spot, index);

@@ -18,7 +18,7 @@ use crate::queue::{Candidate, CommandQueue};
 use crate::request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, SECTOR_BYTES};
 use crate::shingled::{reserved_bytes, Extent, Shingled};
 use crate::truth::Truth;
-use crate::writes::{Durable, WriteRules};
+use crate::writes::{Durable, Passing, WriteRules};
 
 /// Sectors of 512 bytes in a physical one.
 pub(crate) const BLOCK_SECTORS: u64 = crate::geometry::BLOCK_BYTES / SECTOR_BYTES;
@@ -76,6 +76,8 @@ pub struct Drive {
     pub(crate) rules: WriteRules,
     /// Pieces whose destaging is under way.
     pub(crate) in_flight: InFlight,
+    /// The one of them that passes under the heads right now, if its sectors become durable one after the other.
+    pub(crate) passing: Option<Passing>,
     /// Writes that wait for room in DRAM.
     pub(crate) held: VecDeque<(u64, Request)>,
     /// Requests that wait for data to be durable.
@@ -126,6 +128,7 @@ impl Drive {
             buffer: WriteBuffer::with_segments(profile.dram.write_segments as usize),
             rules: WriteRules::new(&profile.dram, span(profile.dram.destage_idle_ms)),
             in_flight: InFlight::with_segments(profile.dram.write_segments as usize),
+            passing: None,
             held: VecDeque::with_capacity(depth as usize),
             durable: Vec::with_capacity(depth as usize),
             sequence: 0,
@@ -174,6 +177,9 @@ impl Drive {
     }
 
     fn finish(&mut self, work: Work) {
+        if let (Work::Read | Work::Destage, Some(layer)) = (work, &mut self.shingled) {
+            layer.count_turn();
+        }
         match work {
             Work::Read | Work::Clean | Work::Start => {}
             Work::Destage => self.finish_destage(),
@@ -183,7 +189,7 @@ impl Drive {
     /// What idle heads do next. Reads come first, unless writes press too. Cleaning waits for silence, unless a pass was
     /// forced: then everybody waits for that.
     fn choose(&mut self) -> Choice {
-        if self.shingled.as_ref().is_some_and(|layer| layer.pass_is_forced()) {
+        if self.shingled.as_mut().is_some_and(|layer| layer.pass_is_forced() || layer.takes_its_turn()) {
             if let Choice::Busy = self.start_cleaning() {
                 return Choice::Busy;
             }
@@ -224,15 +230,15 @@ impl Drive {
         }
     }
 
-    /// Cleans once the host is silent; `otherwise` is when something else will have to be done.
+    /// Cleans once the host is silent, or has no work for the heads where that is enough; `otherwise` is when something else will have to be done.
     fn choose_cleaning(&mut self, otherwise: Option<u64>) -> Choice {
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(otherwise);
         };
-        if !layer.wants_cleaning() {
+        let Some(silence) = layer.cleans_after() else {
             return Choice::Rest(otherwise);
-        }
-        let at = self.host_seen_at + layer.clean_idle();
+        };
+        let at = self.host_seen_at.saturating_add(silence);
         if self.now < at {
             return Choice::Rest(Some(otherwise.map_or(at, |other| other.min(at))));
         }
@@ -249,7 +255,11 @@ impl Drive {
             return Choice::Rest(None);
         };
         let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
-        match layer.clean(&mut arm, self.now) {
+        let ends = layer.clean(&mut arm, self.now);
+        if let Some(band) = layer.take_moved(&self.mechanics.geometry) {
+            self.follow_band(band);
+        }
+        match ends {
             Some(ends) => self.busy(Work::Clean, ends),
             None => Choice::Rest(None),
         }

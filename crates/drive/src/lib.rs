@@ -28,9 +28,9 @@ mod writes;
 
 pub use drive::Drive;
 pub use profile::{
-    BridgeProfile, CachePlace, CacheProfile, CleaningOrder, CleaningProfile, CleaningWhen, DramProfile, EntryCounts,
-    FlashProfile, GeometryProfile, IdentityStrings, InterfaceProfile, Mapping, MechanicsProfile, Profile, ProfileError,
-    QueueOrder, QueueProfile, SeekCurve, ShingledProfile, StreamsProfile,
+    BridgeProfile, CachePlace, CacheProfile, CleaningDriven, CleaningOrder, CleaningProfile, CleaningWhen, DramProfile,
+    EntryCounts, FlashProfile, GeometryProfile, IdentityStrings, InterfaceProfile, Mapping, MechanicsProfile, Profile,
+    ProfileError, QueueOrder, QueueProfile, SeekCurve, ShingledProfile, StreamsProfile,
 };
 pub use request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, SECTOR_BYTES};
 pub use truth::Truth;

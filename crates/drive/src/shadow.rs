@@ -109,9 +109,20 @@ impl Shadow {
             }
         }
         self.work = self.drive.work;
+        self.check_spots();
         let blocks: Vec<(u64, u64)> = self.newest.iter().map(|(block, id)| (*block, *id)).collect();
         for (block, id) in blocks {
             assert_eq!(self.lookup(block), Some(id), "block {block} at {:?}", self.drive.clock.ns(self.drive.now));
+        }
+    }
+
+    /// What the heads choose by is where the extents go now, also after their bands have moved.
+    fn check_spots(&self) {
+        for piece in (0..self.drive.buffer.ranges().len()).map(|index| self.drive.buffer.get(index)) {
+            if let Some(spot) = piece.about.spot {
+                let expected = self.drive.mechanics.spot(self.in_band(piece.range.start / BLOCK_SECTORS));
+                assert_eq!(spot, expected, "{piece:?}");
+            }
         }
     }
 
@@ -172,7 +183,7 @@ impl Shadow {
         self.look();
         while self.drive.now < to {
             let now = self.drive.now;
-            let cleaning = self.drive.shingled.as_ref().map_or(0, |layer| layer.clean_idle());
+            let cleaning = self.drive.shingled.as_mut().and_then(|layer| layer.cleans_after()).unwrap_or(0);
             let waits = [self.drive.rules.idle, cleaning].map(|span| self.drive.silent_at(span));
             let next = match self.drive.work {
                 Some((_, until)) => until,
@@ -224,7 +235,8 @@ impl Shadow {
         let now_ns = self.drive.clock.ns(self.drive.now);
         let lost = self.drive.power_loss(now_ns);
         let named = |block: &u64| lost.ranges.iter().any(|range| range.contains(&(block * 4096)));
-        for block in flying {
+        // What is not named had passed under the heads.
+        for block in flying.into_iter().filter(|block| named(block)) {
             // The model's map is ahead of the platters: the place holds what the old one held.
             let place = self.place(block);
             match self.torn[&block] {

@@ -23,6 +23,8 @@ pub struct Truth {
     pub cached_packets: u64,
     /// Bytes of the log that are occupied, dead packets behind live ones included.
     pub log_bytes: u64,
+    /// Visits to the log.
+    pub cache_visits: u64,
     /// Bands with something cached.
     pub dirty_bands: u64,
     /// Bands cleaned so far.

@@ -3,6 +3,7 @@
 use crate::buffer::{Dirty, Piece, Range, WriteBuffer};
 use crate::clock::TURN;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
+use crate::geometry::Geometry;
 use crate::mechanics::{Arm, Way};
 use crate::profile::DramProfile;
 use crate::queue::Candidate;
@@ -49,6 +50,31 @@ enum Need {
     UpTo(u64),
 }
 
+/// A range on its way to its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passing {
+    range: Range,
+    /// When its first sector comes under the head, and where on the surface.
+    begins: u64,
+    block: u64,
+}
+
+impl Passing {
+    /// Whole physical sectors are written one after the other. Where part of one is kept, it is read first: such a write
+    /// counts only once it is complete.
+    fn new(range: Range, begins: u64, block: u64) -> Option<Self> {
+        (range.start % BLOCK_SECTORS == 0 && range.end % BLOCK_SECTORS == 0).then_some(Self { range, begins, block })
+    }
+
+    /// What has not passed under the heads at `now`.
+    fn rest(&self, geometry: &Geometry, now: u64) -> Range {
+        let blocks = self.range.sectors() / BLOCK_SECTORS;
+        let ticks = now.checked_sub(self.begins);
+        let passed = ticks.map_or(0, |ticks| geometry.blocks_within(geometry.place(self.block), ticks, blocks));
+        Range { start: self.range.start + passed * BLOCK_SECTORS, ..self.range }
+    }
+}
+
 impl Durable {
     fn awaits(&self, range: &Range) -> bool {
         matches!(&self.need, Need::Range(needed, _) if needed.overlaps(range))
@@ -78,9 +104,15 @@ impl Drive {
         }
     }
 
-    /// Forgets whatever DRAM holds and whoever waits for that; returns what was written and not yet durable.
+    /// Forgets whatever DRAM holds and whoever waits for that; returns what was written and not yet durable. Of what
+    /// passes under the heads the sectors that have passed are new, and the others old; none is torn. A visit to the log
+    /// counts for nothing before its end.
     pub(crate) fn forget_writes(&mut self) -> Vec<Range> {
-        let lost = self.buffer.ranges().iter().chain(self.in_flight.ranges()).copied().collect();
+        let flying = match self.passing.take() {
+            Some(passing) => vec![passing.rest(&self.mechanics.geometry, self.now)],
+            None => self.in_flight.ranges().to_vec(),
+        };
+        let lost = self.buffer.ranges().iter().copied().chain(flying).filter(|range| range.sectors() > 0).collect();
         self.in_flight.clear();
         self.buffer = WriteBuffer::with_segments(self.rules.limit_segments);
         self.held.clear();
@@ -181,6 +213,17 @@ impl Drive {
         self.buffer.locate(index, self.mechanics.spot(first.wrapping_add(self.shift(first))));
     }
 
+    /// A band has moved: what goes to it goes elsewhere.
+    pub(crate) fn follow_band(&mut self, home: std::ops::Range<u64>) {
+        for index in 0..self.buffer.ranges().len() {
+            let (first, _) = self.surface(&self.buffer.get(index).range);
+            if home.contains(&first) && self.buffer.about(index).spot.is_some() {
+                let spot = self.mechanics.spot(first.wrapping_add(self.shift(first)));
+                self.buffer.relocate(index, spot);
+            }
+        }
+    }
+
     /// Somebody waits for a write to leave DRAM.
     pub(crate) fn writes_press(&self) -> bool {
         let somebody_waits = !self.held.is_empty() || !self.durable.is_empty();
@@ -262,7 +305,9 @@ impl Drive {
             return Choice::Rest(None);
         };
         let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
-        let ends = layer.write_direct(&mut arm, begin, first, end);
+        let written = layer.write_direct(&mut arm, begin, first, end);
+        let ends = written.ends;
+        self.passing = written.passes.and_then(|(begins, block)| Passing::new(piece.range, begins, block));
         self.in_flight.push(piece);
         self.busy(Work::Destage, ends)
     }
@@ -391,10 +436,11 @@ impl Drive {
     fn write_home(&mut self, piece: &Piece) -> u64 {
         let (first, end) = self.surface(&piece.range);
         let begin = self.now.max(piece.about.arrived);
-        let written = self.transfer(begin, first, end, Way::Write).ends;
+        let access = self.transfer(begin, first, end, Way::Write);
+        self.passing = Passing::new(piece.range, access.begins, first);
         // Half a physical sector is read in one turn and written back in the next.
         let partial = piece.range.start % BLOCK_SECTORS != 0 || piece.range.end % BLOCK_SECTORS != 0;
-        let ends = written + if partial { TURN } else { 0 };
+        let ends = access.ends + if partial { TURN } else { 0 };
         self.head.rested_at = ends;
         ends
     }
@@ -406,6 +452,7 @@ impl Drive {
             self.read_cache.forget(first, end);
         }
         self.in_flight.clear();
+        self.passing = None;
         self.settle(self.now);
     }
 

@@ -292,3 +292,56 @@ fn a_stream_of_whole_tracks_takes_as_long_as_any_other() {
     let skews_turns = 100.0 * profile.geometry.track_skew_degrees / 360.0;
     assert!(aligned_ns as f64 > (100.0 + skews_turns) * turn_ns, "{aligned_ns}");
 }
+
+/// The power fails while 2 MiB are on their way: what has passed under the heads is new, the rest is old.
+#[test]
+fn a_loss_of_power_leaves_what_the_heads_had_written() {
+    let profile = profile("st12000vn0007");
+    let mut drive = Drive::new(&profile, 1);
+    let bytes = 2 << 20;
+    drive.submit(0, Request { tag: 1, verb: Verb::Write, fua: true, offset_bytes: GIB, bytes });
+    let mut whole = drive.clone();
+    let mut done: Vec<Completion> = Vec::new();
+    while done.is_empty() {
+        let event_ns = whole.next_event_ns().expect("the write is in flight");
+        whole.advance(event_ns, &mut done);
+    }
+    let end_ns = done[0].completed_ns;
+    let lost_at = |at_ns: u64| {
+        let mut drive = drive.clone();
+        drive.advance(at_ns, &mut Vec::new());
+        let lost = drive.power_loss(at_ns);
+        assert!(lost.ranges.len() <= 1, "{lost:?}");
+        lost.ranges.first().cloned().unwrap_or(GIB + bytes..GIB + bytes)
+    };
+    let turn_ns = (60e9 / profile.rpm()) as u64;
+    assert_eq!(lost_at(1), GIB..GIB + bytes);
+    assert_eq!(lost_at(end_ns), GIB + bytes..GIB + bytes);
+    let mut starts: Vec<u64> = (0..=40)
+        .map(|step| end_ns - turn_ns + step * turn_ns / 40)
+        .map(lost_at)
+        .map(|lost| {
+            assert_eq!((lost.end, lost.start % 4096), (GIB + bytes, 0), "a suffix of whole physical sectors");
+            lost.start
+        })
+        .collect();
+    assert!(starts.is_sorted());
+    starts.dedup();
+    assert!(starts.len() > 30, "it goes on all the time: {starts:?}");
+}
+
+#[test]
+fn what_is_merged_with_the_rest_of_a_physical_sector_is_new_or_old_as_a_whole() {
+    let mut drive = Drive::new(&profile("st12000vn0007"), 1);
+    drive.submit(0, Request { tag: 1, verb: Verb::Write, fua: true, offset_bytes: GIB + 512, bytes: 1 << 20 });
+    for at_ns in (1..).map(|step| step * 100_000).take_while(|ns| *ns < 40_000_000) {
+        let mut cut = drive.clone();
+        let mut done: Vec<Completion> = Vec::new();
+        cut.advance(at_ns, &mut done);
+        let lost = cut.power_loss(at_ns);
+        match done.len() {
+            0 => assert_eq!(lost.ranges, [GIB + 512..GIB + 512 + (1 << 20)], "at {at_ns}"),
+            _ => assert!(lost.ranges.is_empty(), "it was promised"),
+        }
+    }
+}

@@ -346,3 +346,177 @@ fn a_band_once_begun_is_finished_where_the_drive_does_that() {
     profile.shingled.as_mut().unwrap().cleaning.finishes_band = false;
     assert_eq!(cleaned(&profile), 0);
 }
+
+#[test]
+fn a_pass_is_recorded_in_the_log_with_the_next_visit() {
+    let profile = small("st8000as0002");
+    let half_a_track = (profile.geometry.outer_track_bytes / 2).div_ceil(4096) * 4096;
+    let mut host = Host::new(&profile);
+    random_writes(&mut host, 1, 1);
+    let alone = host.drive.truth().log_bytes;
+    assert_eq!(alone, half_a_track + 4096);
+    host.pause(3600 * S);
+    assert_eq!(host.drive.truth().log_bytes, 0);
+    random_writes(&mut host, 1, 2);
+    assert_eq!(host.drive.truth().log_bytes, alone + half_a_track);
+    random_writes(&mut host, 1, 3);
+    assert_eq!(host.drive.truth().log_bytes, 2 * alone + half_a_track);
+}
+
+/// Fills the cache with durable writes of 1 MiB; of those that follow, how many found room at once.
+fn without_waiting(profile: &Profile, count: u64) -> usize {
+    let mut host = Host::new(profile);
+    let slots = profile.capacity_bytes() >> 20;
+    let mut offsets = sim::stream(1, "offsets");
+    let mut write = |host: &mut Host| {
+        let passes = host.drive.truth().forced_passes;
+        host.ask(Verb::Write, offsets.below(slots) << 20, 1 << 20, true);
+        host.drive.truth().forced_passes == passes
+    };
+    while write(&mut host) {}
+    (0..count).filter(|_| write(&mut host)).count()
+}
+
+#[test]
+fn who_waited_for_more_room_leaves_some_to_others() {
+    let mut profile = profile("st8000as0002").scaled(10).unwrap();
+    let mut share = |room_bytes: u64| {
+        profile.shingled.as_mut().unwrap().cleaning.room_bytes = room_bytes;
+        without_waiting(&profile, 200)
+    };
+    let (none, some, more) = (share(0), share(1_449_984), share(8 << 20));
+    assert!(none < 20 && (25..60).contains(&some) && more > 100, "{none}, {some}, {more}");
+}
+
+#[test]
+fn a_write_on_the_full_cache_goes_there_in_one_visit() {
+    let mut profile = profile("st8000as0002").scaled(100).unwrap();
+    profile.shingled.as_mut().unwrap().cleaning.idle_ms = 1e9;
+    let mut host = Host::new(&profile);
+    let slots = profile.capacity_bytes() >> 21;
+    let mut offsets = sim::stream(1, "offsets");
+    let mut write = |host: &mut Host| host.ask(Verb::Write, offsets.below(slots) << 21, 2 << 20, true);
+    while host.drive.truth().forced_passes == 0 {
+        write(&mut host);
+    }
+    // Two visits would take another half a track each time. What is lost where the log ends is less than one write.
+    let cleaning_before = host.drive.truth();
+    (0..20).for_each(|_| _ = write(&mut host));
+    let after = host.drive.truth();
+    assert_eq!(after.cache_appends - cleaning_before.cache_appends, 80, "four packets each");
+    let visits = after.cache_visits - cleaning_before.cache_visits;
+    assert!((20..=22).contains(&visits), "{visits}: a write that lies in two bands is still one");
+}
+
+#[test]
+fn a_visit_right_behind_another_has_missed_its_place() {
+    let mut profile = profile("st8000as0002");
+    let took_ns = |profile: &Profile, bytes: u64| Host::new(profile).ask(Verb::Write, GIB, bytes, true);
+    let with = [4 << 20, 8 << 20, 16 << 20].map(|bytes| took_ns(&profile, bytes));
+    profile.shingled.as_mut().unwrap().cache.follow_turns = 0.0;
+    let without = [4 << 20, 8 << 20, 16 << 20].map(|bytes| took_ns(&profile, bytes));
+    let turn_ns = 60e9 / profile.rpm();
+    for (index, visits) in [(0, 1.0), (1, 2.0), (2, 4.0)] {
+        let lost_turns = (with[index] - without[index]) as f64 / turn_ns;
+        assert!((lost_turns - (visits - 1.0) / 2.0).abs() < 0.01, "{visits} visits lose {lost_turns} turns");
+    }
+}
+
+/// Until the first band has been cleaned, in ms.
+fn cleaning_ms(profile: &Profile, write_bytes: u64) -> f64 {
+    let mut host = Host::new(profile);
+    host.ask(Verb::Write, 0, write_bytes, true);
+    let from_ns = host.now_ns;
+    while host.drive.truth().bands_cleaned == 0 {
+        host.pause(S / 1000);
+    }
+    (host.now_ns - from_ns) as f64 / 1e6
+}
+
+#[test]
+fn only_what_would_be_lost_is_put_aside() {
+    let mut profile = profile("st8000as0002");
+    let band_bytes = profile.shingled.as_ref().unwrap().tracks_per_band * profile.geometry.outer_track_bytes;
+    let mut putting_aside = |write_bytes: u64| {
+        let mut ms = [true, false].map(|aside| {
+            profile.shingled.as_mut().unwrap().cleaning.merge_on_disk = aside;
+            cleaning_ms(&profile, write_bytes)
+        });
+        ms[0] -= ms[1];
+        ms[0]
+    };
+    let (little, half, all) = (putting_aside(4096), putting_aside(band_bytes / 2), putting_aside(band_bytes));
+    // Where the bands lie differs, too, and so does a turn.
+    assert!(all.abs() < 10.1, "all of it is in the cache: {all}");
+    assert!(little > 150.0 && (0.3..0.7).contains(&(half / little)), "{little}, {half}");
+}
+
+/// What is left of 200 cached writes after a time of silence, and after a time of reads without any.
+fn left_over(profile: &Profile, silence_s: u64) -> (u64, u64) {
+    let mut silent = Host::new(profile);
+    random_writes(&mut silent, 200, 1);
+    let mut busy = Host::new(profile);
+    random_writes(&mut busy, 200, 1);
+    silent.pause(silence_s * S);
+    let until_ns = busy.now_ns + 20 * S;
+    let mut offsets = sim::stream(9, "reads");
+    while busy.now_ns < until_ns {
+        busy.ask(Verb::Read, offsets.below(profile.capacity_bytes() / 4096) * 4096, 4096, false);
+    }
+    conserved(&busy.drive.truth());
+    (silent.drive.truth().cached_entries, busy.drive.truth().cached_entries)
+}
+
+#[test]
+fn cleaning_is_aggressive_or_lazy_and_waits_for_silence_or_not() {
+    use drive::{CleaningDriven, CleaningWhen};
+    let clean = |when: CleaningWhen, driven: CleaningDriven, mark: f64, rest_s: f64| {
+        let mut profile = profile("canvio-3tb").scaled(1000).unwrap();
+        let shingled = profile.shingled.as_mut().unwrap();
+        shingled.cleaning.bands_per_pass = 1;
+        (shingled.cleaning.when, shingled.cleaning.driven) = (when, driven);
+        (shingled.cleaning.high_mark, shingled.cleaning.low_mark, shingled.cleaning.rest_s) =
+            (mark, mark / 2.0, rest_s);
+        if driven == CleaningDriven::Pressure {
+            shingled.cleaning.idle_ms = 0.0;
+        }
+        left_over(&profile, 600)
+    };
+    let (aggressive, lazy) = (CleaningWhen::Aggressive, CleaningWhen::Lazy);
+    let (idle, pressure) = (CleaningDriven::Idle, CleaningDriven::Pressure);
+    assert_eq!(clean(aggressive, idle, 0.0, 0.0), (0, 200), "only in silence, then all");
+    let (silent, busy) = clean(aggressive, pressure, 0.0, 0.0);
+    assert!(silent == 0 && busy < 150, "also while the host reads: {busy}");
+    assert_eq!(clean(lazy, idle, 0.5, 0.0), (200, 200), "below the mark nothing");
+    assert_eq!(clean(lazy, pressure, 0.5, 0.0), (200, 200), "below the mark nothing");
+    let (silent, busy) = clean(lazy, idle, 0.2, 0.0);
+    assert!((1..200).contains(&silent) && busy == 200, "down to the low mark, in silence: {silent}, {busy}");
+    let (silent, busy) = clean(lazy, pressure, 0.2, 0.0);
+    assert!(silent > 0 && busy < 200, "down to the low mark, also while the host reads: {silent}, {busy}");
+    assert_eq!(clean(lazy, idle, 0.5, 30.0), (0, 200), "after a long silence all");
+    assert_eq!(clean(lazy, idle, 0.5, 3600.0), (200, 200), "not yet");
+}
+
+#[test]
+fn under_pressure_host_and_cleaning_take_turns_also_when_the_queue_is_never_empty() {
+    let mut profile = profile("canvio-3tb").scaled(1000).unwrap();
+    profile.interface.bridge = None;
+    let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
+    (cleaning.driven, cleaning.idle_ms) = (drive::CleaningDriven::Pressure, 0.0);
+    let mut host = Host::new(&profile);
+    random_writes(&mut host, 20, 1);
+    let mut offsets = sim::stream(9, "reads");
+    let slots = profile.capacity_bytes() / 4096;
+    let mut read = |host: &mut Host, tag| {
+        let offset_bytes = offsets.below(slots) * 4096;
+        host.drive.submit(host.now_ns, drive::Request { tag, verb: Verb::Read, fua: false, offset_bytes, bytes: 4096 });
+    };
+    (0..8).for_each(|tag| read(&mut host, tag));
+    let mut done = Vec::new();
+    for _ in 0..300 {
+        host.now_ns = host.drive.next_event_ns().unwrap();
+        host.drive.advance(host.now_ns, &mut done);
+        done.drain(..).for_each(|completion: drive::Completion| read(&mut host, completion.tag));
+    }
+    assert!(host.drive.truth().bands_cleaned > 5, "{:?}", host.drive.truth());
+}

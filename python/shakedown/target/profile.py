@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from shakedown.data import reference_path
 from shakedown.errors import UsageError
-from shakedown.reference import read_rows
+from shakedown.reference import origins, read_rows, rows_in
 
 WHAT_IT_MAY_SAY: Final = "docs/profiles.md tells what a profile may say"
 
@@ -45,15 +44,9 @@ def refuse_unknown_rows(profile: str) -> None:
 def _cited(text: str) -> Iterator[tuple[str, str]]:
     """Every value's key with each row that its origin names."""
     try:
-        yield from _cited_in(tomllib.loads(text), "")
+        found = list(origins(tomllib.loads(text)))
     except (ValueError, RecursionError):  # not TOML: the core will say so
         return
-
-
-def _cited_in(table: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
-    origin = table.get("origin")
-    if isinstance(origin, str) and origin.startswith(("published ", "fitted ")):
-        yield from ((name, row) for row in re.findall(r"\bR\d+\b", origin))
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _cited_in(value, f"{name}.{key}" if name else key)
+    for key, origin in found:
+        if origin.startswith(("published ", "fitted ")):
+            yield from ((key, row) for row in rows_in(origin))

@@ -210,6 +210,14 @@ impl Profile {
             );
             return Err(ProfileError::value("translation.cache.entries", cache.entries, reason));
         }
+        if cleaning.rest_s > 0.0 && cleaning.rest_s * 1e3 < cleaning.idle_ms {
+            let reason = format!("less than the silence before any cleaning ({} ms)", cleaning.idle_ms);
+            return Err(ProfileError::value("translation.cleaning.rest_s", cleaning.rest_s, reason));
+        }
+        if self.scale_divisor == 1 && cleaning.room_bytes > cache.bytes {
+            let reason = format!("the cache has {} bytes", cache.bytes);
+            return Err(ProfileError::value("translation.cleaning.room_bytes", cleaning.room_bytes, reason));
+        }
         if cleaning.when == CleaningWhen::Lazy && cleaning.low_mark >= cleaning.high_mark {
             let reason = format!("not below the high mark ({})", cleaning.high_mark);
             return Err(ProfileError::value("translation.cleaning.low_mark", cleaning.low_mark, reason));

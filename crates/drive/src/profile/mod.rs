@@ -192,6 +192,16 @@ pub enum CleaningWhen {
     Lazy,
 }
 
+/// What lets cleaning begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CleaningDriven {
+    /// The host's silence.
+    Idle,
+    /// What is cached: cleaning takes turns with the host.
+    Pressure,
+}
+
 /// Which band is cleaned next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -281,6 +291,8 @@ pub struct CacheProfile {
     pub packet_turns: f64,
     /// Turns that each visit to the log costs before its first packet: finding the place, committing the map.
     pub append_turns: f64,
+    /// Turns that a visit right behind another costs beyond that: its place has just passed under the heads.
+    pub follow_turns: f64,
     /// Space in the log that each visit takes beyond its packets, as a share of an outermost track.
     pub append_tracks: f64,
     /// Visits after which the map is written out; 0: never.
@@ -296,10 +308,14 @@ pub struct CacheProfile {
 pub struct CleaningProfile {
     /// When.
     pub when: CleaningWhen,
+    /// By what.
+    pub driven: CleaningDriven,
     /// In which order.
     pub order: CleaningOrder,
-    /// Silence of the host before cleaning starts or goes on.
+    /// Silence of the host before cleaning starts or goes on; 0 where it does not wait for that.
     pub idle_ms: f64,
+    /// Silence of the host after which lazy cleaning starts below its mark, too; 0: never.
+    pub rest_s: f64,
     /// Fill above which lazy cleaning starts (share of entries or bytes, whichever is fuller).
     pub high_mark: f64,
     /// Fill at which lazy cleaning stops.

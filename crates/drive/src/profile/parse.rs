@@ -272,6 +272,10 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
         true => section.float_or("append_tracks", &TRACKS, 0.0)?,
         false => section.refuse("append_tracks", IN_FLASH).map(|()| 0.0)?,
     };
+    let follow_turns = match on_disk {
+        true => section.float_or("follow_turns", &TURNS, 0.0)?,
+        false => section.refuse("follow_turns", IN_FLASH).map(|()| 0.0)?,
+    };
     let cache = CacheProfile {
         place,
         bytes: section.whole("bytes", &BYTES)?,
@@ -283,6 +287,7 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
         packet_tracks,
         packet_turns,
         append_turns,
+        follow_turns,
         append_tracks,
         journal_every: section.whole("journal_every", &EVERY)?,
         journal_ms: section.float("journal_ms", &MS)?,
@@ -321,14 +326,27 @@ fn place(section: &mut Section) -> Result<CachePlace, ProfileError> {
 
 fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<CleaningProfile, ProfileError> {
     const IDLE: Bounds = bounds(1.0, 1e9, "1..1000000000 ms is possible");
+    const REST: Bounds = bounds(0.0, 1e6, "0 (never)..1000000 s is possible");
     const BANDS: Bounds = bounds(1.0, 10_000.0, "1..10000 bands are possible");
     const RATION: Bounds = bounds(1.0, 1e6, "1..1000000 visits are possible; leave both keys out for no rationing");
     const MERGE: Bounds = bounds(65_536.0, 17_179_869_184.0, "64 KiB..16 GiB is possible");
     let mut section = Section::new("translation.cleaning", root, origins)?;
     let when = [("aggressive", CleaningWhen::Aggressive), ("lazy", CleaningWhen::Lazy)];
     let order = [("fifo", CleaningOrder::Fifo), ("most-dirty", CleaningOrder::MostDirty)];
+    let driven = [("idle", CleaningDriven::Idle), ("pressure", CleaningDriven::Pressure)];
     let when = section.word("when", &when)?;
     let lazy = when == CleaningWhen::Lazy;
+    let driven = section.word_or("driven", &driven, CleaningDriven::Idle)?;
+    let idle_ms = match driven {
+        CleaningDriven::Idle => section.float("idle_ms", &IDLE)?,
+        CleaningDriven::Pressure => {
+            section.refuse("idle_ms", "cleaning under pressure waits for no silence").map(|()| 0.0)?
+        }
+    };
+    let rest_s = match lazy {
+        true => section.float_or("rest_s", &REST, 0.0)?,
+        false => section.refuse("rest_s", "aggressive cleaning starts anyway").map(|()| 0.0)?,
+    };
     let rations = section.optional("ration_appends") | section.optional("ration_until");
     let mut mark = |key: &str| match lazy {
         true => section.float(key, &SHARE),
@@ -342,7 +360,9 @@ fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<Clean
     let cleaning = CleaningProfile {
         when,
         order: section.word("order", &order)?,
-        idle_ms: section.float("idle_ms", &IDLE)?,
+        driven,
+        idle_ms,
+        rest_s,
         high_mark,
         low_mark,
         bands_per_pass: section.whole("bands_per_pass", &BANDS)?,

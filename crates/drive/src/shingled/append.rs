@@ -93,6 +93,9 @@ impl Shingled {
         let geometry = &arm.mechanics.geometry;
         let region = extents.first().map_or(0, |extent| self.region_of(geometry, extent.first));
         let mut ticks = self.rules.append_ticks;
+        if self.last_visit == (region, begin) {
+            ticks += self.rules.follow_ticks;
+        }
         let (mut first_at, mut end_at) = (None, 0);
         self.map.touch(extents.iter().map(|extent| extent.band));
         let mut rest = extents;
@@ -112,6 +115,7 @@ impl Shingled {
             rest = others;
         }
         self.count_visit();
+        self.counters.cache_visits += 1;
         ticks += self.journal_ticks();
         if self.flash.is_some() {
             return begin + ticks;
@@ -119,6 +123,7 @@ impl Shingled {
         let log_at = self.regions[region].at;
         let ends = arm.visit(begin, log_at + first_at.unwrap_or(0), ticks);
         *arm.head = arm.mechanics.head_at(log_at + end_at.max(1), ends);
+        self.last_visit = (region, ends);
         ends
     }
 

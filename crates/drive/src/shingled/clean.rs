@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::direct::OpenBand;
+use super::map::Piece;
 use super::Shingled;
 use crate::clock::TURN;
 use crate::geometry::{Geometry, BLOCK_BYTES};
@@ -22,7 +23,10 @@ enum Step {
         at: u64,
         ticks: u64,
     },
-    Park,
+    /// So much is put aside on disk.
+    Park {
+        blocks: u64,
+    },
     WriteBack,
 }
 
@@ -67,6 +71,10 @@ pub(crate) struct Cleaning {
     draining: bool,
     /// A pass has ended since the last visit to the log, so the next one has that to record, too.
     unrecorded: bool,
+    /// Since the last operation the heads have worked for the host.
+    host_had_its_turn: bool,
+    /// The band that the last operation has moved.
+    moved: Option<u32>,
     /// Where the pieces of a phase lie in the log; kept for its memory.
     places: Vec<(u32, u32)>,
 }
@@ -84,31 +92,37 @@ impl Shingled {
         self.cleaning.forced || (self.rules.finishes_band && self.cleaning.job.is_some())
     }
 
-    pub fn clean_idle(&self) -> u64 {
-        self.rules.clean_idle
-    }
-
     /// Whether the band of a block is being cleaned: what is written to it now would be overwritten with the old.
     pub fn is_under_way(&self, geometry: &Geometry, block: u64) -> bool {
         self.cleaning.job.is_some_and(|job| job.band == self.bands.band(geometry, block))
     }
 
-    /// Whether there is anything to do once the host is silent.
-    pub fn wants_cleaning(&mut self) -> bool {
+    /// How long the host has to be silent before there is something to do; `None`: there is nothing.
+    pub fn cleans_after(&mut self) -> Option<u64> {
         if self.cleaning.job.is_some() || !self.cleaning.pending.is_empty() || !self.open.is_empty() {
-            return true;
+            return Some(self.rules.clean_idle);
         }
         if self.map.dirty_bands() == 0 {
-            return false;
+            return None;
         }
-        match self.rules.when {
-            CleaningWhen::Aggressive => true,
-            CleaningWhen::Lazy => {
-                let mark = if self.cleaning.draining { self.rules.low_mark } else { self.rules.high_mark };
-                self.cleaning.draining = self.fill() > mark;
-                self.cleaning.draining
+        if self.rules.when == CleaningWhen::Lazy {
+            let mark = if self.cleaning.draining { self.rules.low_mark } else { self.rules.high_mark };
+            self.cleaning.draining = self.fill() > mark;
+            if !self.cleaning.draining {
+                return self.rules.clean_rest;
             }
         }
+        Some(self.rules.clean_idle)
+    }
+
+    /// Whether cleaning that waits for no silence goes before what the host asks for: after each of the host's turns.
+    pub fn takes_its_turn(&mut self) -> bool {
+        self.rules.by_pressure && self.cleaning.host_had_its_turn && self.cleans_after() == Some(0)
+    }
+
+    /// The heads have worked for the host.
+    pub fn count_turn(&mut self) {
+        self.cleaning.host_had_its_turn = true;
     }
 
     /// From now on the pass under way, or a new one, does not give way.
@@ -183,6 +197,7 @@ impl Shingled {
             }
         }
         let mut job = self.cleaning.job.take()?;
+        self.cleaning.host_had_its_turn = false;
         let (ends, done) = self.step(arm, begin, &mut job);
         if done {
             self.retire(&job);
@@ -195,6 +210,12 @@ impl Shingled {
             self.cleaning.job = Some(job);
         }
         Some(ends)
+    }
+
+    /// The home addresses of the band that the last operation has moved, if it has moved one.
+    pub fn take_moved(&mut self, geometry: &Geometry) -> Option<std::ops::Range<u64>> {
+        let (first, end) = self.bands.blocks(geometry, self.cleaning.moved.take()?);
+        Some(first..end)
     }
 
     /// Chooses the bands of a pass. Under pressure for room in the log only its tail helps, whatever the order.
@@ -304,11 +325,14 @@ impl Shingled {
     /// Put aside is what would be lost if the power failed while it is overwritten: not the data of a band that moves,
     /// which keeps its old place until it is complete, and not what the cache holds until then.
     fn after_collecting(&self, geometry: &Geometry, job: &Job) -> Step {
-        if self.rules.merge_on_disk && job.to.is_none() && !self.needs_no_reading(geometry, job) {
-            Step::Park
-        } else {
-            Step::WriteBack
+        if !self.rules.merge_on_disk || job.to.is_some() || self.needs_no_reading(geometry, job) {
+            return Step::WriteBack;
         }
+        let (start, _) = self.bands.blocks(geometry, job.band);
+        let (from, to) = ((job.at - start) as u32, (job.phase_end - start) as u32);
+        let inside = |piece: &Piece| u64::from(piece.end().min(to).saturating_sub(piece.start.max(from)));
+        let cached: u64 = self.map.pieces(job.band).iter().map(inside).sum();
+        Step::Park { blocks: (job.phase_end - job.at).saturating_sub(cached).max(1) }
     }
 
     /// One physical operation; returns when it ends and whether the band is done.
@@ -328,10 +352,10 @@ impl Shingled {
                 job.step = if ticks > now { rest } else { self.after_collecting(geometry, job) };
                 (ends, false)
             }
-            Step::Park => {
+            Step::Park { blocks } => {
                 let at = self.regions[self.region(job.band)].merge_at;
                 job.step = Step::WriteBack;
-                (arm.transfer(begin, at, at + job.phase_end - job.at, Way::Write).ends, false)
+                (arm.transfer(begin, at, at + blocks, Way::Write).ends, false)
             }
             Step::WriteBack => {
                 let shift = match job.to {
@@ -353,6 +377,7 @@ impl Shingled {
     fn retire(&mut self, job: &Job) {
         if let Some(to) = job.to {
             self.bands.move_to(job.band, to);
+            self.cleaning.moved = Some(job.band);
             self.counters.bands_moved += 1;
         }
         let blocks = self.map.remove_up_to(job.band, job.newest_packet);

@@ -19,6 +19,14 @@ pub(crate) struct OpenBand {
     pub written_to: u64,
 }
 
+/// A write in place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    pub ends: u64,
+    /// When it passes under the heads, and where on the surface, unless it is merged with what lies there.
+    pub passes: Option<(u64, u64)>,
+}
+
 impl OpenBand {
     /// Whether writing from `first` on leaves no gap. A write that ended within a physical sector goes on in the same.
     fn goes_on_at(&self, first: u64) -> bool {
@@ -43,8 +51,8 @@ impl Shingled {
         self.open.remove(index)
     }
 
-    /// Writes `first..end`, within one band, in place; returns when that is done.
-    pub fn write_direct(&mut self, arm: &mut Arm, begin: u64, first: u64, end: u64) -> u64 {
+    /// Writes `first..end`, within one band, in place.
+    pub fn write_direct(&mut self, arm: &mut Arm, begin: u64, first: u64, end: u64) -> Written {
         let geometry = &arm.mechanics.geometry;
         let band = self.bands.band(geometry, first);
         let (_, band_end) = self.bands.blocks(geometry, band);
@@ -61,8 +69,9 @@ impl Shingled {
             None if end == band_end => {}
             None => self.open.push(OpenBand { band, written_to: end }),
         }
-        let ends = arm.transfer(begin, at, until, Way::Write).ends + merge;
+        let access = arm.transfer(begin, at, until, Way::Write);
+        let ends = access.ends + merge;
         arm.head.rested_at = ends;
-        ends
+        Written { ends, passes: (merge == 0).then_some((access.begins, at)) }
     }
 }

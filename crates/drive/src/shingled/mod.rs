@@ -19,7 +19,7 @@ use rangemap::RangeSet;
 
 use crate::clock::{Clock, TURN};
 use crate::geometry::{Geometry, BLOCK_BYTES};
-use crate::profile::{CleaningOrder, CleaningWhen, EntryCounts, Profile, ShingledProfile};
+use crate::profile::{CleaningDriven, CleaningOrder, CleaningWhen, EntryCounts, Profile, ShingledProfile};
 use crate::truth::Truth;
 
 pub(crate) use append::{Extent, VISIT_PACKETS};
@@ -41,12 +41,15 @@ struct Rules {
     packet_writes: u64,
     packet_ticks: u64,
     append_ticks: u64,
+    follow_ticks: u64,
     journal_every: u64,
     journal_ticks: u64,
     replay_ticks: u64,
     when: CleaningWhen,
     order: CleaningOrder,
+    by_pressure: bool,
     clean_idle: u64,
+    clean_rest: Option<u64>,
     high_mark: f64,
     low_mark: f64,
     bands_per_pass: usize,
@@ -74,6 +77,8 @@ pub(crate) struct Shingled {
     /// Blocks that hold nothing of worth.
     trimmed: RangeSet<u64>,
     appends_since_journal: u64,
+    /// The place of the last visit to the log, and when it ended.
+    last_visit: (usize, u64),
     counters: Truth,
 }
 
@@ -91,6 +96,7 @@ impl Shingled {
             cleaning: Cleaning::default(),
             trimmed: RangeSet::new(),
             appends_since_journal: 0,
+            last_visit: (0, 0),
             counters: Truth::default(),
         }
     }
@@ -289,6 +295,7 @@ impl Shingled {
             bytes_cached: self.counters.bytes_cached,
             bytes_overwritten: self.counters.bytes_overwritten,
             cache_appends: self.counters.cache_appends,
+            cache_visits: self.counters.cache_visits,
             stream_bytes: self.counters.stream_bytes,
             streams_broken: self.counters.streams_broken,
             forced_passes: self.counters.forced_passes,
@@ -309,12 +316,15 @@ impl Rules {
             packet_writes: cache.packet_writes,
             packet_ticks: turns(cache.packet_turns),
             append_ticks: turns(cache.append_turns),
+            follow_ticks: turns(cache.follow_turns),
             journal_every: cache.journal_every,
             journal_ticks: clock.span(cache.journal_ms * 1e6),
             replay_ticks: clock.span(cache.replay_ms * 1e6),
             when: cleaning.when,
             order: cleaning.order,
+            by_pressure: cleaning.driven == CleaningDriven::Pressure,
             clean_idle: clock.span(cleaning.idle_ms * 1e6),
+            clean_rest: (cleaning.rest_s > 0.0).then(|| clock.span(cleaning.rest_s * 1e9)),
             high_mark: cleaning.high_mark,
             low_mark: cleaning.low_mark,
             bands_per_pass: cleaning.bands_per_pass as usize,

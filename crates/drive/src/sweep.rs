@@ -14,42 +14,57 @@ pub(crate) struct Spot {
     pub phase: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Passing {
-    spot: Spot,
-    index: u32,
+/// The phase of a spot and the index by which its owner knows it, in one number to be ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Passing(u64);
+
+impl Passing {
+    fn new(spot: Spot, index: usize) -> Self {
+        Self(u64::from(spot.phase) << 32 | index as u64)
+    }
+
+    fn phase(self) -> u64 {
+        self.0 >> 32
+    }
+
+    fn index(self) -> usize {
+        (self.0 & 0xffff_ffff) as usize
+    }
 }
 
-/// Spots by phase, each with the index by which its owner knows it.
+/// Spots by phase. Where they lie is kept apart: who searches needs the phases only.
 #[derive(Clone, Debug)]
 pub(crate) struct Sweep {
     order: Vec<Passing>,
+    spots: Vec<Spot>,
 }
 
 impl Sweep {
     pub fn with_capacity(spots: usize) -> Self {
-        Self { order: Vec::with_capacity(spots) }
+        Self { order: Vec::with_capacity(spots), spots: Vec::with_capacity(spots) }
     }
 
     pub fn insert(&mut self, spot: Spot, index: usize) {
         let at = self.position(spot, index);
-        self.order.insert(at, Passing { spot, index: index as u32 });
+        self.order.insert(at, Passing::new(spot, index));
+        self.spots.insert(at, spot);
     }
 
     pub fn remove(&mut self, spot: Spot, index: usize) {
         let at = self.position(spot, index);
         self.order.remove(at);
+        self.spots.remove(at);
     }
 
     /// The owner of a spot knows it by another index from now on.
     pub fn rename(&mut self, spot: Spot, from: usize, to: usize) {
         let at = self.position(spot, from);
-        let shares_phase = |other: Option<&Passing>| other.is_some_and(|other| other.spot.phase == spot.phase);
+        let shares_phase = |other: Option<&Passing>| other.is_some_and(|other| other.phase() == u64::from(spot.phase));
         if shares_phase(self.order.get(at + 1)) || shares_phase(self.order[..at].last()) {
-            self.order.remove(at);
+            self.remove(spot, from);
             self.insert(spot, to);
         } else {
-            self.order[at].index = to as u32;
+            self.order[at] = Passing::new(spot, to);
         }
     }
 
@@ -62,24 +77,21 @@ impl Sweep {
         way: Way,
         allowed: impl Fn(usize) -> bool,
     ) -> Option<(usize, u64)> {
+        let departure = mechanics.departure(head, now, way);
         let phase = now & PHASE_MASK;
-        let (passed, ahead) = self.order.split_at(self.order.partition_point(|one| u64::from(one.spot.phase) < phase));
+        let here = self.order.partition_point(|one| one.phase() < phase);
         let mut turns = 0;
         loop {
-            let mut any = false;
-            for (part, from) in [(ahead, turns), (passed, turns + TURN)] {
-                for one in part {
-                    let reach = from + u64::from(one.spot.phase) - phase;
-                    if !allowed(one.index as usize) {
-                        continue;
+            for (part, from) in [(here..self.order.len(), turns), (0..here, turns + TURN)] {
+                for (one, spot) in self.order[part.clone()].iter().zip(&self.spots[part]) {
+                    let reach = from + one.phase() - phase;
+                    let reaches = departure.may_reach(spot, reach) && departure.ticks(spot) <= reach;
+                    if reaches && allowed(one.index()) {
+                        return Some((one.index(), reach));
                     }
-                    if mechanics.spot_ticks(head, now, &one.spot, way) <= reach {
-                        return Some((one.index as usize, reach));
-                    }
-                    any = true;
                 }
             }
-            if !any {
+            if !self.order.iter().any(|one| allowed(one.index())) {
                 return None;
             }
             turns += TURN;
@@ -87,7 +99,8 @@ impl Sweep {
     }
 
     fn position(&self, spot: Spot, index: usize) -> usize {
-        self.order.partition_point(|one| (one.spot.phase, one.index) < (spot.phase, index as u32))
+        let passing = Passing::new(spot, index);
+        self.order.partition_point(|one| *one < passing)
     }
 }
 

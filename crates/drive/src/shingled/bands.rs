@@ -96,6 +96,12 @@ impl Bands {
         (surface.start - shift, surface.end - shift)
     }
 
+    /// The blocks of the largest: that at the outer edge.
+    pub fn most_blocks(&self, geometry: &Geometry) -> u64 {
+        let first = self.surface_of(geometry, 0);
+        first.end - first.start
+    }
+
     /// Whether home addresses are blocks of the surface.
     pub fn are_home(&self) -> bool {
         self.holes.is_empty() && self.places.is_empty()

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::direct::OpenBand;
+use super::place::nearest;
 use super::Shingled;
 use crate::clock::TURN;
 use crate::geometry::{Geometry, BLOCK_BYTES};
@@ -73,6 +74,15 @@ impl Cleaning {
     /// Whether nothing is under way or planned.
     pub fn is_idle(&self) -> bool {
         self.job.is_none() && self.pending.is_empty() && !self.forced
+    }
+
+    /// Plans bands, each from its end on, unless they are planned already.
+    fn schedule(&mut self, bands: impl Iterator<Item = (u32, u64)>) {
+        for (band, end) in bands {
+            if self.pending.iter().all(|(planned, _)| *planned != band) {
+                self.pending.push_back((band, end));
+            }
+        }
     }
 }
 
@@ -199,30 +209,20 @@ impl Shingled {
         let count = self.rules.bands_per_pass;
         if self.rules.order == CleaningOrder::Fifo || tail_only {
             let short = self.cleaning.short_of_log.take();
-            let (mut next, mut planned) = (self.map.oldest(), 0);
-            while let Some(band) = next.filter(|_| planned < count) {
-                if short.is_none_or(|short| short == self.region(band)) {
-                    self.schedule(geometry, band);
-                    planned += 1;
-                }
-                next = self.map.next_newer(band);
-            }
+            self.map.touch_oldest();
+            let region = |band| nearest(&self.regions, self.bands.middle_track(band));
+            let oldest = self.map.dirty().filter(|band| short.is_none_or(|short| short == region(*band)));
+            let bands = oldest.take(count).map(|band| (band, self.bands.blocks(geometry, band).1));
+            self.cleaning.schedule(bands);
         } else {
-            self.most_dirty(count).into_iter().for_each(|band| self.schedule(geometry, band));
-        }
-    }
-
-    fn schedule(&mut self, geometry: &Geometry, band: u32) {
-        let (_, end) = self.bands.blocks(geometry, band);
-        if self.cleaning.pending.iter().all(|(planned, _)| *planned != band) {
-            self.cleaning.pending.push_back((band, end));
+            let bands = self.most_dirty(count).into_iter();
+            self.cleaning.schedule(bands.map(|band| (band, self.bands.blocks(geometry, band).1)));
         }
     }
 
     /// The bands with most entries, of equals those that have been dirty longer.
     fn most_dirty(&self, count: usize) -> Vec<u32> {
-        let dirty = std::iter::successors(self.map.oldest(), |band| self.map.next_newer(*band));
-        let mut bands: Vec<u32> = dirty.collect();
+        let mut bands: Vec<u32> = self.map.dirty().collect();
         let by_size = |band: &u32| std::cmp::Reverse(self.map.pieces(*band).len());
         if bands.len() > count {
             bands.select_nth_unstable_by_key(count - 1, |band| (by_size(band), *band));
@@ -262,6 +262,9 @@ impl Shingled {
         let (start, _) = self.bands.blocks(geometry, job.band);
         let phase = job.at..job.phase_end;
         let inside = |block: u64| (block - start) as u32;
+        if self.trimmed.is_empty() {
+            return self.map.covers(job.band, inside(phase.start), inside(phase.end));
+        }
         let mut gaps = self.trimmed.gaps(&phase);
         gaps.all(|gap| self.map.covers(job.band, inside(gap.start), inside(gap.end)))
     }

@@ -1,6 +1,6 @@
 //! The shingled translation layer: bands, a persistent cache, cleaning, streams.
 //!
-//! `place` lays them out and `bands` knows where a band is, `log` and `map` (with its `pieces`) are the cache, `append` writes into it, `clean`
+//! `place` lays them out and `bands` knows where a band is, `log` and `map` (with its `pieces` and its `order`) are the cache, `append` writes into it, `clean`
 //! empties it, `streams` finds what may bypass it and `direct` lets that pass.
 //!
 //! Blocks are *home addresses* of the host's data (see `bands`) unless they are said to be of the surface.
@@ -11,6 +11,7 @@ mod clean;
 mod direct;
 mod log;
 mod map;
+mod order;
 mod pieces;
 mod place;
 mod streams;
@@ -81,7 +82,7 @@ impl Shingled {
         let Layout { bands, regions, flash } = Layout::new(profile, shingled, geometry, clock);
         Self {
             rules: Rules::new(shingled, clock),
-            map: Map::new(bands.count() as usize),
+            map: Map::new(bands.count() as usize, bands.most_blocks(geometry)),
             bands,
             regions,
             flash,
@@ -148,6 +149,9 @@ impl Shingled {
         let end = end.min(band_end);
         let inside = (first - band_start) as u32;
         let in_band = || first.wrapping_add(self.bands.shift(geometry, band));
+        if !self.map.may_hold(band, inside, (end - band_start) as u32) {
+            return (in_band(), end - first);
+        }
         match self.map.piece_after(band, inside) {
             Some(piece) if piece.start <= inside => {
                 let skipped = inside - piece.start;

@@ -2,7 +2,7 @@
 
 use crate::buffer::Range;
 
-/// A region is 2^11 sectors, 1 MiB.
+/// A region is 2^11 units, whatever these are.
 const REGION_SHIFT: u32 = 11;
 const COUNTERS: usize = 1024;
 
@@ -28,8 +28,7 @@ impl Footprint {
 
     /// A range reaches up to `end` now.
     pub fn extend(&mut self, range: &Range, end: u64) {
-        let more = ((range.end - 1) >> REGION_SHIFT) + 1..=(end - 1) >> REGION_SHIFT;
-        more.for_each(|region| self.counters[counter(region)] += 1);
+        (behind(range.end)..behind(end)).for_each(|region| self.counters[counter(region)] += 1);
     }
 
     /// A range begins only at `start` now.
@@ -45,9 +44,16 @@ impl Footprint {
     }
 }
 
+/// The empty range at 0 lies in none.
 #[inline]
-fn regions(range: &Range) -> impl Iterator<Item = u64> {
-    range.start >> REGION_SHIFT..=(range.end - 1) >> REGION_SHIFT
+fn regions(range: &Range) -> std::ops::Range<u64> {
+    range.start >> REGION_SHIFT..behind(range.end)
+}
+
+/// The region behind that of the last unit of what ends at `end`.
+#[inline]
+fn behind(end: u64) -> u64 {
+    end.div_ceil(1 << REGION_SHIFT)
 }
 
 /// Neighbours and regions at regular distances do not share one.

@@ -167,8 +167,8 @@ impl Drive {
     fn band_around(&self, sector: u64) -> Option<Range> {
         let layer = self.shingled.as_ref()?;
         let home = layer.first_band_block();
-        let (start, end) = layer.band_around(&self.mechanics.geometry, home + sector / BLOCK_SECTORS);
-        Some(Range { start: start - home, end: end - home })
+        let band = layer.band_around(&self.mechanics.geometry, home + sector / BLOCK_SECTORS);
+        Some(Range { start: band.start - home, end: band.end - home })
     }
 
     /// Finds where an extent begins on the surface, for the heads to choose by. Into the log it goes by its age.
@@ -310,6 +310,7 @@ impl Drive {
         let (mut packets, mut blocks, mut writes, mut sectors, mut arrived) = (0, 0, 0, 0, 0);
         while let Some(index) = self.oldest_extent(|about| !about.direct) {
             let Some(layer) = &self.shingled else { break };
+            let range = self.buffer.get(index).range;
             let whole = self.extent(layer, &self.buffer.get(index));
             if layer.region_of(&self.mechanics.geometry, whole.first) != region {
                 break;
@@ -320,10 +321,10 @@ impl Drive {
                 }
                 (packets, blocks, writes) = (packets + 1, 0, 0);
             }
-            let most = layer.packet_sectors(self.buffer.get(index).range.sectors(), whole.writes);
+            let most = layer.packet_sectors(range.sectors(), whole.writes);
             let piece = self.take(index, most);
             let Some(layer) = &self.shingled else { break };
-            let extent = self.extent(layer, &piece);
+            let extent = if piece.range == range { whole } else { self.extent(layer, &piece) };
             (blocks, writes) = (blocks + extent.blocks(), writes + extent.writes);
             sectors += piece.range.sectors();
             arrived = arrived.max(piece.about.arrived);

@@ -4,13 +4,13 @@ use crate::buffer::Range;
 
 /// A region is 2^11 units, whatever these are.
 const REGION_SHIFT: u32 = 11;
-const COUNTERS: usize = 1024;
+const COUNTERS: usize = 4096;
 
-/// How many ranges lie in the regions that share a counter. Some hundreds of small ranges anywhere on a drive leave most
+/// How many ranges lie in the regions that share a counter. A hundred small ranges anywhere on a drive leave nearly all
 /// counters at zero.
 #[derive(Clone, Debug)]
 pub(crate) struct Footprint {
-    counters: Box<[u32; COUNTERS]>,
+    counters: Box<[u16; COUNTERS]>,
 }
 
 impl Footprint {

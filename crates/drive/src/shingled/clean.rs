@@ -35,10 +35,12 @@ struct Job {
     newest_packet: u32,
     /// Where a band that moves will lie.
     to: Option<u32>,
+    /// The band begins here and ends there.
+    start: u64,
+    end: u64,
     /// The phase at hand begins here and ends there.
     at: u64,
     phase_end: u64,
-    end: u64,
     step: Step,
 }
 
@@ -245,23 +247,22 @@ impl Shingled {
             Some(_) => start,
             None => first - geometry.place(first.wrapping_add(self.bands.shift(geometry, band))).sector,
         };
-        let mut job = Job { band, newest_packet, to, at, phase_end: at, end, step: Step::Read };
-        self.next_phase(geometry, &mut job);
+        let mut job = Job { band, newest_packet, to, start, end, at, phase_end: at, step: Step::Read };
+        self.next_phase(&mut job);
         Some(job)
     }
 
     /// Prepares the phase after the one that ended at `job.phase_end`.
-    fn next_phase(&mut self, geometry: &Geometry, job: &mut Job) {
+    fn next_phase(&mut self, job: &mut Job) {
         job.at = job.phase_end;
         job.phase_end = (job.at + self.rules.merge_blocks).min(job.end);
-        job.step = if self.needs_no_reading(geometry, job) { self.collect(geometry, job) } else { Step::Read };
+        job.step = if self.needs_no_reading(job) { self.collect(job) } else { Step::Read };
     }
 
     /// Everything in the phase is cached or trimmed.
-    fn needs_no_reading(&self, geometry: &Geometry, job: &Job) -> bool {
-        let (start, _) = self.bands.blocks(geometry, job.band);
+    fn needs_no_reading(&self, job: &Job) -> bool {
         let phase = job.at..job.phase_end;
-        let inside = |block: u64| (block - start) as u32;
+        let inside = |block: u64| (block - job.start) as u32;
         if self.trimmed.is_empty() {
             return self.map.covers(job.band, inside(phase.start), inside(phase.end));
         }
@@ -271,9 +272,8 @@ impl Shingled {
 
     /// The step that collects the phase's pieces, in the order in which they lie in the log. What lies right behind the
     /// piece before costs no more than the turning past it: a stream that was cached is one long piece.
-    fn collect(&mut self, geometry: &Geometry, job: &Job) -> Step {
-        let (start, _) = self.bands.blocks(geometry, job.band);
-        let (from, to) = ((job.at - start) as u32, (job.phase_end - start) as u32);
+    fn collect(&mut self, job: &Job) -> Step {
+        let (from, to) = ((job.at - job.start) as u32, (job.phase_end - job.start) as u32);
         let pieces = self.map.pieces(job.band).iter().filter(|piece| piece.end() > from && piece.start < to);
         let places = &mut self.cleaning.places;
         places.clear();
@@ -310,7 +310,7 @@ impl Shingled {
         match job.step {
             Step::Read => {
                 let (at, end) = shifted(self.bands.shift(geometry, job.band));
-                job.step = self.collect(geometry, job);
+                job.step = self.collect(job);
                 (arm.transfer(begin, at, end, Way::Read).ends, false)
             }
             Step::Collect { at, ticks } => {
@@ -334,7 +334,7 @@ impl Shingled {
                 let ends = arm.transfer(begin, at, end, Way::Write).ends;
                 let done = job.phase_end == job.end;
                 if !done {
-                    self.next_phase(&arm.mechanics.geometry, job);
+                    self.next_phase(job);
                 }
                 (ends, done)
             }

@@ -7,7 +7,7 @@ use super::pieces::{Pieces, Run};
 const PARTS: u64 = 8;
 
 /// So many of the oldest bands are looked at together before they are cleaned.
-const LOOK_AHEAD: u32 = 16;
+const LOOK_AHEAD: u32 = 32;
 
 /// A run of cached blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,10 +115,11 @@ impl Map {
     /// Brings bands that are about to be used into the processor's caches, all at once: one after the other each would be
     /// waited for alone, which takes longer than everything that is done with it.
     pub fn touch(&self, bands: impl Iterator<Item = u32> + Clone) {
-        let pieces = |band| self.pieces(band).len();
-        std::hint::black_box(bands.clone().map(pieces).sum::<usize>());
+        std::hint::black_box(bands.clone().filter(|band| self.is_dirty(*band)).count());
+        let dirty = bands.filter(|band| self.is_dirty(*band));
+        std::hint::black_box(dirty.clone().map(|band| self.pieces(band).len()).sum::<usize>());
         let first = |band| self.pieces(band).first().map_or(0, |piece| piece.start);
-        std::hint::black_box(bands.map(first).fold(0, u32::wrapping_add));
+        std::hint::black_box(dirty.map(first).fold(0, u32::wrapping_add));
     }
 
     /// The same for those that have been dirty longest, every so many times: who cleans in this order waits for few.

@@ -175,21 +175,15 @@ pub(crate) struct Departure<'a> {
 }
 
 impl Departure<'_> {
-    /// False: the arm does not get to a spot's track within so many ticks. Cheaper to ask than [`ticks`](Self::ticks).
+    /// False: the arm does not get to a cylinder within so many ticks. Cheaper to ask than [`ticks_to`](Self::ticks_to).
     #[inline]
-    pub fn may_reach(&self, spot: &Spot, ticks: u64) -> bool {
+    pub fn may_reach(&self, cylinder: u32, ticks: u64) -> bool {
         let step = ticks.saturating_sub(self.settle) / REACH_STEP;
         let within = self.mechanics.within.get(step as usize).copied().unwrap_or(u32::MAX);
-        self.from_ramp.is_some() || spot.cylinder.abs_diff(self.cylinder as u32) <= within
+        self.from_ramp.is_some() || cylinder.abs_diff(self.cylinder as u32) <= within
     }
 
-    /// From the decision to move until the head can find a sector of a spot's track.
-    #[inline]
-    pub fn ticks(&self, spot: &Spot) -> u64 {
-        self.ticks_to(u64::from(spot.track), u64::from(spot.cylinder))
-    }
-
-    /// The same for a track and its cylinder.
+    /// From the decision to move until the head can find a sector of a track.
     #[inline]
     pub fn ticks_to(&self, track: u64, cylinder: u64) -> u64 {
         if let Some(ticks) = self.from_ramp {

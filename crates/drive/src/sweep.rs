@@ -14,46 +14,52 @@ pub(crate) struct Spot {
     pub phase: u32,
 }
 
-/// The phase of a spot and the index by which its owner knows it, in one number to be ordered by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Passing(u64);
+/// A spot and the index by which its owner knows it.
+#[derive(Clone, Copy, Debug)]
+struct Passing {
+    /// Phase and index in one number to be ordered by.
+    key: u64,
+    track: u32,
+    cylinder: u32,
+}
 
 impl Passing {
     fn new(spot: Spot, index: usize) -> Self {
-        Self(u64::from(spot.phase) << 32 | index as u64)
+        Self { key: key(spot, index), track: spot.track, cylinder: spot.cylinder }
     }
 
-    fn phase(self) -> u64 {
-        self.0 >> 32
+    fn phase(&self) -> u64 {
+        self.key >> 32
     }
 
-    fn index(self) -> usize {
-        (self.0 & 0xffff_ffff) as usize
+    fn index(&self) -> usize {
+        (self.key & 0xffff_ffff) as usize
     }
 }
 
-/// Spots by phase. Where they lie is kept apart: who searches needs the phases only.
+fn key(spot: Spot, index: usize) -> u64 {
+    u64::from(spot.phase) << 32 | index as u64
+}
+
+/// Spots by phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Sweep {
     order: Vec<Passing>,
-    spots: Vec<Spot>,
 }
 
 impl Sweep {
     pub fn with_capacity(spots: usize) -> Self {
-        Self { order: Vec::with_capacity(spots), spots: Vec::with_capacity(spots) }
+        Self { order: Vec::with_capacity(spots) }
     }
 
     pub fn insert(&mut self, spot: Spot, index: usize) {
         let at = self.position(spot, index);
         self.order.insert(at, Passing::new(spot, index));
-        self.spots.insert(at, spot);
     }
 
     pub fn remove(&mut self, spot: Spot, index: usize) {
         let at = self.position(spot, index);
         self.order.remove(at);
-        self.spots.remove(at);
     }
 
     /// The owner of a spot knows it by another index from now on.
@@ -61,10 +67,10 @@ impl Sweep {
         let at = self.position(spot, from);
         let shares_phase = |other: Option<&Passing>| other.is_some_and(|other| other.phase() == u64::from(spot.phase));
         if shares_phase(self.order.get(at + 1)) || shares_phase(self.order[..at].last()) {
-            self.remove(spot, from);
+            self.order.remove(at);
             self.insert(spot, to);
         } else {
-            self.order[at] = Passing::new(spot, to);
+            self.order[at].key = key(spot, to);
         }
     }
 
@@ -79,14 +85,16 @@ impl Sweep {
     ) -> Option<(usize, u64)> {
         let departure = mechanics.departure(head, now, way);
         let phase = now & PHASE_MASK;
-        let here = self.order.partition_point(|one| one.phase() < phase);
+        let (passed, ahead) = self.order.split_at(self.order.partition_point(|one| one.phase() < phase));
         let mut turns = 0;
         loop {
-            for (part, from) in [(here..self.order.len(), turns), (0..here, turns + TURN)] {
-                for (one, spot) in self.order[part.clone()].iter().zip(&self.spots[part]) {
+            for (part, from) in [(ahead, turns), (passed, turns + TURN)] {
+                for one in part {
                     let reach = from + one.phase() - phase;
-                    let reaches = departure.may_reach(spot, reach) && departure.ticks(spot) <= reach;
-                    if reaches && allowed(one.index()) {
+                    if departure.may_reach(one.cylinder, reach)
+                        && departure.ticks_to(u64::from(one.track), u64::from(one.cylinder)) <= reach
+                        && allowed(one.index())
+                    {
                         return Some((one.index(), reach));
                     }
                 }
@@ -99,8 +107,8 @@ impl Sweep {
     }
 
     fn position(&self, spot: Spot, index: usize) -> usize {
-        let passing = Passing::new(spot, index);
-        self.order.partition_point(|one| *one < passing)
+        let key = key(spot, index);
+        self.order.partition_point(|one| one.key < key)
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    pub const ALL: Self = Self { start: 0, end: u64::MAX };
+
     pub fn overlaps(&self, other: &Range) -> bool {
         self.start < other.end && other.start < self.end
     }
@@ -73,6 +75,12 @@ impl InFlight {
         self.footprint.add(&piece.range);
         self.ranges.push(piece.range);
         self.pieces.push(piece);
+    }
+
+    /// The range in which all of them lie.
+    pub fn hull(&self) -> Range {
+        let (starts, ends) = (self.ranges.iter().map(|range| range.start), self.ranges.iter().map(|range| range.end));
+        Range { start: starts.min().unwrap_or(0), end: ends.max().unwrap_or(0) }
     }
 
     pub fn iter(&self) -> std::slice::Iter<'_, Piece> {

@@ -49,6 +49,16 @@ enum Need {
     UpTo(u64),
 }
 
+impl Need {
+    /// Whether what becomes durable within a range may be what was missing.
+    fn is_met_within(&self, range: &Range) -> bool {
+        match self {
+            Self::Range(needed, _) => needed.overlaps(range),
+            Self::UpTo(_) => true,
+        }
+    }
+}
+
 impl Durable {
     fn awaits(&self, range: &Range) -> bool {
         matches!(&self.need, Need::Range(needed, _) if needed.overlaps(range))
@@ -66,7 +76,7 @@ impl Drive {
 
     pub(crate) fn flush(&mut self, tag: u32, arrives: u64) {
         self.durable.push(Durable { tag: Some(tag), arrived: arrives, need: Need::UpTo(self.sequence) });
-        self.settle(arrives);
+        self.settle(arrives, &Range::ALL);
     }
 
     /// Whether writes are acknowledged in DRAM from now on; if not, what it holds is written out.
@@ -74,7 +84,7 @@ impl Drive {
         self.rules.write_back = on;
         if !on && !self.off {
             self.durable.push(Durable { tag: None, arrived: self.now, need: Need::UpTo(self.sequence) });
-            self.settle(self.now);
+            self.settle(self.now, &Range::ALL);
         }
     }
 
@@ -102,7 +112,7 @@ impl Drive {
             layer.trim(&self.mechanics.geometry, first, end);
         }
         self.complete(request.tag, arrives, Status::Good);
-        self.settle(arrives);
+        self.settle(arrives, &range);
     }
 
     /// Drops what DRAM holds of a range, written or read.
@@ -400,15 +410,18 @@ impl Drive {
             let (first, end) = self.surface(&self.in_flight.ranges()[index]);
             self.read_cache.forget(first, end);
         }
+        let landed = self.in_flight.hull();
         self.in_flight.clear();
-        self.settle(self.now);
+        self.settle(self.now, &landed);
     }
 
-    /// After data became durable, or room appeared, at `at`: answers who waited for it and lets held writes in.
-    fn settle(&mut self, at: u64) {
+    /// After data within `range` became durable, or room appeared, at `at`: answers who waited for it and lets held writes
+    /// in.
+    fn settle(&mut self, at: u64, range: &Range) {
         let mut index = 0;
         while index < self.durable.len() {
-            if self.is_durable(&self.durable[index].need) {
+            let need = &self.durable[index].need;
+            if need.is_met_within(range) && self.is_durable(need) {
                 let done = self.durable.swap_remove(index);
                 if let Some(tag) = done.tag {
                     self.complete(tag, at.max(done.arrived), Status::Good);

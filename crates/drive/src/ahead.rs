@@ -1,5 +1,7 @@
 //! Reading on past a read: the running one, and the ranges that earlier ones left in DRAM.
 
+use crate::buffer::Range;
+use crate::footprint::Footprint;
 use crate::geometry::Geometry;
 use crate::mechanics::{Head, Mechanics};
 
@@ -31,13 +33,14 @@ impl Running {
 #[derive(Clone, Debug)]
 pub(crate) struct ReadCache {
     segments: Vec<(u64, u64)>,
+    footprint: Footprint,
     oldest: usize,
     pub running: Option<Running>,
 }
 
 impl ReadCache {
     pub fn new(segments: usize) -> Self {
-        Self { segments: vec![(0, 0); segments], oldest: 0, running: None }
+        Self { segments: vec![(0, 0); segments], footprint: Footprint::new(), oldest: 0, running: None }
     }
 
     /// One of the same size that holds nothing.
@@ -81,9 +84,9 @@ impl ReadCache {
         self.segments.iter().filter(|segment| segment.1 > block).map(|segment| segment.0).min().unwrap_or(u64::MAX)
     }
 
-    /// Whether a range kept overlaps `start..end`. Most do not, so this looks at all without deciding in between.
+    /// Whether a range kept overlaps `start..end`.
     pub fn holds_of(&self, start: u64, end: u64) -> bool {
-        self.segments.iter().fold(false, |holds, segment| holds | ((segment.0 < end) & (start < segment.1)))
+        self.footprint.may_meet(&Range { start, end }) && self.overlapping(start, end).next().is_some()
     }
 
     /// Forgets what overlaps a range: what the drive keeps there is another thing now.
@@ -93,13 +96,16 @@ impl ReadCache {
         }
         for segment in &mut self.segments {
             if segment.0 < end && start < segment.1 {
+                self.footprint.remove(&Range { start: segment.0, end: segment.1 });
                 *segment = (0, 0);
             }
         }
     }
 
     fn keep(&mut self, start: u64, end: u64) {
-        self.segments[self.oldest] = (start, end);
+        let (old_start, old_end) = std::mem::replace(&mut self.segments[self.oldest], (start, end));
+        self.footprint.remove(&Range { start: old_start, end: old_end });
+        self.footprint.add(&Range { start, end });
         self.oldest = (self.oldest + 1) % self.segments.len();
     }
 }

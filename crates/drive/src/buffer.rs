@@ -1,5 +1,6 @@
 //! Written data in DRAM that is not yet on the platters.
 
+use crate::footprint::Footprint;
 use crate::sweep::{Spot, Sweep};
 
 /// A dirty extent's description; its range is kept apart, since every write and read looks through the ranges.
@@ -27,6 +28,8 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    pub const ALL: Self = Self { start: 0, end: u64::MAX };
+
     pub fn overlaps(&self, other: &Range) -> bool {
         self.start < other.end && other.start < self.end
     }
@@ -53,12 +56,14 @@ pub(crate) struct InFlight {
     pieces: Vec<Piece>,
     /// Of the pieces, kept apart as well: reads look through them.
     ranges: Vec<Range>,
+    footprint: Footprint,
     sectors: u64,
 }
 
 impl InFlight {
     pub fn with_segments(segments: usize) -> Self {
-        Self { pieces: Vec::with_capacity(segments), ranges: Vec::with_capacity(segments), sectors: 0 }
+        let (pieces, ranges) = (Vec::with_capacity(segments), Vec::with_capacity(segments));
+        Self { pieces, ranges, footprint: Footprint::new(), sectors: 0 }
     }
 
     pub fn sectors(&self) -> u64 {
@@ -67,8 +72,15 @@ impl InFlight {
 
     pub fn push(&mut self, piece: Piece) {
         self.sectors += piece.range.sectors();
+        self.footprint.add(&piece.range);
         self.ranges.push(piece.range);
         self.pieces.push(piece);
+    }
+
+    /// The range in which all of them lie.
+    pub fn hull(&self) -> Range {
+        let (starts, ends) = (self.ranges.iter().map(|range| range.start), self.ranges.iter().map(|range| range.end));
+        Range { start: starts.min().unwrap_or(0), end: ends.max().unwrap_or(0) }
     }
 
     pub fn iter(&self) -> std::slice::Iter<'_, Piece> {
@@ -79,13 +91,14 @@ impl InFlight {
         &self.ranges
     }
 
-    /// Whether a piece overlaps a range. Most do not, so this looks at all without deciding in between.
+    /// Whether a piece overlaps a range.
     pub fn holds_of(&self, range: &Range) -> bool {
-        self.ranges.iter().fold(false, |holds, piece| holds | ((piece.start < range.end) & (range.start < piece.end)))
+        self.footprint.may_meet(range) && self.ranges.iter().any(|piece| piece.overlaps(range))
     }
 
     /// They have arrived.
     pub fn clear(&mut self) {
+        self.ranges.iter().for_each(|range| self.footprint.remove(range));
         self.pieces.clear();
         self.ranges.clear();
         self.sectors = 0;
@@ -102,17 +115,10 @@ struct Links {
     newer: u32,
 }
 
-/// An extent's place in the order of starts.
-#[derive(Clone, Copy, Debug)]
-struct Start {
-    sector: u64,
-    index: u32,
-}
-
 /// The dirty extents. They never overlap.
 ///
-/// They lie in no order, each known by its index until one is removed; three orders beside them, by start, by age and by phase,
-/// spare whoever asks from looking through all.
+/// They lie in no order, each known by its index until one is removed. Orders by age and by phase beside them, and a
+/// footprint, spare most who ask from looking through all.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
     ranges: Vec<Range>,
@@ -120,7 +126,7 @@ pub(crate) struct WriteBuffer {
     links: Vec<Links>,
     oldest: u32,
     newest: u32,
-    starts: Vec<Start>,
+    footprint: Footprint,
     sweep: Sweep,
     sectors: u64,
 }
@@ -133,7 +139,7 @@ impl WriteBuffer {
             links: Vec::with_capacity(segments),
             oldest: NONE,
             newest: NONE,
-            starts: Vec::with_capacity(segments),
+            footprint: Footprint::new(),
             sweep: Sweep::with_capacity(segments),
             sectors: 0,
         }
@@ -155,33 +161,37 @@ impl WriteBuffer {
         &self.ranges
     }
 
-    /// The extents that overlap or touch a range, in the order of their starts.
-    fn around(&self, range: &Range) -> impl Iterator<Item = usize> + Clone + '_ {
-        let after = self.starts.partition_point(|start| start.sector < range.start);
-        let end = range.end;
-        // Of those that begin before, only the last can reach so far.
-        let reaching = self.starts[after.saturating_sub(1)..].iter().take_while(move |start| start.sector <= end);
-        let begin = range.start;
-        reaching.map(|start| start.index as usize).filter(move |index| self.ranges[*index].end >= begin)
+    /// The extents among which all are that overlap or touch a range: none or, seldom, all there are.
+    fn near(&self, range: &Range) -> &[Range] {
+        let around = Range { start: range.start.saturating_sub(1), end: range.end + 1 };
+        if self.footprint.may_meet(&around) {
+            &self.ranges
+        } else {
+            &[]
+        }
     }
 
-    /// The extents that overlap a range, in the order of their starts.
+    /// The extents that overlap or touch a range.
+    fn around(&self, range: &Range) -> impl Iterator<Item = usize> + '_ {
+        let Range { start, end } = *range;
+        let near = self.near(range).iter().enumerate();
+        near.filter(move |(_, other)| other.start <= end && other.end >= start).map(|(index, _)| index)
+    }
+
+    /// The extents that overlap a range.
     pub fn overlapping<'a>(&'a self, range: &'a Range) -> impl Iterator<Item = (&'a Range, &'a Dirty)> + Clone + 'a {
-        let around = self.around(range).map(|index| (&self.ranges[index], &self.about[index]));
-        around.filter(|(other, _)| other.overlaps(range))
+        let near = self.near(range).iter().zip(&self.about);
+        near.filter(|(other, _)| other.overlaps(range))
     }
 
     /// Whether an extent overlaps a range.
     pub fn holds_of(&self, range: &Range) -> bool {
-        // The last of those that begin before its end is the only one that could.
-        let before = self.starts.partition_point(|start| start.sector < range.end);
-        before > 0 && self.ranges[self.starts[before - 1].index as usize].end > range.start
+        self.footprint.may_meet(range) && self.ranges.iter().any(|other| other.overlaps(range))
     }
 
     /// The extent that begins at a sector.
     pub fn beginning_at(&self, sector: u64) -> Option<usize> {
-        let index = self.starts.partition_point(|start| start.sector < sector);
-        self.starts.get(index).filter(|start| start.sector == sector).map(|start| start.index as usize)
+        self.ranges.iter().position(|range| range.start == sector)
     }
 
     /// The extent with the oldest data of those that are `allowed`; of equals the one with the least index.
@@ -258,7 +268,9 @@ impl WriteBuffer {
     }
 
     fn grow(&mut self, index: usize, end: u64, about: &Dirty) {
-        self.sectors += end - self.ranges[index].end;
+        let range = self.ranges[index];
+        self.sectors += end - range.end;
+        self.footprint.extend(&range, end);
         self.ranges[index].end = end;
         let this = &mut self.about[index];
         this.arrived = this.arrived.min(about.arrived);
@@ -316,8 +328,7 @@ impl WriteBuffer {
         let share = u64::from(about.writes) * (end - range.start) / range.sectors();
         let taken = Dirty { writes: (share as u32).max(1), ..*about };
         about.writes = about.writes.saturating_sub(taken.writes).max(1);
-        let at = self.start_of(range.start);
-        self.starts[at].sector = end;
+        self.footprint.shorten(&range, end);
         self.ranges[index].start = end;
         self.sectors -= end - range.start;
         (Piece { range: Range { start: range.start, end }, about: taken }, true)
@@ -347,8 +358,7 @@ impl WriteBuffer {
         self.sectors += range.sectors();
         self.ranges.push(range);
         self.about.push(Dirty { spot: None, ..about });
-        let at = self.start_of(range.start);
-        self.starts.insert(at, Start { sector: range.start, index });
+        self.footprint.add(&range);
         let mut older = self.newest;
         while older != NONE && self.about[older as usize].sequence > about.sequence {
             older = self.links[older as usize].older;
@@ -363,12 +373,8 @@ impl WriteBuffer {
         self.lose(index);
         let Links { older, newer } = self.links[index];
         self.relink(older, newer, newer, older);
-        let at = self.start_of(self.ranges[index].start);
-        self.starts.remove(at);
         let last = self.ranges.len() - 1;
         if index < last {
-            let at = self.start_of(self.ranges[last].start);
-            self.starts[at].index = index as u32;
             let Links { older, newer } = self.links[last];
             self.relink(older, newer, index as u32, index as u32);
             if let Some(spot) = self.about[last].spot {
@@ -378,6 +384,7 @@ impl WriteBuffer {
         self.links.swap_remove(index);
         let piece = Piece { range: self.ranges.swap_remove(index), about: self.about.swap_remove(index) };
         self.sectors -= piece.range.sectors();
+        self.footprint.remove(&piece.range);
         piece
     }
 
@@ -391,11 +398,6 @@ impl WriteBuffer {
             NONE => self.newest = previous,
             newer => self.links[newer as usize].older = previous,
         }
-    }
-
-    /// The place in the order of starts of the extent that begins at a sector, or of one that would.
-    fn start_of(&self, sector: u64) -> usize {
-        self.starts.partition_point(|start| start.sector < sector)
     }
 }
 

@@ -13,12 +13,13 @@ use crate::buffer::{InFlight, WriteBuffer};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Access, Arm, Head, Mechanics, Way, NEVER};
+use crate::power::Passing;
 use crate::profile::{InterfaceProfile, Profile, QueueOrder};
 use crate::queue::{Candidate, CommandQueue};
 use crate::request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, SECTOR_BYTES};
 use crate::shingled::{reserved_bytes, Extent, Shingled};
 use crate::truth::Truth;
-use crate::writes::{Durable, Passing, WriteRules};
+use crate::writes::{Durable, WriteRules};
 
 /// Sectors of 512 bytes in a physical one.
 pub(crate) const BLOCK_SECTORS: u64 = crate::geometry::BLOCK_BYTES / SECTOR_BYTES;

@@ -1,6 +1,8 @@
 //! Where a logical block lies: zones of tracks that hold less and less towards the inner edge, laid over cylinders
 //! and heads, each track turned against the one before by a skew.
 
+use std::ops::Range;
+
 use crate::clock::{PHASE_MASK, TURN};
 use crate::profile::GeometryProfile;
 
@@ -187,6 +189,17 @@ impl Geometry {
             Some(zone) => zone.first_block + (track - zone.first_track) * zone.track_blocks.get(),
             None => self.blocks,
         }
+    }
+
+    /// The blocks of tracks around a block whose place is known: mostly all of them lie in its zone.
+    pub fn blocks_around(&self, block: u64, place: &Place, tracks: Range<u64>) -> Range<u64> {
+        let zone = |track: u64| self.tracks_per_zone.divide(track);
+        if zone(tracks.start) != zone(tracks.end - 1) {
+            return self.first_block(tracks.start)..self.first_block(tracks.end);
+        }
+        let track_blocks = place.track_blocks.get();
+        let start = block - place.sector - (place.track - tracks.start) * track_blocks;
+        start..start + (tracks.end - tracks.start) * track_blocks
     }
 
     /// The phase at which a track's sector 0 begins.

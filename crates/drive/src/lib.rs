@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`request`](BlockDevice) is the surface to the host, `profile` the parameters, `drive` the state
 //! machine, `bridge` what may stand before it, `reads` and `writes` what happens to a request, `forward` a short cut past
-//! many, `ahead`, `buffer`, `queue` and `sweep` what they keep, `power` what of that survives, `mechanics`, `geometry` and
+//! many, `ahead`, `buffer` (with its `footprint`), `queue` and `sweep` what they keep, `power` what of that survives, `mechanics`, `geometry` and
 //! `clock` the platters underneath. [`faults`] are wrappers around any device.
 
 mod ahead;
@@ -11,6 +11,7 @@ mod buffer;
 mod clock;
 mod drive;
 pub mod faults;
+mod footprint;
 mod forward;
 mod geometry;
 mod mechanics;

@@ -1,6 +1,6 @@
 //! The arm and the spindle: how long it takes from where the heads are to the end of a transfer.
 
-use crate::clock::{Clock, PHASE_MASK};
+use crate::clock::{Clock, PHASE_MASK, TURN};
 use crate::geometry::{Geometry, Place};
 use crate::profile::{MechanicsProfile, SeekCurve};
 use crate::sweep::Spot;
@@ -11,6 +11,10 @@ pub(crate) const NEVER: u64 = u64::MAX;
 
 /// Points at which the seek curve is tabulated; between them it is a straight line.
 const CURVE_STEPS: u64 = 4096;
+
+/// Ticks from one entry to the next in the table of what the arm reaches, and for how many it is made.
+const REACH_STEP: u64 = TURN / 256;
+const REACH_STEPS: u64 = 1024;
 
 /// Where the heads are, and since when they have been at rest.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +48,8 @@ pub(crate) struct Mechanics {
     curve: Vec<u64>,
     /// Cylinders to a position on the curve, in 1/2^16 of a step.
     curve_scale: u64,
+    /// Cylinders that lie within the arm's reach before 1, 2, 3, ... times `REACH_STEP` ticks have passed.
+    within: Vec<u32>,
     write_settle: u64,
     head_switch: u64,
     park_after: u64,
@@ -60,9 +66,10 @@ impl Mechanics {
         let stroke = (geometry.cylinders() - 1).max(1);
         let after = |s: f64| if s > 0.0 { span(s * 1e3) } else { u64::MAX };
         let spin_down_after = after(profile.spin_down_after_s);
-        Self {
+        let mut this = Self {
             curve,
             curve_scale: (CURVE_STEPS << 32) / stroke,
+            within: Vec::new(),
             write_settle: span(profile.write_settle_ms),
             head_switch: span(profile.head_switch_ms),
             // Heads leave platters that stop.
@@ -71,10 +78,27 @@ impl Mechanics {
             spin_down_after,
             spin_up: span(profile.spin_up_s * 1e3),
             geometry,
+        };
+        this.within = (1..=REACH_STEPS).map(|step| this.cylinders_within(step * REACH_STEP, stroke)).collect();
+        this
+    }
+
+    /// As many of `stroke` cylinders as the arm crosses in less than so many ticks.
+    fn cylinders_within(&self, ticks: u64, stroke: u64) -> u32 {
+        let (mut low, mut high) = (0, stroke);
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if self.seek_ticks(middle) < ticks {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
         }
+        low as u32
     }
 
     /// Seek time over `cylinders` cylinders, at least one.
+    #[inline]
     fn seek_ticks(&self, cylinders: u64) -> u64 {
         let position = (cylinders - 1) * self.curve_scale;
         let (step, part) = ((position >> 32) as usize, (position & 0xffff_ffff) >> 16);
@@ -102,26 +126,20 @@ impl Mechanics {
         self.spin_up.max(self.unpark)
     }
 
-    /// From the decision to move until the head can find a sector of `track`.
-    pub fn position_ticks(&self, head: &Head, now: u64, track: u64, way: Way) -> u64 {
-        self.move_ticks(head, now, track, self.geometry.cylinder(track), way)
+    /// The heads about to move at `now`.
+    #[inline]
+    pub fn departure(&self, head: &Head, now: u64, way: Way) -> Departure<'_> {
+        let settle = if way == Way::Write { self.write_settle } else { 0 };
+        let from_ramp = self.is_parked(head, now).then(|| {
+            let starts = if self.stands(head, now) { self.spin_up } else { self.unpark };
+            settle + starts
+        });
+        Departure { mechanics: self, track: head.track, cylinder: head.cylinder, settle, from_ramp }
     }
 
-    /// The same for a track whose cylinder is known.
-    #[inline]
-    fn move_ticks(&self, head: &Head, now: u64, track: u64, cylinder: u64, way: Way) -> u64 {
-        let settle = if way == Way::Write { self.write_settle } else { 0 };
-        if self.is_parked(head, now) {
-            return settle + if self.stands(head, now) { self.spin_up } else { self.unpark };
-        }
-        let distance = cylinder.abs_diff(head.cylinder);
-        if distance > 0 {
-            self.seek_ticks(distance) + settle
-        } else if track != head.track {
-            self.head_switch + settle
-        } else {
-            0
-        }
+    /// From the decision to move until the head can find a sector of `track`.
+    pub fn position_ticks(&self, head: &Head, now: u64, track: u64, way: Way) -> u64 {
+        self.departure(head, now, way).ticks_to(track, self.geometry.cylinder(track))
     }
 
     /// Where a transfer from a block on begins.
@@ -144,11 +162,41 @@ impl Mechanics {
         let track = self.geometry.place(end_block - 1).track;
         Head { track, cylinder: self.geometry.cylinder(track), rested_at }
     }
+}
 
-    /// From the decision to move until the head can find a sector of a spot's track.
+/// Heads that are about to move: what is the same wherever they go.
+pub(crate) struct Departure<'a> {
+    mechanics: &'a Mechanics,
+    track: u64,
+    cylinder: u64,
+    settle: u64,
+    /// From the ramp every way takes the same.
+    from_ramp: Option<u64>,
+}
+
+impl Departure<'_> {
+    /// False: the arm does not get to a cylinder within so many ticks. Cheaper to ask than [`ticks_to`](Self::ticks_to).
     #[inline]
-    pub fn spot_ticks(&self, head: &Head, now: u64, spot: &Spot, way: Way) -> u64 {
-        self.move_ticks(head, now, u64::from(spot.track), u64::from(spot.cylinder), way)
+    pub fn may_reach(&self, cylinder: u32, ticks: u64) -> bool {
+        let step = ticks.saturating_sub(self.settle) / REACH_STEP;
+        let within = self.mechanics.within.get(step as usize).copied().unwrap_or(u32::MAX);
+        self.from_ramp.is_some() || cylinder.abs_diff(self.cylinder as u32) <= within
+    }
+
+    /// From the decision to move until the head can find a sector of a track.
+    #[inline]
+    pub fn ticks_to(&self, track: u64, cylinder: u64) -> u64 {
+        if let Some(ticks) = self.from_ramp {
+            return ticks;
+        }
+        let distance = cylinder.abs_diff(self.cylinder);
+        if distance > 0 {
+            self.mechanics.seek_ticks(distance) + self.settle
+        } else if track != self.track {
+            self.mechanics.head_switch + self.settle
+        } else {
+            0
+        }
     }
 }
 
@@ -179,7 +227,7 @@ impl Arm<'_> {
         let track = self.mechanics.geometry.place(block).track;
         let cylinder = self.mechanics.geometry.cylinder(track);
         self.count(begin, cylinder);
-        let ends = begin + self.mechanics.move_ticks(self.head, begin, track, cylinder, Way::Write) + ticks;
+        let ends = begin + self.mechanics.departure(self.head, begin, Way::Write).ticks_to(track, cylinder) + ticks;
         *self.head = Head { track, cylinder, rested_at: ends };
         ends
     }

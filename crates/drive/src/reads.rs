@@ -19,9 +19,21 @@ impl Drive {
             if self.read_flash(&request, first, end, arrives) {
                 return;
             }
+            if self.heads_are_free() {
+                self.claim_heads(self.now);
+                self.read_last = true;
+                self.fetch(request.tag, arrives, &range);
+                return;
+            }
             let spot = self.mechanics.spot(self.first_on_surface(first, end));
             self.queue.push(Waiting { tag: request.tag, arrived: arrives, range, spot });
         }
+    }
+
+    /// Whether a read that comes now is what the heads do next, without waiting among others.
+    fn heads_are_free(&self) -> bool {
+        let cleans = || self.shingled.as_ref().is_some_and(|layer| layer.pass_is_forced());
+        self.work.is_none() && self.queue.is_empty() && !cleans() && !self.writes_press()
     }
 
     /// The first run of sectors in `start..end` that DRAM does not hold, neither as dirty nor as read data.
@@ -104,10 +116,15 @@ impl Drive {
             return Choice::Rest(None);
         };
         let read = self.queue.take(next.index);
-        let begin = self.now.max(read.arrived);
-        let (access, read_to) = self.collect(begin, &read.range);
-        self.answer(read.tag, access.begins, access.ends, read.range.sectors());
-        let (first, end) = self.surface(&read.range);
+        self.fetch(read.tag, read.arrived, &read.range)
+    }
+
+    /// Reads a range, and on from there.
+    fn fetch(&mut self, tag: u32, arrived: u64, range: &Range) -> Choice {
+        let begin = self.now.max(arrived);
+        let (access, read_to) = self.collect(begin, range);
+        self.answer(tag, access.begins, access.ends, range.sectors());
+        let (first, end) = self.surface(range);
         let shift = self.shift(end - 1);
         let limit = self.ahead_limit(end, shift);
         if read_to == end && limit > end {

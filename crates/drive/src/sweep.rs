@@ -14,13 +14,34 @@ pub(crate) struct Spot {
     pub phase: u32,
 }
 
+/// A spot and the index by which its owner knows it.
 #[derive(Clone, Copy, Debug)]
 struct Passing {
-    spot: Spot,
-    index: u32,
+    /// Phase and index in one number to be ordered by.
+    key: u64,
+    track: u32,
+    cylinder: u32,
 }
 
-/// Spots by phase, each with the index by which its owner knows it.
+impl Passing {
+    fn new(spot: Spot, index: usize) -> Self {
+        Self { key: key(spot, index), track: spot.track, cylinder: spot.cylinder }
+    }
+
+    fn phase(&self) -> u64 {
+        self.key >> 32
+    }
+
+    fn index(&self) -> usize {
+        (self.key & 0xffff_ffff) as usize
+    }
+}
+
+fn key(spot: Spot, index: usize) -> u64 {
+    u64::from(spot.phase) << 32 | index as u64
+}
+
+/// Spots by phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Sweep {
     order: Vec<Passing>,
@@ -33,7 +54,7 @@ impl Sweep {
 
     pub fn insert(&mut self, spot: Spot, index: usize) {
         let at = self.position(spot, index);
-        self.order.insert(at, Passing { spot, index: index as u32 });
+        self.order.insert(at, Passing::new(spot, index));
     }
 
     pub fn remove(&mut self, spot: Spot, index: usize) {
@@ -44,12 +65,12 @@ impl Sweep {
     /// The owner of a spot knows it by another index from now on.
     pub fn rename(&mut self, spot: Spot, from: usize, to: usize) {
         let at = self.position(spot, from);
-        let shares_phase = |other: Option<&Passing>| other.is_some_and(|other| other.spot.phase == spot.phase);
+        let shares_phase = |other: Option<&Passing>| other.is_some_and(|other| other.phase() == u64::from(spot.phase));
         if shares_phase(self.order.get(at + 1)) || shares_phase(self.order[..at].last()) {
             self.order.remove(at);
             self.insert(spot, to);
         } else {
-            self.order[at].index = to as u32;
+            self.order[at].key = key(spot, to);
         }
     }
 
@@ -62,24 +83,23 @@ impl Sweep {
         way: Way,
         allowed: impl Fn(usize) -> bool,
     ) -> Option<(usize, u64)> {
+        let departure = mechanics.departure(head, now, way);
         let phase = now & PHASE_MASK;
-        let (passed, ahead) = self.order.split_at(self.order.partition_point(|one| u64::from(one.spot.phase) < phase));
+        let (passed, ahead) = self.order.split_at(self.order.partition_point(|one| one.phase() < phase));
         let mut turns = 0;
         loop {
-            let mut any = false;
             for (part, from) in [(ahead, turns), (passed, turns + TURN)] {
                 for one in part {
-                    let reach = from + u64::from(one.spot.phase) - phase;
-                    if !allowed(one.index as usize) {
-                        continue;
+                    let reach = from + one.phase() - phase;
+                    if departure.may_reach(one.cylinder, reach)
+                        && departure.ticks_to(u64::from(one.track), u64::from(one.cylinder)) <= reach
+                        && allowed(one.index())
+                    {
+                        return Some((one.index(), reach));
                     }
-                    if mechanics.spot_ticks(head, now, &one.spot, way) <= reach {
-                        return Some((one.index as usize, reach));
-                    }
-                    any = true;
                 }
             }
-            if !any {
+            if !self.order.iter().any(|one| allowed(one.index())) {
                 return None;
             }
             turns += TURN;
@@ -87,7 +107,8 @@ impl Sweep {
     }
 
     fn position(&self, spot: Spot, index: usize) -> usize {
-        self.order.partition_point(|one| (one.spot.phase, one.index) < (spot.phase, index as u32))
+        let key = key(spot, index);
+        self.order.partition_point(|one| one.key < key)
     }
 }
 

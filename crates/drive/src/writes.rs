@@ -3,8 +3,8 @@
 use crate::buffer::{Dirty, Piece, Range, WriteBuffer};
 use crate::clock::TURN;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
-use crate::geometry::Geometry;
 use crate::mechanics::{Arm, Way};
+use crate::power::Passing;
 use crate::profile::DramProfile;
 use crate::queue::Candidate;
 use crate::reads::sectors;
@@ -50,28 +50,13 @@ enum Need {
     UpTo(u64),
 }
 
-/// A range on its way to its place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Passing {
-    range: Range,
-    /// When its first sector comes under the head, and where on the surface.
-    begins: u64,
-    block: u64,
-}
-
-impl Passing {
-    /// Whole physical sectors are written one after the other. Where part of one is kept, it is read first: such a write
-    /// counts only once it is complete.
-    fn new(range: Range, begins: u64, block: u64) -> Option<Self> {
-        (range.start % BLOCK_SECTORS == 0 && range.end % BLOCK_SECTORS == 0).then_some(Self { range, begins, block })
-    }
-
-    /// What has not passed under the heads at `now`.
-    fn rest(&self, geometry: &Geometry, now: u64) -> Range {
-        let blocks = self.range.sectors() / BLOCK_SECTORS;
-        let ticks = now.checked_sub(self.begins);
-        let passed = ticks.map_or(0, |ticks| geometry.blocks_within(geometry.place(self.block), ticks, blocks));
-        Range { start: self.range.start + passed * BLOCK_SECTORS, ..self.range }
+impl Need {
+    /// Whether what becomes durable within a range may be what was missing.
+    fn is_met_within(&self, range: &Range) -> bool {
+        match self {
+            Self::Range(needed, _) => needed.overlaps(range),
+            Self::UpTo(_) => true,
+        }
     }
 }
 
@@ -92,7 +77,7 @@ impl Drive {
 
     pub(crate) fn flush(&mut self, tag: u32, arrives: u64) {
         self.durable.push(Durable { tag: Some(tag), arrived: arrives, need: Need::UpTo(self.sequence) });
-        self.settle(arrives);
+        self.settle(arrives, &Range::ALL);
     }
 
     /// Whether writes are acknowledged in DRAM from now on; if not, what it holds is written out.
@@ -100,7 +85,7 @@ impl Drive {
         self.rules.write_back = on;
         if !on && !self.off {
             self.durable.push(Durable { tag: None, arrived: self.now, need: Need::UpTo(self.sequence) });
-            self.settle(self.now);
+            self.settle(self.now, &Range::ALL);
         }
     }
 
@@ -134,7 +119,7 @@ impl Drive {
             layer.trim(&self.mechanics.geometry, first, end);
         }
         self.complete(request.tag, arrives, Status::Good);
-        self.settle(arrives);
+        self.settle(arrives, &range);
     }
 
     /// Drops what DRAM holds of a range, written or read.
@@ -199,8 +184,8 @@ impl Drive {
     fn band_around(&self, sector: u64) -> Option<Range> {
         let layer = self.shingled.as_ref()?;
         let home = layer.first_band_block();
-        let (start, end) = layer.band_around(&self.mechanics.geometry, home + sector / BLOCK_SECTORS);
-        Some(Range { start: start - home, end: end - home })
+        let band = layer.band_around(&self.mechanics.geometry, home + sector / BLOCK_SECTORS);
+        Some(Range { start: band.start - home, end: band.end - home })
     }
 
     /// Finds where an extent begins on the surface, for the heads to choose by. Into the log it goes by its age.
@@ -361,6 +346,7 @@ impl Drive {
         let (mut packets, mut blocks, mut writes, mut sectors, mut arrived) = (0, 0, 0, 0, 0);
         while let Some(index) = self.oldest_extent(|about| !about.direct) {
             let Some(layer) = &self.shingled else { break };
+            let range = self.buffer.get(index).range;
             let whole = self.extent(layer, &self.buffer.get(index));
             if layer.region_of(&self.mechanics.geometry, whole.first) != region {
                 break;
@@ -371,10 +357,10 @@ impl Drive {
                 }
                 (packets, blocks, writes) = (packets + 1, 0, 0);
             }
-            let most = layer.packet_sectors(self.buffer.get(index).range.sectors(), whole.writes);
+            let most = layer.packet_sectors(range.sectors(), whole.writes);
             let piece = self.take(index, most);
             let Some(layer) = &self.shingled else { break };
-            let extent = self.extent(layer, &piece);
+            let extent = if piece.range == range { whole } else { self.extent(layer, &piece) };
             (blocks, writes) = (blocks + extent.blocks(), writes + extent.writes);
             sectors += piece.range.sectors();
             arrived = arrived.max(piece.about.arrived);
@@ -451,16 +437,19 @@ impl Drive {
             let (first, end) = self.surface(&self.in_flight.ranges()[index]);
             self.read_cache.forget(first, end);
         }
+        let landed = self.in_flight.hull();
         self.in_flight.clear();
         self.passing = None;
-        self.settle(self.now);
+        self.settle(self.now, &landed);
     }
 
-    /// After data became durable, or room appeared, at `at`: answers who waited for it and lets held writes in.
-    fn settle(&mut self, at: u64) {
+    /// After data within `range` became durable, or room appeared, at `at`: answers who waited for it and lets held writes
+    /// in.
+    fn settle(&mut self, at: u64, range: &Range) {
         let mut index = 0;
         while index < self.durable.len() {
-            if self.is_durable(&self.durable[index].need) {
+            let need = &self.durable[index].need;
+            if need.is_met_within(range) && self.is_durable(need) {
                 let done = self.durable.swap_remove(index);
                 if let Some(tag) = done.tag {
                     self.complete(tag, at.max(done.arrived), Status::Good);

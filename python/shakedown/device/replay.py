@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from scipy.signal import savgol_filter
 
 from shakedown.errors import EnvironmentFailure
 from shakedown.fit.trace import FLUSH, READ, Floats, Log, Trace
@@ -95,4 +94,6 @@ def _smoothed(drift: Floats) -> Floats:
     window = min(_SMOOTHED, (len(drift) - 1) // 2 * 2 + 1)
     if window < 3:
         return np.full(len(drift), float(np.mean(drift)))
+    from scipy.signal import savgol_filter  # noqa: PLC0415 - most of a second, which only who replays waits for
+
     return np.asarray(drift[0] + savgol_filter(drift - drift[0], window, 1))

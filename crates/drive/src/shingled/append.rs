@@ -15,6 +15,8 @@ pub(crate) const VISIT_PACKETS: u64 = 64;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     pub band: u32,
+    /// Block within the band.
+    pub inside: u32,
     pub first: u64,
     pub end: u64,
     /// Host writes that it gathers.
@@ -30,7 +32,8 @@ impl Extent {
 impl Shingled {
     /// An extent of blocks of the surface.
     pub fn extent(&self, geometry: &Geometry, first: u64, end: u64, writes: u64) -> Extent {
-        Extent { band: self.bands.band(geometry, first), first, end, writes }
+        let band = self.bands.around(geometry, first);
+        Extent { band: band.number, inside: (first - band.start) as u32, first, end, writes }
     }
 
     /// How many packets of any size fit now, by space, by entries and by packets.
@@ -111,7 +114,7 @@ impl Shingled {
             self.counters.cache_appends += 1;
             first_at.get_or_insert(at);
             end_at = at + space_blocks;
-            self.insert(geometry, packet, region, id, at);
+            self.insert(packet, region, id, at);
             rest = others;
         }
         self.count_visit();
@@ -139,12 +142,11 @@ impl Shingled {
         shared.count().max(1)
     }
 
-    fn insert(&mut self, geometry: &Geometry, packet: &[Extent], region: usize, id: u32, packet_at: u64) {
+    fn insert(&mut self, packet: &[Extent], region: usize, id: u32, packet_at: u64) {
         let mut at = packet_at;
         for extent in packet {
-            let (band_start, _) = self.bands.blocks(geometry, extent.band);
             let piece = Piece {
-                start: (extent.first - band_start) as u32,
+                start: extent.inside,
                 blocks: extent.blocks() as u32,
                 at: at as u32,
                 packet: id,

@@ -19,6 +19,14 @@ struct Hole {
     shift: u64,
 }
 
+/// A band and its home addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Band {
+    pub number: u32,
+    pub start: u64,
+    pub end: u64,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Bands {
     first_track: u64,
@@ -77,13 +85,28 @@ impl Bands {
         self.spare = spare;
     }
 
-    /// The band of a home address.
+    /// The number of the band of a home address.
     pub fn band(&self, geometry: &Geometry, home: u64) -> u32 {
-        let shift = match self.holes.partition_point(|hole| hole.home <= home) {
+        let place = geometry.place(home + self.holes_before(home));
+        self.tracks_per_band.divide(place.track - self.first_track) as u32
+    }
+
+    /// The band of a home address.
+    pub fn around(&self, geometry: &Geometry, home: u64) -> Band {
+        let shift = self.holes_before(home);
+        let block = home + shift;
+        let place = geometry.place(block);
+        let number = self.tracks_per_band.divide(place.track - self.first_track);
+        let blocks = geometry.blocks_around(block, &place, self.tracks(number));
+        Band { number: number as u32, start: blocks.start - shift, end: blocks.end - shift }
+    }
+
+    /// How far the surface is ahead of a home address.
+    fn holes_before(&self, home: u64) -> u64 {
+        match self.holes.partition_point(|hole| hole.home <= home) {
             0 => 0,
             behind => self.holes[behind - 1].shift,
-        };
-        self.tracks_per_band.divide(geometry.place(home + shift).track - self.first_track) as u32
+        }
     }
 
     /// The home addresses of a band.
@@ -94,6 +117,12 @@ impl Bands {
             behind => self.holes[behind - 1].shift,
         };
         (surface.start - shift, surface.end - shift)
+    }
+
+    /// The blocks of the largest: that at the outer edge.
+    pub fn most_blocks(&self, geometry: &Geometry) -> u64 {
+        let first = self.surface_of(geometry, 0);
+        first.end - first.start
     }
 
     /// Whether home addresses are blocks of the surface.
@@ -132,8 +161,14 @@ impl Bands {
 
     /// The blocks of the surface that belong to a band's first place.
     fn surface_of(&self, geometry: &Geometry, band: u64) -> Range<u64> {
-        let track = (self.first_track + band * self.tracks_per_band.get()).min(self.end_track);
-        geometry.first_block(track)..geometry.first_block((track + self.tracks_per_band.get()).min(self.end_track))
+        let tracks = self.tracks(band);
+        geometry.first_block(tracks.start)..geometry.first_block(tracks.end)
+    }
+
+    /// The tracks of a band's first place.
+    fn tracks(&self, band: u64) -> Range<u64> {
+        let first = (self.first_track + band * self.tracks_per_band.get()).min(self.end_track);
+        first..(first + self.tracks_per_band.get()).min(self.end_track)
     }
 
     /// The track in the middle of a band's first place: what a cache in several places goes by.
@@ -176,6 +211,9 @@ mod tests {
             let (start, end) = bands.blocks(&geometry, band);
             assert_eq!(start, home, "band {band} begins where the one before ended");
             assert_eq!((bands.band(&geometry, start), bands.band(&geometry, end - 1)), (band, band));
+            for block in [start, (start + end) / 2, end - 1] {
+                assert_eq!(bands.around(&geometry, block), Band { number: band, start, end });
+            }
             let surface = start.wrapping_add(bands.shift(&geometry, band));
             assert_eq!(geometry.place(surface), geometry.place(geometry.first_block(3 + u64::from(band) * 7)));
             home = end;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::direct::OpenBand;
 use super::map::Piece;
+use super::place::nearest;
 use super::Shingled;
 use crate::clock::TURN;
 use crate::geometry::{Geometry, BLOCK_BYTES};
@@ -38,10 +39,12 @@ struct Job {
     newest_packet: u32,
     /// Where a band that moves will lie.
     to: Option<u32>,
+    /// The band begins here and ends there.
+    start: u64,
+    end: u64,
     /// The phase at hand begins here and ends there.
     at: u64,
     phase_end: u64,
-    end: u64,
     step: Step,
 }
 
@@ -83,6 +86,15 @@ impl Cleaning {
     /// Whether nothing is under way or planned.
     pub fn is_idle(&self) -> bool {
         self.job.is_none() && self.pending.is_empty() && !self.forced
+    }
+
+    /// Plans bands, each from its end on, unless they are planned already.
+    fn schedule(&mut self, bands: impl Iterator<Item = (u32, u64)>) {
+        for (band, end) in bands {
+            if self.pending.iter().all(|(planned, _)| *planned != band) {
+                self.pending.push_back((band, end));
+            }
+        }
     }
 }
 
@@ -230,30 +242,20 @@ impl Shingled {
         let count = self.rules.bands_per_pass;
         if self.rules.order == CleaningOrder::Fifo || tail_only {
             let short = self.cleaning.short_of_log.take();
-            let (mut next, mut planned) = (self.map.oldest(), 0);
-            while let Some(band) = next.filter(|_| planned < count) {
-                if short.is_none_or(|short| short == self.region(band)) {
-                    self.schedule(geometry, band);
-                    planned += 1;
-                }
-                next = self.map.next_newer(band);
-            }
+            self.map.touch_oldest();
+            let region = |band| nearest(&self.regions, self.bands.middle_track(band));
+            let oldest = self.map.dirty().filter(|band| short.is_none_or(|short| short == region(*band)));
+            let bands = oldest.take(count).map(|band| (band, self.bands.blocks(geometry, band).1));
+            self.cleaning.schedule(bands);
         } else {
-            self.most_dirty(count).into_iter().for_each(|band| self.schedule(geometry, band));
-        }
-    }
-
-    fn schedule(&mut self, geometry: &Geometry, band: u32) {
-        let (_, end) = self.bands.blocks(geometry, band);
-        if self.cleaning.pending.iter().all(|(planned, _)| *planned != band) {
-            self.cleaning.pending.push_back((band, end));
+            let bands = self.most_dirty(count).into_iter();
+            self.cleaning.schedule(bands.map(|band| (band, self.bands.blocks(geometry, band).1)));
         }
     }
 
     /// The bands with most entries, of equals those that have been dirty longer.
     fn most_dirty(&self, count: usize) -> Vec<u32> {
-        let dirty = std::iter::successors(self.map.oldest(), |band| self.map.next_newer(*band));
-        let mut bands: Vec<u32> = dirty.collect();
+        let mut bands: Vec<u32> = self.map.dirty().collect();
         let by_size = |band: &u32| std::cmp::Reverse(self.map.pieces(*band).len());
         if bands.len() > count {
             bands.select_nth_unstable_by_key(count - 1, |band| (by_size(band), *band));
@@ -276,32 +278,33 @@ impl Shingled {
             Some(_) => start,
             None => first - geometry.place(first.wrapping_add(self.bands.shift(geometry, band))).sector,
         };
-        let mut job = Job { band, newest_packet, to, at, phase_end: at, end, step: Step::Read };
-        self.next_phase(geometry, &mut job);
+        let mut job = Job { band, newest_packet, to, start, end, at, phase_end: at, step: Step::Read };
+        self.next_phase(&mut job);
         Some(job)
     }
 
     /// Prepares the phase after the one that ended at `job.phase_end`.
-    fn next_phase(&mut self, geometry: &Geometry, job: &mut Job) {
+    fn next_phase(&mut self, job: &mut Job) {
         job.at = job.phase_end;
         job.phase_end = (job.at + self.rules.merge_blocks).min(job.end);
-        job.step = if self.needs_no_reading(geometry, job) { self.collect(geometry, job) } else { Step::Read };
+        job.step = if self.needs_no_reading(job) { self.collect(job) } else { Step::Read };
     }
 
     /// Everything in the phase is cached or trimmed.
-    fn needs_no_reading(&self, geometry: &Geometry, job: &Job) -> bool {
-        let (start, _) = self.bands.blocks(geometry, job.band);
+    fn needs_no_reading(&self, job: &Job) -> bool {
         let phase = job.at..job.phase_end;
-        let inside = |block: u64| (block - start) as u32;
+        let inside = |block: u64| (block - job.start) as u32;
+        if self.trimmed.is_empty() {
+            return self.map.covers(job.band, inside(phase.start), inside(phase.end));
+        }
         let mut gaps = self.trimmed.gaps(&phase);
         gaps.all(|gap| self.map.covers(job.band, inside(gap.start), inside(gap.end)))
     }
 
     /// The step that collects the phase's pieces, in the order in which they lie in the log. What lies right behind the
     /// piece before costs no more than the turning past it: a stream that was cached is one long piece.
-    fn collect(&mut self, geometry: &Geometry, job: &Job) -> Step {
-        let (start, _) = self.bands.blocks(geometry, job.band);
-        let (from, to) = ((job.at - start) as u32, (job.phase_end - start) as u32);
+    fn collect(&mut self, job: &Job) -> Step {
+        let (from, to) = ((job.at - job.start) as u32, (job.phase_end - job.start) as u32);
         let pieces = self.map.pieces(job.band).iter().filter(|piece| piece.end() > from && piece.start < to);
         let places = &mut self.cleaning.places;
         places.clear();
@@ -342,7 +345,7 @@ impl Shingled {
         match job.step {
             Step::Read => {
                 let (at, end) = shifted(self.bands.shift(geometry, job.band));
-                job.step = self.collect(geometry, job);
+                job.step = self.collect(job);
                 (arm.transfer(begin, at, end, Way::Read).ends, false)
             }
             Step::Collect { at, ticks } => {
@@ -366,7 +369,7 @@ impl Shingled {
                 let ends = arm.transfer(begin, at, end, Way::Write).ends;
                 let done = job.phase_end == job.end;
                 if !done {
-                    self.next_phase(&arm.mechanics.geometry, job);
+                    self.next_phase(job);
                 }
                 (ends, done)
             }

@@ -1,9 +1,13 @@
 //! What the persistent cache holds of each band: sorted pieces that never overlap, the newest data winning.
 
+use super::order::Order;
 use super::pieces::{Pieces, Run};
 
-/// "No band" in the list of dirty bands.
-const NONE: u32 = u32::MAX;
+/// Parts of a band of which it is known apart whether they may hold pieces: as many as a byte has bits.
+const PARTS: u64 = 8;
+
+/// So many of the oldest bands are looked at together before they are cleaned.
+const LOOK_AHEAD: u32 = 32;
 
 /// A run of cached blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,22 +38,19 @@ pub(crate) enum Change {
     Cut { packet: u32 },
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Band {
-    run: Run,
-    /// Neighbours in the list of dirty bands.
-    older: u32,
-    newer: u32,
-}
-
 /// The map of all bands, with the dirty ones in the order in which they became dirty.
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
-    bands: Vec<Band>,
+    /// By band, a bit for each part of it that may hold pieces; none if it holds none. Small enough to stay close to the
+    /// processor, and most questions are answered by it.
+    parts: Vec<u8>,
+    /// Blocks to parts, in 1/2^32.
+    part_scale: u64,
+    runs: Vec<Run>,
     pieces: Pieces,
-    oldest: u32,
-    newest: u32,
-    dirty_bands: u64,
+    order: Order,
+    /// The oldest bands up to this one in the order have been looked at.
+    looked_at: u32,
     cached_blocks: u64,
     entries: u64,
     /// References that changed since the log was last told.
@@ -57,13 +58,15 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    pub fn new(bands: usize) -> Self {
+    /// A map of so many bands of at most `band_blocks`.
+    pub fn new(bands: usize, band_blocks: u64) -> Self {
         Self {
-            bands: vec![Band { run: Run::default(), older: NONE, newer: NONE }; bands],
+            parts: vec![0; bands],
+            part_scale: (PARTS << 32) / band_blocks.max(PARTS),
+            runs: vec![Run::default(); bands],
             pieces: Pieces::new(),
-            oldest: NONE,
-            newest: NONE,
-            dirty_bands: 0,
+            order: Order::new(bands),
+            looked_at: 0,
             cached_blocks: 0,
             entries: 0,
             changes: Vec::new(),
@@ -71,7 +74,12 @@ impl Map {
     }
 
     pub fn dirty_bands(&self) -> u64 {
-        self.dirty_bands
+        self.order.len() as u64
+    }
+
+    /// The dirty bands, those first that have been dirty longest.
+    pub fn dirty(&self) -> impl DoubleEndedIterator<Item = u32> + Clone + '_ {
+        self.order.iter()
     }
 
     pub fn cached_blocks(&self) -> u64 {
@@ -83,27 +91,44 @@ impl Map {
     }
 
     pub fn pieces(&self, band: u32) -> &[Piece] {
-        self.pieces.get(self.bands[band as usize].run)
+        self.pieces.get(self.runs[band as usize])
+    }
+
+    /// Whether anything of a band is cached.
+    pub fn is_dirty(&self, band: u32) -> bool {
+        self.parts[band as usize] != 0
+    }
+
+    /// False: nothing in `start..end` of a band is cached.
+    #[inline]
+    pub fn may_hold(&self, band: u32, start: u32, end: u32) -> bool {
+        self.parts[band as usize] & self.parts_of(start, end) != 0
+    }
+
+    /// The bits of the parts that `start..end` touches.
+    #[inline]
+    fn parts_of(&self, start: u32, end: u32) -> u8 {
+        let part = |block: u32| (u64::from(block) * self.part_scale) >> 32;
+        ((2 << part(end - 1)) - (1 << part(start))) as u8
     }
 
     /// Brings bands that are about to be used into the processor's caches, all at once: one after the other each would be
     /// waited for alone, which takes longer than everything that is done with it.
     pub fn touch(&self, bands: impl Iterator<Item = u32> + Clone) {
-        let pieces = |band| self.pieces(band).len();
-        std::hint::black_box(bands.clone().map(pieces).sum::<usize>());
+        std::hint::black_box(bands.clone().filter(|band| self.is_dirty(*band)).count());
+        let dirty = bands.filter(|band| self.is_dirty(*band));
+        std::hint::black_box(dirty.clone().map(|band| self.pieces(band).len()).sum::<usize>());
         let first = |band| self.pieces(band).first().map_or(0, |piece| piece.start);
-        std::hint::black_box(bands.map(first).fold(0, u32::wrapping_add));
+        std::hint::black_box(dirty.map(first).fold(0, u32::wrapping_add));
     }
 
-    /// The band that has been dirty longest.
-    pub fn oldest(&self) -> Option<u32> {
-        (self.oldest != NONE).then_some(self.oldest)
-    }
-
-    /// The band that became dirty next after `band`.
-    pub fn next_newer(&self, band: u32) -> Option<u32> {
-        let newer = self.bands[band as usize].newer;
-        (newer != NONE).then_some(newer)
+    /// The same for those that have been dirty longest, every so many times: who cleans in this order waits for few.
+    pub fn touch_oldest(&mut self) {
+        let ahead = self.looked_at.wrapping_sub(self.order.taken()) as i32;
+        if ahead <= 0 {
+            self.touch(self.dirty().take(LOOK_AHEAD as usize));
+            self.looked_at = self.order.taken().wrapping_add(LOOK_AHEAD);
+        }
     }
 
     /// The first piece of `band` that ends after block `start`.
@@ -127,12 +152,13 @@ impl Map {
     /// Adds a piece over whatever was there; returns the blocks that it overwrote.
     pub fn insert(&mut self, band: u32, piece: Piece) -> u64 {
         let overwritten = self.cut(band, piece.start, piece.end());
-        let run = self.bands[band as usize].run;
-        if run.is_empty() {
-            self.link(band);
+        if !self.is_dirty(band) {
+            self.order.push(band);
         }
+        self.parts[band as usize] |= self.parts_of(piece.start, piece.end());
+        let run = self.runs[band as usize];
         let index = self.pieces.get(run).partition_point(|other| other.start < piece.start);
-        self.bands[band as usize].run = self.pieces.insert(run, index, piece);
+        self.runs[band as usize] = self.pieces.insert(run, index, piece);
         self.cached_blocks += u64::from(piece.blocks);
         self.entries += u64::from(piece.entries);
         overwritten
@@ -140,21 +166,22 @@ impl Map {
 
     /// Removes `start..end` of a band; returns how many cached blocks that were.
     pub fn remove(&mut self, band: u32, start: u32, end: u32) -> u64 {
-        let was_dirty = !self.pieces(band).is_empty();
         let removed = self.cut(band, start, end);
-        if was_dirty && self.pieces(band).is_empty() {
-            self.unlink(band);
+        if self.is_dirty(band) && self.pieces(band).is_empty() {
+            self.order.remove(band);
+            self.parts[band as usize] = 0;
         }
         removed
     }
 
     /// Removes the pieces of a band that lie in packets up to `newest`; returns their blocks.
     pub fn remove_up_to(&mut self, band: u32, newest: u32) -> u64 {
-        let run = self.bands[band as usize].run;
-        let was_dirty = !run.is_empty();
+        if !self.is_dirty(band) {
+            return 0;
+        }
         let (mut blocks, mut entries) = (0, 0);
         let changes = &mut self.changes;
-        self.bands[band as usize].run = self.pieces.retain(run, |piece| {
+        let run = self.pieces.retain(self.runs[band as usize], |piece| {
             let keep = (piece.packet.wrapping_sub(newest) as i32) > 0;
             if !keep {
                 blocks += u64::from(piece.blocks);
@@ -165,18 +192,20 @@ impl Map {
         });
         self.cached_blocks -= blocks;
         self.entries -= entries;
-        if was_dirty {
-            self.unlink(band);
-            if !self.pieces(band).is_empty() {
-                self.link_by_age(band);
-            }
-        }
+        self.runs[band as usize] = run;
+        self.order.remove(band);
+        let kept = self.pieces.get(run).iter();
+        self.parts[band as usize] = kept.fold(0, |parts, piece| parts | self.parts_of(piece.start, piece.end()));
+        self.put_back_by_age(band);
         blocks
     }
 
-    /// Removes `start..end` from a band's pieces, which may leave it without any but still in the list.
+    /// Removes `start..end` from a band's pieces, which may leave it without any but still dirty.
     fn cut(&mut self, band: u32, start: u32, end: u32) -> u64 {
-        let mut run = self.bands[band as usize].run;
+        if !self.may_hold(band, start, end) {
+            return 0;
+        }
+        let mut run = self.runs[band as usize];
         let mut index = self.pieces.get(run).partition_point(|piece| piece.end() <= start);
         let mut removed = 0;
         while let Some(&piece) = self.pieces.get(run).get(index).filter(|piece| piece.start < end) {
@@ -202,65 +231,28 @@ impl Map {
             }
             index += 1;
         }
-        self.bands[band as usize].run = run;
+        self.runs[band as usize] = run;
         self.cached_blocks -= removed;
         removed
     }
 
     /// Puts back a band to which writes came while it was cleaned: behind those with older data. Its cleaning may have
     /// rested for long, and then the tail of the log waits for just this band.
-    fn link_by_age(&mut self, band: u32) {
-        let Some(packet) = self.oldest_packet(band) else { return };
-        let mut newer = NONE;
-        let mut older = self.newest;
-        while older != NONE && self.oldest_packet(older).is_some_and(|other| (other.wrapping_sub(packet) as i32) > 0) {
-            newer = older;
-            older = self.bands[older as usize].older;
-        }
-        self.link_between(older, band, newer);
+    fn put_back_by_age(&mut self, band: u32) {
+        let Some(packet) = oldest_packet(self.pieces(band)) else { return };
+        let (runs, pieces) = (&self.runs, &self.pieces);
+        let is_newer = |other: u32| {
+            let oldest = oldest_packet(pieces.get(runs[other as usize]));
+            oldest.is_some_and(|oldest| (oldest.wrapping_sub(packet) as i32) > 0)
+        };
+        self.order.insert_before(band, is_newer);
     }
+}
 
-    fn oldest_packet(&self, band: u32) -> Option<u32> {
-        let packets = self.pieces(band).iter().map(|piece| piece.packet);
-        // Numbers wrap around, and those in the log lie close together.
-        packets.reduce(|oldest, packet| if (packet.wrapping_sub(oldest) as i32) < 0 { packet } else { oldest })
-    }
-
-    fn link(&mut self, band: u32) {
-        if self.newest == band || self.bands[band as usize].newer != NONE {
-            return;
-        }
-        self.link_between(self.newest, band, NONE);
-    }
-
-    fn link_between(&mut self, older: u32, band: u32, newer: u32) {
-        let this = &mut self.bands[band as usize];
-        (this.older, this.newer) = (older, newer);
-        match older {
-            NONE => self.oldest = band,
-            older => self.bands[older as usize].newer = band,
-        }
-        match newer {
-            NONE => self.newest = band,
-            newer => self.bands[newer as usize].older = band,
-        }
-        self.dirty_bands += 1;
-    }
-
-    fn unlink(&mut self, band: u32) {
-        let this = &mut self.bands[band as usize];
-        let (older, newer) = (this.older, this.newer);
-        (this.older, this.newer) = (NONE, NONE);
-        match older {
-            NONE => self.oldest = newer,
-            older => self.bands[older as usize].newer = newer,
-        }
-        match newer {
-            NONE => self.newest = older,
-            newer => self.bands[newer as usize].older = older,
-        }
-        self.dirty_bands -= 1;
-    }
+fn oldest_packet(pieces: &[Piece]) -> Option<u32> {
+    let packets = pieces.iter().map(|piece| piece.packet);
+    // Numbers wrap around, and those in the log lie close together.
+    packets.reduce(|oldest, packet| if (packet.wrapping_sub(oldest) as i32) < 0 { packet } else { oldest })
 }
 
 #[cfg(test)]
@@ -314,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_band_whose_cleaning_rested_keeps_its_place_by_age() {
-        let mut map = Map::new(4);
+        let mut map = Map::new(4, 64);
         let piece = |packet: u32| Piece { start: packet, blocks: 1, at: packet, packet, entries: 1 };
         map.insert(0, piece(1));
         // Its cleaning began with packet 1 and rested; meanwhile it and others were written to.
@@ -322,10 +314,10 @@ mod tests {
             map.insert(band, piece(packet));
         }
         assert_eq!(map.remove_up_to(0, 1), 1);
-        let order: Vec<u32> = std::iter::successors(map.oldest(), |band| map.next_newer(*band)).collect();
+        let order: Vec<u32> = map.dirty().collect();
         assert_eq!(order, [0, 1, 2], "packet 2, at the tail of the log, is the first to be cleaned");
         assert_eq!(map.remove_up_to(0, 2), 1);
-        let order: Vec<u32> = std::iter::successors(map.oldest(), |band| map.next_newer(*band)).collect();
+        let order: Vec<u32> = map.dirty().collect();
         assert_eq!(order, [1, 2, 0]);
         assert_eq!(map.dirty_bands(), 3);
     }
@@ -333,7 +325,7 @@ mod tests {
     proptest! {
         #[test]
         fn lookups_equal_a_naive_map(steps in prop::collection::vec(step(), 1..200)) {
-            let mut map = Map::new(BANDS as usize);
+            let mut map = Map::new(BANDS as usize, u64::from(BAND_BLOCKS));
             let mut reference = vec![RangeMap::new(); BANDS as usize];
             let (mut next, mut order) = (0, Vec::new());
             for step in &steps {
@@ -351,7 +343,7 @@ mod tests {
             let all = || (0..BANDS).flat_map(|band| map.pieces(band));
             prop_assert_eq!(map.cached_blocks(), all().map(|piece| u64::from(piece.blocks)).sum::<u64>());
             prop_assert_eq!(map.entries(), all().map(|piece| u64::from(piece.entries)).sum::<u64>());
-            let listed: Vec<u32> = std::iter::successors(map.oldest(), |band| map.next_newer(*band)).collect();
+            let listed: Vec<u32> = map.dirty().collect();
             prop_assert_eq!(map.dirty_bands() as usize, listed.len());
             prop_assert_eq!(listed, order);
         }

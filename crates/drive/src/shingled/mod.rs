@@ -1,6 +1,6 @@
 //! The shingled translation layer: bands, a persistent cache, cleaning, streams.
 //!
-//! `place` lays them out and `bands` knows where a band is, `log` and `map` (with its `pieces`) are the cache, `append` writes into it, `clean`
+//! `place` lays them out and `bands` knows where a band is, `log` and `map` (with its `pieces` and its `order`) are the cache, `append` writes into it, `clean`
 //! empties it, `streams` finds what may bypass it and `direct` lets that pass.
 //!
 //! Blocks are *home addresses* of the host's data (see `bands`) unless they are said to be of the surface.
@@ -11,6 +11,7 @@ mod clean;
 mod direct;
 mod log;
 mod map;
+mod order;
 mod pieces;
 mod place;
 mod streams;
@@ -23,7 +24,7 @@ use crate::profile::{CleaningDriven, CleaningOrder, CleaningWhen, EntryCounts, P
 use crate::truth::Truth;
 
 pub(crate) use append::{Extent, VISIT_PACKETS};
-use bands::Bands;
+use bands::{Band, Bands};
 use clean::Cleaning;
 use direct::OpenBand;
 use map::{Change, Map};
@@ -87,7 +88,7 @@ impl Shingled {
         let Layout { bands, regions, flash } = Layout::new(profile, shingled, geometry, clock);
         Self {
             rules: Rules::new(shingled, clock),
-            map: Map::new(bands.count() as usize),
+            map: Map::new(bands.count() as usize, bands.most_blocks(geometry)),
             bands,
             regions,
             flash,
@@ -116,9 +117,9 @@ impl Shingled {
         self.bands.end_block()
     }
 
-    /// The home addresses of the band of a block.
-    pub fn band_around(&self, geometry: &Geometry, block: u64) -> (u64, u64) {
-        self.bands.blocks(geometry, self.bands.band(geometry, block))
+    /// The band of a block.
+    pub fn band_around(&self, geometry: &Geometry, block: u64) -> Band {
+        self.bands.around(geometry, block)
     }
 
     /// Whether the cache has several places.
@@ -144,17 +145,22 @@ impl Shingled {
 
     /// What to add (it wraps around) to a block for the block of the surface where its band holds it.
     pub fn shift(&self, geometry: &Geometry, block: u64) -> u64 {
+        if self.bands.are_home() {
+            return 0;
+        }
         self.bands.shift(geometry, self.bands.band(geometry, block))
     }
 
     /// Where the data of block `first` lies on the surface (behind its end: in flash), and how much of what follows, up
     /// to `end` and the band's end, lies right behind it.
     pub fn run(&self, geometry: &Geometry, first: u64, end: u64) -> (u64, u64) {
-        let band = self.bands.band(geometry, first);
-        let (band_start, band_end) = self.bands.blocks(geometry, band);
+        let Band { number: band, start: band_start, end: band_end } = self.bands.around(geometry, first);
         let end = end.min(band_end);
         let inside = (first - band_start) as u32;
         let in_band = || first.wrapping_add(self.bands.shift(geometry, band));
+        if !self.map.may_hold(band, inside, (end - band_start) as u32) {
+            return (in_band(), end - first);
+        }
         match self.map.piece_after(band, inside) {
             Some(piece) if piece.start <= inside => {
                 let skipped = inside - piece.start;
@@ -222,12 +228,11 @@ impl Shingled {
     fn drop_cached(&mut self, geometry: &Geometry, first: u64, end: u64) {
         let mut at = first;
         while at < end {
-            let band = self.bands.band(geometry, at);
-            let (start, band_end) = self.bands.blocks(geometry, band);
-            let until = band_end.min(end);
-            let dropped = self.map.remove(band, (at - start) as u32, (until - start) as u32);
+            let band = self.bands.around(geometry, at);
+            let until = band.end.min(end);
+            let dropped = self.map.remove(band.number, (at - band.start) as u32, (until - band.start) as u32);
             self.counters.bytes_overwritten += dropped * BLOCK_BYTES;
-            self.settle_log(self.region(band));
+            self.settle_log(self.region(band.number));
             at = until;
         }
     }

@@ -16,10 +16,6 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub fn is_empty(self) -> bool {
-        self.len == 0
-    }
-
     fn all(self) -> std::ops::Range<usize> {
         self.at as usize..(self.at + self.len) as usize
     }

@@ -312,7 +312,7 @@ impl Shingled {
         places.sort_unstable();
         let places = &self.cleaning.places;
         let Some(&(first, _)) = places.first() else {
-            return self.after_collecting(geometry, job);
+            return self.after_collecting(job);
         };
         let region = &self.regions[self.region(job.band)];
         if self.flash.is_some() {
@@ -327,12 +327,11 @@ impl Shingled {
 
     /// Put aside is what would be lost if the power failed while it is overwritten: not the data of a band that moves,
     /// which keeps its old place until it is complete, and not what the cache holds until then.
-    fn after_collecting(&self, geometry: &Geometry, job: &Job) -> Step {
-        if !self.rules.merge_on_disk || job.to.is_some() || self.needs_no_reading(geometry, job) {
+    fn after_collecting(&self, job: &Job) -> Step {
+        if !self.rules.merge_on_disk || job.to.is_some() || self.needs_no_reading(job) {
             return Step::WriteBack;
         }
-        let (start, _) = self.bands.blocks(geometry, job.band);
-        let (from, to) = ((job.at - start) as u32, (job.phase_end - start) as u32);
+        let (from, to) = ((job.at - job.start) as u32, (job.phase_end - job.start) as u32);
         let inside = |piece: &Piece| u64::from(piece.end().min(to).saturating_sub(piece.start.max(from)));
         let cached: u64 = self.map.pieces(job.band).iter().map(inside).sum();
         Step::Park { blocks: (job.phase_end - job.at).saturating_sub(cached).max(1) }
@@ -352,7 +351,7 @@ impl Shingled {
                 let now = ticks.min(COLLECT_TICKS);
                 let ends = if self.flash.is_some() { begin + now } else { arm.visit(begin, at, now) };
                 let rest = Step::Collect { at, ticks: ticks - now };
-                job.step = if ticks > now { rest } else { self.after_collecting(geometry, job) };
+                job.step = if ticks > now { rest } else { self.after_collecting(job) };
                 (ends, false)
             }
             Step::Park { blocks } => {

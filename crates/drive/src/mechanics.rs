@@ -307,4 +307,10 @@ mod tests {
         let times: Vec<u64> = (0..1000).map(|step| mechanics.seek_ticks(1 + step * (stroke - 1) / 999)).collect();
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
     }
+
+    #[test]
+    fn the_next_cylinder_takes_the_first_point() {
+        let (mechanics, clock) = mechanics(None);
+        assert_eq!(mechanics.seek_ticks(1), clock.span(0.8e6));
+    }
 }

@@ -7,6 +7,9 @@ use super::{
 /// Bytes of a physical sector: tracks, packets and buffers are made of whole ones.
 const BLOCK_BYTES: u64 = crate::geometry::BLOCK_BYTES;
 
+/// As the figures of a data sheet that may stand instead.
+const LONGEST_SEEK_MS: f64 = 10_000.0;
+
 impl Profile {
     pub(super) fn check(&self) -> Result<(), ProfileError> {
         self.check_geometry()?;
@@ -243,6 +246,9 @@ fn check_table(points: &[[f64; 2]]) -> Result<(), ProfileError> {
     }
     if first[1] <= 0.0 {
         return wrong(format!("{first:?}"), "a seek takes time");
+    }
+    if let Some(point) = points.iter().find(|point| point[1] > LONGEST_SEEK_MS) {
+        return wrong(format!("{point:?}"), "0..10000 ms is possible");
     }
     match points.windows(2).find(|pair| pair[1][0] <= pair[0][0] || pair[1][1] < pair[0][1]) {
         Some(pair) => wrong(format!("{pair:?}"), "shares rise from point to point and times never fall"),

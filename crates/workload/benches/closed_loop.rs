@@ -3,11 +3,16 @@
 // The functions that criterion's macros make have no documentation.
 #![allow(missing_docs)]
 
+#[path = "../tests/device/short_cuts.rs"]
+#[allow(dead_code, reason = "nothing is counted here")]
+mod short_cuts;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use drive::{BlockDevice, Completion, Drive, Profile, Request, Status};
+use short_cuts::OneByOne;
 use workload::{JobFile, Run};
 
 const REQUESTS: u64 = 1_000_000;
@@ -66,31 +71,6 @@ fn closed_loop(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A drive asked for everything one by one.
-struct OneByOne(Drive);
-
-impl BlockDevice for OneByOne {
-    fn capacity_bytes(&self) -> u64 {
-        self.0.capacity_bytes()
-    }
-
-    fn queue_depth(&self) -> u32 {
-        self.0.queue_depth()
-    }
-
-    fn submit(&mut self, now_ns: u64, request: Request) {
-        self.0.submit(now_ns, request);
-    }
-
-    fn next_event_ns(&self) -> Option<u64> {
-        self.0.next_event_ns()
-    }
-
-    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
-        self.0.advance(to_ns, completions);
-    }
-}
-
 fn read(device: &mut impl BlockDevice, options: &str, interval_ns: u64) -> u64 {
     let file = JobFile::parse(&format!("rw=read\n{options}"), device.capacity_bytes()).expect("a good job");
     let mut run = Run::start(file, 0, interval_ns, 1);
@@ -113,7 +93,8 @@ fn whole_drive(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(SOME));
     group.bench_function("one by one", |bencher| {
         bencher.iter(|| {
-            read(&mut OneByOne(Drive::new(&profile, 1)), &format!("bs=128k\nnumber_ios={SOME}"), 100 * DAY_NS)
+            let mut device = OneByOne { drive: Drive::new(&profile, 1) };
+            read(&mut device, &format!("bs=128k\nnumber_ios={SOME}"), 100 * DAY_NS)
         });
     });
     group.throughput(Throughput::Elements(all));

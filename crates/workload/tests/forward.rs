@@ -1,73 +1,12 @@
 //! A stream of reads that passes at once leaves the same rows and the same drive as one that is asked for one by one.
 
-use drive::{BlockDevice, Completion, Drive, Profile, Request};
+#[path = "device/short_cuts.rs"]
+mod short_cuts;
+
+use drive::{BlockDevice, Drive, Profile};
 use proptest::prelude::*;
+use short_cuts::{Counting, OneByOne};
 use workload::{JobFile, Row, Run};
-
-/// A drive that is asked for everything one by one.
-struct OneByOne(Drive);
-
-impl BlockDevice for OneByOne {
-    fn capacity_bytes(&self) -> u64 {
-        self.0.capacity_bytes()
-    }
-
-    fn queue_depth(&self) -> u32 {
-        self.0.queue_depth()
-    }
-
-    fn submit(&mut self, now_ns: u64, request: Request) {
-        self.0.submit(now_ns, request);
-    }
-
-    fn next_event_ns(&self) -> Option<u64> {
-        self.0.next_event_ns()
-    }
-
-    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
-        self.0.advance(to_ns, completions);
-    }
-}
-
-/// Counts how much was forwarded.
-struct Counting(Drive, u64);
-
-impl BlockDevice for Counting {
-    fn capacity_bytes(&self) -> u64 {
-        self.0.capacity_bytes()
-    }
-
-    fn queue_depth(&self) -> u32 {
-        self.0.queue_depth()
-    }
-
-    fn submit(&mut self, now_ns: u64, request: Request) {
-        self.0.submit(now_ns, request);
-    }
-
-    fn next_event_ns(&self) -> Option<u64> {
-        self.0.next_event_ns()
-    }
-
-    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
-        self.0.advance(to_ns, completions);
-    }
-
-    fn advance_to_completion(&mut self, limit_ns: u64, completions: &mut Vec<Completion>) -> u64 {
-        self.0.advance_to_completion(limit_ns, completions)
-    }
-
-    fn forward_reads(
-        &mut self,
-        now_ns: u64,
-        reads: &drive::Reads,
-        latencies: &mut sim::LatencyHistogram,
-    ) -> drive::Forwarded {
-        let forwarded = self.0.forward_reads(now_ns, reads, latencies);
-        self.1 += forwarded.count;
-        forwarded
-    }
-}
 
 fn profile(name: &str, divisor: u32) -> Profile {
     let path = format!("{}/../../drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
@@ -90,16 +29,16 @@ fn play(device: &mut impl BlockDevice, jobs: &[String], interval_ns: u64) -> (Ve
 }
 
 fn same(profile: &Profile, jobs: &[String], interval_ns: u64) -> u64 {
-    let mut one = OneByOne(Drive::new(profile, 3));
-    let mut all = Counting(Drive::new(profile, 3), 0);
+    let mut one = OneByOne { drive: Drive::new(profile, 3) };
+    let mut all = Counting { drive: Drive::new(profile, 3), forwarded: 0 };
     let (expected, found) = (play(&mut one, jobs, interval_ns), play(&mut all, jobs, interval_ns));
     assert_eq!(found.1, expected.1, "{jobs:?}");
     for (found, expected) in found.0.iter().zip(&expected.0) {
         assert_eq!(found, expected, "{jobs:?}");
     }
     assert_eq!(found.0.len(), expected.0.len());
-    assert_eq!(all.0.truth(), one.0.truth(), "{jobs:?}");
-    all.1
+    assert_eq!(all.drive.truth(), one.drive.truth(), "{jobs:?}");
+    all.forwarded
 }
 
 fn read(bytes: u64, offset_blocks: u64, count: u64) -> String {

@@ -7,19 +7,17 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit import rotation
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.place import aligned, apart, rewrite, scattered
+from shakedown.fit.layout import Layout
+from shakedown.fit.place import aligned, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 GROUPS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 SIZES: Final = (4096, 16_384, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20, 3 << 19)
 _REPEATS: Final = 48
 _MOST_IN_FLIGHT: Final = 16
-_EVEN_TURNS: Final = 0.015
 _PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
 _PACKET_WRITES: Final = tuple(range(1, 49))
-_SPACE_TRACKS: Final = (0.0, 0.01, 0.02, 0.035, *np.round(np.arange(0.05, 1.01, 0.05), 3))
 
 
 @dataclass(frozen=True)
@@ -31,8 +29,6 @@ class Visits:
     sizes: Ints
     size_ms: Floats
     write_back: bool
-    space_turns: Estimate | None
-    """How far behind each other single writes lie in the log; None: no even distance shows."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +41,17 @@ class Journal:
 
 @dataclass(frozen=True)
 class Append:
-    """The cost of a visit: ``append_turns``, then for each packet ``packet_turns`` and its space."""
+    """The cost of a visit: ``append_turns``, then for each packet ``packet_turns`` and the passing of its space."""
 
     append_turns: Estimate
     packet_turns: Estimate
-    packet_tracks: Estimate
     packet_bytes: Estimate | None
     packet_writes: Estimate | None
     misfit: float
     """Root of the mean square of what the formula misses, as a share."""
 
 
-def visits(bench: Bench, turn_ms: float, *, write_back: bool) -> Visits:
+def visits(bench: Bench, *, write_back: bool) -> Visits:
     """Measure both rows; the region is rewritten afterwards.
 
     A drive that answers no write from memory gets its groups as writes in flight: it visits the log for the first of
@@ -64,8 +59,7 @@ def visits(bench: Bench, turn_ms: float, *, write_back: bool) -> Visits:
     """
     first = aligned(0.3 * bench.capacity_bytes)
     room = min(bench.capacity_bytes // 16, 4 << 30) // (64 * BLOCK_BYTES)
-    done, group_ms, size_ms = _REPEATS, [], []
-    space = _space(bench, scattered(_REPEATS, first, room, 64 * BLOCK_BYTES), turn_ms)
+    done, group_ms, size_ms = 0, [], []
     groups = GROUPS if write_back else tuple(group for group in GROUPS if group <= _MOST_IN_FLIGHT)
     for group in groups:
         offsets = scattered(group * _REPEATS, first, room, 64 * BLOCK_BYTES, begin=done)
@@ -83,19 +77,7 @@ def visits(bench: Bench, turn_ms: float, *, write_back: bool) -> Visits:
         log = bench.play(f"append-{size}", Trace.writes(offsets, size, flush_every=1))
         size_ms.append(float(np.median(log.cycle_ms)))
     rewrite(bench, "append-rewrite", first, max(room * 64 * BLOCK_BYTES, slots * wide))
-    return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back, space)
-
-
-def _space(bench: Bench, offsets: Ints, turn_ms: float) -> Estimate | None:
-    """The distance in the log between single durable writes: from the angles at which they are read back."""
-    bench.play("append-space", Trace.writes(offsets, flush_every=1))
-    order = apart(len(offsets))
-    angles = rotation.phases(bench.play("append-space-read", Trace.reads(offsets[order])), turn_ms)
-    steps = np.diff(angles[np.argsort(order)]) % 1.0
-    middle = float(np.median(steps))
-    # Where a track ends, a skew comes on top.
-    even = steps[np.abs(steps - middle) < _EVEN_TURNS]
-    return Estimate.mean(even) if len(even) > 0.5 * len(steps) else None
+    return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
 
 
 def journal(log: Log) -> Journal:
@@ -112,7 +94,7 @@ def journal(log: Log) -> Journal:
     return Journal(every, float(np.median(cycle[late])) - usual)
 
 
-def estimate(seen: Visits, turn_ms: float, track_bytes: float, overhead_ms: float, link_mb_s: float) -> Append:
+def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, link_mb_s: float) -> Append:
     """The packets that explain the measured times best: sizes and limits tried out, costs by least squares."""
     carry = seen.sizes / link_mb_s / 1e3
     each_ms = overhead_ms + BLOCK_BYTES / link_mb_s / 1e3
@@ -123,22 +105,19 @@ def estimate(seen: Visits, turn_ms: float, track_bytes: float, overhead_ms: floa
         host_ms, host_size_ms = np.where(seen.groups > 1, 0.0, each_ms), carry + overhead_ms
     turns = np.concatenate([seen.group_ms - host_ms, seen.size_ms - host_size_ms]) / turn_ms
     weights = 1 / np.maximum(np.concatenate([seen.group_ms, seen.size_ms]) / turn_ms, 0.2)
-    known = seen.space_turns
-    spaces = _SPACE_TRACKS if known is None else (min(known.value, 1.0),)
+    sizes_tried = _PACKET_BYTES if layout.packet_bytes not in _PACKET_BYTES else (layout.packet_bytes,)
     tried = [
-        (*_misfit(seen, turns, weights, track_bytes, size, writes, space), size, writes, space)
-        for size in _PACKET_BYTES
+        (*_misfit(seen, turns, weights, layout, size, writes), size, writes)
+        for size in sizes_tried
         for writes in _PACKET_WRITES
-        for space in spaces
     ]
     best = min(tried, key=lambda one: one[0])
     near = [one for one in tried if one[0] <= 1.1 * best[0] + 1e-3]
-    misfit, append, packet, size, writes, space = best
+    misfit, append, packet, size, writes = best
     sizes, counts = {one[3] for one in near}, {one[4] for one in near}
     return Append(
         _over(append, [one[1] for one in near]),
         _over(packet, [one[2] for one in near]),
-        known or _over(space, [one[5] for one in near]),
         _over(size, list(sizes)) if len(sizes) <= 2 else None,
         _over(writes, list(counts)) if len(counts) <= 3 else None,
         misfit,
@@ -146,10 +125,11 @@ def estimate(seen: Visits, turn_ms: float, track_bytes: float, overhead_ms: floa
 
 
 def _misfit(
-    seen: Visits, turns: Floats, weights: Floats, track_bytes: float, packet_bytes: int, writes: int, space: float
+    seen: Visits, turns: Floats, weights: Floats, layout: Layout, packet_bytes: int, writes: int
 ) -> tuple[float, float, float]:
     """How badly packets of this kind explain the times, and the costs of visit and packet that do it best."""
-    least = space * track_bytes
+    track_bytes = layout.track_bytes
+    least = layout.packet_tracks.value * track_bytes
     visits, by_group, space_group = _small_visits(seen, writes, least)
     by_size = np.ceil(seen.sizes / packet_bytes)
     last_size = seen.sizes - (by_size - 1) * packet_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +11,7 @@ import numpy as np
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
-from shakedown.fit.whereabouts import Watch, differ
+from shakedown.fit.whereabouts import Sight, Watch
 
 _COARSE_BYTES: Final = 8 << 20
 _BLOCKS: Final = 144
@@ -23,6 +24,14 @@ _LATE: Final = 2
 _CLEANED_SHARE: Final = 0.15
 _JITTER: Final = 0.02
 _BAND_NS: Final = 15_000_000_000
+
+
+Press = Callable[[], None]
+"""What has to be done after a write so that a drive cleans at all."""
+
+
+def no_press() -> None:
+    """A drive that cleans whatever it holds needs none."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ class Homecoming:
     """How many of those that came did so to their old place."""
 
 
-def rest_needed(bench: Bench, turn_ms: float, slow_ms: float) -> Estimate | None:
+def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = no_press) -> Estimate | None:
     """How many ms of silence it takes until the drive begins to clean; None: it does not within 16 s.
 
     Heads that clean keep a read waiting for longer than ``slow_ms``, which is more than any seek.
@@ -53,8 +62,9 @@ def rest_needed(bench: Bench, turn_ms: float, slow_ms: float) -> Estimate | None
     first = aligned(0.45 * bench.capacity_bytes)
     spacing = _spacing(bench, _COARSE_BYTES)
     offsets = first + np.arange(_REST_BLOCKS) * spacing
-    watch = Watch.over(bench, "rest", offsets, turn_ms)
+    watch = Watch.over(bench, "rest", offsets, sight)
     bench.play("rest-write", Trace.writes(offsets, flush_every=1))
+    press()
     away = watch.angles()
     fresh = iter(apart(2000) * spacing // 2 % bench.capacity_bytes)
     # The first read brings the heads to where the others are: no long seek looks like cleaning then.
@@ -77,38 +87,43 @@ def rest_needed(bench: Bench, turn_ms: float, slow_ms: float) -> Estimate | None
         bench.idle(_BAND_NS)
     # Parked heads answer as late as heads that clean, and a lazy drive closes what a stream left: only data that came
     # home, and much of it, is proof.
-    cleaned = np.isfinite(high) and float(differ(watch.angles(), away).mean()) > _CLEANED_SHARE
+    cleaned = np.isfinite(high) and float(sight.differ(watch.angles(), away).mean()) > _CLEANED_SHARE
     rewrite(bench, "rest-rewrite", first, _REST_BLOCKS * spacing)
     return Estimate((low + high) / 2, low, high) if cleaned else None
 
 
-def measure(bench: Bench, share: float, turn_ms: float, rest_ms: float) -> tuple[Bands | None, float]:
+def measure(
+    bench: Bench, share: float, sight: Sight, rest_ms: float, press: Press = no_press
+) -> tuple[Bands | None, float]:
     """Band size at ``share`` of the capacity, first with coarse steps, then with fine ones; share of static homes."""
-    coarse = watch_home(bench, f"bands-{share:.2f}", share, _spacing(bench, _COARSE_BYTES), turn_ms, rest_ms)
+    coarse = watch_home(bench, f"bands-{share:.2f}", share, _spacing(bench, _COARSE_BYTES), sight, rest_ms, press)
     found = estimate(coarse)
     if found is None or found.size_bytes.value > 16 * _COARSE_BYTES:
         return found, coarse.static_share
     spacing = max(int(found.size_bytes.value / 24) // BLOCK_BYTES, 1) * BLOCK_BYTES
-    fine = estimate(watch_home(bench, f"bands-{share:.2f}-fine", share, spacing, turn_ms, rest_ms))
+    fine = estimate(watch_home(bench, f"bands-{share:.2f}-fine", share, spacing, sight, rest_ms, press))
     return fine or found, coarse.static_share
 
 
-def watch_home(bench: Bench, name: str, share: float, spacing: int, turn_ms: float, rest_ms: float) -> Homecoming:
+def watch_home(
+    bench: Bench, name: str, share: float, spacing: int, sight: Sight, rest_ms: float, press: Press = no_press
+) -> Homecoming:
     """Write blocks at even distances and look after every rest which of them came home."""
     first = aligned(share * (bench.capacity_bytes - _BLOCKS * spacing - (256 << 20)))
     offsets = first + np.arange(_BLOCKS) * spacing
-    watch = Watch.over(bench, name, offsets, turn_ms)
+    watch = Watch.over(bench, name, offsets, sight)
     bench.play(f"{name}-write", Trace.writes(offsets, flush_every=1))
+    press()
     before = watch.angles()
-    left = differ(before, watch.home)
+    left = sight.differ(before, watch.home)
     rounds, home, surplus_ms, since = np.full(_BLOCKS, -1), np.zeros(_BLOCKS, bool), 200.0, 0
     for number in range(_ROUNDS):
         bench.idle(int((rest_ms + surplus_ms) * 1e6))
         now = watch.angles()
-        came = differ(now, before) & (rounds < 0) & left
+        came = sight.differ(now, before) & (rounds < 0) & left
         rounds[came] = number
-        home |= came & ~differ(now, watch.home)
-        before = np.where(np.isnan(now), before, now)
+        home |= came & ~sight.differ(now, watch.home)
+        before = now if sight.flash else np.where(np.isnan(now), before, now)
         since = 0 if came.any() else since + 1
         surplus_ms *= 2 if since >= _PATIENCE_ROUNDS else 1
         since %= _PATIENCE_ROUNDS

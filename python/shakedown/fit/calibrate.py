@@ -12,6 +12,7 @@ from shakedown.fit import cleaning, dram
 from shakedown.fit.facts import Facts
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import Twin
+from shakedown.fit.whereabouts import Sight
 
 Make = Callable[[str], Bench]
 """A bench with a modelled drive of this profile, always of the same seed."""
@@ -76,8 +77,9 @@ def _stages(facts: Facts) -> list[Stage]:
             )
         )
     cache = facts.cache
-    if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:
+    if cache and not cache.lazy and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:
         bands, rest_ms, band_ms = cache.bands[0.5], cache.rest_ms.value, cache.band_ms
+        sight = Sight(turn_ms, flash=cache.place == "flash")
         stages.append(
             Stage(
                 "translation.cleaning",
@@ -87,7 +89,7 @@ def _stages(facts: Facts) -> list[Stage]:
                 band_ms.value,
                 # Both what was measured and what the twin does is counted in whole bands.
                 (band_ms.high - band_ms.low) / band_ms.value,
-                lambda bench: _or_none(cleaning.band_ms(bench, bands, turn_ms, rest_ms)),
+                lambda bench: _or_none(cleaning.band_ms(bench, bands, sight, rest_ms)),
                 "time to clean a band",
             )
         )

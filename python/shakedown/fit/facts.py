@@ -9,17 +9,35 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit import append as appends
-from shakedown.fit import bands, cleaning, dram, fill, parking, rates, rotation, seek, streams, tracks
+from shakedown.fit import (
+    bands,
+    cleaning,
+    dram,
+    fill,
+    flash,
+    layout,
+    length,
+    marks,
+    parking,
+    rates,
+    regions,
+    rotation,
+    seek,
+    streams,
+    tracks,
+)
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.placement import Place, place_of_cache
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.whereabouts import moved_share
+from shakedown.fit.whereabouts import Moved, Sight, moved
 
 RATE_SHARES: Final = tuple(np.linspace(0, 1, 9))
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
+SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
 _MOVED: Final = 0.5
-_LARGE_BYTES: Final = 524_288
 _REGIONS: Final = 512
+_BAND_BYTES: Final = 48 << 20
+_SPACE_ENDS: Final = 0.95
 _SETTLE_NS: Final = 20_000_000_000
 _SETTLE_BANDS: Final = 8
 
@@ -42,7 +60,7 @@ class Facts:
     bursts: dram.Bursts
     queue_gain: float
     parking: parking.Parking | None
-    moved_share: float
+    moved: Moved
     cache: Cache | None = None
 
     @property
@@ -66,20 +84,30 @@ class Facts:
 class Cache:
     """What was found of a persistent cache and of what lies behind it."""
 
-    rest_ms: Estimate | None
     place: Place
+    lazy: bool = False
+    rest_ms: Estimate | None = None
+    """Silence until it cleans: at all, or, if it is lazy, once its log is full."""
+    marks: marks.Marks | None = None
     bands: dict[float, bands.Bands] = field(default_factory=dict)
     static_share: float | None = None
     band_ms: Estimate | None = None
     streams: streams.Streams | None = None
+    layout: layout.Layout = field(default_factory=lambda: layout.Layout.without_gaps(1.0))
     append: appends.Append | None = None
-    journal: appends.Journal | None = None
-    single: fill.Fill | None = None
-    """Of small writes, each durable before the next."""
+    flash: flash.Flash | None = None
+    length: length.Length | None = None
+    """Of each log."""
+    regions: int = 1
     small: fill.Fill | None = None
     """Of small writes as fast as they are taken."""
-    large: fill.Fill | None = None
-    """Of writes of half a MiB, each durable before the next."""
+    single: fill.Fill | None = None
+    """Of small writes, each durable before the next: where that tells more."""
+
+    @property
+    def bytes_found(self) -> float | None:
+        """Of all logs."""
+        return self.length.bytes_found.value * self.regions if self.length else None
 
 
 def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
@@ -113,12 +141,12 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
         dram.bursts(bench, overhead_ms, turn.value),
         dram.deep_reads_gain(bench),
         None,
-        0.0,
+        Moved(0.0),
     )
     bench.idle(5_000_000_000)
     tell("does what was written lie where it should")
-    facts.moved_share = moved_share(bench, turn.value)
-    if facts.moved_share > _MOVED:
+    facts.moved = moved(bench, turn.value)
+    if facts.moved.share > _MOVED:
         facts.cache = _find_cache(bench, facts, tell)
     if with_parking:
         tell("parking of the heads")
@@ -132,59 +160,124 @@ def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
 
 
 def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
-    turn_ms, link = facts.turn_ms.value, facts.link
+    sight = Sight(facts.turn_ms.value, flash=facts.moved.flash_share > _MOVED)
     tell("where the cache lies")
-    where = place_of_cache(bench, facts.surface, facts.seeks, facts.overhead_ms, turn_ms)
+    place: Place = "flash"
+    if not sight.flash:
+        place = place_of_cache(bench, facts.surface, facts.seeks, facts.overhead_ms, sight.turn_ms)
+    cache = Cache(place)
     tell("when cleaning begins")
-    cache = Cache(bands.rest_needed(bench, turn_ms, facts.overhead_ms + turn_ms + 12), where)
+    cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts))
+    cache.lazy = cache.rest_ms is None
     if cache.rest_ms is not None:
-        for share in BAND_SHARES:
-            tell(f"bands at {share:.0%}")
-            seen, static = bands.measure(bench, share, turn_ms, cache.rest_ms.high)
-            if seen is not None:
-                cache.bands[share], cache.static_share = seen, static
-        if 0.5 in cache.bands:
-            tell("time to clean a band")
-            cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], turn_ms, cache.rest_ms.value)
+        _find_bands(bench, cache, sight, tell)
     tell("streams")
-    cache.streams = streams.measure(bench, turn_ms)
-    tell("cost of a cached write")
-    seen_visits = appends.visits(bench, turn_ms, write_back=facts.bursts.write_back)
-    cache.append = appends.estimate(seen_visits, turn_ms, facts.track_bytes(0), facts.overhead_ms, link.rate_mb_s.value)
+    cache.streams = streams.measure(bench, sight)
+    _find_log(bench, facts, cache, sight, tell)
+    if cache.lazy and cache.length:
+        _find_lazy(bench, facts, cache, sight, tell)
     _fill(bench, cache, tell)
     return cache
 
 
-def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
-    """Three fills, each of which would leave room if another limit held."""
-    region = max(bench.capacity_bytes // _REGIONS, 1 << 26)
-    rest_ms = cache.rest_ms.high if cache.rest_ms else 0.0
-    settle_ns = max(int((rest_ms + _SETTLE_BANDS * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6), _SETTLE_NS)
-    bench.idle(settle_ns)
-    tell("fill with small writes, each durable")
-    cache.single = fill.fill(
-        bench, "fill-single", 0.1, BLOCK_BYTES, flush_every=1, journal_ms=None, region_bytes=region, settle_ns=settle_ns
+def _slow_ms(facts: Facts) -> float:
+    return facts.overhead_ms + facts.turn_ms.value + 12
+
+
+def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: bands.Press = bands.no_press) -> None:
+    assert cache.rest_ms
+    for share in BAND_SHARES:
+        tell(f"bands at {share:.0%}")
+        seen, static = bands.measure(bench, share, sight, cache.rest_ms.high, press)
+        if seen is not None:
+            cache.bands[share], cache.static_share = seen, static
+    if 0.5 in cache.bands:
+        tell("time to clean a band")
+        cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press)
+
+
+def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
+    """What a write costs and takes of the log, how long that is, and how many there are."""
+    link_mb_s, share = facts.link.rate_mb_s.value, SHARE_OF_PLACE[cache.place]
+    turn_bytes = float(np.interp(share, RATE_SHARES, [rate.value for rate in facts.rates])) * sight.turn_ms / 1e3
+    tell("space of a cached write")
+    cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
+    if not sight.flash:
+        cache.layout = layout.measure(bench, sight.turn_ms, turn_bytes, facts.track_bytes(share))
+        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, turn_bytes)
+        cache.place = "spread" if cache.regions > 1 else cache.place
+    tell("cost of a cached write")
+    visits = appends.visits(bench, write_back=facts.bursts.write_back)
+    cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
+    if sight.flash:
+        packet = cache.append.packet_bytes
+        cache.flash = flash.measure(bench, visits, int(packet.value) if packet else 1 << 20, facts.overhead_ms, link_mb_s)
+    tell("length of the log")
+    band_bytes = max((band.size_bytes.value for band in cache.bands.values()), default=_BAND_BYTES)
+    cache.length = length.measure(
+        bench, cache.layout, int(band_bytes), _settle_ns(cache, length.MARKS // length.MARKS_PER_BAND), emptied=not cache.lazy
     )
-    cache.journal = appends.journal(cache.single.logs[0])
+
+
+def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
+    """A lazy drive shows what others show by themselves once its log is full."""
+    assert cache.length
+    filler, size = length.Filler(bench, cache.layout), cache.length.bytes_found.value
+
+    def press() -> None:
+        filler.press(size)
+
+    tell("when cleaning of a full cache begins")
+    filler.flush_out(size)
+    cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts), press)
+    if cache.rest_ms is None:
+        return
+    tell("marks of lazy cleaning")
+    cache.marks = marks.measure(filler, sight, size, cache.rest_ms.high)
+    filler.flush_out(size)
+    _find_bands(bench, cache, sight, tell, press)
+    filler.flush_out(size)
+
+
+def _settle_ns(cache: Cache, count: int) -> int:
+    """How long the drive needs for some bands."""
+    rest_ms = cache.rest_ms.high if cache.rest_ms and not cache.lazy else 0.0
+    return max(int((rest_ms + count * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6), _SETTLE_NS)
+
+
+def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
+    """Up to the first stall: many writes a packet, and, unless a packet holds one anyway, one a packet."""
+    region = bench.capacity_bytes // _REGIONS
+    if cache.bands:
+        region = int(cache.bands[min(cache.bands)].size_bytes.value)
+    settle_ns = _settle_ns(cache, _SETTLE_BANDS)
+    journal_ms = cache.length.journal.ms if cache.length else None
+    bench.idle(settle_ns)
     tell("fill with small writes, as fast as they are taken")
     cache.small = fill.fill(
+        bench, "fill-small", 0.1, flush_every=0, journal_ms=journal_ms, region_bytes=region, settle_ns=settle_ns
+    )
+    writes = cache.append.packet_writes if cache.append else None
+    if cache.small.writes is None or space_bound(cache, cache.small.writes) or (writes and writes.value == 1):
+        return
+    tell("fill with small writes, each durable")
+    if cache.lazy and cache.length:
+        length.Filler(bench, cache.layout).flush_out(cache.length.bytes_found.value)
+    cache.single = fill.fill(
         bench,
-        "fill-small",
+        "fill-single",
         0.1,
-        BLOCK_BYTES,
-        flush_every=0,
-        journal_ms=cache.journal.ms,
-        region_bytes=region,
-        settle_ns=settle_ns,
-    )
-    tell("fill with large writes")
-    cache.large = fill.fill(
-        bench,
-        "fill-large",
-        0.15,
-        _LARGE_BYTES,
         flush_every=1,
-        journal_ms=cache.journal.ms,
+        journal_ms=journal_ms,
         region_bytes=region,
         settle_ns=settle_ns,
+        most=int(1.1 * cache.small.writes),
     )
+
+
+def space_bound(cache: Cache, writes: int) -> bool:
+    """Whether so many small writes, as fast as they are taken, are what space in one log ends at."""
+    if cache.length is None or cache.append is None:
+        return False
+    each = cache.layout.gathered_bytes(int(cache.append.packet_writes.value) if cache.append.packet_writes else 1)
+    return writes * each > _SPACE_ENDS * cache.length.bytes_found.value

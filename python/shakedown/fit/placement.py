@@ -11,7 +11,7 @@ from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.seek import Surface, bracket
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
 
-Place = Literal["outer", "inner", "spread"]
+Place = Literal["outer", "inner", "spread", "flash"]
 
 _BLOCKS: Final = 48
 _HOME: Final = 0.4

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit.cleaning import Pass, Stall, forced
+from shakedown.fit.cleaning import Marked, Pass, Stall, forced
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.facts import Cache, Facts
+from shakedown.fit.facts import Cache, Facts, space_bound
 from shakedown.fit.trace import BLOCK_BYTES
 
 _BY: Final = "by characterize"
@@ -19,8 +19,6 @@ _SETTLE_MS: Final = 0.2
 _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
-_PLENTY: Final = 4
-_SHARE_OF_PLACE: Final = {"outer": 0.0, "inner": 1.0, "spread": 0.5}
 
 Plain = int | float | bool | str | list[list[float]]
 
@@ -179,7 +177,7 @@ def _dram(twin: Twin, facts: Facts) -> None:
 
 
 def _translation(twin: Twin, facts: Facts) -> None:
-    share = f"measured: {facts.moved_share:.0%} of what was written lay elsewhere {_BY}"
+    share = f"measured: {facts.moved.share:.0%} of what was written lay elsewhere {_BY}"
     if facts.cache is None:
         twin.put("translation", "kind", "identity", share)
         return
@@ -203,92 +201,127 @@ def _translation(twin: Twin, facts: Facts) -> None:
 
 
 def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
-    section, track = "translation.cache", facts.track_bytes(_SHARE_OF_PLACE[cache.place])
-    twin.put(section, "place", cache.place, f"measured: where seeks from three places lead {_BY}")
+    section, cost = "translation.cache", cache.append
+    assert cost
+    seeks = {"flash": "what is cached comes without any motion", "spread": f"{cache.regions} logs over the surface"}
+    shown = seeks.get(cache.place, "where seeks from three places lead")
+    twin.put(section, "place", cache.place, f"measured: {shown} {_BY}")
     if cache.place == "spread":
-        twin.put(section, "regions", 8, f"{_UNKNOWN}; some")
-    cost, large, small, single = cache.append, cache.large, cache.small, cache.single
-    assert cost and large and small and single
-    packet = int(cost.packet_bytes.value) if cost.packet_bytes else 524_288
+        twin.put(section, "regions", cache.regions, f"measured: which writes share a log {_BY}")
     writes = int(cost.packet_writes.value) if cost.packet_writes else 1
-    size = large.size
-    share = cost.packet_tracks.value
-    each = -(-size // packet) * max(min(packet, size), share * track)
-    room = (large.writes or 0) * each
-    twin.put(section, "bytes", _blocks(room), _of(large.writes, f"writes of {size} bytes to the first stall"))
-    by_space = room / max(share * track, BLOCK_BYTES * writes) * writes
-    entries = small.writes or 0
-    bound = entries >= 0.97 * by_space
-    if bound or not small.writes:
-        twin.put(
-            section, "entries", _PLENTY * max(entries, 1000), f"{_UNKNOWN}; more than {entries}, for space ends first"
-        )
-        counts, why = "packet", _UNKNOWN
-    else:
-        # Single writes are packets: fewer of them than there is space for means that packets are counted.
-        space_ends_at = room / max(share * track, BLOCK_BYTES)
-        by_packet = writes > 1 and single.writes is not None and single.writes < 0.9 * space_ends_at
-        counts, why = ("packet" if by_packet or writes == 1 else "write"), f"measured: {_BY}"
-        slack = (facts.bursts.writes or 0) / 2
-        twin.put(
-            section,
-            "entries",
-            round((entries - slack / 2) / (writes if counts == "packet" else 1)),
-            _of(entries, "small writes to the first stall"),
-        )
-    twin.put(section, "entry_counts", counts, why)
-    _or_unknown(twin, section, "packet_bytes", cost.packet_bytes, packet)
+    _limits(twin, cache, writes)
+    _or_unknown(twin, section, "packet_bytes", cost.packet_bytes, _packet_bytes(cache))
     _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
-    _measured(twin, section, "packet_tracks", cost.packet_tracks, 4)
-    _measured(twin, section, "packet_turns", cost.packet_turns, 4)
-    _measured(twin, section, "append_turns", cost.append_turns, 4)
-    journal = cache.journal
+    if cache.flash:
+        _measured(twin, section, "flash_read_us", cache.flash.read_us, 1)
+        _measured(twin, section, "flash_write_us", cache.flash.write_us, 1)
+        _measured(twin, section, "flash_rate_mb_s", cache.flash.rate_mb_s, 1)
+    else:
+        _measured(twin, section, "packet_tracks", cache.layout.packet_tracks, 4)
+        _measured(twin, section, "packet_turns", cost.packet_turns, 4)
+        _measured(twin, section, "append_turns", cost.append_turns, 4)
+        if cache.layout.visit_tracks.value:
+            _measured(twin, section, "append_tracks", cache.layout.visit_tracks, 4)
+    journal = cache.length.journal if cache.length else None
     twin.put(section, "journal_every", journal.every if journal else 0, f"measured: {_BY}")
     twin.put(section, "journal_ms", round(journal.ms, 1) if journal else 0.0, f"measured: {_BY}")
 
 
+def _packet_bytes(cache: Cache) -> int:
+    found = cache.append.packet_bytes if cache.append else None
+    return int(found.value) if found else 524_288
+
+
+def _limits(twin: Twin, cache: Cache, writes: int) -> None:
+    """Bytes, and entries as far as a write can meet them before space ends."""
+    section, small = "translation.cache", cache.small.writes if cache.small else None
+    each = cache.layout.gathered_bytes(writes)
+    room = cache.bytes_found or (small or 1000) * each
+    origin = f"{_UNKNOWN}; no end of the log was met"
+    if cache.length:
+        found = cache.length.bytes_found
+        low, high = (value * cache.regions for value in (found.low, found.high))
+        origin = f"measured: {low:.0f}..{high:.0f}, what was written until marks were met again {_BY}"
+    twin.put(section, "bytes", _blocks(room), origin)
+    by_space = int(room / each)
+    if small is None or space_bound(cache, small):
+        why = f"{_UNKNOWN}; at least {small or 0}: space for as many writes ends first"
+        counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
+        twin.put(section, "entries", max(by_space, small or 0, 1000), why)
+        twin.put(section, "entry_counts", counts, why)
+        return
+    by_packet = writes == 1
+    if cache.single and cache.single.writes is not None:
+        # Single writes are packets: fewer of them than there is space for means that packets are counted.
+        space_ends_at = room / cache.regions / cache.layout.space_bytes(BLOCK_BYTES)
+        by_packet = cache.single.writes < min(0.9 * space_ends_at, 0.6 * small)
+    entries = small / writes if by_packet else small
+    if by_packet and cache.single and cache.single.writes:
+        entries = cache.single.writes
+    twin.put(section, "entries", round(entries), f"measured: {small} small writes to the first stall {_BY}")
+    twin.put(section, "entry_counts", "packet" if by_packet else "write", f"measured: {_BY}")
+
+
 def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     section = "translation.cleaning"
-    aggressive = cache.rest_ms is not None
-    twin.put(section, "when", "aggressive" if aggressive else "lazy", f"measured: {_BY}")
+    twin.put(section, "when", "lazy" if cache.lazy else "aggressive", f"measured: {_BY}")
     twin.put(section, "order", "fifo", f"{_UNKNOWN}; usual")
     if cache.rest_ms is not None:
         _measured(twin, section, "idle_ms", cache.rest_ms, 0)
     else:
-        twin.put(section, "idle_ms", 1000, f"{_UNKNOWN}; it rested with little in its cache")
-        twin.put(section, "high_mark", 0.8, _UNKNOWN)
-        twin.put(section, "low_mark", 0.5, _UNKNOWN)
+        twin.put(section, "idle_ms", 1000, f"{_UNKNOWN}; it rested with its cache full")
+    if cache.lazy:
+        for key, value in (("high_mark", 0.9), ("low_mark", 0.8)):
+            found = getattr(cache.marks, key.removesuffix("_mark")) if cache.marks else None
+            if found:
+                _measured(twin, section, key, found, 4)
+            else:
+                twin.put(section, key, value, _UNKNOWN)
     turn = facts.turn_ms.value
     skew = facts.rates[0].value * turn / 1e3 / facts.track_bytes(0.0)
     once_ms = tracks * turn / skew
     band_ms = cache.band_ms.value if cache.band_ms else 2.2 * once_ms
     on_disk = band_ms > 2.95 * once_ms
-    passed = pass_of(facts, band_ms)
-    bands = round(passed.bands.value) if passed else 1
-    twin.put(section, "bands_per_pass", bands, _span(passed.bands, 0) if passed else _UNKNOWN)
-    collect = passed.piece_ms.value / turn if passed else 0.2
-    error = (
-        f"measured: {passed.piece_ms.low / turn:.3f}..{passed.piece_ms.high / turn:.3f} {_BY}" if passed else _UNKNOWN
-    )
-    twin.put(section, "collect_turns", round(collect, 4), error)
+    _pass(twin, facts, band_ms)
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{_UNKNOWN}; usual")
     twin.put(
         section, "merge_on_disk", on_disk, f"measured: {band_ms / once_ms:.2f} times what reading a band takes {_BY}"
     )
 
 
+def _pass(twin: Twin, facts: Facts, band_ms: float) -> None:
+    """What a drive without room does before it goes on."""
+    section, found = "translation.cleaning", pass_of(facts, band_ms)
+    if found is None:
+        twin.put(section, "bands_per_pass", 1, _UNKNOWN)
+        twin.put(section, "collect_turns", 0.2, _UNKNOWN)
+        return
+    _measured(twin, section, "bands_per_pass", found.bands, 0)
+    if found.piece_ms is None:
+        twin.put(section, "collect_turns", 0.2, _UNKNOWN)
+    else:
+        turns = found.piece_ms.value / facts.turn_ms.value
+        twin.put(section, "collect_turns", round(turns, 4), f"measured: {turns:.3f} {_BY}")
+    if found.ration:
+        twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {_BY}")
+        twin.put(section, "ration_until", 0.99, f"{_UNKNOWN}; soon")
+
+
 def pass_of(facts: Facts, band_ms: float) -> Pass | None:
-    """What a forced pass does, from the stalls of the three fills."""
-    cache, stalls = facts.cache, []
-    if cache is None or not cache.bands:
+    """What a forced pass does, from its stalls with few and with many pieces in a band."""
+    cache = facts.cache
+    if cache is None or not cache.bands or not cache.length:
         return None
-    size = cache.bands[min(cache.bands)].size_bytes.value
-    for fill, data in ((cache.single, BLOCK_BYTES), (cache.small, BLOCK_BYTES), (cache.large, 524_288)):
-        if fill is not None and fill.writes:
-            pieces = fill.writes_per_byte * size
-            data_ms = pieces * data / facts.rates[0].value * 1e3
-            stalls.append(Stall(fill.stall_ms, band_ms, pieces, data_ms))
-    return forced(tuple(stalls)) if stalls else None
+    marks = cache.length
+    # Marks lie at three quarters of the stroke or so, the fill near the outer edge.
+    size = float(np.interp(0.72, sorted(cache.bands), [cache.bands[at].size_bytes.value for at in sorted(cache.bands)]))
+    few = Marked(marks.stall_ms, marks.spacing, marks.mark_bytes, size)
+    dense = None
+    if cache.small and cache.small.writes:
+        size = cache.bands[min(cache.bands)].size_bytes.value
+        pieces = cache.small.writes_per_byte * size
+        dense = Stall(cache.small.stall_ms, band_ms, pieces, pieces * BLOCK_BYTES / facts.rates[0].value * 1e3)
+    return forced(few, dense, band_ms)
 
 
 def _streams(twin: Twin, cache: Cache) -> None:
@@ -315,10 +348,6 @@ def _or_unknown(twin: Twin, section: str, key: str, found: Estimate | None, valu
 
 def _span(found: Estimate, digits: int) -> str:
     return f"measured: {found.low:.{digits}f}..{found.high:.{digits}f} {_BY}"
-
-
-def _of(count: int | None, what: str) -> str:
-    return f"measured: {count} {what} {_BY}" if count else f"{_UNKNOWN}; it never stalled"
 
 
 def _gain(gain: float) -> str:

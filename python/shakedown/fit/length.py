@@ -1,0 +1,162 @@
+"""How long the log of a persistent cache is: marks in it are met again after exactly so much has been written.
+
+Marks are small writes in bands of their own. Behind them the same few places are written over and over, so that nothing
+else in the log is of worth. When it is full, its oldest part has to be cleaned: the marks, and nothing but them.
+Neither what the cache held before nor how many entries it may have matters, and as little of the drive is written as can be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.append import Journal, journal
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.layout import Layout
+from shakedown.fit.place import aligned, scattered
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
+
+MARKS: Final = 192
+MARKS_PER_BAND: Final = 4
+_MOST_FILLER_BYTES: Final = 1 << 20
+_LEAST_FILLER_BYTES: Final = 1 << 16
+_SLOTS: Final = 24
+_MARKS_AT: Final = 0.72
+_FIRST_SHARE: Final = 1 / 256
+_MOST_SHARE: Final = 0.3
+_CALM: Final = 2 * MARKS
+_WINDOW: Final = 2 * MARKS
+_AGREE: Final = 0.01
+_TRIES: Final = 6
+_PRESSED: Final = 0.985
+
+
+@dataclass(frozen=True)
+class Length:
+    """What was met: bytes of the log, and how the drive makes room in it."""
+
+    bytes_found: Estimate
+    stall_ms: float
+    """Of a pass that is forced, with one piece in each band."""
+    stalls: int
+    """How many passes the marks were worth."""
+    spacing: float
+    """Writes from one forced pass to the next: marks that a pass cleans, unless writes are rationed."""
+    mark_bytes: int
+    """How far apart the marks are."""
+    journal: Journal
+
+
+@dataclass(frozen=True)
+class Filler:
+    """Writes that are worth nothing: a few places, over and over."""
+
+    bench: Bench
+    layout: Layout
+
+    @property
+    def size(self) -> int:
+        """Bytes of each, such that a cache of a usual size holds many."""
+        share = (self.bench.capacity_bytes >> 17) // BLOCK_BYTES * BLOCK_BYTES
+        return min(max(share, _LEAST_FILLER_BYTES), _MOST_FILLER_BYTES)
+
+    def offsets(self, count: int) -> Ints:
+        """Places of so many writes, none in sequence."""
+        first = aligned(0.7 * self.bench.capacity_bytes)
+        return scattered(count, first, _SLOTS, self.size + 16 * BLOCK_BYTES)
+
+    def writes(self, log_bytes: float) -> int:
+        """How many of them take so much of the log."""
+        return int(log_bytes / self.layout.space_bytes(self.size))
+
+    def write(self, name: str, log_bytes: float) -> Log:
+        """Move the log's head on by so much."""
+        offsets = self.offsets(max(self.writes(log_bytes), 1))
+        return self.bench.play(name, Trace.writes(offsets, self.size, flush_every=1))
+
+    def flush_out(self, length_bytes: float) -> None:
+        """Leave nothing in the cache but the places of the filler."""
+        self.write("flush-out", 1.02 * length_bytes)
+
+    def press(self, length_bytes: float) -> None:
+        """Fill the log nearly up to what was written last before."""
+        self.write("press", _PRESSED * length_bytes)
+
+
+def measure(bench: Bench, layout: Layout, band_bytes: int, settle_ns: int, *, emptied: bool) -> Length | None:
+    """The length of the log; None where it does not show.
+
+    ``band_bytes`` is what a band is thought to have. ``emptied``: the drive empties its cache by itself in ``settle_ns``. One that
+    does not is measured until two measurements in a row agree: what lay there before has gone then.
+    """
+    filler = Filler(bench, layout)
+    spacing = min(band_bytes // MARKS_PER_BAND, bench.capacity_bytes // (5 * MARKS)) // BLOCK_BYTES * BLOCK_BYTES
+    marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(MARKS) * spacing
+    count = max(filler.writes(_FIRST_SHARE * bench.capacity_bytes), 4 * _CALM)
+    before: Length | None = None
+    for _ in range(2 * _TRIES):
+        if emptied:
+            bench.idle(settle_ns)
+        log = bench.play("length", _trace(marks, filler.offsets(count), filler.size))
+        found = estimate(log, layout, spacing)
+        if found is None:
+            count *= 2
+            if layout.space_bytes(filler.size) * count > _MOST_SHARE * bench.capacity_bytes:
+                return before
+            continue
+        same = before is not None and abs(found.bytes_found.value / before.bytes_found.value - 1) < _AGREE
+        if emptied or same:
+            return found
+        before = found
+    return before
+
+
+def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
+    """From the first of the stalls that come as closely as marks do; the journal's are far apart."""
+    cycle = log.cycle_ms
+    usual = _usual(log, cycle)
+    excess = np.maximum(cycle - usual, 0.0)
+    calm = np.max(excess[1:_CALM])
+    sums = np.cumsum(np.concatenate([[0.0], excess]))
+    ends = np.minimum(np.arange(len(excess)) + _WINDOW, len(excess))
+    crowded = np.flatnonzero(sums[ends] - sums[:-1] > 4 * calm + 1000)
+    crowded = crowded[crowded >= _CALM - _WINDOW]
+    if not len(crowded):
+        return None
+    window = np.arange(crowded[0], min(crowded[0] + 3 * _WINDOW, len(excess)))
+    late = window[excess[window] > 0.5 * np.sort(excess[window])[-2]]
+    first = int(window[excess[window] > 0.3 * float(np.max(excess[window]))][0])
+    spaces = np.array([layout.space_bytes(int(size)) for size in log.lengths])
+    length = float(spaces[:first].sum())
+    grain = layout.space_bytes(int(log.lengths[-1]))
+    spacing = float(np.median(np.diff(late))) if len(late) > 2 else float(MARKS)
+    calm_log = log.part(slice(2 * MARKS, first))
+    regular = journal(calm_log) if first > 4 * MARKS else Journal(0, 0.0)
+    return Length(
+        Estimate(length, length - grain, length + grain),
+        float(np.median(excess[late])),
+        len(late),
+        spacing,
+        mark_bytes,
+        regular,
+    )
+
+
+def _usual(log: Log, cycle: Floats) -> Floats:
+    """What a write of its size takes mostly."""
+    usual = np.zeros(len(cycle))
+    for size in np.unique(log.lengths):
+        usual[log.lengths == size] = np.median(cycle[log.lengths == size])
+    return usual
+
+
+def _trace(marks: Ints, filler: Ints, size: int) -> Trace:
+    """A mark, a filler, a mark ..., then fillers only."""
+    offsets = np.concatenate([np.stack([marks, filler[: len(marks)]], axis=1).ravel(), filler[len(marks) :]])
+    trace = Trace.writes(offsets, size, flush_every=1)
+    lengths = trace.lengths.copy()
+    lengths[np.arange(len(marks)) * 4] = BLOCK_BYTES
+    return Trace(trace.verbs, trace.offsets, lengths, trace.depth)
+

@@ -83,11 +83,14 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = no_pr
             low, tries = max(silence, low), 0
         if not tries:
             idle_ms, late = 2 * idle_ms if np.isinf(high) else (low + high) / 2, 0
-    if np.isfinite(high):
-        bench.idle(_BAND_NS)
     # Parked heads answer as late as heads that clean, and a lazy drive closes what a stream left: only data that came
-    # home, and much of it, is proof.
-    cleaned = np.isfinite(high) and float(sight.differ(watch.angles(), away).mean()) > _CLEANED_SHARE
+    # home, and much of it, is proof. What was written before goes first.
+    cleaned = False
+    for _ in range(_PATIENCE_ROUNDS if np.isfinite(high) else 0):
+        bench.idle(_BAND_NS)
+        cleaned = float(sight.differ(watch.angles(), away).mean()) > _CLEANED_SHARE
+        if cleaned:
+            break
     rewrite(bench, "rest-rewrite", first, _REST_BLOCKS * spacing)
     return Estimate((low + high) / 2, low, high) if cleaned else None
 

@@ -27,6 +27,7 @@ from shakedown.fit import (
     tracks,
 )
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place, place_of_cache
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.whereabouts import Moved, Sight, moved
@@ -38,7 +39,11 @@ _MOVED: Final = 0.5
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
 _SPACE_ENDS: Final = 0.95
+_QUICK: Final = 4
+_GATHERED: Final = 64
 _SETTLE_NS: Final = 20_000_000_000
+_LONG_SETTLE_NS: Final = 60_000_000_000
+_MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
 _SETTLE_BANDS: Final = 8
 
 Tell = Callable[[str], None]
@@ -73,11 +78,14 @@ class Facts:
         """What every request takes without any motion."""
         return self.link.overhead_us.value / 1e3
 
+    def rate(self, offset: float) -> float:
+        """Bytes a second at an offset."""
+        return float(np.interp(offset / self.capacity_bytes, RATE_SHARES, [rate.value for rate in self.rates]))
+
     def track_bytes(self, share: float) -> float:
         """Bytes of a track at a share of the capacity, by the rates."""
         outer = self.outer.track_bytes.value if self.outer else self.rates[0].value * self.turn_ms.value / 1e3
-        rate = float(np.interp(share, RATE_SHARES, [rate.value for rate in self.rates]))
-        return outer * rate / self.rates[0].value
+        return outer * self.rate(share * self.capacity_bytes) / self.rates[0].value
 
 
 @dataclass
@@ -102,7 +110,7 @@ class Cache:
     small: fill.Fill | None = None
     """Of small writes as fast as they are taken."""
     single: fill.Fill | None = None
-    """Of small writes, each durable before the next: where that tells more."""
+    """Of small writes, each durable before the next. One of both, where that tells all."""
 
     @property
     def bytes_found(self) -> float | None:
@@ -166,6 +174,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     if not sight.flash:
         place = place_of_cache(bench, facts.surface, facts.seeks, facts.overhead_ms, sight.turn_ms)
     cache = Cache(place)
+    bench.idle(_LONG_SETTLE_NS)
     tell("when cleaning begins")
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts))
     cache.lazy = cache.rest_ms is None
@@ -199,12 +208,12 @@ def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: ban
 def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
     """What a write costs and takes of the log, how long that is, and how many there are."""
     link_mb_s, share = facts.link.rate_mb_s.value, SHARE_OF_PLACE[cache.place]
-    turn_bytes = float(np.interp(share, RATE_SHARES, [rate.value for rate in facts.rates])) * sight.turn_ms / 1e3
+    turn_bytes = facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3
     tell("space of a cached write")
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
     if not sight.flash:
         cache.layout = layout.measure(bench, sight.turn_ms, turn_bytes, facts.track_bytes(share))
-        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, turn_bytes)
+        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, facts.rate)
         cache.place = "spread" if cache.regions > 1 else cache.place
     tell("cost of a cached write")
     visits = appends.visits(bench, write_back=facts.bursts.write_back)
@@ -214,15 +223,23 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
         cache.flash = flash.measure(bench, visits, int(packet.value) if packet else 1 << 20, facts.overhead_ms, link_mb_s)
     tell("length of the log")
     band_bytes = max((band.size_bytes.value for band in cache.bands.values()), default=_BAND_BYTES)
-    cache.length = length.measure(
-        bench, cache.layout, int(band_bytes), _settle_ns(cache, length.MARKS // length.MARKS_PER_BAND), emptied=not cache.lazy
-    )
+    settle_ns = _settle_ns(cache, _MARKED_BANDS)
+    cache.length = length.measure(filler_of(bench, cache), int(band_bytes), settle_ns)
+
+
+def filler_of(bench: Bench, cache: Cache) -> length.Filler:
+    """What moves the log's head on; within a band, where bands are known."""
+    room = None
+    if not cache.lazy and 0.5 in cache.bands:
+        size, border = cache.bands[0.5].size_bytes.value, cache.bands[0.5].border
+        room = length.Room(aligned(border + 0.06 * size) + (1 << 20), int(0.88 * size) - (2 << 20))
+    return length.Filler(bench, cache.layout, room)
 
 
 def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
     """A lazy drive shows what others show by themselves once its log is full."""
     assert cache.length
-    filler, size = length.Filler(bench, cache.layout), cache.length.bytes_found.value
+    filler, size = filler_of(bench, cache), cache.length.bytes_found.value
 
     def press() -> None:
         filler.press(size)
@@ -253,26 +270,41 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
     journal_ms = cache.length.journal.ms if cache.length else None
     bench.idle(settle_ns)
-    tell("fill with small writes, as fast as they are taken")
-    cache.small = fill.fill(
-        bench, "fill-small", 0.1, flush_every=0, journal_ms=journal_ms, region_bytes=region, settle_ns=settle_ns
-    )
+    kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
+    for number, kind in enumerate(kinds):
+        tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
+        if number and cache.lazy and cache.length:
+            filler_of(bench, cache).flush_out(cache.length.bytes_found.value)
+        found = fill.fill(
+            bench,
+            f"fill-{kind}",
+            0.1,
+            flush_every=int(kind == "single"),
+            journal_ms=journal_ms,
+            region_bytes=region,
+            settle_ns=settle_ns,
+            most=int(1.2 * cache.small.writes) if cache.small and cache.small.writes else fill.MOST_WRITES,
+        )
+        setattr(cache, kind, found)
+        if _says_all(cache):
+            break
+
+
+def _single_is_quick(cache: Cache) -> bool:
+    """Whether writes that are durable one by one are taken nearly as fast: they show best when one has to wait."""
+    cost = cache.append
+    if cost is None or cost.packet_writes is None or cost.packet_writes.value > 1 or cache.flash:
+        return False
+    packet = cost.packet_turns.value + cache.layout.packet_tracks.value
+    return cost.append_turns.value + packet < _QUICK * (cost.append_turns.value / _GATHERED + packet)
+
+
+def _says_all(cache: Cache) -> bool:
+    """Whether another kind of fill would end at the same limit."""
     writes = cache.append.packet_writes if cache.append else None
-    if cache.small.writes is None or space_bound(cache, cache.small.writes) or (writes and writes.value == 1):
-        return
-    tell("fill with small writes, each durable")
-    if cache.lazy and cache.length:
-        length.Filler(bench, cache.layout).flush_out(cache.length.bytes_found.value)
-    cache.single = fill.fill(
-        bench,
-        "fill-single",
-        0.1,
-        flush_every=1,
-        journal_ms=journal_ms,
-        region_bytes=region,
-        settle_ns=settle_ns,
-        most=int(1.1 * cache.small.writes),
-    )
+    if cache.small is None:
+        return True
+    return bool(cache.small.writes is None or space_bound(cache, cache.small.writes) or (writes and writes.value == 1))
 
 
 def space_bound(cache: Cache, writes: int) -> bool:

@@ -9,15 +9,18 @@ import numpy as np
 
 from shakedown.fit.append import journal
 from shakedown.fit.place import aligned, rewrite, scattered
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 _LEAST_CHUNK: Final = 1500
 _CHUNK_SHARE: Final = 0.25
 _LEAST_EACH: Final = 600
 _EACH_SHARE: Final = 100
-_MOST_WRITES: Final = 16_000_000
+MOST_WRITES: Final = 16_000_000
 _CALM_WRITES: Final = 600
 _CALM_FACTOR: Final = 3.0
+_LEAST_STALL_MS: Final = 150.0
+_IN_A_ROW: Final = 3
+_DENSE_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def fill(
     journal_ms: float | None,
     region_bytes: int,
     settle_ns: int,
-    most: int = _MOST_WRITES,
+    most: int = MOST_WRITES,
 ) -> Fill:
     """Write scattered blocks into regions, one after the other, until one stalls; then rewrite the regions.
 
@@ -52,28 +55,52 @@ def fill(
     """
     first = aligned(share * bench.capacity_bytes)
     plan = _Regions.of(region_bytes, most, bench.capacity_bytes - first)
-    logs: list[Log] = []
-    done, limit_ms, stalled = 0, None, None
-    while stalled is None and done < plan.writes:
+    cycles: list[Floats] = []
+    limits: Limits | None = None
+    done, stalls = 0, np.zeros(0, int)
+    while not len(stalls) and done < plan.writes:
         # Not much more than needed: after the collapse every write takes long.
         chunk = min(max(_LEAST_CHUNK, int(done * _CHUNK_SHARE)), plan.writes - done)
         offsets = first + plan.places(done, chunk)
-        log = bench.play(f"{name}-{len(logs)}", Trace.writes(offsets, flush_every=flush_every))
-        logs.append(log)
-        if limit_ms is None:
-            limit_ms = stall_limit_ms(log, journal(log).ms if journal_ms is None else journal_ms)
-        stalled = first_stall(log, limit_ms)
-        done += len(log.offsets) if stalled is None else stalled
-    end = int(max(log.offsets.max() for log in logs)) + BLOCK_BYTES
-    rewrite(bench, f"{name}-rewrite", first, end - first)
+        log = bench.play(f"{name}-{len(cycles)}", Trace.writes(offsets, flush_every=flush_every))
+        # The very first of a load may have had to wake the heads.
+        cycles.append(np.concatenate([[0.0], log.cycle_ms[1:]]))
+        limits = limits or Limits.of(log, journal(log).ms if journal_ms is None else journal_ms)
+        done += chunk
+        stalls = stalls_in(np.concatenate(cycles), limits)
+    rewrite(bench, f"{name}-rewrite", first, plan.end(done))
     bench.idle(settle_ns)
-    late = logs[-1].cycle_ms[1:]
-    long = late[late > 0.5 * late.max()]
+    long = np.concatenate(cycles)[stalls]
     return Fill(
-        None if stalled is None else done,
+        int(stalls[0]) if len(stalls) else None,
         float(plan.counts[0]) / region_bytes,
-        0.0 if stalled is None else float(np.median(long)),
+        float(np.median(long[long > 0.5 * long.max()])) if len(stalls) else 0.0,
     )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a stall is longer than: anything that the drive did while it certainly had room, but for its journal."""
+
+    usual_ms: float
+    journal_ms: float
+
+    @staticmethod
+    def of(log: Log, journal_ms: float) -> Limits:
+        """From the first writes of a fill."""
+        usual = float(log.cycle_ms[1:_CALM_WRITES].max())
+        return Limits(usual - journal_ms if journal_ms and usual > journal_ms else usual, journal_ms)
+
+
+def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
+    """The stalls, once there are some in a row; a single one that is late may be the host, or the journal."""
+    late = cycle_ms > max(_CALM_FACTOR * limits.usual_ms, _LEAST_STALL_MS)
+    if limits.journal_ms:
+        late &= np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2) > limits.usual_ms + 0.05 * limits.journal_ms
+    found = np.flatnonzero(late)
+    ahead = found[_IN_A_ROW - 1 :] - found[: len(found) - _IN_A_ROW + 1]
+    dense = np.flatnonzero(ahead < _DENSE_SHARE * found[: len(ahead)] + _LEAST_CHUNK)
+    return found[dense[0] :] if len(dense) else found[:0]
 
 
 @dataclass(frozen=True)
@@ -98,6 +125,10 @@ class _Regions:
             done += counts[-1]
         return _Regions(np.array(counts), slots, slots * BLOCK_BYTES)
 
+    def end(self, count: int) -> int:
+        """Behind the region of the last of so many."""
+        return (int(np.searchsorted(np.cumsum(self.counts), count)) + 1) * self.bytes_each
+
     @property
     def writes(self) -> int:
         return int(self.counts.sum())
@@ -110,16 +141,3 @@ class _Regions:
         inside = numbers - np.concatenate([[0], ends])[region]
         base = scattered(int(self.counts.max()), 0, self.slots, BLOCK_BYTES)
         return np.asarray(region * self.bytes_each + base[inside])
-
-
-def stall_limit_ms(log: Log, journal_ms: float) -> float:
-    """What is longer than anything that the drive did while it certainly had room."""
-    usual = float(log.cycle_ms[1:_CALM_WRITES].max())
-    usual -= journal_ms if usual > journal_ms else 0.0
-    return max(_CALM_FACTOR * usual, 1.25 * (usual + journal_ms), 150.0)
-
-
-def first_stall(log: Log, limit_ms: float) -> int | None:
-    """The first write that took longer than ``limit_ms``; the very first may have had to wake the heads."""
-    late = np.flatnonzero(log.cycle_ms[1:] > limit_ms)
-    return int(late[0]) + 1 if len(late) else None

@@ -19,6 +19,8 @@ _EVEN_TURNS: Final = 0.015
 _SLACK_TURNS: Final = 0.05
 _LEAST_TRACKS: Final = 0.008
 _SIMPLE: Final = 0.004
+# The smallest alone tell the least space of a packet, if that is small.
+_WEIGHTS: Final = np.array([float(len(SIZES)), *[1.0] * (len(SIZES) - 1)])
 _PACKETS: Final = (1 << 40, *(1 << shift for shift in range(16, 21)))
 
 
@@ -134,11 +136,11 @@ def _leasts(smallest: float) -> Floats:
 def _misfit(tracks: Floats, packet: int, least: float, track_bytes: float) -> tuple[float, float, float, int]:
     """How badly such packets explain the spaces; then tracks of a visit and of a packet, and bytes of a packet."""
     packed = np.array([packed_bytes(size, packet, least * track_bytes) for size in SIZES]) / track_bytes
-    visit = max(float(np.mean(tracks - packed)), 0.0)
+    visit = max(float(np.average(tracks - packed, weights=_WEIGHTS)), 0.0)
     if visit < _LEAST_TRACKS:
         visit = 0.0
     least = least if least * track_bytes > 1.5 * BLOCK_BYTES else 0.0
-    wrong = float(np.sqrt(np.mean((tracks - packed - visit) ** 2)))
+    wrong = float(np.sqrt(np.average((tracks - packed - visit) ** 2, weights=_WEIGHTS)))
     return wrong + _SIMPLE * ((visit > 0) + (least > 0) + (packet < _PACKETS[0])), visit, least, packet
 
 

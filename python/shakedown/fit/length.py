@@ -23,13 +23,17 @@ MARKS_PER_BAND: Final = 4
 _MOST_FILLER_BYTES: Final = 1 << 20
 _LEAST_FILLER_BYTES: Final = 1 << 16
 _SLOTS: Final = 24
+_LEAST_SLOTS: Final = 5
+_FILLER_AT: Final = 0.7
 _MARKS_AT: Final = 0.72
 _FIRST_SHARE: Final = 1 / 256
 _MOST_SHARE: Final = 0.3
 _CALM: Final = 2 * MARKS
 _WINDOW: Final = 2 * MARKS
+_SOON: Final = 16
 _AGREE: Final = 0.01
-_TRIES: Final = 6
+_TRIES: Final = 12
+_MORE: Final = 1.25
 _PRESSED: Final = 0.985
 
 
@@ -50,11 +54,21 @@ class Length:
 
 
 @dataclass(frozen=True)
+class Room:
+    """A place within one band: what crosses a border is cut there, and takes more of the log."""
+
+    first: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class Filler:
     """Writes that are worth nothing: a few places, over and over."""
 
     bench: Bench
     layout: Layout
+    room: Room | None = None
+    """Where to write them; None: anywhere."""
 
     @property
     def size(self) -> int:
@@ -64,8 +78,12 @@ class Filler:
 
     def offsets(self, count: int) -> Ints:
         """Places of so many writes, none in sequence."""
-        first = aligned(0.7 * self.bench.capacity_bytes)
-        return scattered(count, first, _SLOTS, self.size + 16 * BLOCK_BYTES)
+        each = self.size + 16 * BLOCK_BYTES
+        first, slots = aligned(_FILLER_AT * self.bench.capacity_bytes), _SLOTS
+        if self.room:
+            first = self.room.first
+            slots = int(np.clip(self.room.size_bytes // each, _LEAST_SLOTS, _SLOTS))
+        return scattered(count, first, slots, each)
 
     def writes(self, log_bytes: float) -> int:
         """How many of them take so much of the log."""
@@ -85,31 +103,26 @@ class Filler:
         self.write("press", _PRESSED * length_bytes)
 
 
-def measure(bench: Bench, layout: Layout, band_bytes: int, settle_ns: int, *, emptied: bool) -> Length | None:
+def measure(filler: Filler, band_bytes: int, settle_ns: int) -> Length | None:
     """The length of the log; None where it does not show.
 
-    ``band_bytes`` is what a band is thought to have. ``emptied``: the drive empties its cache by itself in ``settle_ns``. One that
-    does not is measured until two measurements in a row agree: what lay there before has gone then.
+    ``band_bytes`` is what a band is thought to have; ``settle_ns`` is how long the drive is left alone before each try.
+    What lay in the log before may end it early, but only once: two measurements in a row that agree are free of that.
     """
-    filler = Filler(bench, layout)
+    bench, layout = filler.bench, filler.layout
     spacing = min(band_bytes // MARKS_PER_BAND, bench.capacity_bytes // (5 * MARKS)) // BLOCK_BYTES * BLOCK_BYTES
     marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(MARKS) * spacing
     count = max(filler.writes(_FIRST_SHARE * bench.capacity_bytes), 4 * _CALM)
     before: Length | None = None
-    for _ in range(2 * _TRIES):
-        if emptied:
-            bench.idle(settle_ns)
-        log = bench.play("length", _trace(marks, filler.offsets(count), filler.size))
-        found = estimate(log, layout, spacing)
-        if found is None:
-            count *= 2
-            if layout.space_bytes(filler.size) * count > _MOST_SHARE * bench.capacity_bytes:
-                return before
-            continue
-        same = before is not None and abs(found.bytes_found.value / before.bytes_found.value - 1) < _AGREE
-        if emptied or same:
+    for _ in range(_TRIES):
+        bench.idle(settle_ns)
+        found = estimate(bench.play("length", _trace(marks, filler.offsets(count), filler.size)), layout, spacing)
+        if found and before and abs(found.bytes_found.value / before.bytes_found.value - 1) < _AGREE:
             return found
-        before = found
+        before = found or before
+        count = 2 * count if found is None else int(_MORE * filler.writes(found.bytes_found.value)) + 2 * _WINDOW
+        if layout.space_bytes(filler.size) * count > _MOST_SHARE * bench.capacity_bytes:
+            break
     return before
 
 
@@ -118,7 +131,9 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     cycle = log.cycle_ms
     usual = _usual(log, cycle)
     excess = np.maximum(cycle - usual, 0.0)
-    calm = np.max(excess[1:_CALM])
+    # The very first may have had to wake the heads.
+    excess[0] = 0.0
+    calm = np.max(excess[:_CALM])
     sums = np.cumsum(np.concatenate([[0.0], excess]))
     ends = np.minimum(np.arange(len(excess)) + _WINDOW, len(excess))
     crowded = np.flatnonzero(sums[ends] - sums[:-1] > 4 * calm + 1000)
@@ -126,12 +141,16 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     if not len(crowded):
         return None
     window = np.arange(crowded[0], min(crowded[0] + 3 * _WINDOW, len(excess)))
-    late = window[excess[window] > 0.5 * np.sort(excess[window])[-2]]
-    first = int(window[excess[window] > 0.3 * float(np.max(excess[window]))][0])
+    soon = sums[np.minimum(window + _SOON, len(excess))] - sums[window]
+    # What the journal takes comes alone.
+    long = 0.25 * _typical(excess[window])
+    stalled = window[(excess[window] > long) & (soon > 1.6 * calm)]
+    first = int(stalled[0])
+    late = window[(window >= first) & (window < first + MARKS) & (excess[window] > long)]
     spaces = np.array([layout.space_bytes(int(size)) for size in log.lengths])
     length = float(spaces[:first].sum())
     grain = layout.space_bytes(int(log.lengths[-1]))
-    spacing = float(np.median(np.diff(late))) if len(late) > 2 else float(MARKS)
+    spacing = float(late[-1] - late[0]) / (len(late) - 1) if len(late) > 2 else float(MARKS)
     calm_log = log.part(slice(2 * MARKS, first))
     regular = journal(calm_log) if first > 4 * MARKS else Journal(0, 0.0)
     return Length(
@@ -142,6 +161,12 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
         mark_bytes,
         regular,
     )
+
+
+def _typical(excess: Floats) -> float:
+    """Of which length, or longer, the stalls are that half of the time goes to."""
+    ranked = np.sort(excess)[::-1]
+    return float(ranked[int(np.searchsorted(np.cumsum(ranked), 0.5 * float(ranked.sum())))])
 
 
 def _usual(log: Log, cycle: Floats) -> Floats:

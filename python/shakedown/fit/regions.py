@@ -2,49 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shakedown.fit.layout import SIZES, Layout, logged_angles
 from shakedown.fit.place import aligned, rewrite
 from shakedown.fit.seek import Surface
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
 from shakedown.fit.whereabouts import forget
 
+Rates = Callable[[float], float]
+"""Bytes a second at an offset."""
+
 _PLACES: Final = 97
-_REPEATS: Final = 3
+_REPEATS: Final = 5
 _SLOT_BYTES: Final = 2 << 20
-_DECIDED: Final = 0.25
+_DECIDED: Final = 0.2
 
 
-def measure(bench: Bench, surface: Surface, layout: Layout, turn_ms: float, turn_bytes: float) -> int:
-    """How many logs there are over the surface; a border nearer to the next than a hundredth of the stroke is missed."""
-    between = min(SIZES, key=lambda size: abs(layout.space_bytes(size) / turn_bytes % 1.0 - 0.5))
-    places = [_place(bench, surface.offset(stroke)) for stroke in np.linspace(0, 1, _PLACES)]
-    offsets, lengths = [], []
-    slot = np.zeros(_PLACES, int)
-    for number in range(_PLACES - 1):
-        for _ in range(_REPEATS):
-            for which, size in ((number, BLOCK_BYTES), (number + 1, between), (number, BLOCK_BYTES)):
-                offsets.append(places[which] + int(slot[which]) * _SLOT_BYTES)
-                lengths.append(size)
-                slot[which] += 1
-    trace = Trace.writes(np.array(offsets), flush_every=1)
-    sizes = trace.lengths.copy()
-    sizes[::2] = lengths
-    bench.play("regions-write", Trace(trace.verbs, trace.offsets, sizes))
-    forget(bench)
-    watched: Ints = np.array(offsets).reshape(-1, 3)[:, ::2].ravel()
-    angles = logged_angles(bench, "regions-read", watched, turn_ms).reshape(-1, _REPEATS, 2)
-    for place, used in zip(places, slot, strict=True):
-        rewrite(bench, "regions-rewrite", place, int(used) * _SLOT_BYTES)
-    alone = layout.space_bytes(BLOCK_BYTES) / turn_bytes
-    beyond = (angles[:, :, 1] - angles[:, :, 0] - alone + 0.5) % 1.0 - 0.5
-    parted = np.median(np.abs(beyond), axis=1) < _DECIDED
+def measure(bench: Bench, surface: Surface, layout: Layout, turn_ms: float, rates: Rates) -> int:
+    """How many logs there are over the surface; a border nearer to the next than a hundredth of the stroke is missed.
+
+    Writes at the very edges tell whether there are several at all.
+    """
+    probe = _Probe(bench, layout, turn_ms, rates)
+    if not probe.parted("logs-edges", [surface.offset(stroke) for stroke in (0.0, 1.0)]).any():
+        return 1
+    parted = probe.parted("logs", [surface.offset(stroke) for stroke in np.linspace(0, 1, _PLACES)])
+    # A border that lies within what is written at a place shows on both sides of it.
     return int(np.sum(parted[1:] & ~parted[:-1])) + int(parted[0]) + 1
 
 
-def _place(bench: Bench, offset: float) -> int:
-    room = _PLACES and 12 * _REPEATS * _SLOT_BYTES
-    return aligned(min(offset, 0.98 * bench.capacity_bytes - room))
+@dataclass(frozen=True)
+class _Probe:
+    bench: Bench
+    layout: Layout
+    turn_ms: float
+    rates: Rates
+
+    def parted(self, name: str, offsets: list[float]) -> NDArray[np.bool_]:
+        """Which neighbours of some places do not share a log: a write at one moves on what follows at the other."""
+        bench = self.bench
+        places = [self._place(offset) for offset in offsets]
+        used = np.zeros(len(places), int)
+        rows: list[tuple[int, int]] = []
+        beyond_turns = []
+        for number in range(len(places) - 1):
+            turn_bytes = self.rates(places[number]) * self.turn_ms / 1e3
+            size = min(SIZES, key=lambda one: abs(self.layout.space_bytes(one) / turn_bytes % 1.0 - 0.5))
+            beyond_turns.append(self.layout.space_bytes(BLOCK_BYTES) / turn_bytes)
+            for _ in range(_REPEATS):
+                for which, length in ((number, BLOCK_BYTES), (number + 1, size), (number, BLOCK_BYTES)):
+                    rows.append((places[which] + int(used[which]) * _SLOT_BYTES, length))
+                    used[which] += 1
+        written = np.array(rows)
+        trace = Trace.writes(written[:, 0], flush_every=1)
+        lengths = trace.lengths.copy()
+        lengths[::2] = written[:, 1]
+        bench.play(f"{name}-write", Trace(trace.verbs, trace.offsets, lengths))
+        forget(bench)
+        watched = written[:, 0].reshape(-1, 3)[:, ::2].ravel()
+        angles = logged_angles(bench, f"{name}-read", watched, self.turn_ms).reshape(-1, _REPEATS, 2)
+        for place, count in zip(places, used, strict=True):
+            rewrite(bench, f"{name}-rewrite", place, int(count) * _SLOT_BYTES)
+        steps = angles[:, :, 1] - angles[:, :, 0] - np.array(beyond_turns)[:, None]
+        return np.asarray(np.median(np.abs((steps + 0.5) % 1.0 - 0.5), axis=1) < _DECIDED)
+
+    def _place(self, offset: float) -> int:
+        room = 4 * _REPEATS * 2 * _SLOT_BYTES
+        return aligned(min(offset, 0.98 * self.bench.capacity_bytes - room))

@@ -209,7 +209,7 @@ def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
     if cache.place == "spread":
         twin.put(section, "regions", cache.regions, f"measured: which writes share a log {_BY}")
     writes = int(cost.packet_writes.value) if cost.packet_writes else 1
-    _limits(twin, cache, writes)
+    _limits(twin, cache, writes, facts.bursts.writes or 0)
     _or_unknown(twin, section, "packet_bytes", cost.packet_bytes, _packet_bytes(cache))
     _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
     if cache.flash:
@@ -232,9 +232,11 @@ def _packet_bytes(cache: Cache) -> int:
     return int(found.value) if found else 524_288
 
 
-def _limits(twin: Twin, cache: Cache, writes: int) -> None:
-    """Bytes, and entries as far as a write can meet them before space ends."""
-    section, small = "translation.cache", cache.small.writes if cache.small else None
+def _limits(twin: Twin, cache: Cache, writes: int, in_memory: int) -> None:
+    """Bytes, and entries as far as a write can meet them before space ends; ``in_memory`` lies yet before them."""
+    section = "translation.cache"
+    single = cache.single.writes if cache.single else None
+    small = cache.small.writes - in_memory if cache.small and cache.small.writes else single
     each = cache.layout.gathered_bytes(writes)
     room = cache.bytes_found or (small or 1000) * each
     origin = f"{_UNKNOWN}; no end of the log was met"
@@ -251,14 +253,12 @@ def _limits(twin: Twin, cache: Cache, writes: int) -> None:
         twin.put(section, "entry_counts", counts, why)
         return
     by_packet = writes == 1
-    if cache.single and cache.single.writes is not None:
+    if single is not None and not by_packet:
         # Single writes are packets: fewer of them than there is space for means that packets are counted.
         space_ends_at = room / cache.regions / cache.layout.space_bytes(BLOCK_BYTES)
-        by_packet = cache.single.writes < min(0.9 * space_ends_at, 0.6 * small)
-    entries = small / writes if by_packet else small
-    if by_packet and cache.single and cache.single.writes:
-        entries = cache.single.writes
-    twin.put(section, "entries", round(entries), f"measured: {small} small writes to the first stall {_BY}")
+        by_packet = single < min(0.9 * space_ends_at, 0.6 * small)
+    entries = single if by_packet and single else small
+    twin.put(section, "entries", entries, f"measured: {entries} small writes to the first stall {_BY}")
     twin.put(section, "entry_counts", "packet" if by_packet else "write", f"measured: {_BY}")
 
 
@@ -317,10 +317,11 @@ def pass_of(facts: Facts, band_ms: float) -> Pass | None:
     size = float(np.interp(0.72, sorted(cache.bands), [cache.bands[at].size_bytes.value for at in sorted(cache.bands)]))
     few = Marked(marks.stall_ms, marks.spacing, marks.mark_bytes, size)
     dense = None
-    if cache.small and cache.small.writes:
+    dense_fill = cache.small or cache.single
+    if dense_fill and dense_fill.writes:
         size = cache.bands[min(cache.bands)].size_bytes.value
-        pieces = cache.small.writes_per_byte * size
-        dense = Stall(cache.small.stall_ms, band_ms, pieces, pieces * BLOCK_BYTES / facts.rates[0].value * 1e3)
+        pieces = dense_fill.writes_per_byte * size
+        dense = Stall(dense_fill.stall_ms, band_ms, pieces, pieces * BLOCK_BYTES / facts.rates[0].value * 1e3)
     return forced(few, dense, band_ms)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shakedown.fit import append, bands, rotation, seek
-from shakedown.fit.fill import first_stall, stall_limit_ms
+from shakedown.fit.fill import Limits, stalls_in
 from shakedown.fit.trace import Log
 
 

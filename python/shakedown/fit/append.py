@@ -17,6 +17,7 @@ SIZES: Final = (4096, 16_384, 65_536, 131_072, 262_144, 393_216, 524_288, 786_43
 _REPEATS: Final = 48
 _MOST_IN_FLIGHT: Final = 16
 _PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
+_LEAST_TURNS: Final = 0.02
 _PACKET_WRITES: Final = tuple(range(1, 49))
 
 
@@ -118,7 +119,8 @@ def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, l
     return Append(
         _over(append, [one[1] for one in near]),
         _over(packet, [one[2] for one in near]),
-        _over(size, list(sizes)) if len(sizes) <= 2 else None,
+        # Packets that cost nothing and leave no gaps do not show.
+        _over(size, list(sizes)) if len(sizes) <= 2 and (packet > _LEAST_TURNS or len(sizes_tried) == 1) else None,
         _over(writes, list(counts)) if len(counts) <= 3 else None,
         misfit,
     )

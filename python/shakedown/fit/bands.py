@@ -26,12 +26,19 @@ _JITTER: Final = 0.02
 _BAND_NS: Final = 15_000_000_000
 
 
-Press = Callable[[], None]
-"""What has to be done after a write so that a drive cleans at all."""
-
-
-def no_press() -> None:
+def _nothing() -> None:
     """A drive that cleans whatever it holds needs none."""
+
+
+@dataclass(frozen=True)
+class Press:
+    """What has to be done before and after a write so that a drive cleans that, and that alone."""
+
+    before: Callable[[], None] = _nothing
+    after: Callable[[], None] = _nothing
+
+
+NO_PRESS: Final = Press()
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ class Homecoming:
     """How many of those that came did so to their old place."""
 
 
-def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = no_press) -> Estimate | None:
+def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PRESS) -> Estimate | None:
     """How many ms of silence it takes until the drive begins to clean; None: it does not within 16 s.
 
     Heads that clean keep a read waiting for longer than ``slow_ms``, which is more than any seek.
@@ -62,9 +69,10 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = no_pr
     first = aligned(0.45 * bench.capacity_bytes)
     spacing = _spacing(bench, _COARSE_BYTES)
     offsets = first + np.arange(_REST_BLOCKS) * spacing
+    press.before()
     watch = Watch.over(bench, "rest", offsets, sight)
     bench.play("rest-write", Trace.writes(offsets, flush_every=1))
-    press()
+    press.after()
     away = watch.angles()
     fresh = iter(apart(2000) * spacing // 2 % bench.capacity_bytes)
     # The first read brings the heads to where the others are: no long seek looks like cleaning then.
@@ -96,7 +104,7 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = no_pr
 
 
 def measure(
-    bench: Bench, share: float, sight: Sight, rest_ms: float, press: Press = no_press
+    bench: Bench, share: float, sight: Sight, rest_ms: float, press: Press = NO_PRESS
 ) -> tuple[Bands | None, float]:
     """Band size at ``share`` of the capacity, first with coarse steps, then with fine ones; share of static homes."""
     coarse = watch_home(bench, f"bands-{share:.2f}", share, _spacing(bench, _COARSE_BYTES), sight, rest_ms, press)
@@ -109,14 +117,15 @@ def measure(
 
 
 def watch_home(
-    bench: Bench, name: str, share: float, spacing: int, sight: Sight, rest_ms: float, press: Press = no_press
+    bench: Bench, name: str, share: float, spacing: int, sight: Sight, rest_ms: float, press: Press = NO_PRESS
 ) -> Homecoming:
     """Write blocks at even distances and look after every rest which of them came home."""
     first = aligned(share * (bench.capacity_bytes - _BLOCKS * spacing - (256 << 20)))
     offsets = first + np.arange(_BLOCKS) * spacing
+    press.before()
     watch = Watch.over(bench, name, offsets, sight)
     bench.play(f"{name}-write", Trace.writes(offsets, flush_every=1))
-    press()
+    press.after()
     before = watch.angles()
     left = sight.differ(before, watch.home)
     rounds, home, surplus_ms, since = np.full(_BLOCKS, -1), np.zeros(_BLOCKS, bool), 200.0, 0
@@ -130,7 +139,7 @@ def watch_home(
         since = 0 if came.any() else since + 1
         surplus_ms *= 2 if since >= _PATIENCE_ROUNDS else 1
         since %= _PATIENCE_ROUNDS
-        if (rounds[left] >= 0).mean() > 0.9:
+        if not left.any() or (rounds[left] >= 0).mean() > 0.9:
             break
     rewrite(bench, f"{name}-rewrite", first, _BLOCKS * spacing)
     return Homecoming(offsets[left], rounds[left], float(home.sum() / max((rounds >= 0).sum(), 1)))

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit.bands import Bands, Press, no_press
+from shakedown.fit.bands import NO_PRESS, Bands, Press
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import rewrite
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
@@ -23,7 +23,7 @@ _RATIONED: Final = 1.3
 
 
 def band_ms(
-    bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Press = no_press
+    bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Press = NO_PRESS
 ) -> Estimate | None:
     """Time for a whole band with little cached in it; None where too little came home."""
     surplus_ms = _FIRST_REST_MS
@@ -41,16 +41,6 @@ def band_ms(
 
 
 @dataclass(frozen=True)
-class Stall:
-    """How long a forced pass took, and what there was to do in each of its bands."""
-
-    ms: float
-    band_ms: float
-    pieces: float
-    data_ms: float
-
-
-@dataclass(frozen=True)
 class Marked:
     """Forced passes over marks, of which a band has several: how long one takes, and how many writes lie between two."""
 
@@ -65,24 +55,18 @@ class Pass:
     """What a drive without room does before it goes on."""
 
     bands: Estimate
-    piece_ms: Estimate | None
-    """To collect a piece, beyond its data."""
     ration: int
     """Visits to the log that the host gets between two passes; 0: all that there is room for."""
 
 
-def forced(few: Marked, dense: Stall | None, band_ms: float) -> Pass:
+def forced(few: Marked, band_ms: float) -> Pass:
     """A pass that frees the room of as many marks as its bands have; if it comes earlier, writes are rationed."""
     by_room = few.spacing * few.mark_bytes / few.band_bytes
     by_time = few.ms / (band_ms * (1 - 0.5 * few.mark_bytes / few.band_bytes))
     rationed = by_time > _RATIONED * max(by_room, 1.0) + 1
     count = max(round(by_time if rationed else by_room), 1)
     error = max(0.1 * count, 0.5) if rationed else few.mark_bytes / few.band_bytes
-    piece = None
-    if dense is not None:
-        each = max((dense.ms / count - dense.band_ms - dense.data_ms) / dense.pieces, 0.0)
-        piece = Estimate.around(each, 0.1 * dense.band_ms / dense.pieces)
-    return Pass(Estimate.around(count, error), piece, round(few.spacing) if rationed else 0)
+    return Pass(Estimate.around(count, error), round(few.spacing) if rationed else 0)
 
 
 def _cleaned(
@@ -95,9 +79,10 @@ def _cleaned(
     spacing = int(size / _PER_BAND) // BLOCK_BYTES * BLOCK_BYTES
     places = bands.border // BLOCK_BYTES * BLOCK_BYTES + np.arange(count * _PER_BAND) * spacing
     bench.idle(_SETTLE_NS)
+    press.before()
     watch = Watch.over(bench, "clean", places, sight)
     bench.play("clean-write", Trace.writes(places, flush_every=1))
-    press()
+    press.after()
     before = watch.angles()
     left = sight.differ(before, watch.home)
     ended_ns = bench.play("clean-last", Trace.reads(places[:1])).ended_ns

@@ -193,7 +193,7 @@ def _slow_ms(facts: Facts) -> float:
     return facts.overhead_ms + facts.turn_ms.value + 12
 
 
-def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: bands.Press = bands.no_press) -> None:
+def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: bands.Press = bands.NO_PRESS) -> None:
     assert cache.rest_ms
     for share in BAND_SHARES:
         tell(f"bands at {share:.0%}")
@@ -213,7 +213,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
     if not sight.flash:
         cache.layout = layout.measure(bench, sight.turn_ms, turn_bytes, facts.track_bytes(share))
-        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, facts.rate)
+        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, turn_bytes)
         cache.place = "spread" if cache.regions > 1 else cache.place
     tell("cost of a cached write")
     visits = appends.visits(bench, write_back=facts.bursts.write_back)
@@ -241,17 +241,13 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     assert cache.length
     filler, size = filler_of(bench, cache), cache.length.bytes_found.value
 
-    def press() -> None:
-        filler.press(size)
-
+    press = bands.Press(lambda: filler.flush_out(size), lambda: filler.press(size))
     tell("when cleaning of a full cache begins")
-    filler.flush_out(size)
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts), press)
     if cache.rest_ms is None:
         return
     tell("marks of lazy cleaning")
     cache.marks = marks.measure(filler, sight, size, cache.rest_ms.high)
-    filler.flush_out(size)
     _find_bands(bench, cache, sight, tell, press)
     filler.flush_out(size)
 
@@ -283,6 +279,7 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
             journal_ms=journal_ms,
             region_bytes=region,
             settle_ns=settle_ns,
+            rewritten=not cache.lazy or cache.streams is not None,
             most=int(1.2 * cache.small.writes) if cache.small and cache.small.writes else fill.MOST_WRITES,
         )
         setattr(cache, kind, found)

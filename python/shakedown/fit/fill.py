@@ -29,10 +29,6 @@ class Fill:
 
     writes: int | None
     """Until the first one that stalled; None: none did."""
-    writes_per_byte: float
-    """How densely the regions that were filled first were written."""
-    stall_ms: float
-    """Median of the long stalls from then on: bands at a region's edge hold less and take less."""
 
 
 def fill(
@@ -44,9 +40,11 @@ def fill(
     journal_ms: float | None,
     region_bytes: int,
     settle_ns: int,
+    rewritten: bool,
     most: int = MOST_WRITES,
 ) -> Fill:
-    """Write scattered blocks into regions, one after the other, until one stalls; then rewrite the regions.
+    """Write scattered blocks into regions, one after the other, until one stalls; then rewrite the regions
+    if that is ``rewritten`` past the cache.
 
     ``settle_ns`` is how long the drive needs for what rewriting leaves behind: a band or two at either end.
 
@@ -63,19 +61,16 @@ def fill(
         chunk = min(max(_LEAST_CHUNK, int(done * _CHUNK_SHARE)), plan.writes - done)
         offsets = first + plan.places(done, chunk)
         log = bench.play(f"{name}-{len(cycles)}", Trace.writes(offsets, flush_every=flush_every))
-        # The very first of a load may have had to wake the heads.
-        cycles.append(np.concatenate([[0.0], log.cycle_ms[1:]]))
+        cycle = log.cycle_ms
+        # The very first may have had to wake the heads.
+        cycles.append(cycle if cycles else np.concatenate([[0.0], cycle[1:]]))
         limits = limits or Limits.of(log, journal(log).ms if journal_ms is None else journal_ms)
         done += chunk
         stalls = stalls_in(np.concatenate(cycles), limits)
-    rewrite(bench, f"{name}-rewrite", first, plan.end(done))
+    if rewritten:
+        rewrite(bench, f"{name}-rewrite", first, plan.end(done))
     bench.idle(settle_ns)
-    long = np.concatenate(cycles)[stalls]
-    return Fill(
-        int(stalls[0]) if len(stalls) else None,
-        float(plan.counts[0]) / region_bytes,
-        float(np.median(long[long > 0.5 * long.max()])) if len(stalls) else 0.0,
-    )
+    return Fill(int(stalls[0]) if len(stalls) else None)
 
 
 @dataclass(frozen=True)

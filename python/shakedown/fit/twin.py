@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit.cleaning import Marked, Pass, Stall, forced
+from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Cache, Facts, space_bound
 from shakedown.fit.trace import BLOCK_BYTES
@@ -252,7 +252,7 @@ def _limits(twin: Twin, cache: Cache, writes: int, in_memory: int) -> None:
         twin.put(section, "entries", max(by_space, small or 0, 1000), why)
         twin.put(section, "entry_counts", counts, why)
         return
-    by_packet = writes == 1
+    by_packet = bool(cache.append and cache.append.packet_writes and writes == 1)
     if single is not None and not by_packet:
         # Single writes are packets: fewer of them than there is space for means that packets are counted.
         space_ends_at = room / cache.regions / cache.layout.space_bytes(BLOCK_BYTES)
@@ -282,6 +282,8 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     once_ms = tracks * turn / skew
     band_ms = cache.band_ms.value if cache.band_ms else 2.2 * once_ms
     on_disk = band_ms > 2.95 * once_ms
+    if cache.place != "flash":
+        twin.put(section, "collect_turns", 0.2, f"{_UNKNOWN}; a part of a turn, and few pieces to a band")
     _pass(twin, facts, band_ms)
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{_UNKNOWN}; usual")
     twin.put(
@@ -294,21 +296,15 @@ def _pass(twin: Twin, facts: Facts, band_ms: float) -> None:
     section, found = "translation.cleaning", pass_of(facts, band_ms)
     if found is None:
         twin.put(section, "bands_per_pass", 1, _UNKNOWN)
-        twin.put(section, "collect_turns", 0.2, _UNKNOWN)
         return
     _measured(twin, section, "bands_per_pass", found.bands, 0)
-    if found.piece_ms is None:
-        twin.put(section, "collect_turns", 0.2, _UNKNOWN)
-    else:
-        turns = found.piece_ms.value / facts.turn_ms.value
-        twin.put(section, "collect_turns", round(turns, 4), f"measured: {turns:.3f} {_BY}")
     if found.ration:
         twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {_BY}")
         twin.put(section, "ration_until", 0.99, f"{_UNKNOWN}; soon")
 
 
 def pass_of(facts: Facts, band_ms: float) -> Pass | None:
-    """What a forced pass does, from its stalls with few and with many pieces in a band."""
+    """What a forced pass does, from its stalls over marks."""
     cache = facts.cache
     if cache is None or not cache.bands or not cache.length:
         return None
@@ -316,13 +312,7 @@ def pass_of(facts: Facts, band_ms: float) -> Pass | None:
     # Marks lie at three quarters of the stroke or so, the fill near the outer edge.
     size = float(np.interp(0.72, sorted(cache.bands), [cache.bands[at].size_bytes.value for at in sorted(cache.bands)]))
     few = Marked(marks.stall_ms, marks.spacing, marks.mark_bytes, size)
-    dense = None
-    dense_fill = cache.small or cache.single
-    if dense_fill and dense_fill.writes:
-        size = cache.bands[min(cache.bands)].size_bytes.value
-        pieces = dense_fill.writes_per_byte * size
-        dense = Stall(dense_fill.stall_ms, band_ms, pieces, pieces * BLOCK_BYTES / facts.rates[0].value * 1e3)
-    return forced(few, dense, band_ms)
+    return forced(few, band_ms)
 
 
 def _streams(twin: Twin, cache: Cache) -> None:

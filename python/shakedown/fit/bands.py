@@ -21,6 +21,7 @@ _LONGEST_REST_MS: Final = 16_000
 _REST_BLOCKS: Final = 200
 _TRIES: Final = 6
 _LATE: Final = 2
+_SURPLUS_MS: Final = 200.0
 _CLEANED_SHARE: Final = 0.15
 _JITTER: Final = 0.02
 _BAND_NS: Final = 15_000_000_000
@@ -128,7 +129,7 @@ def watch_home(
     press.after()
     before = watch.angles()
     left = sight.differ(before, watch.home)
-    rounds, home, surplus_ms, since = np.full(_BLOCKS, -1), np.zeros(_BLOCKS, bool), 200.0, 0
+    rounds, home, surplus_ms, since = np.full(_BLOCKS, -1), np.zeros(_BLOCKS, bool), _SURPLUS_MS, 0
     for number in range(_ROUNDS):
         bench.idle(int((rest_ms + surplus_ms) * 1e6))
         now = watch.angles()
@@ -138,6 +139,9 @@ def watch_home(
         before = now if sight.flash else np.where(np.isnan(now), before, now)
         since = 0 if came.any() else since + 1
         surplus_ms *= 2 if since >= _PATIENCE_ROUNDS else 1
+        if came.any() and (rounds[~came] < 0).all():
+            # What lay in the cache before has gone; from now on no round is to see more than one band if it can be.
+            surplus_ms = _SURPLUS_MS
         since %= _PATIENCE_ROUNDS
         if not left.any() or (rounds[left] >= 0).mean() > 0.9:
             break

@@ -46,8 +46,10 @@ class Marked:
 
     ms: float
     spacing: float
-    mark_bytes: int
-    band_bytes: float
+    bands: float
+    """How many the room is worth that these writes take."""
+    grain: float
+    """From one mark to the next, as a share of a band."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,11 @@ class Pass:
 
 def forced(few: Marked, band_ms: float) -> Pass:
     """A pass that frees the room of as many marks as its bands have; if it comes earlier, writes are rationed."""
-    by_room = few.spacing * few.mark_bytes / few.band_bytes
-    by_time = few.ms / (band_ms * (1 - 0.5 * few.mark_bytes / few.band_bytes))
+    by_room = few.bands
+    by_time = few.ms / (band_ms * (1 - 0.5 * few.grain))
     rationed = by_time > _RATIONED * max(by_room, 1.0) + 1
     count = max(round(by_time if rationed else by_room), 1)
-    error = max(0.1 * count, 0.5) if rationed else few.mark_bytes / few.band_bytes
+    error = max(0.1 * count, 0.5) if rationed else few.grain
     return Pass(Estimate.around(count, error), round(few.spacing) if rationed else 0)
 
 

@@ -40,6 +40,7 @@ _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
 _SPACE_ENDS: Final = 0.95
 _QUICK: Final = 4
+_FREE_BANDS: Final = 2
 _GATHERED: Final = 64
 _SETTLE_NS: Final = 20_000_000_000
 _LONG_SETTLE_NS: Final = 60_000_000_000
@@ -232,7 +233,8 @@ def filler_of(bench: Bench, cache: Cache) -> length.Filler:
     room = None
     if not cache.lazy and 0.5 in cache.bands:
         size, border = cache.bands[0.5].size_bytes.value, cache.bands[0.5].border
-        room = length.Room(aligned(border + 0.06 * size) + (1 << 20), int(0.88 * size) - (2 << 20))
+        marks_at = int(border + _FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES
+        room = length.Room(int(border + 0.06 * size) // BLOCK_BYTES * BLOCK_BYTES, int(0.88 * size), marks_at)
     return length.Filler(bench, cache.layout, room)
 
 
@@ -260,9 +262,11 @@ def _settle_ns(cache: Cache, count: int) -> int:
 
 def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     """Up to the first stall: many writes a packet, and, unless a packet holds one anyway, one a packet."""
-    region = bench.capacity_bytes // _REGIONS
-    if cache.bands:
-        region = int(cache.bands[min(cache.bands)].size_bytes.value)
+    first, region = aligned(0.1 * bench.capacity_bytes), bench.capacity_bytes // _REGIONS
+    if 0.5 in cache.bands:
+        # From a border on: the first band is a whole one, and its stall too.
+        size = cache.bands[0.5].size_bytes.value
+        first, region = int(cache.bands[0.5].border + _FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES, int(size)
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
     journal_ms = cache.length.journal.ms if cache.length else None
     bench.idle(settle_ns)
@@ -274,7 +278,7 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         found = fill.fill(
             bench,
             f"fill-{kind}",
-            0.1,
+            first,
             flush_every=int(kind == "single"),
             journal_ms=journal_ms,
             region_bytes=region,

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit.append import journal
-from shakedown.fit.place import aligned, rewrite, scattered
+from shakedown.fit.place import rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 _LEAST_CHUNK: Final = 1500
@@ -34,7 +34,7 @@ class Fill:
 def fill(
     bench: Bench,
     name: str,
-    share: float,
+    first: int,
     *,
     flush_every: int,
     journal_ms: float | None,
@@ -51,7 +51,6 @@ def fill(
     ``journal_ms`` is what the drive is known to take now and then without being full; None: find it in the first
     writes, each of which has to be durable then.
     """
-    first = aligned(share * bench.capacity_bytes)
     plan = _Regions.of(region_bytes, most, bench.capacity_bytes - first)
     cycles: list[Floats] = []
     limits: Limits | None = None

@@ -25,7 +25,7 @@ _LEAST_FILLER_BYTES: Final = 1 << 16
 _SLOTS: Final = 24
 _LEAST_SLOTS: Final = 5
 _FILLER_AT: Final = 0.7
-_MARKS_AT: Final = 0.72
+MARKS_AT: Final = 0.72
 _FIRST_SHARE: Final = 1 / 256
 _MOST_SHARE: Final = 0.3
 _CALM: Final = 2 * MARKS
@@ -47,7 +47,9 @@ class Length:
     stalls: int
     """How many passes the marks were worth."""
     spacing: float
-    """Writes from one forced pass to the next: marks that a pass cleans, unless writes are rationed."""
+    """Writes from one forced pass to the next."""
+    marks: float
+    """How many marks the room is worth that they take: those of a pass, unless writes are rationed."""
     mark_bytes: int
     """How far apart the marks are."""
     journal: Journal
@@ -55,10 +57,11 @@ class Length:
 
 @dataclass(frozen=True)
 class Room:
-    """A place within one band: what crosses a border is cut there, and takes more of the log."""
+    """A place within one band: what crosses a border is cut there, and takes more of the log. Marks lie behind it."""
 
     first: int
     size_bytes: int
+    marks_at: int
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def measure(filler: Filler, band_bytes: int, settle_ns: int) -> Length | None:
     """
     bench, layout = filler.bench, filler.layout
     spacing = min(band_bytes // MARKS_PER_BAND, bench.capacity_bytes // (5 * MARKS)) // BLOCK_BYTES * BLOCK_BYTES
-    marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(MARKS) * spacing
+    marks = (filler.room.marks_at if filler.room else aligned(MARKS_AT * bench.capacity_bytes)) + np.arange(MARKS) * spacing
     count = max(filler.writes(_FIRST_SHARE * bench.capacity_bytes), 4 * _CALM)
     before: Length | None = None
     for _ in range(_TRIES):
@@ -158,6 +161,7 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
         float(np.median(excess[late])),
         len(late),
         spacing,
+        spacing * grain / (grain + layout.space_bytes(BLOCK_BYTES)),
         mark_bytes,
         regular,
     )
@@ -170,10 +174,13 @@ def _typical(excess: Floats) -> float:
 
 
 def _usual(log: Log, cycle: Floats) -> Floats:
-    """What a write of its size takes mostly."""
+    """What a write of its size takes mostly: among the marks, between which the heads travel, and behind them."""
     usual = np.zeros(len(cycle))
+    among = np.arange(len(cycle)) < 2 * MARKS
     for size in np.unique(log.lengths):
-        usual[log.lengths == size] = np.median(cycle[log.lengths == size])
+        for which in (among, ~among):
+            same = (log.lengths == size) & which
+            usual[same] = np.median(cycle[same]) if same.any() else 0.0
     return usual
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Cache, Facts, space_bound
+from shakedown.fit.length import MARKS_AT
 from shakedown.fit.trace import BLOCK_BYTES
 
 _BY: Final = "by characterize"
@@ -309,9 +310,9 @@ def pass_of(facts: Facts, band_ms: float) -> Pass | None:
     if cache is None or not cache.bands or not cache.length:
         return None
     marks = cache.length
-    # Marks lie at three quarters of the stroke or so, the fill near the outer edge.
-    size = float(np.interp(0.72, sorted(cache.bands), [cache.bands[at].size_bytes.value for at in sorted(cache.bands)]))
-    few = Marked(marks.stall_ms, marks.spacing, marks.mark_bytes, size)
+    at = MARKS_AT if cache.lazy or 0.5 not in cache.bands else 0.5
+    size = float(np.interp(at, sorted(cache.bands), [cache.bands[one].size_bytes.value for one in sorted(cache.bands)]))
+    few = Marked(marks.stall_ms, marks.spacing, marks.marks * marks.mark_bytes / size, marks.mark_bytes / size)
     return forced(few, band_ms)
 
 

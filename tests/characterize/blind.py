@@ -64,6 +64,38 @@ def drawn(name: str, seed: int) -> Truth:
     return Truth.of(_written(values | new))
 
 
+def wild(seed: int) -> Truth:
+    """One of any kind: where its cache lies, how it maps and when it cleans are drawn as well."""
+    draw = random.Random(f"wild {seed}")
+    values = drawn("wd40efax", seed).values
+    place = draw.choice(["outer", "inner", "spread", "flash"])
+    values |= {"translation.cache.place": place}
+    if place == "spread":
+        values["translation.cache.regions"] = draw.choice([2, 3, 5, 8, 12])
+    if place == "flash":
+        for key in ("packet_tracks", "packet_turns", "append_turns"):
+            del values[f"translation.cache.{key}"]
+        del values["translation.cleaning.collect_turns"]
+        values |= {
+            "translation.cache.flash_read_us": draw.randrange(60, 200),
+            "translation.cache.flash_write_us": draw.randrange(60, 300),
+            "translation.cache.flash_rate_mb_s": draw.randrange(200, 480),
+        }
+    else:
+        values["translation.cache.append_tracks"] = draw.choice([0.0, 0.0, 0.3, 0.5])
+        values["translation.cache.packet_tracks"] = draw.choice([0.0, 0.0, 0.1, 0.4])
+    if draw.random() < 0.4:
+        low = draw.uniform(0.4, 0.8)
+        high = low + draw.uniform(0.05, 0.15)
+        values["translation.cleaning.when"] = "lazy"
+        values |= {"translation.cleaning.high_mark": round(high, 2), "translation.cleaning.low_mark": round(low, 2)}
+    elif draw.random() < 0.3:
+        values |= {"translation.mapping": "dynamic", "translation.spare_bands": draw.randrange(2, 6)}
+    if draw.random() < 0.25:
+        values["translation.streams.tracked"] = 0
+    return Truth.of(_written(values))
+
+
 def changed(name: str, **new: Any) -> Truth:
     """One with other values, dots of their keys written as double underscores."""
     return Truth.of(_written(known(name).values | {key.replace("__", "."): value for key, value in new.items()}))

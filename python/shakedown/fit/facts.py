@@ -39,9 +39,10 @@ _MOVED: Final = 0.5
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
 _SPACE_ENDS: Final = 0.95
+_SPACE_MAY_END: Final = 0.8
 _QUICK: Final = 4
 _FREE_BANDS: Final = 2
-_GATHERED: Final = 64
+_VISIT_PACKETS: Final = 64
 _SETTLE_NS: Final = 20_000_000_000
 _LONG_SETTLE_NS: Final = 60_000_000_000
 _MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
@@ -94,6 +95,8 @@ class Cache:
     """What was found of a persistent cache and of what lies behind it."""
 
     place: Place
+    in_memory: int = 1
+    """Small writes that memory holds: so many come to the log at once."""
     lazy: bool = False
     rest_ms: Estimate | None = None
     """Silence until it cleans: at all, or, if it is lazy, once its log is full."""
@@ -174,7 +177,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     place: Place = "flash"
     if not sight.flash:
         place = place_of_cache(bench, facts.surface, facts.seeks, facts.overhead_ms, sight.turn_ms)
-    cache = Cache(place)
+    cache = Cache(place, facts.bursts.writes or 1)
     bench.idle(_LONG_SETTLE_NS)
     tell("when cleaning begins")
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts))
@@ -297,7 +300,7 @@ def _single_is_quick(cache: Cache) -> bool:
     if cost is None or cost.packet_writes is None or cost.packet_writes.value > 1 or cache.flash:
         return False
     packet = cost.packet_turns.value + cache.layout.packet_tracks.value
-    return cost.append_turns.value + packet < _QUICK * (cost.append_turns.value / _GATHERED + packet)
+    return cost.append_turns.value + packet < _QUICK * (cost.append_turns.value / _VISIT_PACKETS + packet)
 
 
 def _says_all(cache: Cache) -> bool:
@@ -308,9 +311,16 @@ def _says_all(cache: Cache) -> bool:
     return bool(cache.small.writes is None or space_bound(cache, cache.small.writes) or (writes and writes.value == 1))
 
 
+def gathered_bytes(cache: Cache) -> float:
+    """What a small write takes of the log where they are taken as fast as they come."""
+    writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
+    return cache.layout.gathered_bytes(writes, max(min(_VISIT_PACKETS * writes, cache.in_memory), 1))
+
+
 def space_bound(cache: Cache, writes: int) -> bool:
     """Whether so many small writes, as fast as they are taken, are what space in one log ends at."""
-    if cache.length is None or cache.append is None:
+    if cache.length is None:
         return False
-    each = cache.layout.gathered_bytes(int(cache.append.packet_writes.value) if cache.append.packet_writes else 1)
-    return writes * each > _SPACE_ENDS * cache.length.bytes_found.value
+    # How many go into a visit is known roughly.
+    enough = _SPACE_ENDS if cache.layout.visit_tracks.value == 0 else _SPACE_MAY_END
+    return writes * gathered_bytes(cache) > enough * cache.length.bytes_found.value

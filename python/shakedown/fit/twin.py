@@ -10,7 +10,7 @@ import numpy as np
 
 from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.facts import Cache, Facts, space_bound
+from shakedown.fit.facts import Cache, Facts, gathered_bytes, space_bound
 from shakedown.fit.length import MARKS_AT
 from shakedown.fit.trace import BLOCK_BYTES
 
@@ -210,7 +210,7 @@ def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
     if cache.place == "spread":
         twin.put(section, "regions", cache.regions, f"measured: which writes share a log {_BY}")
     writes = int(cost.packet_writes.value) if cost.packet_writes else 1
-    _limits(twin, cache, writes, facts.bursts.writes or 0)
+    _limits(twin, cache, writes)
     _or_unknown(twin, section, "packet_bytes", cost.packet_bytes, _packet_bytes(cache))
     _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
     if cache.flash:
@@ -233,12 +233,12 @@ def _packet_bytes(cache: Cache) -> int:
     return int(found.value) if found else 524_288
 
 
-def _limits(twin: Twin, cache: Cache, writes: int, in_memory: int) -> None:
-    """Bytes, and entries as far as a write can meet them before space ends; ``in_memory`` lies yet before them."""
+def _limits(twin: Twin, cache: Cache, writes: int) -> None:
+    """Bytes, and entries as far as a write can meet them before space ends."""
     section = "translation.cache"
     single = cache.single.writes if cache.single else None
-    small = cache.small.writes - in_memory if cache.small and cache.small.writes else single
-    each = cache.layout.gathered_bytes(writes)
+    small = cache.small.writes - cache.in_memory if cache.small and cache.small.writes else single
+    each = gathered_bytes(cache)
     room = cache.bytes_found or (small or 1000) * each
     origin = f"{_UNKNOWN}; no end of the log was met"
     if cache.length:

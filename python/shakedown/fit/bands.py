@@ -27,16 +27,16 @@ _JITTER: Final = 0.02
 _BAND_NS: Final = 15_000_000_000
 
 
-def _nothing() -> None:
+def _nothing(_: int) -> None:
     """A drive that cleans whatever it holds needs none."""
 
 
 @dataclass(frozen=True)
 class Press:
-    """What has to be done before and after a write so that a drive cleans that, and that alone."""
+    """What has to be done before and after writing at an offset so that a drive cleans that, and that alone."""
 
-    before: Callable[[], None] = _nothing
-    after: Callable[[], None] = _nothing
+    before: Callable[[int], None] = _nothing
+    after: Callable[[int], None] = _nothing
 
 
 NO_PRESS: Final = Press()
@@ -70,10 +70,10 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     first = aligned(0.45 * bench.capacity_bytes)
     spacing = _spacing(bench, _COARSE_BYTES)
     offsets = first + np.arange(_REST_BLOCKS) * spacing
-    press.before()
+    press.before(first)
     watch = Watch.over(bench, "rest", offsets, sight)
     bench.play("rest-write", Trace.writes(offsets, flush_every=1))
-    press.after()
+    press.after(first)
     away = watch.angles()
     fresh = iter(apart(2000) * spacing // 2 % bench.capacity_bytes)
     # The first read brings the heads to where the others are: no long seek looks like cleaning then.
@@ -123,10 +123,10 @@ def watch_home(
     """Write blocks at even distances and look after every rest which of them came home."""
     first = aligned(share * (bench.capacity_bytes - _BLOCKS * spacing - (256 << 20)))
     offsets = first + np.arange(_BLOCKS) * spacing
-    press.before()
+    press.before(first)
     watch = Watch.over(bench, name, offsets, sight)
     bench.play(f"{name}-write", Trace.writes(offsets, flush_every=1))
-    press.after()
+    press.after(first)
     before = watch.angles()
     left = sight.differ(before, watch.home)
     rounds, home, surplus_ms, since = np.full(_BLOCKS, -1), np.zeros(_BLOCKS, bool), _SURPLUS_MS, 0

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit import cleaning, dram
+from shakedown.fit import cleaning, dram, fill
 from shakedown.fit.facts import Facts
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import Twin
@@ -18,6 +18,7 @@ Make = Callable[[str], Bench]
 """A bench with a modelled drive of this profile, always of the same seed."""
 
 _BUFFERED: Final = (0.5, 0.6, 2 / 3, 0.72, 0.8, 0.86, 0.9, *np.round(np.arange(0.92, 1.001, 0.01), 2))
+_PACKET_WRITES: Final = (1.0, 2.0, 4.0, 8.0, 11.0, 16.0, 32.0)
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
 
 
@@ -77,6 +78,20 @@ def _stages(facts: Facts) -> list[Stage]:
             )
         )
     cache = facts.cache
+    if cache and cache.small and cache.append and cache.append.packet_writes is None:
+        taken = cache.small.taken_ms
+        stages.append(
+            Stage(
+                "translation.cache",
+                "packet_writes",
+                1,
+                _PACKET_WRITES,
+                taken,
+                0.01,
+                fill.taken_ms,
+                "rate of small writes as fast as they are taken",
+            )
+        )
     if cache and not cache.lazy and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:
         bands, rest_ms, band_ms = cache.bands[0.5], cache.rest_ms.value, cache.band_ms
         sight = Sight(turn_ms, flash=cache.place == "flash")

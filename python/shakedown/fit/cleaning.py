@@ -42,9 +42,12 @@ def band_ms(
 
 @dataclass(frozen=True)
 class Marked:
-    """Forced passes over marks, of which a band has several: how long one takes, and how many writes lie between two."""
+    """Forced passes over marks, of which a band has several."""
 
-    ms: float
+    passes: float
+    """How many passes it took to clean all of them."""
+    all_bands: float
+    """How many bands that were."""
     spacing: float
     bands: float
     """How many the room is worth that these writes take."""
@@ -61,10 +64,10 @@ class Pass:
     """Visits to the log that the host gets between two passes; 0: all that there is room for."""
 
 
-def forced(few: Marked, band_ms: float) -> Pass:
+def forced(few: Marked) -> Pass:
     """A pass that frees the room of as many marks as its bands have; if it comes earlier, writes are rationed."""
     by_room = few.bands
-    by_time = few.ms / (band_ms * (1 - 0.5 * few.grain))
+    by_time = few.all_bands / few.passes
     rationed = by_time > _RATIONED * max(by_room, 1.0) + 1
     count = max(round(by_time if rationed else by_room), 1)
     error = max(0.1 * count, 0.5) if rationed else few.grain
@@ -81,10 +84,10 @@ def _cleaned(
     spacing = int(size / _PER_BAND) // BLOCK_BYTES * BLOCK_BYTES
     places = bands.border // BLOCK_BYTES * BLOCK_BYTES + np.arange(count * _PER_BAND) * spacing
     bench.idle(_SETTLE_NS)
-    press.before()
+    press.before(int(places[0]))
     watch = Watch.over(bench, "clean", places, sight)
     bench.play("clean-write", Trace.writes(places, flush_every=1))
-    press.after()
+    press.after(int(places[0]))
     before = watch.angles()
     left = sight.differ(before, watch.home)
     ended_ns = bench.play("clean-last", Trace.reads(places[:1])).ended_ns

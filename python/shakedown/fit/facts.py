@@ -246,7 +246,7 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     assert cache.length
     filler, size = filler_of(bench, cache), cache.length.bytes_found.value
 
-    press = bands.Press(lambda: filler.flush_out(size), lambda: filler.press(size))
+    press = bands.Press(lambda at: filler.near(at).flush_out(size), lambda at: filler.near(at).press(size))
     tell("when cleaning of a full cache begins")
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts), press)
     if cache.rest_ms is None:
@@ -254,7 +254,6 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     tell("marks of lazy cleaning")
     cache.marks = marks.measure(filler, sight, size, cache.rest_ms.high)
     _find_bands(bench, cache, sight, tell, press)
-    filler.flush_out(size)
 
 
 def _settle_ns(cache: Cache, count: int) -> int:
@@ -274,10 +273,10 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     journal_ms = cache.length.journal.ms if cache.length else None
     bench.idle(settle_ns)
     kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
-    for number, kind in enumerate(kinds):
+    for kind in kinds:
         tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
-        if number and cache.lazy and cache.length:
-            filler_of(bench, cache).flush_out(cache.length.bytes_found.value)
+        if cache.lazy and cache.length:
+            filler_of(bench, cache).near(first).flush_out(cache.length.bytes_found.value)
         found = fill.fill(
             bench,
             f"fill-{kind}",

@@ -13,6 +13,7 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 _LEAST_CHUNK: Final = 1500
 _CHUNK_SHARE: Final = 0.25
+_TRIED_SHARE: Final = 512
 _LEAST_EACH: Final = 600
 _EACH_SHARE: Final = 100
 MOST_WRITES: Final = 16_000_000
@@ -29,6 +30,8 @@ class Fill:
 
     writes: int | None
     """Until the first one that stalled; None: none did."""
+    taken_ms: float
+    """What each of the first took on the mean."""
 
 
 def fill(
@@ -69,7 +72,17 @@ def fill(
     if rewritten:
         rewrite(bench, f"{name}-rewrite", first, plan.end(done))
     bench.idle(settle_ns)
-    return Fill(int(stalls[0]) if len(stalls) else None)
+    return Fill(int(stalls[0]) if len(stalls) else None, _mean_ms(cycles[0]))
+
+
+def taken_ms(bench: Bench) -> float:
+    """What each of the first small writes takes on the mean, on a drive that has nothing cached."""
+    plan = _Regions.of(bench.capacity_bytes // _TRIED_SHARE, _LEAST_CHUNK, bench.capacity_bytes)
+    return _mean_ms(bench.play("taken", Trace.writes(plan.places(0, _LEAST_CHUNK))).cycle_ms)
+
+
+def _mean_ms(cycle_ms: Floats) -> float:
+    return float(np.mean(cycle_ms[1:]))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ Neither what the cache held before nor how many entries it may have matters, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -24,6 +24,7 @@ _MOST_FILLER_BYTES: Final = 1 << 20
 _LEAST_FILLER_BYTES: Final = 1 << 16
 _SLOTS: Final = 24
 _LEAST_SLOTS: Final = 5
+_APART_BYTES: Final = 4 << 20
 _FILLER_AT: Final = 0.7
 MARKS_AT: Final = 0.72
 _FIRST_SHARE: Final = 1 / 256
@@ -44,8 +45,8 @@ class Length:
     bytes_found: Estimate
     stall_ms: float
     """Of a pass that is forced, with one piece in each band."""
-    stalls: int
-    """How many passes the marks were worth."""
+    passes: float
+    """How many of such passes the marks were worth."""
     spacing: float
     """Writes from one forced pass to the next."""
     marks: float
@@ -88,6 +89,14 @@ class Filler:
             slots = int(np.clip(self.room.size_bytes // each, _LEAST_SLOTS, _SLOTS))
         return scattered(count, first, slots, each)
 
+    def near(self, offset: int) -> Filler:
+        """One whose places lie before an offset, or well behind one near the edge: a spread cache has its log there."""
+        each = (self.size + 16 * BLOCK_BYTES) * _SLOTS
+        first = offset - each - _APART_BYTES
+        if first < 0:
+            first = offset + self.bench.capacity_bytes // 64
+        return replace(self, room=Room(aligned(first), each, offset))
+
     def writes(self, log_bytes: float) -> int:
         """How many of them take so much of the log."""
         return int(log_bytes / self.layout.space_bytes(self.size))
@@ -113,8 +122,11 @@ def measure(filler: Filler, band_bytes: int, settle_ns: int) -> Length | None:
     What lay in the log before may end it early, but only once: two measurements in a row that agree are free of that.
     """
     bench, layout = filler.bench, filler.layout
+    if filler.room is None:
+        filler = filler.near(aligned(MARKS_AT * bench.capacity_bytes))
     spacing = min(band_bytes // MARKS_PER_BAND, bench.capacity_bytes // (5 * MARKS)) // BLOCK_BYTES * BLOCK_BYTES
-    marks = (filler.room.marks_at if filler.room else aligned(MARKS_AT * bench.capacity_bytes)) + np.arange(MARKS) * spacing
+    assert filler.room
+    marks = filler.room.marks_at + np.arange(MARKS) * spacing
     count = max(filler.writes(_FIRST_SHARE * bench.capacity_bytes), 4 * _CALM)
     before: Length | None = None
     for _ in range(_TRIES):
@@ -159,7 +171,7 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     return Length(
         Estimate(length, length - grain, length + grain),
         float(np.median(excess[late])),
-        len(late),
+        float(np.sum(excess[late]) / np.median(excess[late])),
         spacing,
         spacing * grain / (grain + layout.space_bytes(BLOCK_BYTES)),
         mark_bytes,

@@ -16,7 +16,8 @@ from shakedown.fit.whereabouts import Sight, Watch
 _STEPS: Final = 40
 _SPACING_BYTES: Final = 96 << 20
 _MARKS_AT: Final = 0.78
-_REST_SURPLUS_MS: Final = 4_000.0
+_REST_SURPLUS_MS: Final = 12_000.0
+_SURE: Final = 2
 _FIRST_STEP: Final = 4
 _LOOKS: Final = 60
 _QUIET_LOOKS: Final = 3
@@ -36,6 +37,7 @@ def measure(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -
 
     None where none comes home.
     """
+    filler = filler.near(aligned(_MARKS_AT * filler.bench.capacity_bytes))
     high = _high(filler, sight, length_bytes, rest_ms)
     low = _low(filler, sight, length_bytes, rest_ms)
     return Marks(high, low) if high and low else None
@@ -51,7 +53,7 @@ def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> 
         if step < _FIRST_STEP:
             continue
         watch.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
-        if sight.differ(watch.angles(), before).any():
+        if sight.differ(watch.angles(), before).sum() >= _SURE:
             return Estimate(_FULL * (step - 0.5) / _STEPS, _FULL * (step - 1) / _STEPS, _FULL * step / _STEPS)
     return None
 
@@ -65,7 +67,7 @@ def _low(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> E
     before = watch.angles()
     came, quiet = np.zeros(len(before), bool), 0
     for _ in range(_LOOKS):
-        watch.bench.idle(int((rest_ms + 2 * _REST_SURPLUS_MS) * 1e6))
+        watch.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
         now = came | sight.differ(watch.angles(), before)
         quiet = 0 if (now & ~came).any() else quiet + 1
         came = now

@@ -11,7 +11,7 @@ import numpy as np
 from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Cache, Facts, gathered_bytes, space_bound
-from shakedown.fit.length import MARKS_AT
+from shakedown.fit.length import MARKS, MARKS_AT
 from shakedown.fit.trace import BLOCK_BYTES
 
 _BY: Final = "by characterize"
@@ -218,11 +218,11 @@ def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
         _measured(twin, section, "flash_write_us", cache.flash.write_us, 1)
         _measured(twin, section, "flash_rate_mb_s", cache.flash.rate_mb_s, 1)
     else:
-        _measured(twin, section, "packet_tracks", cache.layout.packet_tracks, 4)
+        _tracks(twin, "packet_tracks", cache.layout.packet_tracks, cache.layout.track_bytes)
         _measured(twin, section, "packet_turns", cost.packet_turns, 4)
         _measured(twin, section, "append_turns", cost.append_turns, 4)
         if cache.layout.visit_tracks.value:
-            _measured(twin, section, "append_tracks", cache.layout.visit_tracks, 4)
+            _tracks(twin, "append_tracks", cache.layout.visit_tracks, cache.layout.track_bytes)
     journal = cache.length.journal if cache.length else None
     twin.put(section, "journal_every", journal.every if journal else 0, f"measured: {_BY}")
     twin.put(section, "journal_ms", round(journal.ms, 1) if journal else 0.0, f"measured: {_BY}")
@@ -285,16 +285,16 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     on_disk = band_ms > 2.95 * once_ms
     if cache.place != "flash":
         twin.put(section, "collect_turns", 0.2, f"{_UNKNOWN}; a part of a turn, and few pieces to a band")
-    _pass(twin, facts, band_ms)
+    _pass(twin, facts)
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{_UNKNOWN}; usual")
     twin.put(
         section, "merge_on_disk", on_disk, f"measured: {band_ms / once_ms:.2f} times what reading a band takes {_BY}"
     )
 
 
-def _pass(twin: Twin, facts: Facts, band_ms: float) -> None:
+def _pass(twin: Twin, facts: Facts) -> None:
     """What a drive without room does before it goes on."""
-    section, found = "translation.cleaning", pass_of(facts, band_ms)
+    section, found = "translation.cleaning", pass_of(facts)
     if found is None:
         twin.put(section, "bands_per_pass", 1, _UNKNOWN)
         return
@@ -304,7 +304,7 @@ def _pass(twin: Twin, facts: Facts, band_ms: float) -> None:
         twin.put(section, "ration_until", 0.99, f"{_UNKNOWN}; soon")
 
 
-def pass_of(facts: Facts, band_ms: float) -> Pass | None:
+def pass_of(facts: Facts) -> Pass | None:
     """What a forced pass does, from its stalls over marks."""
     cache = facts.cache
     if cache is None or not cache.bands or not cache.length:
@@ -312,8 +312,15 @@ def pass_of(facts: Facts, band_ms: float) -> Pass | None:
     marks = cache.length
     at = MARKS_AT if cache.lazy or 0.5 not in cache.bands else 0.5
     size = float(np.interp(at, sorted(cache.bands), [cache.bands[one].size_bytes.value for one in sorted(cache.bands)]))
-    few = Marked(marks.stall_ms, marks.spacing, marks.marks * marks.mark_bytes / size, marks.mark_bytes / size)
-    return forced(few, band_ms)
+    few = Marked(
+        marks.passes,
+        # One more is that of the filler.
+        MARKS * marks.mark_bytes / size + 1,
+        marks.spacing,
+        marks.marks * marks.mark_bytes / size,
+        marks.mark_bytes / size,
+    )
+    return forced(few)
 
 
 def _streams(twin: Twin, cache: Cache) -> None:
@@ -332,6 +339,13 @@ def _streams(twin: Twin, cache: Cache) -> None:
 def _measured(twin: Twin, section: str, key: str, found: Estimate, digits: int) -> None:
     value = round(found.value, digits) if digits else round(found.value)
     twin.put(section, key, value, _span(found, digits))
+
+
+def _tracks(twin: Twin, key: str, found: Estimate, track_bytes: float) -> None:
+    """A share of a track that comes to whole blocks; the drive rounds up."""
+    blocks = round(found.value * track_bytes / BLOCK_BYTES)
+    value = round((blocks - 0.5) * BLOCK_BYTES / track_bytes, 4) if blocks > 1 else 0.0
+    twin.put("translation.cache", key, value, _span(found, 4))
 
 
 def _or_unknown(twin: Twin, section: str, key: str, found: Estimate | None, value: int) -> None:

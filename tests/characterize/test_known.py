@@ -12,21 +12,6 @@ from shakedown.data import list_profiles
 
 DRAWN = (("wd40efax", 2), ("wd40efax", 3), ("st12000vn0007", 1), ("st12000vn0007", 3))
 
-# What their twins still get wrong; docs/characterize.md says so, too. Each must fail until it is mended.
-NOT_YET = {
-    "canvio-3tb": "rationed writes are taken for the limit in entries",
-    "skylight-1": "bands of a lazy drive are not found",
-    "skylight-2": "a cache in flash and the bands of a lazy drive are not found",
-    "skylight-3": "bands are not found where the cache is spread",
-    "st5000as0011": "the cache's bytes are taken for less where packets and visits lose space",
-    "st8000as0002": "the cache's bytes are taken for less where packets and visits lose space",
-}
-
-
-def _profiles() -> list[object]:
-    marks = {name: [pytest.mark.xfail(strict=True, reason=reason)] for name, reason in NOT_YET.items()}
-    return [pytest.param(name, marks=marks.get(name, [])) for name in list_profiles()]
-
 
 def _characterized(truth: Truth, folder: Path) -> Outcome:
     profile = folder / "hidden.toml"
@@ -60,11 +45,14 @@ def _check(outcome: Outcome, truth: Truth) -> None:
         _near(outcome, truth, "translation.cache.entries", 0.05)
     assert twin.value("translation.cleaning", "when") == values["translation.cleaning.when"]
     _near(outcome, truth, "translation.cleaning.idle_ms", 0.1)
-    _near(outcome, truth, "translation.streams.min_request_bytes", 0.01)
+    assert twin.value("translation", "mapping") == values.get("translation.mapping", "static")
+    assert twin.value("translation.cache", "place") == values.get("translation.cache.place", "outer")
     assert twin.value("translation.streams", "tracked") == values["translation.streams.tracked"]
+    if values["translation.streams.tracked"]:
+        _near(outcome, truth, "translation.streams.min_request_bytes", 0.01)
 
 
-@pytest.mark.parametrize("name", _profiles())
+@pytest.mark.parametrize("name", list_profiles())
 def test_the_insides_of_every_profile_are_found(name: str, tmp_path: Path) -> None:
     truth = known(name)
     _check(_characterized(truth, tmp_path), truth)

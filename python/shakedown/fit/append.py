@@ -14,6 +14,9 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 GROUPS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 SIZES: Final = (4096, 16_384, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20, 3 << 19)
+_RUN_BYTES: Final = 384 << 20
+_RUN_WRITE_BYTES: Final = 8192
+_RUN_REST_NS: Final = 20_000_000_000
 _REPEATS: Final = 48
 _MOST_IN_FLIGHT: Final = 16
 _PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
@@ -79,6 +82,19 @@ def visits(bench: Bench, *, write_back: bool) -> Visits:
         size_ms.append(float(np.median(log.cycle_ms)))
     rewrite(bench, "append-rewrite", first, max(room * 64 * BLOCK_BYTES, slots * wide))
     return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
+
+
+def run_ms(bench: Bench) -> float:
+    """What each of many small writes in sequence takes, once memory is full.
+
+    They merge in memory, but a packet takes only so many: so many fewer visits to the log it needs.
+    """
+    first = aligned(0.35 * bench.capacity_bytes)
+    count = min(_RUN_BYTES, bench.capacity_bytes // 64) // _RUN_WRITE_BYTES
+    bench.idle(_RUN_REST_NS)
+    log = bench.play("append-run", Trace.writes(first + np.arange(count) * _RUN_WRITE_BYTES, _RUN_WRITE_BYTES))
+    rewrite(bench, "append-run-rewrite", first, count * _RUN_WRITE_BYTES)
+    return float(np.mean(log.cycle_ms[count // 2 :]))
 
 
 def journal(log: Log) -> Journal:

@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit import cleaning, dram, fill
+from shakedown.fit import append as appends
+from shakedown.fit import cleaning, dram
 from shakedown.fit.facts import Facts
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import Twin
@@ -18,7 +19,7 @@ Make = Callable[[str], Bench]
 """A bench with a modelled drive of this profile, always of the same seed."""
 
 _BUFFERED: Final = (0.5, 0.6, 2 / 3, 0.72, 0.8, 0.86, 0.9, *np.round(np.arange(0.92, 1.001, 0.01), 2))
-_PACKET_WRITES: Final = (1.0, 2.0, 4.0, 8.0, 11.0, 16.0, 32.0)
+_PACKET_WRITES: Final = tuple(float(count) for count in (*range(1, 13), 14, 16, 20, 24, 32, 48, 64))
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
 
 
@@ -78,18 +79,17 @@ def _stages(facts: Facts) -> list[Stage]:
             )
         )
     cache = facts.cache
-    if cache and cache.small and cache.append and cache.append.packet_writes is None:
-        taken = cache.small.taken_ms
+    if cache and cache.run_ms:
         stages.append(
             Stage(
                 "translation.cache",
                 "packet_writes",
                 1,
                 _PACKET_WRITES,
-                taken,
-                0.01,
-                fill.taken_ms,
-                "rate of small writes as fast as they are taken",
+                cache.run_ms,
+                0.002,
+                appends.run_ms,
+                "rate of small writes in sequence",
             )
         )
     if cache and not cache.lazy and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:

@@ -22,9 +22,7 @@ _LONGEST_REST_MS: Final = 240_000.0
 _RATIONED: Final = 1.3
 
 
-def band_ms(
-    bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Press = NO_PRESS
-) -> Estimate | None:
+def band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Press = NO_PRESS) -> Estimate | None:
     """Time for a whole band with little cached in it; None where too little came home."""
     surplus_ms = _FIRST_REST_MS
     enough = min(_ENOUGH, _count(bench, bands) * 2 // 3)
@@ -74,9 +72,7 @@ def forced(few: Marked) -> Pass:
     return Pass(Estimate.around(count, error), round(few.spacing) if rationed else 0)
 
 
-def _cleaned(
-    bench: Bench, bands: Bands, sight: Sight, silence_ms: float, press: Press
-) -> tuple[float, float]:
+def _cleaned(bench: Bench, bands: Bands, sight: Sight, silence_ms: float, press: Press) -> tuple[float, float]:
     """How many bands came home in a rest, and how long that really was."""
     size = bands.size_bytes.value
     count = _count(bench, bands)

@@ -107,6 +107,8 @@ class Cache:
     streams: streams.Streams | None = None
     layout: layout.Layout = field(default_factory=lambda: layout.Layout.without_gaps(1.0))
     append: appends.Append | None = None
+    run_ms: float | None = None
+    """What a small write of a run takes, where packets of several writes show in nothing else."""
     flash: flash.Flash | None = None
     length: length.Length | None = None
     """Of each log."""
@@ -222,9 +224,13 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     tell("cost of a cached write")
     visits = appends.visits(bench, write_back=facts.bursts.write_back)
     cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
+    if facts.bursts.write_back and cache.append.packet_writes is None:
+        cache.run_ms = appends.run_ms(bench)
     if sight.flash:
         packet = cache.append.packet_bytes
-        cache.flash = flash.measure(bench, visits, int(packet.value) if packet else 1 << 20, facts.overhead_ms, link_mb_s)
+        cache.flash = flash.measure(
+            bench, visits, int(packet.value) if packet else 1 << 20, facts.overhead_ms, link_mb_s
+        )
     tell("length of the log")
     band_bytes = max((band.size_bytes.value for band in cache.bands.values()), default=_BAND_BYTES)
     settle_ns = _settle_ns(cache, _MARKED_BANDS)
@@ -272,6 +278,7 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
     journal_ms = cache.length.journal.ms if cache.length else None
     bench.idle(settle_ns)
+    order = fill.Order(first, region, settle_ns, rewritten=not cache.lazy or cache.streams is not None)
     kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
     for kind in kinds:
         tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
@@ -280,12 +287,9 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         found = fill.fill(
             bench,
             f"fill-{kind}",
-            first,
+            order,
             flush_every=int(kind == "single"),
             journal_ms=journal_ms,
-            region_bytes=region,
-            settle_ns=settle_ns,
-            rewritten=not cache.lazy or cache.streams is not None,
             most=int(1.2 * cache.small.writes) if cache.small and cache.small.writes else fill.MOST_WRITES,
         )
         setattr(cache, kind, found)
@@ -297,6 +301,8 @@ def _single_is_quick(cache: Cache) -> bool:
     """Whether writes that are durable one by one are taken nearly as fast: they show best when one has to wait."""
     cost = cache.append
     if cost is None or cost.packet_writes is None or cost.packet_writes.value > 1 or cache.flash:
+        return False
+    if cache.layout.visit_tracks.value:
         return False
     packet = cost.packet_turns.value + cache.layout.packet_tracks.value
     return cost.append_turns.value + packet < _QUICK * (cost.append_turns.value / _VISIT_PACKETS + packet)

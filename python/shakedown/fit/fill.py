@@ -13,7 +13,6 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 _LEAST_CHUNK: Final = 1500
 _CHUNK_SHARE: Final = 0.25
-_TRIED_SHARE: Final = 512
 _LEAST_EACH: Final = 600
 _EACH_SHARE: Final = 100
 MOST_WRITES: Final = 16_000_000
@@ -25,36 +24,35 @@ _DENSE_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True)
+class Order:
+    """Where to fill, and what to do afterwards."""
+
+    first: int
+    region_bytes: int
+    settle_ns: int
+    """How long the drive needs for what rewriting leaves behind: a band or two at either end."""
+    rewritten: bool
+    """Whether rewriting passes by the cache, and so empties it."""
+
+
+@dataclass(frozen=True)
 class Fill:
     """A fill up to the first stall."""
 
     writes: int | None
     """Until the first one that stalled; None: none did."""
-    taken_ms: float
-    """What each of the first took on the mean."""
 
 
 def fill(
-    bench: Bench,
-    name: str,
-    first: int,
-    *,
-    flush_every: int,
-    journal_ms: float | None,
-    region_bytes: int,
-    settle_ns: int,
-    rewritten: bool,
-    most: int = MOST_WRITES,
+    bench: Bench, name: str, order: Order, *, flush_every: int, journal_ms: float | None, most: int = MOST_WRITES
 ) -> Fill:
-    """Write scattered blocks into regions, one after the other, until one stalls; then rewrite the regions
-    if that is ``rewritten`` past the cache.
-
-    ``settle_ns`` is how long the drive needs for what rewriting leaves behind: a band or two at either end.
+    """Write scattered blocks into regions, one after the other, until one stalls; then tidy up.
 
     ``journal_ms`` is what the drive is known to take now and then without being full; None: find it in the first
     writes, each of which has to be durable then.
     """
-    plan = _Regions.of(region_bytes, most, bench.capacity_bytes - first)
+    first = order.first
+    plan = _Regions.of(order.region_bytes, most, bench.capacity_bytes - first)
     cycles: list[Floats] = []
     limits: Limits | None = None
     done, stalls = 0, np.zeros(0, int)
@@ -69,20 +67,10 @@ def fill(
         limits = limits or Limits.of(log, journal(log).ms if journal_ms is None else journal_ms)
         done += chunk
         stalls = stalls_in(np.concatenate(cycles), limits)
-    if rewritten:
+    if order.rewritten:
         rewrite(bench, f"{name}-rewrite", first, plan.end(done))
-    bench.idle(settle_ns)
-    return Fill(int(stalls[0]) if len(stalls) else None, _mean_ms(cycles[0]))
-
-
-def taken_ms(bench: Bench) -> float:
-    """What each of the first small writes takes on the mean, on a drive that has nothing cached."""
-    plan = _Regions.of(bench.capacity_bytes // _TRIED_SHARE, _LEAST_CHUNK, bench.capacity_bytes)
-    return _mean_ms(bench.play("taken", Trace.writes(plan.places(0, _LEAST_CHUNK))).cycle_ms)
-
-
-def _mean_ms(cycle_ms: Floats) -> float:
-    return float(np.mean(cycle_ms[1:]))
+    bench.idle(order.settle_ns)
+    return Fill(int(stalls[0]) if len(stalls) else None)
 
 
 @dataclass(frozen=True)
@@ -114,7 +102,7 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
 class _Regions:
     """How many writes go into each region: few at first, later a small share of all before.
 
-    So one band that is cleaned early, in the pause between two loads, hardly counts, and the regions do not become many.
+    So a band that is cleaned early, in the pause between two loads, hardly counts, and regions do not become many.
     """
 
     counts: Ints

@@ -1,4 +1,4 @@
-"""How the log of a persistent cache is laid out: the angles of what was written one after the other tell its spacing."""
+"""How the log of a persistent cache is laid out: the angles of what was written in a row tell its spacing."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from shakedown.fit.whereabouts import forget
 SIZES: Final = (4096, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20)
 _REPEATS: Final = 48
 _EVEN_TURNS: Final = 0.015
+_MOST: Final = 0.7
+_SMALL_TURNS: Final = 0.3
 _SLACK_TURNS: Final = 0.05
 _LEAST_TRACKS: Final = 0.008
 _SIMPLE: Final = 0.004
@@ -27,7 +29,7 @@ _PACKETS: Final = (1 << 40, *(1 << shift for shift in range(16, 21)))
 
 @dataclass(frozen=True)
 class Layout:
-    """What a visit to the log takes of it: tracks of its own, and for every packet its bytes, but not less than so much."""
+    """What a visit to the log takes of it: tracks of its own, and for every packet its bytes, or more."""
 
     visit_tracks: Estimate
     packet_tracks: Estimate
@@ -89,8 +91,10 @@ def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floa
 def estimate(angles: Floats, turn_bytes: float, track_bytes: float) -> Layout:
     """The layout from the angles of each size's writes, in the order in which they were written."""
     advances = [advance(row) for row in angles]
-    # So small a step crosses few borders of tracks: their skews do not count.
-    grain = track_bytes if _is_even(angles[0]) else turn_bytes
+    grain, even = turn_bytes, _even_step(angles[0])
+    if even is not None and abs(even) < _SMALL_TURNS:
+        # So small a step crosses few borders of tracks: their skews do not count.
+        advances[0], grain = even, track_bytes
     # A whole turn more does not show in the angles, but in what larger writes take.
     fits = [_fit(advances, turns, grain, turn_bytes, track_bytes) for turns in (0, 1)]
     misfit, visit, least, packet = fits[1] if fits[1][0] < fits[0][0] - _BETTER else fits[0]
@@ -107,30 +111,35 @@ def _fit(
         turns += step - 1 if step > 1 - _SLACK_TURNS else step
         spaces.append(turns * turn_bytes)
     tracks = np.array(spaces) / track_bytes
-    return min(_misfit(tracks, packet, least, track_bytes) for packet in _PACKETS for least in _leasts(float(tracks[0])))
+    # Packets show where they leave gaps.
+    return min(
+        _misfit(tracks, packet, least, track_bytes)
+        for least in _leasts(float(tracks[0]))
+        for packet in _PACKETS
+        if packet < least * track_bytes or packet == _PACKETS[0]
+    )
 
 
 def advance(angles: Floats) -> float:
-    """By which part of a turn each of evenly spaced places lies behind the one before: of (-0.05, 0.95]."""
+    """By which part of a turn each of some places lies behind the one before on the mean: of (-0.05, 0.95]."""
     number = np.flatnonzero(~np.isnan(angles))
-    steps = np.diff(angles) % 1.0
-    middle = _commonest(steps[~np.isnan(steps)])
-    if _is_even(angles):
-        around = (steps - middle + 0.5) % 1.0 - 0.5
-        found = middle + float(np.median(around[np.abs(around) < _EVEN_TURNS]))
-    else:
-        grid = np.arange(0, 1, 0.0005)
-        waves = np.exp(2j * np.pi * (angles[number][None, :] - grid[:, None] * number[None, :]))
-        found = float(grid[int(np.argmax(np.abs(waves.mean(axis=1))))])
-    found %= 1.0
-    return found - 1 if found > 1 - _SLACK_TURNS else found
+    grid = np.arange(0, 1, 0.0005)
+    waves = np.exp(2j * np.pi * (angles[number][None, :] - grid[:, None] * number[None, :]))
+    return _signed(float(grid[int(np.argmax(np.abs(waves.mean(axis=1))))]))
 
 
-def _is_even(angles: Floats) -> bool:
+def _even_step(angles: Floats) -> float | None:
+    """The step that nearly all of them make; None if there is none."""
     steps = np.diff(angles) % 1.0
     steps = steps[~np.isnan(steps)]
-    around = (steps - _commonest(steps) + 0.5) % 1.0 - 0.5
-    return float(np.mean(np.abs(around) < _EVEN_TURNS)) > 0.7
+    middle = _commonest(steps)
+    around = (steps - middle + 0.5) % 1.0 - 0.5
+    near = np.abs(around) < _EVEN_TURNS
+    return _signed((middle + float(np.median(around[near]))) % 1.0) if np.mean(near) > _MOST else None
+
+
+def _signed(turns: float) -> float:
+    return turns - 1 if turns > 1 - _SLACK_TURNS else turns
 
 
 def _commonest(steps: Floats) -> float:

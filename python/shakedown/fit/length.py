@@ -2,7 +2,7 @@
 
 Marks are small writes in bands of their own. Behind them the same few places are written over and over, so that nothing
 else in the log is of worth. When it is full, its oldest part has to be cleaned: the marks, and nothing but them.
-Neither what the cache held before nor how many entries it may have matters, and as little of the drive is written as can be.
+Neither what the cache held before nor how many entries it may have matters, and little of the drive is written.
 """
 
 from __future__ import annotations
@@ -203,4 +203,3 @@ def _trace(marks: Ints, filler: Ints, size: int) -> Trace:
     lengths = trace.lengths.copy()
     lengths[np.arange(len(marks)) * 4] = BLOCK_BYTES
     return Trace(trace.verbs, trace.offsets, lengths, trace.depth)
-

@@ -45,6 +45,8 @@ def measure(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -
 
 def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Estimate | None:
     filler.flush_out(length_bytes)
+    # A lazy drive, too, closes what a stream has left, and may clean a band or two with it.
+    filler.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
     watch = _watch(filler, sight, "high-mark")
     watch.bench.play("high-mark-write", Trace.writes(watch.offsets, flush_every=1))
     before = watch.angles()
@@ -60,6 +62,8 @@ def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> 
 
 def _low(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Estimate | None:
     filler.flush_out(length_bytes)
+    # A lazy drive, too, closes what a stream has left, and may clean a band or two with it.
+    filler.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
     watch = _watch(filler, sight, "low-mark")
     for mark in watch.offsets:
         watch.bench.play("low-mark-write", Trace.writes(np.array([mark]), flush_every=1))

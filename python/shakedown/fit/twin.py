@@ -196,12 +196,12 @@ def _translation(twin: Twin, facts: Facts) -> None:
         twin.put("translation", "mapping", "dynamic" if moves else "static", shown)
         if moves:
             twin.put("translation", "spare_bands", 2, f"{_UNKNOWN}; some")
-    _cache(twin, facts, cache)
+    _cache(twin, cache)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
 
 
-def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
+def _cache(twin: Twin, cache: Cache) -> None:
     section, cost = "translation.cache", cache.append
     assert cost
     seeks = {"flash": "what is cached comes without any motion", "spread": f"{cache.regions} logs over the surface"}

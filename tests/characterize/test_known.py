@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from characterize.blind import Truth, changed, drawn, known
+from characterize.blind import Truth, changed, drawn, known, wild
 from shakedown.characterize.run import Order, Outcome, characterize
 from shakedown.data import list_profiles
 
+WILD = (1, 3, 4, 5, 9, 11)
 DRAWN = (("wd40efax", 2), ("wd40efax", 3), ("st12000vn0007", 1), ("st12000vn0007", 3))
 
 
@@ -61,6 +62,13 @@ def test_the_insides_of_every_profile_are_found(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(("name", "seed"), DRAWN)
 def test_drives_that_nobody_has_seen_are_found_too(name: str, seed: int, tmp_path: Path) -> None:
     truth = drawn(name, seed)
+    _check(_characterized(truth, tmp_path), truth)
+
+
+@pytest.mark.parametrize("seed", WILD)
+def test_drives_of_any_kind_are_found(seed: int, tmp_path: Path) -> None:
+    """A property: whatever is drawn, the goals hold. A failure prints the seed, and the profile is in its folder."""
+    truth = wild(seed)
     _check(_characterized(truth, tmp_path), truth)
 
 

@@ -20,6 +20,7 @@ _RUN_REST_NS: Final = 20_000_000_000
 _REPEATS: Final = 48
 _MOST_IN_FLIGHT: Final = 16
 _PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
+_NOISE: Final = 0.003
 _LEAST_TURNS: Final = 0.02
 _PACKET_WRITES: Final = tuple(range(1, 49))
 
@@ -159,8 +160,11 @@ def _misfit(
     design = np.stack([visited, packets], axis=1) * weights[:, None]
     (append, packet), *_ = np.linalg.lstsq(design, weighted, rcond=None)
     append, packet = max(float(append), 0.0), max(float(packet), 0.0)
-    if packet == 0.0:
-        append = max(float(np.sum(weighted * design[:, 0]) / np.sum(design[:, 0] ** 2)), 0.0)
+    alone = max(float(np.sum(weighted * design[:, 0]) / np.sum(design[:, 0] ** 2)), 0.0)
+    with_packets = float(np.sqrt(np.mean((weighted - design @ np.array([append, packet])) ** 2)))
+    # Packets cost something only if that explains more than the noise does.
+    if packet == 0.0 or float(np.sqrt(np.mean((weighted - design[:, 0] * alone) ** 2))) < with_packets + _NOISE:
+        append, packet = alone, 0.0
     residual = weighted - design @ np.array([append, packet])
     return float(np.sqrt(np.mean(residual**2))), append, packet
 

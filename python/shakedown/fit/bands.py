@@ -22,6 +22,8 @@ _REST_BLOCKS: Final = 200
 _TRIES: Final = 6
 _LATE: Final = 2
 _SURPLUS_MS: Final = 200.0
+_SURE_LOOKS: Final = 2
+_NEARLY_ALL: Final = 0.9
 _CLEANED_SHARE: Final = 0.15
 _JITTER: Final = 0.02
 _BAND_NS: Final = 15_000_000_000
@@ -127,26 +129,40 @@ def watch_home(
     watch = Watch.over(bench, name, offsets, sight)
     bench.play(f"{name}-write", Trace.writes(offsets, flush_every=1))
     press.after(first)
-    before = watch.angles()
-    left = sight.differ(before, watch.home)
-    rounds, home, surplus_ms, since = np.full(_BLOCKS, -1), np.zeros(_BLOCKS, bool), _SURPLUS_MS, 0
-    for number in range(_ROUNDS):
+    before, again = watch.angles(), watch.angles()
+    left = sight.differ(before, watch.home) & ~sight.differ(again, before)
+    looks: list[Floats] = []
+    surplus_ms, since, came = _SURPLUS_MS, 0, np.zeros(_BLOCKS, bool)
+    for _ in range(_ROUNDS):
         bench.idle(int((rest_ms + surplus_ms) * 1e6))
-        now = watch.angles()
-        came = sight.differ(now, before) & (rounds < 0) & left
-        rounds[came] = number
-        home |= came & ~sight.differ(now, watch.home)
-        before = now if sight.flash else np.where(np.isnan(now), before, now)
-        since = 0 if came.any() else since + 1
-        surplus_ms *= 2 if since >= _PATIENCE_ROUNDS else 1
-        if came.any() and (rounds[~came] < 0).all():
+        looks.append(watch.angles())
+        now = left & (_rounds(looks, before, sight) >= 0)
+        new = now & ~came
+        if new.any() and not came.any():
             # What lay in the cache before has gone; from now on no round is to see more than one band if it can be.
             surplus_ms = _SURPLUS_MS
+        since = 0 if new.any() else since + 1
+        surplus_ms *= 2 if since >= _PATIENCE_ROUNDS else 1
         since %= _PATIENCE_ROUNDS
-        if not left.any() or (rounds[left] >= 0).mean() > 0.9:
+        came = now
+        if not left.any() or came[left].mean() > _NEARLY_ALL:
             break
+    rounds = _rounds(looks, before, sight)
+    home = (rounds >= 0) & ~sight.differ(looks[-1], watch.home)
     rewrite(bench, f"{name}-rewrite", first, _BLOCKS * spacing)
-    return Homecoming(offsets[left], rounds[left], float(home.sum() / max((rounds >= 0).sum(), 1)))
+    return Homecoming(offsets[left], rounds[left], float(home[left].sum() / max((rounds[left] >= 0).sum(), 1)))
+
+
+def _rounds(looks: list[Floats], before: Floats, sight: Sight) -> Ints:
+    """From which look on each block lies elsewhere, -1: nowhere yet. A host that is late once does not deceive."""
+    away = np.array([sight.differ(look, before) for look in looks], float)
+    # What speaks against a change at each look: that it was away before, that it was not from then on.
+    before_it = np.concatenate([np.zeros((1, away.shape[1])), np.cumsum(away, axis=0)])
+    after_it = np.concatenate([np.cumsum((1 - away)[::-1], axis=0)[::-1], np.zeros((1, away.shape[1]))])
+    against = before_it + after_it
+    best = np.argmin(against, axis=0)
+    sure = against[-1] - against[best, np.arange(away.shape[1])] >= min(_SURE_LOOKS, len(looks))
+    return np.asarray(np.where(sure & (best < len(looks)), best, -1))
 
 
 def estimate(seen: Homecoming) -> Bands | None:

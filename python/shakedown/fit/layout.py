@@ -21,7 +21,8 @@ _SMALL_TURNS: Final = 0.3
 _SLACK_TURNS: Final = 0.05
 _LEAST_TRACKS: Final = 0.008
 _SIMPLE: Final = 0.004
-_BETTER: Final = 0.02
+_BETTER: Final = 0.015
+_SCALES: Final = tuple(np.arange(0.8, 1.21, 0.01))
 # The smallest alone tell the least space of a packet, if that is small.
 _WEIGHTS: Final = np.array([float(len(SIZES)), *[1.0] * (len(SIZES) - 1)])
 _PACKETS: Final = (1 << 40, *(1 << shift for shift in range(16, 21)))
@@ -91,13 +92,20 @@ def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floa
 def estimate(angles: Floats, turn_bytes: float, track_bytes: float) -> Layout:
     """The layout from the angles of each size's writes, in the order in which they were written."""
     advances = [advance(row) for row in angles]
-    grain, even = turn_bytes, _even_step(angles[0])
-    if even is not None and abs(even) < _SMALL_TURNS:
+    even = _even_step(angles[0])
+    small = even is not None and abs(even) < _SMALL_TURNS
+    if small and even is not None:
         # So small a step crosses few borders of tracks: their skews do not count.
-        advances[0], grain = even, track_bytes
-    # A whole turn more does not show in the angles, but in what larger writes take.
-    fits = [_fit(advances, turns, grain, turn_bytes, track_bytes) for turns in (0, 1)]
-    misfit, visit, least, packet = fits[1] if fits[1][0] < fits[0][0] - _BETTER else fits[0]
+        advances[0] = even
+    # A whole turn more does not show in the angles, but in what larger writes take; nor where a spread cache lies.
+    best: tuple[tuple[float, float, float, int], float] | None = None
+    for more, scale in ((0, 1.0), (1, 1.0), *((0, scale) for scale in _SCALES)):
+        track = scale * track_bytes
+        found = _fit(advances, more, track if small else scale * turn_bytes, scale * turn_bytes, track)
+        if best is None or found[0] < best[0][0] - (_BETTER if best[1] == track_bytes else 0.0):
+            best = found, track
+    assert best
+    (misfit, visit, least, packet), track_bytes = best
     return Layout(_around(visit, misfit), _around(least, misfit), packet, track_bytes)
 
 

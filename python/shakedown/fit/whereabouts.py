@@ -67,7 +67,9 @@ class Watch:
 
     def away(self) -> NDArray[np.bool_]:
         """Which of them do not lie where they did."""
-        return self.sight.differ(self.angles(), self.home)
+        now = self.angles()
+        # What lay in flash before, too, is away while it lies there.
+        return np.asarray(self.sight.differ(now, self.home) | (np.isnan(now) & self.sight.flash))
 
 
 def moved(bench: Bench, turn_ms: float) -> Moved:

@@ -219,6 +219,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
     if not sight.flash:
         cache.layout = layout.measure(bench, sight.turn_ms, turn_bytes, facts.track_bytes(share))
+        turn_bytes *= cache.layout.track_bytes / facts.track_bytes(share)
         cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, turn_bytes)
         cache.place = "spread" if cache.regions > 1 else cache.place
     tell("cost of a cached write")

@@ -64,9 +64,65 @@ def drawn(name: str, seed: int) -> Truth:
     return Truth.of(_written(values | new))
 
 
+def wild(seed: int) -> Truth:
+    """One of any kind: where its cache lies, how it maps and when it cleans are drawn as well.
+
+    None that is lazy with a cache in several places: see docs/characterize.md.
+    """
+    draw = random.Random(f"wild {seed}")
+    values = drawn("wd40efax", seed).values
+    place = draw.choice(["outer", "inner", "spread", "flash"])
+    values |= {"translation.cache.place": place}
+    if place == "spread":
+        values["translation.cache.regions"] = draw.choice([2, 3, 5, 8, 12])
+    if place == "flash":
+        for key in ("packet_tracks", "packet_turns", "append_turns"):
+            del values[f"translation.cache.{key}"]
+        del values["translation.cleaning.collect_turns"]
+        values |= {
+            "translation.cache.flash_read_us": draw.randrange(60, 200),
+            "translation.cache.flash_write_us": draw.randrange(60, 300),
+            "translation.cache.flash_rate_mb_s": draw.randrange(200, 480),
+        }
+    else:
+        values["translation.cache.append_tracks"] = draw.choice([0.0, 0.0, 0.3, 0.5])
+        values["translation.cache.packet_tracks"] = draw.choice([0.0, 0.0, 0.1, 0.4])
+    if place != "spread" and draw.random() < 0.4:
+        low = draw.uniform(0.4, 0.8)
+        high = low + draw.uniform(0.05, 0.15)
+        values["translation.cleaning.when"] = "lazy"
+        values |= {"translation.cleaning.high_mark": round(high, 2), "translation.cleaning.low_mark": round(low, 2)}
+    elif draw.random() < 0.3:
+        values |= {"translation.mapping": "dynamic", "translation.spare_bands": draw.randrange(2, 6)}
+    if draw.random() < 0.25:
+        values["translation.streams.tracked"] = 0
+    return Truth.of(_written(values))
+
+
 def changed(name: str, **new: Any) -> Truth:
     """One with other values, dots of their keys written as double underscores."""
     return Truth.of(_written(known(name).values | {key.replace("__", "."): value for key, value in new.items()}))
+
+
+def small(*, rpm: float = 5400, shingled: bool = True) -> Truth:
+    """A drive of 8 GB, for real time: everything of it is small, but no part is missing."""
+    truth = changed(
+        "wd40efax" if shingled else "st12000vn0007",
+        geometry__capacity_bytes=8_000_000_000 // 4096 * 4096,
+        geometry__rpm=rpm,
+        geometry__heads=4,
+        geometry__outer_track_bytes=1 << 20,
+        geometry__inner_track_bytes=1 << 19,
+        geometry__zones=8,
+        geometry__track_skew_degrees=80,
+        geometry__cylinder_skew_degrees=100,
+        dram__write_bytes=16 << 20,
+    )
+    if not shingled:
+        return truth
+    cache = {"bytes": 160_000_000 // 4096 * 4096, "entries": 1500, "journal_ms": 200}
+    values = truth.values | {f"translation.cache.{key}": value for key, value in cache.items()}
+    return Truth.of(_written(values | {"translation.tracks_per_band": 16}))
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

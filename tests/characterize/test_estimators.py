@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from shakedown.fit import append, bands, rotation, seek
-from shakedown.fit.fill import first_stall, stall_limit_ms
+from shakedown.fit import append, bands, layout, rotation, seek
+from shakedown.fit.fill import Limits, stalls_in
 from shakedown.fit.trace import Log
 
 
@@ -55,4 +57,38 @@ def test_a_journal_is_no_stall() -> None:
     log = _log(np.cumsum(latency), latency)
     found = append.journal(log.part(slice(0, 1500)))
     assert (found.every, round(found.ms)) == (240, 300)
-    assert first_stall(log, stall_limit_ms(log, found.ms)) == 2500
+    assert not len(stalls_in(log.cycle_ms, Limits(6.0, found.ms)))
+
+
+def test_stalls_are_those_that_come_in_a_row() -> None:
+    latency = np.full(9000, 6.0)
+    latency[239::240] += 300
+    latency[5000] = 2500
+    latency[8000::300] = 700
+    log = _log(np.cumsum(latency), latency)
+    assert stalls_in(log.cycle_ms, Limits(6.0, 300.0))[0] == 8000
+
+
+def _logged(space: Callable[[int], float], track_bytes: float) -> np.ndarray:
+    """Angles of writes that take so much of a log each, on tracks with a skew of a tenth of a turn."""
+    at, rows = 0.0, []
+    for size in layout.SIZES:
+        places = at + np.arange(48) * space(size)
+        at = places[-1] + space(size)
+        rows.append((places / track_bytes + 0.1 * np.floor(places / track_bytes)) % 1.0)
+    return np.array(rows)
+
+
+@pytest.mark.parametrize(
+    ("visit", "least", "packet"), [(0.0, 0.0, 1 << 40), (0.5, 0.0, 1 << 40), (0.0, 0.4, 524_288), (0.5, 0.4, 524_288)]
+)
+def test_angles_tell_what_a_visit_and_a_packet_take(visit: float, least: float, packet: int) -> None:
+    track = 1_900_544.0
+    angles = _logged(lambda size: visit * track + layout.packed_bytes(size, packet, least * track), track)
+    jitter = np.random.default_rng(3).normal(0, 0.004, angles.shape)
+    found = layout.estimate((angles + jitter) % 1.0, track / 1.1, track)
+    assert found.visit_tracks.value == pytest.approx(visit, abs=0.02)
+    assert found.packet_tracks.value == pytest.approx(least, abs=0.02)
+    assert found.space_bytes(1 << 20) == pytest.approx(
+        visit * track + layout.packed_bytes(1 << 20, packet, least * track), rel=0.02
+    )

@@ -58,8 +58,6 @@ def characterize(order: Order, folder: Path, consents: tuple[str, ...], tell: Te
     Raises UsageError, RefusedError and EnvironmentFailure.
     """
     raw, logs = folder / "raw", folder / "logs"
-    raw.mkdir(parents=True, exist_ok=True)
-    logs.mkdir(exist_ok=True)
     arena = open_target(
         order.target,
         seed=order.seed,
@@ -71,6 +69,9 @@ def characterize(order: Order, folder: Path, consents: tuple[str, ...], tell: Te
     finished = False
     try:
         _admit(arena)
+        # What is refused leaves no folder behind.
+        for place in (raw, logs):
+            place.mkdir(parents=True, exist_ok=True)
         capacity = arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
         plan = Plan.of(capacity, with_parking=order.with_parking)
         for line in plan.lines():

@@ -7,19 +7,22 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit import rotation
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.place import aligned, apart, rewrite, scattered
+from shakedown.fit.layout import Layout
+from shakedown.fit.place import aligned, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 GROUPS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 SIZES: Final = (4096, 16_384, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20, 3 << 19)
+_RUN_BYTES: Final = 384 << 20
+_RUN_WRITE_BYTES: Final = 8192
+_RUN_REST_NS: Final = 20_000_000_000
 _REPEATS: Final = 48
 _MOST_IN_FLIGHT: Final = 16
-_EVEN_TURNS: Final = 0.015
 _PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
+_NOISE: Final = 0.003
+_LEAST_TURNS: Final = 0.02
 _PACKET_WRITES: Final = tuple(range(1, 49))
-_SPACE_TRACKS: Final = (0.0, 0.01, 0.02, 0.035, *np.round(np.arange(0.05, 1.01, 0.05), 3))
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,6 @@ class Visits:
     sizes: Ints
     size_ms: Floats
     write_back: bool
-    space_turns: Estimate | None
-    """How far behind each other single writes lie in the log; None: no even distance shows."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +46,17 @@ class Journal:
 
 @dataclass(frozen=True)
 class Append:
-    """The cost of a visit: ``append_turns``, then for each packet ``packet_turns`` and its space."""
+    """The cost of a visit: ``append_turns``, then for each packet ``packet_turns`` and the passing of its space."""
 
     append_turns: Estimate
     packet_turns: Estimate
-    packet_tracks: Estimate
     packet_bytes: Estimate | None
     packet_writes: Estimate | None
     misfit: float
     """Root of the mean square of what the formula misses, as a share."""
 
 
-def visits(bench: Bench, turn_ms: float, *, write_back: bool) -> Visits:
+def visits(bench: Bench, *, write_back: bool) -> Visits:
     """Measure both rows; the region is rewritten afterwards.
 
     A drive that answers no write from memory gets its groups as writes in flight: it visits the log for the first of
@@ -64,8 +64,7 @@ def visits(bench: Bench, turn_ms: float, *, write_back: bool) -> Visits:
     """
     first = aligned(0.3 * bench.capacity_bytes)
     room = min(bench.capacity_bytes // 16, 4 << 30) // (64 * BLOCK_BYTES)
-    done, group_ms, size_ms = _REPEATS, [], []
-    space = _space(bench, scattered(_REPEATS, first, room, 64 * BLOCK_BYTES), turn_ms)
+    done, group_ms, size_ms = 0, [], []
     groups = GROUPS if write_back else tuple(group for group in GROUPS if group <= _MOST_IN_FLIGHT)
     for group in groups:
         offsets = scattered(group * _REPEATS, first, room, 64 * BLOCK_BYTES, begin=done)
@@ -75,7 +74,9 @@ def visits(bench: Bench, turn_ms: float, *, write_back: bool) -> Visits:
             group_ms.append(float(np.median(log.cycle_ms.reshape(-1, group).sum(axis=1))))
         else:
             log = bench.play(f"append-{group}", Trace.writes(offsets, depth=group))
-            group_ms.append((log.ended_ns - int(log.submitted_ns[0])) / 1e6 / _REPEATS)
+            # The first came from afar.
+            begun_ns = int(np.sort(log.completed_ns)[group - 1])
+            group_ms.append((log.ended_ns - begun_ns) / 1e6 / (_REPEATS - 1))
     wide = SIZES[-1] + BLOCK_BYTES
     slots = max(64 * BLOCK_BYTES * room // wide, _REPEATS + 1)
     for number, size in enumerate(SIZES):
@@ -83,19 +84,20 @@ def visits(bench: Bench, turn_ms: float, *, write_back: bool) -> Visits:
         log = bench.play(f"append-{size}", Trace.writes(offsets, size, flush_every=1))
         size_ms.append(float(np.median(log.cycle_ms)))
     rewrite(bench, "append-rewrite", first, max(room * 64 * BLOCK_BYTES, slots * wide))
-    return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back, space)
+    return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
 
 
-def _space(bench: Bench, offsets: Ints, turn_ms: float) -> Estimate | None:
-    """The distance in the log between single durable writes: from the angles at which they are read back."""
-    bench.play("append-space", Trace.writes(offsets, flush_every=1))
-    order = apart(len(offsets))
-    angles = rotation.phases(bench.play("append-space-read", Trace.reads(offsets[order])), turn_ms)
-    steps = np.diff(angles[np.argsort(order)]) % 1.0
-    middle = float(np.median(steps))
-    # Where a track ends, a skew comes on top.
-    even = steps[np.abs(steps - middle) < _EVEN_TURNS]
-    return Estimate.mean(even) if len(even) > 0.5 * len(steps) else None
+def run_ms(bench: Bench) -> float:
+    """What each of many small writes in sequence takes, once memory is full.
+
+    They merge in memory, but a packet takes only so many: so many fewer visits to the log it needs.
+    """
+    first = aligned(0.35 * bench.capacity_bytes)
+    count = min(_RUN_BYTES, bench.capacity_bytes // 64) // _RUN_WRITE_BYTES
+    bench.idle(_RUN_REST_NS)
+    log = bench.play("append-run", Trace.writes(first + np.arange(count) * _RUN_WRITE_BYTES, _RUN_WRITE_BYTES))
+    rewrite(bench, "append-run-rewrite", first, count * _RUN_WRITE_BYTES)
+    return float(np.mean(log.cycle_ms[count // 2 :]))
 
 
 def journal(log: Log) -> Journal:
@@ -112,7 +114,7 @@ def journal(log: Log) -> Journal:
     return Journal(every, float(np.median(cycle[late])) - usual)
 
 
-def estimate(seen: Visits, turn_ms: float, track_bytes: float, overhead_ms: float, link_mb_s: float) -> Append:
+def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, link_mb_s: float) -> Append:
     """The packets that explain the measured times best: sizes and limits tried out, costs by least squares."""
     carry = seen.sizes / link_mb_s / 1e3
     each_ms = overhead_ms + BLOCK_BYTES / link_mb_s / 1e3
@@ -123,33 +125,32 @@ def estimate(seen: Visits, turn_ms: float, track_bytes: float, overhead_ms: floa
         host_ms, host_size_ms = np.where(seen.groups > 1, 0.0, each_ms), carry + overhead_ms
     turns = np.concatenate([seen.group_ms - host_ms, seen.size_ms - host_size_ms]) / turn_ms
     weights = 1 / np.maximum(np.concatenate([seen.group_ms, seen.size_ms]) / turn_ms, 0.2)
-    known = seen.space_turns
-    spaces = _SPACE_TRACKS if known is None else (min(known.value, 1.0),)
+    sizes_tried = _PACKET_BYTES if layout.packet_bytes not in _PACKET_BYTES else (layout.packet_bytes,)
     tried = [
-        (*_misfit(seen, turns, weights, track_bytes, size, writes, space), size, writes, space)
-        for size in _PACKET_BYTES
+        (*_misfit(seen, turns, weights, layout, size, writes), size, writes)
+        for size in sizes_tried
         for writes in _PACKET_WRITES
-        for space in spaces
     ]
     best = min(tried, key=lambda one: one[0])
     near = [one for one in tried if one[0] <= 1.1 * best[0] + 1e-3]
-    misfit, append, packet, size, writes, space = best
+    misfit, append, packet, size, writes = best
     sizes, counts = {one[3] for one in near}, {one[4] for one in near}
     return Append(
         _over(append, [one[1] for one in near]),
         _over(packet, [one[2] for one in near]),
-        known or _over(space, [one[5] for one in near]),
-        _over(size, list(sizes)) if len(sizes) <= 2 else None,
+        # Packets that cost nothing and leave no gaps do not show.
+        _over(size, list(sizes)) if len(sizes) <= 2 and (packet > _LEAST_TURNS or len(sizes_tried) == 1) else None,
         _over(writes, list(counts)) if len(counts) <= 3 else None,
         misfit,
     )
 
 
 def _misfit(
-    seen: Visits, turns: Floats, weights: Floats, track_bytes: float, packet_bytes: int, writes: int, space: float
+    seen: Visits, turns: Floats, weights: Floats, layout: Layout, packet_bytes: int, writes: int
 ) -> tuple[float, float, float]:
     """How badly packets of this kind explain the times, and the costs of visit and packet that do it best."""
-    least = space * track_bytes
+    track_bytes = layout.track_bytes
+    least = layout.packet_tracks.value * track_bytes
     visits, by_group, space_group = _small_visits(seen, writes, least)
     by_size = np.ceil(seen.sizes / packet_bytes)
     last_size = seen.sizes - (by_size - 1) * packet_bytes
@@ -161,8 +162,11 @@ def _misfit(
     design = np.stack([visited, packets], axis=1) * weights[:, None]
     (append, packet), *_ = np.linalg.lstsq(design, weighted, rcond=None)
     append, packet = max(float(append), 0.0), max(float(packet), 0.0)
-    if packet == 0.0:
-        append = max(float(np.sum(weighted * design[:, 0]) / np.sum(design[:, 0] ** 2)), 0.0)
+    alone = max(float(np.sum(weighted * design[:, 0]) / np.sum(design[:, 0] ** 2)), 0.0)
+    with_packets = float(np.sqrt(np.mean((weighted - design @ np.array([append, packet])) ** 2)))
+    # Packets cost something only if that explains more than the noise does.
+    if packet == 0.0 or float(np.sqrt(np.mean((weighted - design[:, 0] * alone) ** 2))) < with_packets + _NOISE:
+        append, packet = alone, 0.0
     residual = weighted - design @ np.array([append, packet])
     return float(np.sqrt(np.mean(residual**2))), append, packet
 

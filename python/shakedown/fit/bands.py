@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +11,7 @@ import numpy as np
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
-from shakedown.fit.whereabouts import Watch, differ
+from shakedown.fit.whereabouts import Sight, Watch
 
 _COARSE_BYTES: Final = 8 << 20
 _BLOCKS: Final = 144
@@ -20,9 +21,27 @@ _LONGEST_REST_MS: Final = 16_000
 _REST_BLOCKS: Final = 200
 _TRIES: Final = 6
 _LATE: Final = 2
+_SURPLUS_MS: Final = 200.0
+_SURE_LOOKS: Final = 2
+_NEARLY_ALL: Final = 0.9
 _CLEANED_SHARE: Final = 0.15
 _JITTER: Final = 0.02
 _BAND_NS: Final = 15_000_000_000
+
+
+def _nothing(_: int) -> None:
+    """A drive that cleans whatever it holds needs none."""
+
+
+@dataclass(frozen=True)
+class Press:
+    """What has to be done before and after writing at an offset so that a drive cleans that, and that alone."""
+
+    before: Callable[[int], None] = _nothing
+    after: Callable[[int], None] = _nothing
+
+
+NO_PRESS: Final = Press()
 
 
 @dataclass(frozen=True)
@@ -45,7 +64,7 @@ class Homecoming:
     """How many of those that came did so to their old place."""
 
 
-def rest_needed(bench: Bench, turn_ms: float, slow_ms: float) -> Estimate | None:
+def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PRESS) -> Estimate | None:
     """How many ms of silence it takes until the drive begins to clean; None: it does not within 16 s.
 
     Heads that clean keep a read waiting for longer than ``slow_ms``, which is more than any seek.
@@ -53,8 +72,10 @@ def rest_needed(bench: Bench, turn_ms: float, slow_ms: float) -> Estimate | None
     first = aligned(0.45 * bench.capacity_bytes)
     spacing = _spacing(bench, _COARSE_BYTES)
     offsets = first + np.arange(_REST_BLOCKS) * spacing
-    watch = Watch.over(bench, "rest", offsets, turn_ms)
+    press.before(first)
+    watch = Watch.over(bench, "rest", offsets, sight)
     bench.play("rest-write", Trace.writes(offsets, flush_every=1))
+    press.after(first)
     away = watch.angles()
     fresh = iter(apart(2000) * spacing // 2 % bench.capacity_bytes)
     # The first read brings the heads to where the others are: no long seek looks like cleaning then.
@@ -73,49 +94,75 @@ def rest_needed(bench: Bench, turn_ms: float, slow_ms: float) -> Estimate | None
             low, tries = max(silence, low), 0
         if not tries:
             idle_ms, late = 2 * idle_ms if np.isinf(high) else (low + high) / 2, 0
-    if np.isfinite(high):
-        bench.idle(_BAND_NS)
     # Parked heads answer as late as heads that clean, and a lazy drive closes what a stream left: only data that came
-    # home, and much of it, is proof.
-    cleaned = np.isfinite(high) and float(differ(watch.angles(), away).mean()) > _CLEANED_SHARE
+    # home, and much of it, is proof. What was written before goes first.
+    cleaned = False
+    for _ in range(_PATIENCE_ROUNDS if np.isfinite(high) else 0):
+        bench.idle(_BAND_NS)
+        cleaned = float(sight.differ(watch.angles(), away).mean()) > _CLEANED_SHARE
+        if cleaned:
+            break
     rewrite(bench, "rest-rewrite", first, _REST_BLOCKS * spacing)
     return Estimate((low + high) / 2, low, high) if cleaned else None
 
 
-def measure(bench: Bench, share: float, turn_ms: float, rest_ms: float) -> tuple[Bands | None, float]:
+def measure(
+    bench: Bench, share: float, sight: Sight, rest_ms: float, press: Press = NO_PRESS
+) -> tuple[Bands | None, float]:
     """Band size at ``share`` of the capacity, first with coarse steps, then with fine ones; share of static homes."""
-    coarse = watch_home(bench, f"bands-{share:.2f}", share, _spacing(bench, _COARSE_BYTES), turn_ms, rest_ms)
+    coarse = watch_home(bench, f"bands-{share:.2f}", share, _spacing(bench, _COARSE_BYTES), sight, rest_ms, press)
     found = estimate(coarse)
     if found is None or found.size_bytes.value > 16 * _COARSE_BYTES:
         return found, coarse.static_share
     spacing = max(int(found.size_bytes.value / 24) // BLOCK_BYTES, 1) * BLOCK_BYTES
-    fine = estimate(watch_home(bench, f"bands-{share:.2f}-fine", share, spacing, turn_ms, rest_ms))
+    fine = estimate(watch_home(bench, f"bands-{share:.2f}-fine", share, spacing, sight, rest_ms, press))
     return fine or found, coarse.static_share
 
 
-def watch_home(bench: Bench, name: str, share: float, spacing: int, turn_ms: float, rest_ms: float) -> Homecoming:
+def watch_home(
+    bench: Bench, name: str, share: float, spacing: int, sight: Sight, rest_ms: float, press: Press = NO_PRESS
+) -> Homecoming:
     """Write blocks at even distances and look after every rest which of them came home."""
     first = aligned(share * (bench.capacity_bytes - _BLOCKS * spacing - (256 << 20)))
     offsets = first + np.arange(_BLOCKS) * spacing
-    watch = Watch.over(bench, name, offsets, turn_ms)
+    press.before(first)
+    watch = Watch.over(bench, name, offsets, sight)
     bench.play(f"{name}-write", Trace.writes(offsets, flush_every=1))
-    before = watch.angles()
-    left = differ(before, watch.home)
-    rounds, home, surplus_ms, since = np.full(_BLOCKS, -1), np.zeros(_BLOCKS, bool), 200.0, 0
-    for number in range(_ROUNDS):
+    press.after(first)
+    before, again = watch.angles(), watch.angles()
+    left = sight.differ(before, watch.home) & ~sight.differ(again, before)
+    looks: list[Floats] = []
+    surplus_ms, since, came = _SURPLUS_MS, 0, np.zeros(_BLOCKS, bool)
+    for _ in range(_ROUNDS):
         bench.idle(int((rest_ms + surplus_ms) * 1e6))
-        now = watch.angles()
-        came = differ(now, before) & (rounds < 0) & left
-        rounds[came] = number
-        home |= came & ~differ(now, watch.home)
-        before = np.where(np.isnan(now), before, now)
-        since = 0 if came.any() else since + 1
+        looks.append(watch.angles())
+        now = left & (_rounds(looks, before, sight) >= 0)
+        new = now & ~came
+        if new.any() and not came.any():
+            # What lay in the cache before has gone; from now on no round is to see more than one band if it can be.
+            surplus_ms = _SURPLUS_MS
+        since = 0 if new.any() else since + 1
         surplus_ms *= 2 if since >= _PATIENCE_ROUNDS else 1
         since %= _PATIENCE_ROUNDS
-        if (rounds[left] >= 0).mean() > 0.9:
+        came = now
+        if not left.any() or came[left].mean() > _NEARLY_ALL:
             break
+    rounds = _rounds(looks, before, sight)
+    home = (rounds >= 0) & ~sight.differ(looks[-1], watch.home)
     rewrite(bench, f"{name}-rewrite", first, _BLOCKS * spacing)
-    return Homecoming(offsets[left], rounds[left], float(home.sum() / max((rounds >= 0).sum(), 1)))
+    return Homecoming(offsets[left], rounds[left], float(home[left].sum() / max((rounds[left] >= 0).sum(), 1)))
+
+
+def _rounds(looks: list[Floats], before: Floats, sight: Sight) -> Ints:
+    """From which look on each block lies elsewhere, -1: nowhere yet. A host that is late once does not deceive."""
+    away = np.array([sight.differ(look, before) for look in looks], float)
+    # What speaks against a change at each look: that it was away before, that it was not from then on.
+    before_it = np.concatenate([np.zeros((1, away.shape[1])), np.cumsum(away, axis=0)])
+    after_it = np.concatenate([np.cumsum((1 - away)[::-1], axis=0)[::-1], np.zeros((1, away.shape[1]))])
+    against = before_it + after_it
+    best = np.argmin(against, axis=0)
+    sure = against[-1] - against[best, np.arange(away.shape[1])] >= min(_SURE_LOOKS, len(looks))
+    return np.asarray(np.where(sure & (best < len(looks)), best, -1))
 
 
 def estimate(seen: Homecoming) -> Bands | None:

@@ -8,15 +8,18 @@ from typing import Final
 
 import numpy as np
 
+from shakedown.fit import append as appends
 from shakedown.fit import cleaning, dram
 from shakedown.fit.facts import Facts
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import Twin
+from shakedown.fit.whereabouts import Sight
 
 Make = Callable[[str], Bench]
 """A bench with a modelled drive of this profile, always of the same seed."""
 
 _BUFFERED: Final = (0.5, 0.6, 2 / 3, 0.72, 0.8, 0.86, 0.9, *np.round(np.arange(0.92, 1.001, 0.01), 2))
+_PACKET_WRITES: Final = tuple(float(count) for count in (*range(1, 13), 14, 16, 20, 24, 32, 48, 64))
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
 
 
@@ -76,8 +79,22 @@ def _stages(facts: Facts) -> list[Stage]:
             )
         )
     cache = facts.cache
-    if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:
+    if cache and cache.run_ms:
+        stages.append(
+            Stage(
+                "translation.cache",
+                "packet_writes",
+                1,
+                _PACKET_WRITES,
+                cache.run_ms,
+                0.002,
+                appends.run_ms,
+                "rate of small writes in sequence",
+            )
+        )
+    if cache and not cache.lazy and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:
         bands, rest_ms, band_ms = cache.bands[0.5], cache.rest_ms.value, cache.band_ms
+        sight = Sight(turn_ms, flash=cache.place == "flash")
         stages.append(
             Stage(
                 "translation.cleaning",
@@ -87,7 +104,7 @@ def _stages(facts: Facts) -> list[Stage]:
                 band_ms.value,
                 # Both what was measured and what the twin does is counted in whole bands.
                 (band_ms.high - band_ms.low) / band_ms.value,
-                lambda bench: _or_none(cleaning.band_ms(bench, bands, turn_ms, rest_ms)),
+                lambda bench: _or_none(cleaning.band_ms(bench, bands, sight, rest_ms)),
                 "time to clean a band",
             )
         )

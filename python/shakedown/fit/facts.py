@@ -9,18 +9,43 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit import append as appends
-from shakedown.fit import bands, cleaning, dram, fill, parking, rates, rotation, seek, streams, tracks
+from shakedown.fit import (
+    bands,
+    cleaning,
+    dram,
+    fill,
+    flash,
+    layout,
+    length,
+    marks,
+    parking,
+    rates,
+    regions,
+    rotation,
+    seek,
+    streams,
+    tracks,
+)
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place, place_of_cache
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.whereabouts import moved_share
+from shakedown.fit.whereabouts import Moved, Sight, moved
 
 RATE_SHARES: Final = tuple(np.linspace(0, 1, 9))
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
+SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
 _MOVED: Final = 0.5
-_LARGE_BYTES: Final = 524_288
 _REGIONS: Final = 512
+_BAND_BYTES: Final = 48 << 20
+_SPACE_ENDS: Final = 0.95
+_SPACE_MAY_END: Final = 0.8
+_QUICK: Final = 4
+_FREE_BANDS: Final = 2
+_VISIT_PACKETS: Final = 64
 _SETTLE_NS: Final = 20_000_000_000
+_LONG_SETTLE_NS: Final = 60_000_000_000
+_MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
 _SETTLE_BANDS: Final = 8
 
 Tell = Callable[[str], None]
@@ -42,7 +67,7 @@ class Facts:
     bursts: dram.Bursts
     queue_gain: float
     parking: parking.Parking | None
-    moved_share: float
+    moved: Moved
     cache: Cache | None = None
 
     @property
@@ -55,31 +80,48 @@ class Facts:
         """What every request takes without any motion."""
         return self.link.overhead_us.value / 1e3
 
+    def rate(self, offset: float) -> float:
+        """Bytes a second at an offset."""
+        return float(np.interp(offset / self.capacity_bytes, RATE_SHARES, [rate.value for rate in self.rates]))
+
     def track_bytes(self, share: float) -> float:
         """Bytes of a track at a share of the capacity, by the rates."""
         outer = self.outer.track_bytes.value if self.outer else self.rates[0].value * self.turn_ms.value / 1e3
-        rate = float(np.interp(share, RATE_SHARES, [rate.value for rate in self.rates]))
-        return outer * rate / self.rates[0].value
+        return outer * self.rate(share * self.capacity_bytes) / self.rates[0].value
 
 
 @dataclass
 class Cache:
     """What was found of a persistent cache and of what lies behind it."""
 
-    rest_ms: Estimate | None
     place: Place
+    in_memory: int = 1
+    """Small writes that memory holds: so many come to the log at once."""
+    lazy: bool = False
+    rest_ms: Estimate | None = None
+    """Silence until it cleans: at all, or, if it is lazy, once its log is full."""
+    marks: marks.Marks | None = None
     bands: dict[float, bands.Bands] = field(default_factory=dict)
     static_share: float | None = None
     band_ms: Estimate | None = None
     streams: streams.Streams | None = None
+    layout: layout.Layout = field(default_factory=lambda: layout.Layout.without_gaps(1.0))
     append: appends.Append | None = None
-    journal: appends.Journal | None = None
-    single: fill.Fill | None = None
-    """Of small writes, each durable before the next."""
+    run_ms: float | None = None
+    """What a small write of a run takes, where packets of several writes show in nothing else."""
+    flash: flash.Flash | None = None
+    length: length.Length | None = None
+    """Of each log."""
+    regions: int = 1
     small: fill.Fill | None = None
     """Of small writes as fast as they are taken."""
-    large: fill.Fill | None = None
-    """Of writes of half a MiB, each durable before the next."""
+    single: fill.Fill | None = None
+    """Of small writes, each durable before the next. One of both, where that tells all."""
+
+    @property
+    def bytes_found(self) -> float | None:
+        """Of all logs."""
+        return self.length.bytes_found.value * self.regions if self.length else None
 
 
 def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
@@ -113,12 +155,12 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
         dram.bursts(bench, overhead_ms, turn.value),
         dram.deep_reads_gain(bench),
         None,
-        0.0,
+        Moved(0.0),
     )
     bench.idle(5_000_000_000)
     tell("does what was written lie where it should")
-    facts.moved_share = moved_share(bench, turn.value)
-    if facts.moved_share > _MOVED:
+    facts.moved = moved(bench, turn.value)
+    if facts.moved.share > _MOVED:
         facts.cache = _find_cache(bench, facts, tell)
     if with_parking:
         tell("parking of the heads")
@@ -132,59 +174,159 @@ def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
 
 
 def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
-    turn_ms, link = facts.turn_ms.value, facts.link
+    sight = Sight(facts.turn_ms.value, flash=facts.moved.flash_share > _MOVED)
     tell("where the cache lies")
-    where = place_of_cache(bench, facts.surface, facts.seeks, facts.overhead_ms, turn_ms)
+    place: Place = "flash"
+    if not sight.flash:
+        place = place_of_cache(bench, facts.surface, facts.seeks, facts.overhead_ms, sight.turn_ms)
+    cache = Cache(place, facts.bursts.writes or 1)
+    bench.idle(_LONG_SETTLE_NS)
     tell("when cleaning begins")
-    cache = Cache(bands.rest_needed(bench, turn_ms, facts.overhead_ms + turn_ms + 12), where)
+    cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts))
+    cache.lazy = cache.rest_ms is None
     if cache.rest_ms is not None:
-        for share in BAND_SHARES:
-            tell(f"bands at {share:.0%}")
-            seen, static = bands.measure(bench, share, turn_ms, cache.rest_ms.high)
-            if seen is not None:
-                cache.bands[share], cache.static_share = seen, static
-        if 0.5 in cache.bands:
-            tell("time to clean a band")
-            cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], turn_ms, cache.rest_ms.value)
+        _find_bands(bench, cache, sight, tell)
     tell("streams")
-    cache.streams = streams.measure(bench, turn_ms)
-    tell("cost of a cached write")
-    seen_visits = appends.visits(bench, turn_ms, write_back=facts.bursts.write_back)
-    cache.append = appends.estimate(seen_visits, turn_ms, facts.track_bytes(0), facts.overhead_ms, link.rate_mb_s.value)
+    cache.streams = streams.measure(bench, sight)
+    _find_log(bench, facts, cache, sight, tell)
+    if cache.lazy and cache.length:
+        _find_lazy(bench, facts, cache, sight, tell)
     _fill(bench, cache, tell)
     return cache
 
 
+def _slow_ms(facts: Facts) -> float:
+    return facts.overhead_ms + facts.turn_ms.value + 12
+
+
+def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: bands.Press = bands.NO_PRESS) -> None:
+    assert cache.rest_ms
+    for share in BAND_SHARES:
+        tell(f"bands at {share:.0%}")
+        seen, static = bands.measure(bench, share, sight, cache.rest_ms.high, press)
+        if seen is not None:
+            cache.bands[share], cache.static_share = seen, static
+    if 0.5 in cache.bands:
+        tell("time to clean a band")
+        cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press)
+
+
+def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
+    """What a write costs and takes of the log, how long that is, and how many there are."""
+    link_mb_s, share = facts.link.rate_mb_s.value, SHARE_OF_PLACE[cache.place]
+    turn_bytes = facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3
+    tell("space of a cached write")
+    cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
+    if not sight.flash:
+        cache.layout = layout.measure(bench, sight.turn_ms, turn_bytes, facts.track_bytes(share))
+        turn_bytes *= cache.layout.track_bytes / facts.track_bytes(share)
+        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, turn_bytes)
+        cache.place = "spread" if cache.regions > 1 else cache.place
+    tell("cost of a cached write")
+    visits = appends.visits(bench, write_back=facts.bursts.write_back)
+    cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
+    if facts.bursts.write_back and cache.append.packet_writes is None:
+        cache.run_ms = appends.run_ms(bench)
+    if sight.flash:
+        packet = cache.append.packet_bytes
+        cache.flash = flash.measure(
+            bench, visits, int(packet.value) if packet else 1 << 20, facts.overhead_ms, link_mb_s
+        )
+    tell("length of the log")
+    band_bytes = max((band.size_bytes.value for band in cache.bands.values()), default=_BAND_BYTES)
+    settle_ns = _settle_ns(cache, _MARKED_BANDS)
+    cache.length = length.measure(filler_of(bench, cache), int(band_bytes), settle_ns)
+
+
+def filler_of(bench: Bench, cache: Cache) -> length.Filler:
+    """What moves the log's head on; within a band, where bands are known."""
+    room = None
+    if not cache.lazy and 0.5 in cache.bands:
+        size, border = cache.bands[0.5].size_bytes.value, cache.bands[0.5].border
+        marks_at = int(border + _FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES
+        room = length.Room(int(border + 0.06 * size) // BLOCK_BYTES * BLOCK_BYTES, int(0.88 * size), marks_at)
+    return length.Filler(bench, cache.layout, room)
+
+
+def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
+    """A lazy drive shows what others show by themselves once its log is full."""
+    assert cache.length
+    filler, size = filler_of(bench, cache), cache.length.bytes_found.value
+
+    press = bands.Press(lambda at: filler.near(at).flush_out(size), lambda at: filler.near(at).press(size))
+    tell("when cleaning of a full cache begins")
+    cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts), press)
+    if cache.rest_ms is None:
+        return
+    tell("marks of lazy cleaning")
+    cache.marks = marks.measure(filler, sight, size, cache.rest_ms.high)
+    _find_bands(bench, cache, sight, tell, press)
+
+
+def _settle_ns(cache: Cache, count: int) -> int:
+    """How long the drive needs for some bands."""
+    rest_ms = cache.rest_ms.high if cache.rest_ms and not cache.lazy else 0.0
+    return max(int((rest_ms + count * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6), _SETTLE_NS)
+
+
 def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
-    """Three fills, each of which would leave room if another limit held."""
-    region = max(bench.capacity_bytes // _REGIONS, 1 << 26)
-    rest_ms = cache.rest_ms.high if cache.rest_ms else 0.0
-    settle_ns = max(int((rest_ms + _SETTLE_BANDS * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6), _SETTLE_NS)
+    """Up to the first stall: many writes a packet, and, unless a packet holds one anyway, one a packet."""
+    first, region = aligned(0.1 * bench.capacity_bytes), bench.capacity_bytes // _REGIONS
+    if 0.5 in cache.bands:
+        # From a border on: the first band is a whole one, and its stall too.
+        size = cache.bands[0.5].size_bytes.value
+        first, region = int(cache.bands[0.5].border + _FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES, int(size)
+    settle_ns = _settle_ns(cache, _SETTLE_BANDS)
+    journal_ms = cache.length.journal.ms if cache.length else None
     bench.idle(settle_ns)
-    tell("fill with small writes, each durable")
-    cache.single = fill.fill(
-        bench, "fill-single", 0.1, BLOCK_BYTES, flush_every=1, journal_ms=None, region_bytes=region, settle_ns=settle_ns
-    )
-    cache.journal = appends.journal(cache.single.logs[0])
-    tell("fill with small writes, as fast as they are taken")
-    cache.small = fill.fill(
-        bench,
-        "fill-small",
-        0.1,
-        BLOCK_BYTES,
-        flush_every=0,
-        journal_ms=cache.journal.ms,
-        region_bytes=region,
-        settle_ns=settle_ns,
-    )
-    tell("fill with large writes")
-    cache.large = fill.fill(
-        bench,
-        "fill-large",
-        0.15,
-        _LARGE_BYTES,
-        flush_every=1,
-        journal_ms=cache.journal.ms,
-        region_bytes=region,
-        settle_ns=settle_ns,
-    )
+    order = fill.Order(first, region, settle_ns, rewritten=not cache.lazy or cache.streams is not None)
+    kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
+    for kind in kinds:
+        tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
+        if cache.lazy and cache.length:
+            filler_of(bench, cache).near(first).flush_out(cache.length.bytes_found.value)
+        found = fill.fill(
+            bench,
+            f"fill-{kind}",
+            order,
+            flush_every=int(kind == "single"),
+            journal_ms=journal_ms,
+            most=int(1.2 * cache.small.writes) if cache.small and cache.small.writes else fill.MOST_WRITES,
+        )
+        setattr(cache, kind, found)
+        if _says_all(cache):
+            break
+
+
+def _single_is_quick(cache: Cache) -> bool:
+    """Whether writes that are durable one by one are taken nearly as fast: they show best when one has to wait."""
+    cost = cache.append
+    if cost is None or cost.packet_writes is None or cost.packet_writes.value > 1 or cache.flash:
+        return False
+    if cache.layout.visit_tracks.value:
+        return False
+    packet = cost.packet_turns.value + cache.layout.packet_tracks.value
+    return cost.append_turns.value + packet < _QUICK * (cost.append_turns.value / _VISIT_PACKETS + packet)
+
+
+def _says_all(cache: Cache) -> bool:
+    """Whether another kind of fill would end at the same limit."""
+    writes = cache.append.packet_writes if cache.append else None
+    if cache.small is None:
+        return True
+    return bool(cache.small.writes is None or space_bound(cache, cache.small.writes) or (writes and writes.value == 1))
+
+
+def gathered_bytes(cache: Cache) -> float:
+    """What a small write takes of the log where they are taken as fast as they come."""
+    writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
+    return cache.layout.gathered_bytes(writes, max(min(_VISIT_PACKETS * writes, cache.in_memory), 1))
+
+
+def space_bound(cache: Cache, writes: int) -> bool:
+    """Whether so many small writes, as fast as they are taken, are what space in one log ends at."""
+    if cache.length is None:
+        return False
+    # How many go into a visit is known roughly.
+    enough = _SPACE_ENDS if cache.layout.visit_tracks.value == 0 else _SPACE_MAY_END
+    return writes * gathered_bytes(cache) > enough * cache.length.bytes_found.value

@@ -8,15 +8,31 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit.append import journal
-from shakedown.fit.estimate import Estimate
-from shakedown.fit.place import aligned, rewrite, scattered
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Trace
+from shakedown.fit.place import rewrite, scattered
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 _LEAST_CHUNK: Final = 1500
-_CHUNK_SHARE: Final = 4
-_MOST_WRITES: Final = 8_000_000
+_CHUNK_SHARE: Final = 0.25
+_LEAST_EACH: Final = 600
+_EACH_SHARE: Final = 100
+MOST_WRITES: Final = 16_000_000
 _CALM_WRITES: Final = 600
 _CALM_FACTOR: Final = 3.0
+_LEAST_STALL_MS: Final = 150.0
+_IN_A_ROW: Final = 3
+_DENSE_SHARE: Final = 0.1
+
+
+@dataclass(frozen=True)
+class Order:
+    """Where to fill, and what to do afterwards."""
+
+    first: int
+    region_bytes: int
+    settle_ns: int
+    """How long the drive needs for what rewriting leaves behind: a band or two at either end."""
+    rewritten: bool
+    """Whether rewriting passes by the cache, and so empties it."""
 
 
 @dataclass(frozen=True)
@@ -25,90 +41,98 @@ class Fill:
 
     writes: int | None
     """Until the first one that stalled; None: none did."""
-    size: int
-    """Bytes of each."""
-    writes_per_byte: float
-    """How densely the region that was filled first was written."""
-    stall_ms: float
-    """Median of the long stalls from then on: bands at a region's edge hold less and take less."""
-    usual_ms: float
-    """Mean time of a write before."""
-    logs: tuple[Log, ...]
 
 
 def fill(
-    bench: Bench,
-    name: str,
-    share: float,
-    size: int,
-    *,
-    flush_every: int,
-    journal_ms: float | None,
-    region_bytes: int,
-    settle_ns: int,
+    bench: Bench, name: str, order: Order, *, flush_every: int, journal_ms: float | None, most: int = MOST_WRITES
 ) -> Fill:
-    """Write scattered requests into regions, one after the other, until one stalls; then rewrite the regions.
-
-    ``settle_ns`` is how long the drive needs for what rewriting leaves behind: a band or two at either end.
+    """Write scattered blocks into regions, one after the other, until one stalls; then tidy up.
 
     ``journal_ms`` is what the drive is known to take now and then without being full; None: find it in the first
     writes, each of which has to be durable then.
     """
-    slot = size if size == BLOCK_BYTES else size + 16 * BLOCK_BYTES
-    first = aligned(share * bench.capacity_bytes)
-    slots = max(region_bytes // slot, 16)
-    most = min(_MOST_WRITES, (bench.capacity_bytes - first) // (slots * slot) * (slots * 6 // 10))
-    logs: list[Log] = []
-    done, limit_ms, stalled = 0, None, None
-    while stalled is None and done < most:
+    first = order.first
+    plan = _Regions.of(order.region_bytes, most, bench.capacity_bytes - first)
+    cycles: list[Floats] = []
+    limits: Limits | None = None
+    done, stalls = 0, np.zeros(0, int)
+    while not len(stalls) and done < plan.writes:
         # Not much more than needed: after the collapse every write takes long.
-        chunk = min(max(_LEAST_CHUNK, done // _CHUNK_SHARE), most - done)
-        offsets = _places(done, chunk, first, slots, slot)
-        log = bench.play(f"{name}-{len(logs)}", Trace.writes(offsets, size, flush_every=flush_every))
-        logs.append(log)
-        if limit_ms is None:
-            limit_ms = stall_limit_ms(log, journal(log).ms if journal_ms is None else journal_ms)
-        stalled = first_stall(log, limit_ms)
-        done += len(log.offsets) if stalled is None else stalled
-    end = int(max(log.offsets.max() for log in logs)) + size
-    rewrite(bench, f"{name}-rewrite", first, end - first)
-    bench.idle(settle_ns)
-    late = logs[-1].cycle_ms[1:]
-    long = late[late > 0.5 * late.max()]
-    stall_ms = 0.0 if stalled is None else float(np.median(long))
-    spent = np.concatenate([log.cycle_ms for log in logs])[:done]
-    return Fill(
-        None if stalled is None else done,
-        size,
-        min(done, slots * 6 // 10) / (slots * slot),
-        stall_ms,
-        float(np.mean(spent)),
-        tuple(logs),
-    )
+        chunk = min(max(_LEAST_CHUNK, int(done * _CHUNK_SHARE)), plan.writes - done)
+        offsets = first + plan.places(done, chunk)
+        log = bench.play(f"{name}-{len(cycles)}", Trace.writes(offsets, flush_every=flush_every))
+        cycle = log.cycle_ms
+        # The very first may have had to wake the heads.
+        cycles.append(cycle if cycles else np.concatenate([[0.0], cycle[1:]]))
+        limits = limits or Limits.of(log, journal(log).ms if journal_ms is None else journal_ms)
+        done += chunk
+        stalls = stalls_in(np.concatenate(cycles), limits)
+    if order.rewritten:
+        rewrite(bench, f"{name}-rewrite", first, plan.end(done))
+    bench.idle(order.settle_ns)
+    return Fill(int(stalls[0]) if len(stalls) else None)
 
 
-def stall_limit_ms(log: Log, journal_ms: float) -> float:
-    """What is longer than anything that the drive did while it certainly had room."""
-    usual = float(log.cycle_ms[1:_CALM_WRITES].max())
-    usual -= journal_ms if usual > journal_ms else 0.0
-    return max(_CALM_FACTOR * usual, 1.25 * (usual + journal_ms), 150.0)
+@dataclass(frozen=True)
+class Limits:
+    """What a stall is longer than: anything that the drive did while it certainly had room, but for its journal."""
+
+    usual_ms: float
+    journal_ms: float
+
+    @staticmethod
+    def of(log: Log, journal_ms: float) -> Limits:
+        """From the first writes of a fill."""
+        usual = float(log.cycle_ms[1:_CALM_WRITES].max())
+        return Limits(usual - journal_ms if journal_ms and usual > journal_ms else usual, journal_ms)
 
 
-def first_stall(log: Log, limit_ms: float) -> int | None:
-    """The first write that took longer than ``limit_ms``; the very first may have had to wake the heads."""
-    late = np.flatnonzero(log.cycle_ms[1:] > limit_ms)
-    return int(late[0]) + 1 if len(late) else None
+def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
+    """The stalls, once there are some in a row; a single one that is late may be the host, or the journal."""
+    late = cycle_ms > max(_CALM_FACTOR * limits.usual_ms, _LEAST_STALL_MS)
+    if limits.journal_ms:
+        late &= np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2) > limits.usual_ms + 0.05 * limits.journal_ms
+    found = np.flatnonzero(late)
+    ahead = found[_IN_A_ROW - 1 :] - found[: len(found) - _IN_A_ROW + 1]
+    dense = np.flatnonzero(ahead < _DENSE_SHARE * found[: len(ahead)] + _LEAST_CHUNK)
+    return found[dense[0] :] if len(dense) else found[:0]
 
 
-def _places(begin: int, count: int, first: int, slots: int, slot: int) -> Ints:
-    """The next places: six tenths of a region, then the next region."""
-    each = slots * 6 // 10
-    numbers = np.arange(begin, begin + count)
-    regions, inside = numbers // each, numbers % each
-    base = scattered(each, 0, slots, slot)
-    return first + regions * slots * slot + base[inside]
+@dataclass(frozen=True)
+class _Regions:
+    """How many writes go into each region: few at first, later a small share of all before.
 
+    So a band that is cleaned early, in the pause between two loads, hardly counts, and regions do not become many.
+    """
 
-def capacity(count: int, slack: float) -> Estimate:
-    """A count of which up to ``slack`` was still in memory."""
-    return Estimate(count - slack / 2, count - slack, count)
+    counts: Ints
+    slots: int
+    bytes_each: int
+
+    @staticmethod
+    def of(region_bytes: int, most: int, room_bytes: int) -> _Regions:
+        slots = max(region_bytes // BLOCK_BYTES, 16)
+        counts, done = [], 0
+        for _ in range(max(room_bytes // (slots * BLOCK_BYTES), 1)):
+            if done >= most:
+                break
+            counts.append(min(max(_LEAST_EACH, done // _EACH_SHARE), slots * 6 // 10, most - done))
+            done += counts[-1]
+        return _Regions(np.array(counts), slots, slots * BLOCK_BYTES)
+
+    def end(self, count: int) -> int:
+        """Behind the region of the last of so many."""
+        return (int(np.searchsorted(np.cumsum(self.counts), count)) + 1) * self.bytes_each
+
+    @property
+    def writes(self) -> int:
+        return int(self.counts.sum())
+
+    def places(self, begin: int, count: int) -> Ints:
+        """The next places, from the beginning of the first region on."""
+        ends = np.cumsum(self.counts)
+        numbers = np.arange(begin, begin + count)
+        region = np.searchsorted(ends, numbers, side="right")
+        inside = numbers - np.concatenate([[0], ends])[region]
+        base = scattered(int(self.counts.max()), 0, self.slots, BLOCK_BYTES)
+        return np.asarray(region * self.bytes_each + base[inside])

@@ -11,7 +11,7 @@ from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.seek import Surface, bracket
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
 
-Place = Literal["outer", "inner", "spread"]
+Place = Literal["outer", "inner", "spread", "flash"]
 
 _BLOCKS: Final = 48
 _HOME: Final = 0.4
@@ -22,7 +22,7 @@ _SLOT_BYTES: Final = 1 << 20
 def place_of_cache(
     bench: Bench, surface: Surface, seeks: dict[float, Estimate], overhead_ms: float, turn_ms: float
 ) -> Place:
-    """Where seeks to freshly written blocks lead; what is neither the outer nor the inner edge counts as spread."""
+    """To which edge seeks to freshly written blocks lead; that there are several places is told by their logs."""
     first = aligned(_HOME * bench.capacity_bytes)
     offsets = first + apart(_BLOCKS) * _SLOT_BYTES
     bench.play("place-write", Trace.writes(offsets, flush_every=1))
@@ -32,8 +32,7 @@ def place_of_cache(
         found.append(bracket(log.latency_ms[1::2], overhead_ms, turn_ms).value)
     rewrite(bench, "place-rewrite", first, _BLOCKS * _SLOT_BYTES)
     strokes = np.array([surface.stroke(share * bench.capacity_bytes) for share in _FROM])
-    home = surface.stroke(first)
-    guesses: dict[Place, float] = {"outer": 0.0, "inner": 1.0, "spread": home}
+    guesses: dict[Place, float] = {"outer": 0.0, "inner": 1.0}
     shares = np.array(sorted(seeks))
     times = np.array([seeks[share].value for share in shares])
     misses = {

@@ -10,7 +10,7 @@ import numpy as np
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, rewrite
 from shakedown.fit.trace import Bench, Ints, Trace
-from shakedown.fit.whereabouts import Watch
+from shakedown.fit.whereabouts import Sight, Watch
 
 _RUN_BYTES: Final = 256 << 20
 _LONG_RUN_BYTES: Final = 64 << 20
@@ -29,36 +29,36 @@ class Streams:
     tracked: Estimate
 
 
-def measure(bench: Bench, turn_ms: float) -> Streams | None:
+def measure(bench: Bench, sight: Sight) -> Streams | None:
     """Find the three thresholds; None where nothing bypasses the cache."""
     low, high = -1, len(_SIZES)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _bypasses(bench, _SIZES[middle], turn_ms) else (middle, high)
+        low, high = (low, middle) if _bypasses(bench, _SIZES[middle], sight) else (middle, high)
     if high == len(_SIZES):
         return None
     request = _SIZES[high]
-    run = _run_bytes(bench, request, turn_ms)
+    run = _run_bytes(bench, request, sight)
     least = _SIZES[low] + 512 if low >= 0 else 512
-    tracked = _tracked(bench, max(request, 1 << 20), run.high, turn_ms)
+    tracked = _tracked(bench, max(request, 1 << 20), run.high, sight)
     return Streams(Estimate(request, least, request), run, tracked)
 
 
-def _bypasses(bench: Bench, request: int, turn_ms: float) -> bool:
+def _bypasses(bench: Bench, request: int, sight: Sight) -> bool:
     first = aligned(0.6 * bench.capacity_bytes)
     offsets = first + np.arange(_RUN_BYTES // request) * request
     ends = first + _RUN_BYTES - np.arange(12, 0, -1) * (10 << 20)
-    watch = Watch.over(bench, f"stream-{request}", ends, turn_ms)
+    watch = Watch.over(bench, f"stream-{request}", ends, sight)
     _write(bench, f"stream-{request}-write", offsets, request)
     away = float(watch.away().mean())
     rewrite(bench, f"stream-{request}-rewrite", first, _RUN_BYTES)
     return away < 0.5
 
 
-def _run_bytes(bench: Bench, request: int, turn_ms: float) -> Estimate:
+def _run_bytes(bench: Bench, request: int, sight: Sight) -> Estimate:
     first = aligned(0.62 * bench.capacity_bytes)
     places = first + np.arange(_LONG_RUN_BYTES // _GRAIN_BYTES) * _GRAIN_BYTES
-    watch = Watch.over(bench, "stream-run", places, turn_ms)
+    watch = Watch.over(bench, "stream-run", places, sight)
     _write(bench, "stream-run-write", first + np.arange(_LONG_RUN_BYTES // request) * request, request)
     away = watch.away()
     rewrite(bench, "stream-run-rewrite", first, _LONG_RUN_BYTES)
@@ -69,22 +69,22 @@ def _run_bytes(bench: Bench, request: int, turn_ms: float) -> Estimate:
     return Estimate((low + high) / 2, low, high)
 
 
-def _tracked(bench: Bench, request: int, run_bytes: float, turn_ms: float) -> Estimate:
+def _tracked(bench: Bench, request: int, run_bytes: float, sight: Sight) -> Estimate:
     low, high = 1, _MOST_TRACKED + 1
     while high - low > 1:
         middle = min(2 * low, (low + high) // 2) if high > _MOST_TRACKED else (low + high) // 2
-        low, high = (middle, high) if _follows(bench, middle, request, run_bytes, turn_ms) else (low, middle)
+        low, high = (middle, high) if _follows(bench, middle, request, run_bytes, sight) else (low, middle)
     return Estimate(low, low, low if high <= _MOST_TRACKED else np.inf)
 
 
-def _follows(bench: Bench, count: int, request: int, run_bytes: float, turn_ms: float) -> bool:
+def _follows(bench: Bench, count: int, request: int, run_bytes: float, sight: Sight) -> bool:
     """Whether so many streams at a time are all followed."""
     length = (int(run_bytes) + _MARGIN_BYTES) // request * request
     apart = min(bench.capacity_bytes // (3 * count), 1 << 30) // request * request
     bases = aligned(0.64 * bench.capacity_bytes) + np.arange(count) * max(apart, length + request)
     offsets = (np.arange(length // request)[:, None] * request + bases[None, :]).ravel()
     ends = bases + length - (1 << 20)
-    watch = Watch.over(bench, f"streams-{count}", ends, turn_ms)
+    watch = Watch.over(bench, f"streams-{count}", ends, sight)
     _write(bench, f"streams-{count}-write", offsets, request)
     away = float(watch.away().mean())
     for base in bases:

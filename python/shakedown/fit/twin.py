@@ -8,9 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit.cleaning import Pass, Stall, forced
+from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.facts import Cache, Facts
+from shakedown.fit.facts import Cache, Facts, gathered_bytes, space_bound
+from shakedown.fit.length import MARKS, MARKS_AT
 from shakedown.fit.trace import BLOCK_BYTES
 
 _BY: Final = "by characterize"
@@ -19,8 +20,6 @@ _SETTLE_MS: Final = 0.2
 _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
-_PLENTY: Final = 4
-_SHARE_OF_PLACE: Final = {"outer": 0.0, "inner": 1.0, "spread": 0.5}
 
 Plain = int | float | bool | str | list[list[float]]
 
@@ -179,7 +178,7 @@ def _dram(twin: Twin, facts: Facts) -> None:
 
 
 def _translation(twin: Twin, facts: Facts) -> None:
-    share = f"measured: {facts.moved_share:.0%} of what was written lay elsewhere {_BY}"
+    share = f"measured: {facts.moved.share:.0%} of what was written lay elsewhere {_BY}"
     if facts.cache is None:
         twin.put("translation", "kind", "identity", share)
         return
@@ -197,98 +196,131 @@ def _translation(twin: Twin, facts: Facts) -> None:
         twin.put("translation", "mapping", "dynamic" if moves else "static", shown)
         if moves:
             twin.put("translation", "spare_bands", 2, f"{_UNKNOWN}; some")
-    _cache(twin, facts, cache)
+    _cache(twin, cache)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
 
 
-def _cache(twin: Twin, facts: Facts, cache: Cache) -> None:
-    section, track = "translation.cache", facts.track_bytes(_SHARE_OF_PLACE[cache.place])
-    twin.put(section, "place", cache.place, f"measured: where seeks from three places lead {_BY}")
+def _cache(twin: Twin, cache: Cache) -> None:
+    section, cost = "translation.cache", cache.append
+    assert cost
+    seeks = {"flash": "what is cached comes without any motion", "spread": f"{cache.regions} logs over the surface"}
+    shown = seeks.get(cache.place, "where seeks from three places lead")
+    twin.put(section, "place", cache.place, f"measured: {shown} {_BY}")
     if cache.place == "spread":
-        twin.put(section, "regions", 8, f"{_UNKNOWN}; some")
-    cost, large, small, single = cache.append, cache.large, cache.small, cache.single
-    assert cost and large and small and single
-    packet = int(cost.packet_bytes.value) if cost.packet_bytes else 524_288
+        twin.put(section, "regions", cache.regions, f"measured: which writes share a log {_BY}")
     writes = int(cost.packet_writes.value) if cost.packet_writes else 1
-    size = large.size
-    share = cost.packet_tracks.value
-    each = -(-size // packet) * max(min(packet, size), share * track)
-    room = (large.writes or 0) * each
-    twin.put(section, "bytes", _blocks(room), _of(large.writes, f"writes of {size} bytes to the first stall"))
-    by_space = room / max(share * track, BLOCK_BYTES * writes) * writes
-    entries = small.writes or 0
-    bound = entries >= 0.97 * by_space
-    if bound or not small.writes:
-        twin.put(
-            section, "entries", _PLENTY * max(entries, 1000), f"{_UNKNOWN}; more than {entries}, for space ends first"
-        )
-        counts, why = "packet", _UNKNOWN
-    else:
-        # Single writes are packets: fewer of them than there is space for means that packets are counted.
-        space_ends_at = room / max(share * track, BLOCK_BYTES)
-        by_packet = writes > 1 and single.writes is not None and single.writes < 0.9 * space_ends_at
-        counts, why = ("packet" if by_packet or writes == 1 else "write"), f"measured: {_BY}"
-        slack = (facts.bursts.writes or 0) / 2
-        twin.put(
-            section,
-            "entries",
-            round((entries - slack / 2) / (writes if counts == "packet" else 1)),
-            _of(entries, "small writes to the first stall"),
-        )
-    twin.put(section, "entry_counts", counts, why)
-    _or_unknown(twin, section, "packet_bytes", cost.packet_bytes, packet)
+    _limits(twin, cache, writes)
+    _or_unknown(twin, section, "packet_bytes", cost.packet_bytes, _packet_bytes(cache))
     _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
-    _measured(twin, section, "packet_tracks", cost.packet_tracks, 4)
-    _measured(twin, section, "packet_turns", cost.packet_turns, 4)
-    _measured(twin, section, "append_turns", cost.append_turns, 4)
-    journal = cache.journal
+    if cache.flash:
+        _measured(twin, section, "flash_read_us", cache.flash.read_us, 1)
+        _measured(twin, section, "flash_write_us", cache.flash.write_us, 1)
+        _measured(twin, section, "flash_rate_mb_s", cache.flash.rate_mb_s, 1)
+    else:
+        _tracks(twin, "packet_tracks", cache.layout.packet_tracks, cache.layout.track_bytes)
+        _measured(twin, section, "packet_turns", cost.packet_turns, 4)
+        _measured(twin, section, "append_turns", cost.append_turns, 4)
+        if cache.layout.visit_tracks.value:
+            _tracks(twin, "append_tracks", cache.layout.visit_tracks, cache.layout.track_bytes)
+    journal = cache.length.journal if cache.length else None
     twin.put(section, "journal_every", journal.every if journal else 0, f"measured: {_BY}")
     twin.put(section, "journal_ms", round(journal.ms, 1) if journal else 0.0, f"measured: {_BY}")
 
 
+def _packet_bytes(cache: Cache) -> int:
+    found = cache.append.packet_bytes if cache.append else None
+    return int(found.value) if found else 524_288
+
+
+def _limits(twin: Twin, cache: Cache, writes: int) -> None:
+    """Bytes, and entries as far as a write can meet them before space ends."""
+    section = "translation.cache"
+    single = cache.single.writes if cache.single else None
+    small = cache.small.writes - cache.in_memory if cache.small and cache.small.writes else single
+    each = gathered_bytes(cache)
+    room = cache.bytes_found or (small or 1000) * each
+    origin = f"{_UNKNOWN}; no end of the log was met"
+    if cache.length:
+        found = cache.length.bytes_found
+        low, high = (value * cache.regions for value in (found.low, found.high))
+        origin = f"measured: {low:.0f}..{high:.0f}, what was written until marks were met again {_BY}"
+    twin.put(section, "bytes", _blocks(room), origin)
+    by_space = int(room / each)
+    if small is None or space_bound(cache, small):
+        why = f"{_UNKNOWN}; at least {small or 0}: space for as many writes ends first"
+        counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
+        twin.put(section, "entries", max(by_space, small or 0, 1000), why)
+        twin.put(section, "entry_counts", counts, why)
+        return
+    by_packet = bool(cache.append and cache.append.packet_writes and writes == 1)
+    if single is not None and not by_packet:
+        # Single writes are packets: fewer of them than there is space for means that packets are counted.
+        space_ends_at = room / cache.regions / cache.layout.space_bytes(BLOCK_BYTES)
+        by_packet = single < min(0.9 * space_ends_at, 0.6 * small)
+    entries = single if by_packet and single else small
+    twin.put(section, "entries", entries, f"measured: {entries} small writes to the first stall {_BY}")
+    twin.put(section, "entry_counts", "packet" if by_packet else "write", f"measured: {_BY}")
+
+
 def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     section = "translation.cleaning"
-    aggressive = cache.rest_ms is not None
-    twin.put(section, "when", "aggressive" if aggressive else "lazy", f"measured: {_BY}")
+    twin.put(section, "when", "lazy" if cache.lazy else "aggressive", f"measured: {_BY}")
     twin.put(section, "order", "fifo", f"{_UNKNOWN}; usual")
     if cache.rest_ms is not None:
         _measured(twin, section, "idle_ms", cache.rest_ms, 0)
     else:
-        twin.put(section, "idle_ms", 1000, f"{_UNKNOWN}; it rested with little in its cache")
-        twin.put(section, "high_mark", 0.8, _UNKNOWN)
-        twin.put(section, "low_mark", 0.5, _UNKNOWN)
+        twin.put(section, "idle_ms", 1000, f"{_UNKNOWN}; it rested with its cache full")
+    if cache.lazy:
+        for key, value in (("high_mark", 0.9), ("low_mark", 0.8)):
+            found = getattr(cache.marks, key.removesuffix("_mark")) if cache.marks else None
+            if found:
+                _measured(twin, section, key, found, 4)
+            else:
+                twin.put(section, key, value, _UNKNOWN)
     turn = facts.turn_ms.value
     skew = facts.rates[0].value * turn / 1e3 / facts.track_bytes(0.0)
     once_ms = tracks * turn / skew
     band_ms = cache.band_ms.value if cache.band_ms else 2.2 * once_ms
     on_disk = band_ms > 2.95 * once_ms
-    passed = pass_of(facts, band_ms)
-    bands = round(passed.bands.value) if passed else 1
-    twin.put(section, "bands_per_pass", bands, _span(passed.bands, 0) if passed else _UNKNOWN)
-    collect = passed.piece_ms.value / turn if passed else 0.2
-    error = (
-        f"measured: {passed.piece_ms.low / turn:.3f}..{passed.piece_ms.high / turn:.3f} {_BY}" if passed else _UNKNOWN
-    )
-    twin.put(section, "collect_turns", round(collect, 4), error)
+    if cache.place != "flash":
+        twin.put(section, "collect_turns", 0.2, f"{_UNKNOWN}; a part of a turn, and few pieces to a band")
+    _pass(twin, facts)
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{_UNKNOWN}; usual")
     twin.put(
         section, "merge_on_disk", on_disk, f"measured: {band_ms / once_ms:.2f} times what reading a band takes {_BY}"
     )
 
 
-def pass_of(facts: Facts, band_ms: float) -> Pass | None:
-    """What a forced pass does, from the stalls of the three fills."""
-    cache, stalls = facts.cache, []
-    if cache is None or not cache.bands:
+def _pass(twin: Twin, facts: Facts) -> None:
+    """What a drive without room does before it goes on."""
+    section, found = "translation.cleaning", pass_of(facts)
+    if found is None:
+        twin.put(section, "bands_per_pass", 1, _UNKNOWN)
+        return
+    _measured(twin, section, "bands_per_pass", found.bands, 0)
+    if found.ration:
+        twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {_BY}")
+        twin.put(section, "ration_until", 0.99, f"{_UNKNOWN}; soon")
+
+
+def pass_of(facts: Facts) -> Pass | None:
+    """What a forced pass does, from its stalls over marks."""
+    cache = facts.cache
+    if cache is None or not cache.bands or not cache.length:
         return None
-    size = cache.bands[min(cache.bands)].size_bytes.value
-    for fill, data in ((cache.single, BLOCK_BYTES), (cache.small, BLOCK_BYTES), (cache.large, 524_288)):
-        if fill is not None and fill.writes:
-            pieces = fill.writes_per_byte * size
-            data_ms = pieces * data / facts.rates[0].value * 1e3
-            stalls.append(Stall(fill.stall_ms, band_ms, pieces, data_ms))
-    return forced(tuple(stalls)) if stalls else None
+    marks = cache.length
+    at = MARKS_AT if cache.lazy or 0.5 not in cache.bands else 0.5
+    size = float(np.interp(at, sorted(cache.bands), [cache.bands[one].size_bytes.value for one in sorted(cache.bands)]))
+    few = Marked(
+        marks.passes,
+        # One more is that of the filler.
+        MARKS * marks.mark_bytes / size + 1,
+        marks.spacing,
+        marks.marks * marks.mark_bytes / size,
+        marks.mark_bytes / size,
+    )
+    return forced(few)
 
 
 def _streams(twin: Twin, cache: Cache) -> None:
@@ -309,16 +341,19 @@ def _measured(twin: Twin, section: str, key: str, found: Estimate, digits: int) 
     twin.put(section, key, value, _span(found, digits))
 
 
+def _tracks(twin: Twin, key: str, found: Estimate, track_bytes: float) -> None:
+    """A share of a track that comes to whole blocks; the drive rounds up."""
+    blocks = round(found.value * track_bytes / BLOCK_BYTES)
+    value = round((blocks - 0.5) * BLOCK_BYTES / track_bytes, 4) if blocks > 1 else 0.0
+    twin.put("translation.cache", key, value, _span(found, 4))
+
+
 def _or_unknown(twin: Twin, section: str, key: str, found: Estimate | None, value: int) -> None:
     twin.put(section, key, value, _span(found, 0) if found else f"{_UNKNOWN}; usual")
 
 
 def _span(found: Estimate, digits: int) -> str:
     return f"measured: {found.low:.{digits}f}..{found.high:.{digits}f} {_BY}"
-
-
-def _of(count: int | None, what: str) -> str:
-    return f"measured: {count} {what} {_BY}" if count else f"{_UNKNOWN}; it never stalled"
 
 
 def _gain(gain: float) -> str:

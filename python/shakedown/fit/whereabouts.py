@@ -22,61 +22,78 @@ _REGION_BYTES: Final = 96 << 20
 
 
 @dataclass(frozen=True)
+class Sight:
+    """What tells where a block lies: its angle, by the length of a turn; none, if it may come from flash."""
+
+    turn_ms: float
+    flash: bool = False
+
+    def differ(self, now: Floats, before: Floats) -> NDArray[np.bool_]:
+        """Which blocks do not lie where they did, as far as both is known."""
+        moved = np.abs((now - before + 0.5) % 1.0 - 0.5) > _TOLERANCE_TURNS
+        return np.asarray(moved | (np.isnan(now) != np.isnan(before)) if self.flash else moved)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What became of blocks that were written: how many lie elsewhere, and how many of those in flash."""
+
+    share: float
+    flash_share: float = 0.0
+
+
+@dataclass(frozen=True)
 class Watch:
     """Blocks whose angles are known from before they were written."""
 
     bench: Bench
     name: str
     offsets: Ints
-    turn_ms: float
+    sight: Sight
     home: Floats
     marks: Floats
     """Angles of some blocks that nobody writes: what the known length of a turn is wrong by shows in them."""
 
     @staticmethod
-    def over(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> Watch:
+    def over(bench: Bench, name: str, offsets: Ints, sight: Sight) -> Watch:
         """Read the blocks, whose offsets rise, for the first time."""
-        return Watch(bench, name, offsets, turn_ms, *_angles(bench, f"{name}-home", offsets, turn_ms))
+        return Watch(bench, name, offsets, sight, *_angles(bench, f"{name}-home", offsets, sight.turn_ms))
 
     def angles(self) -> Floats:
         """Read them again: their angles now, in the order of ``offsets``."""
-        angles, marks = _angles(self.bench, f"{self.name}-now", self.offsets, self.turn_ms)
+        angles, marks = _angles(self.bench, f"{self.name}-now", self.offsets, self.sight.turn_ms)
         drift = (marks - self.marks + 0.5) % 1.0 - 0.5
         return np.asarray((angles - _middle(drift)) % 1.0)
 
     def away(self) -> NDArray[np.bool_]:
         """Which of them do not lie where they did."""
-        return differ(self.angles(), self.home)
-
-    def elsewhere(self) -> NDArray[np.bool_]:
-        """Which do not, or come without any motion at all: from flash, once memory has forgotten them."""
         now = self.angles()
-        return np.asarray(differ(now, self.home) | (np.isnan(now) & ~np.isnan(self.home)))
+        # What lay in flash before, too, is away while it lies there.
+        return np.asarray(self.sight.differ(now, self.home) | (np.isnan(now) & self.sight.flash))
 
 
-def differ(now: Floats, before: Floats) -> NDArray[np.bool_]:
-    """Which angles are not the same, as far as both are known."""
-    return np.asarray(np.abs((now - before + 0.5) % 1.0 - 0.5) > _TOLERANCE_TURNS)
-
-
-def moved_share(bench: Bench, turn_ms: float) -> float:
+def moved(bench: Bench, turn_ms: float) -> Moved:
     """How many of some durably written blocks lie elsewhere afterwards: nearly none, or nearly all.
 
-    A host that is late now and then makes blocks seem elsewhere that nobody wrote: as many are taken off.
+    A host that is late now and then makes blocks seem elsewhere that nobody wrote: as many are taken off. What comes
+    without any motion once memory has forgotten it comes from flash.
     """
     first = aligned(0.4 * bench.capacity_bytes)
     slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
     offsets = np.sort(scattered(min(_BLOCKS, slots // 2), first, slots, 16 * BLOCK_BYTES))
-    watch = Watch.over(bench, "moved", offsets, turn_ms)
-    unmoved = float(np.mean(watch.elsewhere()))
+    sight = Sight(turn_ms, flash=True)
+    watch = Watch.over(bench, "moved", offsets, sight)
+    unmoved = float(np.mean(sight.differ(watch.angles(), watch.home)))
     bench.play("moved-write", Trace.writes(offsets[apart(len(offsets))], flush_every=1))
-    _forget(bench)
-    seen = float(np.mean(watch.elsewhere()))
+    forget(bench)
+    now = watch.angles()
+    seen, in_flash = sight.differ(now, watch.home), np.isnan(now) & ~np.isnan(watch.home)
     rewrite(bench, "moved-rewrite", first, slots * 16 * BLOCK_BYTES)
-    return max(seen - unmoved, 0.0) / max(1 - unmoved, _LEAST_QUIET)
+    share = max(float(np.mean(seen)) - unmoved, 0.0) / max(1 - unmoved, _LEAST_QUIET)
+    return Moved(share, float(np.mean(in_flash)))
 
 
-def _forget(bench: Bench) -> None:
+def forget(bench: Bench) -> None:
     """Read so much elsewhere that memory holds nothing of what was written."""
     size = min(_FORGETTING_BYTES, bench.capacity_bytes // 8)
     bench.play("forget", Trace.reads(aligned(0.7 * bench.capacity_bytes) + np.arange(size >> 20) * (1 << 20), 1 << 20))

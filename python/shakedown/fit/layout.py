@@ -1,0 +1,174 @@
+"""How the log of a persistent cache is laid out: the angles of what was written in a row tell its spacing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit import rotation
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.place import aligned, apart, rewrite, scattered
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
+from shakedown.fit.whereabouts import forget
+
+SIZES: Final = (4096, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20)
+_REPEATS: Final = 48
+_EVEN_TURNS: Final = 0.015
+_MOST: Final = 0.7
+_SMALL_TURNS: Final = 0.3
+_SLACK_TURNS: Final = 0.05
+_LEAST_TRACKS: Final = 0.008
+_SIMPLE: Final = 0.004
+_BETTER: Final = 0.015
+_SCALES: Final = tuple(np.arange(0.8, 1.21, 0.01))
+# The smallest alone tell the least space of a packet, if that is small.
+_WEIGHTS: Final = np.array([float(len(SIZES)), *[1.0] * (len(SIZES) - 1)])
+_PACKETS: Final = (1 << 40, *(1 << shift for shift in range(16, 21)))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a visit to the log takes of it: tracks of its own, and for every packet its bytes, or more."""
+
+    visit_tracks: Estimate
+    packet_tracks: Estimate
+    packet_bytes: int
+    """Most data of a packet, as far as space tells: larger than any write where packets leave no gaps."""
+    track_bytes: float
+
+    def space_bytes(self, size: int) -> float:
+        """What a durable write of ``size`` takes."""
+        return self.visit_tracks.value * self.track_bytes + self._packed_bytes(size)
+
+    def gathered_bytes(self, writes: int, visit_writes: int) -> float:
+        """What each of many small writes takes that go into packets of so many, and so many of them a visit."""
+        packed = max(BLOCK_BYTES * writes, self.packet_tracks.value * self.track_bytes) / writes
+        return packed + self.visit_tracks.value * self.track_bytes / visit_writes
+
+    def _packed_bytes(self, size: int) -> float:
+        return packed_bytes(size, self.packet_bytes, self.packet_tracks.value * self.track_bytes)
+
+    @staticmethod
+    def without_gaps(track_bytes: float) -> Layout:
+        """Every write takes the space of its data, as in flash."""
+        none = Estimate(0.0, 0.0, 0.0)
+        return Layout(none, none, _PACKETS[0], track_bytes)
+
+
+def packed_bytes(size: int, packet_bytes: int, least: float) -> float:
+    """Space of a write's packets."""
+    whole, rest = divmod(size, packet_bytes)
+    return whole * max(packet_bytes, least) + (max(rest, least) if rest else 0.0)
+
+
+def measure(bench: Bench, turn_ms: float, turn_bytes: float, track_bytes: float) -> Layout:
+    """Write durably, one size after the other, and see how far apart in the log the writes lie.
+
+    ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without.
+    """
+    first = aligned(0.3 * bench.capacity_bytes)
+    wide = SIZES[-1] + 16 * BLOCK_BYTES
+    count = _REPEATS * len(SIZES)
+    slots = min(2 * count, bench.capacity_bytes // 4 // wide)
+    places = scattered(count, first, slots, wide)
+    for number, size in enumerate(SIZES):
+        here = places[number * _REPEATS : (number + 1) * _REPEATS]
+        bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))
+    forget(bench)
+    angles = logged_angles(bench, "layout-read", places, turn_ms).reshape(len(SIZES), _REPEATS)
+    rewrite(bench, "layout-rewrite", first, slots * wide)
+    return estimate(angles, turn_bytes, track_bytes)
+
+
+def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floats:
+    """Where in a turn the first blocks of some writes lie, read in an order in which none of them was written."""
+    order = apart(len(places))
+    angles = rotation.phases(bench.play(name, Trace.reads(places[order])), turn_ms)
+    return np.asarray(angles[np.argsort(order)])
+
+
+def estimate(angles: Floats, turn_bytes: float, track_bytes: float) -> Layout:
+    """The layout from the angles of each size's writes, in the order in which they were written."""
+    advances = [advance(row) for row in angles]
+    even = _even_step(angles[0])
+    small = even is not None and abs(even) < _SMALL_TURNS
+    if small and even is not None:
+        # So small a step crosses few borders of tracks: their skews do not count.
+        advances[0] = even
+    # A whole turn more does not show in the angles, but in what larger writes take; nor where a spread cache lies.
+    best: tuple[tuple[float, float, float, int], float] | None = None
+    for more, scale in ((0, 1.0), (1, 1.0), *((0, scale) for scale in _SCALES)):
+        track = scale * track_bytes
+        found = _fit(advances, more, track if small else scale * turn_bytes, scale * turn_bytes, track)
+        if best is None or found[0] < best[0][0] - (_BETTER if best[1] == track_bytes else 0.0):
+            best = found, track
+    assert best
+    (misfit, visit, least, packet), track_bytes = best
+    return Layout(_around(visit, misfit), _around(least, misfit), packet, track_bytes)
+
+
+def _fit(
+    advances: list[float], more: int, grain: float, turn_bytes: float, track_bytes: float
+) -> tuple[float, float, float, int]:
+    spaces = [max(advances[0] * grain + more * turn_bytes, BLOCK_BYTES)]
+    turns = spaces[0] / turn_bytes
+    for found in advances[1:]:
+        step = (found - turns) % 1.0
+        turns += step - 1 if step > 1 - _SLACK_TURNS else step
+        spaces.append(turns * turn_bytes)
+    tracks = np.array(spaces) / track_bytes
+    # Packets show where they leave gaps.
+    return min(
+        _misfit(tracks, packet, least, track_bytes)
+        for least in _leasts(float(tracks[0]))
+        for packet in _PACKETS
+        if packet < least * track_bytes or packet == _PACKETS[0]
+    )
+
+
+def advance(angles: Floats) -> float:
+    """By which part of a turn each of some places lies behind the one before on the mean: of (-0.05, 0.95]."""
+    number = np.flatnonzero(~np.isnan(angles))
+    grid = np.arange(0, 1, 0.0005)
+    waves = np.exp(2j * np.pi * (angles[number][None, :] - grid[:, None] * number[None, :]))
+    return _signed(float(grid[int(np.argmax(np.abs(waves.mean(axis=1))))]))
+
+
+def _even_step(angles: Floats) -> float | None:
+    """The step that nearly all of them make; None if there is none."""
+    steps = np.diff(angles) % 1.0
+    steps = steps[~np.isnan(steps)]
+    middle = _commonest(steps)
+    around = (steps - middle + 0.5) % 1.0 - 0.5
+    near = np.abs(around) < _EVEN_TURNS
+    return _signed((middle + float(np.median(around[near]))) % 1.0) if np.mean(near) > _MOST else None
+
+
+def _signed(turns: float) -> float:
+    return turns - 1 if turns > 1 - _SLACK_TURNS else turns
+
+
+def _commonest(steps: Floats) -> float:
+    near = [np.sum(np.abs((steps - one + 0.5) % 1.0 - 0.5) < _EVEN_TURNS) for one in steps]
+    return float(steps[int(np.argmax(near))]) if len(steps) else 0.0
+
+
+def _leasts(smallest: float) -> Floats:
+    return np.array([0.0, smallest, *np.arange(0.02, max(smallest, 0.02), 0.01)])
+
+
+def _misfit(tracks: Floats, packet: int, least: float, track_bytes: float) -> tuple[float, float, float, int]:
+    """How badly such packets explain the spaces; then tracks of a visit and of a packet, and bytes of a packet."""
+    packed = np.array([packed_bytes(size, packet, least * track_bytes) for size in SIZES]) / track_bytes
+    visit = max(float(np.average(tracks - packed, weights=_WEIGHTS)), 0.0)
+    if visit < _LEAST_TRACKS:
+        visit = 0.0
+    least = least if least * track_bytes > 1.5 * BLOCK_BYTES else 0.0
+    wrong = float(np.sqrt(np.average((tracks - packed - visit) ** 2, weights=_WEIGHTS)))
+    return wrong + _SIMPLE * ((visit > 0) + (least > 0) + (packet < _PACKETS[0])), visit, least, packet
+
+
+def _around(tracks: float, misfit: float) -> Estimate:
+    return Estimate(tracks, max(tracks - misfit, 0.0), tracks + misfit) if tracks else Estimate(0.0, 0.0, 0.0)

@@ -1,0 +1,205 @@
+"""How long the log of a persistent cache is: marks in it are met again after exactly so much has been written.
+
+Marks are small writes in bands of their own. Behind them the same few places are written over and over, so that nothing
+else in the log is of worth. When it is full, its oldest part has to be cleaned: the marks, and nothing but them.
+Neither what the cache held before nor how many entries it may have matters, and little of the drive is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.append import Journal, journal
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.layout import Layout
+from shakedown.fit.place import aligned, scattered
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
+
+MARKS: Final = 192
+MARKS_PER_BAND: Final = 4
+_MOST_FILLER_BYTES: Final = 1 << 20
+_LEAST_FILLER_BYTES: Final = 1 << 16
+_SLOTS: Final = 24
+_LEAST_SLOTS: Final = 5
+_APART_BYTES: Final = 4 << 20
+_FILLER_AT: Final = 0.7
+MARKS_AT: Final = 0.72
+_FIRST_SHARE: Final = 1 / 256
+_MOST_SHARE: Final = 0.3
+_CALM: Final = 2 * MARKS
+_WINDOW: Final = 2 * MARKS
+_SOON: Final = 16
+_AGREE: Final = 0.01
+_TRIES: Final = 12
+_MORE: Final = 1.25
+_PRESSED: Final = 0.985
+
+
+@dataclass(frozen=True)
+class Length:
+    """What was met: bytes of the log, and how the drive makes room in it."""
+
+    bytes_found: Estimate
+    stall_ms: float
+    """Of a pass that is forced, with one piece in each band."""
+    passes: float
+    """How many of such passes the marks were worth."""
+    spacing: float
+    """Writes from one forced pass to the next."""
+    marks: float
+    """How many marks the room is worth that they take: those of a pass, unless writes are rationed."""
+    mark_bytes: int
+    """How far apart the marks are."""
+    journal: Journal
+
+
+@dataclass(frozen=True)
+class Room:
+    """A place within one band: what crosses a border is cut there, and takes more of the log. Marks lie behind it."""
+
+    first: int
+    size_bytes: int
+    marks_at: int
+
+
+@dataclass(frozen=True)
+class Filler:
+    """Writes that are worth nothing: a few places, over and over."""
+
+    bench: Bench
+    layout: Layout
+    room: Room | None = None
+    """Where to write them; None: anywhere."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of each, such that a cache of a usual size holds many."""
+        share = (self.bench.capacity_bytes >> 17) // BLOCK_BYTES * BLOCK_BYTES
+        return min(max(share, _LEAST_FILLER_BYTES), _MOST_FILLER_BYTES)
+
+    def offsets(self, count: int) -> Ints:
+        """Places of so many writes, none in sequence."""
+        each = self.size + 16 * BLOCK_BYTES
+        first, slots = aligned(_FILLER_AT * self.bench.capacity_bytes), _SLOTS
+        if self.room:
+            first = self.room.first
+            slots = int(np.clip(self.room.size_bytes // each, _LEAST_SLOTS, _SLOTS))
+        return scattered(count, first, slots, each)
+
+    def near(self, offset: int) -> Filler:
+        """One whose places lie before an offset, or well behind one near the edge: a spread cache has its log there."""
+        each = (self.size + 16 * BLOCK_BYTES) * _SLOTS
+        first = offset - each - _APART_BYTES
+        if first < 0:
+            first = offset + self.bench.capacity_bytes // 64
+        return replace(self, room=Room(aligned(first), each, offset))
+
+    def writes(self, log_bytes: float) -> int:
+        """How many of them take so much of the log."""
+        return int(log_bytes / self.layout.space_bytes(self.size))
+
+    def write(self, name: str, log_bytes: float) -> Log:
+        """Move the log's head on by so much."""
+        offsets = self.offsets(max(self.writes(log_bytes), 1))
+        return self.bench.play(name, Trace.writes(offsets, self.size, flush_every=1))
+
+    def flush_out(self, length_bytes: float) -> None:
+        """Leave nothing in the cache but the places of the filler."""
+        self.write("flush-out", 1.02 * length_bytes)
+
+    def press(self, length_bytes: float) -> None:
+        """Fill the log nearly up to what was written last before."""
+        self.write("press", _PRESSED * length_bytes)
+
+
+def measure(filler: Filler, band_bytes: int, settle_ns: int) -> Length | None:
+    """The length of the log; None where it does not show.
+
+    ``band_bytes`` is what a band is thought to have; ``settle_ns`` is how long the drive is left alone before each try.
+    What lay in the log before may end it early, but only once: two measurements in a row that agree are free of that.
+    """
+    bench, layout = filler.bench, filler.layout
+    if filler.room is None:
+        filler = filler.near(aligned(MARKS_AT * bench.capacity_bytes))
+    spacing = min(band_bytes // MARKS_PER_BAND, bench.capacity_bytes // (5 * MARKS)) // BLOCK_BYTES * BLOCK_BYTES
+    assert filler.room
+    marks = filler.room.marks_at + np.arange(MARKS) * spacing
+    count = max(filler.writes(_FIRST_SHARE * bench.capacity_bytes), 4 * _CALM)
+    before: Length | None = None
+    for _ in range(_TRIES):
+        bench.idle(settle_ns)
+        found = estimate(bench.play("length", _trace(marks, filler.offsets(count), filler.size)), layout, spacing)
+        if found and before and abs(found.bytes_found.value / before.bytes_found.value - 1) < _AGREE:
+            return found
+        before = found or before
+        count = 2 * count if found is None else int(_MORE * filler.writes(found.bytes_found.value)) + 2 * _WINDOW
+        if layout.space_bytes(filler.size) * count > _MOST_SHARE * bench.capacity_bytes:
+            break
+    return before
+
+
+def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
+    """From the first of the stalls that come as closely as marks do; the journal's are far apart."""
+    cycle = log.cycle_ms
+    usual = _usual(log, cycle)
+    excess = np.maximum(cycle - usual, 0.0)
+    # The very first may have had to wake the heads.
+    excess[0] = 0.0
+    calm = np.max(excess[:_CALM])
+    sums = np.cumsum(np.concatenate([[0.0], excess]))
+    ends = np.minimum(np.arange(len(excess)) + _WINDOW, len(excess))
+    crowded = np.flatnonzero(sums[ends] - sums[:-1] > 4 * calm + 1000)
+    crowded = crowded[crowded >= _CALM - _WINDOW]
+    if not len(crowded):
+        return None
+    window = np.arange(crowded[0], min(crowded[0] + 3 * _WINDOW, len(excess)))
+    soon = sums[np.minimum(window + _SOON, len(excess))] - sums[window]
+    # What the journal takes comes alone.
+    long = 0.25 * _typical(excess[window])
+    stalled = window[(excess[window] > long) & (soon > 1.6 * calm)]
+    first = int(stalled[0])
+    late = window[(window >= first) & (window < first + MARKS) & (excess[window] > long)]
+    spaces = np.array([layout.space_bytes(int(size)) for size in log.lengths])
+    length = float(spaces[:first].sum())
+    grain = layout.space_bytes(int(log.lengths[-1]))
+    spacing = float(late[-1] - late[0]) / (len(late) - 1) if len(late) > 2 else float(MARKS)
+    calm_log = log.part(slice(2 * MARKS, first))
+    regular = journal(calm_log) if first > 4 * MARKS else Journal(0, 0.0)
+    return Length(
+        Estimate(length, length - grain, length + grain),
+        float(np.median(excess[late])),
+        float(np.sum(excess[late]) / np.median(excess[late])),
+        spacing,
+        spacing * grain / (grain + layout.space_bytes(BLOCK_BYTES)),
+        mark_bytes,
+        regular,
+    )
+
+
+def _typical(excess: Floats) -> float:
+    """Of which length, or longer, the stalls are that half of the time goes to."""
+    ranked = np.sort(excess)[::-1]
+    return float(ranked[int(np.searchsorted(np.cumsum(ranked), 0.5 * float(ranked.sum())))])
+
+
+def _usual(log: Log, cycle: Floats) -> Floats:
+    """What a write of its size takes mostly: among the marks, between which the heads travel, and behind them."""
+    usual = np.zeros(len(cycle))
+    among = np.arange(len(cycle)) < 2 * MARKS
+    for size in np.unique(log.lengths):
+        for which in (among, ~among):
+            same = (log.lengths == size) & which
+            usual[same] = np.median(cycle[same]) if same.any() else 0.0
+    return usual
+
+
+def _trace(marks: Ints, filler: Ints, size: int) -> Trace:
+    """A mark, a filler, a mark ..., then fillers only."""
+    offsets = np.concatenate([np.stack([marks, filler[: len(marks)]], axis=1).ravel(), filler[len(marks) :]])
+    trace = Trace.writes(offsets, size, flush_every=1)
+    lengths = trace.lengths.copy()
+    lengths[np.arange(len(marks)) * 4] = BLOCK_BYTES
+    return Trace(trace.verbs, trace.offsets, lengths, trace.depth)

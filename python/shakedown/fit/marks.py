@@ -1,0 +1,91 @@
+"""The marks of a lazy drive: how full its cache has to be before it cleans, and how full it leaves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.length import Filler
+from shakedown.fit.place import aligned
+from shakedown.fit.trace import BLOCK_BYTES, Floats, Trace
+from shakedown.fit.whereabouts import Sight, Watch
+
+_STEPS: Final = 40
+_SPACING_BYTES: Final = 96 << 20
+_MARKS_AT: Final = 0.78
+_REST_SURPLUS_MS: Final = 12_000.0
+_SURE: Final = 2
+_FIRST_STEP: Final = 4
+_LOOKS: Final = 60
+_QUIET_LOOKS: Final = 3
+_FULL: Final = 0.985
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Shares of the log."""
+
+    high: Estimate
+    low: Estimate
+
+
+def measure(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Marks | None:
+    """Write marks evenly over the log: the first that comes home tells the high mark, the last that does the low one.
+
+    None where none comes home.
+    """
+    filler = filler.near(aligned(_MARKS_AT * filler.bench.capacity_bytes))
+    high = _high(filler, sight, length_bytes, rest_ms)
+    low = _low(filler, sight, length_bytes, rest_ms)
+    return Marks(high, low) if high and low else None
+
+
+def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Estimate | None:
+    filler.flush_out(length_bytes)
+    # A lazy drive, too, closes what a stream has left, and may clean a band or two with it.
+    filler.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
+    watch = _watch(filler, sight, "high-mark")
+    watch.bench.play("high-mark-write", Trace.writes(watch.offsets, flush_every=1))
+    before = watch.angles()
+    for step in range(1, _STEPS + 1):
+        filler.write("high-mark-fill", _FULL * length_bytes / _STEPS)
+        if step < _FIRST_STEP:
+            continue
+        watch.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
+        if sight.differ(watch.angles(), before).sum() >= _SURE:
+            return Estimate(_FULL * (step - 0.5) / _STEPS, _FULL * (step - 1) / _STEPS, _FULL * step / _STEPS)
+    return None
+
+
+def _low(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Estimate | None:
+    filler.flush_out(length_bytes)
+    # A lazy drive, too, closes what a stream has left, and may clean a band or two with it.
+    filler.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
+    watch = _watch(filler, sight, "low-mark")
+    for mark in watch.offsets:
+        watch.bench.play("low-mark-write", Trace.writes(np.array([mark]), flush_every=1))
+        filler.write("low-mark-fill", _FULL * length_bytes / len(watch.offsets))
+    before = watch.angles()
+    came, quiet = np.zeros(len(before), bool), 0
+    for _ in range(_LOOKS):
+        watch.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
+        now = came | sight.differ(watch.angles(), before)
+        quiet = 0 if (now & ~came).any() else quiet + 1
+        came = now
+        if quiet == _QUIET_LOOKS:
+            break
+    if not came.any():
+        return None
+    fills: Floats = _FULL * (1 - np.arange(len(came)) / len(came))
+    last = int(np.flatnonzero(came)[-1])
+    below = float(fills[last + 1]) if last + 1 < len(fills) else 0.0
+    return Estimate((float(fills[last]) + below) / 2, below, float(fills[last]))
+
+
+def _watch(filler: Filler, sight: Sight, name: str) -> Watch:
+    bench = filler.bench
+    spacing = min(_SPACING_BYTES, bench.capacity_bytes // (6 * _STEPS)) // BLOCK_BYTES * BLOCK_BYTES
+    return Watch.over(bench, name, aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(_STEPS) * spacing, sight)

@@ -1,0 +1,70 @@
+"""In how many places a persistent cache lies: two writes share a log if one moves on where the other will lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shakedown.fit.layout import Layout, logged_angles
+from shakedown.fit.place import aligned, rewrite
+from shakedown.fit.seek import Surface
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
+from shakedown.fit.whereabouts import forget
+
+_PLACES: Final = 97
+_BETWEEN: Final = (65_536, 262_144, 393_216, 524_288, 786_432)
+_SLOT_BYTES: Final = 2 << 20
+_DECIDED: Final = 0.08
+
+
+def measure(bench: Bench, surface: Surface, layout: Layout, turn_ms: float, turn_bytes: float) -> int:
+    """How many logs there are over the surface; a border nearer to the next than a hundredth of the stroke is missed.
+
+    Writes at the very edges tell whether there are several at all.
+    """
+    probe = _Probe(bench, turn_ms, layout.space_bytes(BLOCK_BYTES) / turn_bytes)
+    if not probe.parted("logs-edges", [surface.offset(stroke) for stroke in (0.0, 1.0)]).any():
+        return 1
+    parted = probe.parted("logs", [surface.offset(stroke) for stroke in np.linspace(0, 1, _PLACES)])
+    # A border that lies within what is written at a place shows on both sides of it.
+    return int(np.sum(parted[1:] & ~parted[:-1])) + int(parted[0]) + 1
+
+
+@dataclass(frozen=True)
+class _Probe:
+    bench: Bench
+    turn_ms: float
+    small_turns: float
+    """By how much a small write alone moves a log on."""
+
+    def parted(self, name: str, offsets: list[float]) -> NDArray[np.bool_]:
+        """Which neighbours of some places do not share a log: a write at one moves on what follows at the other."""
+        bench = self.bench
+        places = [self._place(offset) for offset in offsets]
+        used = np.zeros(len(places), int)
+        rows: list[tuple[int, int]] = []
+        for number in range(len(places) - 1):
+            # Of several sizes in between most show, however many bytes a turn has where the log is.
+            for between in _BETWEEN:
+                for which, length in ((number, BLOCK_BYTES), (number + 1, between), (number, BLOCK_BYTES)):
+                    rows.append((places[which] + int(used[which]) * _SLOT_BYTES, length))
+                    used[which] += 1
+        written = np.array(rows)
+        trace = Trace.writes(written[:, 0], flush_every=1)
+        lengths = trace.lengths.copy()
+        lengths[::2] = written[:, 1]
+        bench.play(f"{name}-write", Trace(trace.verbs, trace.offsets, lengths))
+        forget(bench)
+        watched = written[:, 0].reshape(-1, 3)[:, ::2].ravel()
+        angles = logged_angles(bench, f"{name}-read", watched, self.turn_ms).reshape(-1, len(_BETWEEN), 2)
+        for place, count in zip(places, used, strict=True):
+            rewrite(bench, f"{name}-rewrite", place, int(count) * _SLOT_BYTES)
+        steps = angles[:, :, 1] - angles[:, :, 0] - self.small_turns
+        return np.asarray(np.median(np.abs((steps + 0.5) % 1.0 - 0.5), axis=1) < _DECIDED)
+
+    def _place(self, offset: float) -> int:
+        room = 4 * len(_BETWEEN) * _SLOT_BYTES
+        return aligned(min(offset, 0.98 * self.bench.capacity_bytes - room))

@@ -7,18 +7,14 @@ from pathlib import Path
 import pytest
 
 from lab.test_run import allowed as allowed  # noqa: PLC0414 - a fixture
+from lab.test_run import built
 from shakedown.errors import RefusedError, UsageError
-from shakedown.lab.image import find_image
-from shakedown.lab.kernel import find_kernel
 from shakedown.protocol.in_lab import is_of_lab
 from shakedown.protocol.load import parse_protocol
 from shakedown.protocol.play import Silence
 from shakedown.protocol.run import Order, run
 from shakedown.target.open import open_target
 
-built = pytest.mark.skipif(
-    find_kernel() is None or find_image() is None, reason="the lab is not built: `shakedown lab build`"
-)
 PROTOCOL = b"""
 format_version = 1
 name = "short"

@@ -187,7 +187,7 @@ def test_forced_unit_access_waits_for_the_platters_and_needs_no_flush() -> None:
     script = """
     timed() {
         local from=${EPOCHREALTIME/./}
-        for i in $(seq 10); do sg_dd if=/dev/zero of=/dev/sda bs=512 count=8 seek=$(($1 * i)) oflag=$2 2>&1; done > /run/sg
+        for i in {1..10}; do sg_dd if=/dev/zero of=/dev/sda bs=512 count=8 seek=$(($1 * i)) oflag=$2; done 2> /run/sg
         echo $((${EPOCHREALTIME/./} - from))
     }
     cat /sys/block/sda/queue/fua; cached=$(timed 8000 sgio); forced=$(timed 9000 fua,sgio)

@@ -41,6 +41,10 @@ class RunOptions:
     ] = ()
     seed: Annotated[int, Parameter(help="of a model: where its platters stand, what a job without randseed draws")] = 1
     scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
+    like_fio: Annotated[
+        bool,
+        Parameter(show_default=False, help="of a model: make the very random requests that fio makes from a randseed"),
+    ] = False
     size: Annotated[
         str | None,
         Parameter(
@@ -56,7 +60,7 @@ class RunOptions:
 
 
 _DEFAULTS = RunOptions()
-_OF_A_NEW_RUN = ("baseline", "out", "settings", "seed", "scale", "size")
+_OF_A_NEW_RUN = ("baseline", "out", "settings", "seed", "scale", "size", "like_fio")
 
 
 def run(protocol: str | None = None, target: str | None = None, /, *, options: RunOptions = _DEFAULTS) -> int:
@@ -104,6 +108,7 @@ def _started(protocol: str | None, target: str | None, options: RunOptions, list
         scale_divisor=parse_scale(options.scale),
         size_bytes=None if options.size is None else parse_size_bytes(options.size),
         consents=options.destroy_data_on,
+        like_fio=options.like_fio,
     )
     out = options.out or free_folder(Path("runs") / f"{loaded.protocol.name}-{_name_of(target)}")
     return start_run(loaded, order, out, listener)
@@ -115,7 +120,7 @@ def _resumed(protocol: str | None, options: RunOptions, listener: Listener) -> R
     if protocol is not None or given:
         raise UsageError(
             "`--resume` goes on with a run as it was ordered: give no protocol, no target and none of --baseline, "
-            "--out, --set, --seed, --scale, --size",
+            "--out, --set, --seed, --scale, --size, --like-fio",
             hint=f"shakedown run --resume {options.resume}",
         )
     record = read_record(options.resume).protocol

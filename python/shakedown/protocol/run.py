@@ -24,6 +24,7 @@ from shakedown.protocol.schema import Protocol
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_record, read_run
 from shakedown.result.run_record import ProtocolRecord, RunRecord
 from shakedown.target.arena import Arena
+from shakedown.target.model import is_like_fio
 from shakedown.target.open import open_target
 
 
@@ -32,7 +33,7 @@ class Order:
     """On what a protocol is to be run, and how.
 
     ``scale_divisor`` makes modelled drives smaller, ``size_bytes`` is that of a new file, ``consents`` name what may be
-    overwritten.
+    overwritten; ``like_fio`` lets a modelled host make the random requests that fio makes.
     """
 
     target: str
@@ -41,6 +42,7 @@ class Order:
     scale_divisor: int = 1
     size_bytes: int | None = None
     consents: tuple[str, ...] = ()
+    like_fio: bool = False
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,14 @@ def _new_turn(loaded: LoadedProtocol, order: Order, path: Path) -> Iterator[_Tur
 def _resumed_turn(path: Path, consents: tuple[str, ...]) -> Iterator[_Turn]:
     folder = RunFolder.reopen(path)
     record = read_record(path)
-    order = Order(record.target.text, None, record.seed, record.scale_divisor, record.size_bytes, consents)
+    order = Order(
+        target=record.target.text,
+        seed=record.seed,
+        scale_divisor=record.scale_divisor,
+        size_bytes=record.size_bytes,
+        consents=consents,
+        like_fio=is_like_fio(record.target),
+    )
     try:
         with _opened(order, folder) as arena:
             _refuse_other_target(record, arena)
@@ -203,6 +212,7 @@ def _opened(order: Order, folder: RunFolder) -> Iterator[Arena]:
         size_bytes=order.size_bytes,
         raw=folder.raw.absolute(),  # other programs run in folders of their own
         consents=order.consents,
+        like_fio=order.like_fio,
     )
     try:
         yield arena

@@ -21,8 +21,15 @@ from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
 from shakedown.tools.fio.job import OptionError
 
 _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
+# In the details of a target: who draws the places of random requests, if not we in our own way.
+_PLACES: Final = "places"
 _UNWATCHED_INTERVALS: Final = 512
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
+
+
+def is_like_fio(identity: Identity) -> bool:
+    """Whether a run's target was opened so."""
+    return identity.details.get(_PLACES) == "fio"
 
 
 class ModelArena:
@@ -31,8 +38,12 @@ class ModelArena:
     name: Literal["model"] = "model"
     remembers = False
 
-    def __init__(self, text: str, *, seed: int, scale_divisor: int = 1) -> None:
-        """Make ``model:NAME`` or ``model:./file.toml``, ``scale_divisor`` times smaller. Raises UsageError."""
+    def __init__(self, text: str, *, seed: int, scale_divisor: int = 1, like_fio: bool = False) -> None:
+        """Make ``model:NAME`` or ``model:./file.toml``, ``scale_divisor`` times smaller. Raises UsageError.
+
+        ``like_fio``: jobs with a ``randseed`` make the very requests that fio makes of them.
+        """
+        self._like_fio = like_fio
         self._path = profile_path(text.removeprefix("model:"))
         self._seed = seed
         self._started = 0
@@ -48,7 +59,8 @@ class ModelArena:
             model=self._machine.model,
             capacity_bytes=self._machine.capacity_bytes,
             shingled=_shingled(profile),
-            details={"profile": self._path.name, "scale_divisor": str(scale_divisor)},
+            details={"profile": self._path.name, "scale_divisor": str(scale_divisor)}
+            | ({_PLACES: "fio"} if like_fio else {}),
         )
 
     def check(self, job: str) -> None:
@@ -61,7 +73,7 @@ class ModelArena:
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
         """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
         try:
-            load = self._machine.start(job, interval_ns, self._seed + self._started)
+            load = self._machine.start(job, interval_ns, self._seed + self._started, like_fio=self._like_fio)
         except _core.JobError as error:
             raise job_refusal(error) from error
         self._started += 1

@@ -27,8 +27,8 @@ BEGIN, END = "<!-- made by make conformance from data ", "<!-- end of what is ma
 # Seconds to a minute each, and no more data than a guest's writing takes seconds for.
 SCALE: Final = 100
 PLAYED: Final = {
-    "random-1m": {"span": "2G", "duration": "30s"},
-    "sequential-32k": {"span": "2G", "amount": "512M", "limit": "120s"},
+    "random-1m": {"span": "2G", "duration": "20s"},
+    "sequential-32k": {"span": "2G", "amount": "256M", "limit": "60s"},
     "cliff": {
         **{"span": "512M", "limit": "60s", "confirm": "2500ms", "hold": "20s", "window": "8s", "patience": "60s"},
         **{"tail": "1s", "probes": "5", "pause": "2500ms", "interval": "100ms", "long_interval": "500ms"},
@@ -92,7 +92,7 @@ def play(protocol: str, profile: str, arena: str, out: Path) -> Run:
     """One protocol on one drive in one arena."""
     loaded = load_protocol(protocol, PLAYED[protocol])
     return run(
-        loaded, Order(target=f"{arena}:{profile}", scale_divisor=SCALE, like_fio=arena == "model"), out, Silence()
+        loaded, Order(target=f"{arena}:{profile}", scale_divisor=SCALE, like_lab=arena == "model"), out, Silence()
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
+import numpy as np
 import polars as pl
 
 from shakedown import _core
@@ -21,15 +22,17 @@ from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
 from shakedown.tools.fio.job import OptionError
 
 _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
-# In the details of a target: who draws the places of random requests, if not we in our own way.
-_PLACES: Final = "places"
+# In the details of a target, if its host is not just a queue.
+_HOST: Final = "host"
+# From the last request of one fio to the first of the next, in the lab's traces.
+_FIO_STARTS_NS: Final = 185_000_000
 _UNWATCHED_INTERVALS: Final = 512
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
 
 
-def is_like_fio(identity: Identity) -> bool:
+def is_like_lab(identity: Identity) -> bool:
     """Whether a run's target was opened so."""
-    return identity.details.get(_PLACES) == "fio"
+    return identity.details.get(_HOST) == "lab"
 
 
 class ModelArena:
@@ -38,12 +41,14 @@ class ModelArena:
     name: Literal["model"] = "model"
     remembers = False
 
-    def __init__(self, text: str, *, seed: int, scale_divisor: int = 1, like_fio: bool = False) -> None:
+    def __init__(self, text: str, *, seed: int, scale_divisor: int = 1, like_lab: bool = False) -> None:
         """Make ``model:NAME`` or ``model:./file.toml``, ``scale_divisor`` times smaller. Raises UsageError.
 
-        ``like_fio``: jobs with a ``randseed`` make the very requests that fio makes of them.
+        ``like_lab``: the host is like that of ``lab:``. It has read the drive when it found it, so that the heads are
+        not parked; it lets a moment pass before each job, as long as fio takes to start; and jobs with a ``randseed``
+        make the very requests that fio makes of them.
         """
-        self._like_fio = like_fio
+        self._like_lab = like_lab
         self._path = profile_path(text.removeprefix("model:"))
         self._seed = seed
         self._started = 0
@@ -52,6 +57,8 @@ class ModelArena:
             self._machine = _core.Machine(profile, seed=seed, scale_divisor=scale_divisor)
         except _core.ProfileError as error:
             raise profile_refusal(self._path, profile, scale_divisor, error) from error
+        if like_lab:
+            self.replay("found", Trace.reads(np.zeros(1, np.int64)))
         self.identity = Identity(
             kind="model",
             text=text,
@@ -60,7 +67,7 @@ class ModelArena:
             capacity_bytes=self._machine.capacity_bytes,
             shingled=_shingled(profile),
             details={"profile": self._path.name, "scale_divisor": str(scale_divisor)}
-            | ({_PLACES: "fio"} if like_fio else {}),
+            | ({_HOST: "lab"} if like_lab else {}),
         )
 
     def check(self, job: str) -> None:
@@ -72,8 +79,10 @@ class ModelArena:
 
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
         """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
+        if self._like_lab:
+            self._machine.idle(_FIO_STARTS_NS)
         try:
-            load = self._machine.start(job, interval_ns, self._seed + self._started, like_fio=self._like_fio)
+            load = self._machine.start(job, interval_ns, self._seed + self._started, like_fio=self._like_lab)
         except _core.JobError as error:
             raise job_refusal(error) from error
         self._started += 1

@@ -35,8 +35,8 @@ PLAYED: Final = {
         **{"tail": "5s", "probes": "5", "pause": "5s", "interval": "200ms", "long_interval": "1s"},
     },
 }
-# Of random writing, for a drive that takes it longer.
-LIMITS: Final = {"canvio-3tb": "200s"}
+# Of random writing, for drives that take it longer.
+LIMITS: Final = {"backup-plus-slim-2tb": "60s", "canvio-3tb": "200s"}
 GOALS: Final = {"throughput": 0.05, "latency": 0.05, "cliff": 0.03, "recovery": 0.05}
 # When a backlog went is known to one row of probes.
 PROBES_APART_S: Final = 5.1

@@ -18,6 +18,7 @@ from shakedown.fit.trace import Log, Trace
 from shakedown.requests import requests_frame
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
+from shakedown.target.fio_rows import FioRows
 from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
 from shakedown.tools.fio.job import OptionError
 
@@ -45,8 +46,8 @@ class ModelArena:
         """Make ``model:NAME`` or ``model:./file.toml``, ``scale_divisor`` times smaller. Raises UsageError.
 
         ``like_lab``: the host is like that of ``lab:``. It has read the drive when it found it, so that the heads are
-        not parked; it lets a moment pass before each job, as long as fio takes to start; and jobs with a ``randseed``
-        make the very requests that fio makes of them.
+        not parked; it lets a moment pass before each job, as long as fio takes to start; jobs with a ``randseed`` make
+        the very requests that fio makes of them; and rows are cut where fio cuts them.
         """
         self._like_lab = like_lab
         self._path = profile_path(text.removeprefix("model:"))
@@ -82,11 +83,14 @@ class ModelArena:
         if self._like_lab:
             self._machine.idle(_FIO_STARTS_NS)
         try:
-            load = self._machine.start(job, interval_ns, self._seed + self._started, like_fio=self._like_lab)
+            like_lab = self._like_lab
+            seed = self._seed + self._started
+            load = self._machine.start(job, interval_ns, seed, log_requests=like_lab, like_fio=like_lab)
         except _core.JobError as error:
             raise job_refusal(error) from error
         self._started += 1
-        return ModelLoad(load, step, intervals=1 if watched else _UNWATCHED_INTERVALS)
+        rows_every_ns = interval_ns if self._like_lab else None
+        return ModelLoad(load, step, intervals=1 if watched else _UNWATCHED_INTERVALS, fio_rows_every_ns=rows_every_ns)
 
     def idle(self, duration_ns: int) -> None:
         """Let so much virtual time pass."""
@@ -118,18 +122,41 @@ class ModelArena:
 class ModelLoad:
     """Implements ``Load``: pulls rows out of the core, ``intervals`` at a time."""
 
-    def __init__(self, load: _core.Load, step: str, *, intervals: int) -> None:
-        """Follow a load of the core under the name of a step."""
+    def __init__(self, load: _core.Load, step: str, *, intervals: int, fio_rows_every_ns: int | None = None) -> None:
+        """Follow a load of the core under the name of a step; with rows as fio tells them, if it logs requests."""
         self.error: str | None = None
         self._load = load
         self._step = step
         self._intervals = intervals
+        self._fio_rows_every_ns = fio_rows_every_ns
         self._stopped = False
 
     def __iter__(self) -> Iterator[list[Sample]]:
         """Batches of rows until the job has ended, or the drive has failed a request."""
-        while rows := self._advance():
-            yield [Sample(self._step, _DIRECTIONS[row[0]], *row[1:]) for row in rows]
+        batches = iter(self._batches, [])
+        yield from batches if self._fio_rows_every_ns is None else self._as_fio_tells(batches, self._fio_rows_every_ns)
+
+    def _batches(self) -> list[Sample]:
+        return [Sample(self._step, _DIRECTIONS[row[0]], *row[1:]) for row in self._advance()]
+
+    def _as_fio_tells(self, batches: Iterator[list[Sample]], interval_ns: int) -> Iterator[list[Sample]]:
+        directions: dict[Direction, FioRows] = {}
+        end_ns = 0
+        for batch in batches:
+            end_ns = max(row.start_ns + row.duration_ns for row in batch)
+            columns = self._load.take_requests()
+            for row in batch:
+                directions.setdefault(
+                    row.direction,
+                    FioRows(
+                        self._step,
+                        row.direction,
+                        began_ns=row.start_ns,
+                        interval_ns=interval_ns,
+                    ),
+                )
+            yield [row for rows in directions.values() for row in rows.take(columns, end_ns)]
+        yield [row for rows in directions.values() for row in rows.end(end_ns)]
 
     def _advance(self) -> Sequence[tuple[Any, ...]]:
         try:

@@ -77,6 +77,7 @@ impl Lab {
 
     #[pyo3(signature = (guest_pid, *, wall_limit_s = None, stall_limit_s = 60.0, pin_cpu = None, on_tick = None,
         power_cut_at_ns = None))]
+    #[expect(clippy::too_many_arguments, reason = "one for each limit, by name")]
     fn run<'py>(
         &self,
         py: Python<'py>,

@@ -14,8 +14,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shakedown import _core
-from shakedown.requests import requests_frame
 from shakedown.sample import Direction, Sample
 
 _QUANTILES = (0.5, 0.99, 0.999)
@@ -38,9 +36,9 @@ class FioRows:
         self._is_first = True
         self._open = pl.DataFrame()
 
-    def take(self, columns: _core.RequestColumns, until_ns: int) -> list[Sample]:
-        """The rows that are over, now that the load has come to ``until_ns``."""
-        new = requests_frame(columns).filter(pl.col("verb") == self._direction)
+    def take(self, requests: pl.DataFrame, until_ns: int) -> list[Sample]:
+        """The rows that are over, now that the load has come to ``until_ns``; ``requests`` as in ``REQUEST_SCHEMA``."""
+        new = requests.filter(pl.col("verb") == self._direction)
         self._open = pl.concat([self._open, new]) if self._open.width else new
         return list(self._closed(until_ns))
 

@@ -144,7 +144,7 @@ class ModelLoad:
         end_ns = 0
         for batch in batches:
             end_ns = max(row.start_ns + row.duration_ns for row in batch)
-            columns = self._load.take_requests()
+            requests = requests_frame(self._load.take_requests())
             for row in batch:
                 directions.setdefault(
                     row.direction,
@@ -155,7 +155,7 @@ class ModelLoad:
                         interval_ns=interval_ns,
                     ),
                 )
-            yield [row for rows in directions.values() for row in rows.take(columns, end_ns)]
+            yield [row for rows in directions.values() for row in rows.take(requests, end_ns)]
         yield [row for rows in directions.values() for row in rows.end(end_ns)]
 
     def _advance(self) -> Sequence[tuple[Any, ...]]:

@@ -22,7 +22,7 @@ test: build system-packages ## all tests, Rust and Python
 	$(call say,Rust tests)
 	cargo test --workspace --exclude py --quiet
 	$(call say,Python tests)
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -rs
 
 .PHONY: lint
 lint: build ## formatting, lints, types, the import law
@@ -38,12 +38,17 @@ lint: build ## formatting, lints, types, the import law
 	$(BIN)/python scripts/check_crate_graph.py
 
 .PHONY: bench
-bench: build system-packages ## how fast the core is (criterion, release build)
+bench: build system-packages ## how fast the core is (criterion, release build), and the lab if it is built
 	cargo bench --workspace --exclude py
+	$(BIN)/python scripts/lab_speed.py
 
 .PHONY: validation
 validation: build ## predicted beside published: the tables of docs/validation.md
 	$(BIN)/python scripts/validation_table.py
+
+.PHONY: conformance
+conformance: lab ## every protocol and drive, modelled and in the lab: the table of docs/conformance.md, half an hour
+	$(BIN)/python scripts/conformance_table.py
 
 .PHONY: format
 format: build ## rewrite the sources in the house style

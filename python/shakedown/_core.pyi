@@ -39,8 +39,11 @@ class Machine:
     def now_ns(self) -> int: ...
     @property
     def model(self) -> str: ...
-    def start(self, job: str, interval_ns: int, seed: int, log_requests: bool = False) -> Load:
-        """Begin a fio job; at most one at a time. Raises JobError."""
+    def start(self, job: str, interval_ns: int, seed: int, log_requests: bool = False, like_fio: bool = False) -> Load:
+        """Begin a fio job; at most one at a time. Raises JobError.
+
+        ``like_fio``: a job with ``randseed`` and ``norandommap`` makes the very requests that fio makes of it.
+        """
     def replay(
         self,
         submitted_ns: bytes,
@@ -191,7 +194,7 @@ class LabDriveReport(LabIdentity):
 class LabReport(TypedDict):
     """One run, from the guest's boot to its end."""
 
-    outcome: Literal["ended", "wall_limit", "stalled", "deadlock", "interrupted"]
+    outcome: Literal["ended", "wall_limit", "stalled", "deadlock", "power_cut", "interrupted"]
     virtual_ns: int
     wall_ns: int
     boot_wall_ns: int | None
@@ -239,8 +242,11 @@ class Lab:
         stall_limit_s: float = 60.0,
         pin_cpu: int | None = None,
         on_tick: Callable[[], object] | None = None,
+        power_cut_at_ns: int | None = None,
     ) -> LabReport:
         """Serve one boot until the process ``guest_pid`` ends or a limit is reached; it is never killed here.
+
+        At ``power_cut_at_ns``, which counts as ``now_ns`` does, the run is over: kill the guest, then ``power_cycle``.
 
         ``on_tick`` is called about ten times a second; what it or a signal handler raises ends the run and is raised.
         ``pin_cpu`` keeps this thread on one processor, where the guest should be, too. Raises LabError.

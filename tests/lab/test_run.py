@@ -20,9 +20,10 @@ from shakedown.lab.kernel import find_kernel
 from shakedown.lab.run import Order, Outcome, run
 
 ENTRY = "from shakedown.cli import main; main()"
-pytestmark = pytest.mark.skipif(
+built = pytest.mark.skipif(
     find_kernel() is None or find_image() is None, reason="the lab is not built: `shakedown lab build`"
 )
+pytestmark = built
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -75,7 +75,9 @@ impl Lab {
         py.detach(|| lock(&self.lab).power_cycle(off_ns)).map_err(|error| lab_error(&error))
     }
 
-    #[pyo3(signature = (guest_pid, *, wall_limit_s = None, stall_limit_s = 60.0, pin_cpu = None, on_tick = None))]
+    #[pyo3(signature = (guest_pid, *, wall_limit_s = None, stall_limit_s = 60.0, pin_cpu = None, on_tick = None,
+        power_cut_at_ns = None))]
+    #[expect(clippy::too_many_arguments, reason = "one for each limit, by name")]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -84,8 +86,14 @@ impl Lab {
         stall_limit_s: f64,
         pin_cpu: Option<usize>,
         on_tick: Option<Py<PyAny>>,
+        power_cut_at_ns: Option<u64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let limits = Limits { wall: wall_limit_s.map(span).transpose()?, silence: span(stall_limit_s)?, cpu: pin_cpu };
+        let limits = Limits {
+            wall: wall_limit_s.map(span).transpose()?,
+            silence: span(stall_limit_s)?,
+            cpu: pin_cpu,
+            power_cut_ns: power_cut_at_ns,
+        };
         let guest = lab::end_of_process(guest_pid)?;
         let mut interruption = Ok(());
         // Signals reach Python's main thread only, which is this one: it looks at them itself.
@@ -153,6 +161,7 @@ fn report_to_dict<'py>(py: Python<'py>, report: &LabReport) -> PyResult<Bound<'p
         Outcome::WallLimit => "wall_limit",
         Outcome::Stalled => "stalled",
         Outcome::Deadlock => "deadlock",
+        Outcome::PowerCut => "power_cut",
         Outcome::Interrupted => "interrupted",
     };
     let dict = PyDict::new(py);

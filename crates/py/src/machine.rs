@@ -49,12 +49,21 @@ impl Machine {
         &self.model
     }
 
-    #[pyo3(signature = (job, interval_ns, seed, log_requests = false))]
-    fn start(&self, py: Python<'_>, job: &str, interval_ns: u64, seed: u64, log_requests: bool) -> PyResult<Load> {
+    #[pyo3(signature = (job, interval_ns, seed, log_requests = false, like_fio = false))]
+    fn start(
+        &self,
+        py: Python<'_>,
+        job: &str,
+        interval_ns: u64,
+        seed: u64,
+        log_requests: bool,
+        like_fio: bool,
+    ) -> PyResult<Load> {
         let interval_ns = checked(interval_ns)?;
         let begun = py.detach(|| {
             self.begin(log_requests, |capacity_bytes, now_ns| {
                 let file = JobFile::parse(job, capacity_bytes)?;
+                let file = if like_fio { file.like_fio() } else { file };
                 Ok(Run::start(file, now_ns, interval_ns, seed))
             })
         });

@@ -464,6 +464,7 @@ fn a_guest_that_does_not_go_on_is_given_up() {
         wall: wall.map(Duration::from_millis),
         silence: Duration::from_millis(silence),
         cpu: Some(0),
+        ..Limits::default()
     };
     let outcome = |limits: Limits, go_on: bool, script: fn(&mut FakeGuest)| {
         let folder = tempfile::tempdir().unwrap();

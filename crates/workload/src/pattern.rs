@@ -4,6 +4,8 @@ mod cover;
 mod covered;
 mod skew;
 mod source;
+mod taus88;
 
 pub use cover::Cover;
 pub(crate) use source::{Extent, Source};
+pub(crate) use taus88::seed_of_places;

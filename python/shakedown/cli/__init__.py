@@ -75,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    for argument in arguments:
+    # What follows `--` is a command for a guest, in which lines may break.
+    for argument in arguments[: arguments.index("--")] if "--" in arguments else arguments:
         if not argument.isprintable():
             raise UsageError(f"{argument!a} holds unprintable characters", hint="give files and folders plain names")
     for verb, summary in _SUMMARIES.items():

@@ -17,6 +17,7 @@ from shakedown.cli.progress import watch
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.status import exit_status
 from shakedown.errors import UsageError
+from shakedown.protocol.in_lab import LabOrder
 from shakedown.protocol.load import load_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order
@@ -41,6 +42,19 @@ class RunOptions:
     ] = ()
     seed: Annotated[int, Parameter(help="of a model: where its platters stand, what a job without randseed draws")] = 1
     scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
+    like_lab: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="of a model: a host that makes the very requests which `lab:` makes, to compare them",
+        ),
+    ] = False
+    fault: Annotated[
+        tuple[str, ...],
+        Parameter(
+            show_default=False, help="what befalls a drive of the lab: DRIVE=FILE.toml, DRIVE=FAULT (repeatable)"
+        ),
+    ] = ()
     size: Annotated[
         str | None,
         Parameter(
@@ -56,7 +70,7 @@ class RunOptions:
 
 
 _DEFAULTS = RunOptions()
-_OF_A_NEW_RUN = ("baseline", "out", "settings", "seed", "scale", "size")
+_OF_A_NEW_RUN = ("baseline", "out", "settings", "seed", "scale", "size", "like_lab", "fault")
 
 
 def run(protocol: str | None = None, target: str | None = None, /, *, options: RunOptions = _DEFAULTS) -> int:
@@ -75,7 +89,7 @@ def run(protocol: str | None = None, target: str | None = None, /, *, options: R
     protocol
         Its name (random-1m, sequential-32k, cliff) or the path of a file of your own (./mine.toml).
     target
-        model:NAME, model:./profile.toml, a file, a folder, or nbd+unix:///path/to/socket.
+        model:NAME, model:./profile.toml, lab:NAME, a file, a folder, or nbd+unix:///path/to/socket.
     """
     with watch(quiet=options.quiet) as listener:
         if options.resume is not None:
@@ -104,6 +118,8 @@ def _started(protocol: str | None, target: str | None, options: RunOptions, list
         scale_divisor=parse_scale(options.scale),
         size_bytes=None if options.size is None else parse_size_bytes(options.size),
         consents=options.destroy_data_on,
+        like_lab=options.like_lab,
+        faults=options.fault,
     )
     out = options.out or free_folder(Path("runs") / f"{loaded.protocol.name}-{_name_of(target)}")
     return start_run(loaded, order, out, listener)
@@ -115,11 +131,14 @@ def _resumed(protocol: str | None, options: RunOptions, listener: Listener) -> R
     if protocol is not None or given:
         raise UsageError(
             "`--resume` goes on with a run as it was ordered: give no protocol, no target and none of --baseline, "
-            "--out, --set, --seed, --scale, --size",
+            "--out, --set, --seed, --scale, --size, --like-lab, --fault",
             hint=f"shakedown run --resume {options.resume}",
         )
-    record = read_record(options.resume).protocol
+    stopped = LabOrder.read(options.resume)
+    record = read_record(options.resume).protocol if stopped is None else stopped.load().protocol
     _refuse_unjudged(options.use, record.name, record.uses)
+    if stopped is not None and not options.quiet:
+        print("a run in the lab is played again from its beginning, and comes out the same", file=sys.stderr)
     return resume_run(options.resume, options.destroy_data_on, listener)
 
 

@@ -17,6 +17,8 @@ from shakedown.tools.fio.locate import Fio
 
 # Set by whoever boots the guest: each target's text, and its disk.
 DISKS: Final = "SHAKEDOWN_LAB_DISKS"
+# And what befalls the disks that something befalls.
+FAULTS: Final = "SHAKEDOWN_LAB_FAULTS"
 _SECTOR_BYTES: Final = 512
 
 
@@ -34,13 +36,15 @@ class LabDisk:
             )
         self._disk = disks[text]
         system = Path("/sys/block") / Path(self._disk).name
+        faults: dict[str, str] = json.loads(os.environ.get(FAULTS, "{}"))
         self.identity = Identity(
             kind="lab",
             text=text,
             name=Path(text.removeprefix("lab:")).stem,
             model=(system / "device" / "model").read_text().strip(),
             capacity_bytes=int((system / "size").read_text()) * _SECTOR_BYTES,
-            details={"scheduler": (system / "queue" / "scheduler").read_text().strip()},
+            details={"scheduler": (system / "queue" / "scheduler").read_text().strip()}
+            | ({"faults": faults[self._disk]} if self._disk in faults else {}),
         )
 
     def require(self, fio: Fio) -> None:

@@ -26,23 +26,25 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def locked() -> Iterator[Path]:
+def locked(name: str = "work", *, waits: bool = False) -> Iterator[Path]:
     """Build alone; yields the folder to work in, which keeps what a killed build has left.
 
     The lock is inherited by the programs that build: it lasts until the last of them is gone.
-    Raises EnvironmentFailure while somebody else builds, or if the cache cannot be written.
+    Raises EnvironmentFailure while somebody else builds there, unless it ``waits``, or if the cache cannot be written.
     """
-    work = cache_folder() / "work"
+    work = cache_folder() / name
     try:
         work.mkdir(parents=True, exist_ok=True)
-        lock = os.open(work.with_name("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        lock = os.open(
+            work.with_name("lock" if name == "work" else f"{name}-lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666
+        )
     except OSError as error:
         raise EnvironmentFailure(
             f"the cache cannot be written: {error}", hint="another place: XDG_CACHE_HOME=/path shakedown lab build"
         ) from error
     try:
         os.set_inheritable(lock, True)
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
         yield work
     except BlockingIOError as error:
         raise EnvironmentFailure(

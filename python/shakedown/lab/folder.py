@@ -68,12 +68,22 @@ def _sweep(place: Path) -> None:
 
 
 def fill(
-    folder: Path, command: Sequence[str], limit_s: int, bring_in: Sequence[Path], bring_out: Sequence[str]
+    folder: Path,
+    command: Sequence[str],
+    limit_s: int,
+    bring_in: Sequence[Path],
+    bring_out: Sequence[str],
+    *,
+    stays: bool = False,
 ) -> None:
-    """Lay what the guest is to find. Raises UsageError if a file to bring in cannot be read."""
+    """Lay what the guest is to find. Raises UsageError if a file to bring in cannot be read.
+
+    A guest that ``stays`` does not halt when its command has ended.
+    """
     share = folder / "share"
     (share / "limit").write_text(f"{limit_s}\n")
-    (share / "command").write_text(f"cd /lab\nexec {shlex.join(command)}\n", encoding="utf-8")
+    line = f"{shlex.join(command)}\nexec sleep infinity" if stays else f"exec {shlex.join(command)}"
+    (share / "command").write_text(f"cd /lab\n{line}\n", encoding="utf-8")
     if bring_out:
         (share / "bring-out").write_text("".join(f"{_inside(path)}\n" for path in bring_out), encoding="utf-8")
     if bring_in:

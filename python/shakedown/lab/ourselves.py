@@ -41,7 +41,9 @@ def pack_ourselves(image: Image, say: Say) -> Path:
     place = cache.cache_folder() / name / "ourselves"
     if place.is_file():
         return place
-    with cache.locked() as work:
+    with cache.locked("packing", waits=True) as work:
+        if place.is_file():
+            return place
         say("image: packing Shakedown for the guest")
         root, made = work / "ourselves-root", work / "ourselves-made"
         for folder in (root, made):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from shakedown import _core
-from shakedown.data import profile_path
-from shakedown.errors import EnvironmentFailure, UsageError
-from shakedown.lab.disks import MOST_DISKS, udev_archive
+from shakedown.errors import EnvironmentFailure
+from shakedown.lab.bays import Bus, make_lab
+from shakedown.lab.disks import udev_archive
 from shakedown.lab.fence import Fence
 from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, run_folder
 from shakedown.lab.image import Image, find_image
@@ -22,7 +22,6 @@ from shakedown.lab.printed import Printed
 from shakedown.lab.program import Say
 from shakedown.units import NS_PER_S, format_duration
 
-Bus = Literal["scsi", "blk"]
 OnPrint = Callable[[str, bytes], None]
 
 # Any moment would do; this one is after the birth of all tools and before the end of all certificates.
@@ -31,14 +30,15 @@ _STALL_LIMIT_S: Final = 60.0
 _LAST_LINES: Final = 12
 # Of the kernel; before them it looks whether the host lets it do what it needs.
 _FIRST_WORDS: Final = "Linux version"
-_SPILL: Final = Path("/var/tmp")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
     """What to run, on what. ``bring_out`` are paths of the guest; each becomes ``out``/NAME.
 
-    ``with_shakedown`` puts Shakedown itself into the guest.
+    ``faults`` are TOML, by the number of the drive. At each of ``power_cuts_ns``, which count from the first boot, the
+    power of guest and drives fails; it is back after ``power_off_ns``, and the guest boots and runs ``after_cut``, or
+    the command again. ``with_shakedown`` puts Shakedown itself into the guest.
     """
 
     command: tuple[str, ...]
@@ -53,6 +53,10 @@ class Order:
     bring_out: tuple[str, ...] = ()
     out: Path = Path()
     with_shakedown: bool = False
+    faults: Mapping[int, str] = field(default_factory=dict)
+    power_cuts_ns: tuple[int, ...] = ()
+    power_off_ns: int = 10 * NS_PER_S
+    after_cut: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,38 +80,69 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
     images = {"tools": image.tools}
     if order.with_shakedown:
         images["ourselves"] = pack_ourselves(image, say)
+    boot = {"/boot/linux": kernel.path, "/boot/initramfs": image.initramfs}
+    boot |= {f"/image/{name}": path for name, path in images.items()}
     with run_folder() as folder:
-        fill(folder, order.command, order.virtual_limit_s, order.bring_in, order.bring_out)
-        lab = _lab(folder, order)
-        if order.bus == "scsi":
-            (folder / "share" / "disks.tar").write_bytes(udev_archive(lab.drives))
-        hand_over(folder)
-        output, errors = Printed(folder / "output"), Printed(folder / "errors")
-
-        def relay() -> None:
-            for printed in (output, errors):
-                if new := printed.new():
-                    on_print(printed.name, new)
-
-        boot = {"/boot/linux": kernel.path, "/boot/initramfs": image.initramfs}
-        boot |= {f"/image/{name}": path for name, path in images.items()}
-        fence = _fence(folder, boot, order, lab)
-        with fence:
-            report = lab.run(
-                fence.pid,
-                wall_limit_s=order.wall_limit_s,
-                stall_limit_s=_STALL_LIMIT_S,
-                pin_cpu=fence.cpu,
-                on_tick=relay,
-            )
-            fence.end()
-        relay()
-        status, uptime_ns = _status(folder, fence, report, order)
+        lab = make_lab(
+            folder,
+            order.drives,
+            bus=order.bus,
+            seed=order.seed,
+            scale_divisor=order.scale_divisor,
+            faults=order.faults,
+            power_may_fail=bool(order.power_cuts_ns),
+        )
+        cuts_ns = (*sorted(order.power_cuts_ns), None)
+        for number, cut_ns in enumerate(cuts_ns):
+            booted_ns = lab.now_ns
+            _lay(folder, order, lab, is_first=number == 0, is_cut=cut_ns is not None)
+            fence = _fence(folder, boot, order, lab, number)
+            report = _serve(folder, fence, lab, order, on_print, cut_ns)
+            if report["outcome"] == "power_cut":
+                lab.power_cycle(off_ns=order.power_off_ns)
+                continue
+            status, uptime_ns = _status(folder, fence, report, order)
+            break
         if order.bring_out:
             brought_out(folder, order.bring_out, order.out)
     # The clock does not hear of time that passes while no drive has anything to do.
-    virtual_ns = max(report["virtual_ns"], uptime_ns)
+    virtual_ns = booted_ns + max(report["virtual_ns"], uptime_ns)
     return Outcome(status, virtual_ns, time.monotonic_ns() - began_ns, report)
+
+
+def _lay(folder: Path, order: Order, lab: _core.Lab, *, is_first: bool, is_cut: bool) -> None:
+    """What the guest finds at a boot. One whose power is going to be cut stays until then."""
+    command = order.command if is_first or not order.after_cut else order.after_cut
+    fill(folder, command, order.virtual_limit_s, order.bring_in, order.bring_out, stays=is_cut)
+    if order.bus == "scsi":
+        (folder / "share" / "disks.tar").write_bytes(udev_archive(lab.drives))
+    hand_over(folder)
+
+
+def _serve(
+    folder: Path, fence: Fence, lab: _core.Lab, order: Order, on_print: OnPrint, cut_ns: int | None
+) -> _core.LabReport:
+    """One boot, from the start of the kernel until nothing is left of it."""
+    began = [(folder / name).stat().st_size for name in PRINTED]
+    streams = [Printed(folder / name, skip) for name, skip in zip(PRINTED, began, strict=True) if name != "console"]
+
+    def relay() -> None:
+        for printed in streams:
+            if new := printed.new():
+                on_print(printed.name, new)
+
+    with fence:
+        report = lab.run(
+            fence.pid,
+            wall_limit_s=order.wall_limit_s,
+            stall_limit_s=_STALL_LIMIT_S,
+            pin_cpu=fence.cpu,
+            on_tick=relay,
+            power_cut_at_ns=cut_ns,
+        )
+        fence.end()
+    relay()
+    return report
 
 
 def _built() -> tuple[Kernel, Image]:
@@ -118,43 +153,10 @@ def _built() -> tuple[Kernel, Image]:
     return kernel, image
 
 
-def _lab(folder: Path, order: Order) -> _core.Lab:
-    if len(order.drives) > MOST_DISKS:
-        raise UsageError(f"{len(order.drives)} drives are too many for one guest", hint=f"at most {MOST_DISKS}")
-    drives: list[_core.LabDrive] = [
-        {
-            "profile_toml": _profile(text),
-            "seed": order.seed + number,
-            "scale_divisor": order.scale_divisor,
-            "front": order.bus,
-            "serial": "",
-            "store_path": None,
-            "faults_toml": "",
-        }
-        for number, text in enumerate(order.drives)
-    ]
-    try:
-        return _core.Lab(str(folder), drives, spill_folder=str(_SPILL))
-    except _core.ProfileError as error:
-        raise UsageError(
-            f"no drive for the lab: {error}", hint="docs/profiles.md; a smaller divisor for --scale"
-        ) from error
-    except OSError as error:
-        raise EnvironmentFailure(f"the lab's drives cannot be made: {error}") from error
-
-
-def _profile(target: str) -> str:
-    if not target.startswith("model:"):
-        raise UsageError(f"`--drive {target}`: only modelled drives", hint="like `--drive model:wd40efax`")
-    path = profile_path(target.removeprefix("model:"))
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
-
-
-def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab) -> Fence:
+def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab, number: int) -> Fence:
     """The kernel and its command line, which is the same for the same order: it seeds all that is random inside."""
+    # Another boot draws other numbers.
+    again = [f"shakedown.boot={number}"] if number else []
     arguments = [
         f"mem={order.memory_bytes >> 20}M",
         "initrd=/boot/initramfs",
@@ -167,8 +169,9 @@ def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab) ->
         "ssl1=null,fd:4",
         "norandmaps",
         "scsi_mod.scan=sync",
-        f"time-travel-start={_START_NS}",
+        f"time-travel-start={_START_NS + lab.now_ns}",
         f"shakedown.seed={order.seed}",
+        *again,
         *lab.kernel_arguments,
     ]
     return Fence(

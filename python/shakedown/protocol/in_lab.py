@@ -1,19 +1,62 @@
-"""A run in the lab: Shakedown itself, with the device arena, in a guest whose disks are the targets."""
+"""A run in the lab: Shakedown itself, with the device arena, in a guest whose disks are the targets.
+
+While it goes on, the run's folder holds nothing but its order: a guest that is stopped leaves nothing else, and the
+same order gives the same run again.
+"""
 
 from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final, Self
 
-from shakedown.device.lab_disk import DISKS
-from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
+from shakedown.device.lab_disk import DISKS, FAULTS
+from shakedown.errors import EnvironmentFailure, Interrupted, RefusedError, UsageError
 from shakedown.lab import run as lab
-from shakedown.protocol.load import LoadedProtocol
+from shakedown.lab.faults import faults_by_drive
+from shakedown.protocol.load import LoadedProtocol, parse_protocol
+from shakedown.protocol.play import Listener
+from shakedown.protocol.relay import Hearer
 from shakedown.result.folder import Run, read_run
 
-_SCHEME = "lab:"
-_DONE = (0, 1, 3)
+_SCHEME: Final = "lab:"
+_DONE: Final = (0, 1, 3)
+_ORDER: Final = "lab-order.json"
+
+
+@dataclass(frozen=True)
+class LabOrder:
+    """All that a run in the lab follows from. ``targets``: the candidate, and a baseline if there is one."""
+
+    protocol: str
+    text: str
+    parameters: dict[str, str]
+    targets: tuple[str, ...]
+    seed: int = 1
+    scale_divisor: int = 1
+    faults: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, out: Path) -> Self | None:
+        """The order of the run that was stopped in ``out``; None if none was. Raises UsageError."""
+        try:
+            content = json.loads((out / _ORDER).read_text(encoding="utf-8"))
+            return cls(**content | {name: tuple(content[name]) for name in ("targets", "faults")})
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise UsageError(f"{out / _ORDER} is not the order of a run: {error}", hint="start a new run") from error
+
+    def write(self, out: Path) -> None:
+        """Keep it in ``out``, where there is nothing else."""
+        out.mkdir(parents=True, exist_ok=True)
+        (out / _ORDER).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+    def load(self) -> LoadedProtocol:
+        """The protocol as it was ordered."""
+        return parse_protocol(self.text.encode(), f"{self.protocol}.toml", self.parameters)
 
 
 def is_of_lab(target: str, baseline: str | None) -> bool:
@@ -26,39 +69,79 @@ def is_of_lab(target: str, baseline: str | None) -> bool:
     return any(given)
 
 
-def run_in_lab(loaded: LoadedProtocol, targets: list[str], *, seed: int, scale_divisor: int, out: Path) -> Run:
-    """Run a protocol on ``targets`` (the candidate, and a baseline if there is one) into the new folder ``out``.
+def run_in_lab(order: LabOrder, out: Path, listener: Listener) -> Run:
+    """Play a protocol into the new folder ``out``.
 
-    Raises UsageError, EnvironmentFailure (with what the run in the guest said), RefusedError.
+    Raises UsageError, EnvironmentFailure (with what the run in the guest said), RefusedError, Interrupted.
     """
     if out.exists():
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    disks = {text: f"/dev/sd{letter}" for text, letter in zip(targets, "ab", strict=False)}
-    said = bytearray()
+    faults_by_drive(order.faults, len(order.targets))
+    return run_again_in_lab(order, out, listener)
+
+
+def run_again_in_lab(order: LabOrder, out: Path, listener: Listener) -> Run:
+    """The same in a folder that holds the order already. Raises as ``run_in_lab``."""
+    order.write(out)
+    try:
+        _play(order, out, listener)
+    except KeyboardInterrupt as error:
+        raise Interrupted(
+            "interrupted; of a run in the lab nothing is kept but its order",
+            hint=f"play it again, with the same outcome: `shakedown run --resume {out}`",
+        ) from error
+    except BaseException:
+        _forget(out)
+        raise
+    (out / _ORDER).unlink()
+    return read_run(out)
+
+
+def _forget(out: Path) -> None:
+    """Remove the order, and the folder if that was all."""
+    (out / _ORDER).unlink(missing_ok=True)
+    if not any(out.iterdir()):
+        out.rmdir()
+
+
+def _play(order: LabOrder, out: Path, listener: Listener) -> None:
+    loaded = order.load()
+    hearer, said = Hearer(listener, loaded.protocol), bytearray()
+
+    def hear(stream: str, text: bytes) -> None:
+        hearer.hear(text) if stream == "output" else said.extend(text)
+
     with tempfile.TemporaryDirectory() as folder:
-        protocol = Path(folder) / f"{loaded.protocol.name}.toml"
-        protocol.write_text(loaded.text, encoding="utf-8")
-        command = ["env", f"{DISKS}={json.dumps(disks)}", "shakedown", "run", f"./{protocol.name}", targets[0]]
-        command += ["--quiet", "--seed", str(seed), "--scale", f"1/{scale_divisor}", "--out", out.name]
-        command += [word for name, value in loaded.parameters.items() for word in ("--set", f"{name}={value}")]
-        command += [word for text in targets[1:] for word in ("--baseline", text)]
-        order = lab.Order(
-            command=tuple(command),
-            drives=tuple("model:" + text.removeprefix(_SCHEME) for text in targets),
-            seed=seed,
-            scale_divisor=scale_divisor,
+        protocol = Path(folder) / f"{order.protocol}.toml"
+        protocol.write_text(order.text, encoding="utf-8")
+        ordered = lab.Order(
+            command=_command(order, protocol.name, out.name),
+            drives=tuple("model:" + text.removeprefix(_SCHEME) for text in order.targets),
+            seed=order.seed,
+            scale_divisor=order.scale_divisor,
             bring_in=(protocol,),
             bring_out=(f"/lab/{out.name}",),
             out=out.parent,
             with_shakedown=True,
+            faults=faults_by_drive(order.faults, len(order.targets)),
         )
         try:
-            outcome = lab.run(order, lambda stream, text: said.extend(text) if stream == "errors" else None)
+            outcome = lab.run(ordered, hear)
         except EnvironmentFailure as error:
             if said:
                 raise EnvironmentFailure(f"in the guest: {said.decode(errors='replace').strip()}") from error
             raise
     if outcome.exit_status not in _DONE:
         raise EnvironmentFailure(f"in the guest: {said.decode(errors='replace').strip()}")
-    return read_run(out)
+
+
+def _command(order: LabOrder, protocol: str, out: str) -> tuple[str, ...]:
+    """What the guest is to run: the same order, its targets being disks there."""
+    disks = {text: f"/dev/sd{letter}" for text, letter in zip(order.targets, "ab", strict=False)}
+    faults = {disks[order.targets[number]]: toml for number, toml in faults_by_drive(order.faults, len(disks)).items()}
+    command = ["env", f"{DISKS}={json.dumps(disks)}", f"{FAULTS}={json.dumps(faults)}"]
+    command += ["shakedown", "run", f"./{protocol}", order.targets[0], "--quiet"]
+    command += ["--seed", str(order.seed), "--scale", f"1/{order.scale_divisor}", "--out", out]
+    command += [word for name, value in order.parameters.items() for word in ("--set", f"{name}={value}")]
+    command += [word for text in order.targets[1:] for word in ("--baseline", text)]
+    return tuple(command)

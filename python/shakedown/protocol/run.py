@@ -6,6 +6,7 @@ The folder is the only state: ``resume`` needs nothing else.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -17,13 +18,15 @@ from shakedown.analysis.verdict import Verdict, judge
 from shakedown.device.lab_disk import DISKS
 from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
 from shakedown.protocol.environment import describe_environment, shakedown_version
-from shakedown.protocol.in_lab import is_of_lab, run_in_lab
+from shakedown.protocol.in_lab import LabOrder, is_of_lab, run_again_in_lab, run_in_lab
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener, play
+from shakedown.protocol.relay import Teller
 from shakedown.protocol.schema import Protocol
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_record, read_run
 from shakedown.result.run_record import ProtocolRecord, RunRecord
 from shakedown.target.arena import Arena
+from shakedown.target.model import is_like_lab
 from shakedown.target.open import open_target
 
 
@@ -32,7 +35,8 @@ class Order:
     """On what a protocol is to be run, and how.
 
     ``scale_divisor`` makes modelled drives smaller, ``size_bytes`` is that of a new file, ``consents`` name what may be
-    overwritten.
+    overwritten; ``like_lab`` makes a modelled drive's host like that of ``lab:``;
+    ``faults`` befall drives in the lab, ``DRIVE=WHAT``, the candidate being sda and the baseline sdb.
     """
 
     target: str
@@ -41,6 +45,8 @@ class Order:
     scale_divisor: int = 1
     size_bytes: int | None = None
     consents: tuple[str, ...] = ()
+    like_lab: bool = False
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,11 @@ def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> 
     RefusedError, EnvironmentFailure (all measured is kept), Interrupted (``resume`` goes on).
     """
     if is_of_lab(order.target, order.baseline) and DISKS not in os.environ:
-        targets = [order.target] if order.baseline is None else [order.target, order.baseline]
-        return run_in_lab(loaded, targets, seed=order.seed, scale_divisor=order.scale_divisor, out=out)
+        return run_in_lab(_of_lab(loaded, order), out, listener)
+    if DISKS in os.environ:
+        listener = Teller(sys.stdout)
+    elif order.faults:
+        raise UsageError("`--fault` is for drives in the lab", hint=f"shakedown run {loaded.protocol.name} lab:NAME")
     with ExitStack() as opened:
         turns = [opened.enter_context(_new_turn(loaded, order, out))]
         if order.baseline is not None:
@@ -71,6 +80,18 @@ def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> 
             turn.folder.note("run-began", target=turn.record.target.text)
             turn.folder.write(turn.record)
         return _play_all(loaded.protocol, turns, out, listener)
+
+
+def _of_lab(loaded: LoadedProtocol, order: Order) -> LabOrder:
+    return LabOrder(
+        protocol=loaded.protocol.name,
+        text=loaded.text,
+        parameters=loaded.parameters,
+        targets=(order.target,) if order.baseline is None else (order.target, order.baseline),
+        seed=order.seed,
+        scale_divisor=order.scale_divisor,
+        faults=order.faults,
+    )
 
 
 def _of_baseline(order: Order) -> Order:
@@ -84,13 +105,17 @@ def resume(path: Path, consents: tuple[str, ...], listener: Listener) -> Run:
     """Go on with the run in ``path``.
 
     That means from the first unfinished step, or from the start where the target does not remember the steps before:
-    a modelled drive, a file that is gone. Raises as ``run``.
+    a modelled drive, a file that is gone. A run in the lab is played again. Raises as ``run``.
     """
+    if (order := LabOrder.read(path)) is not None:
+        return run_again_in_lab(order, path, listener)
     record = read_record(path)
     loaded = parse_protocol(record.protocol.text.encode(), f"{record.protocol.name}.toml", record.parameters)
     folders = [path] if record.baseline is None else [path / record.baseline, path]
     if all(read_record(folder).status == "complete" for folder in folders):
         return read_run(path)
+    if record.arena == "lab":
+        raise UsageError(f"{path} is of the lab, where the same order fails the same way", hint="start another run")
     with ExitStack() as opened:
         turns = [opened.enter_context(_resumed_turn(folder, consents)) for folder in folders]
         return _play_all(loaded.protocol, turns, path, listener)
@@ -162,7 +187,14 @@ def _new_turn(loaded: LoadedProtocol, order: Order, path: Path) -> Iterator[_Tur
 def _resumed_turn(path: Path, consents: tuple[str, ...]) -> Iterator[_Turn]:
     folder = RunFolder.reopen(path)
     record = read_record(path)
-    order = Order(record.target.text, None, record.seed, record.scale_divisor, record.size_bytes, consents)
+    order = Order(
+        target=record.target.text,
+        seed=record.seed,
+        scale_divisor=record.scale_divisor,
+        size_bytes=record.size_bytes,
+        consents=consents,
+        like_lab=is_like_lab(record.target),
+    )
     try:
         with _opened(order, folder) as arena:
             _refuse_other_target(record, arena)
@@ -203,6 +235,7 @@ def _opened(order: Order, folder: RunFolder) -> Iterator[Arena]:
         size_bytes=order.size_bytes,
         raw=folder.raw.absolute(),  # other programs run in folders of their own
         consents=order.consents,
+        like_lab=order.like_lab,
     )
     try:
         yield arena

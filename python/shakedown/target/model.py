@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
+import numpy as np
 import polars as pl
 
 from shakedown import _core
@@ -17,12 +18,22 @@ from shakedown.fit.trace import Log, Trace
 from shakedown.requests import requests_frame
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
+from shakedown.target.fio_rows import FioRows
 from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
 from shakedown.tools.fio.job import OptionError
 
 _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
+# In the details of a target, if its host is not just a queue.
+_HOST: Final = "host"
+# From the last request of one fio to the first of the next, in the lab's traces.
+_FIO_STARTS_NS: Final = 185_000_000
 _UNWATCHED_INTERVALS: Final = 512
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
+
+
+def is_like_lab(identity: Identity) -> bool:
+    """Whether a run's target was opened so."""
+    return identity.details.get(_HOST) == "lab"
 
 
 class ModelArena:
@@ -31,8 +42,14 @@ class ModelArena:
     name: Literal["model"] = "model"
     remembers = False
 
-    def __init__(self, text: str, *, seed: int, scale_divisor: int = 1) -> None:
-        """Make ``model:NAME`` or ``model:./file.toml``, ``scale_divisor`` times smaller. Raises UsageError."""
+    def __init__(self, text: str, *, seed: int, scale_divisor: int = 1, like_lab: bool = False) -> None:
+        """Make ``model:NAME`` or ``model:./file.toml``, ``scale_divisor`` times smaller. Raises UsageError.
+
+        ``like_lab``: the host is like that of ``lab:``. It has read the drive when it found it, so that the heads are
+        not parked; it lets a moment pass before each job, as long as fio takes to start; jobs with a ``randseed`` make
+        the very requests that fio makes of them; and rows are cut where fio cuts them.
+        """
+        self._like_lab = like_lab
         self._path = profile_path(text.removeprefix("model:"))
         self._seed = seed
         self._started = 0
@@ -41,6 +58,8 @@ class ModelArena:
             self._machine = _core.Machine(profile, seed=seed, scale_divisor=scale_divisor)
         except _core.ProfileError as error:
             raise profile_refusal(self._path, profile, scale_divisor, error) from error
+        if like_lab:
+            self.replay("found", Trace.reads(np.zeros(1, np.int64)))
         self.identity = Identity(
             kind="model",
             text=text,
@@ -48,7 +67,8 @@ class ModelArena:
             model=self._machine.model,
             capacity_bytes=self._machine.capacity_bytes,
             shingled=_shingled(profile),
-            details={"profile": self._path.name, "scale_divisor": str(scale_divisor)},
+            details={"profile": self._path.name, "scale_divisor": str(scale_divisor)}
+            | ({_HOST: "lab"} if like_lab else {}),
         )
 
     def check(self, job: str) -> None:
@@ -60,12 +80,17 @@ class ModelArena:
 
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
         """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
+        if self._like_lab:
+            self._machine.idle(_FIO_STARTS_NS)
         try:
-            load = self._machine.start(job, interval_ns, self._seed + self._started)
+            like_lab = self._like_lab
+            seed = self._seed + self._started
+            load = self._machine.start(job, interval_ns, seed, log_requests=like_lab, like_fio=like_lab)
         except _core.JobError as error:
             raise job_refusal(error) from error
         self._started += 1
-        return ModelLoad(load, step, intervals=1 if watched else _UNWATCHED_INTERVALS)
+        rows_every_ns = interval_ns if self._like_lab else None
+        return ModelLoad(load, step, intervals=1 if watched else _UNWATCHED_INTERVALS, fio_rows_every_ns=rows_every_ns)
 
     def idle(self, duration_ns: int) -> None:
         """Let so much virtual time pass."""
@@ -97,18 +122,41 @@ class ModelArena:
 class ModelLoad:
     """Implements ``Load``: pulls rows out of the core, ``intervals`` at a time."""
 
-    def __init__(self, load: _core.Load, step: str, *, intervals: int) -> None:
-        """Follow a load of the core under the name of a step."""
+    def __init__(self, load: _core.Load, step: str, *, intervals: int, fio_rows_every_ns: int | None = None) -> None:
+        """Follow a load of the core under the name of a step; with rows as fio tells them, if it logs requests."""
         self.error: str | None = None
         self._load = load
         self._step = step
         self._intervals = intervals
+        self._fio_rows_every_ns = fio_rows_every_ns
         self._stopped = False
 
     def __iter__(self) -> Iterator[list[Sample]]:
         """Batches of rows until the job has ended, or the drive has failed a request."""
-        while rows := self._advance():
-            yield [Sample(self._step, _DIRECTIONS[row[0]], *row[1:]) for row in rows]
+        batches = iter(self._batches, [])
+        yield from batches if self._fio_rows_every_ns is None else self._as_fio_tells(batches, self._fio_rows_every_ns)
+
+    def _batches(self) -> list[Sample]:
+        return [Sample(self._step, _DIRECTIONS[row[0]], *row[1:]) for row in self._advance()]
+
+    def _as_fio_tells(self, batches: Iterator[list[Sample]], interval_ns: int) -> Iterator[list[Sample]]:
+        directions: dict[Direction, FioRows] = {}
+        end_ns = 0
+        for batch in batches:
+            end_ns = max(row.start_ns + row.duration_ns for row in batch)
+            requests = requests_frame(self._load.take_requests())
+            for row in batch:
+                directions.setdefault(
+                    row.direction,
+                    FioRows(
+                        self._step,
+                        row.direction,
+                        began_ns=row.start_ns,
+                        interval_ns=interval_ns,
+                    ),
+                )
+            yield [row for rows in directions.values() for row in rows.take(requests, end_ns)]
+        yield [row for rows in directions.values() for row in rows.end(end_ns)]
 
     def _advance(self) -> Sequence[tuple[Any, ...]]:
         try:

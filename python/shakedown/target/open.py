@@ -25,7 +25,7 @@ _FORMS: Final = (
 )
 
 
-def open_target(
+def open_target(  # noqa: PLR0913 - each by name
     text: str,
     *,
     seed: int,
@@ -33,13 +33,15 @@ def open_target(
     raw: Path,
     consents: Sequence[str] = (),
     size_bytes: int | None = None,
+    like_lab: bool = False,
     fio: str | Path = "fio",
     patience: Patience | None = None,
 ) -> Arena:
     """The arena that the text's scheme picks, ready for its first load.
 
     ``raw`` is the run's folder for other programs' files; the run's own folder, its parent, is never a target.
-    ``consents`` names the targets whose data may be destroyed, ``size_bytes`` the file to be made where none is.
+    ``consents`` names the targets whose data may be destroyed, ``size_bytes`` the file to be made where none is;
+    ``like_lab`` makes a modelled drive's host like that of ``lab:``.
     Raises UsageError, RefusedError and EnvironmentFailure.
     """
     if not text.isprintable():
@@ -47,7 +49,7 @@ def open_target(
     if text.startswith("model:"):
         if size_bytes is not None:
             raise UsageError("`--size` makes a file, and a modelled drive is none", hint="take a part of it: `--scale`")
-        return ModelArena(text, seed=seed, scale_divisor=scale_divisor)
+        return ModelArena(text, seed=seed, scale_divisor=scale_divisor, like_lab=like_lab)
     medium = _medium(text, raw.absolute().parent, consents, size_bytes)
     try:
         return DeviceArena(medium, locate_fio(fio), raw, patience)

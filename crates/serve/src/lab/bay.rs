@@ -87,12 +87,12 @@ impl Bay {
         self.errands.clear();
         self.ended.clear();
         self.submitted = 0;
-        self.front.reset();
         self.device.power_on(now_ns + off_ns);
         Ok(())
     }
 
     fn lose(&mut self, lost: &Lost) -> Result<(), LabError> {
+        self.front.power_on();
         match &mut self.undo {
             Some(undo) => undo.lose(&lost.ranges, &mut self.media.blocks),
             None => Ok(()),

@@ -176,4 +176,7 @@ impl Front for Blk {
     }
 
     fn reset(&mut self) {}
+
+    /// What the driver has set is the host adapter's, which keeps it.
+    fn power_on(&mut self) {}
 }

@@ -94,6 +94,9 @@ pub(super) trait Front: Configuration + Send {
     /// Whether the drive may acknowledge writes before they are durable.
     fn write_cache(&self) -> bool;
 
-    /// The drive was reset or has lost its power.
+    /// The drive was reset.
     fn reset(&mut self);
+
+    /// The drive has lost its power: it starts with the settings that it came with.
+    fn power_on(&mut self);
 }

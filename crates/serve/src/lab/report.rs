@@ -15,6 +15,8 @@ pub enum Outcome {
     Stalled,
     /// The guest sleeps for ever, and no drive has anything to tell it.
     Deadlock,
+    /// The power was cut, as ordered. The guest is still there: it is to be killed.
+    PowerCut,
     /// The caller wants no more.
     Interrupted,
 }

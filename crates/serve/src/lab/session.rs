@@ -39,11 +39,13 @@ pub struct Limits {
     /// The processor on which the lab stays. It and the guest wait for each other all the time: on one processor that takes
     /// a fraction of the time that it takes on two.
     pub cpu: Option<usize>,
+    /// When, in the lab's time, the power of guest and drives fails.
+    pub power_cut_ns: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { wall: None, silence: Duration::from_secs(60), cpu: None }
+        Self { wall: None, silence: Duration::from_secs(60), cpu: None, power_cut_ns: None }
     }
 }
 
@@ -270,6 +272,11 @@ impl<'a> Session<'a> {
         watch.look(false)?;
         let event_ns = self.next_event_ns();
         let Some(clock) = &mut self.clock else { return Ok(()) };
+        let cut_ns = watch.limits.power_cut_ns.unwrap_or(NEVER_NS);
+        if cut_ns < NEVER_NS && cut_ns <= event_ns.min(clock.wanted_ns()) {
+            clock.advance(cut_ns.max(clock.now_ns()));
+            return Err(Stop::Over(Outcome::PowerCut));
+        }
         if event_ns <= clock.wanted_ns() && event_ns < NEVER_NS {
             let now_ns = event_ns.max(clock.now_ns());
             clock.advance(now_ns);
@@ -280,7 +287,7 @@ impl<'a> Session<'a> {
         }
         let leash_ns = if self.interrupted { LEASH_NS } else { ROPE_NS };
         self.interrupted = false;
-        clock.run(event_ns.min(clock.wanted_ns() + leash_ns))?;
+        clock.run(event_ns.min(cut_ns).min(clock.wanted_ns() + leash_ns))?;
         Ok(())
     }
 

@@ -199,6 +199,8 @@ pub struct Job {
     pub pause: Option<Pause>,
     /// `randseed`.
     pub seed: Option<u64>,
+    /// Draws the places that fio draws from its seed; see [`JobFile::like_fio`].
+    pub like_fio: bool,
     /// Every pass draws the same numbers.
     pub repeats_draws: bool,
     /// Starts only when all jobs before have ended.
@@ -213,6 +215,16 @@ pub struct JobFile {
 }
 
 impl JobFile {
+    /// The same jobs, but those that have a `randseed` and keep no map (`norandommap`) of evenly drawn places make the very
+    /// requests that fio makes of them. Without this, requests follow from the seed in a way of our own.
+    #[must_use]
+    pub fn like_fio(mut self) -> Self {
+        for job in &mut self.jobs {
+            job.like_fio = job.seed.is_some();
+        }
+        self
+    }
+
     /// Can any job of the file issue this direction?
     pub fn issues(&self, direction: Direction) -> bool {
         self.jobs.iter().any(|job| job.access.issues(direction))

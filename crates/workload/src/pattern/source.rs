@@ -7,7 +7,8 @@ use sim::{stream, Stream};
 use super::cover::Cover;
 use super::covered::Covered;
 use super::skew::Skew;
-use crate::job::{Access, Direction, Job, Region, Sequencer};
+use super::taus88::Taus88;
+use crate::job::{Access, Direction, Distribution, Job, Region, Sequencer};
 
 /// One request's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub(crate) struct Source {
     seed: u64,
     draws: Draws,
     places: [Place; 3],
+    /// Draws places as fio does, for a job that is to be like fio's.
+    fio: Option<Taus88>,
     maps: Vec<Map>,
     until_random: u64,
     trimmed: Option<Extent>,
@@ -83,7 +86,8 @@ impl Source {
             let map = (!maps.is_empty()).then(|| at.min(maps.len() - 1));
             Place { blocks, skew, map, last: fresh }
         });
-        Self { until_random: job.sequence, job, region, seed, draws, places, maps, trimmed: None }
+        let fio = (job.like_fio && job.distribution == Distribution::Uniform).then(|| Taus88::new(seed));
+        Self { until_random: job.sequence, job, region, seed, draws, places, fio, maps, trimmed: None }
     }
 
     /// Back to the beginning of the region, for the next pass.
@@ -189,7 +193,10 @@ impl Source {
             return None;
         }
         let Some(map) = place.map else {
-            let block = place.skew.draw(place.blocks, &mut self.draws.offset);
+            let block = match &mut self.fio {
+                Some(fio) => fio.below(place.blocks),
+                None => place.skew.draw(place.blocks, &mut self.draws.offset),
+            };
             return self.cut(direction, self.region.begin_bytes + block * self.job.align_bytes[at]);
         };
         let block = self.uncovered(map).or_else(|| {

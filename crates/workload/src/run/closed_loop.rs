@@ -11,6 +11,7 @@ use super::submitter::Submitter;
 use super::tally::{Row, Tally};
 use super::worker::{Wish, Worker};
 use crate::job::{Direction, Job, JobFile};
+use crate::pattern::seed_of_places;
 use crate::trace::{Replay, Trace};
 
 /// Time without end.
@@ -371,8 +372,9 @@ fn plan(file: JobFile, seed: u64) -> (VecDeque<Vec<Planned>>, usize) {
             let tags = next_tag..next_tag + job.depth;
             next_tag = tags.end;
             most_tags = most_tags.max(next_tag);
-            let seed = job.seed.unwrap_or(seed).wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            let own = job.seed.unwrap_or(seed).wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
             number += 1;
+            let seed = job.seed.filter(|_| job.like_fio).map_or(own, |randseed| seed_of_places(randseed, number));
             let stage = stages.back_mut().expect("a stage was opened above");
             stage.push(Planned {
                 job: Arc::clone(&job),

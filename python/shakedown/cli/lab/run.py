@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,9 @@ from shakedown.cli.lab.say import say
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.errors import RefusedError, UsageError
-from shakedown.lab.run import Bus, Order, Outcome
+from shakedown.lab.bays import Bus
+from shakedown.lab.faults import faults_by_drive
+from shakedown.lab.run import Order, Outcome
 from shakedown.lab.run import run as run_in_lab
 from shakedown.units import NS_PER_S, format_duration, parse_duration_ns, parse_size_bytes
 
@@ -33,6 +36,21 @@ class LabRunOptions:
     bus: Annotated[Bus, Parameter(help="how the drives are attached: /dev/sdX, or /dev/vdX without time-outs")] = "scsi"
     seed: Annotated[int, Parameter(help="of everything random in the drives and in the guest")] = 1
     scale: Annotated[str, Parameter(help="make the drives smaller: 1/100 has a hundredth of everything")] = "1"
+    fault: Annotated[
+        tuple[str, ...],
+        Parameter(show_default=False, help="what befalls a drive: DRIVE=FILE.toml or DRIVE=FAULT (repeatable)"),
+    ] = ()
+    power_cut_at: Annotated[
+        tuple[str, ...],
+        Parameter(
+            show_default=False, help="let the power of guest and drives fail then, in virtual time: 3h (repeatable)"
+        ),
+    ] = ()
+    power_off_for: Annotated[str, Parameter(help="after how long the power is back and the guest boots again")] = "10s"
+    after_cut: Annotated[
+        str | None,
+        Parameter(show_default=False, help="what to run at each later boot, for bash [default: the command again]"),
+    ] = None
     memory: Annotated[str, Parameter(help="the memory of the guest")] = "1GiB"
     wall_limit: Annotated[
         str | None, Parameter(show_default=False, help="end it after so much real time: 10min [default: never]")
@@ -65,6 +83,9 @@ def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options:
     shakedown lab run --drive model:wd40efax --bring-in job.fio --bring-out /lab/result.json --wall-limit 10min
     -- fio --output-format=json --output=result.json job.fio
 
+    shakedown lab run --drive model:wd40efax --power-cut-at 90s --after-cut 'e2fsck -fy /dev/sda'
+    -- bash -c 'mkfs.ext4 -q /dev/sda && mount /dev/sda /mnt && cp -r /usr /mnt'
+
     Parameters
     ----------
     command
@@ -90,6 +111,12 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         if os.path.lexists(options.out / Path(path).name):
             raise RefusedError(f"{options.out / Path(path).name} exists already", hint="choose another folder: --out")
     limit_ns = None if options.wall_limit is None else parse_duration_ns(options.wall_limit)
+    cuts_ns = tuple(sorted(parse_duration_ns(text) for text in options.power_cut_at))
+    off_ns = parse_duration_ns(options.power_off_for)
+    if any(later - earlier <= off_ns for earlier, later in pairwise((-off_ns, *cuts_ns))):
+        raise UsageError("a power cut falls into the time without power of another", hint="--power-off-for 1s")
+    if options.after_cut is not None and not cuts_ns:
+        raise UsageError("`--after-cut` without a power cut", hint="like `--power-cut-at 10min`")
     virtual_limit_s = max(1, parse_duration_ns(options.virtual_limit) // NS_PER_S)
     return Order(
         command=command,
@@ -104,6 +131,10 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         bring_out=options.bring_out,
         out=options.out,
         with_shakedown=options.with_shakedown,
+        faults=faults_by_drive(options.fault, len(options.drive)),
+        power_cuts_ns=cuts_ns,
+        power_off_ns=off_ns,
+        after_cut=() if options.after_cut is None else ("bash", "-c", options.after_cut),
     )
 
 

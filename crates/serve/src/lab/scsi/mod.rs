@@ -51,6 +51,8 @@ const CHECK_CONDITION: u8 = 2;
 pub(super) struct Scsi {
     identity: Identity,
     write_cache: bool,
+    /// As the drive came; another setting lasts until the power fails.
+    own_write_cache: bool,
     /// The next command hears that the drive was reset.
     was_reset: bool,
 }
@@ -74,7 +76,7 @@ impl From<Result<Vec<u8>, Sense>> for Outcome {
 
 impl Scsi {
     pub fn new(identity: Identity, write_cache: bool) -> Self {
-        Self { identity, write_cache, was_reset: false }
+        Self { identity, write_cache, own_write_cache: write_cache, was_reset: false }
     }
 
     /// What the drive is asked for a command.
@@ -183,9 +185,11 @@ impl Scsi {
             op::REPORT_LUNS => (vec![0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], wanted(6, 4)),
             op::ATA_PASS_THROUGH_12 | op::ATA_PASS_THROUGH_16 => {
                 let file = TaskFile::new(cdb);
-                let data = file.execute(identity, self.write_cache, now_ns / 3_600_000_000_000)?;
-                self.write_cache = file.sets_write_cache().unwrap_or(self.write_cache);
-                (data, usize::MAX)
+                // Also where the answer is sense data, because the registers are wanted back.
+                let write_cache = file.sets_write_cache().unwrap_or(self.write_cache);
+                let answer = file.execute(identity, write_cache, now_ns / 3_600_000_000_000);
+                self.write_cache = write_cache;
+                (answer?, usize::MAX)
             }
             _ => return Err(Sense::UNKNOWN_COMMAND),
         };
@@ -350,5 +354,10 @@ impl Front for Scsi {
 
     fn reset(&mut self) {
         self.was_reset = true;
+    }
+
+    fn power_on(&mut self) {
+        self.was_reset = true;
+        self.write_cache = self.own_write_cache;
     }
 }

@@ -1,0 +1,64 @@
+"""The drives of a lab, made as they were ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+from shakedown import _core
+from shakedown.data import profile_path
+from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.lab.disks import MOST_DISKS
+
+Bus = Literal["scsi", "blk"]
+
+_SPILL: Final = Path("/var/tmp")
+
+
+def make_lab(
+    folder: Path,
+    drives: Sequence[str],
+    *,
+    bus: Bus,
+    seed: int,
+    scale_divisor: int,
+    faults: Mapping[int, str],
+    power_may_fail: bool,
+) -> _core.Lab:
+    """Clock and drives with their sockets in ``folder``; ``faults`` by the drive's number. Raises UsageError."""
+    if len(drives) > MOST_DISKS:
+        raise UsageError(f"{len(drives)} drives are too many for one guest", hint=f"at most {MOST_DISKS}")
+    made: list[_core.LabDrive] = [
+        {
+            "profile_toml": _profile(text),
+            "seed": seed + number,
+            "scale_divisor": scale_divisor,
+            "front": bus,
+            "serial": "",
+            "store_path": None,
+            "faults_toml": faults.get(number, ""),
+            "power_may_fail": power_may_fail or number in faults,
+        }
+        for number, text in enumerate(drives)
+    ]
+    try:
+        return _core.Lab(str(folder), made, spill_folder=str(_SPILL))
+    except _core.ProfileError as error:
+        raise UsageError(
+            f"no drive for the lab: {error}", hint="docs/profiles.md; a smaller divisor for --scale"
+        ) from error
+    except ValueError as error:
+        raise UsageError(f"a fault cannot be as ordered: {error}", hint="docs/faults.md") from error
+    except OSError as error:
+        raise EnvironmentFailure(f"the lab's drives cannot be made: {error}") from error
+
+
+def _profile(target: str) -> str:
+    if not target.startswith("model:"):
+        raise UsageError(f"`--drive {target}`: only modelled drives", hint="like `--drive model:wd40efax`")
+    path = profile_path(target.removeprefix("model:"))
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error

@@ -1,0 +1,48 @@
+"""docs/conformance.md says how far model and lab agree now. Where this fails: ``make conformance``."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from lab.test_run import allowed as allowed  # noqa: PLC0414 - a fixture
+from lab.test_run import built
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = runpy.run_path(str(ROOT / "scripts" / "conformance_table.py"), run_name="script")
+
+
+def test_no_row_was_made_from_something_else() -> None:
+    stale = set(SCRIPT["stale"]())
+    assert [row for row in SCRIPT["kept"]() if (row.protocol, row.drive) in stale] == []
+
+
+def test_the_document_has_the_rows_and_names_what_is_missing() -> None:
+    text = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+    assert SCRIPT["BEGIN"] + SCRIPT["table"](SCRIPT["kept"]()) + SCRIPT["END"] in text
+
+
+@built
+@pytest.mark.parametrize(("protocol", "drive"), [("random-1m", "wd40efax"), ("sequential-32k", "canvio-3tb")])
+def test_model_and_lab_still_find_what_the_table_says(protocol: str, drive: str) -> None:
+    table = {(row.kind, row.step): row for row in SCRIPT["kept"]() if (row.protocol, row.drive) == (protocol, drive)}
+    found = SCRIPT["compare"](protocol, drive)
+    assert len(table) == len(found) >= 5
+    for row in found:
+        before = table[row.kind, row.step]
+        assert row.holds is not False, row
+        assert (row.model, row.lab) == (pytest.approx(before.model, rel=0.01), pytest.approx(before.lab, rel=0.01))
+
+
+def test_a_figure_that_only_one_arena_states_misses_its_goal() -> None:
+    def row(kind: str, model: float | None, lab: float | None) -> object:
+        return SCRIPT["Row"]("cliff", "a", kind, "s", "s", model, lab, "")
+
+    judged = [
+        *(row("cliff", 100.0, 103.1), row("cliff", 100.0, 97.1), row("cliff", None, 5.0), row("cliff", None, None)),
+        *(row("throughput", 100.0, 95.1), row("recovery", 20.0, 25.0), row("recovery", 200.0, 211.0)),
+        row("worst-latency", 1.0, 9.0),
+    ]
+    assert [each.holds for each in judged] == [False, True, False, None, True, True, False, None]  # type: ignore[attr-defined]

@@ -1,0 +1,40 @@
+"""Rows cut where fio cuts them: the case is a lab's, in which a drive stalls again and again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import polars as pl
+
+from shakedown.target.fio_rows import FioRows
+
+MS = 1_000_000
+
+
+def writes(completed_ms: list[int]) -> pl.DataFrame:
+    """One after the other, each submitted when the one before has completed."""
+    latency_ms = [after - before for before, after in pairwise([0, *completed_ms])]
+    return pl.DataFrame(
+        {
+            "completed_ns": [each * MS for each in completed_ms],
+            "latency_ns": [each * MS for each in latency_ms],
+            "verb": "write",
+            "bytes": 4096,
+        }
+    )
+
+
+def test_a_row_ends_with_the_first_completion_after_its_interval_and_has_the_stall_in_it() -> None:
+    rows = FioRows("s", "write", began_ns=0, interval_ns=200 * MS)
+    # Due after 98 ms; then 200 ms after each end.
+    first = rows.take(writes([10, 97, 100, 150, 290, 700]), 600 * MS)
+    assert [(row.start_ns / MS, row.duration_ns / MS, row.count) for row in first] == [(2, 98, 3), (100, 600, 3)]
+    assert first[1].latency_max_ns == 410 * MS
+    assert first[1].bytes == 3 * 4096
+    assert rows.end(800 * MS)[0].count == 0
+
+
+def test_a_first_row_that_was_held_up_for_long_begins_with_the_job() -> None:
+    rows = FioRows("s", "write", began_ns=0, interval_ns=1000 * MS)
+    (row,) = rows.take(writes([3000]), 3000 * MS)
+    assert (row.start_ns, row.duration_ns) == (0, 3000 * MS)

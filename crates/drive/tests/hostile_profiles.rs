@@ -97,7 +97,6 @@ fn what_no_drive_has_is_refused_under_its_key() {
         ("wd40efrx", "translation.kind", "\"magic\"", "one of"),
         ("st8000as0002", "translation.tracks_per_band", "0", "tracks"),
         ("st8000as0002", "translation.tracks_per_band", "5000000", "tracks"),
-        ("backup-plus-slim-2tb", "translation.tracks_per_band", "100000", "is"),
         ("st8000as0002", "translation.cache.bytes", "8001563222017", "larger than the drive"),
         ("st8000as0002", "translation.cache.bytes", "65536", "two packets"),
         ("st8000as0002", "translation.cache.entries", "21", "twice as many"),

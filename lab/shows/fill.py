@@ -23,14 +23,17 @@ class Teller:
     """Says now and then what the drive has taken in since the last time."""
 
     def __init__(self, every_s: float) -> None:
+        """Begin now."""
         self.every_s = every_s
         self.since_s = time.monotonic()
         self.sectors = self.written()
 
     def written(self) -> int:
+        """Sectors that the drive has taken in since it was started."""
         return int(Path("/sys/block/sda/stat").read_text().split()[6])
 
     def tell(self, words: str, *, now: bool = False) -> None:
+        """Print it, unless the last time is not long ago."""
         passed_s = time.monotonic() - self.since_s
         if passed_s < self.every_s and not now:
             return
@@ -41,8 +44,9 @@ class Teller:
 
 
 def fill(teller: Teller) -> list[Path]:
+    """Write files of all sizes until there is no room; the files."""
     chance = random.Random(1)
-    files = []
+    files: list[Path] = []
     try:
         while True:
             folder = Path(f"/mnt/{len(files) // 100}")

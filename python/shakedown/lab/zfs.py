@@ -43,7 +43,9 @@ def require_for_zfs() -> None:
     """Raise EnvironmentFailure unless all that it is built with is here."""
     missing = sorted(name for header, name in _HEADERS.items() if not Path("/usr/include", header).is_file())
     if missing:
-        raise EnvironmentFailure(f"missing to build OpenZFS: {', '.join(missing)}", hint=f"apt install {' '.join(missing)}")
+        raise EnvironmentFailure(
+            f"missing to build OpenZFS: {', '.join(missing)}", hint=f"apt install {' '.join(missing)}"
+        )
     require(_PROGRAMS | _PROGRAMS_FOR_TOOLS)
 
 
@@ -65,7 +67,8 @@ def offered(work: Path) -> str:
     suites = [suite.format(release=release) for suite in _SUITES]
     (lists / "sources.list").write_text("".join(f"deb-src {keys}{mirror} {suite} contrib\n" for suite in suites))
     run(["apt-get", *apt, "-q", "update"], cwd=work, hint="is the network there? apt update")
-    versions = re.findall(r"^Version: (\S+)", run(["apt-cache", *apt, "showsrc", _PACKAGE], cwd=work), re.MULTILINE)
+    shown = run(["apt-cache", *apt, "showsrc", _PACKAGE], cwd=work)
+    versions: list[str] = re.findall(r"^Version: (\S+)", shown, re.MULTILINE)
     for version in versions:
         if any(version.startswith(f"{series}.") for series in _series()):
             return version
@@ -125,7 +128,9 @@ def _mirror(work: Path) -> tuple[str, str]:
         label, component, release, mirror = line.split("|")
         if (label, component) == ("Debian", "main") and "-" not in release:
             return mirror, release
-    raise EnvironmentFailure("apt knows no release of Debian here", hint="apt update; without --zfs the lab has zfs-fuse")
+    raise EnvironmentFailure(
+        "apt knows no release of Debian here", hint="apt update; without --zfs the lab has zfs-fuse"
+    )
 
 
 def _unpack(source: Path, version: str, work: Path) -> None:

@@ -9,7 +9,7 @@ how=${2:-}
 
 now() { read -r s _ </proc/uptime; echo "[$s s] $*"; }
 sum() { cat /tank/* | sha256sum | cut -d ' ' -f 1; }
-scan() { zpool status tank | grep -A 1 '^  scan:' | sed -e 's/^ *\(scan: \)*//' -e 's/ on [A-Z].*//' | tr '\n' ' '; }
+scan() { zpool status tank | sed -n -e 's/ on [A-Z].*//' -e 's/^ *scan: //p'; }
 
 members=(sd{b..z})
 for n in "${!members[@]}"; do [ -e "/dev/${members[n]}" ] || unset "members[n]"; done

@@ -15,8 +15,8 @@ from typing import Final
 
 from shakedown.errors import EnvironmentFailure
 
-# Of each kind: more than one checkout may use the cache.
-_KEPT: Final = 3
+# Of each kind: more than one checkout may use the cache, and a kernel may be there with OpenZFS and without.
+_KEPT: Final = 6
 
 
 def cache_folder() -> Path:

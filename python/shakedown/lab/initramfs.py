@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-_FOLDERS: Final = ("bin", "dev", "image", "lower", "new", "ourselves", "proc", "share", "sys", "upper")
+_FOLDERS: Final = ("bin", "dev", "image", "lower", "new", "proc", "share", "sys", "upper")
 _REGULAR_FILE: Final = 0o100755
 _FOLDER: Final = 0o040755
 _DEVICE: Final = 0o020600

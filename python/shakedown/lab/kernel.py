@@ -17,7 +17,7 @@ from typing import Final
 
 from shakedown.data import lab_path
 from shakedown.errors import EnvironmentFailure
-from shakedown.lab import cache
+from shakedown.lab import cache, zfs
 from shakedown.lab.program import Say, follow, require, run
 
 _PROGRAMS: Final = {
@@ -43,48 +43,52 @@ _UNUSED: Final = (
     *(f"{folder}/*.[chS]" for folder in ("drivers/gpu", "drivers/media", "sound", *(f"arch/{n}" for n in _FOREIGN))),
     "tools/testing",
 )
-# As many files as `make` compiles, about: for the progress only.
-_COMPILED_FILES: Final = 1220
+# As many files as `make` compiles, about, and with ZFS: for the progress only.
+_COMPILED_FILES: Final = (1220, 1560)
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A built kernel: the program, and what it was made from."""
+    """A built kernel: the program, and what it was made from; with OpenZFS its tools, a filesystem."""
 
     path: Path
     source: str
     compiler: str
+    zfs_tools: Path | None = None
 
 
-def find_kernel() -> Kernel | None:
+def find_kernel(*, with_zfs: bool = False) -> Kernel | None:
     """The newest kernel in the cache that fits; None if there is none."""
     found = []
     for series in _series():
-        for record in cache.cache_folder().glob(f"kernel-{_recipe(series)}-*/built.json"):
-            built = json.loads(record.read_text(encoding="utf-8"))
-            kernel = Kernel(record.with_name("linux"), built["source"], built["compiler"])
+        for record in cache.cache_folder().glob(f"kernel-{_recipe(series, with_zfs=with_zfs)}-*/built.json"):
+            kernel = _built(record.parent, with_zfs=with_zfs)
             if os.access(kernel.path, os.X_OK):
                 found.append((record.stat().st_mtime, kernel))
     return max(found, key=lambda each: each[0])[1] if found else None
 
 
-def build_kernel(say: Say, *, renew: bool = False) -> Kernel:
+def build_kernel(say: Say, *, with_zfs: bool = False, renew: bool = False) -> Kernel:
     """The kernel that fits, built if there is none, or if ``renew`` and Debian's source or the compiler is another.
 
     Raises EnvironmentFailure if a program or the source is missing, or the build fails.
     """
-    kernel = find_kernel()
+    kernel = find_kernel(with_zfs=with_zfs)
     if kernel is not None and not renew:
         return kernel
     require(_PROGRAMS)
+    if with_zfs:
+        zfs.require_for_zfs()
     with cache.locked() as work:
         package, version = _offered(work)
+        zfs_version = zfs.offered(work) if with_zfs else None
+        source = f"{package} {version}" + (f", OpenZFS {zfs_version}" if zfs_version else "")
         compiler = run(["gcc", "--version"], cwd=work).splitlines()[0]
-        if kernel is not None and (kernel.source, kernel.compiler) == (f"{package} {version}", compiler):
+        if kernel is not None and (kernel.source, kernel.compiler) == (source, compiler):
             return kernel
-        tree = _source(package, version, work, say)
-        _compile(tree, say)
-        return _publish(tree, package, version, compiler)
+        tree = _source(package, version, zfs_version, work, say)
+        _compile(tree, say, with_zfs=with_zfs)
+        return _publish(tree, package.removeprefix("linux-source-"), source, compiler, with_zfs=with_zfs)
 
 
 def _series() -> list[str]:
@@ -96,10 +100,17 @@ def _patches(series: str) -> list[Path]:
     return sorted((lab_path("patches") / series).glob("*.patch"))
 
 
-def _recipe(series: str) -> str:
+def _configuration(series: str) -> str:
+    """Ours, and what a series has otherwise."""
+    other = lab_path("patches") / series / "kernel.config"
+    return "".join(text.read_text(encoding="utf-8") for text in (lab_path("kernel.config"), other) if text.is_file())
+
+
+def _recipe(series: str, *, with_zfs: bool = False) -> str:
     """What stands for the configuration and the patches of a series."""
-    texts = [lab_path("kernel.config"), *_patches(series)]
-    return hashlib.sha256(b"\0".join(text.read_bytes() for text in texts)).hexdigest()[:12]
+    parts = [_configuration(series).encode(), *(patch.read_bytes() for patch in _patches(series))]
+    parts += zfs.recipe() if with_zfs else []
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:12]
 
 
 def _offered(work: Path) -> tuple[str, str]:
@@ -114,10 +125,10 @@ def _offered(work: Path) -> tuple[str, str]:
     raise EnvironmentFailure(f"apt offers no {names}", hint="apt update; the lab is built on Debian 12 or its like")
 
 
-def _source(package: str, version: str, work: Path, say: Say) -> Path:
+def _source(package: str, version: str, zfs_version: str | None, work: Path, say: Say) -> Path:
     """The patched and configured source; one that a killed build has left is taken up again."""
     series = package.removeprefix("linux-source-")
-    key = f"{_recipe(series)} {version}"
+    key = f"{_recipe(series, with_zfs=zfs_version is not None)} {version} {zfs_version}"
     tree, ready = work / "kernel", work / "kernel-ready"
     if ready.is_file() and ready.read_text() == key:
         say("kernel: going on where the last build ended")
@@ -138,33 +149,37 @@ def _source(package: str, version: str, work: Path, say: Say) -> Path:
     shutil.rmtree(work / "deb")
     for patch in _patches(series):
         run(["patch", "-p1", "--forward", "-i", patch], cwd=tree)
-    _configure(tree)
+    ours = _configuration(series)
+    _configure(tree, ours)
+    if zfs_version is not None:
+        zfs.build_in(tree, zfs_version, say)
+        _configure(tree, ours + "CONFIG_ZFS=y\n")
     ready.write_text(key)
     return tree
 
 
-def _configure(tree: Path) -> None:
+def _configure(tree: Path, ours: str) -> None:
     """Lay our configuration over Linux' own. Raises EnvironmentFailure if the kernel does not take a line of it."""
-    ours = lab_path("kernel.config").read_text(encoding="utf-8")
     base = tree / "arch/um/configs/x86_64_defconfig"
     (tree / ".config").write_text(base.read_text(encoding="utf-8") + ours, encoding="utf-8")
     run(["make", "ARCH=um", "olddefconfig"], cwd=tree)
     taken = set((tree / ".config").read_text(encoding="utf-8").splitlines())
-    refused = [line for line in re.findall(r"^CONFIG_\w+=y$", ours, re.MULTILINE) if line not in taken]
     off = re.findall(r"^# (CONFIG_\w+) is not set$", ours, re.MULTILINE)
+    on = [name for name in re.findall(r"^(CONFIG_\w+)=y$", ours, re.MULTILINE) if name not in off]
+    refused = [f"{name}=y" for name in on if f"{name}=y" not in taken]
     refused += [f"{name}=n" for name in off if f"{name}=y" in taken]
     if refused:
         raise EnvironmentFailure(f"this kernel does not take {', '.join(refused)}", hint="please report it")
 
 
-def _compile(tree: Path, say: Say) -> None:
-    compiled = 0
+def _compile(tree: Path, say: Say, *, with_zfs: bool) -> None:
+    compiled, files = 0, _COMPILED_FILES[with_zfs]
 
     def count(line: str) -> None:
         nonlocal compiled
         compiled += line.startswith("  CC ")
         if line.startswith("  CC ") and compiled % 20 == 0:
-            say(f"kernel: compiling, {min(99, compiled * 100 // _COMPILED_FILES)} %")
+            say(f"kernel: compiling, {min(99, compiled * 100 // files)} %")
 
     say("kernel: compiling (about five minutes on two cores)")
     jobs = len(os.sched_getaffinity(0))
@@ -174,19 +189,27 @@ def _compile(tree: Path, say: Say) -> None:
     follow(["nice", "-n", "10", "make", "ARCH=um", f"-j{jobs}", *stamp, "linux"], cwd=tree, hint=hint, on_line=count)
 
 
-def _publish(tree: Path, package: str, version: str, compiler: str) -> Kernel:
+def _publish(tree: Path, series: str, source: str, compiler: str, *, with_zfs: bool) -> Kernel:
     made = tree.with_name("kernel-made")
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
     run(["strip", "-o", made / "linux", tree / "linux"], cwd=tree)
     shutil.copy(tree / "COPYING", made / "COPYING")
     shutil.copy(tree / ".config", made / "config")
-    source = f"{package} {version}"
+    if with_zfs:
+        shutil.copy(tree / "COPYING.zfs", made / "COPYING.zfs")
+        shutil.copy(tree.with_name("zfs-tools"), made / "zfs")
     (made / "built.json").write_text(json.dumps({"source": source, "compiler": compiler}, indent=1) + "\n")
-    name = f"kernel-{_recipe(package.removeprefix('linux-source-'))}-{_digest(source, compiler)}"
+    name = f"kernel-{_recipe(series, with_zfs=with_zfs)}-{_digest(source, compiler)}"
     place = cache.publish(made, name)
     shutil.rmtree(tree)
-    return Kernel(place / "linux", source, compiler)
+    return _built(place, with_zfs=with_zfs)
+
+
+def _built(place: Path, *, with_zfs: bool) -> Kernel:
+    built = json.loads((place / "built.json").read_text(encoding="utf-8"))
+    tools = place / "zfs" if with_zfs else None
+    return Kernel(place / "linux", built["source"], built["compiler"], tools)
 
 
 def _digest(*texts: str) -> str:

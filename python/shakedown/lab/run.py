@@ -28,6 +28,8 @@ OnPrint = Callable[[str, bytes], None]
 _START_NS: Final = 1_700_000_000_000_000_000
 _STALL_LIMIT_S: Final = 60.0
 _LAST_LINES: Final = 12
+# Of the guest's memory for ZFS' cache; ZFS itself would take most of it.
+_ARC_PART: Final = 4
 # Of the kernel; before them it looks whether the host lets it do what it needs.
 _FIRST_WORDS: Final = "Linux version"
 
@@ -38,7 +40,8 @@ class Order:
 
     ``faults`` are TOML, by the number of the drive. At each of ``power_cuts_ns``, which count from the first boot, the
     power of guest and drives fails; it is back after ``power_off_ns``, and the guest boots and runs ``after_cut``, or
-    the command again. ``with_shakedown`` puts Shakedown itself into the guest.
+    the command again. ``with_shakedown`` puts Shakedown itself into the guest, ``with_zfs`` OpenZFS into
+    its kernel.
     """
 
     command: tuple[str, ...]
@@ -57,6 +60,7 @@ class Order:
     power_cuts_ns: tuple[int, ...] = ()
     power_off_ns: int = 10 * NS_PER_S
     after_cut: tuple[str, ...] = ()
+    with_zfs: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,10 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
     built, cannot run here, or the guest does not come to its end.
     """
     began_ns = time.monotonic_ns()
-    kernel, image = _built()
+    kernel, image = _built(order)
     images = {"tools": image.tools}
+    if kernel.zfs_tools is not None:
+        images["zfs"] = kernel.zfs_tools
     if order.with_shakedown:
         images["ourselves"] = pack_ourselves(image, say)
     boot = {"/boot/linux": kernel.path, "/boot/initramfs": image.initramfs}
@@ -145,11 +151,13 @@ def _serve(
     return report
 
 
-def _built() -> tuple[Kernel, Image]:
-    kernel, image = find_kernel(), find_image()
+def _built(order: Order) -> tuple[Kernel, Image]:
+    kernel, image = find_kernel(with_zfs=order.with_zfs), find_image()
     if kernel is None or image is None:
-        missing = " and no ".join(what for what, there in (("kernel", kernel), ("image", image)) if there is None)
-        raise EnvironmentFailure(f"the lab has no {missing} yet", hint="shakedown lab build")
+        kind = "kernel with OpenZFS" if order.with_zfs else "kernel"
+        missing = " and no ".join(what for what, there in ((kind, kernel), ("image", image)) if there is None)
+        hint = "shakedown lab build --zfs" if order.with_zfs else "shakedown lab build"
+        raise EnvironmentFailure(f"the lab has no {missing} yet", hint=hint)
     return kernel, image
 
 
@@ -172,6 +180,7 @@ def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab, nu
         f"time-travel-start={_START_NS + lab.now_ns}",
         f"shakedown.seed={order.seed}",
         *again,
+        *([f"zfs.zfs_arc_max={order.memory_bytes // _ARC_PART}"] if order.with_zfs else []),
         *lab.kernel_arguments,
     ]
     return Fence(

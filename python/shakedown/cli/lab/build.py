@@ -21,6 +21,7 @@ class BuildOptions:
     renew: Annotated[bool, Parameter(help="build again where apt offers other versions than those in the cache")] = (
         False
     )
+    zfs: Annotated[bool, Parameter(help="with the real OpenZFS, for `lab run --zfs`: some minutes more")] = False
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the paths")] = False
 
 
@@ -30,14 +31,17 @@ _DEFAULTS = BuildOptions()
 def build(*, options: BuildOptions = _DEFAULTS) -> int:
     """Build the kernel and the image of the lab, where the cache has none that fit.
 
-    The kernel comes from Debian's source package with a configuration and three small patches of ours, the image from
-    Debian packages; neither is installed. It takes about five minutes on two cores, once.
+    The kernel comes from Debian's source package with a configuration and small patches of ours, the image from
+    Debian packages; neither is installed. It takes about five minutes on two cores, once. `--zfs` builds another kernel
+    beside it, which has OpenZFS. It is for your own use: licences forbid to hand on what is made of both.
 
     For example:
 
     shakedown lab build
+
+    shakedown lab build --zfs
     """
-    kernel = build_kernel(say, renew=options.renew)
+    kernel = build_kernel(say, with_zfs=options.zfs, renew=options.renew)
     image = build_image(say, renew=options.renew)
     if options.json:
         found = {"path": str(kernel.path), "source": kernel.source, "compiler": kernel.compiler}

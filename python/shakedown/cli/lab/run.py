@@ -63,6 +63,7 @@ class LabRunOptions:
         tuple[str, ...], Parameter(show_default=False, help="a path of the guest to keep afterwards (repeatable)")
     ] = ()
     out: Annotated[Path, Parameter(help="the folder for what is brought out")] = Path()
+    zfs: Annotated[bool, Parameter(help="a kernel with OpenZFS, from `lab build --zfs`")] = False
     with_shakedown: Annotated[bool, Parameter(help="put Shakedown itself, as it runs here, into the guest")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no account of the time on standard error")] = False
 
@@ -135,6 +136,7 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         power_cuts_ns=cuts_ns,
         power_off_ns=off_ns,
         after_cut=() if options.after_cut is None else ("bash", "-c", options.after_cut),
+        with_zfs=options.zfs,
     )
 
 

@@ -50,6 +50,9 @@ class ModelArena:
             details={"profile": self._path.name, "scale_divisor": str(scale_divisor)},
         )
 
+    def guarded(self) -> None:
+        """A model holds nobody's data."""
+
     def check(self, job: str) -> None:
         """Raise UsageError if the job cannot run in virtual time."""
         try:

@@ -162,6 +162,8 @@ def usable_wwn(wwn: str | None) -> bool:
 
 def own_names(situation: Situation) -> tuple[OwnName, ...]:
     """The names by which the user may give this device up: those that no other device here has."""
+    if _other_paths(situation):
+        return ()
     if situation.kind == "loop":
         return () if situation.backing_file is None else (OwnName("file", situation.backing_file),)
     name, others = situation.name, [twin.name for twin in situation.twins]
@@ -179,7 +181,7 @@ def _unread(situation: Situation) -> Iterator[Refusal]:
 
 
 def _identity(situation: Situation) -> Iterator[Refusal]:
-    paths = [twin.kernel_name for twin in situation.twins if not _is_other_device(situation, twin)]
+    paths = _other_paths(situation)
     if paths:
         yield Refusal(
             "two-paths",
@@ -193,6 +195,10 @@ def _identity(situation: Situation) -> Iterator[Refusal]:
             f" (serial {situation.name.serial!a}, WWN {situation.name.wwn!a})",
             "attach it without the bridge or controller that hides them, or use a file on it",
         )
+
+
+def _other_paths(situation: Situation) -> list[str]:
+    return [twin.kernel_name for twin in situation.twins if not _is_other_device(situation, twin)]
 
 
 def _is_other_device(situation: Situation, twin: Twin) -> bool:

@@ -33,7 +33,7 @@ def signatures_of(machine: Machine, folder: str) -> tuple[Signature, ...]:
 def _probe(machine: Machine, name: str) -> list[Signature]:
     text = machine.ask("wipefs", "--json", "--output", _COLUMNS, f"/dev/{name}")
     try:
-        rows = json.loads(text)["signatures"] if text.strip() else []
+        rows = json.loads(text)["signatures"]
         types = {_signature(machine, name, row): None for row in rows}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise Unread(f"which signatures {name} has: wipefs printed nonsense") from error

@@ -1,8 +1,22 @@
-"""Several hundred device situations: each change of situations.toml made to each disk, gathered, and decided."""
+"""Several hundred device situations, and exactly what must forbid writing: gathered from a machine, and decided.
+
+Each change in ``situations/*.toml`` is made to each of the disks below, to which the user has agreed unless ``consent``
+says otherwise:
+
+    partitions      so many partitions                stack   devices that the kernel makes of others: name, number, of
+    write, append   files of the machine              link    links, open descriptors among them
+    signatures      what wipefs finds, by device      who     the serial number and the WWN that it tells
+    twin            another disk, with these          run     where the run's folder lies
+    consent, allow  the options                       only    the disks that this is about, where not all
+    refused         [rule, words of the reason] each; none: it may be overwritten
+
+{disk} {number} {serial} {wwn} {own} {p1} {p1number} {sys} are its names, numbers, first partition, folder in sysfs.
+"""
 
 from __future__ import annotations
 
 import json
+import tempfile
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +29,11 @@ from shakedown.device.disk.facts import Consent
 from shakedown.device.disk.rules import OVERRIDABLE, decide, options_to_type
 from shakedown.device.disk.survey import survey
 
-CHANGES: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "situations.toml").read_text())["change"]
+FILES = sorted((Path(__file__).parent / "situations").glob("*.toml"))
+CHANGES: list[dict[str, Any]] = [change for file in FILES for change in tomllib.loads(file.read_text())["change"]]
 PARTITIONS = 2
+# A hundred small files each: they need no disk, and are not kept.
+IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 SERIAL, WWN = "WD-WX6RGLEB3O", "50014ee2b1a2c3d4"
 
 
@@ -84,11 +101,16 @@ def test_there_are_several_hundred_and_each_is_named_once() -> None:
 
 
 @pytest.mark.parametrize(("which", "change"), CASES)
-def test_is_refused_or_allowed_exactly(which: str, change: dict[str, Any], tmp_path: Path) -> None:
+def test_is_refused_or_allowed_exactly(which: str, change: dict[str, Any]) -> None:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
+        check(which, change, Path(folder))
+
+
+def check(which: str, change: dict[str, Any], root: Path) -> None:
     name, number, make, serial, wwn, own = DISKS[which]
     who = change.get("who", {"serial": serial, "wwn": wwn})
     disk = make(name, number, who["serial"], who["wwn"])
-    builder = Builder(tmp_path)
+    builder = Builder(root)
     builder.disk(disk)
     names = {"disk": name, "number": number, "serial": serial, "wwn": wwn, "own": own, "lower": own.lower()}
     names["sys"] = f"/sys/devices/{disk.place}/block/{name}"
@@ -101,7 +123,7 @@ def test_is_refused_or_allowed_exactly(which: str, change: dict[str, Any], tmp_p
     make_change(builder, disk, told)
     consent = Consent(tuple(told.get("consent", [own])), tuple(told.get("allow", [])))
 
-    situation = survey(f"/dev/{name}", Path(told.get("run", "/root/runs/x")), Recorded(tmp_path))
+    situation = survey(f"/dev/{name}", Path(told.get("run", "/var/runs/x")), Recorded(root))
     refusals = decide(situation, consent)
 
     wanted = told.get("refused", [])

@@ -25,6 +25,8 @@ from shakedown.cli import main
 A, B = "/dev/sda", "/dev/sdb"
 MIB = 1 << 20
 ZEROS = bytes(MIB)
+# Of virtual time: what a mounted file system still writes by itself is written by then.
+SETTLED_S = 120
 
 
 def sh(command: str) -> str:
@@ -75,6 +77,7 @@ def shakedown(*arguments: str) -> tuple[int, str, str]:
 
 def attempt(name: str, disk: str = A, *, allow: tuple[str, ...] = (), consent: str | None = "") -> None:
     """Try to run on the disk with full consent, and tell what came of it and of the disks."""
+    time.sleep(SETTLED_S)
     before = [digest(each) for each in (A, B)]
     words = ["run", "./short.toml", by_id(disk), "--json", "--quiet", "--out", f"/tmp/{name}"]
     words += [] if consent is None else ["--destroy-data-on", consent or serial(disk)]

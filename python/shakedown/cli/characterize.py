@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import UsageError
+from shakedown.result.atomic import replace_file
 from shakedown.result.folder import free_folder
 from shakedown.units import parse_size_bytes
 
@@ -71,7 +71,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
         order, folder, Consent(options.destroy_data_on, options.allow_signature), _teller(quiet=options.quiet)
     )
     if options.output is not None:
-        shutil.copyfile(outcome.folder / "twin.toml", options.output)
+        replace_file(options.output, (outcome.folder / "twin.toml").read_bytes())
     if options.json:
         print_document("characterize", _document(outcome) | {"exit_status": 0})
     else:

@@ -17,6 +17,7 @@ from shakedown.analysis.verdict import Verdict, judge
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.device.lab_disk import DISKS
 from shakedown.errors import EnvironmentFailure, Interrupted, Planned, RefusedError, UsageError
+from shakedown.protocol.caveats import caveats
 from shakedown.protocol.environment import describe_environment, shakedown_version
 from shakedown.protocol.in_lab import is_of_lab, run_in_lab
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
@@ -284,4 +285,5 @@ def _first_record(loaded: LoadedProtocol, order: Order, arena: Arena) -> RunReco
         size_bytes=order.size_bytes,
         status="running",
         baseline=BASELINE_NAME if order.baseline is not None else None,
+        notes=caveats(protocol, arena.identity),
     )

@@ -208,8 +208,8 @@ def file_systems() -> None:
 
 def in_use() -> None:
     blank()
-    with Path(A).open("rb"):
-        other = subprocess.Popen(["sleep", "1000"], stdin=os.open(A, os.O_RDONLY))
+    with Path(A).open("rb") as disk:
+        other = subprocess.Popen(["sleep", "1000"], stdin=disk)
     attempt("open in another process")
     other.kill()
     other.wait()

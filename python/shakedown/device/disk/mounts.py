@@ -69,7 +69,7 @@ def uses_by_file_systems(machine: Machine, numbers: dict[str, str], run: str) ->
     """
     pools = _btrfs(machine)
     points: dict[str, list[str]] = {}
-    for mount in sorted(all_mounts(machine)):
+    for mount in sorted(all_mounts(machine), key=lambda mount: (len(mount.point), mount)):
         on = _under(machine, mount, pools) & numbers.keys()
         if on:
             points.setdefault(_told(on, numbers), []).append(mount.point)

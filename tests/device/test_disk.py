@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -250,3 +252,59 @@ def test_a_loop_device_is_held_and_lent_and_let_go(loop: tuple[str, Path], tmp_p
     assert (tmp_path / "run" / "before" / "before.json").exists()
     medium.close()
     assert Machine().is_exclusive(device)
+
+
+QUICK = """
+format_version = 1
+name = "quick"
+title = "Quick"
+question = "Is it quick?"
+uses = ["mdraid"]
+[[steps]]
+name = "write"
+job = "rw=randwrite\\nbs=64k\\nsize=100%\\ntime_based\\nruntime=1s"
+"""
+
+
+def shakedown(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    entry = "from shakedown.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", entry, *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_plan_is_shown_and_the_line_to_type_does_what_it_says(loop: tuple[str, Path], tmp_path: Path) -> None:
+    device, backing = loop
+    (tmp_path / "quick.toml").write_text(QUICK)
+    before = hashlib.sha256(backing.read_bytes()).hexdigest()
+    words = ["run", "./quick.toml", device, "--quiet", "--out", "it's here"]
+    refused = shakedown(*words, cwd=tmp_path)
+    assert refused.returncode == 4
+    assert [line for line in refused.stdout.splitlines() if line.startswith(("device ", "file ", "will write "))]
+    assert hashlib.sha256(backing.read_bytes()).hexdigest() == before
+    assert not (tmp_path / "it's here").exists()
+    line = refused.stderr.rpartition("if that may be destroyed: `")[2].rpartition("`")[0]
+    assert shlex.split(line) == ["shakedown", *words, "--destroy-data-on", str(backing)]
+
+    planned = shakedown(*shlex.split(line)[1:], "--plan", "--json", cwd=tmp_path)
+    assert planned.returncode == 0, planned.stderr
+    (plan,) = json.loads(planned.stdout)["plan"]
+    assert (plan["device"], plan["refusals"], plan["options_to_type"]) == (device, [], [])
+    assert hashlib.sha256(backing.read_bytes()).hexdigest() == before
+
+    done = shakedown(*shlex.split(line)[1:], cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    record = json.loads((tmp_path / "it's here" / "run.json").read_text())
+    assert record["target"]["kind"] == "loop"
+    assert record["steps"][0]["error"] is None
+    assert "for practice" in record["notes"][0]
+    assert hashlib.sha256(backing.read_bytes()).hexdigest() != before
+
+
+def test_a_refused_plan_ends_with_4_and_is_json_as_well(loop: tuple[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "quick.toml").write_text(QUICK)
+    answer = shakedown("run", "./quick.toml", loop[0], "--plan", "--json", cwd=tmp_path)
+    assert answer.returncode == 4
+    document = json.loads(answer.stdout)
+    assert [refusal["rule"] for refusal in document["plan"][0]["refusals"]] == ["consent"]
+    assert document["plan"][0]["options_to_type"] == ["--destroy-data-on", str(loop[1])]

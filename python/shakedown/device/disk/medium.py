@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,6 +32,8 @@ from shakedown.units import format_size
 
 _TARGETS: Final = ("disk", "loop")
 _GRAIN_BYTES: Final = 4096
+# How long to wait for one who only looks at the disk, time after time; then it counts as in use.
+_PAUSES_S: Final = (0.3, 1.0, 0.0)
 
 
 class GuardError(RefusedError):
@@ -102,23 +105,36 @@ class DiskMedium:
         Raises GuardError, RefusedError and EnvironmentFailure.
         """
         self._check_same()
-        held_before = self._claim is not None
-        if not held_before:
-            self._claim = self._open_exclusively()
+        for pause_s in () if self._claim is not None else _PAUSES_S:
+            try:
+                self._hold()
+            except RefusedError:
+                if not pause_s or not self._only_looked_at():
+                    raise
+                time.sleep(pause_s)
+            else:
+                break
+
+    def _hold(self) -> None:
+        self._claim = self._open_exclusively()
         try:
             self._look_anew()
         except BaseException:
-            if not held_before:
-                self.close()
+            self.close()
             raise
+
+    def _only_looked_at(self) -> bool:
+        """Whether somebody's having it open is all that is wrong: udev and others look at disks now and then."""
+        final = [refusal for refusal in self.refusals if refusal.is_final]
+        return all(refusal.rule == "in-use" for refusal in final) and all(
+            use.kind in ("open", "exclusive") for use in self.situation.uses
+        )
 
     def _look_anew(self) -> None:
         self._check_same()
         device = f"/dev/{self.situation.kernel_name}"
         fresh = survey(device, self._run, self._machine, claimed=self._claim is not None)
-        # What we have written ourselves may look like anything.
-        signatures = () if self._written else fresh.signatures
-        self.situation = replace(fresh, text=self.situation.text, signatures=signatures)
+        self.situation = replace(fresh, text=self.situation.text)
         if self.refusals:
             raise GuardError(self.situation, self.refusals, self.options_to_type)
         if self._claim is None:
@@ -127,13 +143,18 @@ class DiskMedium:
 
     @contextmanager
     def lend(self, *, write: bool) -> Iterator[Lease]:
-        """Give fio the opened device itself. For writing, what stands at its edges is kept first."""
+        """Give fio the opened device itself. Before the first write all is looked at once more, and the edges are kept.
+
+        After that only who it is is read again: what we have written may look like anything, and the looking would
+        move the heads of a drive that is being measured.
+        """
         self._check_same()
         if write:
             self.admit_writing()
         descriptor = self._open_for_reading() if self._claim is None else os.dup(self._claim)
         try:
-            if write:
+            if write and not self._written:
+                self._look_anew()
                 save_edges(descriptor, self.situation, self._run, self._machine)
                 self._check_same()
                 self._written = True

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import shakedown.cli.run  # before the first fork, so that no child needs to
 from shakedown.cli import main
 
 A, B = "/dev/sda", "/dev/sdb"

@@ -89,7 +89,7 @@ def told(part: str) -> dict[str, dict[str, Any]]:
         "guard_in_guest.py",
         part,
         drives=("model:st12000vn0007",) * 2,
-        scale_divisor=80_000,
+        scale_divisor=100_000,
         bring_in=tuple(HERE / name for name in ("guard_in_guest.py", "short.toml", "reads.toml")),
         with_shakedown=True,
     )

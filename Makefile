@@ -36,6 +36,7 @@ lint: build ## formatting, lints, types, the import law
 	$(call say,The import law)
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_crate_graph.py
+	$(BIN)/python scripts/check_writers.py
 
 .PHONY: bench
 bench: build system-packages ## how fast the core is (criterion, release build), and the lab if it is built

@@ -6,7 +6,15 @@ A message says what is wrong and where; ``hint`` says what to do next. The comma
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+
+class Planned(NamedTuple):
+    """What would be done to one target, for people and for programs."""
+
+    lines: tuple[str, ...]
+    document: dict[str, Any]
 
 
 class ShakedownError(Exception):
@@ -33,9 +41,21 @@ class InconclusiveError(ShakedownError):
 
 
 class RefusedError(ShakedownError):
-    """Doing it could harm data that is not ours."""
+    """Doing it could harm data that is not ours.
+
+    ``options`` of the command line, if any, would allow it; ``plan`` holds lines for people, and plain values, of what
+    would have been done.
+    """
 
     exit_status = 4
+
+    def __init__(
+        self, message: str, *, hint: str = "", options: Sequence[str] = (), plan: Sequence[Planned] = ()
+    ) -> None:
+        """Without options it stands whatever the user says, unless the hint tells otherwise."""
+        super().__init__(message, hint=hint)
+        self.options = tuple(options)
+        self.plan = tuple(plan)
 
 
 class EnvironmentFailure(ShakedownError):  # noqa: N818 - it is the environment's failure, not an error of the user

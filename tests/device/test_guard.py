@@ -11,6 +11,7 @@ import pytest
 from shakedown.device import mark
 from shakedown.device.file import FileMedium
 from shakedown.device.holders import holders
+from shakedown.device.lab_disk import LabDisk
 from shakedown.errors import RefusedError, UsageError
 
 MIB = 1 << 20
@@ -209,7 +210,7 @@ def test_character_devices_are_refused(path: str) -> None:
         FileMedium(path, run=Path("/nowhere"), consent=(path,))
 
 
-def test_block_devices_are_refused_until_their_guard_comes(place: Path) -> None:
+def test_a_block_device_is_no_file(place: Path) -> None:
     device = next((path for path in Path("/dev").iterdir() if path.is_block_device()), None)
     if device is None:
         pytest.skip("there is no block device here")
@@ -218,7 +219,7 @@ def test_block_devices_are_refused_until_their_guard_comes(place: Path) -> None:
     for path in (device, link):
         with pytest.raises(RefusedError, match="a block device") as caught:
             FileMedium(str(path), run=Path("/nowhere"), consent=(str(path), str(device)))
-        assert "later release" in caught.value.hint
+        assert "/dev/disk/by-id" in caught.value.hint
 
 
 def test_pipes_and_sockets_are_refused(place: Path) -> None:
@@ -408,3 +409,9 @@ def test_a_link_to_nothing_is_refused_and_not_followed(place: Path) -> None:
     with pytest.raises(RefusedError, match=r"is a link to .*missing, which does not exist"):
         medium(link, size_bytes=MIB)
     assert [path.name for path in place.iterdir()] == ["link"]
+
+
+def test_the_environment_alone_makes_no_disk_of_the_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHAKEDOWN_LAB_DISKS", '{"lab:x": "/dev/sda"}')
+    with pytest.raises(UsageError, match="is a disk of the lab"):
+        LabDisk("lab:x")

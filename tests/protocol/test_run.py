@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from shakedown.device.disk.facts import Consent
 from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
 from shakedown.protocol import run as runner
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
@@ -104,7 +105,7 @@ def test_the_rest_is_skipped_after_a_resumption_too(tmp_path: Path, opens: Opene
     opens(FakeArena(), again)
     with pytest.raises(SystemExit):
         run(loaded(STEPS.replace("10MB", "10GB")), Order("fake"), tmp_path / "run", DiesAfter("third"))
-    done = resume(tmp_path / "run", (), Silence())
+    done = resume(tmp_path / "run", Consent(), Silence())
     assert again.started == []
     assert ended(done.path)["third"] == "skipped"
 
@@ -122,7 +123,7 @@ def test_a_failure_keeps_what_was_measured_and_can_be_resumed(tmp_path: Path, op
     assert kept.record.verdict is None
     assert kept.samples.filter(step="second").height == 3
 
-    done = resume(kept.path, (), Silence())
+    done = resume(kept.path, Consent(), Silence())
     assert mended.started == ["second"]
     assert done.samples["start_ns"].is_sorted()
     assert done.samples.filter(step="second")["start_ns"].min() == 70 * 10**9
@@ -155,7 +156,7 @@ def test_one_ctrl_c_ends_cleanly_and_the_step_is_played_again(tmp_path: Path, op
     assert (kept.record.status, ended(kept.path)["third"]) == ("interrupted", "interrupted")
     assert kept.samples.filter(step="third").height == 5
 
-    done = resume(kept.path, (), Silence())
+    done = resume(kept.path, Consent(), Silence())
     assert again.started == ["third"]
     assert done.samples.filter(step="third").height == 10
     assert done.record.status == "complete"
@@ -185,7 +186,7 @@ def test_in_the_model_arena_a_resumed_run_begins_anew(tmp_path: Path, opens: Ope
     opens(arena, again, straight)
     with pytest.raises(Interrupted):
         run(loaded(), Order("fake"), tmp_path / "broken", Silence())
-    resume(tmp_path / "broken", (), Silence())
+    resume(tmp_path / "broken", Consent(), Silence())
     run(loaded(), Order("fake"), tmp_path / "straight", Silence())
     assert again.started == ["first", "second", "third"]
     for name in ("run.json", "samples.parquet"):
@@ -195,7 +196,7 @@ def test_in_the_model_arena_a_resumed_run_begins_anew(tmp_path: Path, opens: Ope
 def test_a_finished_run_is_not_played_again(tmp_path: Path, opens: Opened) -> None:
     opens(FakeArena())
     done = run(loaded(), Order("fake"), tmp_path / "run", Silence())
-    assert resume(done.path, (), Silence()).record == done.record
+    assert resume(done.path, Consent(), Silence()).record == done.record
 
 
 def test_another_target_is_not_what_the_run_began_on(tmp_path: Path, opens: Opened) -> None:
@@ -205,7 +206,7 @@ def test_another_target_is_not_what_the_run_began_on(tmp_path: Path, opens: Open
     with pytest.raises(EnvironmentFailure):
         run(loaded(), Order("fake"), tmp_path / "run", Silence())
     with pytest.raises(UsageError, match="is no longer what it was"):
-        resume(tmp_path / "run", (), Silence())
+        resume(tmp_path / "run", Consent(), Silence())
 
 
 def test_the_baseline_is_run_first_and_compared(tmp_path: Path, opens: Opened) -> None:

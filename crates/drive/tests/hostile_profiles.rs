@@ -52,9 +52,10 @@ fn with(text: &str, full: &str, value: Option<&str>) -> String {
             continue;
         }
         lines.push(line.to_owned());
-        if value.is_some() && line == format!("[{table}]") && !text.contains(&format!("\n{key} =")) {
+        let is_missing = line == format!("[{table}]") && !text.contains(&format!("\n{key} ="));
+        if let Some(value) = value.filter(|_| is_missing) {
             found = true;
-            lines.push(format!("{key} = {{ value = {}, origin = \"assumed: x\" }}", value.unwrap()));
+            lines.push(format!("{key} = {{ value = {value}, origin = \"assumed: x\" }}"));
         }
     }
     assert!(found, "{full} has no place");

@@ -11,7 +11,8 @@ from typing import Final
 
 from shakedown.characterize.bench import ArenaBench, PlainBench
 from shakedown.characterize.plan import Plan
-from shakedown.errors import UsageError
+from shakedown.device.disk.facts import Consent
+from shakedown.errors import Planned, RefusedError, UsageError
 from shakedown.fit.calibrate import calibrate
 from shakedown.fit.facts import Facts, find
 from shakedown.fit.trace import BLOCK_BYTES, Bench
@@ -52,7 +53,7 @@ class Outcome:
 Tell = Callable[[str], None]
 
 
-def characterize(order: Order, folder: Path, consents: tuple[str, ...], tell: Tell) -> Outcome:
+def characterize(order: Order, folder: Path, consent: Consent, tell: Tell) -> Outcome:
     """Measure the target and fit the twin; the folder may be that of an interrupted run of the same order.
 
     Raises UsageError, RefusedError and EnvironmentFailure.
@@ -63,17 +64,17 @@ def characterize(order: Order, folder: Path, consents: tuple[str, ...], tell: Te
         seed=order.seed,
         scale_divisor=order.scale_divisor,
         raw=raw,
-        consents=consents,
+        consent=consent,
         size_bytes=order.size_bytes,
     )
     finished = False
     try:
-        _admit(arena)
+        capacity = arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
+        plan = Plan.of(capacity, with_parking=order.with_parking)
+        _admit(arena, plan)
         # What is refused leaves no folder behind.
         for place in (raw, logs):
             place.mkdir(parents=True, exist_ok=True)
-        capacity = arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
-        plan = Plan.of(capacity, with_parking=order.with_parking)
         for line in plan.lines():
             tell(line)
         _keep_order(folder, order)
@@ -111,9 +112,16 @@ def _modelled(profile: str) -> Bench:
     return PlainBench(arena, arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES)
 
 
-def _admit(arena: Arena) -> None:
-    """Whose data it is comes first: a characterisation writes."""
-    arena.check("rw=randwrite\nbs=4k\nsize=4k")
+def _admit(arena: Arena, plan: Plan) -> None:
+    """Whose data it is comes first: a characterisation writes. Raises RefusedError with the plan of a disk."""
+    try:
+        arena.check("rw=randwrite\nbs=4k\nsize=4k")
+    except RefusedError as error:
+        guarded = arena.guarded()
+        if guarded is None:
+            raise
+        planned = Planned((*guarded.lines, *plan.lines()), guarded.document | plan.document())
+        raise RefusedError(str(error), hint=error.hint, options=error.options, plan=(planned,)) from error
 
 
 def _keep_order(folder: Path, order: Order) -> None:

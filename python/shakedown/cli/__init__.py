@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,7 +19,7 @@ from rich.console import Console
 
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
-from shakedown.errors import EnvironmentFailure, ShakedownError, UsageError
+from shakedown.errors import EnvironmentFailure, Planned, RefusedError, ShakedownError, UsageError
 from shakedown.protocol.environment import shakedown_version
 
 EXIT_USAGE: Final = 2
@@ -94,6 +95,7 @@ class _Failure(NamedTuple):
     exit_status: int
     message: str
     hint: str = ""
+    plan: tuple[Planned, ...] = ()
 
 
 def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
@@ -104,17 +106,30 @@ def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
         _give_up_output()  # whoever read it has enough
         return 0
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, it is told as what it is
-        failure = _failure(error)
+        failure = _failure(error, arguments)
     with suppress(OSError):  # where standard error cannot be written either, the exit status has to do
         _tell(failure)
     if "--json" in arguments:
         _answer(arguments[0], failure)
+    elif failure.plan:
+        _show(failure.plan)
     return failure.exit_status
+
+
+def _show(plan: Sequence[Planned]) -> None:
+    """Print what would have been done: it is the result of a command that was refused."""
+    try:
+        sys.stdout.write("".join(plain(line) + "\n" for planned in plan for line in planned.lines))
+        sys.stdout.flush()
+    except OSError:
+        _give_up_output()
 
 
 def _answer(verb: str, failure: _Failure) -> None:
     """Print the failure as the document; where output itself is what failed, nobody can be answered there."""
     told = {"exit_status": failure.exit_status, "error": {"message": failure.message, "hint": failure.hint}}
+    if failure.plan:
+        told["plan"] = [planned.document for planned in failure.plan]
     try:
         print_document(verb, told)
         sys.stdout.flush()
@@ -127,7 +142,9 @@ def _give_up_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _failure(error: BaseException) -> _Failure:
+def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
+    if isinstance(error, RefusedError):
+        return _Failure(error.exit_status, str(error), _way_out(error, arguments), error.plan)
     if isinstance(error, ShakedownError):
         return _Failure(error.exit_status, str(error), error.hint)
     if isinstance(error, CycloptsError):
@@ -143,6 +160,14 @@ def _failure(error: BaseException) -> _Failure:
         raise error
     hint = "please report it with what SHAKEDOWN_TRACEBACK=1 prints; a run that had begun keeps what it measured"
     return _Failure(EXIT_BUG, f"a bug in Shakedown: {type(error).__name__}: {error}", hint)
+
+
+def _way_out(error: RefusedError, arguments: Sequence[str]) -> str:
+    """The hint; where the user may decide, the line to type instead."""
+    if not error.options:
+        return error.hint
+    given = [argument for argument in arguments if argument != "--plan"]
+    return f"if that may be destroyed: `{shlex.join(('shakedown', *given, *error.options))}`"
 
 
 def _tell(failure: _Failure) -> None:

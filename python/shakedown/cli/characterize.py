@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +12,13 @@ from cyclopts import Parameter
 
 from shakedown.characterize.run import Order, Outcome, read_order
 from shakedown.characterize.run import characterize as measure
+from shakedown.cli.consent import DESTROY_HELP, SIGNATURE_HELP
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
+from shakedown.device.disk.facts import Consent
 from shakedown.errors import UsageError
+from shakedown.result.atomic import replace_file
 from shakedown.result.folder import free_folder
 from shakedown.units import parse_size_bytes
 
@@ -38,9 +40,8 @@ class CharacterizeOptions:
     seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
     scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
     size: Annotated[str | None, Parameter(help="of the file that is made: 10GiB")] = None
-    destroy_data_on: Annotated[
-        tuple[str, ...], Parameter(show_default=False, help="a target whose data may be overwritten (repeatable)")
-    ] = ()
+    destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
+    allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the report")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
 
@@ -60,14 +61,17 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     Parameters
     ----------
     target
-        model:NAME, model:./profile.toml, a file, a folder, or nbd+unix:///path/to/socket. What it holds is overwritten.
+        model:NAME, model:./profile.toml, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
+        What it holds is overwritten.
     """
     order, folder = _order(target, options)
     if options.output is not None and options.output.exists() and not options.output.is_file():
         raise UsageError(f"`{options.output}` is no file", hint="give `-o` the name of the profile to write")
-    outcome = measure(order, folder, options.destroy_data_on, _teller(quiet=options.quiet))
+    outcome = measure(
+        order, folder, Consent(options.destroy_data_on, options.allow_signature), _teller(quiet=options.quiet)
+    )
     if options.output is not None:
-        shutil.copyfile(outcome.folder / "twin.toml", options.output)
+        replace_file(options.output, (outcome.folder / "twin.toml").read_bytes())
     if options.json:
         print_document("characterize", _document(outcome) | {"exit_status": 0})
     else:

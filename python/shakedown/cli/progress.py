@@ -58,6 +58,11 @@ class _Progress:
         self._record: RunRecord | None = None
         self._steps: tuple[Step, ...] = ()
 
+    def planned(self, lines: Sequence[str]) -> None:
+        """Say what will be done to a disk."""
+        for line in lines:
+            self._line(line)
+
     def run_began(self, record: RunRecord, protocol: Protocol) -> None:
         """Say who is tested."""
         self._record, self._steps = record, protocol.steps

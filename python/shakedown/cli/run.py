@@ -11,16 +11,19 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from shakedown.analysis.rules import Use
+from shakedown.cli.consent import DESTROY_HELP, SIGNATURE_HELP
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.progress import watch
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.status import exit_status
+from shakedown.device.disk.facts import Consent
 from shakedown.errors import UsageError
 from shakedown.protocol.in_lab import LabOrder
-from shakedown.protocol.load import load_protocol
+from shakedown.protocol.load import LoadedProtocol, load_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order
+from shakedown.protocol.run import plan as plan_run
 from shakedown.protocol.run import resume as resume_run
 from shakedown.protocol.run import run as start_run
 from shakedown.report.summary import render
@@ -61,9 +64,11 @@ class RunOptions:
             help="of the file that is made: 10GiB [default in a folder: a quarter of what is free, at most 16GiB]"
         ),
     ] = None
-    destroy_data_on: Annotated[
-        tuple[str, ...], Parameter(show_default=False, help="a target whose data may be overwritten (repeatable)")
-    ] = ()
+    destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
+    allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
+    plan: Annotated[
+        bool, Parameter(show_default=False, help="only say what would be done to a disk, and whether it is allowed")
+    ] = False
     use: Annotated[Use | None, Parameter(help="let this use alone decide the exit status")] = None
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the summary")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
@@ -82,6 +87,8 @@ def run(protocol: str | None = None, target: str | None = None, /, *, options: R
 
     shakedown run sequential-32k /mnt/nas/test --size 20GiB --set amount=10G
 
+    shakedown run cliff /dev/disk/by-id/ata-WDC_WD40EFAX-68JH4N0_WD-WX00 --destroy-data-on WD-WX00
+
     shakedown run --resume runs/cliff-wd40efax
 
     Parameters
@@ -89,8 +96,10 @@ def run(protocol: str | None = None, target: str | None = None, /, *, options: R
     protocol
         Its name (random-1m, sequential-32k, cliff) or the path of a file of your own (./mine.toml).
     target
-        model:NAME, model:./profile.toml, lab:NAME, a file, a folder, or nbd+unix:///path/to/socket.
+        model:NAME, model:./profile.toml, lab:NAME, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
     """
+    if options.plan:
+        return _planned(protocol, target, options)
     with watch(quiet=options.quiet) as listener:
         if options.resume is not None:
             done = _resumed(protocol, options, listener)
@@ -106,6 +115,24 @@ def run(protocol: str | None = None, target: str | None = None, /, *, options: R
 
 
 def _started(protocol: str | None, target: str | None, options: RunOptions, listener: Listener) -> Run:
+    return start_run(*_ordered(protocol, target, options), listener)
+
+
+def _planned(protocol: str | None, target: str | None, options: RunOptions) -> int:
+    """Show the plan of a run that would be allowed; of one that would not, it comes with the refusal."""
+    if options.resume is not None:
+        raise UsageError("`--plan` is for a new run: it goes not with `--resume`")
+    plans = plan_run(*_ordered(protocol, target, options))
+    if not plans:
+        raise UsageError(f"`{target}` is no disk: there is nothing to plan", hint="leave `--plan` out")
+    if options.json:
+        print_document("run", {"plan": [planned.document for planned in plans], "exit_status": 0})
+    else:
+        sys.stdout.write("".join(plain(line) + "\n" for planned in plans for line in planned.lines))
+    return 0
+
+
+def _ordered(protocol: str | None, target: str | None, options: RunOptions) -> tuple[LoadedProtocol, Order, Path]:
     if protocol is None or target is None:
         missing = "a target" if protocol else "a protocol and a target"
         raise UsageError(f"{missing} must be given", hint="shakedown run cliff model:wd40efax")
@@ -117,12 +144,11 @@ def _started(protocol: str | None, target: str | None, options: RunOptions, list
         seed=_seed(options.seed),
         scale_divisor=parse_scale(options.scale),
         size_bytes=None if options.size is None else parse_size_bytes(options.size),
-        consents=options.destroy_data_on,
+        consent=Consent(options.destroy_data_on, options.allow_signature),
         like_lab=options.like_lab,
         faults=options.fault,
     )
-    out = options.out or free_folder(Path("runs") / f"{loaded.protocol.name}-{_name_of(target)}")
-    return start_run(loaded, order, out, listener)
+    return loaded, order, options.out or free_folder(Path("runs") / f"{loaded.protocol.name}-{_name_of(target)}")
 
 
 def _resumed(protocol: str | None, options: RunOptions, listener: Listener) -> Run:
@@ -139,7 +165,7 @@ def _resumed(protocol: str | None, options: RunOptions, listener: Listener) -> R
     _refuse_unjudged(options.use, record.name, record.uses)
     if stopped is not None and not options.quiet:
         print("a run in the lab is played again from its beginning, and comes out the same", file=sys.stderr)
-    return resume_run(options.resume, options.destroy_data_on, listener)
+    return resume_run(options.resume, Consent(options.destroy_data_on, options.allow_signature), listener)
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, str]:

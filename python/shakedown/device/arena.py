@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from shakedown.device.disk.medium import DiskMedium, Guarded
 from shakedown.device.load_options import admit_job, longest_pause_ns
 from shakedown.device.medium import Lease, Medium
 from shakedown.device.replay import read_log, replay_options, write_iolog
@@ -49,6 +50,10 @@ class DeviceArena:
     def identity(self) -> Identity:
         """Who the target is."""
         return self._medium.identity
+
+    def guarded(self) -> Guarded | None:
+        """What the guard says of a disk; None where the target is none."""
+        return self._medium.guarded() if isinstance(self._medium, DiskMedium) else None
 
     def check(self, job: str) -> None:
         """Raise UsageError if the job cannot run here, RefusedError if it writes where that could do harm."""

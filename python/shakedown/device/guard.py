@@ -1,4 +1,4 @@
-"""What may be opened for writing, and what may not. Every rule is here, each with its reason.
+"""Which files may be opened for writing, and which may not; the rules of whole disks are in `disk/rules.py`.
 
 A target is refused unless it is shown that nobody's data can be lost: the file is blank, or carries our mark, or the
 user has consented for exactly this file. A file in use is refused whatever the user says.
@@ -45,7 +45,7 @@ def refuse_unfit(path: Path, run: Path) -> None:
     mode = path.stat().st_mode
     for is_kind, words in _KINDS:
         if is_kind(mode):
-            raise RefusedError(f"{path} is {words}, which this release does not touch", hint=_unfit_hint(mode, path))
+            raise RefusedError(f"{path} is {words}, not a regular file", hint=_unfit_hint(mode, path))
     kind = filesystem_type(path)
     if kind in _CONTROLS:
         raise RefusedError(f"{path} is on {kind}: a control of the kernel, not storage")
@@ -105,10 +105,7 @@ def _next_data(descriptor: int, place: int) -> int:
 
 def _unfit_hint(mode: int, path: Path) -> str:
     if stat.S_ISBLK(mode):
-        return (
-            "whole disks come with a later release, together with the guard that protects them; "
-            "give a folder on a file system of the disk instead"
-        )
+        return "give the disk itself, by its name in /dev/disk/by-id, or a folder on a file system of the disk"
     if stat.S_ISSOCK(mode):
         return f"if an NBD server listens there: `nbd+unix://{path}`"
     return "give a regular file or a folder"

@@ -19,6 +19,7 @@ from shakedown.tools.fio.locate import Fio
 DISKS: Final = "SHAKEDOWN_LAB_DISKS"
 # And what befalls the disks that something befalls.
 FAULTS: Final = "SHAKEDOWN_LAB_FAULTS"
+_CPU_INFO: Final = Path("/proc/cpuinfo")
 _SECTOR_BYTES: Final = 512
 
 
@@ -30,7 +31,8 @@ class LabDisk:
     def __init__(self, text: str) -> None:
         """Find the disk of the target ``text``. Raises UsageError outside of a guest."""
         disks: dict[str, str] = json.loads(os.environ.get(DISKS, "{}"))
-        if text not in disks:
+        # The environment alone is no proof: on a machine of its own it would name somebody's disk.
+        if text not in disks or "User Mode Linux" not in _CPU_INFO.read_text():
             raise UsageError(
                 f"`{text}` is a disk of the lab", hint=f"shakedown run PROTOCOL {text}; it cannot be resumed"
             )

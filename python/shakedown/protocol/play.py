@@ -18,6 +18,9 @@ from shakedown.target.arena import Arena
 class Listener(Interface):
     """Whoever wants to see a run while it goes on."""
 
+    def planned(self, lines: Sequence[str]) -> None:
+        """What will be done to a disk, before anything is."""
+
     def run_began(self, record: RunRecord, protocol: Protocol) -> None:
         """One target's turn has come: the baseline's or the candidate's."""
 
@@ -33,6 +36,9 @@ class Listener(Interface):
 
 class Silence:
     """A listener that shows nothing."""
+
+    def planned(self, lines: Sequence[str]) -> None:
+        """Nothing."""
 
     def run_began(self, record: RunRecord, protocol: Protocol) -> None:
         """Nothing."""

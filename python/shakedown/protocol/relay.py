@@ -22,6 +22,9 @@ class Teller:
         """Write to ``stream``."""
         self._stream = stream
 
+    def planned(self, lines: Sequence[str]) -> None:
+        """Nothing: a disk of the lab holds nobody's data."""
+
     def run_began(self, record: RunRecord, protocol: Protocol) -> None:  # noqa: ARG002 - the other side has it
         """Tell whose turn has come."""
         self._tell("run-began", record.model_dump(mode="json"))

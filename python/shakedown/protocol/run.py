@@ -15,15 +15,19 @@ from pathlib import Path
 from shakedown.analysis.find import findings
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Verdict, judge
+from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.device.lab_disk import DISKS
-from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
+from shakedown.errors import EnvironmentFailure, Interrupted, Planned, RefusedError, UsageError
+from shakedown.protocol.caveats import caveats
 from shakedown.protocol.environment import describe_environment, shakedown_version
 from shakedown.protocol.in_lab import LabOrder, is_of_lab, run_again_in_lab, run_in_lab
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
+from shakedown.protocol.plan import plan_of
 from shakedown.protocol.play import Listener, play
 from shakedown.protocol.relay import Teller
 from shakedown.protocol.schema import Protocol
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_record, read_run
+from shakedown.result.identity import Identity
 from shakedown.result.run_record import ProtocolRecord, RunRecord
 from shakedown.target.arena import Arena
 from shakedown.target.model import is_like_lab
@@ -34,7 +38,7 @@ from shakedown.target.open import open_target
 class Order:
     """On what a protocol is to be run, and how.
 
-    ``scale_divisor`` makes modelled drives smaller, ``size_bytes`` is that of a new file, ``consents`` name what may be
+    ``scale_divisor`` makes modelled drives smaller, ``size_bytes`` is that of a new file, ``consent`` names what may be
     overwritten; ``like_lab`` makes a modelled drive's host like that of ``lab:``;
     ``faults`` befall drives in the lab, ``DRIVE=WHAT``, the candidate being sda and the baseline sdb.
     """
@@ -44,7 +48,7 @@ class Order:
     seed: int = 1
     scale_divisor: int = 1
     size_bytes: int | None = None
-    consents: tuple[str, ...] = ()
+    consent: Consent = NO_CONSENT
     like_lab: bool = False
     faults: tuple[str, ...] = ()
 
@@ -71,11 +75,10 @@ def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> 
     elif order.faults:
         raise UsageError("`--fault` is for drives in the lab", hint=f"shakedown run {loaded.protocol.name} lab:NAME")
     with ExitStack() as opened:
-        turns = [opened.enter_context(_new_turn(loaded, order, out))]
-        if order.baseline is not None:
-            turns.insert(0, opened.enter_context(_new_turn(loaded, _of_baseline(order), out / BASELINE_NAME)))
-        for turn in turns:
-            _check(loaded, turn.arena)
+        turns = _new_turns(loaded, order, out, opened)
+        _check_all(loaded, turns)
+        for planned in _plans(loaded.protocol, turns):
+            listener.planned(planned.lines)
         for turn in turns:
             turn.folder.note("run-began", target=turn.record.target.text)
             turn.folder.write(turn.record)
@@ -94,6 +97,30 @@ def _of_lab(loaded: LoadedProtocol, order: Order) -> LabOrder:
     )
 
 
+def plan(loaded: LoadedProtocol, order: Order, out: Path) -> tuple[Planned, ...]:
+    """What a run would do to the disks among its targets. Nothing is written, and the folder ``out`` is not left.
+
+    Raises RefusedError, with that, if it would be refused; UsageError and EnvironmentFailure as ``run``.
+    """
+    with ExitStack() as opened:
+        turns = _new_turns(loaded, order, out, opened)
+        _check_all(loaded, turns)
+        return _plans(loaded.protocol, turns)
+
+
+def _new_turns(loaded: LoadedProtocol, order: Order, out: Path, opened: ExitStack) -> list[_Turn]:
+    """The candidate's turn, before it the baseline's if there is one."""
+    turns = [opened.enter_context(_new_turn(loaded, order, out))]
+    if order.baseline is not None:
+        turns.insert(0, opened.enter_context(_new_turn(loaded, _of_baseline(order), out / BASELINE_NAME)))
+    return turns
+
+
+def _plans(protocol: Protocol, turns: list[_Turn]) -> tuple[Planned, ...]:
+    plans = (plan_of(protocol, turn.arena) for turn in turns)
+    return tuple(each for each in plans if each is not None)
+
+
 def _of_baseline(order: Order) -> Order:
     assert order.baseline is not None
     # --size is for files; a modelled or exported baseline beside a file has its own.
@@ -101,7 +128,7 @@ def _of_baseline(order: Order) -> Order:
     return replace(order, target=order.baseline, baseline=None, size_bytes=size_bytes)
 
 
-def resume(path: Path, consents: tuple[str, ...], listener: Listener) -> Run:
+def resume(path: Path, consent: Consent, listener: Listener) -> Run:
     """Go on with the run in ``path``.
 
     That means from the first unfinished step, or from the start where the target does not remember the steps before:
@@ -117,7 +144,8 @@ def resume(path: Path, consents: tuple[str, ...], listener: Listener) -> Run:
     if record.arena == "lab":
         raise UsageError(f"{path} is of the lab, where the same order fails the same way", hint="start another run")
     with ExitStack() as opened:
-        turns = [opened.enter_context(_resumed_turn(folder, consents)) for folder in folders]
+        turns = [opened.enter_context(_resumed_turn(folder, consent)) for folder in folders]
+        _check_all(loaded, [turn for turn in turns if turn.record.status != "complete"])
         return _play_all(loaded.protocol, turns, path, listener)
 
 
@@ -163,6 +191,20 @@ def _raise_failure(record: RunRecord, out: Path) -> None:
             )
 
 
+def _check_all(loaded: LoadedProtocol, turns: list[_Turn]) -> None:
+    """Look at every target and job. Raises UsageError, EnvironmentFailure, or what is refused of all targets."""
+    refused: list[RefusedError] = []
+    for turn in turns:
+        try:
+            _check(loaded, turn.arena)
+        except RefusedError as error:
+            refused.append(error)
+    if refused:
+        options = [word for error in refused for word in error.options] if all(each.options for each in refused) else []
+        first = refused[0]
+        raise RefusedError(str(first), hint=first.hint, options=options, plan=_plans(loaded.protocol, turns)) from first
+
+
 def _check(loaded: LoadedProtocol, arena: Arena) -> None:
     for index, step in enumerate(loaded.protocol.steps):
         if step.job is not None:
@@ -184,7 +226,7 @@ def _new_turn(loaded: LoadedProtocol, order: Order, path: Path) -> Iterator[_Tur
 
 
 @contextmanager
-def _resumed_turn(path: Path, consents: tuple[str, ...]) -> Iterator[_Turn]:
+def _resumed_turn(path: Path, consent: Consent) -> Iterator[_Turn]:
     folder = RunFolder.reopen(path)
     record = read_record(path)
     order = Order(
@@ -192,7 +234,7 @@ def _resumed_turn(path: Path, consents: tuple[str, ...]) -> Iterator[_Turn]:
         seed=record.seed,
         scale_divisor=record.scale_divisor,
         size_bytes=record.size_bytes,
-        consents=consents,
+        consent=consent,
         like_lab=is_like_lab(record.target),
     )
     try:
@@ -218,12 +260,22 @@ def _rewound(record: RunRecord, folder: RunFolder, *, remembers: bool) -> RunRec
 
 def _refuse_other_target(record: RunRecord, arena: Arena) -> None:
     then, now = record.target, arena.identity
-    if (then.kind, then.model, then.capacity_bytes) != (now.kind, now.model, now.capacity_bytes):
+    if _known_by(then) != _known_by(now):
         raise UsageError(
-            f"`{then.text}` is no longer what it was: {now.model}, {now.capacity_bytes} bytes now,"
-            f" {then.model}, {then.capacity_bytes} bytes when the run began",
+            f"`{then.text}` is no longer what it was: {_told(now)} now, {_told(then)} when the run began",
             hint="a run is only resumed on the same target: start a new one",
         )
+
+
+def _known_by(target: Identity) -> tuple[str | int | None, ...]:
+    """What must not change: of a disk also the serial number and the WWN, and the file behind a loop device."""
+    own = (target.details.get(name) for name in ("serial", "wwn", "backing_file"))
+    return target.kind, target.model, target.capacity_bytes, *own
+
+
+def _told(target: Identity) -> str:
+    serial = target.details.get("serial")
+    return f"{target.model}, {target.capacity_bytes} bytes" + (f", serial {serial}" if serial else "")
 
 
 @contextmanager
@@ -234,7 +286,7 @@ def _opened(order: Order, folder: RunFolder) -> Iterator[Arena]:
         scale_divisor=order.scale_divisor,
         size_bytes=order.size_bytes,
         raw=folder.raw.absolute(),  # other programs run in folders of their own
-        consents=order.consents,
+        consent=order.consent,
         like_lab=order.like_lab,
     )
     try:
@@ -266,4 +318,5 @@ def _first_record(loaded: LoadedProtocol, order: Order, arena: Arena) -> RunReco
         size_bytes=order.size_bytes,
         status="running",
         baseline=BASELINE_NAME if order.baseline is not None else None,
+        notes=caveats(protocol, arena.identity),
     )

@@ -12,7 +12,7 @@ class Identity(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Literal["model", "lab", "file", "directory", "nbd"]
+    kind: Literal["model", "lab", "file", "directory", "nbd", "disk", "loop"]
     text: str
     name: str
     model: str

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
+from shakedown.device.disk.medium import Guarded
 from shakedown.fit.trace import Log, Trace
 from shakedown.result.identity import Identity
 from shakedown.sample import Sample
@@ -57,6 +58,10 @@ class Arena(Protocol):
     @property
     def remembers(self) -> bool:
         """Whether the target was there before, so that a resumed run finds it as its earlier steps have left it."""
+        ...
+
+    def guarded(self) -> Guarded | None:
+        """What the guard says of a disk; None where the target is none."""
         ...
 
     def check(self, job: str) -> None:

@@ -71,6 +71,9 @@ class ModelArena:
             | ({_HOST: "lab"} if like_lab else {}),
         )
 
+    def guarded(self) -> None:
+        """A model holds nobody's data."""
+
     def check(self, job: str) -> None:
         """Raise UsageError if the job cannot run in virtual time."""
         try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from shakedown.data import list_profiles
 from shakedown.device.arena import DeviceArena
+from shakedown.device.disk.facts import NO_CONSENT, Consent
+from shakedown.device.disk.medium import DiskMedium
 from shakedown.device.file import FileMedium
 from shakedown.device.lab_disk import LabDisk
 from shakedown.device.medium import Medium
@@ -20,7 +21,7 @@ from shakedown.tools.fio.load import Patience
 from shakedown.tools.fio.locate import locate_fio
 
 _FORMS: Final = (
-    "a target is `model:NAME`, `model:./profile.toml`, `lab:NAME`, a path to a file, a folder, "
+    "a target is `model:NAME`, `model:./profile.toml`, `lab:NAME`, a path to a file, a folder or a whole disk, "
     "`nbd+unix:///path/to.sock` or `nbd+unix:///EXPORT?socket=/path/to.sock`"
 )
 
@@ -31,7 +32,7 @@ def open_target(  # noqa: PLR0913 - each by name
     seed: int,
     scale_divisor: int = 1,
     raw: Path,
-    consents: Sequence[str] = (),
+    consent: Consent = NO_CONSENT,
     size_bytes: int | None = None,
     like_lab: bool = False,
     fio: str | Path = "fio",
@@ -40,7 +41,7 @@ def open_target(  # noqa: PLR0913 - each by name
     """The arena that the text's scheme picks, ready for its first load.
 
     ``raw`` is the run's folder for other programs' files; the run's own folder, its parent, is never a target.
-    ``consents`` names the targets whose data may be destroyed, ``size_bytes`` the file to be made where none is;
+    ``consent`` names what may be destroyed, ``size_bytes`` the size of the file to be made where none is;
     ``like_lab`` makes a modelled drive's host like that of ``lab:``.
     Raises UsageError, RefusedError and EnvironmentFailure.
     """
@@ -50,7 +51,7 @@ def open_target(  # noqa: PLR0913 - each by name
         if size_bytes is not None:
             raise UsageError("`--size` makes a file, and a modelled drive is none", hint="take a part of it: `--scale`")
         return ModelArena(text, seed=seed, scale_divisor=scale_divisor, like_lab=like_lab)
-    medium = _medium(text, raw.absolute().parent, consents, size_bytes)
+    medium = _medium(text, raw.absolute().parent, consent, size_bytes)
     try:
         return DeviceArena(medium, locate_fio(fio), raw, patience)
     except BaseException:
@@ -58,7 +59,7 @@ def open_target(  # noqa: PLR0913 - each by name
         raise
 
 
-def _medium(text: str, run: Path, consents: Sequence[str], size_bytes: int | None) -> Medium:
+def _medium(text: str, run: Path, consent: Consent, size_bytes: int | None) -> Medium:
     if text.startswith("lab:"):
         return LabDisk(text)
     if re.match(r"nbds?(\+[a-z]+)?:", text):
@@ -66,10 +67,14 @@ def _medium(text: str, run: Path, consents: Sequence[str], size_bytes: int | Non
             raise UsageError(f"`{text}` is not an NBD address that Shakedown knows", hint=_FORMS)
         if size_bytes is not None:
             raise UsageError("`--size` makes a file, and an NBD export has its size")
-        return NbdMedium(text, consent=consents)
+        return NbdMedium(text, consent=consent.devices)
     if not text or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
         path = f"; a file of that name is `./{text}`" if text else ""
         raise UsageError(f"`{text}` is not a target", hint=f"{_FORMS}{path}")
     if text in list_profiles() and not Path(text).exists():
         raise UsageError(f"there is no file `{text}`", hint=f"did you mean the modelled drive, `model:{text}`?")
-    return FileMedium(text, run=run, consent=consents, size_bytes=size_bytes)
+    if Path(text).is_block_device():
+        if size_bytes is not None:
+            raise UsageError("`--size` makes a file, and a disk has its size", hint="take a part of it with `--set`")
+        return DiskMedium(text, run=run, consent=consent)
+    return FileMedium(text, run=run, consent=consent.devices, size_bytes=size_bytes)

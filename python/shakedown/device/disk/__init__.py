@@ -1,0 +1,1 @@
+"""Whole disks as targets, and the guard before them: facts are gathered, rules decide, and only then is one opened."""

@@ -1,0 +1,58 @@
+"""Who has a device open: the kernel for itself alone, or a process, a virtual machine's among them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from shakedown.device.disk.facts import Use
+from shakedown.device.disk.machine import Machine, Unread
+from shakedown.device.disk.mounts import Mount, mount_of, mounts_of, processes
+
+_NO_FILES = ("socket:", "pipe:", "anon_inode:", "/memfd:")
+
+
+def openers(machine: Machine, numbers: dict[str, str], *, all_of_them: bool) -> Iterator[Use]:
+    """The other processes that have one of the devices ``numbers`` open, for whatever.
+
+    Raises Unread where ``all_of_them`` are asked for and some may not be looked at.
+    """
+    for process in processes(machine):
+        if process == str(os.getpid()):
+            continue
+        try:
+            on = {numbers[number] for number in _open_devices(machine, process) if number in numbers}
+        except Unread as failure:
+            if all_of_them:
+                raise Unread(
+                    f"what process {process} has open ({failure}): this takes root, outside of a container"
+                ) from failure
+            continue
+        if on:
+            name = (machine.text(f"/proc/{process}/comm") or "").strip()
+            yield Use("open", f"process {process} ({name}) has {', '.join(sorted(on))} open")
+
+
+def _open_devices(machine: Machine, process: str) -> Iterator[str]:
+    folder = f"/proc/{process}/fd"
+    mounts: list[Mount] = []
+    for descriptor in machine.names(folder):
+        path = machine.link(f"{folder}/{descriptor}")
+        if path is None or path.startswith(_NO_FILES):
+            continue
+        mounts = mounts or mounts_of(machine, process)
+        if _may_hang(mounts, path):
+            continue
+        number = machine.number(f"{folder}/{descriptor}")
+        if number is not None:
+            yield number
+
+
+def _may_hang(mounts: list[Mount], path: str) -> bool:
+    """Whether a file lies where looking at it may wait for a server: no block device of ours does."""
+    if not any(mount.is_remote for mount in mounts):
+        return False
+    try:
+        return mount_of(mounts, path).is_remote
+    except Unread:
+        return False

@@ -29,6 +29,7 @@ WRITERS = {
     "lab/kernel.py": "the lab's cache",
     "lab/ourselves.py": "the lab's cache",
     "lab/run.py": "a folder of this run",
+    "lab/zfs.py": "the folder in which the lab is built, in its cache",
     "report/export/samples.py": "a text in memory",
     "protocol/in_lab.py": "a protocol in a temporary folder",
     "result/atomic.py": "beside the place, and renamed: a device's node would be replaced, not written through",

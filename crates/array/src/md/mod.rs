@@ -1,0 +1,1 @@
+//! Linux software RAID, as `drivers/md` of Linux 6.1 does it.

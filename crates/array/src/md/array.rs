@@ -38,8 +38,8 @@ pub(super) enum Until {
     Then,
     /// A request of the host's has ended, or the recovery has.
     Due,
-    /// The recovery is over.
-    Recovered,
+    /// So much of the replacement is filled, or the recovery is over.
+    Filled(u64),
 }
 
 /// A request of the host.
@@ -169,7 +169,7 @@ impl<D: BlockDevice> Array<D> {
             let enough = match until {
                 Until::Then => false,
                 Until::Due => over || !self.due.is_empty(),
-                Until::Recovered => over,
+                Until::Filled(bytes) => over || self.recovered_bytes() >= bytes,
             };
             if enough || self.now_ns >= to_ns {
                 return;

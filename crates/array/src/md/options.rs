@@ -150,14 +150,14 @@ impl Options {
     /// The array's usable bytes.
     pub fn capacity_bytes(&self) -> u64 {
         match self.arrangement {
-            Arrangement::Parity(_) => self.used_bytes() * (self.width - self.parities()) as u64,
+            Arrangement::Parity(_) => self.used_bytes() * (self.width - self.parity_count()) as u64,
             Arrangement::Copies { near, .. } if near == self.width => self.used_bytes(),
             Arrangement::Copies { .. } => self.copies().capacity_bytes(),
         }
     }
 
     /// How many parities.
-    pub(crate) fn parities(&self) -> usize {
+    pub fn parity_count(&self) -> usize {
         match self.layout {
             Layout::Raid5 => 1,
             Layout::Raid6 => 2,
@@ -166,7 +166,7 @@ impl Options {
     }
 
     pub(crate) fn parity(&self, rotation: Rotation) -> Parity {
-        Parity { width: self.width, parities: self.parities(), chunk_bytes: self.chunk_bytes, rotation }
+        Parity { width: self.width, parities: self.parity_count(), chunk_bytes: self.chunk_bytes, rotation }
     }
 
     pub(crate) fn copies(&self) -> Copies {

@@ -89,8 +89,13 @@ impl<D: BlockDevice> Array<D> {
 
     /// Lets time pass until the rebuild is over, or `limit_ns`. Nobody else asks for anything meanwhile.
     pub fn finish_recovery(&mut self, limit_ns: u64) {
+        self.recover_to(u64::MAX, limit_ns);
+    }
+
+    /// The same, until so much of the replacement is filled.
+    pub fn recover_to(&mut self, bytes: u64, limit_ns: u64) {
         if self.recovering() {
-            self.run(limit_ns, Until::Recovered);
+            self.run(limit_ns, Until::Filled(bytes));
         }
     }
 

@@ -57,7 +57,7 @@ impl<D: BlockDevice> Array<D> {
             Arrangement::Parity(_) => {
                 let unreadable =
                     (0..self.roles.len()).filter(|other| !self.is_readable(*other, on_member + page.bytes)).count();
-                unreadable < self.options.parities()
+                unreadable < self.options.parity_count()
             }
             Arrangement::Copies { .. } => self.other_copy(page).is_some(),
         }
@@ -124,7 +124,7 @@ impl<D: BlockDevice> Array<D> {
         let lost = |member: usize| self.roles[member] != Role::InSync;
         match self.options.arrangement {
             Arrangement::Parity(_) => {
-                (0..self.roles.len()).filter(|member| lost(*member)).count() <= self.options.parities()
+                (0..self.roles.len()).filter(|member| lost(*member)).count() <= self.options.parity_count()
             }
             Arrangement::Copies { near, .. } if near == self.roles.len() => !(0..near).all(lost),
             Arrangement::Copies { .. } => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from shakedown.analysis.kick import judge_patience
 from shakedown.array.find import findings, ratios
 from shakedown.array.order import RebuildOrder, members_of
 from shakedown.array.rebuild import simulate
-from shakedown.cli import main
+from shakedown.cli.rebuild import RebuildOptions
+from shakedown.cli.rebuild import rebuild as verb
 from shakedown.errors import UsageError
 from shakedown.report.compare import compare
 from shakedown.report.html import write
@@ -120,19 +122,17 @@ def test_intervals_come_from_seeds() -> None:
     assert ratios([found], [found])[0].value == 1
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["rebuild", *arguments])
-    return int(ended.value.code or 0)
+SMALL = RebuildOptions(width=3, scale="1/1000", seeds=2, quiet=True)
 
 
 def test_the_verb_leaves_a_run_that_others_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("job.fio").write_text(JOB)
-    small = ("raid5", IRONWOLF, "--width", "3", "--scale", "1/1000", "--member-size", "3GiB", "--seeds", "2", "--quiet")
-    assert run(*small, "--fill", "75%", "--replace-with", RED, "--load", "job.fio", "--out", "new", "--json") in (0, 1)
+    job, new, used = Path("job.fio"), Path("new"), Path("used")
+    job.write_text(JOB)
+    small = replace(SMALL, member_size="2GiB", replace_with=RED)
+    verb("raid5", IRONWOLF, options=replace(small, fill="75%", load=job, out=new, json=True))
     document = json.loads(capsys.readouterr().out)
     assert document["command"] == "rebuild"
     assert {each["kind"] for each in document["run"]["findings"]} >= {
@@ -140,41 +140,42 @@ def test_the_verb_leaves_a_run_that_others_read(
         "rebuild-time-ratio",
         "bottleneck",
     }
-    assert run(*small, "--replace-with", RED, "--state", "used", "--out", "used") in (0, 1)
+    verb("raid5", IRONWOLF, options=replace(small, state="used", out=used))
     said = capsys.readouterr().out
     for word in ("time to rebuild", "/proc/mdstat", "Kicked after", "baseline", "It waits for"):
         assert word in said
-    runs = [read_run(Path(name)) for name in ("new", "used")]
+    runs = [read_run(path) for path in (new, used)]
     assert runs[0].baseline is not None
     assert set(runs[0].samples["step"]) == {"rebuild", "rebuild-load", "load-alone"}
     filled = runs[0].samples.filter(pl.col("step") == "rebuild")["bytes"].sum()
     assert filled == document["answers"]["rebuilds"][0]["progress"][-1]["done_bytes"]
     assert "time to rebuild" in compare(runs).to_text()
-    page = write([Path("new"), Path("used")], Path("report.html"))
-    assert "time to rebuild" in page.read_text()
+    assert "time to rebuild" in write([new, used], Path("report.html")).read_text()
 
 
 def test_a_failed_rebuild_is_told_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gone = tmp_path / "gone.toml"
     gone.write_text('format_version = 1\n[[faults]]\nkind = "gone"\nfrom_s = 5\nfor_s = 1e9\n')
-    small = ("raid5", IRONWOLF, "--width", "3", "--scale", "1/1000", "--seeds", "1", "--quiet")
-    assert run(*small, "--faults", f"0={gone}", "--out", str(tmp_path / "run")) == 1
-    assert "one too many" in capsys.readouterr().out
+    options = replace(SMALL, faults=(f"0={gone}",), out=tmp_path / "run")
+    assert verb("raid5", IRONWOLF, options=options) == 1
+    assert "one too many" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        ("--fill", "75"),
-        ("--set", "chunk"),
-        ("--set", "stripe-cache=many"),
-        ("--set", "copies=x2"),
-        ("--faults", "x"),
-        ("--seeds", "0"),
-        ("--seed", "-1"),
-        ("--load", "nowhere.fio"),
+        {"fill": "75"},
+        {"settings": ("chunk",)},
+        {"settings": ("stripe-cache=many",)},
+        {"settings": ("copies=x2",)},
+        {"faults": ("x",)},
+        {"seeds": 0},
+        {"seed": -1},
+        {"load": Path("nowhere.fio")},
     ],
 )
-def test_words_that_mean_nothing_are_refused(wrong: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("raid5", IRONWOLF, "--width", "3", *wrong) == 2
-    assert "hint:" in capsys.readouterr().err
+def test_words_that_mean_nothing_are_refused(wrong: dict[str, object], tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refusal:
+        verb("raid5", IRONWOLF, options=replace(SMALL, out=tmp_path / "run", **wrong))
+    assert refusal.value.hint
+    assert not (tmp_path / "run").exists()

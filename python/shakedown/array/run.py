@@ -130,7 +130,11 @@ def _identity(order: RebuildOrder) -> Identity:
     """The replacement is who is tested."""
     arena = ModelArena(order.replacement, seed=order.seed, scale_divisor=order.scale_divisor)
     details = {"state": order.state, "layout": order.layout, "width": str(len(order.members))}
-    return arena.identity.model_copy(update={"details": {**arena.identity.details, **details}})
+    update: dict[str, object] = {"details": {**arena.identity.details, **details}}
+    if order.state == "used":
+        # Beside the same drive new it has to be told apart.
+        update["model"] = f"{arena.identity.model}, used"
+    return arena.identity.model_copy(update=update)
 
 
 def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:

@@ -348,6 +348,7 @@ impl<D: BlockDevice> Array<D> {
     /// The rebuild is over.
     pub(super) fn end(&mut self, recovery: &mut Recovery, ended: Ended) {
         if !matches!(ended, Ended::Failed { .. }) {
+            recovery.next_look_bytes = 0;
             self.look_at(recovery);
             self.roles[recovery.replacement] = Role::InSync;
         }

@@ -1,5 +1,7 @@
 //! What a simulated request to a member costs while an array is rebuilt, from 4 members to 90.
 
+#![allow(missing_docs)]
+
 use array::md::{Array, Options};
 use array::Layout;
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};

@@ -9,9 +9,10 @@ import sys
 ALLOWED = {
     "sim": set(),
     "drive": {"sim"},
-    "workload": {"drive", "sim"},
+    "array": {"drive", "sim"},
+    "workload": {"array", "drive", "sim"},
     "serve": {"drive", "sim"},
-    "py": {"sim", "drive", "workload", "serve"},
+    "py": {"sim", "drive", "array", "workload", "serve"},
 }
 RESERVED = {"pyo3": {"py"}, "nix": {"serve"}, "rustix": {"serve"}}
 

@@ -1,0 +1,18 @@
+//! Arrays of modelled drives in virtual time: where data and parity lie, and how a lost member is rebuilt.
+//!
+//! In reading order: [`layout`] the names and shapes of arrays, [`members`] the drives advanced together (with
+//! `tournament`, which of them has something to tell next), [`progress`] and [`outcome`] what a rebuild tells of itself,
+//! [`md`] Linux software RAID, [`zfs`] OpenZFS.
+
+pub mod layout;
+pub mod md;
+pub mod members;
+pub mod outcome;
+pub mod progress;
+mod tournament;
+pub mod zfs;
+
+pub use layout::{Layout, LayoutError};
+pub use members::{Counters, Done, Members};
+pub use outcome::{Ended, MemberShare, Outcome};
+pub use progress::{Point, Progress};

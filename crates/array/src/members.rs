@@ -1,0 +1,317 @@
+//! The drives of an array, advanced together.
+//!
+//! Between the array and each drive stands what the block layer is: requests longer than the drive's limit are cut, those
+//! for which the drive has no room wait in their order, and a request that goes on where the last of those ends is
+//! merged with it. A step costs the same however many members there are.
+
+use std::collections::VecDeque;
+
+use drive::{BlockDevice, Completion, Request, Status, Verb};
+
+use crate::tournament::Tournament;
+
+/// What one member has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Bytes read from it.
+    pub bytes_read: u64,
+    /// Bytes written to it.
+    pub bytes_written: u64,
+    /// Requests that it completed.
+    pub requests: u64,
+    /// How long it had at least one request.
+    pub busy_ns: u64,
+    /// The longest that a request took from the block layer to the answer, waiting there included.
+    pub longest_ns: u64,
+    /// The longest that the drive itself took over a request: what a command timeout runs against.
+    pub longest_command_ns: u64,
+    /// The longest time without any answer while at least one was due.
+    pub longest_silence_ns: u64,
+}
+
+/// A request has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// Whose.
+    pub member: usize,
+    /// What the caller gave with it.
+    pub token: u64,
+    /// When.
+    pub completed_ns: u64,
+    /// How: of several parts the first that failed decides.
+    pub status: Status,
+}
+
+/// One request of the array, of whose parts some are still out.
+#[derive(Clone, Copy, Debug)]
+struct Whole {
+    token: u64,
+    submitted_ns: u64,
+    parts: u32,
+    status: Status,
+}
+
+/// A request as the drive sees it: a part of a whole, or several wholes merged.
+#[derive(Clone, Debug)]
+struct Command {
+    verb: Verb,
+    fua: bool,
+    offset_bytes: u64,
+    bytes: u64,
+    issued_ns: u64,
+    /// The wholes that it belongs to; the first stands alone in most commands.
+    first: u32,
+    others: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Member<D> {
+    device: D,
+    depth: u32,
+    in_device: u32,
+    commands: Vec<Option<Command>>,
+    free_tags: Vec<u32>,
+    waiting: VecDeque<Command>,
+    busy_since_ns: u64,
+    heard_ns: u64,
+    counters: Counters,
+}
+
+/// The members of an array and the time they share, which begins at zero.
+#[derive(Clone, Debug)]
+pub struct Members<D> {
+    members: Vec<Member<D>>,
+    next: Tournament,
+    now_ns: u64,
+    wholes: Vec<Whole>,
+    free_wholes: Vec<u32>,
+    completions: Vec<Completion>,
+    max_request_bytes: u64,
+}
+
+impl<D: BlockDevice> Members<D> {
+    /// The devices as they are at `now_ns`, with nothing in flight; no command is longer than `max_request_bytes`
+    /// (the block layer's `max_sectors_kb`).
+    pub fn new(devices: Vec<D>, now_ns: u64, max_request_bytes: u64) -> Self {
+        let next = Tournament::new(devices.len());
+        let members = devices
+            .into_iter()
+            .map(|device| Member {
+                depth: device.queue_depth().max(1),
+                device,
+                in_device: 0,
+                commands: Vec::new(),
+                free_tags: Vec::new(),
+                waiting: VecDeque::new(),
+                busy_since_ns: now_ns,
+                heard_ns: now_ns,
+                counters: Counters::default(),
+            })
+            .collect();
+        Self {
+            members,
+            next,
+            now_ns,
+            wholes: Vec::new(),
+            free_wholes: Vec::new(),
+            completions: Vec::new(),
+            max_request_bytes: max_request_bytes.max(4096),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// The time up to which everything has happened.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// One of the drives.
+    pub fn device(&self, member: usize) -> &D {
+        &self.members[member].device
+    }
+
+    /// What a member has done so far.
+    pub fn counters(&self, member: usize) -> Counters {
+        let Member { counters, in_device, busy_since_ns, heard_ns, .. } = &self.members[member];
+        let mut counters = *counters;
+        if *in_device > 0 {
+            counters.busy_ns += self.now_ns - busy_since_ns;
+            counters.longest_silence_ns = counters.longest_silence_ns.max(self.now_ns - heard_ns);
+        }
+        counters
+    }
+
+    /// How many commands a member has or waits for.
+    pub fn in_flight(&self, member: usize) -> usize {
+        self.members[member].in_device as usize + self.members[member].waiting.len()
+    }
+
+    /// Hands over a request now; `token` comes back with its end. Not empty and aligned to sectors, unless a flush.
+    pub fn submit(&mut self, member: usize, verb: Verb, offset_bytes: u64, bytes: u64, token: u64) {
+        self.submit_fua(member, verb, false, offset_bytes, bytes, token);
+    }
+
+    /// The same, forced to the medium if `fua`.
+    pub fn submit_fua(&mut self, member: usize, verb: Verb, fua: bool, offset_bytes: u64, bytes: u64, token: u64) {
+        let parts = bytes.div_ceil(self.max_request_bytes).max(1);
+        let whole = self.keep(Whole { token, submitted_ns: self.now_ns, parts: parts as u32, status: Status::Good });
+        let counters = &mut self.members[member].counters;
+        match verb {
+            Verb::Read => counters.bytes_read += bytes,
+            Verb::Write => counters.bytes_written += bytes,
+            Verb::Flush | Verb::Trim => {}
+        }
+        for part in 0..parts {
+            let start = part * self.max_request_bytes;
+            let length = (bytes - start).min(self.max_request_bytes);
+            self.issue(
+                member,
+                Command {
+                    verb,
+                    fua,
+                    offset_bytes: offset_bytes + start,
+                    bytes: length,
+                    issued_ns: self.now_ns,
+                    first: whole,
+                    others: Vec::new(),
+                },
+            );
+        }
+    }
+
+    /// When to look again; `None` while nothing is in flight.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        Some(self.next.first().1).filter(|at_ns| *at_ns < u64::MAX).map(|at_ns| at_ns.max(self.now_ns))
+    }
+
+    /// Lets time pass until requests end, but not beyond `limit_ns`; appends those that ended, in the order of the members,
+    /// and returns the time.
+    pub fn step(&mut self, limit_ns: u64, done: &mut Vec<Done>) -> u64 {
+        let had = done.len();
+        loop {
+            let (member, at_ns) = self.next.first();
+            // Who else has something to tell at this time is heard before it goes on.
+            if at_ns > limit_ns || (done.len() > had && at_ns > self.now_ns) {
+                break;
+            }
+            self.now_ns = self.now_ns.max(at_ns);
+            self.hear(member, done);
+        }
+        if done.len() == had {
+            self.now_ns = self.now_ns.max(limit_ns);
+        }
+        self.now_ns
+    }
+
+    /// Lets time pass up to `to_ns` for the drives that have nothing to do, too.
+    pub fn settle(&mut self, to_ns: u64) {
+        for member in 0..self.members.len() {
+            if self.members[member].in_device == 0 {
+                self.members[member].device.advance(to_ns, &mut self.completions);
+            }
+        }
+    }
+
+    fn keep(&mut self, whole: Whole) -> u32 {
+        match self.free_wholes.pop() {
+            Some(place) => {
+                self.wholes[place as usize] = whole;
+                place
+            }
+            None => {
+                self.wholes.push(whole);
+                self.wholes.len() as u32 - 1
+            }
+        }
+    }
+
+    /// To the drive if it has room; else behind those that wait, merged with the last if it goes on where that ends.
+    fn issue(&mut self, at: usize, command: Command) {
+        let member = &mut self.members[at];
+        if member.in_device < member.depth {
+            self.hand_over(at, command);
+            return;
+        }
+        if let Some(last) = member.waiting.back_mut() {
+            let follows = last.offset_bytes + last.bytes == command.offset_bytes;
+            let alike = last.verb == command.verb && last.fua == command.fua && command.bytes > 0;
+            if follows && alike && last.bytes + command.bytes <= self.max_request_bytes {
+                last.bytes += command.bytes;
+                last.others.push(command.first);
+                return;
+            }
+        }
+        member.waiting.push_back(command);
+    }
+
+    fn hand_over(&mut self, at: usize, command: Command) {
+        let member = &mut self.members[at];
+        if member.in_device == 0 {
+            (member.busy_since_ns, member.heard_ns) = (self.now_ns, self.now_ns);
+        }
+        member.in_device += 1;
+        let tag = member.free_tags.pop().unwrap_or_else(|| {
+            member.commands.push(None);
+            member.commands.len() as u32 - 1
+        });
+        let Command { verb, fua, offset_bytes, bytes, .. } = command;
+        member.commands[tag as usize] = Some(Command { issued_ns: self.now_ns, ..command });
+        member.device.submit(self.now_ns, Request { tag, verb, fua, offset_bytes, bytes });
+        self.next.set(at, member.device.next_event_ns().unwrap_or(u64::MAX));
+    }
+
+    /// Takes what a member has to tell at this time.
+    fn hear(&mut self, at: usize, done: &mut Vec<Done>) {
+        let mut completions = std::mem::take(&mut self.completions);
+        completions.clear();
+        self.members[at].device.advance(self.now_ns, &mut completions);
+        for completion in completions.drain(..) {
+            self.retire(at, completion, done);
+        }
+        self.completions = completions;
+        while self.members[at].in_device < self.members[at].depth {
+            let Some(command) = self.members[at].waiting.pop_front() else { break };
+            self.hand_over(at, command);
+        }
+        let next_ns = self.members[at].device.next_event_ns().unwrap_or(u64::MAX);
+        self.next.set(at, next_ns);
+    }
+
+    fn retire(&mut self, at: usize, completion: Completion, done: &mut Vec<Done>) {
+        let member = &mut self.members[at];
+        let Some(command) = member.commands[completion.tag as usize].take() else { return };
+        member.free_tags.push(completion.tag);
+        member.in_device -= 1;
+        let counters = &mut member.counters;
+        counters.requests += 1;
+        counters.longest_command_ns = counters.longest_command_ns.max(self.now_ns - command.issued_ns);
+        counters.longest_silence_ns = counters.longest_silence_ns.max(self.now_ns - member.heard_ns);
+        member.heard_ns = self.now_ns;
+        if member.in_device == 0 {
+            counters.busy_ns += self.now_ns - member.busy_since_ns;
+        }
+        for place in std::iter::once(command.first).chain(command.others) {
+            let whole = &mut self.wholes[place as usize];
+            whole.parts -= 1;
+            if whole.status == Status::Good {
+                whole.status = completion.status;
+            }
+            if whole.parts == 0 {
+                let counters = &mut self.members[at].counters;
+                counters.longest_ns = counters.longest_ns.max(self.now_ns - whole.submitted_ns);
+                let (token, status) = (whole.token, whole.status);
+                self.free_wholes.push(place);
+                done.push(Done { member: at, token, completed_ns: self.now_ns, status });
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! OpenZFS: mirrors, raidz and dRAID.

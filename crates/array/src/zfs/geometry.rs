@@ -105,6 +105,24 @@ impl Geometry {
         }
     }
 
+    /// How many of so many columns of a block may be missing: a dRAID's block may lie in two groups, of which each spares
+    /// its own.
+    pub(super) fn spared(&self, columns: usize) -> u32 {
+        let rows = match &self.spread {
+            Spread::Draid(draid) => columns as u64 / draid.width(),
+            Spread::Mirror | Spread::Raidz { .. } => 1,
+        };
+        (self.redundancy() * rows) as u32
+    }
+
+    /// Of how many blocks one has a column on a certain member.
+    pub(super) fn blocks_per_column(&self) -> u64 {
+        match &self.spread {
+            Spread::Draid(draid) => (self.width - draid.spares).div_ceil(draid.width()),
+            Spread::Mirror | Spread::Raidz { .. } => 1,
+        }
+    }
+
     /// Members' worth of data: what the in-flight limits of a scan are multiplied with.
     pub fn data_width(&self) -> u64 {
         match &self.spread {
@@ -137,6 +155,22 @@ impl Geometry {
             Spread::Mirror => sectors << self.shift,
             Spread::Raidz { parity } => raidz::allocated_sectors(sectors, self.width, *parity) << self.shift,
             Spread::Draid(draid) => draid.allocated_bytes(bytes),
+        }
+    }
+
+    /// How much of a stretch of allocated space a sequential rebuild reads at once; all in allocated bytes.
+    pub(super) fn rebuild_bytes(&self, offset_bytes: u64, left_bytes: u64, segment_bytes: u64) -> u64 {
+        match &self.spread {
+            Spread::Draid(draid) => draid.rebuild_bytes(offset_bytes, left_bytes, segment_bytes),
+            Spread::Mirror | Spread::Raidz { .. } => left_bytes.min(segment_bytes.min(16 << 20)),
+        }
+    }
+
+    /// Appends the columns of allocated space, as a sequential rebuild reads it: mirrors and dRAID only.
+    pub(super) fn segment_columns(&self, offset_bytes: u64, allocated: u64, columns: &mut Vec<Column>) {
+        match &self.spread {
+            Spread::Draid(draid) => draid.columns(offset_bytes, allocated, columns),
+            Spread::Mirror | Spread::Raidz { .. } => self.columns(offset_bytes, allocated, columns),
         }
     }
 

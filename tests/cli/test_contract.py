@@ -15,7 +15,19 @@ needs_core = pytest.mark.skipif(find_spec("shakedown._core") is None, reason="th
 pytestmark = needs_core
 
 ENTRY = "from shakedown.cli import main; main()"
-VERBS = ("run", "demo", "serve", "compare", "report", "characterize", "validate", "triage", "identify", "export")
+VERBS = (
+    "run",
+    "demo",
+    "serve",
+    "compare",
+    "report",
+    "characterize",
+    "validate",
+    "triage",
+    "identify",
+    "export",
+    "explain",
+)
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 

@@ -63,9 +63,9 @@ def total(samples: list[Sample]) -> int:
 def test_a_file_is_written_within_its_bounds_and_marked(fio: Fio, tmp_path: Path) -> None:
     path = tmp_path / "target"
     target = arena(file_medium(path), fio, tmp_path)
-    samples, error = play(target, WRITE)
+    samples, error = play(target, "rw=randwrite\nbs=4k\nsize=100%\nrate_iops=500\nnumber_ios=300\n")
     assert error is None
-    assert total(samples) == pytest.approx(300, rel=0.15)
+    assert total(samples) == 300
     assert {(sample.step, sample.direction) for sample in samples} == {("step", "write")}
     assert sum(sample.bytes for sample in samples) == total(samples) * 4096
     assert path.stat().st_size == 64 * MIB
@@ -151,8 +151,10 @@ def test_a_modelled_export_is_written_through_a_real_socket(fio: Fio, tmp_path: 
     server.close()
     assert error is None
     assert set(server.requests) <= {1, 3}
-    slowest = [sample.latency_p50_ns for sample in samples if sample.latency_p50_ns]
-    assert all(4e6 < latency_ns < 8e6 for latency_ns in slowest)
+    medians = [sample.latency_p50_ns for sample in samples if sample.latency_p50_ns]
+    assert min(medians) > 4e6
+    # However busy the machine is, some second of it is not: there the delay is nearly all.
+    assert min(medians) < 8e6
 
 
 def test_a_stall_is_one_long_row_with_its_true_length(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
@@ -161,14 +163,16 @@ def test_a_stall_is_one_long_row_with_its_true_length(fio: Fio, tmp_path: Path, 
         socket_path, description=f"{MODELLED_PREFIX}x", delay_s=lambda _v, number: 1.5 if number == 100 else 0.005
     )
     target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
-    samples, error = play(target, "rw=randwrite\nbs=4k\niodepth=1\ntime_based\nruntime=3s\n")
+    samples, error = play(target, "rw=randwrite\nbs=4k\niodepth=1\nnumber_ios=200\n")
     server.close()
     assert error is None
+    assert total(samples) == 200
     longest = max(samples, key=lambda sample: sample.duration_ns)
-    assert 1.4e9 < longest.duration_ns < 1.9e9
-    assert longest.latency_max_ns == pytest.approx(1.5e9, rel=0.05)
-    assert sum(sample.duration_ns for sample in samples) == pytest.approx(3e9, rel=0.1)
-    assert [sample for sample in samples if (sample.latency_max_ns or 0) > 1e9] == [longest]
+    # What a busy machine adds is within the request's own latency, so it is within the row's length too.
+    assert longest.latency_max_ns is not None
+    assert longest.latency_max_ns >= 1.5e9
+    assert 0 <= longest.duration_ns - longest.latency_max_ns < 2 * INTERVAL_NS
+    assert [sample for sample in samples if (sample.latency_max_ns or 0) > 1.4e9] == [longest]
 
 
 def test_an_io_error_of_the_target_is_recorded_not_raised(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
@@ -249,11 +253,11 @@ def test_the_stream_of_documents_survives_a_kill(fio: Fio, tmp_path: Path) -> No
 
 
 def test_a_job_that_pauses_is_not_taken_for_hung(fio: Fio, tmp_path: Path) -> None:
-    impatient = Patience(silence_ns=500_000_000)
+    impatient = Patience(silence_ns=2_000_000_000)
     target = DeviceArena(file_medium(tmp_path / "target"), fio, tmp_path / "run" / "raw", impatient)
-    samples, error = play(target, "rw=randread\nbs=4k\nnumber_ios=3\nthinktime=1500ms\n")
+    samples, error = play(target, "rw=randread\nbs=4k\nnumber_ios=2\nthinktime=4s\n")
     assert error is None
-    assert total(samples) == 3
+    assert total(samples) == 2
 
 
 def test_a_time_that_fio_would_misread_is_refused(fio: Fio, tmp_path: Path) -> None:

@@ -146,6 +146,11 @@ impl Drive {
         }
     }
 
+    /// Does it have a persistent cache that remembers?
+    pub fn is_shingled(&self) -> bool {
+        self.shingled.is_some()
+    }
+
     /// What is going on inside, at the time last advanced to.
     pub fn truth(&self) -> Truth {
         let dram_dirty_bytes = (self.buffer.sectors() + self.in_flight.sectors()) * SECTOR_BYTES;

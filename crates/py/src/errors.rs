@@ -25,6 +25,12 @@ create_exception!(
 );
 create_exception!(
     shakedown._core,
+    ArrayError,
+    PyValueError,
+    "An array cannot be, or cannot be rebuilt: the message names the value and the reason."
+);
+create_exception!(
+    shakedown._core,
     LabError,
     PyRuntimeError,
     "The lab itself failed: its kernel is not understood, or the drives' data could not be kept."

@@ -7,6 +7,7 @@ mod job;
 mod lab;
 mod load;
 mod machine;
+mod rebuild;
 mod requests;
 mod serve;
 mod trace;
@@ -16,7 +17,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::errors::{JobError, LabError, ProfileError, TraceError};
+    use crate::errors::{ArrayError, JobError, LabError, ProfileError, TraceError};
     #[pymodule_export]
     use crate::job::check_job;
     #[pymodule_export]
@@ -25,6 +26,8 @@ mod _core {
     use crate::load::Load;
     #[pymodule_export]
     use crate::machine::Machine;
+    #[pymodule_export]
+    use crate::rebuild::rebuild;
     #[pymodule_export]
     use crate::requests::RequestColumns;
     #[pymodule_export]

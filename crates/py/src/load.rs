@@ -9,7 +9,8 @@ use workload::{RequestColumns as Chunk, Row, Run};
 use crate::bench::{lock, Bench};
 use crate::requests::RequestColumns;
 
-type RowTuple = (&'static str, u64, u64, u64, u64, Option<f64>, Option<u64>, Option<u64>, Option<u64>, Option<u64>);
+/// See the stub's `Row`.
+pub type RowTuple = (&'static str, u64, u64, u64, u64, Option<f64>, Option<u64>, Option<u64>, Option<u64>, Option<u64>);
 
 /// A running fio job or trace. Row times count from the start of the machine.
 #[pyclass(frozen, module = "shakedown._core")]
@@ -102,7 +103,8 @@ fn stop(state: &mut State) {
     *state = State::Over { failure: None, requests: run.take_requests() };
 }
 
-fn tuple(row: Row) -> RowTuple {
+/// A row as Python gets it.
+pub fn tuple(row: Row) -> RowTuple {
     (
         row.direction.name(),
         row.start_ns,

@@ -6,6 +6,7 @@
 mod error;
 mod job;
 mod pattern;
+pub mod rebuild;
 mod run;
 mod trace;
 

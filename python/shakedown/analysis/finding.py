@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-WantedKind = Literal["throughput", "latency", "worst-latency", "cliff", "recovery"]
+WantedKind = Literal["throughput", "latency", "worst-latency", "cliff", "recovery", "knee"]
 """What a protocol may ask for."""
 
 FindingKind = Literal[WantedKind, "throughput-ratio", "latency-ratio", "worst-latency-ratio"]
@@ -27,7 +27,7 @@ class Finding(BaseModel):
 
     ``value`` is None when there is nothing to state (no cliff was seen, the step delivered nothing); ``text`` then says
     why. ``low`` and ``high`` are a 95 % confidence interval or, for a time, the resolution. Units: ``MiB/s`` or
-    ``IOPS``, ``ms``, ``s``, and ``ratio`` (candidate / baseline).
+    ``IOPS``, ``ms``, ``s``, ``requests``, and ``ratio`` (candidate / baseline).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -63,6 +63,7 @@ _SUMMARIES: Final = {
     "validate": "Lay what the modelled drives do beside what others measured.",
     "export": "Write a run as CSV, for Prometheus, or as a drive card to share.",
     "identify": "Say whether drives are shingled, with graded evidence.",
+    "explain": "Say what limits an array or a NAS, from measured figures.",
     "triage": "Tell a shingled drive's stalls from cables and dying drives in a kernel log.",
 }
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import shutil
-import signal
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -18,6 +14,7 @@ from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.progress import PlainProgress
 from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.parallel import on_every_core
 from shakedown.protocol.load import load_protocol
 from shakedown.protocol.play import Silence
 from shakedown.protocol.run import Order, run
@@ -80,23 +77,10 @@ def _make_room(out: Path) -> None:
 
 def _run_all(out: Path, *, quiet: bool) -> list[Run]:
     """Every protocol in a process of its own."""
-    # Spawned, not forked: a fork would copy the locks of running threads.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
-        # A Ctrl-C reaches every process of the terminal: one that only waits for work leaves it to us.
-        kept = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            pending = [pool.submit(_run_one, protocol, out / protocol, quiet) for protocol in _LONGEST_FIRST]
-        finally:
-            signal.signal(signal.SIGINT, kept)
-        try:
-            for each in pending:
-                each.result()
-        except BaseException:
-            for worker in multiprocessing.active_children():
-                worker.terminate()
-            pool.shutdown(cancel_futures=True)
-            raise
+    orders = [(protocol, out / protocol, quiet) for protocol in _LONGEST_FIRST]
+    with on_every_core(_run_one, orders) as pending:
+        for each in pending:
+            each.result()
     return [read_run(out / protocol) for protocol in _AS_TOLD]
 
 

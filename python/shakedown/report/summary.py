@@ -92,7 +92,7 @@ def _remarks(rows: Iterable[Figure]) -> Iterable[str]:
     if any(row.interval_text() == NOT_STEADY for row in rows):
         yield "Not steady: the rate fell or rose within the step, so its mean has no confidence interval."
     for row in rows:
-        if row.kind in ("cliff", "recovery"):
+        if row.kind in ("cliff", "recovery", "knee"):
             yield row.sentence
         for side, comparison in row.published:
             ours = f"; ours is {comparison.error_text}" if comparison.error_text else ""

@@ -44,6 +44,7 @@ KIND_NAMES: Final = {
     "worst-latency": "worst latency",
     "cliff": "time to the cliff",
     "recovery": "time to recover",
+    "knee": "knee of the load",
 }
 ENDED: Final[dict[EndedBecause, str]] = {
     "condition": "the condition was seen",
@@ -117,7 +118,7 @@ def quantity(value: float | None, unit: str) -> str:
 
 def found(kind: str, value: float | None, unit: str) -> str:
     """A finding's value: what was looked for and did not happen was `not seen`; what was not looked for is a dash."""
-    if value is None and kind in ("cliff", "recovery") and unit:
+    if value is None and kind in ("cliff", "recovery", "knee") and unit:
         return "not seen"
     return quantity(value, unit)
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
-import numpy as np
+import polars as pl
 
 from shakedown import _core
 from shakedown.data import profile_path
 from shakedown.errors import UsageError
-from shakedown.fit.trace import FLUSH, Log, Trace
+from shakedown.fit.trace import Log, Trace
+from shakedown.requests import requests_frame
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
 from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
@@ -135,13 +136,10 @@ class ModelLoad:
 
 def _log(columns: _core.RequestColumns) -> Log:
     """The log in the order of submission, without flushes."""
-    names = ("submitted_ns", "completed_ns", "offset_bytes", "bytes")
-    submitted, completed, offsets, lengths = (np.frombuffer(getattr(columns, name), "<i8") for name in names)
-    verbs = np.frombuffer(columns.verb, "u1").astype(np.int64)
-    order = np.argsort(submitted, kind="stable")
-    order = order[verbs[order] != FLUSH]
-    ended_ns = int(completed.max())
-    return Log(submitted[order], completed[order], offsets[order], lengths[order], verbs[order], ended_ns)
+    frame = requests_frame(columns)
+    asked = frame.filter(pl.col("verb") != "flush").with_columns(pl.col("verb").to_physical().cast(pl.Int64))
+    ended_ns = int(frame["completed_ns"].to_numpy().max())
+    return Log.from_frame(asked.sort("submitted_ns", maintain_order=True), ended_ns)
 
 
 def _shingled(profile: str) -> bool | None:

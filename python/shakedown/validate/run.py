@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +12,7 @@ from typing import Final
 
 from shakedown.data import list_profiles, reference_path
 from shakedown.errors import UsageError
+from shakedown.parallel import on_every_core
 from shakedown.protocol.load import load_protocol
 from shakedown.protocol.play import Silence
 from shakedown.protocol.run import Order, run
@@ -98,30 +96,14 @@ def _answers(
 def _in_parallel(
     groups: list[tuple[Experiment, list[Question]]], published: dict[str, Row], told: Callable[[str], None]
 ) -> Iterable[list[Answer]]:
-    # Spawned, not forked: a fork would copy the locks of running threads.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
-        # A Ctrl-C reaches every process of the terminal: one that only waits for work leaves it to us.
-        kept = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            pending = {
-                pool.submit(_experiment, experiment, asked, [published[each.row] for each in asked]): experiment.name
-                for experiment, asked in groups
-            }
-        finally:
-            signal.signal(signal.SIGINT, kept)
-        try:
-            for number, done in enumerate(as_completed(pending), start=1):
-                answers, seconds = done.result()
-                told(f"{number} of {len(pending)}: {pending[done]}, {seconds:.1f} s")
-                yield answers
-        except BaseException as error:
-            # Whoever fails leaves the others to end by themselves; only an impatient user does not.
-            if isinstance(error, KeyboardInterrupt):
-                for worker in multiprocessing.active_children():
-                    worker.terminate()
-            pool.shutdown(cancel_futures=True)
-            raise
+    orders = [(experiment, asked, [published[each.row] for each in asked]) for experiment, asked in groups]
+    # Whoever fails leaves the others to end by themselves; only an impatient user does not.
+    with on_every_core(_experiment, orders, ends_all=KeyboardInterrupt) as pending:
+        names = {each: experiment.name for each, (experiment, _) in zip(pending, groups, strict=True)}
+        for number, done in enumerate(as_completed(pending), start=1):
+            answers, seconds = done.result()
+            told(f"{number} of {len(pending)}: {names[done]}, {seconds:.1f} s")
+            yield answers
 
 
 def _experiment(experiment: Experiment, asked: list[Question], rows: list[Row]) -> tuple[list[Answer], float]:

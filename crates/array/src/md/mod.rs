@@ -1,1 +1,20 @@
 //! Linux software RAID, as `drivers/md` of Linux 6.1 does it.
+//!
+//! In reading order: [`options`] what an array is made of, [`parity`] and [`copies`] where things lie, `unit` what goes
+//! to the members together, `thread` how the rebuild holds itself back, [`array`] the array itself, with `foreground`
+//! what the host asks, `recovery` how a replacement is filled, and `trouble` what happens when members fail.
+
+pub mod array;
+pub mod copies;
+mod foreground;
+pub mod options;
+pub mod parity;
+mod recovery;
+mod thread;
+mod trouble;
+mod unit;
+
+pub use array::Array;
+pub use copies::Copies;
+pub use options::{Arrangement, Options};
+pub use parity::{Parity, Rotation};

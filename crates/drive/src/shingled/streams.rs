@@ -43,14 +43,20 @@ impl Streams {
     }
 
     /// Takes note of a write, which may have to be `durable` at once; true when it belongs to a stream that is long
-    /// enough to bypass the cache.
+    /// enough to bypass the cache. Small writes make no stream, but go on with one that is: an array's rebuild has some
+    /// of every size, and passes (R005).
     pub fn observe(&mut self, start_sector: u64, sectors: u64, durable: bool) -> bool {
-        if sectors < self.min_request_sectors || self.limit == 0 || (durable && !self.durable) {
+        if self.limit == 0 || (durable && !self.durable) {
+            return false;
+        }
+        let known = self.followed.iter().position(|stream| stream.next_sector == start_sector);
+        let goes_on = known.is_some_and(|at| self.followed[at].run_sectors >= self.min_run_sectors);
+        if sectors < self.min_request_sectors && !goes_on {
             return false;
         }
         self.clock += 1;
         let end = start_sector + sectors;
-        if let Some(stream) = self.followed.iter_mut().find(|stream| stream.next_sector == start_sector) {
+        if let Some(stream) = known.map(|at| &mut self.followed[at]) {
             *stream = Stream { next_sector: end, run_sectors: stream.run_sectors + sectors, used: self.clock };
             return stream.run_sectors >= self.min_run_sectors;
         }
@@ -92,6 +98,15 @@ mod tests {
     fn small_writes_never_are_one() {
         let mut streams = streams(2);
         assert!((0..1000).all(|index| !streams.observe(index * 64, 64, false)));
+    }
+
+    #[test]
+    fn small_writes_go_on_with_a_stream_that_is_long_enough() {
+        let mut streams = streams(2);
+        assert!((0..16).any(|index| streams.observe(index * 128, 128, false)));
+        assert!(streams.observe(16 * 128, 8, false));
+        assert!(streams.observe(16 * 128 + 8, 128, false));
+        assert!(!streams.observe(0, 8, false));
     }
 
     #[test]

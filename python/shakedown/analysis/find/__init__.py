@@ -8,6 +8,7 @@ import polars as pl
 
 from shakedown.analysis.condition import Bytes, Cliff, Recovered, Steady, Time
 from shakedown.analysis.find.cliff import cliff_of, find_cliff
+from shakedown.analysis.find.knee import find_knee
 from shakedown.analysis.find.latency import find_latency, find_latency_ratio
 from shakedown.analysis.find.recovery import find_recovery
 from shakedown.analysis.find.throughput import find_throughput, find_throughput_ratio
@@ -47,16 +48,19 @@ def _find(spec: FindingSpec, samples: pl.DataFrame, conditions: _Conditions) -> 
     cliff = cliff_of(condition, series)
     match spec.kind:
         case "throughput":
-            return find_throughput(spec.step, series, cliff)
+            found = find_throughput(spec.step, series, cliff)
         case "latency":
-            return find_latency(spec.step, series)
+            found = find_latency(spec.step, series)
         case "worst-latency":
-            return find_worst_latency(spec.step, series)
+            found = find_worst_latency(spec.step, series)
         case "cliff":
-            return find_cliff(spec.step, series, cliff)
+            found = find_cliff(spec.step, series, cliff)
+        case "knee":
+            found = find_knee(spec.step, series)
         case "recovery":
             recovered = condition if isinstance(condition, Recovered) else Recovered()
-            return find_recovery(spec.step, series, recovered, _end_of_writing_ns(samples, series))
+            found = find_recovery(spec.step, series, recovered, _end_of_writing_ns(samples, series))
+    return found
 
 
 def _end_of_writing_ns(samples: pl.DataFrame, series: Series) -> int:

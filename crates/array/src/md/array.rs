@@ -1,0 +1,426 @@
+//! An md array: a block device made of block devices.
+
+use std::collections::{HashMap, VecDeque};
+
+use drive::{BlockDevice, Completion, Request, Status, Verb};
+
+use super::foreground::{Delayed, Positions};
+use super::options::{Options, HEADER_BYTES, PAGE_BYTES};
+use super::recovery::Recovery;
+use super::thread::Mood;
+use super::unit::{Purpose, Units};
+use crate::layout::LayoutError;
+use crate::members::{Done, Members};
+
+/// The first stage of a unit marks the bitmap, the second reads, the third writes.
+pub(super) const MARKING: u8 = 0;
+pub(super) const READING: u8 = 1;
+pub(super) const WRITING: u8 = 2;
+
+/// The bitmap's bits stand for so much of each member.
+const REGION_BYTES: u64 = 64 << 20;
+/// How often bits that are not needed any more are cleared.
+const BITMAP_DAEMON_NS: u64 = 5_000_000_000;
+
+/// What a member is to the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    InSync,
+    /// Filled by the recovery under way.
+    Rebuilding,
+    Missing,
+}
+
+/// Until when time passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// The time given.
+    Then,
+    /// A request of the host's has ended, or the recovery has.
+    Due,
+    /// So much of the replacement is filled, or the recovery is over.
+    Filled(u64),
+}
+
+/// A request of the host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bio {
+    pub tag: u32,
+    /// Units and pieces that it waits for.
+    pub left: u32,
+    pub status: Status,
+}
+
+/// The stripe cache of raid5 and raid6.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StripeCache {
+    pub active: u64,
+    pub size: u64,
+    pub most: u64,
+}
+
+/// raid10 keeps its recovery and the host's requests apart.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Barrier {
+    pub raised: bool,
+    /// The recovery has passed since it was raised.
+    pub passed: bool,
+    pub held: VecDeque<Request>,
+    pub pending: u32,
+}
+
+/// An md array in virtual time. See [`BlockDevice`] for how to use it; [`Array::recover`] begins a rebuild.
+#[derive(Clone, Debug)]
+pub struct Array<D> {
+    pub(super) options: Options,
+    pub(super) members: Members<D>,
+    pub(super) roles: Vec<Role>,
+    pub(super) units: Units,
+    pub(super) bios: Vec<Bio>,
+    pub(super) free_bios: Vec<u32>,
+    pub(super) due: VecDeque<Completion>,
+    pub(super) delayed: Delayed,
+    pub(super) stripes: StripeCache,
+    /// Units of the host's that wait for stripes.
+    pub(super) short_of_stripes: VecDeque<u32>,
+    pub(super) barrier: Barrier,
+    pub(super) heads: Positions,
+    /// Regions that the bitmap marks, and when they were last written to.
+    marked: HashMap<u64, u64>,
+    next_daemon_ns: u64,
+    pub(super) recovery: Option<Recovery>,
+    /// Bytes of each member that others than the recovery have had done, and that the recovery has in flight.
+    pub(super) others_bytes: Vec<i64>,
+    pub(super) recovery_flight: Vec<i64>,
+    pub(super) now_ns: u64,
+    /// Something was submitted that may not have been begun.
+    fresh: bool,
+    /// More members are missing than the layout survives.
+    pub(super) failed: bool,
+    done: Vec<Done>,
+}
+
+impl<D: BlockDevice> Array<D> {
+    /// An array of members that are all in their place, at `now_ns`.
+    ///
+    /// # Errors
+    /// When the members are not as many or not as large as the options say, or these contradict themselves.
+    pub fn new(options: Options, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
+        options.check()?;
+        if devices.len() != options.width {
+            return Err(LayoutError::value("members", devices.len(), format!("{} are expected", options.width)));
+        }
+        if let Some(at) = devices.iter().position(|device| device.capacity_bytes() < options.member_bytes) {
+            let reason = format!("member {at} has only {} bytes", devices[at].capacity_bytes());
+            return Err(LayoutError::value("member size", options.member_bytes, reason));
+        }
+        let width = options.width;
+        Ok(Self {
+            members: Members::new(devices, now_ns, options.max_request_bytes),
+            roles: vec![Role::InSync; width],
+            units: Units::default(),
+            bios: Vec::new(),
+            free_bios: Vec::new(),
+            due: VecDeque::new(),
+            delayed: Delayed::default(),
+            stripes: StripeCache { active: 0, size: options.stripe_cache, most: options.stripe_cache_most },
+            short_of_stripes: VecDeque::new(),
+            barrier: Barrier::default(),
+            heads: Positions::new(width),
+            marked: HashMap::new(),
+            next_daemon_ns: u64::MAX,
+            recovery: None,
+            others_bytes: vec![0; width],
+            recovery_flight: vec![0; width],
+            now_ns,
+            fresh: false,
+            failed: false,
+            done: Vec::new(),
+            options,
+        })
+    }
+
+    /// What the array is made of.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The drives.
+    pub fn members(&self) -> &Members<D> {
+        &self.members
+    }
+
+    /// The time up to which everything has happened.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Is more missing than the layout survives?
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Lets time pass up to `to_ns`, or less.
+    pub(super) fn run(&mut self, to_ns: u64, until: Until) {
+        let recovering = self.recovering();
+        loop {
+            self.start_what_can();
+            let over = recovering && !self.recovering();
+            let enough = match until {
+                Until::Then => false,
+                Until::Due => over || !self.due.is_empty(),
+                Until::Filled(bytes) => over || self.recovered_bytes() >= bytes,
+            };
+            if enough || self.now_ns >= to_ns {
+                return;
+            }
+            let limit_ns = self.next_own_ns().min(to_ns);
+            let mut done = std::mem::take(&mut self.done);
+            let at_ns = self.members.step(limit_ns, &mut done);
+            self.pass_time(at_ns);
+            for one in done.drain(..) {
+                self.finished(one);
+            }
+            self.done = done;
+        }
+    }
+
+    fn pass_time(&mut self, at_ns: u64) {
+        self.account(at_ns);
+        self.now_ns = at_ns;
+    }
+
+    /// When something happens that no member brings about.
+    fn next_own_ns(&self) -> u64 {
+        let thread = self.recovery.as_ref().map(|recovery| recovery.thread.mood);
+        let wakes_ns = match thread {
+            Some(Mood::Sleeps { until_ns, .. }) if self.recovering() => until_ns,
+            _ => u64::MAX,
+        };
+        wakes_ns.min(self.next_daemon_ns).max(self.now_ns)
+    }
+
+    fn start_what_can(&mut self) {
+        self.fresh = false;
+        if self.now_ns >= self.next_daemon_ns {
+            self.clear_marks();
+        }
+        self.lower_barrier();
+        self.begin_delayed();
+        self.serve_short_of_stripes();
+        self.recover_on();
+    }
+
+    /// Begins a unit: its first stage that has something to do.
+    pub(super) fn begin(&mut self, number: u32) {
+        let stripes = self.units.get(number).stripes;
+        self.stripes.active += stripes;
+        self.units.get_mut(number).stage = MARKING;
+        self.go_on(number);
+    }
+
+    /// Issues what belongs to the stage of a unit, or to the next that has something; without any, it is over.
+    pub(super) fn go_on(&mut self, number: u32) {
+        loop {
+            let unit = self.units.get(number);
+            let (stage, count) = (unit.stage, unit.parts.len());
+            for index in 0..count {
+                if self.units.get(number).parts[index].stage == stage {
+                    self.issue(number, index);
+                }
+            }
+            let unit = self.units.get_mut(number);
+            if unit.requests > 0 {
+                return;
+            }
+            unit.stage += 1;
+            if stage == READING && std::mem::take(&mut unit.prereads) {
+                self.delayed.prereading -= 1;
+            }
+            if stage == WRITING {
+                self.complete(number);
+                return;
+            }
+        }
+    }
+
+    /// Hands one part to its member, which is skipped if it is missing.
+    pub(super) fn issue(&mut self, number: u32, index: usize) {
+        let unit = self.units.get_mut(number);
+        let part = unit.parts[index];
+        if self.roles[part.member] == Role::Missing {
+            return;
+        }
+        unit.requests += 1;
+        unit.outstanding |= 1 << part.member;
+        if unit.purpose == Purpose::Recovery {
+            self.recovery_flight[part.member] += part.bytes as i64;
+        }
+        let token = u64::from(number) << 32 | index as u64;
+        self.members.submit(part.member, part.verb, part.offset_bytes, part.bytes, token);
+    }
+
+    fn finished(&mut self, done: Done) {
+        let (number, index) = ((done.token >> 32) as u32, (done.token & 0xFFFF_FFFF) as usize);
+        let unit = self.units.get_mut(number);
+        let part = unit.parts[index];
+        unit.requests -= 1;
+        unit.outstanding &= !(1 << part.member);
+        match unit.purpose {
+            Purpose::Recovery => self.recovery_flight[part.member] -= part.bytes as i64,
+            Purpose::Foreground | Purpose::Bitmap => self.others_bytes[part.member] += part.bytes as i64,
+        }
+        if done.status != Status::Good {
+            self.part_failed(number, index, done.status);
+        }
+        let unit = self.units.get_mut(number);
+        if unit.requests == 0 {
+            // Its stage has been issued: what follows is the next one.
+            let stage = unit.stage;
+            unit.stage += 1;
+            if stage == READING && std::mem::take(&mut unit.prereads) {
+                self.delayed.prereading -= 1;
+            }
+            if stage == WRITING {
+                self.complete(number);
+            } else {
+                self.go_on(number);
+            }
+        }
+    }
+
+    fn complete(&mut self, number: u32) {
+        let unit = self.units.get_mut(number);
+        self.stripes.active -= unit.stripes;
+        let (bios, spoiled, purpose) = (std::mem::take(&mut unit.bios), unit.spoiled, unit.purpose);
+        for bio in &bios {
+            if spoiled {
+                self.bios[*bio as usize].status = Status::Aborted;
+            }
+            self.let_go(*bio);
+        }
+        self.units.get_mut(number).bios = bios;
+        if purpose == Purpose::Recovery {
+            self.recovered(number);
+        }
+        self.units.release(number);
+    }
+
+    /// Remembers a request of the host's; it ends when it has been let go as often as it is held.
+    pub(super) fn take_in(&mut self, tag: u32) -> u32 {
+        let bio = Bio { tag, left: 1, status: Status::Good };
+        match self.free_bios.pop() {
+            Some(place) => {
+                self.bios[place as usize] = bio;
+                place
+            }
+            None => {
+                self.bios.push(bio);
+                self.bios.len() as u32 - 1
+            }
+        }
+    }
+
+    pub(super) fn let_go(&mut self, place: u32) {
+        let bio = &mut self.bios[place as usize];
+        bio.left -= 1;
+        if bio.left == 0 {
+            let status = if self.failed && bio.status == Status::Good { Status::Gone } else { bio.status };
+            self.due.push_back(Completion { tag: bio.tag, completed_ns: self.now_ns, status });
+            self.free_bios.push(place);
+            self.barrier.pending = self.barrier.pending.saturating_sub(1);
+        }
+    }
+
+    /// Adds what marks a region of the members in the bitmap, if there is one and the region is not marked.
+    pub(super) fn mark(&mut self, number: u32, offset_bytes: u64) {
+        if !self.options.bitmap {
+            return;
+        }
+        let region = offset_bytes / REGION_BYTES;
+        if self.marked.insert(region, self.now_ns).is_none() {
+            let page = bitmap_page(region);
+            for member in (0..self.roles.len()).filter(|member| self.roles[*member] == Role::InSync) {
+                self.units.get_mut(number).part(MARKING, Verb::Write, member, page, PAGE_BYTES);
+            }
+            self.next_daemon_ns = self.next_daemon_ns.min(self.now_ns + BITMAP_DAEMON_NS);
+        }
+    }
+
+    /// Clears the marks of regions that have not been written to for a while, a page of the bitmap at a time.
+    fn clear_marks(&mut self) {
+        let before_ns = self.now_ns.saturating_sub(BITMAP_DAEMON_NS);
+        let mut pages: Vec<u64> = Vec::new();
+        self.marked.retain(|region, written_ns| {
+            let stays = *written_ns > before_ns;
+            if !stays && !pages.contains(&bitmap_page(*region)) {
+                pages.push(bitmap_page(*region));
+            }
+            stays
+        });
+        pages.sort_unstable();
+        for page in pages {
+            let number = self.units.make(Purpose::Bitmap);
+            for member in (0..self.roles.len()).filter(|member| self.roles[*member] == Role::InSync) {
+                self.units.get_mut(number).part(WRITING, Verb::Write, member, page, PAGE_BYTES);
+            }
+            self.begin(number);
+        }
+        self.next_daemon_ns = if self.marked.is_empty() { u64::MAX } else { self.now_ns + BITMAP_DAEMON_NS };
+    }
+
+    fn serve_short_of_stripes(&mut self) {
+        while let Some(number) = self.short_of_stripes.front().copied() {
+            let needed = self.units.get(number).stripes;
+            if self.stripes.active > 0 && self.stripes.active + needed > self.stripes.size {
+                return;
+            }
+            self.short_of_stripes.pop_front();
+            self.begin(number);
+        }
+    }
+}
+
+/// Where the bit of a region is kept: 16 bits each in memory, of which a page is written.
+fn bitmap_page(region: u64) -> u64 {
+    (2 * PAGE_BYTES + region * 2 / PAGE_BYTES * PAGE_BYTES).min(HEADER_BYTES - PAGE_BYTES)
+}
+
+impl<D: BlockDevice> BlockDevice for Array<D> {
+    fn capacity_bytes(&self) -> u64 {
+        self.options.capacity_bytes()
+    }
+
+    fn queue_depth(&self) -> u32 {
+        // md takes whatever comes.
+        1 << 20
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) {
+        self.run(now_ns, Until::Then);
+        self.take_request(request);
+        self.fresh = true;
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        if let Some(due) = self.due.front() {
+            return Some(due.completed_ns);
+        }
+        if self.bios.len() == self.free_bios.len() && self.barrier.held.is_empty() {
+            return None;
+        }
+        let own_ns = if self.fresh { self.now_ns } else { self.next_own_ns() };
+        Some(self.members.next_event_ns().map_or(own_ns, |at_ns| at_ns.min(own_ns)))
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        self.run(to_ns, Until::Then);
+        completions.extend(self.due.drain(..));
+    }
+
+    fn advance_to_completion(&mut self, limit_ns: u64, completions: &mut Vec<Completion>) -> u64 {
+        self.run(limit_ns, Until::Due);
+        completions.extend(self.due.drain(..));
+        self.now_ns
+    }
+}

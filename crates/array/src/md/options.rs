@@ -1,0 +1,200 @@
+//! What an md array is made of, with the defaults of Linux and mdadm.
+
+use std::str::FromStr;
+
+use super::copies::Copies;
+use super::parity::{Parity, Rotation};
+use crate::layout::{Layout, LayoutError};
+
+/// Bytes of a page, which is what a stripe of the stripe cache holds of each member.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// What md keeps for itself at the beginning of each member: superblock and bitmap. (mdadm leaves up to 128 MiB.)
+pub const HEADER_BYTES: u64 = 1 << 20;
+
+/// Members that one array can have here. (md itself goes on to some hundreds.)
+pub const MOST_MEMBERS: usize = 128;
+
+/// The parameters of an array and of the host that it runs on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// `raid0`, `raid1`, `raid10`, `raid5` or `raid6`.
+    pub layout: Layout,
+    /// How many members.
+    pub width: usize,
+    /// Bytes of each member that the array uses: those of the smallest.
+    pub member_bytes: u64,
+    /// `mdadm --chunk`: 512 KiB.
+    pub chunk_bytes: u64,
+    /// Where parity and copies lie.
+    pub arrangement: Arrangement,
+    /// `stripe_cache_size`: 256 stripes of a page for each member.
+    pub stripe_cache: u64,
+    /// How far the stripe cache grows by itself, a stripe whenever someone has to wait; memory pressure sets the end of it.
+    pub stripe_cache_most: u64,
+    /// `sync_speed_min`: the rebuild yields to other requests only above it.
+    pub speed_min_bytes_per_s: u64,
+    /// `sync_speed_max`.
+    pub speed_max_bytes_per_s: u64,
+    /// Is there a write-intent bitmap?
+    pub bitmap: bool,
+    /// `rmw_level`: whether parity is brought up to date by reading what changes, where that is fewer than what does not.
+    pub read_modify_write: bool,
+    /// `max_sectors_kb`: the longest request.
+    pub max_request_bytes: u64,
+    /// The longest request made of single pages: the controller's list of segments.
+    pub max_segments: u64,
+    /// 1 / HZ.
+    pub jiffy_ns: u64,
+}
+
+/// Where parity and copies lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Of raid5 and raid6.
+    Parity(Rotation),
+    /// Of raid0, raid1 and raid10.
+    Copies {
+        /// Copies in a row of chunks.
+        near: usize,
+        /// Copies in other parts of the members.
+        far: usize,
+        /// Far copies follow in the next row.
+        offset: bool,
+    },
+}
+
+impl Options {
+    /// An array as `mdadm --create` makes it of members of this size.
+    ///
+    /// # Errors
+    /// When the layout is not one of md's, or cannot be made of so many members, or of members so small.
+    pub fn new(layout: Layout, width: usize, member_bytes: u64) -> Result<Self, LayoutError> {
+        let arrangement = match layout {
+            Layout::Raid0 => Arrangement::Copies { near: 1, far: 1, offset: false },
+            Layout::Raid1 => Arrangement::Copies { near: width, far: 1, offset: false },
+            Layout::Raid10 => Arrangement::Copies { near: 2, far: 1, offset: false },
+            Layout::Raid5 | Layout::Raid6 => Arrangement::Parity(Rotation::LeftSymmetric),
+            _ => return Err(LayoutError::value("layout", layout.name(), "not a layout of md")),
+        };
+        let options = Self {
+            layout,
+            width,
+            member_bytes,
+            chunk_bytes: 512 << 10,
+            arrangement,
+            stripe_cache: 256,
+            stripe_cache_most: 4096,
+            speed_min_bytes_per_s: 1000 << 10,
+            speed_max_bytes_per_s: 200_000 << 10,
+            bitmap: false,
+            read_modify_write: true,
+            max_request_bytes: 1280 << 10,
+            max_segments: 168,
+            jiffy_ns: 4_000_000,
+        };
+        options.check()?;
+        Ok(options)
+    }
+
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// Which value, and why.
+    pub fn check(&self) -> Result<(), LayoutError> {
+        self.layout.check_width(self.width)?;
+        if self.width > MOST_MEMBERS {
+            return Err(LayoutError::value(
+                "width",
+                self.width,
+                format!("at most {MOST_MEMBERS} members are modelled"),
+            ));
+        }
+        if !self.chunk_bytes.is_power_of_two() || self.chunk_bytes < PAGE_BYTES {
+            let reason = "a power of two from 4 KiB on is expected";
+            return Err(LayoutError::value("chunk", self.chunk_bytes, reason));
+        }
+        if self.rows() == 0 {
+            let reason = format!("a member must hold a chunk of {} bytes at least", self.chunk_bytes);
+            return Err(LayoutError::value("member size", self.member_bytes, reason));
+        }
+        if self.stripe_cache < 16 {
+            return Err(LayoutError::value("stripe cache", self.stripe_cache, "md takes 17 to 32768 stripes"));
+        }
+        if self.speed_max_bytes_per_s < 1 << 20 {
+            return Err(LayoutError::value("speed limit", self.speed_max_bytes_per_s, "1 MiB/s or more is expected"));
+        }
+        if let Arrangement::Copies { near, far, .. } = self.arrangement {
+            if near * far > self.width {
+                let reason = format!("{} members cannot hold {} copies", self.width, near * far);
+                return Err(LayoutError::value("copies", near * far, reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows of chunks that a member holds.
+    fn rows(&self) -> u64 {
+        self.member_bytes.saturating_sub(HEADER_BYTES) / self.chunk_bytes
+    }
+
+    /// Bytes of a member that hold the array's.
+    pub fn used_bytes(&self) -> u64 {
+        if self.layout == Layout::Raid1 {
+            self.member_bytes.saturating_sub(HEADER_BYTES) / PAGE_BYTES * PAGE_BYTES
+        } else {
+            self.rows() * self.chunk_bytes
+        }
+    }
+
+    /// The array's usable bytes.
+    pub fn capacity_bytes(&self) -> u64 {
+        match self.arrangement {
+            Arrangement::Parity(_) => self.used_bytes() * (self.width - self.parity_count()) as u64,
+            Arrangement::Copies { near, .. } if near == self.width => self.used_bytes(),
+            Arrangement::Copies { .. } => self.copies().capacity_bytes(),
+        }
+    }
+
+    /// How many parities.
+    pub fn parity_count(&self) -> usize {
+        match self.layout {
+            Layout::Raid5 => 1,
+            Layout::Raid6 => 2,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn parity(&self, rotation: Rotation) -> Parity {
+        Parity { width: self.width, parities: self.parity_count(), chunk_bytes: self.chunk_bytes, rotation }
+    }
+
+    pub(crate) fn copies(&self) -> Copies {
+        let Arrangement::Copies { near, far, offset } = self.arrangement else {
+            unreachable!("only arrays of copies ask for them");
+        };
+        // Mirrors have no chunks: one as long as the member keeps everything in its place.
+        let chunk_bytes = if self.layout == Layout::Raid1 { self.used_bytes() } else { self.chunk_bytes };
+        Copies { width: self.width, near, far, offset, chunk_bytes, member_bytes: self.used_bytes() }
+    }
+}
+
+impl FromStr for Rotation {
+    type Err = LayoutError;
+
+    fn from_str(name: &str) -> Result<Self, LayoutError> {
+        Ok(match name {
+            "left-symmetric" => Self::LeftSymmetric,
+            "left-asymmetric" => Self::LeftAsymmetric,
+            "right-symmetric" => Self::RightSymmetric,
+            "right-asymmetric" => Self::RightAsymmetric,
+            "parity-first" => Self::ParityFirst,
+            "parity-last" => Self::ParityLast,
+            _ => {
+                let reason = "left-symmetric, left-asymmetric, right-symmetric, right-asymmetric, parity-first or \
+                              parity-last is expected";
+                return Err(LayoutError::value("rotation", name, reason));
+            }
+        })
+    }
+}

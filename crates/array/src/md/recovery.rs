@@ -1,0 +1,340 @@
+//! How a replacement is filled (`raid5_sync_request`, `raid1_sync_request`, `raid10_sync_request`).
+
+use std::collections::VecDeque;
+
+use drive::{BlockDevice, Verb};
+
+use super::array::{Array, Role, Until, READING, WRITING};
+use super::copies::{Copies, Place};
+use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
+use super::thread::{Mood, Thread};
+use super::unit::Purpose;
+use crate::layout::{Layout, LayoutError};
+use crate::outcome::{Ended, MemberShare, Outcome};
+use crate::progress::{Point, Progress};
+
+/// Mirrors are recovered in blocks of this (`RESYNC_BLOCK_SIZE`),
+const BLOCK_BYTES: u64 = 64 << 10;
+/// of which raid1 has so many under way (`RESYNC_DEPTH`),
+const RAID1_DEPTH: u64 = 32;
+/// and raid10 32 MiB of them.
+const RAID10_DEPTH: u64 = 512;
+/// How many looks at the progress are kept of a whole rebuild.
+const LOOKS: u64 = 240;
+
+/// The rebuild under way, or over.
+#[derive(Clone, Debug)]
+pub(super) struct Recovery {
+    pub thread: Thread,
+    pub replacement: usize,
+    pub lost_bytes: u64,
+    from: u64,
+    began_ns: u64,
+    ended: Option<(u64, Ended)>,
+    /// Units under way, the oldest first.
+    order: VecDeque<u32>,
+    awaited_ns: Vec<u64>,
+    progress: Progress,
+    next_look_bytes: u64,
+}
+
+impl<D: BlockDevice> Array<D> {
+    /// Takes the member in place `replacement` for a new one, and begins to fill it from `from_bytes` to `to_bytes` of what
+    /// the array uses of each member: from 0 to the end, unless only a part of the rebuild is looked at.
+    ///
+    /// # Errors
+    /// When the array has nothing to rebuild a member from.
+    pub fn recover(&mut self, replacement: usize, from_bytes: u64, to_bytes: u64) -> Result<(), LayoutError> {
+        let used = self.options.used_bytes();
+        if self.options.layout == Layout::Raid0 {
+            let reason = "it has no redundancy: what was on the lost member is lost";
+            return Err(LayoutError::value("layout", "raid0", reason));
+        }
+        if replacement >= self.options.width || from_bytes >= to_bytes || to_bytes > used {
+            let reason = format!("{used} bytes of each of {} members can be rebuilt", self.options.width);
+            return Err(LayoutError::value("rebuild", format!("{replacement}: {from_bytes}..{to_bytes}"), reason));
+        }
+        if self.recovering() {
+            return Err(LayoutError::value("rebuild", replacement, "another one is under way"));
+        }
+        self.roles[replacement] = Role::Rebuilding;
+        if from_bytes > 0 {
+            // As it would be by then.
+            self.stripes.size = self.stripes.most.max(self.stripes.size);
+        }
+        self.recovery = Some(Recovery {
+            thread: Thread::new(self.options.width, from_bytes, to_bytes, self.now_ns),
+            replacement,
+            lost_bytes: 0,
+            from: from_bytes,
+            began_ns: self.now_ns,
+            ended: None,
+            order: VecDeque::new(),
+            awaited_ns: vec![0; self.options.width],
+            progress: Progress::default(),
+            next_look_bytes: 0,
+        });
+        Ok(())
+    }
+
+    /// Is a rebuild under way?
+    pub fn recovering(&self) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.ended.is_none())
+    }
+
+    /// Up to where the replacement is filled; all of it without a rebuild.
+    pub fn recovered_bytes(&self) -> u64 {
+        self.recovery.as_ref().map_or(u64::MAX, |recovery| recovery.thread.position - recovery.thread.active_bytes)
+    }
+
+    /// Lets time pass until the rebuild is over, or `limit_ns`. Nobody else asks for anything meanwhile.
+    pub fn finish_recovery(&mut self, limit_ns: u64) {
+        self.recover_to(u64::MAX, limit_ns);
+    }
+
+    /// The same, until so much of the replacement is filled.
+    pub fn recover_to(&mut self, bytes: u64, limit_ns: u64) {
+        if self.recovering() {
+            self.run(limit_ns, Until::Filled(bytes));
+        }
+    }
+
+    /// What came of the rebuild so far, or at all; `None` if there was none.
+    pub fn outcome(&self) -> Option<Outcome> {
+        let recovery = self.recovery.as_ref()?;
+        let (end_ns, ended) = recovery.ended.clone().unwrap_or((self.now_ns, Ended::Complete));
+        let duration_ns = end_ns - recovery.began_ns;
+        let share = |member: usize| MemberShare {
+            counters: self.members.counters(member),
+            awaited: recovery.awaited_ns[member] as f64 / duration_ns.max(1) as f64,
+        };
+        Some(Outcome {
+            duration_ns,
+            ended,
+            members: (0..self.options.width).map(share).collect(),
+            replacement: recovery.replacement,
+            progress: recovery.progress.clone(),
+        })
+    }
+
+    /// Would it ask for more, if it were let?
+    pub(super) fn recovery_asks(&self) -> bool {
+        self.recovering()
+            && self.recovery.as_ref().is_some_and(|recovery| {
+                recovery.thread.mood == Mood::Asks && recovery.thread.position < recovery.thread.end
+            })
+    }
+
+    /// Whom the oldest unit has waited for since the time passed last.
+    pub(super) fn account(&mut self, to_ns: u64) {
+        let Some(recovery) = &mut self.recovery else { return };
+        let Some(oldest) = recovery.order.front() else { return };
+        let outstanding = self.units.get(*oldest).outstanding;
+        if outstanding.is_power_of_two() && recovery.ended.is_none() {
+            recovery.awaited_ns[outstanding.trailing_zeros() as usize] += to_ns - self.now_ns;
+        }
+    }
+
+    /// Lets the recovery's thread go on as far as it can: it asks, and what follows each other goes together.
+    pub(super) fn recover_on(&mut self) {
+        if !self.recovering() {
+            return;
+        }
+        let Some(mut recovery) = self.recovery.take() else { return };
+        self.look_at(&mut recovery);
+        let start = recovery.thread.position;
+        while self.thread_asks(&mut recovery.thread) {
+            let bytes = self.room(&mut recovery.thread).min(recovery.thread.until_look());
+            if bytes == 0 {
+                break;
+            }
+            if matches!(self.options.arrangement, Arrangement::Parity(_)) {
+                self.stripes.active += bytes / PAGE_BYTES;
+            }
+            recovery.thread.asked(bytes);
+        }
+        let (from, to) = (start, recovery.thread.position);
+        match self.options.arrangement {
+            Arrangement::Parity(_) => self.recover_stripes(&mut recovery, from, to),
+            Arrangement::Copies { .. } => self.recover_copies(&mut recovery, from, to),
+        }
+        if recovery.thread.position == recovery.thread.end && recovery.thread.active_bytes == 0 {
+            let ended = match recovery.lost_bytes {
+                0 => Ended::Complete,
+                lost_bytes => Ended::WithLosses { lost_bytes },
+            };
+            self.end(&mut recovery, ended);
+        }
+        self.recovery = Some(recovery);
+    }
+
+    /// Whether the thread is awake and wants more.
+    fn thread_asks(&self, thread: &mut Thread) -> bool {
+        let goes_on = match thread.mood {
+            Mood::Asks => true,
+            Mood::Sleeps { until_ns, .. } => self.now_ns >= until_ns,
+            Mood::Drains => thread.active_bytes == 0,
+            Mood::Blocked => 4 * self.stripes.active < 3 * self.stripes.size,
+        };
+        if !goes_on {
+            return false;
+        }
+        if thread.mood == Mood::Blocked {
+            // Who had to wait sleeps a little, and may find the cache full again.
+            thread.nap(self.now_ns, self.options.jiffy_ns);
+            return false;
+        }
+        thread.goes_on();
+        let others = self.others_bytes.iter().zip(&self.recovery_flight).map(|(others, own)| others - own);
+        thread.position < thread.end && thread.look(self.now_ns, &self.options, others)
+    }
+
+    /// How many bytes there is room for now.
+    fn room(&mut self, thread: &mut Thread) -> u64 {
+        match self.options.layout {
+            Layout::Raid5 | Layout::Raid6 => {
+                let free = self.stripes.size.saturating_sub(self.stripes.active);
+                if free == 0 {
+                    thread.mood = Mood::Blocked;
+                    self.stripes.size = (self.stripes.size + 1).min(self.stripes.most);
+                }
+                free * PAGE_BYTES
+            }
+            Layout::Raid1 => (RAID1_DEPTH * BLOCK_BYTES).saturating_sub(thread.active_bytes),
+            _ => self.room_behind_barrier(thread),
+        }
+    }
+
+    /// raid10: the host's requests and the recovery's take turns.
+    fn room_behind_barrier(&mut self, thread: &Thread) -> u64 {
+        if !self.barrier.raised && !self.barrier.held.is_empty() {
+            return 0;
+        }
+        self.barrier.raised = true;
+        let turn_is_over = self.barrier.passed && !self.barrier.held.is_empty();
+        if self.barrier.pending > 0 || turn_is_over {
+            return 0;
+        }
+        self.barrier.passed = true;
+        match self.barrier.held.is_empty() {
+            true => (RAID10_DEPTH * BLOCK_BYTES).saturating_sub(thread.active_bytes),
+            false => BLOCK_BYTES,
+        }
+    }
+
+    /// Reads the same pages of all members in sync, and writes what follows from them.
+    fn recover_stripes(&mut self, recovery: &mut Recovery, from: u64, to: u64) {
+        let most_bytes = self.options.max_request_bytes.min(self.options.max_segments * PAGE_BYTES);
+        let mut at = from;
+        while at < to {
+            let bytes = most_bytes.min(to - at);
+            let number = self.units.make(Purpose::Recovery);
+            let unit = self.units.get_mut(number);
+            unit.recovers_bytes = bytes;
+            for member in (0..self.roles.len()).filter(|member| self.roles[*member] == Role::InSync) {
+                unit.part(READING, Verb::Read, member, HEADER_BYTES + at, bytes);
+            }
+            unit.part(WRITING, Verb::Write, recovery.replacement, HEADER_BYTES + at, bytes);
+            recovery.order.push_back(number);
+            self.begin(number);
+            // They were counted when the thread took them.
+            self.units.get_mut(number).stripes = bytes / PAGE_BYTES;
+            at += bytes;
+        }
+    }
+
+    /// Reads each block where there is a copy, and writes it; blocks that follow each other there go together.
+    fn recover_copies(&mut self, recovery: &mut Recovery, from: u64, to: u64) {
+        let copies = self.options.copies();
+        let mut at = from;
+        while at < to {
+            let source = self.source(&copies, recovery.replacement, at);
+            let in_chunk = copies.chunk_bytes - at % copies.chunk_bytes;
+            let mut bytes = in_chunk.min(to - at).min(self.options.max_request_bytes);
+            while at + bytes < to && bytes < self.options.max_request_bytes {
+                let follows = self.source(&copies, recovery.replacement, at + bytes);
+                let expected = source.map(|place| Place { offset_bytes: place.offset_bytes + bytes, ..place });
+                if follows != expected {
+                    break;
+                }
+                let more = copies.chunk_bytes.min(to - at - bytes);
+                bytes = (bytes + more).min(self.options.max_request_bytes);
+            }
+            let number = self.units.make(Purpose::Recovery);
+            let unit = self.units.get_mut(number);
+            unit.recovers_bytes = bytes;
+            if let Some(place) = source {
+                unit.part(READING, Verb::Read, place.member, HEADER_BYTES + place.offset_bytes, bytes);
+                unit.part(WRITING, Verb::Write, recovery.replacement, HEADER_BYTES + at, bytes);
+            }
+            recovery.order.push_back(number);
+            self.recovery_begin(recovery, number);
+            at += bytes;
+        }
+    }
+
+    /// The first copy in sync of what belongs at an offset of the replacement; `None` for what the array does not use.
+    pub(super) fn source(&self, copies: &Copies, replacement: usize, offset_bytes: u64) -> Option<Place> {
+        let origin = copies.origin(Place { member: replacement, offset_bytes })?;
+        let mut places = Vec::with_capacity(4);
+        copies.find(origin, &mut places);
+        places.into_iter().find(|place| self.roles[place.member] == Role::InSync)
+    }
+
+    /// A unit without parts is over at once, while the recovery is in other hands.
+    fn recovery_begin(&mut self, recovery: &mut Recovery, number: u32) {
+        if self.units.get(number).parts.is_empty() {
+            recovery.order.retain(|other| *other != number);
+            recovery.thread.active_bytes -= self.units.get(number).recovers_bytes;
+            self.units.release(number);
+        } else {
+            self.begin(number);
+        }
+    }
+
+    /// A unit of the recovery is over.
+    pub(super) fn recovered(&mut self, number: u32) {
+        let bytes = self.units.get(number).recovers_bytes;
+        if let Some(recovery) = &mut self.recovery {
+            recovery.thread.active_bytes -= bytes;
+            if let Some(place) = recovery.order.iter().position(|other| *other == number) {
+                recovery.order.remove(place);
+            }
+        }
+    }
+
+    /// Keeps what the status would have shown, every so many bytes.
+    fn look_at(&self, recovery: &mut Recovery) {
+        let done_bytes = recovery.thread.position - recovery.thread.active_bytes - recovery.from;
+        if done_bytes < recovery.next_look_bytes {
+            return;
+        }
+        let whole_bytes = recovery.thread.end - recovery.from;
+        recovery.next_look_bytes = done_bytes + (whole_bytes / LOOKS).max(1);
+        let (shown_bytes_per_s, left_ns) = recovery.thread.shown(self.now_ns);
+        let at_ns = self.now_ns - recovery.began_ns;
+        // In the first second nothing is done yet, and the estimate is as long as the number is wide.
+        let left_ns = (shown_bytes_per_s > 0.0).then_some(left_ns);
+        recovery.progress.points.push(Point { at_ns, done_bytes, shown_bytes_per_s, left_ns });
+    }
+
+    /// The rebuild is over.
+    pub(super) fn end(&mut self, recovery: &mut Recovery, ended: Ended) {
+        if !matches!(ended, Ended::Failed { .. }) {
+            self.look_at(recovery);
+            self.roles[recovery.replacement] = Role::InSync;
+        }
+        recovery.ended = Some((self.now_ns, ended));
+    }
+
+    /// The rebuild cannot go on.
+    pub(super) fn abort_recovery(&mut self, member: usize) {
+        if let Some(mut recovery) = self.recovery.take() {
+            if recovery.ended.is_none() {
+                let at_ns = self.now_ns - recovery.began_ns;
+                self.end(&mut recovery, Ended::Failed { at_ns, member });
+            }
+            self.recovery = Some(recovery);
+        }
+    }
+}

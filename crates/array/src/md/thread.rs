@@ -1,0 +1,152 @@
+//! How a rebuild holds itself back (`md_do_sync`, `is_mddev_idle`) and what `/proc/mdstat` shows of it (`status_resync`).
+
+use super::options::Options;
+
+/// Bytes between two looks at the speed (`window`: 32 pages).
+pub(crate) const WINDOW_BYTES: u64 = 128 << 10;
+const MARKS: usize = 10;
+const MARK_STEP_NS: u64 = 3_000_000_000;
+const TOO_FAST_SLEEP_NS: u64 = 500_000_000;
+const NS_PER_S: u64 = 1_000_000_000;
+/// Other requests of more than this since the last look (64 sectors) mean that the array is not idle.
+const OTHERS_BYTES: i64 = 32 << 10;
+
+/// What the thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mood {
+    /// Asks for more.
+    Asks,
+    /// Sleeps until then, and looks at the speed again before it goes on, or not.
+    Sleeps { until_ns: u64, looks_again: bool },
+    /// Waits until all that it asked for is done.
+    Drains,
+    /// Waits for a quarter of the stripe cache.
+    Blocked,
+}
+
+/// The thread that fills the replacement, from `position` to `end` on the members.
+#[derive(Clone, Debug)]
+pub(crate) struct Thread {
+    pub position: u64,
+    pub end: u64,
+    pub mood: Mood,
+    pub issued_bytes: u64,
+    pub active_bytes: u64,
+    last_look: u64,
+    looks: bool,
+    /// When, and how much was done then.
+    marks: [(u64, u64); MARKS],
+    last_mark: usize,
+    /// The mark that speeds are computed from.
+    since: (u64, u64),
+    /// What was seen of the members at the last look.
+    seen: Vec<i64>,
+}
+
+impl Thread {
+    pub fn new(width: usize, from: u64, end: u64, now_ns: u64) -> Self {
+        let mark = (now_ns, 0);
+        Self {
+            position: from,
+            end,
+            mood: Mood::Asks,
+            issued_bytes: 0,
+            active_bytes: 0,
+            last_look: 0,
+            looks: false,
+            marks: [mark; MARKS],
+            last_mark: 0,
+            since: mark,
+            seen: vec![0; width],
+        }
+    }
+
+    /// How much it may ask for before it looks at the speed.
+    pub fn until_look(&self) -> u64 {
+        (self.last_look + WINDOW_BYTES - self.issued_bytes).min(self.end - self.position)
+    }
+
+    /// It has asked for so much.
+    pub fn asked(&mut self, bytes: u64) {
+        self.position += bytes;
+        self.issued_bytes += bytes;
+        self.active_bytes += bytes;
+        if self.last_look + WINDOW_BYTES <= self.issued_bytes && self.position < self.end {
+            self.last_look = self.issued_bytes;
+            self.looks = true;
+        }
+    }
+
+    /// Looks at the speed, if that is due; `others` is, for each member, what others had done less what it has in flight
+    /// itself. Returns whether it goes on asking.
+    pub fn look(&mut self, now_ns: u64, options: &Options, others: impl Iterator<Item = i64>) -> bool {
+        if !std::mem::take(&mut self.looks) {
+            return true;
+        }
+        self.step_marks(now_ns);
+        let (since_ns, done_then) = self.since;
+        let done_kib = (self.issued_bytes - self.active_bytes).saturating_sub(done_then) >> 10;
+        let speed_kib = done_kib / ((now_ns - since_ns) / NS_PER_S + 1) + 1;
+        if speed_kib <= options.speed_min_bytes_per_s >> 10 {
+            return true;
+        }
+        if speed_kib > options.speed_max_bytes_per_s >> 10 {
+            let until_ns = next_jiffy(now_ns + TOO_FAST_SLEEP_NS, options.jiffy_ns);
+            self.mood = Mood::Sleeps { until_ns, looks_again: true };
+            return false;
+        }
+        if self.others_are_at_work(others) && self.active_bytes > 0 {
+            self.mood = Mood::Drains;
+            return false;
+        }
+        true
+    }
+
+    /// The time has come, or what it waited for: it asks again.
+    pub fn goes_on(&mut self) {
+        if let Mood::Sleeps { looks_again, .. } = self.mood {
+            self.looks |= looks_again;
+        }
+        self.mood = Mood::Asks;
+    }
+
+    /// Sleeps one jiffy, lest it takes all of the stripe cache from others.
+    pub fn nap(&mut self, now_ns: u64, jiffy_ns: u64) {
+        self.mood = Mood::Sleeps { until_ns: next_jiffy(now_ns, jiffy_ns), looks_again: false };
+    }
+
+    fn step_marks(&mut self, now_ns: u64) {
+        if now_ns < self.marks[self.last_mark].0 + MARK_STEP_NS {
+            return;
+        }
+        let next = (self.last_mark + 1) % MARKS;
+        self.since = self.marks[next];
+        self.marks[next] = (now_ns, self.issued_bytes - self.active_bytes);
+        self.last_mark = next;
+    }
+
+    fn others_are_at_work(&mut self, others: impl Iterator<Item = i64>) -> bool {
+        let mut busy = false;
+        for (seen, now) in self.seen.iter_mut().zip(others) {
+            if now - *seen > OTHERS_BYTES {
+                *seen = now;
+                busy = true;
+            }
+        }
+        busy
+    }
+
+    /// Speed in bytes a second and the time left, as `/proc/mdstat` shows them.
+    pub fn shown(&self, now_ns: u64) -> (f64, u64) {
+        let (since_ns, done_then) = self.since;
+        let dt_s = (now_ns.saturating_sub(since_ns) / NS_PER_S).max(1);
+        let db = (self.issued_bytes - self.active_bytes).saturating_sub(done_then) / 512;
+        let left = (self.end - (self.position - self.active_bytes)) / 512;
+        let left_s = (u128::from(left / (db / 32 + 1)) * u128::from(dt_s)) >> 5;
+        ((db / 2 / dt_s * 1024) as f64, (left_s.min(u128::from(u64::MAX / NS_PER_S)) as u64) * NS_PER_S)
+    }
+}
+
+fn next_jiffy(now_ns: u64, jiffy_ns: u64) -> u64 {
+    (now_ns / jiffy_ns + 1) * jiffy_ns
+}

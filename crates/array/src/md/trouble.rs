@@ -1,0 +1,147 @@
+//! What happens when a member cannot read, or is gone (`raid5_end_read_request`, `handle_failed_sync`, `md_error`).
+
+use drive::{BlockDevice, Completion, Status, Verb};
+
+use super::array::{Array, Role, READING, WRITING};
+use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
+use super::unit::{Part, Purpose};
+
+impl<D: BlockDevice> Array<D> {
+    /// A part of a unit has failed.
+    pub(super) fn part_failed(&mut self, number: u32, index: usize, status: Status) {
+        let part = self.units.get(number).parts[index];
+        match (status, part.verb) {
+            (Status::MediumError { offset_bytes }, Verb::Read) => self.could_not_read(number, part, offset_bytes),
+            _ => {
+                self.kick(part.member);
+                if part.verb == Verb::Read && !self.failed {
+                    self.read_elsewhere(number, part);
+                }
+            }
+        }
+    }
+
+    /// A page cannot be read: it is computed or copied from others and written anew, if that can be; the rest is read on.
+    fn could_not_read(&mut self, number: u32, part: Part, offset_bytes: u64) {
+        let end = part.offset_bytes + part.bytes;
+        let bad = (offset_bytes / PAGE_BYTES * PAGE_BYTES).clamp(part.offset_bytes, end - 1);
+        let bad_end = (bad + PAGE_BYTES).min(end);
+        let page = Part { offset_bytes: bad, bytes: bad_end - bad, ..part };
+        if self.redundancy_at(page) {
+            self.read_elsewhere(number, page);
+            let unit = self.units.get_mut(number);
+            unit.part(WRITING, Verb::Write, part.member, bad, bad_end - bad);
+        } else {
+            let unit = self.units.get_mut(number);
+            match unit.purpose {
+                Purpose::Recovery => {
+                    if let Some(recovery) = &mut self.recovery {
+                        recovery.lost_bytes += bad_end - bad;
+                    }
+                }
+                Purpose::Foreground | Purpose::Bitmap => unit.spoiled = true,
+            }
+        }
+        if bad_end < end {
+            let unit = self.units.get_mut(number);
+            unit.part(READING, Verb::Read, part.member, bad_end, end - bad_end);
+            let rest = unit.parts.len() - 1;
+            self.issue(number, rest);
+        }
+    }
+
+    /// Whether what a member cannot read is known elsewhere.
+    fn redundancy_at(&self, page: Part) -> bool {
+        let on_member = page.offset_bytes - HEADER_BYTES;
+        match self.options.arrangement {
+            Arrangement::Parity(_) => {
+                let unreadable =
+                    (0..self.roles.len()).filter(|other| !self.is_readable(*other, on_member + page.bytes)).count();
+                unreadable < self.options.parity_count()
+            }
+            Arrangement::Copies { .. } => self.other_copy(page).is_some(),
+        }
+    }
+
+    fn other_copy(&self, part: Part) -> Option<super::copies::Place> {
+        let copies = self.options.copies();
+        let here = super::copies::Place { member: part.member, offset_bytes: part.offset_bytes - HEADER_BYTES };
+        let mut places = Vec::new();
+        copies.find(copies.origin(here)?, &mut places);
+        places.retain(|place| place.member != part.member);
+        self.nearest_copy(&places, part.bytes)
+    }
+
+    /// Reads from others what gives the content of a part: another copy, or all other members unless they are read anyway.
+    fn read_elsewhere(&mut self, number: u32, part: Part) {
+        let first = self.units.get(number).parts.len();
+        match self.options.arrangement {
+            Arrangement::Copies { .. } => match self.other_copy(part) {
+                Some(place) => {
+                    let unit = self.units.get_mut(number);
+                    unit.part(READING, Verb::Read, place.member, HEADER_BYTES + place.offset_bytes, part.bytes);
+                }
+                None => self.units.get_mut(number).spoiled = true,
+            },
+            Arrangement::Parity(_) => {
+                let end = part.offset_bytes - HEADER_BYTES + part.bytes;
+                for other in (0..self.roles.len()).filter(|other| *other != part.member) {
+                    let unit = self.units.get(number);
+                    let known = unit.parts.iter().any(|read| {
+                        let covers = read.offset_bytes <= part.offset_bytes
+                            && part.offset_bytes + part.bytes <= read.offset_bytes + read.bytes;
+                        read.verb == Verb::Read && read.member == other && covers
+                    });
+                    if !known && self.is_readable(other, end) {
+                        self.units.get_mut(number).part(READING, Verb::Read, other, part.offset_bytes, part.bytes);
+                    }
+                }
+            }
+        }
+        for index in first..self.units.get(number).parts.len() {
+            self.issue(number, index);
+        }
+    }
+
+    /// A member is not there, or cannot write: the array goes on without it, if it can.
+    fn kick(&mut self, member: usize) {
+        if self.roles[member] == Role::Missing {
+            return;
+        }
+        let replacement = self.roles[member] == Role::Rebuilding;
+        self.roles[member] = Role::Missing;
+        self.failed = !self.survives();
+        if self.failed || replacement {
+            self.abort_recovery(member);
+        }
+        if self.failed {
+            self.abandon_delayed();
+        }
+    }
+
+    /// Whether everything is still somewhere.
+    fn survives(&self) -> bool {
+        let lost = |member: usize| self.roles[member] != Role::InSync;
+        match self.options.arrangement {
+            Arrangement::Parity(_) => {
+                (0..self.roles.len()).filter(|member| lost(*member)).count() <= self.options.parity_count()
+            }
+            Arrangement::Copies { near, .. } if near == self.roles.len() => !(0..near).all(lost),
+            Arrangement::Copies { .. } => {
+                let copies = self.options.copies();
+                let mut places = Vec::new();
+                // Which members hold the copies of a chunk comes again after as many chunks as there are members.
+                (0..self.roles.len() as u64).all(|chunk| {
+                    places.clear();
+                    copies.find(chunk * copies.chunk_bytes, &mut places);
+                    !places.iter().all(|place| lost(place.member))
+                })
+            }
+        }
+    }
+
+    /// Tells the host at once.
+    pub(super) fn answer(&mut self, completion: Completion) {
+        self.due.push_back(completion);
+    }
+}

@@ -1,0 +1,78 @@
+//! A device without physics, that remembers what it was asked.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use drive::{BlockDevice, Completion, Request, Status, Verb};
+
+const LATENCY_NS: u64 = 100_000;
+const NS_PER_KIB: u64 = 5_000;
+
+/// One request after the other: 0.1 ms and 5 us for each KiB.
+#[derive(Clone, Debug)]
+pub struct Plain {
+    capacity_bytes: u64,
+    free_ns: u64,
+    due: VecDeque<Completion>,
+    asked: Vec<(Verb, Range<u64>)>,
+}
+
+impl Plain {
+    pub fn new(capacity_bytes: u64) -> Self {
+        Self { capacity_bytes, free_ns: 0, due: VecDeque::new(), asked: Vec::new() }
+    }
+
+    /// The ranges read, in the order asked for.
+    pub fn reads(&self) -> Vec<Range<u64>> {
+        self.ranges(Verb::Read)
+    }
+
+    /// The ranges written, in the order asked for.
+    pub fn writes(&self) -> Vec<Range<u64>> {
+        self.ranges(Verb::Write)
+    }
+
+    fn ranges(&self, verb: Verb) -> Vec<Range<u64>> {
+        self.asked.iter().filter(|(asked, _)| *asked == verb).map(|(_, range)| range.clone()).collect()
+    }
+}
+
+/// Every byte of `whole` lies in exactly one range, and no other byte in any.
+pub fn covered_once(ranges: &[Range<u64>], whole: Range<u64>) {
+    let mut sorted = ranges.to_vec();
+    sorted.sort_by_key(|range| range.start);
+    let mut at = whole.start;
+    for range in sorted {
+        assert_eq!(range.start, at, "a gap or an overlap");
+        at = range.end;
+    }
+    assert_eq!(at, whole.end);
+}
+
+impl BlockDevice for Plain {
+    fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    fn queue_depth(&self) -> u32 {
+        32
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) {
+        let Request { tag, verb, offset_bytes, bytes, .. } = request;
+        assert!(offset_bytes + bytes <= self.capacity_bytes, "{request:?}");
+        self.asked.push((verb, offset_bytes..offset_bytes + bytes));
+        self.free_ns = self.free_ns.max(now_ns) + LATENCY_NS + bytes / 1024 * NS_PER_KIB;
+        self.due.push_back(Completion { tag, completed_ns: self.free_ns, status: Status::Good });
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.due.front().map(|completion| completion.completed_ns)
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        while self.due.front().is_some_and(|completion| completion.completed_ns <= to_ns) {
+            completions.extend(self.due.pop_front());
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A rebuild with people at work: an array, a job that goes on meanwhile, and how long it all takes.
+//!
+//! A rebuild of terabytes is tens of millions of requests to each member. Most of it is the same everywhere but for the
+//! recording zones, so unless its history matters it is *sampled*: the members are cut into equal parts, a stretch
+//! of each is simulated, request by request, and counted for the whole part. The tests hold this against whole rebuilds.
+
+mod felt;
+mod sampled;
+mod wear;
+mod whole;
+
+use array::md::Options;
+use array::{LayoutError, Outcome};
+use drive::faults::{Faults, FaultsError};
+use drive::{BlockDevice, Drive};
+use thiserror::Error;
+
+use crate::{Job, JobError, JobFile, Row};
+
+pub use felt::Felt;
+pub use wear::wear;
+
+/// A drive as the array sees it, with its faults around it.
+pub(crate) type Device = Box<dyn BlockDevice + Send>;
+pub(crate) type Array = array::md::Array<Device>;
+
+/// What is to be rebuilt.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The array.
+    pub options: Options,
+    /// Its members; the replacement stands in the place of the one it replaces.
+    pub drives: Vec<Drive>,
+    /// Which that is.
+    pub replacement: usize,
+    /// What goes wrong with each member, in the order of the members; without it nothing does.
+    pub faults: Vec<Option<Faults>>,
+    /// When the rebuild begins: all drives have come to that time.
+    pub start_ns: u64,
+    /// A fio job that runs from then on.
+    pub load: Option<String>,
+    /// How much of the array holds data, and so how much of it the job uses, 0..=1.
+    pub fill: f64,
+    /// Of the job's choices.
+    pub seed: u64,
+    /// Go through every request, however long that takes.
+    pub whole: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Of the rebuild.
+    pub outcome: Outcome,
+    /// The job while the rebuild went on: intervals and the sum of each direction.
+    pub during: Vec<Row>,
+    /// See [`during`](Self::during).
+    pub felt_during: Vec<Felt>,
+    /// The same job, as long, on the same array before anything failed.
+    pub alone: Vec<Row>,
+    /// See [`alone`](Self::alone).
+    pub felt_alone: Vec<Felt>,
+    /// Whether every request was gone through.
+    pub whole: bool,
+    /// The requests to members that were.
+    pub requests: u64,
+}
+
+/// Why there is no rebuild.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RebuildError {
+    /// The array cannot be, or cannot be rebuilt.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The job cannot be run on it.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The faults cannot be those of this drive.
+    #[error(transparent)]
+    Faults(#[from] FaultsError),
+}
+
+/// Rebuilds.
+///
+/// # Errors
+/// When the array, the job or the faults cannot be, or contradict each other.
+pub fn rebuild(order: &Order) -> Result<Report, RebuildError> {
+    order.check()?;
+    if order.whole || order.history_matters() {
+        whole::rebuild(order)
+    } else {
+        sampled::rebuild(order)
+    }
+}
+
+impl Order {
+    fn check(&self) -> Result<(), RebuildError> {
+        if !(0.0..=1.0).contains(&self.fill) {
+            let reason = "0 % to 100 % of an array can hold data";
+            return Err(LayoutError::value("fill", format!("{} %", self.fill * 100.0), reason).into());
+        }
+        if let Some(file) = self.job_file()? {
+            if file.jobs.iter().any(|job| job.stonewall) {
+                let reason = "jobs that wait for each other do not go on beside a rebuild; leave `stonewall` out";
+                return Err(LayoutError::value("load", "stonewall", reason).into());
+            }
+        }
+        self.array().and_then(|mut array| Ok(array.recover(self.replacement, 0, self.options.used_bytes())?))
+    }
+
+    /// Whether what a member does depends on what it did long before: a cache that fills, a fault at some time.
+    fn history_matters(&self) -> bool {
+        let shingled = self.drives.iter().any(Drive::is_shingled);
+        self.faults.iter().any(Option::is_some) || (self.load.is_some() && shingled)
+    }
+
+    /// The array as it was before a member was lost.
+    fn array(&self) -> Result<Array, RebuildError> {
+        let mut devices: Vec<Device> = Vec::with_capacity(self.drives.len());
+        for (member, drive) in self.drives.iter().enumerate() {
+            devices.push(match self.faults.get(member) {
+                Some(Some(faults)) => faults.wrap(drive.clone())?,
+                _ => Box::new(drive.clone()),
+            });
+        }
+        Ok(Array::new(self.options.clone(), devices, self.start_ns)?)
+    }
+
+    /// The job, on the part of the array that holds data, going on for ever.
+    fn job_file(&self) -> Result<Option<JobFile>, RebuildError> {
+        let Some(text) = &self.load else {
+            return Ok(None);
+        };
+        let data_bytes = (self.options.capacity_bytes() as f64 * self.fill) as u64 / 4096 * 4096;
+        if data_bytes == 0 {
+            let reason = "a job needs data to work on; fill the array, or leave the load out";
+            return Err(LayoutError::value("fill", "0 %", reason).into());
+        }
+        let mut file = JobFile::parse(text, data_bytes)?;
+        file.jobs.iter_mut().for_each(for_ever);
+        Ok(Some(file))
+    }
+}
+
+/// Users do not go home when a file is read: the job goes on until the rebuild is over.
+fn for_ever(job: &mut Job) {
+    job.time_based = true;
+    job.runtime_ns = Some(u64::MAX / 4);
+    job.number_ios = None;
+}

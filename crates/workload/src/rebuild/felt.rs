@@ -1,0 +1,72 @@
+//! What users felt: the latencies of their requests.
+
+use drive::BlockDevice;
+use sim::LatencyHistogram;
+
+use crate::{Direction, Row, Run};
+
+/// All requests of one direction. Latencies in nanoseconds, from the job's asking to the answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Felt {
+    /// Which.
+    pub direction: Direction,
+    /// How many.
+    pub count: u64,
+    /// Their mean latency.
+    pub mean_ns: f64,
+    /// Half of them took no longer.
+    pub p50_ns: u64,
+    /// 99 of 100 took no longer.
+    pub p99_ns: u64,
+    /// 999 of 1000 took no longer.
+    pub p999_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+/// Latencies while they are collected, for reads, writes and trims.
+#[derive(Debug)]
+pub(super) struct Feeling {
+    latencies: [LatencyHistogram; 3],
+}
+
+impl Feeling {
+    pub fn new() -> Self {
+        Self { latencies: [(); 3].map(|()| LatencyHistogram::new()) }
+    }
+
+    /// Counts what has completed since the last call, from a run that keeps its requests.
+    pub fn take(&mut self, run: &mut Run) {
+        for chunk in run.take_requests().unwrap_or_default() {
+            for (at, verb) in chunk.verb.iter().enumerate() {
+                if let Some(latencies) = self.latencies.get_mut(usize::from(*verb)) {
+                    latencies.record(chunk.completed_ns[at] - chunk.submitted_ns[at]);
+                }
+            }
+        }
+    }
+
+    /// Each direction in which there was anything.
+    pub fn felt(&self) -> Vec<Felt> {
+        let directions = Direction::ALL.into_iter().zip(&self.latencies);
+        let felt = directions.filter_map(|(direction, latencies)| {
+            Some(Felt {
+                direction,
+                count: latencies.count(),
+                mean_ns: latencies.mean_ns()?,
+                p50_ns: latencies.quantile_ns(0.5)?,
+                p99_ns: latencies.quantile_ns(0.99)?,
+                p999_ns: latencies.quantile_ns(0.999)?,
+                max_ns: latencies.max_ns()?,
+            })
+        });
+        felt.collect()
+    }
+}
+
+/// Lets a job run for so many intervals.
+pub(super) fn play(run: &mut Run, device: &mut impl BlockDevice, intervals: usize, feeling: &mut Feeling) -> Vec<Row> {
+    let rows = run.advance(device, intervals);
+    feeling.take(run);
+    rows
+}

@@ -1,0 +1,163 @@
+//! A rebuild of which a stretch of each part is gone through, and stands for the part.
+
+use array::{Ended, MemberShare, Outcome, Point, Progress};
+
+use super::felt::{play, Feeling};
+use super::{Array, Order, RebuildError, Report};
+use crate::{Row, Run};
+
+/// Parts that the members are cut into: more than a drive has recording zones, as a rule.
+const PARTS: u64 = 48;
+/// A stretch begins with what is not counted: streams are found, queues fill.
+const WARM_BYTES: u64 = 192 << 20;
+/// What is counted without a load: two bands of a shingled drive, some hundred tracks of any.
+const COUNTED_BYTES: u64 = 512 << 20;
+/// With a load what counts is time: its requests come at random.
+const WARM_NS: u64 = 5_000_000_000;
+const COUNTED_NS: u64 = 25_000_000_000;
+/// The speed that md limits is an average of the last 27 to 30 s, divided by one more.
+const MARK_S: f64 = 28.5;
+
+/// One part: where it begins, and what came of its stretch.
+struct Part {
+    bytes: u64,
+    ns_per_byte: f64,
+    /// Of the whole stretch.
+    outcome: Outcome,
+    stretch_bytes: u64,
+    rows: Vec<Row>,
+}
+
+/// The rebuild as the sum of its parts.
+pub(super) fn rebuild(order: &Order) -> Result<Report, RebuildError> {
+    let used = order.options.used_bytes();
+    let page = |bytes: u64| bytes / 4096 * 4096;
+    let borders: Vec<u64> =
+        (0..=PARTS).map(|part| if part == PARTS { used } else { page(used / PARTS * part) }).collect();
+    let (mut feeling, mut parts, mut at_ns) = (Feeling::new(), Vec::new(), 0.0);
+    for border in borders.windows(2).filter(|border| border[0] < border[1]) {
+        let mut part = play_part(order, border[0], border[1], &mut feeling)?;
+        for row in &mut part.rows {
+            // Where in the rebuild the stretch stands.
+            row.start_ns = order.start_ns + at_ns as u64;
+        }
+        at_ns += part.bytes as f64 * part.ns_per_byte;
+        parts.push(part);
+    }
+    let (mut alone, mut feeling_alone) = (Vec::new(), Feeling::new());
+    if let Some(file) = order.job_file()? {
+        let mut array = order.array()?;
+        let mut run = Run::start(file, order.start_ns, COUNTED_NS, order.seed).log_requests();
+        alone = play(&mut run, &mut array, PARTS as usize / 2, &mut feeling_alone);
+    }
+    let requests = parts.iter().flat_map(|part| &part.outcome.members).map(|member| member.counters.requests).sum();
+    Ok(Report {
+        outcome: sum(order, &parts),
+        during: parts.into_iter().flat_map(|part| part.rows).collect(),
+        felt_during: feeling.felt(),
+        alone,
+        felt_alone: feeling_alone.felt(),
+        whole: false,
+        requests,
+    })
+}
+
+/// A stretch from the middle of a part on, or as much of the part as there is.
+fn play_part(order: &Order, begin: u64, end: u64, feeling: &mut Feeling) -> Result<Part, RebuildError> {
+    let used = order.options.used_bytes();
+    let wanted = WARM_BYTES + COUNTED_BYTES;
+    let from = ((begin + end) / 2 / 4096 * 4096).min(used.saturating_sub(wanted) / 4096 * 4096);
+    let from = if begin == 0 && end - begin <= wanted { 0 } else { from };
+    let mut array = order.array()?;
+    let to = if order.load.is_some() { used } else { used.min(from + wanted) };
+    array.recover(order.replacement, from, to)?;
+    let mut rows = Vec::new();
+    let (warm_ns, warm_bytes) = match order.job_file()? {
+        None => {
+            array.recover_to(from + (to - from) / 4, u64::MAX);
+            let warm = (array.now_ns(), array.recovered_bytes());
+            array.finish_recovery(u64::MAX);
+            warm
+        }
+        Some(file) => {
+            let mut run = Run::start(file, order.start_ns, WARM_NS, order.seed.wrapping_add(begin)).log_requests();
+            run.advance(&mut array, 1);
+            run.take_requests();
+            let warm = (array.now_ns(), array.recovered_bytes());
+            rows = play(&mut run, &mut array, (COUNTED_NS / WARM_NS) as usize, feeling);
+            warm
+        }
+    };
+    let counted = (array.recovered_bytes() - warm_bytes).max(4096);
+    let outcome = array.outcome().expect("a rebuild was begun");
+    let ns_per_byte = (array.now_ns() - warm_ns) as f64 / counted as f64;
+    Ok(Part {
+        bytes: end - begin,
+        ns_per_byte: ns_per_byte.max(least_ns_per_byte(&array)),
+        stretch_bytes: array.recovered_bytes() - from,
+        outcome,
+        rows,
+    })
+}
+
+/// What the speed limit allows: a stretch is too short for md to notice.
+fn least_ns_per_byte(array: &Array) -> f64 {
+    let limit = array.options().speed_max_bytes_per_s as f64;
+    1e9 / (limit * (MARK_S + 1.0) / MARK_S)
+}
+
+fn sum(order: &Order, parts: &[Part]) -> Outcome {
+    let whole_bytes: u64 = parts.iter().map(|part| part.bytes).sum();
+    let duration_ns: f64 = parts.iter().map(|part| part.bytes as f64 * part.ns_per_byte).sum();
+    let (mut progress, mut at_ns, mut done_bytes) = (Progress::default(), 0.0, 0);
+    for part in parts {
+        // Four looks a part, as its status would have shown it.
+        for quarter in 0..4 {
+            let share = quarter as f64 / 4.0;
+            let done = done_bytes + (part.bytes as f64 * share) as u64;
+            progress.points.push(Point {
+                at_ns: (at_ns + part.bytes as f64 * share * part.ns_per_byte) as u64,
+                done_bytes: done,
+                shown_bytes_per_s: 1e9 / part.ns_per_byte,
+                left_ns: Some(((whole_bytes - done) as f64 * part.ns_per_byte) as u64),
+            });
+        }
+        at_ns += part.bytes as f64 * part.ns_per_byte;
+        done_bytes += part.bytes;
+    }
+    let last = parts.last().map_or(0.0, |part| 1e9 / part.ns_per_byte);
+    let end = Point { at_ns: duration_ns as u64, done_bytes, shown_bytes_per_s: last, left_ns: Some(0) };
+    progress.points.push(end);
+    Outcome {
+        duration_ns: duration_ns as u64,
+        ended: Ended::Complete,
+        members: (0..order.options.width).map(|member| share(parts, member, duration_ns)).collect(),
+        replacement: order.replacement,
+        progress,
+    }
+}
+
+/// What a member did in all parts, its stretches counted for the parts.
+fn share(parts: &[Part], member: usize, duration_ns: f64) -> MemberShare {
+    let mut sum = MemberShare { counters: array::Counters::default(), awaited: 0.0 };
+    let (mut read, mut written, mut requests, mut busy) = (0.0, 0.0, 0.0, 0.0);
+    for part in parts {
+        let MemberShare { counters, awaited } = part.outcome.members[member];
+        let times = part.bytes as f64 / part.stretch_bytes.max(1) as f64;
+        read += counters.bytes_read as f64 * times;
+        written += counters.bytes_written as f64 * times;
+        requests += counters.requests as f64 * times;
+        let part_ns = part.bytes as f64 * part.ns_per_byte;
+        busy += counters.busy_ns as f64 / part.outcome.duration_ns.max(1) as f64 * part_ns;
+        sum.awaited += awaited * part_ns / duration_ns.max(1.0);
+        let total = &mut sum.counters;
+        total.longest_ns = total.longest_ns.max(counters.longest_ns);
+        total.longest_command_ns = total.longest_command_ns.max(counters.longest_command_ns);
+        total.longest_silence_ns = total.longest_silence_ns.max(counters.longest_silence_ns);
+    }
+    sum.counters.bytes_read = read.round() as u64;
+    sum.counters.bytes_written = written.round() as u64;
+    sum.counters.requests = requests.round() as u64;
+    sum.counters.busy_ns = busy.round() as u64;
+    sum
+}

@@ -1,0 +1,123 @@
+"""What each part of a box allows under a load, in requests per second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, Protocol
+
+from shakedown.analysis.explain.layout import Layout
+from shakedown.analysis.explain.load import Load
+
+Part = Literal["heads", "drives", "link", "round trip"]
+
+PAYLOAD_SHARE: Final = 1448 / 1538
+"""Of an Ethernet frame of 1500 bytes: TCP's payload with timestamps, over what the frame takes on the wire (8 bytes
+preamble, 18 header and checksum, 12 gap)."""
+
+
+class Drive(Protocol):
+    """What one drive can do; a model or a rule of thumb."""
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        ...
+
+    @property
+    def stream_bytes_per_s(self) -> float:
+        """Of one long read where it is fastest."""
+        ...
+
+    def random_iops(self, block_bytes: int, read_share: float, outstanding: int) -> float:
+        """Requests per second at random places."""
+        ...
+
+
+@dataclass(frozen=True)
+class RuleOfThumb:
+    """A drive of which two figures are known. The first is for small requests, whatever their size and number."""
+
+    iops: float
+    stream_bytes_per_s: float
+
+    @property
+    def label(self) -> str:
+        """``50 IOPS, 95 MB/s``."""
+        return f"{self.iops:g} IOPS, {self.stream_bytes_per_s / 1e6:g} MB/s"
+
+    def random_iops(self, block_bytes: int, read_share: float, outstanding: int) -> float:  # noqa: ARG002
+        """The one figure."""
+        return self.iops
+
+
+@dataclass(frozen=True)
+class Way:
+    """Between host and box: what of it is known."""
+
+    link_bits_per_s: float | None = None
+    round_trip_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Box:
+    """All that ceilings follow from."""
+
+    layout: Layout
+    drive: Drive
+    way: Way = Way()
+
+
+class Ceiling(NamedTuple):
+    """A part's own limit under a load, and the arithmetic in words."""
+
+    part: Part
+    iops: float
+    reason: str
+
+
+def ceilings(box: Box, load: Load) -> dict[Part, Ceiling]:
+    """Every ceiling that can be computed."""
+    found = [_heads(box, load), _drives(box, load), _link(box.way, load), _round_trip(box.way, load)]
+    return {each.part: each for each in found if each}
+
+
+def _heads(box: Box, load: Load) -> Ceiling:
+    """If nothing were cached, gathered or reordered: a seek for every request."""
+    work = box.layout.small_request(load)
+    each = box.drive.random_iops(load.block_bytes, work.read_share, 1)
+    reason = (
+        f"{box.layout.width} x {each:.3g} requests/s, {work.total:.3g} at the drives for one of the host "
+        f"({work.reads:.3g} read, {work.writes:.3g} written)"
+    )
+    return Ceiling("heads", box.layout.width * each / work.total, reason)
+
+
+def _drives(box: Box, load: Load) -> Ceiling:
+    """Random requests reordered in the drives' queues; the rest streams over all data drives, in whole stripes."""
+    layout, work = box.layout, box.layout.small_request(load)
+    stream = layout.data_drives * box.drive.stream_bytes_per_s
+    seconds = (1 - load.random_share) * load.block_bytes / stream
+    reason = f"streams at {layout.data_drives} x {box.drive.stream_bytes_per_s / 1e6:.3g} MB/s"
+    if load.random_share:
+        depth = max(1, load.outstanding // layout.width)
+        each = box.drive.random_iops(load.block_bytes, work.read_share, depth)
+        seconds += load.random_share * work.total / (layout.width * each)
+        reason = f"{load.random_share:.0%} random, {depth} at a time in each drive: {each:.3g}/s; the rest {reason}"
+    return Ceiling("drives", 1 / seconds, reason.replace("%", " %"))
+
+
+def _link(way: Way, load: Load) -> Ceiling | None:
+    if way.link_bits_per_s is None:
+        return None
+    # Reads and writes go opposite ways, each with the whole width.
+    busier = max(load.read_share, load.write_share)
+    payload = way.link_bits_per_s / 8 * PAYLOAD_SHARE
+    reason = f"{way.link_bits_per_s / 1e9:g} Gb/s carry {payload / 1e6:.4g} MB/s of payload each way"
+    return Ceiling("link", payload / load.block_bytes / busier, reason)
+
+
+def _round_trip(way: Way, load: Load) -> Ceiling | None:
+    if way.round_trip_s is None:
+        return None
+    reason = f"{load.outstanding} outstanding, {way.round_trip_s * 1e3:.3g} ms each at least"
+    return Ceiling("round trip", load.outstanding / way.round_trip_s, reason)

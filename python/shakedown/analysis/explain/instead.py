@@ -1,0 +1,53 @@
+"""What another layout, another drive or more of them would change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from shakedown.analysis.explain.ceiling import Box, Drive, Part, ceilings
+from shakedown.analysis.explain.layout import Layout
+from shakedown.analysis.explain.limiter import Proof
+from shakedown.errors import UsageError
+
+_PARITY_LESS: Final = {"raid5": "raid10", "raid6": "raid10", "raidz1": "mirror", "raidz2": "mirror", "raidz3": "mirror"}
+_MORE_DRIVES: Final = 2
+
+
+class Change(NamedTuple):
+    """A change, and for each proof, in their order, what it would make of the figure in requests per second."""
+
+    label: str
+    iops: tuple[float, ...]
+
+
+def changes(box: Box, proofs: Sequence[Proof], others: Sequence[Drive] = ()) -> list[Change]:
+    """The usual changes, and each other drive that was named."""
+    return [Change(label, tuple(_then(new, proof) for proof in proofs)) for label, new in _usual(box, others)]
+
+
+def _usual(box: Box, others: Sequence[Drive]) -> Iterator[tuple[str, Box]]:
+    other_kind = _PARITY_LESS.get(box.layout.kind)
+    if other_kind:
+        try:
+            layout = Layout(other_kind, box.layout.width)
+            yield str(layout), replace(box, layout=layout)
+        except UsageError:
+            pass  # an odd number of drives makes no pairs
+    if box.layout.kind not in ("single", "raid1", "mirror"):
+        more = Layout(box.layout.kind, box.layout.width + _MORE_DRIVES)
+        yield str(more), replace(box, layout=more)
+    for drive in others:
+        yield drive.label, replace(box, drive=drive)
+
+
+def _then(new: Box, proof: Proof) -> float:
+    """If the drives limit, the figure scales with what they are allowed, up to the next ceiling; else it stays."""
+    now = proof.measured.iops
+    if proof.limiter != "drives":
+        return now
+    part: Part = "drives" if proof.cached else "heads"
+    allowed = ceilings(new, proof.measured.load)
+    scaled = now * allowed[part].iops / proof.ceilings[part].iops
+    return min([scaled, *(ceiling.iops for name, ceiling in allowed.items() if name in ("link", "round trip"))])

@@ -1,0 +1,145 @@
+"""The bar beside the ceilings: which one it touches, and what that proves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Final, Literal
+
+from shakedown.analysis.explain.ceiling import Box, Ceiling, Part, ceilings
+from shakedown.analysis.explain.load import Load, Measured
+from shakedown.analysis.rate import figure
+
+Limiter = Literal["drives", "link", "round trip", "elsewhere", "unknown"]
+
+TOUCHED: Final = 0.8
+"""From this share of a ceiling on, that part is what limits: its figures are not better known than that."""
+
+NEAR: Final = 0.5
+"""From here on, if no other part comes half as near."""
+
+CACHED: Final = 1.25
+"""So many times what moving heads could have served: a cache did it."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One measured load and what follows from it.
+
+    ``used`` is the share of each ceiling that was measured. ``limiter`` is ``elsewhere`` if no ceiling is near,
+    ``unknown`` if how near the drives are cannot be told.
+    """
+
+    measured: Measured
+    ceilings: dict[Part, Ceiling]
+    used: dict[Part, float]
+    limiter: Limiter
+    sure: bool
+    cached: bool
+    statements: tuple[str, ...]
+
+
+def prove(box: Box, measured: Measured) -> Proof:
+    """Lay a measured figure beside the ceilings of its load."""
+    found = ceilings(box, measured.load)
+    used: dict[Part, float] = {part: measured.iops / ceiling.iops for part, ceiling in found.items()}
+    cached = used["heads"] > CACHED and used["heads"] > used["drives"]
+    limiter, sure = _limiter(used, cached=cached)
+    if limiter == "elsewhere" and _streams_compete(measured.load):
+        limiter = "unknown"
+    statements = [*_of_the_cache(box, measured, found, cached=cached), _of_the_limiter(box, used, limiter, sure=sure)]
+    statements += _of_the_queue(measured)
+    return Proof(measured, found, used, limiter, sure, cached, tuple(statements))
+
+
+def _limiter(used: dict[Part, float], *, cached: bool) -> tuple[Limiter, bool]:
+    """The part that is used most. Where nothing is cached, drives are used as far as their heads are."""
+    near: dict[Limiter, float] = {"drives": used["drives"] if cached else max(used["heads"], used["drives"])}
+    near |= {part: used[part] for part in ("link", "round trip") if part in used}
+    (first, share), *others = sorted(near.items(), key=lambda item: -item[1])
+    if share >= TOUCHED:
+        return first, True
+    alone = all(other < share / 2 for _, other in others)
+    return (first, False) if share >= NEAR and alone else ("elsewhere", True)
+
+
+def _streams_compete(load: Load) -> bool:
+    """Of a read and a written stream, how often the heads go from one to the other is for a cache to decide."""
+    return load.random_share < 1 and 0 < load.read_share < 1
+
+
+def _of_the_cache(box: Box, measured: Measured, found: dict[Part, Ceiling], *, cached: bool) -> list[str]:
+    load, statements = measured.load, []
+    if cached:
+        statements.append(
+            f"{_what_works(load)}: {figure(measured.iops)} requests/s were served, "
+            f"{figure(found['heads'].iops)} if each had moved the heads."
+        )
+    if not load.random_share and not _streams_compete(load) and measured.bytes_per_s < box.drive.stream_bytes_per_s:
+        statements.append(
+            f"It is not the drives: {measured.bytes_per_s / 1e6:.3g} MB/s are less than one of them streams "
+            f"({box.drive.stream_bytes_per_s / 1e6:.3g} MB/s)."
+        )
+    return statements
+
+
+def _what_works(load: Load) -> str:
+    if load.random_share == 1:
+        return "Reordering in the drives' queues works, or a cache"
+    return {1.0: "The read cache (or reading ahead) works", 0.0: "The write cache works"}.get(
+        load.read_share, "The cache works"
+    )
+
+
+def _of_the_limiter(box: Box, used: dict[Part, float], limiter: Limiter, *, sure: bool) -> str:
+    if limiter == "unknown":
+        return (
+            "Streams of reads and of writes share the heads: what the drives allow lies between a seek for each and"
+            " their best, and so does the figure. No other part is near."
+        )
+    if limiter == "elsewhere":
+        nearest = max((share, part) for part, share in used.items() if part != "heads")
+        return (
+            f"Something outside what is reckoned here holds it: of the {nearest[1]}, the nearest,"
+            f" {_percent(nearest[0])} are used. That leaves the box's processor, its target software, the protocol,"
+            " or the host."
+        )
+    if limiter == "drives":
+        share = max(used["heads"] if used["heads"] <= CACHED else 0, used["drives"])
+        if share > CACHED:
+            return f"It is {figure(share)} times what the drives can: part of the load never reached them."
+        rest = "" if sure else " Nothing else comes near."
+        return f"The drives limit: {_percent(share)} of what {box.layout} allows them.{rest}"
+    return f"The {limiter} limits: {_percent(used[limiter])} of what it allows."
+
+
+def _of_the_queue(measured: Measured) -> list[str]:
+    if measured.mean_s is None:
+        return []
+    flying, asked = measured.iops * measured.mean_s, measured.load.outstanding
+    if flying > 1.1 * asked:
+        return [f"The figures contradict each other: {flying:.0f} in flight by Little's law, {asked} were asked for."]
+    if flying < 0.5 * asked:
+        return [f"Only {flying:.0f} of {asked} requests were in flight: the host did not keep the box busy."]
+    return [f"{flying:.0f} of {asked} requests were in flight (Little's law): they waited in the box, not in the host."]
+
+
+def isolate(proofs: Sequence[Proof]) -> list[str]:
+    """What pairs of loads tell: of two that are alike but for where they go, randomness alone costs the difference."""
+    statements = []
+    for fast, slow in permutations(proofs, 2):
+        one, other = fast.measured.load, slow.measured.load
+        # The slower one reads no less, so that its writes are no excuse.
+        alike = 0 < one.read_share <= other.read_share < 1 and other.random_share - one.random_share >= 0.5
+        if alike and fast.cached and slow.limiter == "drives":
+            times = fast.measured.iops / slow.measured.iops
+            statements.append(
+                f"Random access is what costs: {slow.measured.name} has no more writes than {fast.measured.name}, yet "
+                f"{figure(times)} times fewer requests a second."
+            )
+    return statements
+
+
+def _percent(share: float) -> str:
+    return f"{figure(share * 100)} %"

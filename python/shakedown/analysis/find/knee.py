@@ -1,0 +1,71 @@
+"""The knee of a load that is raised slowly: from where on more outstanding requests buy waiting and no more work.
+
+Below it nobody waits: the rate grows with the requests in flight, as if the target had a server for each. Above it the
+rate has reached its most. The two lines, in flight / latency when alone and the most, cross at the knee (asymptotic
+bounds of operational analysis: N* = R0 X, Denning and Buzen, 1978).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from shakedown.analysis.finding import Finding
+from shakedown.analysis.rate import figure
+from shakedown.analysis.series import Floats, Series
+from shakedown.units import NS_PER_S, format_duration
+
+BLOCKS: Final = 64
+LIGHTEST: Final = 1.25
+"""Blocks with up to so many times the fewest requests in flight tell the latency when alone."""
+
+RAISED: Final = 4
+"""Between the least and the most in flight, for a bend to show."""
+
+GROWING: Final = 1.05
+"""If the last eighth of the step is faster by so much than all before, the most was not reached."""
+
+
+def find_knee(step: str, series: Series) -> Finding:
+    """Requests in flight at the knee, with the rate there and the latency of a target that is alone with a request."""
+    rates, in_flight = _levels(series)
+    if len(series) < BLOCKS // 2 or len(rates) < BLOCKS // 2:
+        text = f"Step {step} is too short, or completed too little, to see a knee."
+        return Finding(kind="knee", step=step, value=None, unit="requests", text=text)
+    if in_flight.max() < RAISED * in_flight.min():
+        text = f"The load of step {step} was not raised: a knee is not to be seen."
+        return Finding(kind="knee", step=step, value=None, unit="requests", text=text)
+    light = in_flight <= LIGHTEST * in_flight.min()
+    alone_s = float(np.median(in_flight[light] / rates[light]))
+    smooth = np.convolve(rates, np.full(BLOCKS // 16, 16 / BLOCKS), mode="valid")
+    most = float(smooth.max())
+    evidence: dict[str, float | int | str] = {
+        "most_iops": most,
+        "alone_ms": alone_s * 1000,
+        "most_in_flight": float(in_flight.max()),
+    }
+    knee = most * alone_s
+    if knee >= in_flight.max() or _still_grows(smooth):
+        text = f"The rate of step {step} still grew at its end, at {figure(float(in_flight.max()))} in flight: no knee."
+        return Finding(kind="knee", step=step, value=None, unit="requests", evidence=evidence, text=text)
+    text = (
+        f"From {figure(knee)} requests in flight on, step {step} gains nothing but waiting: {figure(most)} IOPS is the"
+        f" most, and a request alone takes {format_duration(alone_s * NS_PER_S)}."
+    )
+    return Finding(kind="knee", step=step, value=knee, unit="requests", evidence=evidence, text=text)
+
+
+def _levels(series: Series) -> tuple[Floats, Floats]:
+    """Requests per second and in flight (their waiting per second, Little's law) of equal blocks that completed any."""
+    block_s = series.span_s / BLOCKS
+    if not len(series) or not block_s:
+        return np.zeros(0), np.zeros(0)
+    requests, waited = series.blocks(series.timed, block_s), series.blocks(series.waited_s, block_s)
+    some = requests > 0
+    return requests[some] / block_s, waited[some] / block_s
+
+
+def _still_grows(smooth: Floats) -> bool:
+    last = len(smooth) - len(smooth) // 8
+    return float(smooth[last:].max()) > GROWING * float(smooth[:last].max())

@@ -1,0 +1,102 @@
+"""``shakedown explain``: what limits a storage box."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from shakedown.analysis.explain.ceiling import Box, Drive, RuleOfThumb, Way
+from shakedown.analysis.explain.instead import changes
+from shakedown.analysis.explain.layout import Layout
+from shakedown.analysis.explain.limiter import isolate, prove
+from shakedown.analysis.explain.load import Measured, parse_measured
+from shakedown.cli.document import print_document
+from shakedown.cli.plain import plain
+from shakedown.errors import UsageError
+from shakedown.protocol.measured import measured_loads
+from shakedown.report.explain import explain_document, explain_text
+from shakedown.result.folder import read_run
+from shakedown.target.ability import ModelledDrive
+from shakedown.units import NS_PER_S, parse_duration_ns
+
+_A_DRIVE: Final = "a drive is `model:NAME`, or two figures of one like `50IOPS,95MB/s`"
+
+
+def explain(
+    *runs: Path,
+    layout: Annotated[str, Parameter(help="single, raid0, raid1, raid10, raid5, raid6, mirror, raidz1 to raidz3")],
+    drive: Annotated[str, Parameter(help="model:NAME, or two figures like 50IOPS,95MB/s")],
+    width: Annotated[int, Parameter(help="how many drives")] = 1,
+    measured: Annotated[
+        tuple[str, ...],
+        Parameter(help='typed-in figures: "001b: 8KiB 65R 60rand depth 64 = 89 IOPS, mean 700ms"; may be repeated'),
+    ] = (),
+    link: Annotated[str | None, Parameter(help="between host and box, like 1Gb/s")] = None,
+    round_trip: Annotated[
+        str | None, Parameter(help="of the smallest request through protocol and box, like 0.3ms")
+    ] = None,
+    instead: Annotated[tuple[str, ...], Parameter(help="another drive to reckon with; may be repeated")] = (),
+    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of text")] = False,
+) -> int:
+    """Say what limits an array or a NAS: the drives, the link, the round trip, or something else in the box.
+
+    Lays measured figures beside what each part allows, names the part that is at its end, and says what another
+    layout, another drive or more of them would change.
+
+    For example:
+
+    shakedown explain --layout raid5 --width 4 --drive 50IOPS,95MB/s --link 1Gb/s
+    --measured "32KiB 100R 0rand depth 64 = 1761 IOPS" --measured "8KiB 65R 60rand depth 64 = 89 IOPS"
+
+    Parameters
+    ----------
+    runs
+        Folders of runs, each of whose steps is explained.
+    """
+    box = Box(Layout(layout.lower(), width), _drive(drive), Way(_link(link), _round_trip(round_trip)))
+    proofs = [prove(box, each) for each in _all_measured(runs, measured)]
+    told = (box, proofs, isolate(proofs), changes(box, proofs, [_drive(each) for each in instead]))
+    if json:
+        print_document("explain", explain_document(*told))
+    else:
+        sys.stdout.write(plain(explain_text(*told)))
+    return 0
+
+
+def _all_measured(runs: tuple[Path, ...], typed: tuple[str, ...]) -> list[Measured]:
+    if not runs and not typed:
+        raise UsageError(
+            "nothing was measured: give the folder of a run, or `--measured`",
+            hint='shakedown explain ... --measured "8KiB 65R 60rand depth 64 = 89 IOPS"',
+        )
+    return [each for path in runs for each in measured_loads(read_run(path))] + [parse_measured(each) for each in typed]
+
+
+def _drive(text: str) -> Drive:
+    if text.startswith("model:"):
+        return ModelledDrive(text)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*IOPS\s*,\s*(\d+(?:\.\d+)?)\s*(MB|MiB)/s\s*", text, re.IGNORECASE)
+    if found is None or not float(found[1]) or not float(found[2]):
+        raise UsageError(f"`{text}` is no drive", hint=_A_DRIVE)
+    return RuleOfThumb(float(found[1]), float(found[2]) * (1e6 if found[3].lower() == "mb" else 2**20))
+
+
+def _link(text: str | None) -> float | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([MG])b(?:it)?/s\s*", text)
+    if found is None or not float(found[1]):
+        raise UsageError(f"`{text}` is no speed of a link", hint="write it like `1Gb/s`, `2.5Gb/s` or `100Mb/s`")
+    return float(found[1]) * {"M": 1e6, "G": 1e9}[found[2]]
+
+
+def _round_trip(text: str | None) -> float | None:
+    if text is None:
+        return None
+    if not (duration_ns := parse_duration_ns(text)):
+        raise UsageError("a round trip takes some time", hint="write it like `0.3ms`")
+    return duration_ns / NS_PER_S

@@ -1,0 +1,41 @@
+"""Work spread over all cores, a process each, that ends as a whole when its user wants it to."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@contextmanager
+def on_every_core(
+    function: Callable[..., T], orders: Sequence[tuple[Any, ...]], *, ends_all: type[BaseException] = BaseException
+) -> Iterator[list[Future[T]]]:
+    """The futures of ``function(*order)`` for each order, in their order.
+
+    Function and orders have to be picklable. What is raised inside the ``with`` drops the orders that have not begun;
+    if it is an ``ends_all``, those under way are ended too, else they are waited for.
+    """
+    # Spawned, not forked: a fork would copy the locks of running threads.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
+        # A Ctrl-C reaches every process of the terminal: one that only waits for work leaves it to us.
+        kept = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            pending = [pool.submit(function, *order) for order in orders]
+        finally:
+            signal.signal(signal.SIGINT, kept)
+        try:
+            yield pending
+        except BaseException as error:
+            if isinstance(error, ends_all):
+                for worker in multiprocessing.active_children():
+                    worker.terminate()
+            pool.shutdown(cancel_futures=True)
+            raise

@@ -1,0 +1,83 @@
+"""What limits a box, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from shakedown.analysis.explain.ceiling import Box
+from shakedown.analysis.explain.instead import Change
+from shakedown.analysis.explain.limiter import Proof
+from shakedown.analysis.rate import figure
+from shakedown.report.plain_text import table, wrap
+
+_BAR: Final = 24
+_NAMES: Final = {
+    "heads": "a seek for each",
+    "drives": "the drives at best",
+    "link": "the link",
+    "round trip": "the round trip",
+}
+
+
+def explain_text(box: Box, proofs: Sequence[Proof], isolated: Sequence[str], changed: Sequence[Change]) -> str:
+    """A paragraph a load, with the measured bar beside the ceilings, then what would change."""
+    parts = [f"{box.layout} of {box.drive.label}"]
+    parts += ["\n".join(_paragraph(proof)) for proof in proofs]
+    if isolated:
+        parts.append("\n".join(wrap(each) for each in isolated))
+    if changed:
+        head = ["requests/s", *(proof.measured.name for proof in proofs)]
+        rows = [["as measured", *(figure(proof.measured.iops) for proof in proofs)]]
+        rows += [[each.label, *map(figure, each.iops)] for each in changed]
+        parts.append("What would change:\n" + table(head, rows, "  "))
+    return "\n\n".join(parts) + "\n"
+
+
+def _paragraph(proof: Proof) -> Iterator[str]:
+    yield wrap(f"{proof.measured.name}: {proof.measured.load}")
+    most = max(proof.measured.iops, *(each.iops for each in proof.ceilings.values() if each.part != "round trip"))
+    rows = [("measured", proof.measured.iops), *((_NAMES[part], each.iops) for part, each in proof.ceilings.items())]
+    block = proof.measured.load.block_bytes
+    for name, iops in rows:
+        bar = "#" * max(1, round(_BAR * min(iops / most, 1)))
+        yield f"  {name:<19}{figure(iops):>7} /s {iops * block / 1e6:>8.3g} MB/s  {bar}"
+    for each in proof.ceilings.values():
+        yield wrap(f"{_NAMES[each.part]}: {each.reason}", "    ", "      ")
+    for statement in proof.statements:
+        yield wrap(statement, "  - ", "    ")
+
+
+def explain_document(
+    box: Box, proofs: Sequence[Proof], isolated: Sequence[str], changed: Sequence[Change]
+) -> dict[str, Any]:
+    """The same as JSON; rates are requests of the host per second."""
+    return {
+        "layout": box.layout.kind,
+        "width": box.layout.width,
+        "drive": box.drive.label,
+        "loads": [_entry(proof) for proof in proofs],
+        "statements": list(isolated),
+        "changes": [{"label": each.label, "iops": list(each.iops)} for each in changed],
+    }
+
+
+def _entry(proof: Proof) -> dict[str, Any]:
+    load = proof.measured.load
+    return {
+        "name": proof.measured.name,
+        "block_bytes": load.block_bytes,
+        "read_share": load.read_share,
+        "random_share": load.random_share,
+        "outstanding": load.outstanding,
+        "iops": proof.measured.iops,
+        "mib_per_s": proof.measured.bytes_per_s / 2**20,
+        "ceilings": [
+            {"part": each.part, "iops": each.iops, "used": proof.used[each.part], "reason": each.reason}
+            for each in proof.ceilings.values()
+        ],
+        "limiter": proof.limiter,
+        "sure": proof.sure,
+        "cached": proof.cached,
+        "statements": list(proof.statements),
+    }

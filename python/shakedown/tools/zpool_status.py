@@ -1,0 +1,147 @@
+"""What ``zpool status`` says of a resilver, as text of every release or as JSON (2.3 and later)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+State = Literal["none", "running", "done", "canceled"]
+
+_UNITS: Final = {unit: 1024**power for power, unit in enumerate("BKMGTPE")}
+_STATES: Final[dict[str, State]] = {"SCANNING": "running", "FINISHED": "done", "CANCELED": "canceled"}
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A pool's last scan: ``resilver`` or ``scrub``.
+
+    ``issued_bytes`` is what was read and checked, ``total_bytes`` all that is allocated; ``finish_s`` is ZFS' own
+    estimate and None where it gives none; ``took_s`` is of one that is done. Sizes in text have three digits.
+    """
+
+    action: Literal["resilver", "scrub", "none"] = "none"
+    state: State = "none"
+    issued_bytes: int | None = None
+    total_bytes: int | None = None
+    resilvered_bytes: int | None = None
+    finish_s: int | None = None
+    took_s: int | None = None
+    errors: int | None = None
+
+
+def parse_zpool_status(text: str, pool: str) -> Scan:
+    """The scan of one pool out of the text of ``zpool status``; ``Scan()`` if the text tells none."""
+    for block in re.split(r"^\s*pool:\s*", text, flags=re.MULTILINE)[1:]:
+        if block.partition("\n")[0].strip() == pool:
+            return _scan(block)
+    return Scan()
+
+
+def parse_zpool_status_json(text: str, pool: str) -> Scan:
+    """The same out of ``zpool status --json --json-int``; ``Scan()`` if it is no such document."""
+    try:
+        stats = json.loads(text)["pools"][pool]["scan_stats"]
+        action = stats["function"].lower()
+        state = _STATES[stats["state"]]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Scan()
+    if action not in ("resilver", "scrub"):
+        return Scan()
+    start, end = _whole(stats, "start_time"), _whole(stats, "end_time")
+    return Scan(
+        action,
+        state,
+        issued_bytes=_whole(stats, "issued"),
+        total_bytes=_whole(stats, "to_examine"),
+        resilvered_bytes=_whole(stats, "processed"),
+        took_s=end - start if state == "done" and start is not None and end is not None and end >= start else None,
+        errors=_whole(stats, "errors"),
+    )
+
+
+def parse_took_s(text: str) -> int | None:
+    """A duration in any of ZFS' notations to seconds: ``0h12m``, ``00:12:34``, ``1 days 02:03:04``, ``1d2h``."""
+    text = text.strip()
+    if match := re.fullmatch(r"(?:(\d+) days? )?(\d+):(\d\d):(\d\d)", text):
+        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    match = re.fullmatch(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text)
+    if match is None or not text:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def parse_zfs_size_bytes(text: str) -> int | None:
+    """``1.29T`` or ``384G`` to bytes; ZFS counts in powers of 1024."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([BKMGTPE]?)i?B?", text.strip())
+    return None if match is None else round(float(match[1]) * _UNITS[match[2] or "B"])
+
+
+_SIZE: Final = r"(\d+(?:\.\d+)?[BKMGTPE]?)"
+_TOOK: Final = r"((?:\d+ days? )?\d+:\d\d:\d\d|(?:\d+[dhms])+)"
+
+
+def _scan(block: str) -> Scan:
+    # The text runs on to the line `config:`; releases break it differently.
+    scan = re.search(
+        r"^\s*(?:scan|scrub):\s*(.*?)(?=^\s*(?:config|checkpoint|remove|action|see|errors):|\Z)",
+        block,
+        re.MULTILINE | re.DOTALL,
+    )
+    words = " ".join(scan[1].split()) if scan else ""
+    # The sequential resilver of dRAID names its vdev in brackets.
+    words = re.sub(r"^(resilver|resilvered) \([^)]*\)", r"\1", words)
+    if match := re.match(r"(resilver|scrub) in progress", words):
+        return _running(match[1], words)
+    if match := re.match(r"(resilver|scrub) canceled", words):
+        return Scan(_action(match[1]), "canceled")
+    return _done(words)
+
+
+def _running(action: str, words: str) -> Scan:
+    """Three notations: ``1T scanned out of 5T``, ``1T issued at 1G/s, 5T total``, ``1T / 5T issued``."""
+    issued = total = None
+    for form in (
+        rf"{_SIZE} / {_SIZE} issued",
+        rf"{_SIZE} issued.*?, {_SIZE} total",
+        rf"{_SIZE} scanned out of {_SIZE}",
+    ):
+        if match := re.search(form, words):
+            issued, total = parse_zfs_size_bytes(match[1]), parse_zfs_size_bytes(match[2])
+            break
+    moved = re.search(rf"{_SIZE} (?:resilvered|repaired)", words)
+    finish = re.search(rf"{_TOOK} to go", words)
+    return Scan(
+        _action(action),
+        "running",
+        issued_bytes=issued,
+        total_bytes=total,
+        resilvered_bytes=parse_zfs_size_bytes(moved[1]) if moved else None,
+        finish_s=parse_took_s(finish[1]) if finish else None,
+    )
+
+
+def _done(words: str) -> Scan:
+    """``resilvered 384G in 00:02:44 with 0 errors on ...`` or once, ``resilver completed after 0h12m with ...``."""
+    match = re.match(rf"(resilvered|scrub repaired) {_SIZE} in {_TOOK}(?: with (\d+) errors)?", words)
+    if match:
+        size = parse_zfs_size_bytes(match[2])
+        errors = int(match[4]) if match[4] else None
+        return Scan(_action(match[1]), "done", resilvered_bytes=size, took_s=parse_took_s(match[3]), errors=errors)
+    match = re.match(rf"(resilver|scrub) completed after {_TOOK}(?: with (\d+) errors)?", words)
+    if match:
+        errors = int(match[3]) if match[3] else None
+        return Scan(_action(match[1]), "done", took_s=parse_took_s(match[2]), errors=errors)
+    return Scan()
+
+
+def _action(word: str) -> Literal["resilver", "scrub"]:
+    return "resilver" if word.startswith("resilver") else "scrub"
+
+
+def _whole(stats: dict[str, Any], key: str) -> int | None:
+    value = stats.get(key)
+    return value if type(value) is int and value >= 0 else None

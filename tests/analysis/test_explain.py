@@ -1,0 +1,132 @@
+"""Field notes E: on its own figures the reasoning must reach its conclusions."""
+
+import pytest
+
+from shakedown.analysis.explain.ceiling import Box, RuleOfThumb, Way, ceilings
+from shakedown.analysis.explain.instead import changes
+from shakedown.analysis.explain.layout import Layout
+from shakedown.analysis.explain.limiter import Proof, isolate, prove
+from shakedown.analysis.explain.load import Load, Measured, parse_measured
+from shakedown.errors import UsageError
+
+SLOW_DRIVE = RuleOfThumb(50, 95e6)
+"""R066, R446."""
+
+IX4 = Box(Layout("raid5", 4), SLOW_DRIVE, Way(link_bits_per_s=1e9))
+
+
+def proof(text: str, box: Box = IX4) -> Proof:
+    return prove(box, parse_measured(text))
+
+
+MAX_READ = "001a: 32KiB 100R 0rand depth 64 = 1761 IOPS"
+REAL_LIFE = "001b: 8KiB 65R 60rand depth 64 = 89 IOPS"
+MAX_MIXED = "001c: 32KiB 50R 0rand depth 64 = 705 IOPS"
+RANDOM = "001d: 8KiB 70R 100rand depth 64 = 64 IOPS, mean 913ms"
+
+
+def test_the_read_cache_works_and_something_outside_the_drives_holds_it() -> None:
+    found = proof(MAX_READ)
+    assert found.cached
+    assert found.limiter == "elsewhere"
+    assert any("read cache" in each for each in found.statements)
+    assert any("less than one of them streams" in each for each in found.statements)
+
+
+def test_four_slow_drives_under_raid5_can_do_no_more() -> None:
+    found = proof(REAL_LIFE)
+    assert (found.limiter, found.sure, found.cached) == ("drives", True, False)
+    # 89 x (0.65 + 0.35 x 4) = 182 requests a second at four drives of 50: by hand.
+    assert found.used["heads"] == pytest.approx(89 * 2.05 / 200)
+
+
+def test_random_access_is_isolated() -> None:
+    proofs = [proof(each) for each in (MAX_READ, REAL_LIFE, MAX_MIXED)]
+    assert [each.split(":")[0] for each in isolate(proofs)] == ["Random access is what costs"]
+    assert "001b has no more writes than 001c" in isolate(proofs)[0]
+
+
+def test_streams_that_compete_prove_nothing_about_the_drives() -> None:
+    assert proof(MAX_MIXED).limiter == "unknown"
+
+
+def test_the_queue_was_full() -> None:
+    found = proof(RANDOM)
+    assert any("58 of 64 requests were in flight" in each for each in found.statements)
+    assert any("contradict" in each for each in proof(RANDOM.replace("913ms", "1200ms")).statements)
+    assert any("did not keep the box busy" in each for each in proof(RANDOM.replace("913ms", "50ms")).statements)
+
+
+def test_raid10_helps_writes_and_nothing_helps_what_is_elsewhere() -> None:
+    proofs = [proof(MAX_READ), proof(REAL_LIFE)]
+    raid10, _wider, faster = changes(IX4, proofs, [RuleOfThumb(75, 100e6)])
+    assert raid10.label == "RAID10 of 4"
+    assert raid10.iops == pytest.approx((1761, 89 * 2.05 / (0.65 + 0.35 * 2)))
+    assert faster.iops == pytest.approx((1761, 89 * 1.5))
+
+
+def test_a_change_stops_at_the_next_ceiling() -> None:
+    box = Box(Layout("raid5", 4), SLOW_DRIVE, Way(link_bits_per_s=7e6))
+    found = proof(REAL_LIFE, box)
+    link = ceilings(box, found.measured.load)["link"].iops
+    assert found.measured.iops < link < 89 * 2
+    assert changes(box, [found], [RuleOfThumb(500, 1e9)])[-1].iops[0] in (pytest.approx(link), found.measured.iops)
+
+
+def test_a_full_link_is_named() -> None:
+    found = proof("backup: 1MiB 100R 0rand depth 8 = 112 MB/s")
+    assert (found.limiter, found.sure) == ("link", True)
+
+
+def test_a_long_way_is_named() -> None:
+    box = Box(Layout("single", 1), RuleOfThumb(50, 200e6), Way(round_trip_s=0.001))
+    assert prove(box, Measured("sync", Load(4096, 1, 0, 1), 950)).limiter == "round trip"
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "block", "reads", "work"),
+    [
+        ("raid5", 4, 8192, 0.65, (0.65 + 0.7, 0.7)),
+        ("raid6", 6, 8192, 0, (3, 3)),
+        ("raid10", 4, 8192, 0, (0, 2)),
+        ("raid1", 3, 8192, 0.5, (0.5, 1.5)),
+        ("raid0", 2, 8192, 0.5, (0.5, 0.5)),
+        ("raidz1", 4, 131072, 1, (3, 0)),
+        ("raidz2", 6, 4096, 0, (0, 3)),
+        ("raidz1", 5, 8192, 0, (0, 3)),
+    ],
+)
+def test_drive_requests_by_hand(kind: str, width: int, block: int, reads: float, work: tuple[float, float]) -> None:
+    assert Layout(kind, width).small_request(Load(block, reads, 1)) == pytest.approx(work)
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "data"), [("raid5", 4, 3), ("raid10", 6, 3), ("raid1", 3, 1), ("raidz3", 8, 5)]
+)
+def test_data_drives(kind: str, width: int, data: int) -> None:
+    assert Layout(kind, width).data_drives == data
+
+
+@pytest.mark.parametrize(
+    ("kind", "width"), [("raid5", 2), ("raid6", 3), ("raidz3", 4), ("raid10", 5), ("single", 2), ("raid7", 9)]
+)
+def test_layouts_that_cannot_be(kind: str, width: int) -> None:
+    with pytest.raises(UsageError):
+        Layout(kind, width)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "32KiB 100R 0rand", "100R 0rand = 5 IOPS", "8K 0rand = 5 IOPS", "8K 10R = 5 IOPS", "8K 110R 0rand = 5 IOPS",
+     "8K 10R 0rand = 5 bananas", "8K 10R 0rand = 0 IOPS", "8K 10R 0rand depth 0 = 5 IOPS", "0K 10R 0rand = 5 IOPS"],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_measured(text)
+    assert caught.value.hint
+
+
+def test_figures_in_every_unit() -> None:
+    assert parse_measured("32K 100R 0rand = 55 MiB/s").iops == pytest.approx(1760)
+    assert parse_measured("32k 100% reads 0% random = 55MB/s").iops == pytest.approx(55e6 / 32768)
+    assert parse_measured("a: 8KiB 65R 60rand = 89 IOPS, mean 700ms").mean_s == pytest.approx(0.7)

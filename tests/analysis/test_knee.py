@@ -1,0 +1,42 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from shakedown.analysis.find.knee import find_knee
+from shakedown.analysis.series import Series
+from shakedown.sample import SAMPLE_SCHEMA
+
+
+def ramp(depths: list[int], alone_s: float, most_iops: float, level_s: int = 30, noise: float = 0.1) -> Series:
+    """A server that has a place for each request up to its most: seconds of levels of outstanding requests."""
+    random = np.random.default_rng(5)
+    rows = []
+    for second, depth in enumerate(np.repeat(depths, level_s)):
+        rate = min(depth / alone_s, most_iops) * random.uniform(1 - noise, 1 + noise)
+        mean_ns = depth / rate * 1e9
+        start_ns = second * 10**9
+        rows.append(
+            ("ramp", "read", start_ns, 10**9, round(rate), round(rate) * 4096, mean_ns, 0, 0, 0, round(mean_ns))
+        )
+    return Series.of(pl.DataFrame(rows, schema=SAMPLE_SCHEMA, orient="row"), "ramp")
+
+
+DOUBLED = [1, 2, 4, 8, 16, 32, 64, 128]
+
+
+@pytest.mark.parametrize(("alone_s", "most_iops"), [(0.01, 400), (0.005, 2000), (0.02, 1000)])
+def test_the_knee_is_where_the_bounds_cross(alone_s: float, most_iops: float) -> None:
+    finding = find_knee("ramp", ramp(DOUBLED, alone_s, most_iops))
+    assert finding.value == pytest.approx(alone_s * most_iops, rel=0.1)
+    assert finding.evidence["alone_ms"] == pytest.approx(alone_s * 1000, rel=0.1)
+
+
+def test_a_target_that_was_never_full_has_none() -> None:
+    finding = find_knee("ramp", ramp(DOUBLED, 0.01, 1e9))
+    assert finding.value is None
+    assert "still grew" in finding.text
+
+
+def test_too_little_shows_none() -> None:
+    assert find_knee("ramp", ramp([1], 0.01, 400, level_s=3)).value is None
+    assert "not raised" in find_knee("ramp", ramp([1], 0.01, 400, level_s=100)).text

@@ -1,0 +1,54 @@
+"""``explain`` through the entry point, on typed-in figures and on a run of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.test_contract import needs_core, shakedown
+
+pytestmark = needs_core
+
+BOX = ("--layout", "raid5", "--width", "4", "--drive", "50IOPS,95MB/s", "--link", "1Gb/s")
+
+
+def test_the_account_is_explained(tmp_path: Path) -> None:
+    answer = shakedown(
+        "explain", *BOX, "--measured", "001b: 8KiB 65R 60rand depth 64 = 89 IOPS", "--json", cwd=tmp_path
+    )
+    assert answer.returncode == 0
+    (load,) = json.loads(answer.stdout)["loads"]
+    assert (load["name"], load["limiter"], load["sure"]) == ("001b", "drives", True)
+
+
+def test_a_drive_explains_its_own_run(tmp_path: Path) -> None:
+    target = "model:st31000520as"
+    made = shakedown("run", "iometer-random-8k", target, "--quiet", "--out", "run", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    answer = shakedown("explain", "run", "--layout", "single", "--drive", target, "--json", cwd=tmp_path)
+    (load,) = json.loads(answer.stdout)["loads"]
+    used = {each["part"]: each["used"] for each in load["ceilings"]}
+    assert (load["limiter"], load["outstanding"], load["block_bytes"]) == ("drives", 64, 8192)
+    assert used["drives"] == pytest.approx(1, abs=0.1)
+    assert "64 of 64 requests were in flight" in "".join(load["statements"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        BOX,
+        (*BOX, "--measured", "fast"),
+        (*BOX, "no-such-run"),
+        (*BOX[:-2], "--link", "wet string", "--measured", "8K 1R 1rand = 1 IOPS"),
+        ("--layout", "raid5", "--width", "2", "--drive", "50IOPS,95MB/s", "--measured", "8K 1R 1rand = 1 IOPS"),
+        ("--layout", "single", "--drive", "model:none", "--measured", "8K 1R 1rand = 1 IOPS"),
+        ("--layout", "single", "--drive", "0IOPS,95MB/s", "--measured", "8K 1R 1rand = 1 IOPS"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    answer = shakedown("explain", *arguments, cwd=tmp_path)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("error: ")
+    assert "Traceback" not in answer.stderr

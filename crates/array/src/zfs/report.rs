@@ -119,7 +119,7 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// What came of it so far; of a resilver that is over, the whole.
     pub fn report(&self) -> Report {
-        let duration_ns = self.clock.at(self.now_ns) as u64;
+        let duration_ns = self.elapsed_ns();
         let lost_bytes = self.tally.lost_bytes.round() as u64;
         let ended = match self.tally.failed {
             Some((at_ns, member)) => Ended::Failed { at_ns, member },
@@ -139,7 +139,7 @@ impl<D: BlockDevice> Resilver<D> {
         Report {
             outcome,
             deviation_ns: self.clock.deviation_ns() as u64,
-            simulated_ns: self.now_ns,
+            simulated_ns: self.now_ns - self.began_ns,
             allocated_bytes: self.pool.allocated_bytes(),
             records: tally.done_records.round() as u64,
         }

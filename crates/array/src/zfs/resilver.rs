@@ -170,6 +170,7 @@ pub struct Resilver<D> {
     pub(super) users: Users,
     pub(super) clock: Clock,
     pub(super) tally: Tally,
+    pub(super) began_ns: u64,
     pub(super) now_ns: u64,
     touched: Vec<bool>,
     touched_list: Vec<u32>,
@@ -185,23 +186,41 @@ impl<D: BlockDevice> Resilver<D> {
     /// # Errors
     /// [`LayoutError`] for a plan that cannot be, such as a replacement that is too small.
     pub fn new(plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
+        let mut resilver = Self::whole(plan, devices, now_ns)?;
+        let lost = resilver.plan.lost;
+        resilver.roles[lost] = if resilver.plan.spare.is_some() { Role::Dead } else { Role::Target };
+        let Self { walk, pool, plan, .. } = &resilver;
+        resilver.windows = windows(walk, pool, plan.sampling, plan.flight_records()).into();
+        resilver.open_window();
+        resilver.start_what_can();
+        Ok(resilver)
+    }
+
+    /// The same vdev before anything failed: with users, and nothing to resilver.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn healthy(plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
+        let mut resilver = Self::whole(Plan { second_failure: None, ..plan }, devices, now_ns)?;
+        resilver.start_what_can();
+        Ok(resilver)
+    }
+
+    fn whole(plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
         let capacities: Vec<u64> = devices.iter().map(BlockDevice::capacity_bytes).collect();
         plan.check(&capacities)?;
         let pool = Pool::new(plan.geometry.clone(), plan.member_bytes, plan.content, plan.seed)?;
         let width = devices.len();
-        let mut roles = vec![Role::Good; width];
-        roles[plan.lost] = if plan.spare.is_some() { Role::Dead } else { Role::Target };
         let walk = Walk::new(&pool, plan.order, &plan.tunables, &plan.host);
-        let windows: VecDeque<Window> = windows(&walk, &pool, plan.sampling, plan.flight_records()).into();
         let cores = plan.host.cores.max(1) as usize;
-        let mut resilver = Self {
+        Ok(Self {
             members: Members::new(devices, now_ns, MAX_REQUEST_BYTES),
-            roles,
+            roles: vec![Role::Good; width],
             queues: vec![VdevQueue::default(); width],
             flows: Slab::default(),
             commands: Slab::default(),
             walk,
-            windows,
+            windows: VecDeque::new(),
             phase: Phase::Draining,
             flight_bytes: 0,
             flight_flows: 0,
@@ -213,6 +232,7 @@ impl<D: BlockDevice> Resilver<D> {
             users: Users::new(&pool, plan.host.memory_bytes),
             clock: Clock::new(now_ns),
             tally: Tally::new(width),
+            began_ns: now_ns,
             now_ns,
             touched: vec![false; width],
             touched_list: Vec::new(),
@@ -221,10 +241,7 @@ impl<D: BlockDevice> Resilver<D> {
             columns: Vec::new(),
             pool,
             plan,
-        };
-        resilver.open_window();
-        resilver.start_what_can();
-        Ok(resilver)
+        })
     }
 
     /// Is everything rebuilt, or lost?
@@ -235,6 +252,11 @@ impl<D: BlockDevice> Resilver<D> {
     /// The time up to which everything has happened.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
+    }
+
+    /// How long it has been going on, in nanoseconds, had all of it been made.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.clock.at(self.now_ns) as u64
     }
 
     /// The drives.

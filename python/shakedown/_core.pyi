@@ -1,7 +1,7 @@
 """The Rust core. All times are nanoseconds of virtual time, all sizes bytes."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NotRequired, TypedDict, final
+from typing import Any, Literal, NotRequired, TypedDict, final
 
 class ProfileError(ValueError):
     """A profile cannot be a drive: the message names the key and the reason."""
@@ -16,6 +16,9 @@ class JobError(ValueError):
     reason: str
     hint: str
     """What to do next; may be empty."""
+
+class ArrayError(ValueError):
+    """An array cannot be, or cannot be rebuilt: the message names the value and the reason."""
 
 class TraceError(ValueError):
     """A trace cannot be replayed on this drive: the message names the request and the reason."""
@@ -245,3 +248,12 @@ class Lab:
         ``on_tick`` is called about ten times a second; what it or a signal handler raises ends the run and is raised.
         ``pin_cpu`` keeps this thread on one processor, where the guest should be, too. Raises LabError.
         """
+
+def rebuild(order: dict[str, Any]) -> dict[str, Any]:
+    """Rebuild the member in place ``replacement`` of an array. Raises ArrayError, ProfileError, JobError.
+
+    The order: ``layout``, ``profiles`` (texts, of all members in their places), ``scale_divisor``, ``faults`` (texts or
+    None, in their places), ``options`` (the fields of ``MdOptions``, None for the default), ``member_bytes``, ``fill``
+    (0..1), ``replacement``, ``used``, ``load`` (a fio job or None), ``seed``, ``whole``. The answer: the fields
+    of ``Rebuild``, its tables as lists or columns, its samples as rows.
+    """

@@ -9,7 +9,16 @@ from pydantic import BaseModel, ConfigDict
 WantedKind = Literal["throughput", "latency", "worst-latency", "cliff", "recovery", "knee"]
 """What a protocol may ask for."""
 
-FindingKind = Literal[WantedKind, "throughput-ratio", "latency-ratio", "worst-latency-ratio"]
+FindingKind = Literal[
+    WantedKind,
+    "throughput-ratio",
+    "latency-ratio",
+    "worst-latency-ratio",
+    "rebuild-time",
+    "rebuild-time-ratio",
+    "bottleneck",
+    "estimate-error",
+]
 """What a run may hold: the ratios are added whenever there is a baseline."""
 
 

@@ -55,6 +55,7 @@ app.register_install_completion_command(add_to_startup=False)
 _SUMMARIES: Final = {
     "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
     "run": "Run a protocol against a target.",
+    "rebuild": "Say how long an array's rebuild takes, who holds it up, and what its users feel.",
     "characterize": "Measure a drive's insides from outside and write its twin, a profile.",
     "serve": "Serve a modelled drive as a block device to other programs.",
     "lab": "Run the real Linux storage stack, in virtual time, on modelled drives.",

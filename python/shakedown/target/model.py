@@ -181,6 +181,15 @@ def _largest_divisor(profile: str, refused: int) -> int:
     return works
 
 
+def modelled_capacity_bytes(target: str, profile: str, scale_divisor: int) -> int:
+    """The size of the drive that a profile describes, scaled. Raises UsageError."""
+    try:
+        return _core.Machine(profile, seed=1, scale_divisor=scale_divisor).capacity_bytes
+    except _core.ProfileError as error:
+        path = profile_path(target.removeprefix("model:"))
+        raise profile_refusal(path, profile, scale_divisor, error) from error
+
+
 def _is_drive(profile: str, divisor: int) -> bool:
     try:
         _core.Machine(profile, seed=1, scale_divisor=divisor)

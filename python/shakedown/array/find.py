@@ -1,0 +1,164 @@
+"""The findings of a rebuild: how long, how fast, who held it up, what users felt, how true the estimate was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Final
+
+import polars as pl
+from scipy.stats import t as student
+
+from shakedown.analysis.finding import Finding
+from shakedown.array.rebuild import Rebuild
+from shakedown.units import NS_PER_S, format_duration
+
+REBUILD: Final = "rebuild"
+LOAD: Final = "rebuild-load"
+ALONE: Final = "load-alone"
+_MIB: Final = 2**20
+
+
+def findings(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> list[Finding]:
+    """Findings of the same rebuild under several seeds; ``names`` are those of the drives, in their places."""
+    if any(each.ended == "failed" for each in rebuilds):
+        return [_failed(rebuilds, names)]
+    found = [_duration(rebuilds), _rate(rebuilds), _slowest(rebuilds, names), _longest(rebuilds), _estimate(rebuilds)]
+    for step, felt in ((LOAD, "felt_during"), (ALONE, "felt_alone")):
+        frames = [getattr(each, felt) for each in rebuilds]
+        if any(frame.height for frame in frames):
+            found += [_felt_mean(step, frames), _felt_worst(step, frames)]
+    return found
+
+
+def ratios(found: Sequence[Finding], baseline: Sequence[Finding]) -> list[Finding]:
+    """Candidate over baseline, for what both have."""
+    theirs = {(each.kind, each.step): each for each in baseline}
+    result = []
+    for ours in found:
+        other = theirs.get((ours.kind, ours.step))
+        if ours.kind in _RATIOS and ours.value and other is not None and other.value:
+            ratio = ours.value / other.value
+            bounds = {}
+            if None not in (ours.low, ours.high, other.low, other.high) and other.low:
+                bounds = {"low": ours.low / other.high, "high": ours.high / other.low}  # type: ignore[operator]
+            text = f"{ratio:.3g} times the baseline's"
+            result.append(
+                Finding(kind=_RATIOS[ours.kind], step=ours.step, value=ratio, unit="ratio", text=text, **bounds)  # type: ignore[arg-type]
+            )
+    return result
+
+
+_RATIOS: Final = {"rebuild-time": "rebuild-time-ratio", "throughput": "throughput-ratio", "latency": "latency-ratio"}
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Mean and 95 % confidence interval (Student); of one value nothing is known but itself."""
+    mean = fmean(values)
+    if len(values) < 2:
+        return mean, mean, mean
+    half = float(student.ppf(0.975, len(values) - 1)) * stdev(values) / sqrt(len(values))
+    return mean, max(mean - half, 0.0), mean + half
+
+
+def _duration(rebuilds: Sequence[Rebuild]) -> Finding:
+    mean, low, high = _interval([each.duration_s for each in rebuilds])
+    lost = max(each.lost_bytes for each in rebuilds)
+    losses = f"; {lost} bytes could not be rebuilt, being unreadable elsewhere" if lost else ""
+    return Finding(
+        kind="rebuild-time",
+        step=REBUILD,
+        value=mean,
+        unit="s",
+        low=low,
+        high=high,
+        evidence={"seeds": len(rebuilds), "whole": int(rebuilds[0].whole), "lost_bytes": lost},
+        text=f"The rebuild takes {format_duration(mean * NS_PER_S)}{losses}.",
+    )
+
+
+def _rate(rebuilds: Sequence[Rebuild]) -> Finding:
+    rates = [each.progress["done_bytes"].max() / _MIB / each.duration_s for each in rebuilds]  # type: ignore[operator]
+    mean, low, high = _interval(rates)
+    text = f"The replacement is filled at {mean:.3g} MiB/s on average."
+    return Finding(kind="throughput", step=REBUILD, value=mean, unit="MiB/s", low=low, high=high, text=text)
+
+
+def _slowest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
+    place = rebuilds[0].slowest
+    shares = [each.members["awaited"][place] for each in rebuilds]
+    share = fmean(shares)
+    one = rebuilds[0]
+    busy = one.members["busy_ns"][place] / one.duration_ns
+    who = f"the replacement, {names[place]}" if place == one.replacement else f"drive {place}, {names[place]}"
+    if share < _NOBODY:
+        why = f"No single drive holds the rebuild up: it waits longest for {who}, {share:.0%} of the time."
+    elif place == one.replacement:
+        why = f"It waits for {who}, {share:.0%} of the time: it cannot write faster (busy {busy:.0%})."
+    else:
+        why = f"It waits for {who}, {share:.0%} of the time: it cannot read faster (busy {busy:.0%})."
+    evidence: dict[str, float | int | str] = {"member": place, "drive": names[place], "busy": busy}
+    return Finding(kind="bottleneck", step=REBUILD, value=share, unit="share", evidence=evidence, text=why)
+
+
+_NOBODY: Final = 0.25
+
+
+def _longest(rebuilds: Sequence[Rebuild]) -> Finding:
+    one = max(rebuilds, key=lambda each: each.members["longest_command_ns"][each.replacement])
+    longest_ms = one.members["longest_command_ns"][one.replacement] / 1e6
+    evidence: dict[str, float | int | str] = {
+        "silence_ms": one.members["longest_silence_ns"][one.replacement] / 1e6,
+        "others_ms": max(
+            (value for place, value in enumerate(one.members["longest_command_ns"]) if place != one.replacement),
+            default=0,
+        )
+        / 1e6,
+    }
+    text = f"The replacement's longest command takes {format_duration(longest_ms * 1e6)}."
+    return Finding(kind="worst-latency", step=REBUILD, value=longest_ms, unit="ms", evidence=evidence, text=text)
+
+
+def _estimate(rebuilds: Sequence[Rebuild]) -> Finding:
+    """How far the estimate was off when a tenth was done: until then people decide whether to wait."""
+    errors = [error for each in rebuilds if (error := _error_at(each, 0.1)) is not None]
+    if not errors:
+        return Finding(kind="estimate-error", step=REBUILD, value=None, unit="share", text="It showed no estimate.")
+    error = fmean(errors)
+    way = "too short" if error < 0 else "too long"
+    text = f"With a tenth done /proc/mdstat's estimate is {abs(error):.0%} {way}."
+    return Finding(kind="estimate-error", step=REBUILD, value=error, unit="share", text=text)
+
+
+def _error_at(rebuild: Rebuild, share: float) -> float | None:
+    whole = rebuild.progress["done_bytes"].max()
+    then = rebuild.progress.filter((pl.col("done_bytes") >= share * whole) & pl.col("left_ns").is_not_null()).head(1)  # type: ignore[operator]
+    if then.is_empty() or then["at_ns"][0] >= rebuild.duration_ns:
+        return None
+    return float(then["left_ns"][0] / (rebuild.duration_ns - then["at_ns"][0]) - 1)
+
+
+def _felt_mean(step: str, frames: Sequence[pl.DataFrame]) -> Finding:
+    means = [(frame["mean_ns"] * frame["count"]).sum() / frame["count"].sum() / 1e6 for frame in frames if frame.height]
+    mean, low, high = _interval(means)
+    p99_ms = max(frame["p99_ns"].max() for frame in frames if frame.height) / 1e6
+    text = f"A request takes {mean:.3g} ms on average, one of a hundred more than {p99_ms:.3g} ms."
+    evidence: dict[str, float | int | str] = {"p99_ms": p99_ms, "requests": sum(int(f["count"].sum()) for f in frames)}
+    return Finding(
+        kind="latency", step=step, value=mean, unit="ms", low=low, high=high, evidence=evidence, text=text
+    )
+
+
+def _felt_worst(step: str, frames: Sequence[pl.DataFrame]) -> Finding:
+    worst_ms = max(frame["max_ns"].max() for frame in frames if frame.height) / 1e6
+    text = f"The longest request takes {format_duration(worst_ms * 1e6)}."
+    return Finding(kind="worst-latency", step=step, value=worst_ms, unit="ms", text=text)
+
+
+def _failed(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
+    one = next(each for each in rebuilds if each.ended == "failed")
+    place = one.failed_member if one.failed_member is not None else one.replacement
+    after = format_duration(one.duration_ns)
+    text = f"The rebuild fails after {after}: drive {place}, {names[place]}, fails, and that is one too many."
+    return Finding(kind="rebuild-time", step=REBUILD, value=None, unit="s", text=text)

@@ -1,0 +1,152 @@
+"""What is to be rebuilt, in words that people use, and as the core takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from shakedown.data import profile_path
+from shakedown.errors import UsageError
+from shakedown.target.model import modelled_capacity_bytes
+from shakedown.target.profile import read_profile
+
+State = Literal["new", "used"]
+MD_LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
+LEAST_WIDTHS: Final = {"raid0": 2, "raid1": 2, "raid10": 2, "raid5": 3, "raid6": 4}
+
+
+@dataclass(frozen=True)
+class MdOptions:
+    """Of ``mdadm --create`` and ``/sys/block/mdX/md``; None is Linux's default.
+
+    ``copies`` are raid10's: near and far copies, and whether the far ones are in the next row (``offset``).
+    """
+
+    chunk_bytes: int | None = None
+    rotation: str | None = None
+    copies: tuple[int, int, bool] | None = None
+    stripe_cache: int | None = None
+    stripe_cache_most: int | None = None
+    speed_min_bytes_per_s: int | None = None
+    speed_max_bytes_per_s: int | None = None
+    bitmap: bool | None = None
+    read_modify_write: bool | None = None
+    max_request_bytes: int | None = None
+
+    def to_core(self) -> dict[str, Any]:
+        """As the core takes them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+@dataclass(frozen=True)
+class RebuildOrder:
+    """An array of ``members`` (targets like ``model:st12000vn0007``), the last of which has failed.
+
+    ``replacement`` takes its place, in a ``state``: ``used`` is after random writes until its cache was full.
+    ``member_bytes`` is what the array uses of each drive (None: all of the smallest), ``fill`` the share of the array
+    that holds data, ``load`` the text of a fio job that goes on meanwhile. ``faults`` are lists of faults by place.
+    """
+
+    layout: str
+    members: tuple[str, ...]
+    replacement: str
+    member_bytes: int | None = None
+    fill: float = 1.0
+    state: State = "new"
+    load: str | None = None
+    seed: int = 1
+    scale_divisor: int = 1
+    whole: bool = False
+    faults: dict[int, str] = field(default_factory=dict)
+    options: MdOptions = MdOptions()
+
+    @property
+    def place(self) -> int:
+        """The place of the member that failed."""
+        return len(self.members) - 1
+
+    def to_core(self) -> dict[str, Any]:
+        """The order of the core's ``rebuild``. Raises UsageError for what cannot be."""
+        _check(self)
+        drives = [*self.members[:-1], self.replacement]
+        texts = {target: read_profile(model_path(target)) for target in {*self.members, self.replacement}}
+        sizes = {target: modelled_capacity_bytes(target, texts[target], self.scale_divisor) for target in texts}
+        return {
+            "layout": self.layout,
+            "profiles": [texts[target] for target in drives],
+            "scale_divisor": self.scale_divisor,
+            "faults": [self.faults.get(place) for place in range(len(drives))],
+            "options": self.options.to_core(),
+            "member_bytes": _member_bytes(self, sizes),
+            "fill": self.fill,
+            "replacement": self.place,
+            "used": self.state == "used",
+            "load": self.load,
+            "seed": self.seed,
+            "whole": self.whole,
+        }
+
+
+def members_of(targets: Sequence[str], width: int | None) -> tuple[str, ...]:
+    """One target ``width`` times, or the targets as they are given. Raises UsageError."""
+    if not targets:
+        raise UsageError("an array needs drives", hint="shakedown rebuild raid6 model:st12000vn0007 --width 8")
+    if width is None:
+        return tuple(targets)
+    if len(targets) == 1:
+        return tuple(targets) * width
+    if len(targets) != width:
+        raise UsageError(
+            f"{len(targets)} drives are given, and a width of {width}", hint="give one drive and --width, or all drives"
+        )
+    return tuple(targets)
+
+
+def model_path(target: str) -> Path:
+    """The profile's file of ``model:...``. Raises UsageError for any other target."""
+    if not target.startswith("model:"):
+        raise UsageError(
+            f"`{target}` is no modelled drive, and this rebuilds arrays of those", hint="model:NAME or model:./file.toml"
+        )
+    return profile_path(target.removeprefix("model:"))
+
+
+def _check(order: RebuildOrder) -> None:
+    if order.layout not in MD_LAYOUTS:
+        raise UsageError(f"`{order.layout}` is not a layout of md", hint=", ".join(MD_LAYOUTS))
+    if order.layout == "raid0":
+        raise UsageError(
+            "raid0 has no redundancy: what was on a lost drive is lost, and nothing rebuilds it",
+            hint="raid1, raid10, raid5 and raid6 survive a loss",
+        )
+    if len(order.members) < LEAST_WIDTHS[order.layout]:
+        raise UsageError(
+            f"{order.layout} of {len(order.members)} drives cannot be: it takes {LEAST_WIDTHS[order.layout]} or more",
+            hint="--width says how many",
+        )
+    if not 0 <= order.fill <= 1:
+        raise UsageError(f"an array cannot be {order.fill:.0%} full", hint="--fill takes 0% to 100%")
+    if order.load is not None and order.fill == 0:
+        raise UsageError("a job needs data to work on, and the array is empty", hint="--fill 75%")
+    if wrong := [place for place in order.faults if not 0 <= place < len(order.members)]:
+        raise UsageError(f"there is no drive {wrong[0]}: they are counted from 0 to {len(order.members) - 1}")
+
+
+def _member_bytes(order: RebuildOrder, sizes: dict[str, int]) -> int:
+    smallest = min(sizes[target] for target in order.members)
+    wanted = order.member_bytes if order.member_bytes is not None else smallest
+    if wanted > smallest:
+        target = min(order.members, key=lambda each: sizes[each])
+        raise UsageError(
+            f"`{target}` has {sizes[target]} bytes, and the array was to use {wanted} of each drive",
+            hint="--member-size says how much of each drive the array uses",
+        )
+    if sizes[order.replacement] < wanted:
+        raise UsageError(
+            f"`{order.replacement}` is too small: it has {sizes[order.replacement]} bytes, and the array uses {wanted} of"
+            " each drive",
+            hint="take a larger drive; --member-size says how much of each drive the array uses",
+        )
+    return wanted

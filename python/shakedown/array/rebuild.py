@@ -1,0 +1,93 @@
+"""One rebuild in the core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from shakedown import _core
+from shakedown.array.order import RebuildOrder
+from shakedown.errors import UsageError
+from shakedown.sample import SAMPLE_SCHEMA
+from shakedown.target.model import job_refusal
+from shakedown.units import NS_PER_S
+
+
+@dataclass(frozen=True)
+class Rebuild:
+    """What came of a rebuild.
+
+    ``ended`` is ``complete``, ``with-losses`` (of ``lost_bytes``) or ``failed`` (with ``failed_member``). ``members``
+    has a row for each drive, in which ``awaited`` is the share of the time in which the rebuild waited for this drive and
+    no other; ``slowest`` is the drive with the largest. ``progress`` tells, over time, what was done and what the
+    status would have shown. ``during`` are the job's samples beside the rebuild, ``alone`` those of the same
+    job on the healthy array; ``felt_during`` and ``felt_alone`` all their requests, a row for each direction.
+    ``whole`` says whether every request was gone through, or a stretch of each part of the drives.
+    """
+
+    duration_ns: int
+    ended: str
+    lost_bytes: int
+    failed_member: int | None
+    replacement: int
+    slowest: int
+    whole: bool
+    requests: int
+    members: pl.DataFrame
+    progress: pl.DataFrame
+    during: pl.DataFrame
+    alone: pl.DataFrame
+    felt_during: pl.DataFrame
+    felt_alone: pl.DataFrame
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds."""
+        return self.duration_ns / NS_PER_S
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the samples, as plain values."""
+        told = {key: value for key, value in vars(self).items() if not isinstance(value, pl.DataFrame)}
+        frames = ("members", "progress", "felt_during", "felt_alone")
+        return told | {key: getattr(self, key).to_dicts() for key in frames}
+
+
+def simulate(order: RebuildOrder) -> Rebuild:
+    """Rebuild once, with the order's seed. Raises UsageError for what cannot be."""
+    try:
+        told = _core.rebuild(order.to_core())
+    except _core.JobError as error:
+        raise job_refusal(error) from error
+    except (_core.ArrayError, _core.ProfileError) as error:
+        raise UsageError(str(error), hint="docs/rebuild.md tells what an array can be made of") from error
+    frames = {
+        "members": pl.DataFrame(told["members"]),
+        "progress": pl.DataFrame(told["progress"], schema=_PROGRESS),
+        "during": _samples("rebuild-load", told["during"]),
+        "alone": _samples("load-alone", told["alone"]),
+        "felt_during": pl.DataFrame(told["felt_during"], schema=_FELT),
+        "felt_alone": pl.DataFrame(told["felt_alone"], schema=_FELT),
+    }
+    return Rebuild(**{**told, **frames})
+
+
+_PROGRESS = pl.Schema(
+    {"at_ns": pl.Int64, "done_bytes": pl.Int64, "shown_bytes_per_s": pl.Float64, "left_ns": pl.Int64}
+)
+_FELT = pl.Schema(
+    {
+        "direction": pl.String,
+        "count": pl.Int64,
+        "mean_ns": pl.Float64,
+        "p50_ns": pl.Int64,
+        "p99_ns": pl.Int64,
+        "p999_ns": pl.Int64,
+        "max_ns": pl.Int64,
+    }
+)
+
+
+def _samples(step: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    return pl.DataFrame([(step, *row) for row in rows], schema=SAMPLE_SCHEMA, orient="row")

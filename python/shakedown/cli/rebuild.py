@@ -1,0 +1,209 @@
+"""``shakedown rebuild``: how long an array's rebuild takes, and what it does to its users."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from cyclopts import Parameter
+
+from shakedown.array.order import MdOptions, RebuildOrder, State, members_of
+from shakedown.array.run import run_rebuild
+from shakedown.cli.document import print_document
+from shakedown.cli.plain import plain
+from shakedown.cli.scale import parse_scale
+from shakedown.cli.status import EXIT_FAIL
+from shakedown.errors import UsageError
+from shakedown.report.rebuild import answers_of, render_rebuild
+from shakedown.result.folder import Run, free_folder
+from shakedown.units import parse_size_bytes
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RebuildOptions:
+    """The options of ``rebuild``."""
+
+    width: Annotated[int | None, Parameter(help="of how many drives, where one is given")] = None
+    member_size: Annotated[str | None, Parameter(help="how much of each drive the array uses [default: all]")] = None
+    fill: Annotated[str, Parameter(help="how much of the array holds data")] = "100%"
+    replace_with: Annotated[str | None, Parameter(help="the new drive [default: one like the one that failed]")] = None
+    state: Annotated[State, Parameter(help="of the new drive: used is after random writes that filled its cache")] = "new"
+    baseline: Annotated[
+        str | None, Parameter(help="another drive to compare with, new [default: one like the one that failed]")
+    ] = None
+    load: Annotated[Path | None, Parameter(help="a fio job that goes on meanwhile")] = None
+    seed: Annotated[int, Parameter(help="the first of the seeds")] = 1
+    seeds: Annotated[int, Parameter(help="how many, for the interval")] = 3
+    scale: Annotated[str, Parameter(help="make drives smaller: 1/100 has a hundredth of everything")] = "1"
+    settings: Annotated[
+        tuple[str, ...],
+        Parameter("--set", show_default=False, help="an option of the array, NAME=VALUE: docs/rebuild.md (repeatable)"),
+    ] = ()
+    faults: Annotated[
+        tuple[str, ...], Parameter(show_default=False, help="what goes wrong with a drive, PLACE=FILE (repeatable)")
+    ] = ()
+    whole: Annotated[bool, Parameter(show_default=False, help="go through every request, however long it takes")] = False
+    out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/rebuild-LAYOUT-DRIVE]")] = None
+    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the summary")] = False
+    quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
+
+
+_DEFAULTS = RebuildOptions()
+
+
+def rebuild(layout: str, /, *targets: str, options: RebuildOptions = _DEFAULTS) -> int:
+    """Say how long the rebuild of an array takes, which drive holds it up, and what its users feel meanwhile.
+
+    The last of the drives has failed and is replaced. The same with a drive like the one that failed is the baseline.
+    Exit status 1: the rebuild fails or loses data, or somebody would kick the new drive out.
+
+    For example:
+
+    shakedown rebuild raid6 model:st12000vn0007 --width 8 --member-size 3500GiB --replace-with model:wd40efax
+
+    shakedown rebuild raid5 model:wd40efrx --width 4 --fill 75% --state used --load users.fio
+
+    Parameters
+    ----------
+    layout
+        raid1, raid10, raid5 or raid6.
+    targets
+        The drives, like model:st12000vn0007: all of them, or one and --width.
+    """
+    order = _order(layout.lower(), targets, options)
+    baseline = _baseline(order, options.baseline)
+    if not 1 <= options.seeds <= _MOST_SEEDS:
+        raise UsageError(f"`--seeds {options.seeds}` is out of range", hint=f"1 to {_MOST_SEEDS}")
+    name = f"rebuild-{order.layout}-{_name_of(order.replacement)}-{order.state}"
+    out = options.out or free_folder(Path("runs") / name)
+    done = run_rebuild(order, baseline, options.seeds, out, (lambda _line: None) if options.quiet else _tell)
+    status = EXIT_FAIL if _is_bad(done) else 0
+    if options.json:
+        document = {
+            "folder": str(done.path),
+            "run": done.record.model_dump(mode="json"),
+            "baseline": None if done.baseline is None else done.baseline.record.model_dump(mode="json"),
+            "answers": answers_of(done),
+            "exit_status": status,
+        }
+        print_document("rebuild", document)
+    else:
+        sys.stdout.write(plain(render_rebuild(done)))
+        print(f"run: {done.path}", file=sys.stderr)
+    return status
+
+
+_MOST_SEEDS: Final = 100
+
+
+def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> RebuildOrder:
+    members = members_of(targets, options.width)
+    if not 0 <= options.seed < 2**32:
+        raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^32 - 1")
+    return RebuildOrder(
+        layout=layout,
+        members=members,
+        replacement=options.replace_with or members[-1],
+        member_bytes=None if options.member_size is None else parse_size_bytes(options.member_size),
+        fill=_share(options.fill),
+        state=options.state,
+        load=None if options.load is None else _text(options.load),
+        seed=options.seed,
+        scale_divisor=parse_scale(options.scale),
+        whole=options.whole,
+        faults=_faults(options.faults),
+        options=parse_md_options(options.settings),
+    )
+
+
+def _baseline(order: RebuildOrder, target: str | None) -> RebuildOrder | None:
+    """The same with another drive, new; None if that is the order itself."""
+    baseline = replace(order, replacement=target or order.members[-1], state="new")
+    return None if baseline == order else baseline
+
+
+def _is_bad(run: Run) -> bool:
+    answers = answers_of(run)
+    ended = any(each["ended"] != "complete" for each in answers["rebuilds"])
+    return ended or any(each["kicked"] == "yes" for each in answers["patience"])
+
+
+def parse_md_options(settings: tuple[str, ...]) -> MdOptions:
+    """``chunk=64KiB``, ``stripe-cache=8192``, ... Raises UsageError."""
+    given: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals or name not in _SETTINGS:
+            raise UsageError(f"`--set {text}` is no option of an array", hint=f"NAME=VALUE with {', '.join(_SETTINGS)}")
+        key, parse = _SETTINGS[name]
+        try:
+            given[key] = parse(value)
+        except (ValueError, KeyError) as error:
+            raise UsageError(f"`--set {text}` cannot be read", hint=_EXAMPLES) from error
+    assert set(given) <= {each.name for each in fields(MdOptions)}
+    return MdOptions(**given)
+
+
+def _copies(text: str) -> tuple[int, int, bool]:
+    """mdadm's ``n2``, ``f2`` and ``o2``."""
+    match = re.fullmatch(r"([nfo])([1-9])", text)
+    if match is None:
+        raise ValueError(text)
+    count = int(match[2])
+    return (count, 1, False) if match[1] == "n" else (1, count, match[1] == "o")
+
+
+def _flag(text: str) -> bool:
+    return {"yes": True, "no": False}[text]
+
+
+_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
+    "chunk": ("chunk_bytes", parse_size_bytes),
+    "rotation": ("rotation", str),
+    "copies": ("copies", _copies),
+    "stripe-cache": ("stripe_cache", int),
+    "stripe-cache-most": ("stripe_cache_most", int),
+    "speed-min": ("speed_min_bytes_per_s", parse_size_bytes),
+    "speed-max": ("speed_max_bytes_per_s", parse_size_bytes),
+    "bitmap": ("bitmap", _flag),
+    "rmw": ("read_modify_write", _flag),
+    "max-request": ("max_request_bytes", parse_size_bytes),
+}
+_EXAMPLES: Final = "like chunk=512KiB, rotation=left-symmetric, copies=n2, stripe-cache=8192, speed-max=500MiB, bitmap=yes"
+
+
+def _share(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
+    if match is None:
+        raise UsageError(f"`--fill {text}` is not a share", hint="write it like 75%")
+    return float(match[1]) / 100
+
+
+def _faults(settings: tuple[str, ...]) -> dict[int, str]:
+    faults = {}
+    for text in settings:
+        place, equals, file = text.partition("=")
+        if not (equals and place.isascii() and place.isdecimal()):
+            raise UsageError(f"`--faults {text}` is not PLACE=FILE", hint="like 2=faults.toml; docs/faults.md")
+        faults[int(place)] = _text(Path(file))
+    return faults
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"`{path}` cannot be read: {error}", hint="give the path of a text file") from error
+
+
+def _name_of(target: str) -> str:
+    stem = Path(target.partition(":")[2]).name.removesuffix(".toml")
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-.")[:60] or "drive"
+
+
+def _tell(line: str) -> None:
+    print(plain(line), file=sys.stderr, flush=True)

@@ -1,0 +1,127 @@
+"""A rebuild as text: how long, the picture of its progress, who held it up, what users felt, who would lose patience."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from shakedown.errors import UsageError
+from shakedown.report import words
+from shakedown.report.plain_text import table, wrap
+from shakedown.result.folder import Run
+from shakedown.result.read import read_regular
+from shakedown.units import NS_PER_S, format_duration
+
+_BLOCKS: Final = "▁▂▃▄▅▆▇█"
+_COLUMNS: Final = 56
+_LOOKS: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
+_VERDICTS: Final = {"no": "no", "close": "close", "yes": "YES"}
+
+
+def answers_of(run: Run) -> dict[str, Any]:
+    """The order, the answer of each seed, and who waits how long. Raises UsageError where it is no rebuild."""
+    file = run.path / "raw" / "rebuild.json"
+    try:
+        answers: dict[str, Any] = json.loads(read_regular(file, "give the folder of a rebuild"))
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
+        raise UsageError(f"`{run.path}` tells of no rebuild", hint="shakedown rebuild makes such runs") from error
+    return answers
+
+
+def render_rebuild(run: Run) -> str:
+    """80 columns of plain text; ends with a newline."""
+    sides = [("candidate", run)] + ([("baseline", run.baseline)] if run.baseline else [])
+    parts = [_heading(run), _figures(run)]
+    parts += [_progress(name, side) for name, side in sides]
+    parts += [_estimates(run), _patience(run)]
+    parts.append("\n".join(wrap(note, "") for note in run.record.notes))
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _heading(run: Run) -> str:
+    record = run.record
+    who = f"{words.target_name(record.target)} ({record.target.text}, {record.parameters['state']})"
+    return "\n".join(wrap(line, "") for line in (f"REBUILD: {record.protocol.title}", who, words.MODELLED))
+
+
+def _figures(run: Run) -> str:
+    theirs = {(each.kind, each.step): each for each in run.baseline.record.findings} if run.baseline else {}
+    rows, sentences = [], []
+    for each in run.record.findings:
+        if each.kind.endswith("-ratio"):
+            continue
+        other = theirs.get((each.kind, each.step))
+        if each.kind in ("bottleneck", "estimate-error") or each.value is None:
+            sentences.append(each.text)
+            continue
+        bounds = ""
+        if each.low is not None and each.high is not None and each.high > each.low:
+            bounds = f"{words.quantity(each.low, each.unit)} to {words.quantity(each.high, each.unit)}"
+        row = [_NAMES.get((each.kind, each.step), f"{words.kind_name(each.kind)} ({each.step})")]
+        row += [words.quantity(each.value, each.unit), bounds]
+        rows.append([*row, words.quantity(other.value, other.unit) if other else words.NONE])
+    columns = 4 if run.baseline else 3
+    head = ["", "candidate", "95 % interval", "baseline"][:columns]
+    shown = table(head, [row[:columns] for row in rows]) if rows else ""
+    return "\n".join(filter(None, [shown, *(wrap(text, "") for text in sentences)]))
+
+
+_NAMES: Final = {
+    ("rebuild-time", "rebuild"): "time to rebuild",
+    ("throughput", "rebuild"): "replacement filled at",
+    ("worst-latency", "rebuild"): "its longest command",
+    ("latency", "rebuild-load"): "users' mean latency",
+    ("worst-latency", "rebuild-load"): "users' longest wait",
+    ("latency", "load-alone"): "the same before it",
+    ("worst-latency", "load-alone"): "the same before it",
+}
+
+
+def _progress(name: str, run: Run) -> str:
+    """The speed over the drive, a character each: what is left of it as the tracks get shorter or caches fill."""
+    one = answers_of(run)["rebuilds"][0]
+    looks = [look for look in one["progress"] if look["at_ns"] <= one["duration_ns"]]
+    whole = max((look["done_bytes"] for look in looks), default=0)
+    if not whole:
+        return ""
+    times = [_time_at(looks, whole * column / _COLUMNS) for column in range(_COLUMNS + 1)]
+    speeds = [
+        whole / _COLUMNS / max(later - sooner, 1) * NS_PER_S / 2**20 for sooner, later in zip(times, times[1:], strict=False)
+    ]
+    top = max(speeds)
+    line = "".join(_BLOCKS[min(7, round(speed / top * 7))] for speed in speeds)
+    return f"{name:<10}{line}\n          MiB/s from the first byte to the last; full height {words.number(top)}"
+
+
+def _time_at(looks: list[dict[str, Any]], done: float) -> float:
+    before = looks[0]
+    for look in looks:
+        if look["done_bytes"] >= done:
+            span = look["done_bytes"] - before["done_bytes"]
+            share = (done - before["done_bytes"]) / span if span else 0.0
+            return float(before["at_ns"] + share * (look["at_ns"] - before["at_ns"]))
+        before = look
+    return float(before["at_ns"])
+
+
+def _estimates(run: Run) -> str:
+    """What ``/proc/mdstat`` would have said was left, beside what was."""
+    one = answers_of(run)["rebuilds"][0]
+    whole = max((look["done_bytes"] for look in one["progress"]), default=0)
+    rows = []
+    for share in _LOOKS:
+        look = next((each for each in one["progress"] if whole and each["done_bytes"] >= share * whole), None)
+        if look is not None and look["left_ns"] is not None and look["at_ns"] < one["duration_ns"]:
+            left = format_duration(one["duration_ns"] - look["at_ns"])
+            rows.append([f"{share:.0%} done", format_duration(look["left_ns"]), left])
+    return table(["/proc/mdstat", "says is left", "is left"], rows) if rows else ""
+
+
+def _patience(run: Run) -> str:
+    rows = [
+        [each["who"], format_duration(each["limit_ms"] * 1e6), _VERDICTS[each["kicked"]]]
+        for each in answers_of(run)["patience"]
+    ]
+    longest = answers_of(run)["patience"][0]["longest_ms"]
+    head = [f"Kicked after {format_duration(longest * 1e6)} of silence?", "waits", ""]
+    return table(head, rows)

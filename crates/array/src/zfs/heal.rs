@@ -21,6 +21,7 @@ impl<D: BlockDevice> Resilver<D> {
         }
         if self.phase == Phase::Draining && self.flight_flows == 0 {
             self.turn(0.0);
+            self.note_progress();
             self.phase = Phase::Over;
         }
     }

@@ -191,6 +191,7 @@ impl<D: BlockDevice> Resilver<D> {
         resilver.roles[lost] = if resilver.plan.spare.is_some() { Role::Dead } else { Role::Target };
         let Self { walk, pool, plan, .. } = &resilver;
         resilver.windows = windows(walk, pool, plan.sampling, plan.flight_records()).into();
+        resilver.note_progress();
         resilver.open_window();
         resilver.start_what_can();
         Ok(resilver)

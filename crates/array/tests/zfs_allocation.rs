@@ -53,20 +53,20 @@ fn small_blocks_cost_as_much_as_mirrors() {
 fn a_record_over_the_widths() {
     let by_hand = [
         // parity, width, allocated: 32 + rows * parity, up to a multiple of parity + 1
-        (1, 3, 48), // 16 rows
-        (1, 4, 44), // 11 rows: 43
-        (1, 5, 40), // 8 rows
-        (1, 6, 40), // 7 rows: 39
-        (1, 7, 38), // 6 rows
-        (1, 9, 36), // 4 rows
+        (1, 3, 48),  // 16 rows
+        (1, 4, 44),  // 11 rows: 43
+        (1, 5, 40),  // 8 rows
+        (1, 6, 40),  // 7 rows: 39
+        (1, 7, 38),  // 6 rows
+        (1, 9, 36),  // 4 rows
         (1, 12, 36), // 3 rows: 35
-        (2, 4, 66), // 16 rows: 64
-        (2, 6, 48), // 8 rows
-        (2, 8, 45), // 6 rows: 44
+        (2, 4, 66),  // 16 rows: 64
+        (2, 6, 48),  // 8 rows
+        (2, 8, 45),  // 6 rows: 44
         (2, 10, 42), // 4 rows: 40
         (2, 12, 42), // 4 rows: 40
-        (3, 5, 80), // 16 rows
-        (3, 7, 56), // 8 rows
+        (3, 5, 80),  // 16 rows
+        (3, 7, 56),  // 8 rows
         (3, 11, 44), // 4 rows
         (3, 12, 44), // 4 rows
     ];

@@ -273,7 +273,7 @@ fn a_sample_stands_for_the_whole() {
         let content = Content { record_bytes: 128 << 10, fill: 0.5, run_records };
         let whole = Plan { member_bytes: 100 * GIB, content, ..plan(geometry, order) };
         let sampled =
-            Plan { sampling: Sampling { strata: 24, window_records: 2048, first_records: 0 }, ..whole.clone() };
+            Plan { sampling: Sampling { records: 60_000, window_records: 1024, first_records: 0 }, ..whole.clone() };
         let report = |plan: &Plan| {
             let mut resilver = Resilver::new(plan.clone(), drives("hd103uj", plan.geometry.width()), 0).unwrap();
             resilver.finish();

@@ -129,7 +129,7 @@ impl Given {
             return usual;
         }
         let window_records = usual.window_records.max(window / column_bytes);
-        Sampling { strata: FEW_STRATA, window_records, first_records: first / column_bytes }
+        Sampling { records: FEW_STRATA * window_records, window_records, first_records: first / column_bytes }
     }
 }
 

@@ -161,7 +161,11 @@ impl Draid {
 }
 
 fn greatest_common_divisor(one: u64, other: u64) -> u64 {
-    if other == 0 { one } else { greatest_common_divisor(other, one % other) }
+    if other == 0 {
+        one
+    } else {
+        greatest_common_divisor(other, one % other)
+    }
 }
 
 /// The map for so many children: each row a shuffle of the row before.

@@ -136,8 +136,10 @@ impl Pool {
     pub fn record_offset(&self, record: u64) -> u64 {
         match &self.runs {
             None => self.place(record / self.records_per_metaslab, record % self.records_per_metaslab),
-            Some(runs) => self.slot_offset(runs.places.forward(record / runs.run_records))
-                + record % runs.run_records * self.record_allocated,
+            Some(runs) => {
+                self.slot_offset(runs.places.forward(record / runs.run_records))
+                    + record % runs.run_records * self.record_allocated
+            }
         }
     }
 
@@ -163,9 +165,8 @@ impl Pool {
         let home = (first / self.records_per_metaslab).min(self.metaslabs - 1);
         let number = indirect - (home * self.records_per_metaslab).div_ceil(RECORDS_PER_INDIRECT);
         let apart = (home + (self.metaslabs / 8).max(1)) % self.metaslabs;
-        [(home, 2 * number), (apart, 2 * number + 1)].map(|(metaslab, place)| {
-            self.place(metaslab, self.records_per_metaslab) + place * self.indirect_allocated
-        })
+        [(home, 2 * number), (apart, 2 * number + 1)]
+            .map(|(metaslab, place)| self.place(metaslab, self.records_per_metaslab) + place * self.indirect_allocated)
     }
 
     /// How many records the metaslab of this record still holds from it on.
@@ -201,7 +202,11 @@ mod tests {
         for pool in [pool(None, 1.0), pool(Some(7), 0.6)] {
             let mut ranges: Vec<(u64, u64)> =
                 (0..pool.records).map(|record| (pool.record_offset(record), pool.record_allocated())).collect();
-            ranges.extend((0..pool.indirects()).flat_map(|one| pool.indirect_offsets(one)).map(|at| (at, pool.indirect_allocated())));
+            ranges.extend(
+                (0..pool.indirects())
+                    .flat_map(|one| pool.indirect_offsets(one))
+                    .map(|at| (at, pool.indirect_allocated())),
+            );
             ranges.sort_unstable();
             assert!(ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
             let last = ranges.last().unwrap();

@@ -201,7 +201,11 @@ fn next_by_offset(queue: &VecDeque<Entry>, last_end: u64) -> usize {
         return 0;
     }
     let at = queue.partition_point(|one| (one.age, one.offset_bytes) < (first.age, last_end));
-    if queue.get(at).is_some_and(|one| one.age == first.age) { at } else { 0 }
+    if queue.get(at).is_some_and(|one| one.age == first.age) {
+        at
+    } else {
+        0
+    }
 }
 
 /// Which entries around this one make one request with it.

@@ -70,7 +70,7 @@ impl Plan {
     }
 
     /// Records that are passed by the time that as much is under way as may be.
-    fn flight_records(&self) -> u64 {
+    pub(super) fn flight_records(&self) -> u64 {
         let Flight { bytes, flows } = self.flight();
         (bytes / self.content.record_bytes.max(1)).min(flows) * self.geometry.blocks_per_column()
     }
@@ -190,7 +190,7 @@ impl<D: BlockDevice> Resilver<D> {
         let lost = resilver.plan.lost;
         resilver.roles[lost] = if resilver.plan.spare.is_some() { Role::Dead } else { Role::Target };
         let Self { walk, pool, plan, .. } = &resilver;
-        resilver.windows = windows(walk, pool, plan.sampling, plan.flight_records()).into();
+        resilver.windows = windows(walk, pool, plan).into();
         resilver.note_progress();
         resilver.open_window();
         resilver.start_what_can();

@@ -1,18 +1,19 @@
 //! Making a part of the requests of a long resilver, and counting the rest at the rate of that part.
 //!
-//! The work is cut into strata of equal size; in the middle of each a window is made request by request. The time of a window
+//! The work is cut into strata of equal size; somewhere in each a window is made request by request. The time of a window
 //! counts for its stratum. That a stratum is alike throughout is what is assumed; how much windows of neighbouring
 //! strata differ says how wrong that may be.
 
 use super::order::Walk;
 use super::pool::{Pool, RECORDS_PER_INDIRECT};
+use super::resilver::Plan;
 
 /// How much of a resilver is made request by request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampling {
-    /// Into how many strata the work is cut; 0: all of it is made.
-    pub strata: u64,
-    /// Records in the window of each, at least; where much is under way at a time, four times as much as that.
+    /// About how many records are made, windows of all strata together; 0: all there are.
+    pub records: u64,
+    /// Records in a window, at least; where much is under way at a time, twice as much as that.
     pub window_records: u64,
     /// Records at the beginning that are all made: what a shingled drive's cache takes, until it is full.
     pub first_records: u64,
@@ -20,14 +21,17 @@ pub struct Sampling {
 
 impl Sampling {
     /// Every request is made.
-    pub const NONE: Self = Self { strata: 0, window_records: 0, first_records: 0 };
+    pub const NONE: Self = Self { records: 0, window_records: 0, first_records: 0 };
 }
 
 impl Default for Sampling {
     fn default() -> Self {
-        Self { strata: 48, window_records: 6144, first_records: 0 }
+        Self { records: 1_200_000, window_records: 2048, first_records: 0 }
     }
 }
+
+/// Strata are no fewer and no more than this.
+const STRATA: std::ops::RangeInclusive<u64> = 12..=512;
 
 /// Indirect blocks that the scan of a stratum reads at most.
 const SCANNED: u64 = 24;
@@ -57,21 +61,29 @@ impl Window {
 
 /// Cuts the work into windows, in its order.
 ///
-/// A window's time counts once `flight_records` are under way, so that as many end as begin while it counts.
-pub(super) fn windows(walk: &Walk, pool: &Pool, sampling: Sampling, flight_records: u64) -> Vec<Window> {
+/// A window's time counts once `flight_records` are under way, so that as many end as begin while it counts. Of
+/// `blocks_per_column` blocks one has to be made.
+pub(super) fn windows(walk: &Walk, pool: &Pool, plan: &Plan) -> Vec<Window> {
     let steps = walk.steps(pool);
     if pool.records == 0 {
         return Vec::new();
     }
+    let Sampling { records, window_records, first_records } = plan.sampling;
+    let flight_records = plan.flight_records();
     let steps_per_record = steps as f64 / pool.records as f64;
     let in_steps = |records: u64| (records as f64 * steps_per_record).ceil() as u64;
-    let first = in_steps(sampling.first_records).min(steps);
-    let counted = in_steps(sampling.window_records.max(4 * flight_records)).max(1);
-    let warm = in_steps(flight_records * 5 / 4).max(counted / 8).max(1);
-    let window = warm + counted;
+    let first = in_steps(first_records).min(steps);
+    let counted_records = window_records.max(2 * flight_records).max(1);
+    let warm_records = (flight_records * 5 / 4).max(counted_records / 8);
+    let made = records * plan.geometry.blocks_per_column() / (counted_records + warm_records);
+    let strata = made.clamp(*STRATA.start(), *STRATA.end());
+    let warm = in_steps(warm_records).max(1);
+    let window = warm + in_steps(counted_records);
     let rest = steps - first;
     // As much again must lie between windows: else nothing would be won.
-    let sampled = sampling.strata > 0 && rest / sampling.strata > window * 2;
+    let sampled = records > 0 && rest / strata > window * 2;
+    // Anywhere in its stratum: always in the middle, windows might keep step with something on the drives.
+    let mut places = sim::stream(plan.seed, "windows");
     let mut windows = Vec::new();
     let whole = |first: u64, end: u64| (first, end, first, first, end);
     let mut parts = Vec::new();
@@ -81,10 +93,10 @@ pub(super) fn windows(walk: &Walk, pool: &Pool, sampling: Sampling, flight_recor
         if first > 0 {
             parts.push(whole(0, first));
         }
-        parts.extend((0..sampling.strata).map(|stratum| {
-            let from = first + rest * stratum / sampling.strata;
-            let to = first + rest * (stratum + 1) / sampling.strata;
-            let begins = from + (to - from - window) / 2;
+        parts.extend((0..strata).map(|stratum| {
+            let from = first + (u128::from(rest) * u128::from(stratum) / u128::from(strata)) as u64;
+            let to = first + (u128::from(rest) * u128::from(stratum + 1) / u128::from(strata)) as u64;
+            let begins = from + places.below(to - from - window);
             (from, to, begins, begins + warm, begins + window)
         }));
     }

@@ -152,11 +152,7 @@ impl<D: BlockDevice> Resilver<D> {
     pub(super) fn user_served(&mut self, number: u32, bio: u32) {
         let flow = *self.flows.get(number);
         let is_mirror = self.pool.geometry.spread == Spread::Mirror;
-        let failed = if is_mirror {
-            flow.missing >= flow.tried.count_ones()
-        } else {
-            flow.missing > flow.spared
-        };
+        let failed = if is_mirror { flow.missing >= flow.tried.count_ones() } else { flow.missing > flow.spared };
         let again = if is_mirror { failed } else { flow.missing > 0 && flow.tried == 0 };
         if again {
             let slot = self.flows.get_mut(number);

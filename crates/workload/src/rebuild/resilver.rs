@@ -68,7 +68,7 @@ pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
         felt_during: feeling.felt(),
         alone,
         felt_alone: feeling_alone.felt(),
-        whole: order.plan.sampling.strata == 0,
+        whole: order.plan.sampling.records == 0,
         requests,
     };
     Ok(Resilvered { report, zfs })

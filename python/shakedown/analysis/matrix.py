@@ -89,9 +89,13 @@ def _grows(cells: Sequence[Cell]) -> Observation:
     """From the narrow to the widest, of each raidz and fill."""
     growths = []
     for layout, fill in sorted({(cell.layout, cell.fill) for cell in cells if cell.layout.startswith("raidz")}):
-        row = sorted((cell for cell in cells if (cell.layout, cell.fill) == (layout, fill)), key=lambda cell: cell.width)
+        row = sorted(
+            (cell for cell in cells if (cell.layout, cell.fill) == (layout, fill)), key=lambda cell: cell.width
+        )
         if row[0].width <= _NARROW and row[-1].width >= _WIDE:
-            growths.append((row[-1].time_s / row[0].time_s, f"{layout} at {fill:.0%} {row[-1].time_s / row[0].time_s:.2f}"))
+            growths.append(
+                (row[-1].time_s / row[0].time_s, f"{layout} at {fill:.0%} {row[-1].time_s / row[0].time_s:.2f}")
+            )
     return Observation(
         "R045",
         "a wider raidz takes longer",
@@ -103,7 +107,8 @@ def _grows(cells: Sequence[Cell]) -> Observation:
 def _more_than_twice(cells: Sequence[Cell]) -> Observation:
     times = {(cell.layout, cell.width, cell.fill): cell.time_s for cell in cells}
     ratios = [
-        times[layout, width, 0.5] / time for (layout, width, fill), time in times.items()
+        times[layout, width, 0.5] / time
+        for (layout, width, fill), time in times.items()
         if fill == 0.25 and (layout, width, 0.5) in times
     ]
     low, high = _SLIGHTLY

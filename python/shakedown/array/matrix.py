@@ -133,7 +133,8 @@ def _begin(order: MatrixOrder, folder: Path) -> list[Cell]:
             return []
         if path.read_text(encoding="utf-8") != text:
             raise UsageError(
-                f"`{folder}` holds another matrix", hint="go on with the same options, or choose another folder with --out"
+                f"`{folder}` holds another matrix",
+                hint="go on with the same options, or choose another folder with --out",
             )
         return _read(folder / CSV_NAME)
     except OSError as error:

@@ -35,9 +35,9 @@ def matrix(
         Parameter("--set", show_default=False, help="an option of the pool, NAME=VALUE: docs/zfs.md (repeatable)"),
     ] = (),
     seed: Annotated[int, Parameter(help="of all random choices")] = 1,
-    out: Annotated[Path, Parameter(("--out", "-o"), help="the folder; one that holds a part of it is gone on with")] = Path(
-        "matrix"
-    ),
+    out: Annotated[
+        Path, Parameter(("--out", "-o"), help="the folder; one that holds a part of it is gone on with")
+    ] = Path("matrix"),
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the CSV")] = False,
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False,
 ) -> int:

@@ -60,7 +60,9 @@ def matrix_svg(cells: Sequence[Cell], title: str) -> str:
     parts = [_text(_LEFT, 24, title, "font-weight='bold'")]
     for number in range(round(top_h / step_h) + 1):
         hours = number * step_h
-        parts.append(f"<line x1='{_LEFT}' x2='{_WIDTH - _RIGHT}' y1='{y(hours):.1f}' y2='{y(hours):.1f}' stroke='#ddd'/>")
+        parts.append(
+            f"<line x1='{_LEFT}' x2='{_WIDTH - _RIGHT}' y1='{y(hours):.1f}' y2='{y(hours):.1f}' stroke='#ddd'/>"
+        )
         parts.append(_text(_LEFT - 8, y(hours) + 4, f"{hours:g} h", "text-anchor='end'"))
     parts += [_text(x(width), _HEIGHT - _BOTTOM + 18, str(width), "text-anchor='middle'") for width in widths]
     parts.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 12, "drives", "text-anchor='middle'"))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from shakedown import trace
     from shakedown.api.drive import INTERVAL_SCHEMA, Drive
+    from shakedown.api.rebuild import rebuild
     from shakedown.data import list_profiles
     from shakedown.errors import ShakedownError, UsageError
     from shakedown.requests import REQUEST_SCHEMA
@@ -23,6 +24,7 @@ __all__ = [
     "ShakedownError",
     "UsageError",
     "list_profiles",
+    "rebuild",
     "trace",
 ]
 
@@ -33,6 +35,7 @@ _HOMES: Final = {
     "ShakedownError": "shakedown.errors",
     "UsageError": "shakedown.errors",
     "list_profiles": "shakedown.data",
+    "rebuild": "shakedown.api.rebuild",
 }
 
 

@@ -15,6 +15,7 @@ from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Silence
 from shakedown.protocol.run import Order, resume, run
 from shakedown.result.folder import read_run
+from shakedown.result.run_record import StepRecord
 from shakedown.sample import Sample
 
 from .fake_arena import FIO_CRASHED, FakeArena
@@ -85,6 +86,27 @@ def test_a_condition_that_was_required_and_missed_skips_the_rest(tmp_path: Path,
     assert ended(done.path)["third"] == "skipped"
     assert done.record.steps[-1].detail == "skipped because step second ended without what the rest depends on"
     assert done.record.status == "complete"
+
+
+class DiesAfter(Silence):
+    """As if killed when a step's end is told, before it is on record."""
+
+    def __init__(self, step: str) -> None:
+        self.step = step
+
+    def step_ended(self, record: StepRecord) -> None:
+        if record.name == self.step:
+            raise SystemExit
+
+
+def test_the_rest_is_skipped_after_a_resumption_too(tmp_path: Path, opens: Opened) -> None:
+    again = FakeArena()
+    opens(FakeArena(), again)
+    with pytest.raises(SystemExit):
+        run(loaded(STEPS.replace("10MB", "10GB")), Order("fake"), tmp_path / "run", DiesAfter("third"))
+    done = resume(tmp_path / "run", (), Silence())
+    assert again.started == []
+    assert ended(done.path)["third"] == "skipped"
 
 
 def test_a_failure_keeps_what_was_measured_and_can_be_resumed(tmp_path: Path, opens: Opened) -> None:

@@ -88,7 +88,7 @@ pub enum RebuildError {
 /// When the array, the job or the faults cannot be, or contradict each other.
 pub fn rebuild(order: &Order) -> Result<Report, RebuildError> {
     order.check()?;
-    if order.whole || order.history_matters() {
+    if order.whole || order.history_matters() || sampled::is_in_vain(order) {
         whole::rebuild(order)
     } else {
         sampled::rebuild(order)

@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 from scipy.stats import t as student
 
-from shakedown.analysis.finding import Finding
+from shakedown.analysis.finding import Finding, FindingKind
 from shakedown.array.rebuild import Rebuild
 from shakedown.units import NS_PER_S, format_duration
 
@@ -39,18 +39,24 @@ def ratios(found: Sequence[Finding], baseline: Sequence[Finding]) -> list[Findin
     for ours in found:
         other = theirs.get((ours.kind, ours.step))
         if ours.kind in _RATIOS and ours.value and other is not None and other.value:
+            low, high = _ratio_bounds(ours, other)
             ratio = ours.value / other.value
-            bounds = {}
-            if None not in (ours.low, ours.high, other.low, other.high) and other.low:
-                bounds = {"low": ours.low / other.high, "high": ours.high / other.low}  # type: ignore[operator]
-            text = f"{ratio:.3g} times the baseline's"
-            result.append(
-                Finding(kind=_RATIOS[ours.kind], step=ours.step, value=ratio, unit="ratio", text=text, **bounds)  # type: ignore[arg-type]
-            )
+            kind, text = _RATIOS[ours.kind], f"{ratio:.3g} times the baseline's"
+            result.append(Finding(kind=kind, step=ours.step, value=ratio, unit="ratio", low=low, high=high, text=text))
     return result
 
 
-_RATIOS: Final = {"rebuild-time": "rebuild-time-ratio", "throughput": "throughput-ratio", "latency": "latency-ratio"}
+_RATIOS: Final[dict[FindingKind, FindingKind]] = {
+    "rebuild-time": "rebuild-time-ratio",
+    "throughput": "throughput-ratio",
+    "latency": "latency-ratio",
+}
+
+
+def _ratio_bounds(ours: Finding, other: Finding) -> tuple[float | None, float | None]:
+    if ours.low is None or ours.high is None or not other.low or not other.high:
+        return None, None
+    return ours.low / other.high, ours.high / other.low
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float, float]:
@@ -79,8 +85,7 @@ def _duration(rebuilds: Sequence[Rebuild]) -> Finding:
 
 
 def _rate(rebuilds: Sequence[Rebuild]) -> Finding:
-    rates = [each.progress["done_bytes"].max() / _MIB / each.duration_s for each in rebuilds]  # type: ignore[operator]
-    mean, low, high = _interval(rates)
+    mean, low, high = _interval([each.filled_bytes / _MIB / each.duration_s for each in rebuilds])
     text = f"The replacement is filled at {mean:.3g} MiB/s on average."
     return Finding(kind="throughput", step=REBUILD, value=mean, unit="MiB/s", low=low, high=high, text=text)
 
@@ -90,7 +95,7 @@ def _slowest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     shares = [each.members["awaited"][place] for each in rebuilds]
     share = fmean(shares)
     one = rebuilds[0]
-    busy = one.members["busy_ns"][place] / one.duration_ns
+    busy = float(one.members["busy_ns"][place]) / one.duration_ns
     who = f"the replacement, {names[place]}" if place == one.replacement else f"drive {place}, {names[place]}"
     if share < _NOBODY:
         why = f"No single drive holds the rebuild up: it waits longest for {who}, {share:.0%} of the time."
@@ -106,16 +111,13 @@ _NOBODY: Final = 0.25
 
 
 def _longest(rebuilds: Sequence[Rebuild]) -> Finding:
-    one = max(rebuilds, key=lambda each: each.members["longest_command_ns"][each.replacement])
-    longest_ms = one.members["longest_command_ns"][one.replacement] / 1e6
+    one = max(rebuilds, key=lambda each: each.longest_command_ms)
+    others = one.members.filter(pl.int_range(pl.len()) != one.replacement)
     evidence: dict[str, float | int | str] = {
-        "silence_ms": one.members["longest_silence_ns"][one.replacement] / 1e6,
-        "others_ms": max(
-            (value for place, value in enumerate(one.members["longest_command_ns"]) if place != one.replacement),
-            default=0,
-        )
-        / 1e6,
+        "silence_ms": float(one.members["longest_silence_ns"][one.replacement]) / 1e6,
+        "others_ms": float(max(others["longest_command_ns"].to_list())) / 1e6,
     }
+    longest_ms = one.longest_command_ms
     text = f"The replacement's longest command takes {format_duration(longest_ms * 1e6)}."
     return Finding(kind="worst-latency", step=REBUILD, value=longest_ms, unit="ms", evidence=evidence, text=text)
 
@@ -133,28 +135,35 @@ def _estimate(rebuilds: Sequence[Rebuild]) -> Finding:
 
 
 def _error_at(rebuild: Rebuild, share: float) -> float | None:
-    whole = rebuild.progress["done_bytes"].max()
-    then = rebuild.progress.filter((pl.col("done_bytes") >= share * whole) & pl.col("left_ns").is_not_null()).head(1)  # type: ignore[operator]
+    done = (pl.col("done_bytes") >= share * rebuild.filled_bytes) & pl.col("left_ns").is_not_null()
+    then = rebuild.progress.filter(done).head(1)
     if then.is_empty() or then["at_ns"][0] >= rebuild.duration_ns:
         return None
     return float(then["left_ns"][0] / (rebuild.duration_ns - then["at_ns"][0]) - 1)
 
 
 def _felt_mean(step: str, frames: Sequence[pl.DataFrame]) -> Finding:
-    means = [(frame["mean_ns"] * frame["count"]).sum() / frame["count"].sum() / 1e6 for frame in frames if frame.height]
+    means = [_mean_ms(frame) for frame in frames if frame.height]
     mean, low, high = _interval(means)
-    p99_ms = max(frame["p99_ns"].max() for frame in frames if frame.height) / 1e6
+    p99_ms = _largest_ms(frames, "p99_ns")
     text = f"A request takes {mean:.3g} ms on average, one of a hundred more than {p99_ms:.3g} ms."
     evidence: dict[str, float | int | str] = {"p99_ms": p99_ms, "requests": sum(int(f["count"].sum()) for f in frames)}
-    return Finding(
-        kind="latency", step=step, value=mean, unit="ms", low=low, high=high, evidence=evidence, text=text
-    )
+    return Finding(kind="latency", step=step, value=mean, unit="ms", low=low, high=high, evidence=evidence, text=text)
 
 
 def _felt_worst(step: str, frames: Sequence[pl.DataFrame]) -> Finding:
-    worst_ms = max(frame["max_ns"].max() for frame in frames if frame.height) / 1e6
+    worst_ms = _largest_ms(frames, "max_ns")
     text = f"The longest request takes {format_duration(worst_ms * 1e6)}."
     return Finding(kind="worst-latency", step=step, value=worst_ms, unit="ms", text=text)
+
+
+def _mean_ms(felt: pl.DataFrame) -> float:
+    total_ns = float((felt["mean_ns"] * felt["count"]).sum())
+    return total_ns / int(felt["count"].sum()) / 1e6
+
+
+def _largest_ms(frames: Sequence[pl.DataFrame], column: str) -> float:
+    return max(float(value) for frame in frames for value in frame[column].to_list()) / 1e6
 
 
 def _failed(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:

@@ -115,7 +115,8 @@ def model_path(target: str) -> Path:
     """The profile's file of ``model:...``. Raises UsageError for any other target."""
     if not target.startswith("model:"):
         raise UsageError(
-            f"`{target}` is no modelled drive, and this rebuilds arrays of those", hint="model:NAME or model:./file.toml"
+            f"`{target}` is no modelled drive, and this rebuilds arrays of those",
+            hint="model:NAME or model:./file.toml",
         )
     return profile_path(target.removeprefix("model:"))
 
@@ -154,8 +155,8 @@ def _member_bytes(order: RebuildOrder, sizes: dict[str, int]) -> int:
         )
     if sizes[order.replacement] < wanted:
         raise UsageError(
-            f"`{order.replacement}` is too small: it has {sizes[order.replacement]} bytes, and the array uses {wanted} of"
-            " each drive",
+            f"`{order.replacement}` is too small: it has {sizes[order.replacement]} bytes,"
+            f" and the array uses {wanted} of each drive",
             hint="take a larger drive; --member-size says how much of each drive the array uses",
         )
     return wanted

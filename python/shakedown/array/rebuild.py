@@ -20,8 +20,8 @@ class Rebuild:
     """What came of a rebuild.
 
     ``ended`` is ``complete``, ``with-losses`` (of ``lost_bytes``) or ``failed`` (with ``failed_member``). ``members``
-    has a row for each drive, in which ``awaited`` is the share of the time in which the rebuild waited for this drive and
-    no other; ``slowest`` is the drive with the largest. ``progress`` tells, over time, what was done and what the
+    has a row for each drive, in which ``awaited`` is the share of the time in which the rebuild waited for this drive
+    and no other; ``slowest`` is the drive with the largest. ``progress`` tells, over time, what was done and what the
     status would have shown. ``during`` are the job's samples beside the rebuild, ``alone`` those of the same
     job on the healthy array; ``felt_during`` and ``felt_alone`` all their requests, a row for each direction.
     ``whole`` says whether every request was gone through, or a stretch of each part of the drives.
@@ -54,6 +54,16 @@ class Rebuild:
         """Seconds."""
         return self.duration_ns / NS_PER_S
 
+    @property
+    def filled_bytes(self) -> int:
+        """How much of the replacement was filled."""
+        return max((int(done) for done in self.progress["done_bytes"].to_list()), default=0)
+
+    @property
+    def longest_command_ms(self) -> float:
+        """The longest that the replacement took over a command."""
+        return float(self.members["longest_command_ns"][self.replacement]) / 1e6
+
     def to_json(self) -> dict[str, Any]:
         """Everything but the samples, as plain values."""
         told = {key: value for key, value in vars(self).items() if not isinstance(value, pl.DataFrame)}
@@ -80,9 +90,7 @@ def simulate(order: RebuildOrder) -> Rebuild:
     return Rebuild(**{**told, **frames})
 
 
-_PROGRESS = pl.Schema(
-    {"at_ns": pl.Int64, "done_bytes": pl.Int64, "shown_bytes_per_s": pl.Float64, "left_ns": pl.Int64}
-)
+_PROGRESS = pl.Schema({"at_ns": pl.Int64, "done_bytes": pl.Int64, "shown_bytes_per_s": pl.Float64, "left_ns": pl.Int64})
 _FELT = pl.Schema(
     {
         "direction": pl.String,

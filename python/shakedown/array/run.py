@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -101,16 +101,12 @@ def _keep(
     folder.append(samples)
     judged = [
         {**each.patience._asdict(), "longest_ms": each.longest_ms, "kicked": each.kicked}
-        for each in judge_patience(_longest_ms(rebuilds))
+        for each in judge_patience(max(each.longest_command_ms for each in rebuilds))
     ]
     answers = {"order": asdict(order), "rebuilds": [each.to_json() for each in rebuilds], "patience": judged}
     replace_file(folder.raw / ANSWERS_NAME, json.dumps(answers, sort_keys=True).encode() + b"\n")
     folder.write(record)
     folder.note("run-ended", status=record.status)
-
-
-def _longest_ms(rebuilds: Iterable[Rebuild]) -> float:
-    return max(each.members["longest_command_ns"][each.replacement] for each in rebuilds) / 1e6
 
 
 def _protocol(order: RebuildOrder) -> ProtocolRecord:
@@ -134,7 +130,11 @@ def _identity(order: RebuildOrder) -> Identity:
     """The replacement is who is tested."""
     arena = ModelArena(order.replacement, seed=order.seed, scale_divisor=order.scale_divisor)
     details = {"state": order.state, "layout": order.layout, "width": str(len(order.members))}
-    return arena.identity.model_copy(update={"details": {**arena.identity.details, **details}})
+    update: dict[str, object] = {"details": {**arena.identity.details, **details}}
+    if order.state == "used":
+        # Beside the same drive new it has to be told apart.
+        update["model"] = f"{arena.identity.model}, used"
+    return arena.identity.model_copy(update=update)
 
 
 def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
@@ -182,7 +182,8 @@ def _rebuilding(one: Rebuild) -> pl.DataFrame:
     """The progress as samples: what was filled between two looks, in mebibytes as requests."""
     looks = one.progress.filter(pl.col("at_ns") <= one.duration_ns)
     between = looks.with_columns(
-        duration_ns=pl.col("at_ns").shift(-1) - pl.col("at_ns"), bytes=pl.col("done_bytes").shift(-1) - pl.col("done_bytes")
+        duration_ns=pl.col("at_ns").shift(-1) - pl.col("at_ns"),
+        bytes=pl.col("done_bytes").shift(-1) - pl.col("done_bytes"),
     ).filter(pl.col("duration_ns") > 0)
     empty = {
         f"latency_{name}_ns": pl.lit(None, pl.Float64 if name == "mean" else pl.Int64)

@@ -33,7 +33,9 @@ class RebuildOptions:
     member_size: Annotated[str | None, Parameter(help="how much of each drive the array uses [default: all]")] = None
     fill: Annotated[str, Parameter(help="how much of the array holds data")] = "100%"
     replace_with: Annotated[str | None, Parameter(help="the new drive [default: one like the one that failed]")] = None
-    state: Annotated[State, Parameter(help="of the new drive: used is after random writes that filled its cache")] = "new"
+    state: Annotated[State, Parameter(help="of the new drive: used is after random writes that filled its cache")] = (
+        "new"
+    )
     baseline: Annotated[
         str | None, Parameter(help="another drive to compare with, new [default: one like the one that failed]")
     ] = None
@@ -48,7 +50,9 @@ class RebuildOptions:
     faults: Annotated[
         tuple[str, ...], Parameter(show_default=False, help="what goes wrong with a drive, PLACE=FILE (repeatable)")
     ] = ()
-    whole: Annotated[bool, Parameter(show_default=False, help="go through every request, however long it takes")] = False
+    whole: Annotated[bool, Parameter(show_default=False, help="go through every request, however long it takes")] = (
+        False
+    )
     out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/rebuild-LAYOUT-DRIVE]")] = None
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the summary")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
@@ -175,7 +179,9 @@ _SETTINGS: Final[dict[str, tuple[str, Any]]] = {
     "rmw": ("read_modify_write", _flag),
     "max-request": ("max_request_bytes", parse_size_bytes),
 }
-_EXAMPLES: Final = "like chunk=512KiB, rotation=left-symmetric, copies=n2, stripe-cache=8192, speed-max=500MiB, bitmap=yes"
+_EXAMPLES: Final = (
+    "like chunk=512KiB, rotation=left-symmetric, copies=n2, stripe-cache=8192, speed-max=500MiB, bitmap=yes"
+)
 
 
 def _share(text: str) -> float:

@@ -55,6 +55,8 @@ def play(protocol: Protocol, arena: Arena, folder: RunFolder, record: RunRecord,
     listener.run_began(record, protocol)
     with Interruption() as interruption:
         player = _Player(arena, folder, listener, interruption, record)
+        for step, played in zip(protocol.steps, record.steps, strict=False):
+            player.has_played(step, played)
         for step in protocol.steps[len(record.steps) :]:
             player.play(step)
             if interruption.asked:
@@ -77,6 +79,10 @@ class _Player:
         # After a resumption an arena's clock begins anew; the run's clock goes on where it stopped.
         self._offset_ns = self._now_ns = record.steps[-1].end_ns if record.steps else 0
 
+    def has_played(self, step: Step, played: StepRecord) -> None:
+        """What a step before a resumption means for those after it."""
+        self._skip_because = self._skip_because or _reason_to_skip_the_rest(step, played)
+
     def play(self, step: Step) -> None:
         played = StepRecord(
             name=step.name,
@@ -95,7 +101,7 @@ class _Player:
         self._listener.step_ended(played)
         self._folder.note("step-ended", step=step.name, because=played.ended_because, error=played.error)
         self._now_ns = played.end_ns
-        self._skip_because = self._skip_because or _reason_to_skip_the_rest(step, played)
+        self.has_played(step, played)
         self._record = self._record.model_copy(update={"steps": (*self._record.steps, played)})
         self._folder.write(self._record)
 

@@ -1,8 +1,9 @@
-"""A rebuild as text: how long, the picture of its progress, who held it up, what users felt, who would lose patience."""
+"""A rebuild as text: how long, its progress, who held it up, what users felt, who would lose patience."""
 
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any, Final
 
 from shakedown.errors import UsageError
@@ -85,9 +86,7 @@ def _progress(name: str, run: Run) -> str:
     if not whole:
         return ""
     times = [_time_at(looks, whole * column / _COLUMNS) for column in range(_COLUMNS + 1)]
-    speeds = [
-        whole / _COLUMNS / max(later - sooner, 1) * NS_PER_S / 2**20 for sooner, later in zip(times, times[1:], strict=False)
-    ]
+    speeds = [whole / _COLUMNS / max(later - sooner, 1) * NS_PER_S / 2**20 for sooner, later in pairwise(times)]
     top = max(speeds)
     line = "".join(_BLOCKS[min(7, round(speed / top * 7))] for speed in speeds)
     return f"{name:<10}{line}\n          MiB/s from the first byte to the last; full height {words.number(top)}"

@@ -45,6 +45,9 @@ KIND_NAMES: Final = {
     "cliff": "time to the cliff",
     "recovery": "time to recover",
     "knee": "knee of the load",
+    "rebuild-time": "time to rebuild",
+    "bottleneck": "waiting for one drive",
+    "estimate-error": "error of the estimate",
 }
 ENDED: Final[dict[EndedBecause, str]] = {
     "condition": "the condition was seen",
@@ -57,6 +60,10 @@ ENDED: Final[dict[EndedBecause, str]] = {
 _TIME_UNITS_NS: Final = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "days": 86_400e9}
 
 MODELLED: Final = "Modelled drive: a prediction, not a measurement."
+
+
+_SHARES: Final = frozenset({"bottleneck", "estimate-error"})
+"""Of which nobody asks how many times one is the other."""
 
 
 def kind_name(kind: str) -> str:
@@ -130,7 +137,7 @@ def time_ns(value: float, unit: str) -> float | None:
 
 def times(kind: str, value: float | None) -> str:
     """A ratio candidate / baseline in words: ``15.9× slower``, ``1.69× longer``."""
-    if value is None or value <= 0:
+    if value is None or value <= 0 or kind in _SHARES:
         return NONE
     more, less = ("faster", "slower") if kind.startswith("throughput") else ("longer", "shorter")
     factor = max(value, 1 / value)

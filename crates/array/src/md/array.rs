@@ -175,6 +175,10 @@ impl<D: BlockDevice> Array<D> {
                 return;
             }
             let limit_ns = self.next_own_ns().min(to_ns);
+            if limit_ns == u64::MAX && self.members.next_event_ns().is_none() {
+                // Nothing will ever happen: a drive hangs.
+                return;
+            }
             let mut done = std::mem::take(&mut self.done);
             let at_ns = self.members.step(limit_ns, &mut done);
             self.pass_time(at_ns);
@@ -281,10 +285,13 @@ impl<D: BlockDevice> Array<D> {
             if stage == READING && std::mem::take(&mut unit.prereads) {
                 self.delayed.prereading -= 1;
             }
-            if stage == WRITING {
-                self.complete(number);
-            } else {
-                self.go_on(number);
+            match stage {
+                WRITING => self.complete(number),
+                READING if unit.purpose == Purpose::Recovery => {
+                    unit.waits = true;
+                    self.write_in_order();
+                }
+                _ => self.go_on(number),
             }
         }
     }

@@ -90,6 +90,18 @@ impl<D: BlockDevice> Array<D> {
     /// Lets time pass until the rebuild is over, or `limit_ns`. Nobody else asks for anything meanwhile.
     pub fn finish_recovery(&mut self, limit_ns: u64) {
         self.recover_to(u64::MAX, limit_ns);
+        if limit_ns == u64::MAX {
+            self.give_up();
+        }
+    }
+
+    /// A rebuild that is not over has failed: the member that it waits for does not answer any more.
+    pub fn give_up(&mut self) {
+        let oldest = self.recovery.as_ref().and_then(|recovery| recovery.order.front().copied());
+        let outstanding = oldest.map_or(0, |number| self.units.get(number).outstanding);
+        let replacement = self.recovery.as_ref().map_or(0, |recovery| recovery.replacement);
+        let member = if outstanding == 0 { replacement } else { outstanding.trailing_zeros() as usize };
+        self.abort_recovery(member);
     }
 
     /// The same, until so much of the replacement is filled.
@@ -292,6 +304,21 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
+    /// Lets units write for which all is read, in the order of the replacement. md itself takes stripes as they become
+    /// ready; what little gets out of order there the elevator sorts, and the drive's own cache.
+    pub(super) fn write_in_order(&mut self) {
+        while let Some(number) = self.next_to_write() {
+            self.units.get_mut(number).waits = false;
+            self.go_on(number);
+        }
+    }
+
+    fn next_to_write(&self) -> Option<u32> {
+        let order = &self.recovery.as_ref()?.order;
+        let mut read = order.iter().take_while(|number| self.units.get(**number).stage == WRITING);
+        read.find(|number| self.units.get(**number).waits).copied()
+    }
+
     /// A unit of the recovery is over.
     pub(super) fn recovered(&mut self, number: u32) {
         let bytes = self.units.get(number).recovers_bytes;
@@ -321,6 +348,7 @@ impl<D: BlockDevice> Array<D> {
     /// The rebuild is over.
     pub(super) fn end(&mut self, recovery: &mut Recovery, ended: Ended) {
         if !matches!(ended, Ended::Failed { .. }) {
+            recovery.next_look_bytes = 0;
             self.look_at(recovery);
             self.roles[recovery.replacement] = Role::InSync;
         }

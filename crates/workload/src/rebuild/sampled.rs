@@ -3,25 +3,34 @@
 use array::{Ended, MemberShare, Outcome, Point, Progress};
 
 use super::felt::{play, Feeling};
-use super::{Array, Order, RebuildError, Report};
+use super::{Order, RebuildError, Report};
 use crate::{Row, Run};
 
 /// Parts that the members are cut into: more than a drive has recording zones, as a rule.
 const PARTS: u64 = 48;
 /// A stretch begins with what is not counted: streams are found, queues fill.
 const WARM_BYTES: u64 = 192 << 20;
+/// A drive whose cache is full has to make room before it finds the stream.
+const WORN_WARM_BYTES: u64 = 1 << 30;
+/// That far the beginning of a rebuild is gone through, for what it takes longer than the rest.
+const BEGINNING_BYTES: u64 = 8 << 30;
 /// What is counted without a load: two bands of a shingled drive, some hundred tracks of any.
 const COUNTED_BYTES: u64 = 512 << 20;
 /// With a load what counts is time: its requests come at random.
 const WARM_NS: u64 = 5_000_000_000;
 const COUNTED_NS: u64 = 25_000_000_000;
-/// The speed that md limits is an average of the last 27 to 30 s, divided by one more.
+/// The speed that md limits is an average of the last 27 to 30 s, divided by one more than the whole seconds of that.
 const MARK_S: f64 = 28.5;
+const DIVIDED_BY_S: f64 = 29.0;
+/// A stretch is too short for md's limit to work on it as on the whole: it has none, and the whole is limited afterwards.
+const NO_LIMIT: u64 = 1 << 50;
 
 /// One part: where it begins, and what came of its stretch.
 struct Part {
     bytes: u64,
     ns_per_byte: f64,
+    /// What the beginning of the rebuild takes longer: the stripe cache is small, a full cache needs room.
+    beginning_ns: f64,
     /// Of the whole stretch.
     outcome: Outcome,
     stretch_bytes: u64,
@@ -30,18 +39,23 @@ struct Part {
 
 /// The rebuild as the sum of its parts.
 pub(super) fn rebuild(order: &Order) -> Result<Report, RebuildError> {
+    let mut stretches = order.clone();
+    stretches.options.speed_max_bytes_per_s = NO_LIMIT;
+    let limit = order.options.speed_max_bytes_per_s as f64;
+    let least_ns_per_byte = 1e9 / (limit * DIVIDED_BY_S / MARK_S);
     let used = order.options.used_bytes();
     let page = |bytes: u64| bytes / 4096 * 4096;
     let borders: Vec<u64> =
         (0..=PARTS).map(|part| if part == PARTS { used } else { page(used / PARTS * part) }).collect();
     let (mut feeling, mut parts, mut at_ns) = (Feeling::new(), Vec::new(), 0.0);
     for border in borders.windows(2).filter(|border| border[0] < border[1]) {
-        let mut part = play_part(order, border[0], border[1], &mut feeling)?;
+        let mut part = play_part(&stretches, border[0], border[1], &mut feeling)?;
+        part.ns_per_byte = part.ns_per_byte.max(least_ns_per_byte);
         for row in &mut part.rows {
             // Where in the rebuild the stretch stands.
             row.start_ns = order.start_ns + at_ns as u64;
         }
-        at_ns += part.bytes as f64 * part.ns_per_byte;
+        at_ns += part.bytes as f64 * part.ns_per_byte + part.beginning_ns;
         parts.push(part);
     }
     let (mut alone, mut feeling_alone) = (Vec::new(), Feeling::new());
@@ -65,16 +79,15 @@ pub(super) fn rebuild(order: &Order) -> Result<Report, RebuildError> {
 /// A stretch from the middle of a part on, or as much of the part as there is.
 fn play_part(order: &Order, begin: u64, end: u64, feeling: &mut Feeling) -> Result<Part, RebuildError> {
     let used = order.options.used_bytes();
-    let wanted = WARM_BYTES + COUNTED_BYTES;
+    let (warm, wanted) = (warm_bytes(order), stretch_bytes(order));
     let from = ((begin + end) / 2 / 4096 * 4096).min(used.saturating_sub(wanted) / 4096 * 4096);
-    let from = if begin == 0 && end - begin <= wanted { 0 } else { from };
     let mut array = order.array()?;
     let to = if order.load.is_some() { used } else { used.min(from + wanted) };
     array.recover(order.replacement, from, to)?;
     let mut rows = Vec::new();
     let (warm_ns, warm_bytes) = match order.job_file()? {
         None => {
-            array.recover_to(from + (to - from) / 4, u64::MAX);
+            array.recover_to(from + warm.min((to - from) / 2), u64::MAX);
             let warm = (array.now_ns(), array.recovered_bytes());
             array.finish_recovery(u64::MAX);
             warm
@@ -93,22 +106,45 @@ fn play_part(order: &Order, begin: u64, end: u64, feeling: &mut Feeling) -> Resu
     let ns_per_byte = (array.now_ns() - warm_ns) as f64 / counted as f64;
     Ok(Part {
         bytes: end - begin,
-        ns_per_byte: ns_per_byte.max(least_ns_per_byte(&array)),
+        ns_per_byte,
+        beginning_ns: if begin == 0 && order.load.is_none() { beginning_ns(order, ns_per_byte)? } else { 0.0 },
         stretch_bytes: array.recovered_bytes() - from,
         outcome,
         rows,
     })
 }
 
-/// What the speed limit allows: a stretch is too short for md to notice.
-fn least_ns_per_byte(array: &Array) -> f64 {
-    let limit = array.options().speed_max_bytes_per_s as f64;
-    1e9 / (limit * (MARK_S + 1.0) / MARK_S)
+/// What the beginning takes longer than it would at the speed of its part.
+fn beginning_ns(order: &Order, ns_per_byte: f64) -> Result<f64, RebuildError> {
+    let bytes = BEGINNING_BYTES.min(order.options.used_bytes());
+    let mut array = order.array()?;
+    array.recover(order.replacement, 0, bytes)?;
+    array.finish_recovery(u64::MAX);
+    let took_ns = (array.now_ns() - order.start_ns) as f64;
+    Ok((took_ns - bytes as f64 * ns_per_byte).max(0.0))
+}
+
+fn warm_bytes(order: &Order) -> u64 {
+    if order.start_ns > 0 {
+        WORN_WARM_BYTES
+    } else {
+        WARM_BYTES
+    }
+}
+
+fn stretch_bytes(order: &Order) -> u64 {
+    warm_bytes(order) + COUNTED_BYTES
+}
+
+/// Whether a sample would be as long as the whole.
+pub(super) fn is_in_vain(order: &Order) -> bool {
+    order.load.is_none() && PARTS * stretch_bytes(order) + BEGINNING_BYTES >= order.options.used_bytes()
 }
 
 fn sum(order: &Order, parts: &[Part]) -> Outcome {
     let whole_bytes: u64 = parts.iter().map(|part| part.bytes).sum();
-    let duration_ns: f64 = parts.iter().map(|part| part.bytes as f64 * part.ns_per_byte).sum();
+    let whole_ns = |part: &Part| part.bytes as f64 * part.ns_per_byte + part.beginning_ns;
+    let duration_ns: f64 = parts.iter().map(whole_ns).sum();
     let (mut progress, mut at_ns, mut done_bytes) = (Progress::default(), 0.0, 0);
     for part in parts {
         // Four looks a part, as its status would have shown it.
@@ -116,13 +152,13 @@ fn sum(order: &Order, parts: &[Part]) -> Outcome {
             let share = quarter as f64 / 4.0;
             let done = done_bytes + (part.bytes as f64 * share) as u64;
             progress.points.push(Point {
-                at_ns: (at_ns + part.bytes as f64 * share * part.ns_per_byte) as u64,
+                at_ns: (at_ns + whole_ns(part) * share) as u64,
                 done_bytes: done,
                 shown_bytes_per_s: 1e9 / part.ns_per_byte,
                 left_ns: Some(((whole_bytes - done) as f64 * part.ns_per_byte) as u64),
             });
         }
-        at_ns += part.bytes as f64 * part.ns_per_byte;
+        at_ns += whole_ns(part);
         done_bytes += part.bytes;
     }
     let last = parts.last().map_or(0.0, |part| 1e9 / part.ns_per_byte);

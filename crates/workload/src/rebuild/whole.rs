@@ -6,8 +6,10 @@ use crate::{Row, Run};
 
 /// A whole rebuild is shown in rows of this; the job alone runs for
 const INTERVAL_NS: u64 = 60_000_000_000;
-/// so many of them.
+/// so many of them. A rebuild that gets nowhere for
 const ALONE_INTERVALS: usize = 10;
+/// so many is given up.
+const PATIENT_INTERVALS: u32 = 2 * 24 * 60;
 
 /// Every request of the rebuild and of the job beside it.
 pub(super) fn rebuild(order: &Order) -> Result<Report, RebuildError> {
@@ -39,8 +41,14 @@ pub(super) fn rebuild(order: &Order) -> Result<Report, RebuildError> {
 
 /// The job goes on until the rebuild is over, or itself.
 fn beside(run: &mut Run, array: &mut Array, rows: &mut Vec<Row>, feeling: &mut Feeling) {
-    while array.recovering() && !run.is_over() {
+    let (mut recovered, mut patience) = (0, PATIENT_INTERVALS);
+    while array.recovering() && !run.is_over() && patience > 0 {
         rows.extend(play(run, array, 1, feeling));
+        let before = std::mem::replace(&mut recovered, array.recovered_bytes());
+        patience = if recovered > before { PATIENT_INTERVALS } else { patience - 1 };
+    }
+    if patience == 0 {
+        array.give_up();
     }
     array.finish_recovery(u64::MAX);
 }

@@ -1,0 +1,181 @@
+"""Rebuilds of modelled arrays through Python and through the command line, on drives a thousandth of the real ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import shakedown
+from shakedown.analysis.kick import judge_patience
+from shakedown.array.find import findings, ratios
+from shakedown.array.order import RebuildOrder, members_of
+from shakedown.array.rebuild import simulate
+from shakedown.cli.rebuild import RebuildOptions
+from shakedown.cli.rebuild import rebuild as verb
+from shakedown.errors import UsageError
+from shakedown.report.compare import compare
+from shakedown.report.html import write
+from shakedown.result.folder import read_run
+
+IRONWOLF = "model:st12000vn0007"
+RED = "model:wd40efax"
+JOB = "[users]\nrw=randread\nbs=16k\niodepth=2\nnorandommap\n"
+
+
+def order(**changes: object) -> RebuildOrder:
+    given = {"layout": "raid6", "members": (IRONWOLF,) * 4, "replacement": IRONWOLF, "scale_divisor": 1000}
+    return RebuildOrder(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def test_every_drive_does_its_part() -> None:
+    done = shakedown.rebuild("raid6", IRONWOLF, width=5, scale_divisor=1000, whole=True)
+    used = done.filled_bytes
+    assert done.ended == "complete"
+    assert done.whole
+    assert used > 11_900_000_000
+    assert done.members["bytes_read"].to_list() == [used, used, used, used, 0]
+    assert done.members["bytes_written"].to_list() == [0, 0, 0, 0, used]
+    assert all(later["at_ns"] >= sooner["at_ns"] for sooner, later in pairwise(done.progress.to_dicts()))
+    assert 0 < done.members["awaited"].sum() <= 1
+
+
+def test_a_job_is_felt_and_told() -> None:
+    done = simulate(order(load=JOB, fill=0.5))
+    assert done.felt_during["direction"].to_list() == ["read"]
+    assert done.felt_during["mean_ns"][0] > done.felt_alone["mean_ns"][0]
+    assert done.during["step"].unique().to_list() == ["rebuild-load"]
+    assert done.duration_ns > simulate(order()).duration_ns
+    found = {(each.kind, each.step): each for each in findings([done], ["a", "b", "c", "d"])}
+    assert found["latency", "rebuild-load"].value == pytest.approx(done.felt_during["mean_ns"][0] / 1e6)
+
+
+def test_the_same_seed_gives_the_same() -> None:
+    first, second, other = (simulate(order(seed=seed)).to_json() for seed in (3, 3, 4))
+    assert first == second
+    assert first != other
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"layout": "raid7"}, "not a layout"),
+        ({"layout": "raid0"}, "no redundancy"),
+        ({"members": (IRONWOLF,) * 3}, "takes 4 or more"),
+        ({"fill": 1.2}, "120% full"),
+        ({"fill": 0.0, "load": JOB}, "needs data"),
+        ({"replacement": RED}, "too small"),
+        ({"member_bytes": 2**60}, "the array was to use"),
+        ({"replacement": "/dev/sda"}, "no modelled drive"),
+        ({"replacement": "model:nothing"}, "nothing"),
+        ({"faults": {9: ""}}, "no drive 9"),
+        ({"faults": {1: "format_version = 2"}}, "cannot be read"),
+        ({"load": "[a]\nrw=sideways\n"}, "sideways"),
+        ({"scale_divisor": 10**8}, "scale"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_reason(changes: dict[str, object], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        simulate(order(**changes))
+
+
+def test_options_of_the_array_are_checked() -> None:
+    with pytest.raises(UsageError, match="power of two"):
+        shakedown.rebuild("raid5", IRONWOLF, width=3, chunk_bytes=100_000)
+    with pytest.raises(UsageError, match="no option `chunks`"):
+        shakedown.rebuild("raid5", IRONWOLF, width=3, chunks=1)
+    with pytest.raises(UsageError, match="only raid10"):
+        shakedown.rebuild("raid5", IRONWOLF, width=3, copies=(2, 1, False))
+    with pytest.raises(UsageError, match="3 drives are given"):
+        members_of([IRONWOLF, RED, RED], 4)
+
+
+def test_redundancy_decides_what_an_unreadable_sector_costs() -> None:
+    bad = 'format_version = 1\n[[faults]]\nkind = "latent-sectors"\nsectors = [[9999, 1]]\nretry_s = 3\n'
+    raid5 = simulate(order(layout="raid5", faults={1: bad}))
+    assert (raid5.ended, raid5.lost_bytes) == ("with-losses", 4096)
+    raid6 = simulate(order(faults={1: bad}))
+    assert (raid6.ended, raid6.members["bytes_written"][1]) == ("complete", 4096)
+    assert raid6.members["longest_command_ns"][1] > 3e9
+
+
+def test_patience_is_judged_against_the_longest_command() -> None:
+    assert [each.kicked for each in judge_patience(100)] == ["no", "no", "no"]
+    assert [each.kicked for each in judge_patience(5_000)] == ["close", "no", "no"]
+    assert [each.kicked for each in judge_patience(20_000)] == ["yes", "close", "no"]
+    assert [each.kicked for each in judge_patience(400_000)] == ["yes", "yes", "yes"]
+
+
+def test_intervals_come_from_seeds() -> None:
+    rebuilds = [simulate(order(seed=seed)) for seed in (1, 2, 3)]
+    found = findings(rebuilds, ["a", "b", "c", "d"])[0]
+    assert found.kind == "rebuild-time"
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.value < found.high
+    assert found.value == pytest.approx(sum(each.duration_s for each in rebuilds) / 3)
+    assert ratios([found], [found])[0].value == 1
+
+
+SMALL = RebuildOptions(width=3, scale="1/1000", seeds=2, quiet=True)
+
+
+def test_the_verb_leaves_a_run_that_others_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    job, new, used = Path("job.fio"), Path("new"), Path("used")
+    job.write_text(JOB)
+    small = replace(SMALL, member_size="2GiB", replace_with=RED)
+    verb("raid5", IRONWOLF, options=replace(small, fill="75%", load=job, out=new, json=True))
+    document = json.loads(capsys.readouterr().out)
+    assert document["command"] == "rebuild"
+    assert {each["kind"] for each in document["run"]["findings"]} >= {
+        "rebuild-time",
+        "rebuild-time-ratio",
+        "bottleneck",
+    }
+    verb("raid5", IRONWOLF, options=replace(small, state="used", out=used))
+    said = capsys.readouterr().out
+    for word in ("time to rebuild", "/proc/mdstat", "Kicked after", "baseline", "It waits for"):
+        assert word in said
+    runs = [read_run(path) for path in (new, used)]
+    assert runs[0].baseline is not None
+    assert set(runs[0].samples["step"]) == {"rebuild", "rebuild-load", "load-alone"}
+    filled = runs[0].samples.filter(pl.col("step") == "rebuild")["bytes"].sum()
+    assert filled == document["answers"]["rebuilds"][0]["progress"][-1]["done_bytes"]
+    assert "time to rebuild" in compare(runs).to_text()
+    assert "time to rebuild" in write([new, used], Path("report.html")).read_text()
+
+
+def test_a_failed_rebuild_is_told_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gone = tmp_path / "gone.toml"
+    gone.write_text('format_version = 1\n[[faults]]\nkind = "gone"\nfrom_s = 5\nfor_s = 1e9\n')
+    options = replace(SMALL, faults=(f"0={gone}",), out=tmp_path / "run")
+    assert verb("raid5", IRONWOLF, options=options) == 1
+    assert "one too many" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"fill": "75"},
+        {"settings": ("chunk",)},
+        {"settings": ("stripe-cache=many",)},
+        {"settings": ("copies=x2",)},
+        {"faults": ("x",)},
+        {"seeds": 0},
+        {"seed": -1},
+        {"load": Path("nowhere.fio")},
+    ],
+)
+def test_words_that_mean_nothing_are_refused(wrong: dict[str, object], tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refusal:
+        verb("raid5", IRONWOLF, options=replace(SMALL, out=tmp_path / "run", **wrong))
+    assert refusal.value.hint
+    assert not (tmp_path / "run").exists()

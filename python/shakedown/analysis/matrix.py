@@ -16,8 +16,8 @@ _SLIGHTLY: Final = (2.0, 2.2)
 class Cell:
     """One resilver.
 
-    Time and its standard deviation (of making only a part request by request) in seconds; ``slowest`` is the drive that it
-    waited for longest; bytes are those written to the new drive and read from all others; ``estimate_error`` is what
+    Time and its standard deviation (of making only a part request by request) in seconds; ``slowest`` is the drive that
+    it waited for longest; bytes are those written to the new drive and read from all others; ``estimate_error`` is what
     ``zpool status`` said was left, half way through, over what was, less one (None: it said nothing).
     """
 
@@ -106,15 +106,20 @@ def _grows(cells: Sequence[Cell]) -> Observation:
 
 def _more_than_twice(cells: Sequence[Cell]) -> Observation:
     times = {(cell.layout, cell.width, cell.fill): cell.time_s for cell in cells}
-    ratios = [
-        times[layout, width, 0.5] / time
+    ratios = {
+        f"{layout} of {width}": times[layout, width, 0.5] / time
         for (layout, width, fill), time in times.items()
-        if fill == 0.25 and (layout, width, 0.5) in times
-    ]
+        if fill == 0.25 and (layout, width, 0.5) in times and time > 0
+    }
     low, high = _SLIGHTLY
+    against = [f"{name} ({ratio:.2f})" for name, ratio in ratios.items() if not low < ratio < high]
+    said = "no cells at 25 % and 50 %"
+    if ratios:
+        within = f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f} times"
+        said = f"{len(ratios) - len(against)} of {len(ratios)} pairs of cells; {within}"
     return Observation(
         "R046",
         "50 % full takes slightly more than twice as long as 25 %",
-        all(low < ratio < high for ratio in ratios) if ratios else None,
-        f"{min(ratios):.2f} to {max(ratios):.2f} times" if ratios else "no cells at 25 % and 50 %",
+        not against if ratios else None,
+        said + (f"; not {', '.join(against)}" if against else ""),
     )

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, field, fields
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -25,7 +25,7 @@ from shakedown.units import format_duration
 CSV_NAME: Final = "matrix.csv"
 ORDER_NAME: Final = "matrix.json"
 FORMAT_VERSION: Final = 1
-_HEAD: Final = tuple(field.name for field in fields(Cell))
+_HEAD: Final = tuple(each.name for each in fields(Cell))
 _WIDEST: Final = 255
 
 Tell = Callable[[str], None]
@@ -40,7 +40,7 @@ class MatrixOrder:
     fills: tuple[float, ...]
     targets: tuple[str, ...]
     replacement: str | None = None
-    options: ZfsOptions = ZfsOptions()
+    options: ZfsOptions = field(default_factory=ZfsOptions)
     seed: int = 1
 
     def cells(self) -> list[tuple[str, int, float]]:
@@ -92,20 +92,20 @@ class MatrixOrder:
 def run_matrix(order: MatrixOrder, folder: Path, tell: Tell) -> list[Cell]:
     """Resilver every cell that ``folder`` does not hold yet, on all cores; returns all, in the order of the order.
 
-    Each cell is in the folder's CSV, durably, as soon as it is done. Raises UsageError for what cannot be and for a folder
-    that holds another matrix.
+    Each cell is in the folder's CSV, durably, as soon as it is done. Raises UsageError for what cannot be and for a
+    folder that holds another matrix.
     """
     wanted = order.cells()
-    for cell in wanted:
-        order.rebuild(*cell).to_core()  # what cannot be is refused before anything is made
+    for place in wanted:
+        order.rebuild(*place).to_core()  # what cannot be is refused before anything is made
     done = {(cell.layout, cell.width, cell.fill): cell for cell in _begin(order, folder)}
-    missing = [cell for cell in wanted if cell not in done]
+    missing = [place for place in wanted if place not in done]
     if done and missing:
         tell(f"{len(wanted) - len(missing)} of {len(wanted)} cells are there: going on")
     for cell in _in_parallel(order, missing, tell):
         _append(folder / CSV_NAME, cell)
         done[cell.layout, cell.width, cell.fill] = cell
-    cells = [done[cell] for cell in wanted]
+    cells = [done[place] for place in wanted]
     replace_file(folder / CSV_NAME, to_csv(cells).encode())
     return cells
 
@@ -222,4 +222,4 @@ def _estimate_error(done: Rebuild) -> float | None:
     half = min(looks, key=lambda look: abs(look["at_ns"] - done.duration_ns / 2), default=None)
     if half is None or half["left_ns"] is None:
         return None
-    return round(half["left_ns"] / (done.duration_ns - half["at_ns"]) - 1, 4)
+    return float(round(half["left_ns"] / (done.duration_ns - half["at_ns"]) - 1, 4))

@@ -26,8 +26,8 @@ class Rebuild:
     job on the healthy array; ``felt_during`` and ``felt_alone`` all their requests, a row for each direction.
     ``whole`` says whether every request was gone through, or a stretch of each part of the drives.
 
-    Of ZFS only: ``deviation_ns`` is one standard deviation of the duration where a sample was made, ``simulated_ns`` how much
-    time was; ``allocated_bytes`` of the vdev, ``records`` of users rebuilt.
+    Of ZFS only: ``deviation_ns`` is one standard deviation of the duration where a sample was made, ``simulated_ns``
+    how much time was; ``allocated_bytes`` of the vdev, ``records`` of users rebuilt.
     """
 
     duration_ns: int

@@ -143,7 +143,9 @@ def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
     how = "every request was gone through" if one.whole else f"sampled: {one.requests} requests stand for all"
     return (
         f"{order.layout} of {', '.join(counted)}; the last is replaced by {order.replacement}, {order.state}; {how}.",
-        "ZFS resilvers what is allocated." if order.is_zfs else "md rebuilds all of a member, however full the array is.",
+        "ZFS resilvers what is allocated."
+        if order.is_zfs
+        else "md rebuilds all of a member, however full the array is.",
     )
 
 

@@ -20,10 +20,10 @@ class ZfsOptions:
     """Of ``zpool create``, ``zfs set`` and ``zpool replace``, and of the machine.
 
     ``run_records`` is how many neighbouring records an aged pool keeps together (None: a fresh pool, filled from its
-    beginning). ``draid`` are the data drives of a group and the number of distributed spares, ``spare`` the one that takes the
-    place of the failed drive instead of the replacement. ``order`` is that of a resilver (None: what the
-    release does by itself). ``core_bytes_per_s`` is what one of the ``cores`` verifies and rebuilds (None: more than any
-    drives deliver). ``second_failure``: another drive and the nanoseconds after which it fails, too.
+    beginning). ``draid`` are the data drives of a group and the number of distributed spares, ``spare`` the one that
+    takes the place of the failed drive instead of the replacement. ``order`` is that of a resilver (None: what the
+    release does by itself). ``core_bytes_per_s`` is what one of the ``cores`` verifies and rebuilds (None: more than
+    any drives deliver). ``second_failure``: another drive and the nanoseconds after which it fails, too.
     """
 
     record_bytes: int = 128 * 1024

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
@@ -19,32 +19,40 @@ from shakedown.errors import UsageError
 from shakedown.report.matrix import matrix_svg, matrix_text
 from shakedown.result.atomic import replace_file
 
-PICTURE_NAME = "matrix.svg"
+PICTURE_NAME: Final = "matrix.svg"
 
 
-def matrix(
-    *targets: str,
-    layouts: Annotated[str, Parameter(help="of ZFS, with commas")] = "mirror,raidz1,raidz2,raidz3",
-    widths: Annotated[str, Parameter(help="numbers of drives, like 3-12 or 4,8,12")] = "3-12",
-    fills: Annotated[str, Parameter(help="shares of the pool that are written, with commas")] = "25%,50%",
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class MatrixOptions:
+    """The options of ``matrix``."""
+
+    layouts: Annotated[str, Parameter(help="of ZFS, with commas")] = "mirror,raidz1,raidz2,raidz3"
+    widths: Annotated[str, Parameter(help="numbers of drives, like 3-12 or 4,8,12")] = "3-12"
+    fills: Annotated[str, Parameter(help="shares of the pool that are written, with commas")] = "25%,50%"
     replace_with: Annotated[
         str | None, Parameter(show_default=False, help="the new drive [default: one like the one that failed]")
-    ] = None,
+    ] = None
     settings: Annotated[
         tuple[str, ...],
         Parameter("--set", show_default=False, help="an option of the pool, NAME=VALUE: docs/zfs.md (repeatable)"),
-    ] = (),
-    seed: Annotated[int, Parameter(help="of all random choices")] = 1,
-    out: Annotated[
-        Path, Parameter(("--out", "-o"), help="the folder; one that holds a part of it is gone on with")
-    ] = Path("matrix"),
-    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the CSV")] = False,
-    quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False,
-) -> int:
+    ] = ()
+    seed: Annotated[int, Parameter(help="of all random choices")] = 1
+    out: Annotated[Path, Parameter(("--out", "-o"), help="the folder; one that holds a part is gone on with")] = Path(
+        "runs/matrix"
+    )
+    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the CSV")] = False
+    quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
+
+
+_DEFAULTS = MatrixOptions()
+
+
+def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
     """Resilver every layout at every width and fill, and say how long each takes: CSV, and a picture.
 
-    Uses all cores. What is done is kept: after an interruption the same command goes on. A mirror of so many drives is a
-    pool of pairs.
+    Uses all cores. What is done is kept: after an interruption the same command goes on. A mirror of so many drives
+    is a pool of pairs.
 
     For example:
 
@@ -55,24 +63,27 @@ def matrix(
     targets
         The drives, like model:hd103uj, taken in turn.
     """
+    if not 0 <= options.seed < 2**32:
+        raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^32 - 1")
     order = MatrixOrder(
-        layouts=_listed(layouts),
-        widths=_widths(widths),
-        fills=tuple(_share(each) for each in _listed(fills)),
+        layouts=_listed(options.layouts),
+        widths=_widths(options.widths),
+        fills=tuple(_share(each) for each in _listed(options.fills)),
         targets=targets,
-        replacement=replace_with,
-        options=parse_zfs_options(settings),
-        seed=seed,
+        replacement=options.replace_with,
+        options=parse_zfs_options(options.settings),
+        seed=options.seed,
     )
-    cells = run_matrix(order, out, (lambda _line: None) if quiet else _tell)
+    out = options.out
+    cells = run_matrix(order, out, (lambda _line: None) if options.quiet else _tell)
     seen = observations(cells)
     replace_file(out / PICTURE_NAME, matrix_svg(cells, f"Resilver of {', '.join(targets)}").encode())
-    if json:
+    if options.json:
         told = {"cells": [asdict(each) for each in cells], "observations": [asdict(each) for each in seen]}
         print_document("matrix", {**told, "csv": str(out / CSV_NAME), "picture": str(out / PICTURE_NAME)})
     else:
         sys.stdout.write(to_csv(cells))
-        if not quiet:
+        if not options.quiet:
             _tell(f"\n{matrix_text(cells, seen)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
     return 0
 

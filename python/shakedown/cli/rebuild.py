@@ -45,7 +45,11 @@ class RebuildOptions:
     scale: Annotated[str, Parameter(help="make drives smaller: 1/100 has a hundredth of everything")] = "1"
     settings: Annotated[
         tuple[str, ...],
-        Parameter("--set", show_default=False, help="an option of the array, NAME=VALUE: docs/rebuild.md, docs/zfs.md (repeatable)"),
+        Parameter(
+            "--set",
+            show_default=False,
+            help="an option of the array, NAME=VALUE: docs/rebuild.md, docs/zfs.md (repeatable)",
+        ),
     ] = ()
     faults: Annotated[
         tuple[str, ...], Parameter(show_default=False, help="what goes wrong with a drive, PLACE=FILE (repeatable)")

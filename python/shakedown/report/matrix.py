@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Final
 
@@ -45,47 +46,58 @@ def _layouts(cells: Sequence[Cell]) -> list[str]:
 def matrix_svg(cells: Sequence[Cell], title: str) -> str:
     """Hours over drives; colours are layouts, dashes are fills."""
     whole = [cell for cell in cells if cell.ended == "complete"]
-    widths = sorted({cell.width for cell in whole}) or [0]
-    most_h = max((cell.time_s for cell in whole), default=3600.0) / 3600 or 1.0
-    step_h = _step(most_h)
-    top_h = step_h * (int(most_h / step_h) + 1)
-
-    def x(width: int) -> float:
-        span = max(widths[-1] - widths[0], 1)
-        return _LEFT + (width - widths[0]) / span * (_WIDTH - _LEFT - _RIGHT)
-
-    def y(hours: float) -> float:
-        return _HEIGHT - _BOTTOM - hours / top_h * (_HEIGHT - _TOP - _BOTTOM)
-
-    parts = [_text(_LEFT, 24, title, "font-weight='bold'")]
-    for number in range(round(top_h / step_h) + 1):
-        hours = number * step_h
-        parts.append(
-            f"<line x1='{_LEFT}' x2='{_WIDTH - _RIGHT}' y1='{y(hours):.1f}' y2='{y(hours):.1f}' stroke='#ddd'/>"
-        )
-        parts.append(_text(_LEFT - 8, y(hours) + 4, f"{hours:g} h", "text-anchor='end'"))
-    parts += [_text(x(width), _HEIGHT - _BOTTOM + 18, str(width), "text-anchor='middle'") for width in widths]
-    parts.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 12, "drives", "text-anchor='middle'"))
+    frame = _Frame.around(whole)
     fills = sorted({cell.fill for cell in whole})
-    names = [(layout, fill) for layout in _layouts(whole) for fill in fills]
-    for number, (layout, fill) in enumerate(names):
-        row = sorted((c.width, c.time_s / 3600) for c in whole if (c.layout, c.fill) == (layout, fill))
+    lines = [(layout, fill) for layout in _layouts(whole) for fill in fills]
+    parts = [_text(_LEFT, 24, title, "font-weight='bold'"), *frame.grid()]
+    for number, (layout, fill) in enumerate(lines):
+        row = sorted((cell.width, cell.time_s / 3600) for cell in whole if (cell.layout, cell.fill) == (layout, fill))
         colour = _COLOURS[_layouts(whole).index(layout) % len(_COLOURS)]
-        dash = f"stroke-dasharray='{_DASHES[fills.index(fill) % len(_DASHES)]}'"
-        points = " ".join(f"{x(width):.1f},{y(hours):.1f}" for width, hours in row)
-        parts.append(f"<polyline points='{points}' fill='none' stroke='{colour}' stroke-width='2' {dash}/>")
-        parts += [f"<circle cx='{x(width):.1f}' cy='{y(hours):.1f}' r='2.5' fill='{colour}'/>" for width, hours in row]
-        key_y = _TOP + 18 * number
-        key_x = _WIDTH - _RIGHT + 18
-        parts.append(
-            f"<line x1='{key_x}' x2='{key_x + 30}' y1='{key_y}' y2='{key_y}' stroke='{colour}' stroke-width='2' {dash}/>"
-        )
+        style = f"stroke='{colour}' stroke-width='2' stroke-dasharray='{_DASHES[fills.index(fill) % len(_DASHES)]}'"
+        places = [(f"{frame.x(width):.1f}", f"{frame.y(hours):.1f}") for width, hours in row]
+        parts.append(f"<polyline points='{' '.join(f'{x},{y}' for x, y in places)}' fill='none' {style}/>")
+        parts += [f"<circle cx='{x}' cy='{y}' r='2.5' fill='{colour}'/>" for x, y in places]
+        key_x, key_y = _WIDTH - _RIGHT + 18, _TOP + 18 * number
+        parts.append(f"<line x1='{key_x}' x2='{key_x + 30}' y1='{key_y}' y2='{key_y}' {style}/>")
         parts.append(_text(key_x + 38, key_y + 4, f"{layout}, {fill:.0%} full"))
+    head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH} {_HEIGHT}'"
     body = "\n".join(parts)
     return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH} {_HEIGHT}' font-family='sans-serif' font-size='12'>\n"
+        f"{head} font-family='sans-serif' font-size='12'>\n"
         f"<rect width='100%' height='100%' fill='white'/>\n{body}\n</svg>\n"
     )
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Where drives and hours stand in the picture."""
+
+    widths: tuple[int, ...]
+    step_h: float
+    steps: int
+
+    @classmethod
+    def around(cls, cells: Sequence[Cell]) -> _Frame:
+        most_h = max((cell.time_s for cell in cells), default=3600.0) / 3600 or 1.0
+        step_h = _step(most_h)
+        return cls(tuple(sorted({cell.width for cell in cells})) or (0,), step_h, int(most_h / step_h) + 1)
+
+    def x(self, width: int) -> float:
+        span = max(self.widths[-1] - self.widths[0], 1)
+        return _LEFT + (width - self.widths[0]) / span * (_WIDTH - _LEFT - _RIGHT)
+
+    def y(self, hours: float) -> float:
+        return _HEIGHT - _BOTTOM - hours / (self.step_h * self.steps) * (_HEIGHT - _TOP - _BOTTOM)
+
+    def grid(self) -> Iterator[str]:
+        for number in range(self.steps + 1):
+            hours = number * self.step_h
+            y = f"{self.y(hours):.1f}"
+            yield f"<line x1='{_LEFT}' x2='{_WIDTH - _RIGHT}' y1='{y}' y2='{y}' stroke='#ddd'/>"
+            yield _text(_LEFT - 8, self.y(hours) + 4, f"{hours:g} h", "text-anchor='end'")
+        for width in self.widths:
+            yield _text(self.x(width), _HEIGHT - _BOTTOM + 18, str(width), "text-anchor='middle'")
+        yield _text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 12, "drives", "text-anchor='middle'")
 
 
 def _text(x: float, y: float, text: str, attributes: str = "") -> str:

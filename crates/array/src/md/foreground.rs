@@ -53,7 +53,7 @@ impl<D: BlockDevice> Array<D> {
             return;
         }
         let active = self.recovery.as_ref().map_or(0, |recovery| recovery.thread.active_bytes);
-        if active > 0 || !(self.barrier.passed || !self.recovery_asks()) {
+        if active > 0 || (!self.barrier.passed && self.recovery_asks()) {
             return;
         }
         (self.barrier.raised, self.barrier.passed) = (false, false);

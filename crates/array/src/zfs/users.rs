@@ -102,7 +102,8 @@ impl<D: BlockDevice> Resilver<D> {
             let start = record * record_bytes;
             let whole = offset_bytes <= start && end >= start + record_bytes;
             let in_memory = self.users.dirty.contains(&record) || self.users.syncing.contains(&record);
-            if !in_memory && !(is_write && whole) {
+            let overwritten = is_write && whole;
+            if !in_memory && !overwritten {
                 self.users.bios.get_mut(bio).left += 1;
                 let flow = Flow::new(Purpose::User { bio }, self.user_offset(record), record_bytes);
                 let number = self.begin(flow);

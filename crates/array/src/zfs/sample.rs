@@ -13,7 +13,7 @@ use super::resilver::Plan;
 pub struct Sampling {
     /// About how many records are made, windows of all strata together; 0: all there are.
     pub records: u64,
-    /// Records in a window, at least; where much is under way at a time, twice as much as that.
+    /// Records in a window, at least; where much is under way at a time, six times as much as that.
     pub window_records: u64,
     /// Records at the beginning that are all made: what a shingled drive's cache takes, until it is full.
     pub first_records: u64,
@@ -31,7 +31,7 @@ impl Default for Sampling {
 }
 
 /// Strata are no fewer and no more than this.
-const STRATA: std::ops::RangeInclusive<u64> = 12..=512;
+const STRATA: std::ops::RangeInclusive<u64> = 16..=512;
 
 /// Indirect blocks that the scan of a stratum reads at most.
 const SCANNED: u64 = 24;
@@ -61,7 +61,7 @@ impl Window {
 
 /// Cuts the work into windows, in its order.
 ///
-/// A window's time counts once `flight_records` are under way, so that as many end as begin while it counts. Of
+/// A window's time counts once `flight_records` have come and gone, so that as many end as begin while it counts. Of
 /// `blocks_per_column` blocks one has to be made.
 pub(super) fn windows(walk: &Walk, pool: &Pool, plan: &Plan) -> Vec<Window> {
     let steps = walk.steps(pool);
@@ -73,8 +73,8 @@ pub(super) fn windows(walk: &Walk, pool: &Pool, plan: &Plan) -> Vec<Window> {
     let steps_per_record = steps as f64 / pool.records as f64;
     let in_steps = |records: u64| (records as f64 * steps_per_record).ceil() as u64;
     let first = in_steps(first_records).min(steps);
-    let counted_records = window_records.max(2 * flight_records).max(1);
-    let warm_records = (flight_records * 5 / 4).max(counted_records / 8);
+    let counted_records = window_records.max(6 * flight_records).max(1);
+    let warm_records = (2 * flight_records).max(counted_records / 8);
     let made = records * plan.geometry.blocks_per_column() / (counted_records + warm_records);
     let strata = made.clamp(*STRATA.start(), *STRATA.end());
     let warm = in_steps(warm_records).max(1);

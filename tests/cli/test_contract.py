@@ -27,6 +27,7 @@ VERBS = (
     "identify",
     "export",
     "explain",
+    "matrix",
     "rebuild",
 )
 SNAPSHOTS = Path(__file__).parent / "snapshots"

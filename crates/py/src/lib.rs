@@ -9,6 +9,7 @@ mod load;
 mod machine;
 mod rebuild;
 mod requests;
+mod resilver;
 mod serve;
 mod trace;
 
@@ -30,6 +31,8 @@ mod _core {
     use crate::rebuild::rebuild;
     #[pymodule_export]
     use crate::requests::RequestColumns;
+    #[pymodule_export]
+    use crate::resilver::resilver;
     #[pymodule_export]
     use crate::serve::serve_nbd;
 }

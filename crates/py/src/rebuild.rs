@@ -12,7 +12,7 @@ use crate::errors::{job_error, profile_error, ArrayError};
 use crate::load::{tuple, RowTuple};
 
 /// Seeds of members are that far from each other, so that those of neighbouring arrays do not meet.
-const SEEDS_APART: u64 = 1000;
+pub(crate) const SEEDS_APART: u64 = 1000;
 
 /// See the stub for the order and the answer.
 #[pyfunction]
@@ -96,24 +96,33 @@ impl Changes {
     }
 }
 
+/// The members' profiles, of which most are alike.
+pub(crate) fn read_profiles(py: Python<'_>, texts: &[String], scale_divisor: u32) -> PyResult<Vec<Profile>> {
+    let mut profiles: Vec<Profile> = Vec::with_capacity(texts.len());
+    for (at, text) in texts.iter().enumerate() {
+        let alike = texts[..at].iter().position(|other| other == text);
+        profiles.push(match alike {
+            Some(other) => profiles[other].clone(),
+            None => Profile::parse(text)
+                .and_then(|profile| profile.scaled(scale_divisor))
+                .map_err(|error| profile_error(py, &error))?,
+        });
+    }
+    Ok(profiles)
+}
+
+/// What goes wrong with each member.
+pub(crate) fn read_faults(texts: &[Option<String>]) -> PyResult<Vec<Option<Faults>>> {
+    let parse = |text: &String| Faults::parse(text).map_err(|error| ArrayError::new_err(error.to_string()));
+    texts.iter().map(|text| text.as_ref().map(parse).transpose()).collect()
+}
+
 impl Wanted {
     fn read(py: Python<'_>, given: Given) -> PyResult<Self> {
-        let mut profiles: Vec<Profile> = Vec::with_capacity(given.profiles.len());
-        for (at, text) in given.profiles.iter().enumerate() {
-            // Most members are alike.
-            let alike = given.profiles[..at].iter().position(|other| other == text);
-            profiles.push(match alike {
-                Some(other) => profiles[other].clone(),
-                None => Profile::parse(text)
-                    .and_then(|profile| profile.scaled(given.scale_divisor))
-                    .map_err(|error| profile_error(py, &error))?,
-            });
-        }
-        let parse = |text: &String| Faults::parse(text).map_err(|error| ArrayError::new_err(error.to_string()));
         Ok(Self {
             layout: given.layout.parse().map_err(|error: LayoutError| ArrayError::new_err(error.to_string()))?,
-            faults: given.faults.iter().map(|text| text.as_ref().map(parse).transpose()).collect::<PyResult<_>>()?,
-            profiles,
+            faults: read_faults(&given.faults)?,
+            profiles: read_profiles(py, &given.profiles, given.scale_divisor)?,
             given,
         })
     }
@@ -135,14 +144,14 @@ impl Wanted {
     }
 }
 
-fn refusal(py: Python<'_>, error: RebuildError) -> PyErr {
+pub(crate) fn refusal(py: Python<'_>, error: RebuildError) -> PyErr {
     match error {
         RebuildError::Job(error) => job_error(py, &error),
         other => ArrayError::new_err(other.to_string()),
     }
 }
 
-fn answer<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn answer<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
     let outcome = &report.outcome;
     let told = PyDict::new(py);
     let (ended, lost_bytes, failed_member) = match outcome.ended {

@@ -5,6 +5,7 @@
 //! of each is simulated, request by request, and counted for the whole part. The tests hold this against whole rebuilds.
 
 mod felt;
+mod resilver;
 mod sampled;
 mod wear;
 mod whole;
@@ -18,6 +19,7 @@ use thiserror::Error;
 use crate::{Job, JobError, JobFile, Row};
 
 pub use felt::Felt;
+pub use resilver::{resilver, ResilverOrder, Resilvered};
 pub use wear::wear;
 
 /// A drive as the array sees it, with its faults around it.

@@ -129,7 +129,8 @@ def _estimate(rebuilds: Sequence[Rebuild]) -> Finding:
         return Finding(kind="estimate-error", step=REBUILD, value=None, unit="share", text="It showed no estimate.")
     error = fmean(errors)
     way = "too short" if error < 0 else "too long"
-    text = f"With a tenth done /proc/mdstat's estimate is {abs(error):.0%} {way}."
+    shown = "zpool status's" if rebuilds[0].allocated_bytes else "/proc/mdstat's"
+    text = f"With a tenth done {shown} estimate is {abs(error):.0%} {way}."
     return Finding(kind="estimate-error", step=REBUILD, value=error, unit="share", text=text)
 
 

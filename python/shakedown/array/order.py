@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from shakedown.array.zfs import ZFS_LEAST_WIDTHS, ZfsOptions
 from shakedown.data import profile_path
 from shakedown.errors import UsageError
 from shakedown.target.model import modelled_capacity_bytes
@@ -14,7 +15,7 @@ from shakedown.target.profile import read_profile
 
 State = Literal["new", "used"]
 MD_LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
-LEAST_WIDTHS: Final = {"raid0": 2, "raid1": 2, "raid10": 2, "raid5": 3, "raid6": 4}
+LEAST_WIDTHS: Final = {"raid0": 2, "raid1": 2, "raid10": 2, "raid5": 3, "raid6": 4, **ZFS_LEAST_WIDTHS}
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,12 @@ class RebuildOrder:
     scale_divisor: int = 1
     whole: bool = False
     faults: dict[int, str] = field(default_factory=dict)
-    options: MdOptions = MdOptions()
+    options: MdOptions | ZfsOptions = MdOptions()
+
+    @property
+    def is_zfs(self) -> bool:
+        """A resilver of ZFS, and no rebuild of md."""
+        return self.layout in ZFS_LEAST_WIDTHS
 
     @property
     def place(self) -> int:
@@ -68,17 +74,18 @@ class RebuildOrder:
         return len(self.members) - 1
 
     def to_core(self) -> dict[str, Any]:
-        """The order of the core's ``rebuild``. Raises UsageError for what cannot be."""
+        """The order of the core's ``rebuild``, or for ZFS ``resilver``. Raises UsageError for what cannot be."""
         _check(self)
         drives = [*self.members[:-1], self.replacement]
         texts = {target: read_profile(model_path(target)) for target in {*self.members, self.replacement}}
         sizes = {target: modelled_capacity_bytes(target, texts[target], self.scale_divisor) for target in texts}
+        options = self.options.to_core()
         return {
+            **(options if self.is_zfs else {"options": options}),
             "layout": self.layout,
             "profiles": [texts[target] for target in drives],
             "scale_divisor": self.scale_divisor,
             "faults": [self.faults.get(place) for place in range(len(drives))],
-            "options": self.options.to_core(),
             "member_bytes": _member_bytes(self, sizes),
             "fill": self.fill,
             "replacement": self.place,
@@ -115,8 +122,10 @@ def model_path(target: str) -> Path:
 
 
 def _check(order: RebuildOrder) -> None:
-    if order.layout not in MD_LAYOUTS:
-        raise UsageError(f"`{order.layout}` is not a layout of md", hint=", ".join(MD_LAYOUTS))
+    if order.layout not in LEAST_WIDTHS:
+        raise UsageError(f"`{order.layout}` is not a layout", hint=", ".join(LEAST_WIDTHS))
+    if order.is_zfs != isinstance(order.options, ZfsOptions):
+        raise UsageError(f"{order.layout} takes other options", hint="docs/zfs.md and docs/rebuild.md name them")
     if order.layout == "raid0":
         raise UsageError(
             "raid0 has no redundancy: what was on a lost drive is lost, and nothing rebuilds it",

@@ -25,6 +25,9 @@ class Rebuild:
     status would have shown. ``during`` are the job's samples beside the rebuild, ``alone`` those of the same
     job on the healthy array; ``felt_during`` and ``felt_alone`` all their requests, a row for each direction.
     ``whole`` says whether every request was gone through, or a stretch of each part of the drives.
+
+    Of ZFS only: ``deviation_ns`` is one standard deviation of the duration where a sample was made, ``simulated_ns``
+    how much time was; ``allocated_bytes`` of the vdev, ``records`` of users rebuilt.
     """
 
     duration_ns: int
@@ -41,6 +44,10 @@ class Rebuild:
     alone: pl.DataFrame
     felt_during: pl.DataFrame
     felt_alone: pl.DataFrame
+    deviation_ns: int = 0
+    simulated_ns: int = 0
+    allocated_bytes: int = 0
+    records: int = 0
 
     @property
     def duration_s(self) -> float:
@@ -67,7 +74,7 @@ class Rebuild:
 def simulate(order: RebuildOrder) -> Rebuild:
     """Rebuild once, with the order's seed. Raises UsageError for what cannot be."""
     try:
-        told = _core.rebuild(order.to_core())
+        told = (_core.resilver if order.is_zfs else _core.rebuild)(order.to_core())
     except _core.JobError as error:
         raise job_refusal(error) from error
     except (_core.ArrayError, _core.ProfileError) as error:

@@ -143,14 +143,16 @@ def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
     how = "every request was gone through" if one.whole else f"sampled: {one.requests} requests stand for all"
     return (
         f"{order.layout} of {', '.join(counted)}; the last is replaced by {order.replacement}, {order.state}; {how}.",
-        "md rebuilds all of a member, however full the array is.",
+        "ZFS resilvers what is allocated."
+        if order.is_zfs
+        else "md rebuilds all of a member, however full the array is.",
     )
 
 
 def _steps(order: RebuildOrder, one: Rebuild) -> tuple[tuple[StepRecord, ...], list[Sample]]:
     """The rebuild, the job beside it, and the job alone; each begins at zero of its own, one behind the other."""
     size = f"{len(order.members)} drives"
-    job = f"# md fills the replacement in a {order.layout} of {size}"
+    job = f"# {'ZFS' if order.is_zfs else 'md'} fills the replacement in a {order.layout} of {size}"
     spans = [(REBUILD, "Rebuild: what is written to the replacement", job, _rebuilding(one))]
     if order.load is not None:
         spans.append((LOAD, "The job beside the rebuild", order.load, one.during))

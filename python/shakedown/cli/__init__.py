@@ -57,6 +57,7 @@ _SUMMARIES: Final = {
     "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
     "run": "Run a protocol against a target.",
     "rebuild": "Say how long an array's rebuild takes, who holds it up, and what its users feel.",
+    "matrix": "Resilver pools of every layout, width and fill: CSV and a picture.",
     "characterize": "Measure a drive's insides from outside and write its twin, a profile.",
     "serve": "Serve a modelled drive as a block device to other programs.",
     "lab": "Run the real Linux storage stack, in virtual time, on modelled drives.",

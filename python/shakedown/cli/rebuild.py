@@ -12,10 +12,12 @@ from cyclopts import Parameter
 
 from shakedown.array.order import MdOptions, RebuildOrder, State, members_of
 from shakedown.array.run import run_rebuild
+from shakedown.array.zfs import ZFS_LAYOUTS
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.status import EXIT_FAIL
+from shakedown.cli.zfs_options import parse_zfs_options
 from shakedown.errors import UsageError
 from shakedown.report.rebuild import answers_of, render_rebuild
 from shakedown.result.folder import Run, free_folder
@@ -43,7 +45,11 @@ class RebuildOptions:
     scale: Annotated[str, Parameter(help="make drives smaller: 1/100 has a hundredth of everything")] = "1"
     settings: Annotated[
         tuple[str, ...],
-        Parameter("--set", show_default=False, help="an option of the array, NAME=VALUE: docs/rebuild.md (repeatable)"),
+        Parameter(
+            "--set",
+            show_default=False,
+            help="an option of the array, NAME=VALUE: docs/rebuild.md, docs/zfs.md (repeatable)",
+        ),
     ] = ()
     faults: Annotated[
         tuple[str, ...], Parameter(show_default=False, help="what goes wrong with a drive, PLACE=FILE (repeatable)")
@@ -74,7 +80,7 @@ def rebuild(layout: str, /, *targets: str, options: RebuildOptions = _DEFAULTS) 
     Parameters
     ----------
     layout
-        raid1, raid10, raid5 or raid6.
+        raid1, raid10, raid5 or raid6 of md; mirror, raidz1 to raidz3 or draid1 to draid3 of ZFS.
     targets
         The drives, like model:st12000vn0007: all of them, or one and --width.
     """
@@ -120,7 +126,7 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
         scale_divisor=parse_scale(options.scale),
         whole=options.whole,
         faults=_faults(options.faults),
-        options=parse_md_options(options.settings),
+        options=(parse_zfs_options if layout in ZFS_LAYOUTS else parse_md_options)(options.settings),
     )
 
 

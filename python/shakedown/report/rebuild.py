@@ -104,7 +104,7 @@ def _time_at(looks: list[dict[str, Any]], done: float) -> float:
 
 
 def _estimates(run: Run) -> str:
-    """What ``/proc/mdstat`` would have said was left, beside what was."""
+    """What ``/proc/mdstat`` or ``zpool status`` would have said was left, beside what was."""
     one = answers_of(run)["rebuilds"][0]
     whole = max((look["done_bytes"] for look in one["progress"]), default=0)
     rows = []
@@ -113,7 +113,8 @@ def _estimates(run: Run) -> str:
         if look is not None and look["left_ns"] is not None and look["at_ns"] < one["duration_ns"]:
             left = format_duration(one["duration_ns"] - look["at_ns"])
             rows.append([f"{share:.0%} done", format_duration(look["left_ns"]), left])
-    return table(["/proc/mdstat", "says is left", "is left"], rows) if rows else ""
+    shown = "zpool status" if one["allocated_bytes"] else "/proc/mdstat"
+    return table([shown, "says is left", "is left"], rows) if rows else ""
 
 
 def _patience(run: Run) -> str:

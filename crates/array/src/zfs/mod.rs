@@ -1,1 +1,32 @@
-//! OpenZFS: mirrors, raidz and dRAID.
+//! OpenZFS: mirrors, raidz and dRAID, and how they are resilvered.
+//!
+//! In reading order: [`Geometry`] says where a block lies on the members (`raidz`, `draid` with its `draid_maps`), `pool` what
+//! was written to a vdev, `order` in which order a resilver goes through it, `tunables` the numbers of OpenZFS;
+//! [`Resilver`] is the whole under way: `heal` the scan and its blocks, `queue` what stands before each drive, `txg`
+//! transaction groups, `users` the pool's users, `sample` how a part stands for the whole, `report` what came of it.
+
+mod draid;
+mod draid_maps;
+mod flow;
+mod geometry;
+mod heal;
+mod order;
+mod pool;
+mod queue;
+mod raidz;
+mod report;
+mod resilver;
+mod sample;
+mod shuffle;
+mod tunables;
+mod txg;
+mod users;
+
+pub use draid::Draid;
+pub use geometry::{Column, Geometry};
+pub use order::Order;
+pub use pool::Content;
+pub use report::Report;
+pub use resilver::{Plan, Resilver};
+pub use sample::Sampling;
+pub use tunables::{Active, Host, Tunables};

@@ -1,0 +1,122 @@
+//! What is under way: a block read, rebuilt and written, a user's request, a transaction group's writes.
+
+/// Where a column is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Target {
+    pub member: u32,
+    pub offset_bytes: u64,
+    pub bytes: u64,
+}
+
+/// What a flow is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A block, or a stretch of allocated space, being healed.
+    Heal,
+    /// An indirect block that the scan reads to learn what there is.
+    Scan,
+    /// Records that a user's request waits for.
+    User { bio: u32 },
+    /// Data of a transaction group.
+    Data,
+    /// The intent log, for a user who waits for it.
+    Log { bio: u32 },
+    /// Uberblocks, and the flush behind them.
+    Label { is_flush: bool },
+}
+
+/// A block is written to one place for each member it is missing on; no layout survives more than three.
+pub(super) const TARGETS: usize = 4;
+
+/// Something under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    pub purpose: Purpose,
+    /// Columns out.
+    pub left: u32,
+    /// Has it been read, and is it being written?
+    pub writes: bool,
+    /// Where it lies on the vdev, and how long it is there: of a block its own length, of a stretch the allocated one.
+    pub offset_bytes: u64,
+    pub bytes: u64,
+    pub is_segment: bool,
+    /// What counts against the limits of a scan.
+    pub flight_bytes: u64,
+    pub records: u64,
+    pub targets: [Target; TARGETS],
+    pub targets_len: u8,
+    /// Columns that cannot be had, and how many may be.
+    pub missing: u32,
+    pub spared: u32,
+    /// Members of a mirror that have been asked, a bit each.
+    pub tried: u128,
+    /// When its last column but one was there.
+    pub heard_ns: u64,
+}
+
+impl Flow {
+    pub fn new(purpose: Purpose, offset_bytes: u64, bytes: u64) -> Self {
+        Self {
+            purpose,
+            left: 0,
+            writes: false,
+            offset_bytes,
+            bytes,
+            is_segment: false,
+            flight_bytes: bytes,
+            records: 0,
+            targets: [Target::default(); TARGETS],
+            targets_len: 0,
+            missing: 0,
+            spared: 0,
+            tried: 0,
+            heard_ns: 0,
+        }
+    }
+
+    pub fn add_target(&mut self, target: Target) {
+        if usize::from(self.targets_len) < TARGETS {
+            self.targets[usize::from(self.targets_len)] = target;
+            self.targets_len += 1;
+        }
+    }
+
+    pub fn targets(&self) -> &[Target] {
+        &self.targets[..usize::from(self.targets_len)]
+    }
+}
+
+/// Things by number, whose places are used again.
+#[derive(Clone, Debug)]
+pub(super) struct Slab<T> {
+    places: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    /// A place, whatever it held before; `make` if there is none to be used again.
+    pub fn take(&mut self, make: impl FnOnce() -> T) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.places.push(make());
+            self.places.len() as u32 - 1
+        })
+    }
+
+    pub fn get(&self, number: u32) -> &T {
+        &self.places[number as usize]
+    }
+
+    pub fn get_mut(&mut self, number: u32) -> &mut T {
+        &mut self.places[number as usize]
+    }
+
+    pub fn release(&mut self, number: u32) {
+        self.free.push(number);
+    }
+}

@@ -1,0 +1,202 @@
+//! Where a block lies on the members of one vdev.
+
+use super::draid::Draid;
+use super::raidz;
+use crate::LayoutError;
+
+/// Two labels and the boot block before the data of each member, two labels behind (`VDEV_LABEL_START_SIZE`, `_END_SIZE`).
+pub(super) const LABEL_START_BYTES: u64 = 4 << 20;
+pub(super) const LABEL_END_BYTES: u64 = 512 << 10;
+
+/// What one member holds of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Which.
+    pub member: u32,
+    /// From the member's data area on, which begins 4 MiB behind its first byte.
+    pub offset_bytes: u64,
+    /// How much.
+    pub bytes: u64,
+    /// Redundancy that a read without errors leaves alone.
+    pub is_parity: bool,
+}
+
+/// How a vdev spreads blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// All of it on each member.
+    Mirror,
+    /// Stripes of variable width.
+    Raidz {
+        /// 1, 2 or 3.
+        parity: u64,
+    },
+    /// Declustered groups.
+    Draid(Box<Draid>),
+}
+
+/// One top-level vdev: how it spreads blocks over how many members, in sectors of which size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    pub(super) spread: Spread,
+    width: u64,
+    shift: u32,
+}
+
+impl Geometry {
+    /// A mirror of so many drives.
+    ///
+    /// # Errors
+    /// [`LayoutError`] for fewer than two, or sectors that ZFS does not know.
+    pub fn mirror(width: u64, ashift: u32) -> Result<Self, LayoutError> {
+        if width < 2 {
+            return Err(LayoutError::Width { layout: "mirror", width: width as usize, least: 2 });
+        }
+        Self { spread: Spread::Mirror, width, shift: ashift }.checked()
+    }
+
+    /// A raidz of so many drives.
+    ///
+    /// # Errors
+    /// [`LayoutError`] for a parity that there is not, too few drives, or sectors that ZFS does not know.
+    pub fn raidz(parity: u64, width: u64, ashift: u32) -> Result<Self, LayoutError> {
+        let layout = match parity {
+            1 => "raidz1",
+            2 => "raidz2",
+            3 => "raidz3",
+            _ => return Err(LayoutError::value("parity", parity, "raidz has 1, 2 or 3")),
+        };
+        if width < parity + 1 {
+            return Err(LayoutError::Width { layout, width: width as usize, least: parity as usize + 1 });
+        }
+        if width > 255 {
+            return Err(LayoutError::value("width", width, "a raidz has 255 members at most"));
+        }
+        Self { spread: Spread::Raidz { parity }, width, shift: ashift }.checked()
+    }
+
+    /// A dRAID: see [`Draid::new`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn draid(parity: u64, data: u64, children: u64, spares: u64, ashift: u32) -> Result<Self, LayoutError> {
+        let draid = Draid::new(parity, data, children, spares, ashift)?;
+        Self { spread: Spread::Draid(Box::new(draid)), width: children, shift: ashift }.checked()
+    }
+
+    fn checked(self) -> Result<Self, LayoutError> {
+        if !(9..=16).contains(&self.shift) {
+            return Err(LayoutError::value("ashift", self.shift, "ZFS takes 9 (512 bytes) to 16 (64 KiB)"));
+        }
+        Ok(self)
+    }
+
+    /// How many members it has.
+    pub fn width(&self) -> usize {
+        self.width as usize
+    }
+
+    /// How many members may fail.
+    pub fn redundancy(&self) -> u64 {
+        match &self.spread {
+            Spread::Mirror => self.width - 1,
+            Spread::Raidz { parity } => *parity,
+            Spread::Draid(draid) => draid.parity,
+        }
+    }
+
+    /// How many of so many columns of a block may be missing: a dRAID's block may lie in two groups, of which each spares
+    /// its own.
+    pub(super) fn spared(&self, columns: usize) -> u32 {
+        let rows = match &self.spread {
+            Spread::Draid(draid) => columns as u64 / draid.width(),
+            Spread::Mirror | Spread::Raidz { .. } => 1,
+        };
+        (self.redundancy() * rows) as u32
+    }
+
+    /// Of how many blocks one has a column on a certain member.
+    pub(super) fn blocks_per_column(&self) -> u64 {
+        match &self.spread {
+            Spread::Draid(draid) => (self.width - draid.spares).div_ceil(draid.width()),
+            Spread::Mirror | Spread::Raidz { .. } => 1,
+        }
+    }
+
+    /// Members' worth of data: what the in-flight limits of a scan are multiplied with.
+    pub fn data_width(&self) -> u64 {
+        match &self.spread {
+            // `vdev_get_ndisks` and `_nparity` know raidz and dRAID only: a mirror counts as one.
+            Spread::Mirror => 1,
+            Spread::Raidz { parity } => self.width - parity,
+            Spread::Draid(draid) => self.width - draid.spares - draid.parity,
+        }
+    }
+
+    /// Bytes of a sector.
+    pub fn sector_bytes(&self) -> u64 {
+        1 << self.shift
+    }
+
+    /// What the vdev can allocate, its smallest member being of `member_bytes`.
+    pub fn allocatable_bytes(&self, member_bytes: u64) -> u64 {
+        let usable = member_bytes.saturating_sub(LABEL_START_BYTES + LABEL_END_BYTES) >> self.shift << self.shift;
+        match &self.spread {
+            Spread::Mirror => usable,
+            Spread::Raidz { .. } => usable * self.width,
+            Spread::Draid(draid) => draid.allocatable_bytes(usable),
+        }
+    }
+
+    /// What a block of so many bytes takes of the vdev (`psize` to `asize`).
+    pub fn allocated_bytes(&self, bytes: u64) -> u64 {
+        let sectors = bytes.div_ceil(1 << self.shift);
+        match &self.spread {
+            Spread::Mirror => sectors << self.shift,
+            Spread::Raidz { parity } => raidz::allocated_sectors(sectors, self.width, *parity) << self.shift,
+            Spread::Draid(draid) => draid.allocated_bytes(bytes),
+        }
+    }
+
+    /// How much of a stretch of allocated space a sequential rebuild reads at once; all in allocated bytes.
+    pub(super) fn rebuild_bytes(&self, offset_bytes: u64, left_bytes: u64, segment_bytes: u64) -> u64 {
+        match &self.spread {
+            Spread::Draid(draid) => draid.rebuild_bytes(offset_bytes, left_bytes, segment_bytes),
+            Spread::Mirror | Spread::Raidz { .. } => left_bytes.min(segment_bytes.min(16 << 20)),
+        }
+    }
+
+    /// Appends the columns of allocated space, as a sequential rebuild reads it: mirrors and dRAID only.
+    pub(super) fn segment_columns(&self, offset_bytes: u64, allocated: u64, columns: &mut Vec<Column>) {
+        match &self.spread {
+            Spread::Draid(draid) => draid.columns(offset_bytes, allocated, columns),
+            Spread::Mirror | Spread::Raidz { .. } => self.columns(offset_bytes, allocated, columns),
+        }
+    }
+
+    /// Allocations begin at multiples of this.
+    pub fn alignment_bytes(&self) -> u64 {
+        match &self.spread {
+            Spread::Mirror => 1 << self.shift,
+            Spread::Raidz { parity } => (parity + 1) << self.shift,
+            Spread::Draid(draid) => draid.width() << self.shift,
+        }
+    }
+
+    /// Appends the columns of the block of `bytes` at `offset_bytes` of the vdev.
+    pub fn columns(&self, offset_bytes: u64, bytes: u64, columns: &mut Vec<Column>) {
+        match &self.spread {
+            Spread::Mirror => columns.extend((0..self.width).map(|member| Column {
+                member: member as u32,
+                offset_bytes,
+                bytes: bytes.next_multiple_of(1 << self.shift),
+                is_parity: member > 0,
+            })),
+            Spread::Raidz { parity } => {
+                let data = bytes.div_ceil(1 << self.shift);
+                raidz::columns(offset_bytes >> self.shift, data, self.width, *parity, self.shift, columns);
+            }
+            Spread::Draid(draid) => draid.columns(offset_bytes, draid.allocated_bytes(bytes), columns),
+        }
+    }
+}

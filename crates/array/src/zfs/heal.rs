@@ -1,0 +1,265 @@
+//! The scan and its blocks: what is asked for next, and what becomes of it.
+
+use drive::BlockDevice;
+
+use super::flow::{Flow, Purpose, Target};
+use super::geometry::{Column, Spread, LABEL_START_BYTES};
+use super::order::{Order, Work};
+use super::pool::INDIRECT_BYTES;
+use super::queue::Class;
+use super::resilver::{Phase, Resilver, Role};
+
+impl<D: BlockDevice> Resilver<D> {
+    /// Asks for as much of the scan as may be in flight.
+    pub(super) fn heal_on(&mut self) {
+        while self.phase != Phase::Over && self.may_issue() {
+            match self.phase {
+                Phase::Scanning { asked } => self.scan(asked),
+                Phase::Issuing => self.issue_next(),
+                Phase::Draining | Phase::Over => break,
+            }
+        }
+        if self.phase == Phase::Draining && self.flight_flows == 0 {
+            self.turn(0.0);
+            self.note_progress();
+            self.phase = Phase::Over;
+        }
+    }
+
+    fn may_issue(&self) -> bool {
+        if self.held_until_ns > self.now_ns || matches!(self.phase, Phase::Draining | Phase::Over) {
+            return false;
+        }
+        let flight = self.plan.flight();
+        let room = self.flight_flows < flight.flows && self.flight_bytes < flight.bytes;
+        if self.plan.order == Order::Sequential {
+            return !self.at_metaslab_end && room;
+        }
+        // A scan begins when the blocks before it are done, and ends when all it reads is there.
+        if let Phase::Scanning { asked } = self.phase {
+            if self.flight_flows > 0 && (asked == 0 || asked == self.windows[0].scan_count) {
+                return false;
+            }
+        }
+        self.txg_lets_scan() && room
+    }
+
+    /// The next window, or the end.
+    pub(super) fn open_window(&mut self) {
+        let Some(window) = self.windows.front().copied() else {
+            self.turn(1.0);
+            self.phase = Phase::Draining;
+            return;
+        };
+        self.walk.go_to(window.first, window.end);
+        if self.plan.order == Order::Sorted {
+            self.turn(if window.is_sampled() { 0.0 } else { 1.0 });
+            self.phase = Phase::Scanning { asked: 0 };
+        } else {
+            self.begin_issuing();
+        }
+    }
+
+    fn begin_issuing(&mut self) {
+        let window = self.windows[0];
+        self.turn(if window.is_sampled() { 0.0 } else { window.weight });
+        self.phase = Phase::Issuing;
+    }
+
+    /// Reads an indirect block to learn of the blocks below it; the sort begins when the window's are all there.
+    fn scan(&mut self, asked: u64) {
+        let window = self.windows[0];
+        if asked == 0 {
+            self.turn(window.scan_weight);
+        }
+        if asked < window.scan_count {
+            let indirect = window.scan_first + (asked as f64 * window.scan_step) as u64;
+            let offset_bytes = self.pool.indirect_offsets(indirect.min(self.pool.indirects() - 1))[0];
+            self.phase = Phase::Scanning { asked: asked + 1 };
+            self.read_indirect(offset_bytes);
+        } else {
+            self.begin_issuing();
+        }
+    }
+
+    fn read_indirect(&mut self, offset_bytes: u64) {
+        let number = self.begin(Flow::new(Purpose::Scan, offset_bytes, INDIRECT_BYTES));
+        self.read_data(number, Class::Scrub);
+        if self.flows.get(number).left == 0 {
+            self.end_flight(number);
+        }
+    }
+
+    fn issue_next(&mut self) {
+        let window = self.windows[0];
+        if self.walk.at() >= window.counted && self.clock.weight() == 0.0 {
+            self.turn(window.weight);
+        }
+        match self.walk.next(&self.pool) {
+            Some(Work::Metaslab) => self.at_metaslab_end = self.plan.tunables.rebuild_waits_for_txg,
+            Some(work) => self.heal(work),
+            None => {
+                let added = self.turn(0.0);
+                if window.is_sampled() {
+                    self.clock.strata_ns.push(added);
+                }
+                self.note_progress();
+                self.windows.pop_front();
+                self.open_window();
+            }
+        }
+    }
+
+    /// From now on time and work stand for so much.
+    fn turn(&mut self, weight: f64) -> f64 {
+        self.tally.take(&self.members, self.clock.weight());
+        self.clock.turn(self.now_ns, weight)
+    }
+
+    pub(super) fn begin(&mut self, mut flow: Flow) -> u32 {
+        flow.heard_ns = self.now_ns;
+        let counts = matches!(flow.purpose, Purpose::Heal | Purpose::Scan);
+        if counts {
+            self.flight_bytes += flow.flight_bytes;
+            self.flight_flows += 1;
+        }
+        let number = self.flows.take(|| flow);
+        *self.flows.get_mut(number) = flow;
+        number
+    }
+
+    fn end_flight(&mut self, number: u32) {
+        self.flight_bytes -= self.flows.get(number).flight_bytes;
+        self.flight_flows -= 1;
+        self.flows.release(number);
+    }
+
+    /// Asks for the columns of a block that are needed to make the lost one anew; passes over a block that lost none.
+    fn heal(&mut self, work: Work) {
+        let (offset_bytes, bytes, records, is_segment) = match work {
+            Work::Block { offset_bytes, bytes, records } => (offset_bytes, bytes, records, false),
+            Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records, true),
+            Work::Metaslab => return,
+        };
+        let weight = self.clock.weight();
+        let allocated = if is_segment { bytes } else { self.pool.geometry.allocated_bytes(bytes) };
+        self.tally.examined_bytes += allocated as f64 * weight;
+        let mut columns = std::mem::take(&mut self.columns);
+        columns.clear();
+        if is_segment {
+            self.pool.geometry.segment_columns(offset_bytes, bytes, &mut columns);
+        } else {
+            self.pool.geometry.columns(offset_bytes, bytes, &mut columns);
+        }
+        let lost = columns.iter().any(|column| column.member as usize == self.plan.lost);
+        if lost {
+            self.tally.issued_bytes += allocated as f64 * weight;
+            self.hold_back_for_users();
+            let spared = self.pool.geometry.spared(columns.len());
+            let flow = Flow { is_segment, records, spared, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
+            let number = self.begin(flow);
+            if is_segment {
+                self.shrink_flight(number);
+            }
+            let class = if is_segment { Class::Rebuild } else { Class::Scrub };
+            self.read_around(number, class, &columns);
+        } else {
+            self.tally.skipped_bytes += allocated as f64 * weight;
+        }
+        self.columns = columns;
+    }
+
+    /// A stretch counts by its data, without parity.
+    fn shrink_flight(&mut self, number: u32) {
+        if let Spread::Draid(draid) = &self.pool.geometry.spread {
+            let flow = self.flows.get_mut(number);
+            let data = flow.bytes / draid.width() * draid.data;
+            self.flight_bytes -= flow.flight_bytes - data;
+            flow.flight_bytes = data;
+        }
+    }
+
+    /// `zfs_resilver_delay`: a scan of old waits a little before each block while users are active.
+    fn hold_back_for_users(&mut self) {
+        let delay_ns = self.plan.tunables.resilver_delay_ns;
+        if delay_ns > 0 && self.users.active_within(self.now_ns, 500_000_000) {
+            self.held_until_ns = self.now_ns + delay_ns;
+        }
+    }
+
+    fn read_around(&mut self, number: u32, class: Class, columns: &[Column]) {
+        let is_mirror = self.pool.geometry.spread == Spread::Mirror;
+        for column in columns {
+            let target = self.place(column);
+            let role = self.roles[column.member as usize];
+            if column.member as usize == self.plan.lost {
+                if let Some(target) = target {
+                    self.flows.get_mut(number).add_target(target);
+                }
+                self.flows.get_mut(number).missing += u32::from(!is_mirror);
+            } else if !is_mirror && role == Role::Good {
+                self.ask(number, class, false, target.expect("a good member has a place"));
+            } else if !is_mirror {
+                self.flows.get_mut(number).missing += 1;
+            }
+        }
+        if is_mirror {
+            self.read_copy(number, class);
+        }
+        if self.flows.get(number).left == 0 {
+            self.read_for_healing(number);
+        }
+    }
+
+    /// Reads from the member of a mirror that has least to do and has not been asked yet; returns whether there is one.
+    pub(super) fn read_copy(&mut self, number: u32, class: Class) -> bool {
+        let flow = *self.flows.get(number);
+        let untried = |member: &usize| self.roles[*member] == Role::Good && flow.tried >> (member % 128) & 1 == 0;
+        let load = |member: &usize| {
+            let queue = &self.queues[*member];
+            // `vdev_mirror_load`: going on where the arm stands costs nothing.
+            let seeks = queue.last_end() != LABEL_START_BYTES + flow.offset_bytes;
+            queue.load() + 5 * usize::from(seeks)
+        };
+        let Some(member) = (0..self.roles.len()).filter(untried).min_by_key(load) else {
+            return false;
+        };
+        self.flows.get_mut(number).tried |= 1 << (member % 128);
+        let bytes = flow.bytes.next_multiple_of(self.pool.geometry.sector_bytes());
+        self.ask(number, class, false, Target { member: member as u32, offset_bytes: flow.offset_bytes, bytes });
+        true
+    }
+
+    /// What could be read is there: rebuild the rest, if enough is.
+    pub(super) fn read_for_healing(&mut self, number: u32) {
+        let flow = *self.flows.get(number);
+        let class = if flow.is_segment { Class::Rebuild } else { Class::Scrub };
+        let is_mirror = self.pool.geometry.spread == Spread::Mirror;
+        let enough = if is_mirror {
+            let copies = flow.tried.count_ones();
+            if copies == flow.missing && self.read_copy(number, class) {
+                return;
+            }
+            copies > flow.missing
+        } else {
+            flow.missing <= flow.spared
+        };
+        if enough {
+            self.compute(number);
+        } else {
+            // A record without one of its columns fails its checksum as a whole.
+            self.tally.lost_bytes += flow.flight_bytes as f64 * self.clock.weight();
+            self.end_flight(number);
+        }
+    }
+
+    /// A block is where it should be.
+    pub(super) fn healed(&mut self, number: u32) {
+        let flow = *self.flows.get(number);
+        let weight = self.clock.weight();
+        let written: u64 = flow.targets().iter().map(|target| target.bytes).sum();
+        self.tally.done_bytes += written as f64 * weight;
+        self.tally.done_records += flow.records as f64 * weight;
+        self.end_flight(number);
+    }
+}

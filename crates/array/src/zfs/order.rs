@@ -1,0 +1,217 @@
+//! In which order a resilver goes through a pool.
+
+use std::collections::VecDeque;
+
+use super::pool::{Pool, INDIRECT_BYTES, RECORDS_PER_INDIRECT};
+use super::tunables::{Host, Tunables};
+
+/// How a vdev is healed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Block by block as the tree of pointers names them, checksums verified: all there was before 0.8, and
+    /// `zfs_scan_legacy` since.
+    Blocks,
+    /// The same blocks, sorted by their place on the vdev as far as memory allows: what `zpool replace` does.
+    Sorted,
+    /// Allocated space from its beginning to its end, checksums not verified: `zpool replace -s`, mirrors and dRAID only.
+    Sequential,
+}
+
+/// A unit of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// A block, and how many records of users it is.
+    Block { offset_bytes: u64, bytes: u64, records: u64 },
+    /// Allocated space, and how many records lie in it.
+    Segment { offset_bytes: u64, allocated: u64, records: u64 },
+    /// The end of a metaslab.
+    Metaslab,
+}
+
+/// Bytes that the sort of a scan takes for a block (`scan_io_t` with one address, its node in the tree).
+const SORTED_BLOCK_BYTES: u64 = 112;
+
+/// Goes through a part of a pool.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    order: Order,
+    next: u64,
+    end: u64,
+    batches: u64,
+    batch_runs: u64,
+    segment_bytes: u64,
+    pending: VecDeque<Work>,
+}
+
+impl Walk {
+    /// Nothing to go through yet.
+    pub fn new(pool: &Pool, order: Order, tunables: &Tunables, host: &Host) -> Self {
+        let (mut batches, mut batch_runs) = (1, u64::MAX);
+        if let (Order::Sorted, Some(runs)) = (order, &pool.runs) {
+            // `dsl_scan_should_clear`: a twentieth of memory, and no more than a twentieth of what is allocated.
+            let limit = (host.memory_bytes / tunables.scan_mem_lim_fact).max(16 << 20).min(pool.allocated_bytes() / 20);
+            batch_runs = (limit / SORTED_BLOCK_BYTES / runs.run_records).max(1);
+            batches = runs.used.div_ceil(batch_runs).max(1);
+        }
+        let segment_bytes = tunables.rebuild_max_segment_bytes;
+        Self { order, next: 0, end: 0, batches, batch_runs, segment_bytes, pending: VecDeque::new() }
+    }
+
+    /// How many steps all of it takes.
+    pub fn steps(&self, pool: &Pool) -> u64 {
+        match &pool.runs {
+            Some(runs) if self.order != Order::Blocks => runs.slots * self.batches,
+            _ => pool.records,
+        }
+    }
+
+    /// Goes on at a step, up to another.
+    pub fn go_to(&mut self, first: u64, end: u64) {
+        (self.next, self.end) = (first, end);
+        self.pending.clear();
+    }
+
+    /// The step it is at.
+    pub fn at(&self) -> u64 {
+        self.next
+    }
+
+    /// What comes next; `None` at the end of the part.
+    pub fn next(&mut self, pool: &Pool) -> Option<Work> {
+        while self.pending.is_empty() && self.next < self.end {
+            match &pool.runs {
+                Some(_) if self.order != Order::Blocks => self.slot(pool),
+                _ => self.record(pool),
+            }
+        }
+        self.pending.pop_front()
+    }
+
+    /// From the record at hand on: itself, or all that one segment holds.
+    fn record(&mut self, pool: &Pool) {
+        let record = self.next;
+        let left = pool.left_in_metaslab(record);
+        match self.order {
+            Order::Blocks => {
+                if record % RECORDS_PER_INDIRECT == 0 {
+                    let copies = pool.indirect_offsets(record / RECORDS_PER_INDIRECT);
+                    self.pending.extend(copies.map(indirect));
+                }
+                self.block(pool, pool.record_offset(record));
+                self.next += 1;
+            }
+            Order::Sorted => {
+                self.block(pool, pool.record_offset(record));
+                self.next += 1;
+                if left == 1 || record + 1 == pool.records {
+                    self.indirects(pool, record);
+                }
+            }
+            Order::Sequential => {
+                let records = left.min(self.end - record);
+                self.segments(pool, pool.record_offset(record), records);
+                self.next += records;
+                if records == left || self.next == pool.records {
+                    self.indirects(pool, self.next - 1);
+                    self.pending.push_back(Work::Metaslab);
+                }
+            }
+        }
+    }
+
+    /// The run in the slot at hand, if one lies there and its batch is at it.
+    fn slot(&mut self, pool: &Pool) {
+        let runs = pool.runs.as_ref().expect("only aged pools have slots");
+        let (batch, slot) = (self.next / runs.slots, self.next % runs.slots);
+        self.next += 1;
+        let Some(run) = runs.run_in(slot).filter(|run| run / self.batch_runs == batch) else {
+            return;
+        };
+        let records = runs.run_records.min(pool.records - run * runs.run_records);
+        let offset_bytes = pool.slot_offset(slot);
+        if self.order == Order::Sequential {
+            self.segments(pool, offset_bytes, records);
+        } else {
+            (0..records).for_each(|record| self.block(pool, offset_bytes + record * pool.record_allocated()));
+        }
+    }
+
+    fn block(&mut self, pool: &Pool, offset_bytes: u64) {
+        self.pending.push_back(Work::Block { offset_bytes, bytes: pool.record_bytes, records: 1 });
+    }
+
+    fn segments(&mut self, pool: &Pool, offset_bytes: u64, records: u64) {
+        let all = records * pool.record_allocated();
+        let mut done = 0;
+        while done < all {
+            let allocated = pool.geometry.rebuild_bytes(offset_bytes + done, all - done, self.segment_bytes);
+            // A record counts where it ends.
+            let records = (done + allocated) / pool.record_allocated() - done / pool.record_allocated();
+            self.pending.push_back(Work::Segment { offset_bytes: offset_bytes + done, allocated, records });
+            done += allocated;
+        }
+    }
+
+    /// The indirect blocks over a metaslab's records, sorted as they lie.
+    fn indirects(&mut self, pool: &Pool, last_record: u64) {
+        let first_record = last_record + pool.left_in_metaslab(last_record) - pool.left_in_metaslab(0);
+        let all = first_record.div_ceil(RECORDS_PER_INDIRECT)..last_record / RECORDS_PER_INDIRECT + 1;
+        for copy in 0..2 {
+            for one in all.clone() {
+                let offset_bytes = pool.indirect_offsets(one)[copy];
+                self.pending.push_back(match self.order {
+                    Order::Sequential => {
+                        Work::Segment { offset_bytes, allocated: pool.indirect_allocated(), records: 0 }
+                    }
+                    _ => indirect(offset_bytes),
+                });
+            }
+        }
+    }
+}
+
+fn indirect(offset_bytes: u64) -> Work {
+    Work::Block { offset_bytes, bytes: INDIRECT_BYTES, records: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zfs::geometry::Geometry;
+    use crate::zfs::pool::Content;
+
+    /// Each allocated byte once, in any order, fresh or aged.
+    #[test]
+    fn everything_is_visited_once() {
+        let host = Host { memory_bytes: 8 << 20, ..Host::default() };
+        for order in [Order::Blocks, Order::Sorted, Order::Sequential] {
+            for run_records in [None, Some(5)] {
+                let geometry = Geometry::mirror(2, 12).unwrap();
+                let content = Content { record_bytes: 1 << 20, fill: 0.4, run_records };
+                let pool = Pool::new(geometry, 30 << 30, content, 1).unwrap();
+                let mut walk = Walk::new(&pool, order, &Tunables::v2_3(), &host);
+                walk.go_to(0, walk.steps(&pool));
+                let (mut bytes, mut records) = (0, 0);
+                let mut offsets = Vec::new();
+                while let Some(work) = walk.next(&pool) {
+                    let (offset, length, held) = match work {
+                        Work::Block { offset_bytes, bytes, records } => (offset_bytes, bytes, records),
+                        Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records),
+                        Work::Metaslab => continue,
+                    };
+                    bytes += length;
+                    records += held;
+                    offsets.push(offset);
+                }
+                assert_eq!(records, pool.records, "{order:?} {run_records:?}");
+                let aged = run_records.is_some() && order != Order::Blocks;
+                let expected = if aged { pool.records << 20 } else { pool.allocated_bytes() };
+                assert_eq!(bytes, expected, "{order:?} {run_records:?}");
+                let all = offsets.len();
+                offsets.sort_unstable();
+                offsets.dedup();
+                assert_eq!(offsets.len(), all);
+            }
+        }
+    }
+}

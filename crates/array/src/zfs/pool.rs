@@ -1,0 +1,247 @@
+//! What is on a vdev: records of one size in metaslabs, written one behind the other or scattered by age, and their
+//! indirect blocks.
+
+use super::geometry::Geometry;
+use super::shuffle::Shuffle;
+use crate::LayoutError;
+
+/// Records under one indirect block of 128 KiB, whose pointers take 128 bytes each.
+pub(super) const RECORDS_PER_INDIRECT: u64 = 1024;
+
+/// What an indirect block takes when compressed, which it always is. Assumed: pointers to neighbours compress to a quarter.
+pub(super) const INDIRECT_BYTES: u64 = 32 << 10;
+
+/// What was written to a pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Content {
+    /// `recordsize`.
+    pub record_bytes: u64,
+    /// The share of what `df` shows that is written, 0..=1.
+    pub fill: f64,
+    /// How many neighbouring records an aged pool still keeps together, in order of their birth anywhere on the vdev. `None`:
+    /// a fresh pool, filled from its beginning.
+    pub run_records: Option<u64>,
+}
+
+/// A vdev with its content: which record lies where.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    pub geometry: Geometry,
+    pub record_bytes: u64,
+    pub records: u64,
+    record_allocated: u64,
+    indirect_allocated: u64,
+    metaslab_shift: u32,
+    metaslabs: u64,
+    records_per_metaslab: u64,
+    pub runs: Option<Runs>,
+}
+
+/// Runs of records scattered over slots.
+#[derive(Clone, Debug)]
+pub(super) struct Runs {
+    pub run_records: u64,
+    pub slots: u64,
+    pub used: u64,
+    places: Shuffle,
+    slots_per_metaslab: u64,
+}
+
+impl Runs {
+    /// The run that lies in a slot, if any does.
+    pub fn run_in(&self, slot: u64) -> Option<u64> {
+        Some(self.places.inverse(slot)).filter(|run| *run < self.used)
+    }
+}
+
+impl Pool {
+    /// Fills a vdev whose smallest member holds `member_bytes`.
+    ///
+    /// # Errors
+    /// [`LayoutError::Value`] for what cannot be.
+    pub fn new(geometry: Geometry, member_bytes: u64, content: Content, seed: u64) -> Result<Self, LayoutError> {
+        let Content { record_bytes, fill, run_records } = content;
+        if !(0.0..=1.0).contains(&fill) {
+            return Err(LayoutError::value("fill", format!("{:.0} %", fill * 100.0), "0 % is empty and 100 % is full"));
+        }
+        if !record_bytes.is_power_of_two() || !(geometry.sector_bytes()..=16 << 20).contains(&record_bytes) {
+            return Err(LayoutError::value("record size", record_bytes, "a power of two from a sector to 16 MiB"));
+        }
+        if run_records == Some(0) {
+            return Err(LayoutError::value("run of records", 0, "at least one record lies in one piece"));
+        }
+        let allocatable = geometry.allocatable_bytes(member_bytes);
+        let metaslab_shift = metaslab_shift(allocatable);
+        let metaslabs = allocatable >> metaslab_shift;
+        if metaslabs == 0 {
+            return Err(LayoutError::value("members", member_bytes, "too small for a pool: ZFS takes 64 MiB or more"));
+        }
+        let record_allocated = geometry.allocated_bytes(record_bytes);
+        let indirect_allocated = geometry.allocated_bytes(INDIRECT_BYTES);
+        let room = (1 << metaslab_shift) - geometry.alignment_bytes() - 2 * indirect_allocated;
+        let with_indirect = RECORDS_PER_INDIRECT * record_allocated + 2 * indirect_allocated;
+        let records_per_metaslab =
+            room / with_indirect * RECORDS_PER_INDIRECT + room % with_indirect / record_allocated.max(1);
+        let records_per_metaslab = records_per_metaslab - records_per_metaslab % run_records.unwrap_or(1);
+        let shown = allocatable - (allocatable / 32).clamp((128 << 20).min(allocatable / 2), 128 << 30);
+        let records = ((shown as f64 * fill) as u64 / record_allocated).min(metaslabs * records_per_metaslab);
+        let mut pool = Self {
+            geometry,
+            record_bytes,
+            records,
+            record_allocated,
+            indirect_allocated,
+            metaslab_shift,
+            metaslabs,
+            records_per_metaslab,
+            runs: None,
+        };
+        pool.runs = run_records.map(|run_records| pool.scattered(run_records, seed));
+        Ok(pool)
+    }
+
+    fn scattered(&self, run_records: u64, seed: u64) -> Runs {
+        let slots_per_metaslab = self.records_per_metaslab / run_records;
+        let slots = (self.metaslabs * slots_per_metaslab).max(1);
+        let used = self.records.div_ceil(run_records).min(slots);
+        Runs { run_records, slots, used, places: Shuffle::new(slots, seed), slots_per_metaslab }
+    }
+
+    /// Allocated bytes of a record.
+    pub fn record_allocated(&self) -> u64 {
+        self.record_allocated
+    }
+
+    /// Allocated bytes of one copy of an indirect block.
+    pub fn indirect_allocated(&self) -> u64 {
+        self.indirect_allocated
+    }
+
+    /// How many indirect blocks there are, each of which is kept twice.
+    pub fn indirects(&self) -> u64 {
+        self.records.div_ceil(RECORDS_PER_INDIRECT)
+    }
+
+    /// All that is allocated: what a scan has to examine.
+    pub fn allocated_bytes(&self) -> u64 {
+        self.records * self.record_allocated + 2 * self.indirects() * self.indirect_allocated
+    }
+
+    /// What the users can write: the size of the device that they see.
+    pub fn records_at_most(&self) -> u64 {
+        self.metaslabs * self.records_per_metaslab
+    }
+
+    /// Where on the vdev a record lies.
+    pub fn record_offset(&self, record: u64) -> u64 {
+        match &self.runs {
+            None => self.place(record / self.records_per_metaslab, record % self.records_per_metaslab),
+            Some(runs) => {
+                self.slot_offset(runs.places.forward(record / runs.run_records))
+                    + record % runs.run_records * self.record_allocated
+            }
+        }
+    }
+
+    /// Where a slot begins.
+    pub fn slot_offset(&self, slot: u64) -> u64 {
+        let runs = self.runs.as_ref().expect("only an aged pool has slots");
+        self.place(slot / runs.slots_per_metaslab, slot % runs.slots_per_metaslab * runs.run_records)
+    }
+
+    fn place(&self, metaslab: u64, record: u64) -> u64 {
+        self.metaslab_offset(metaslab) + record * self.record_allocated
+    }
+
+    fn metaslab_offset(&self, metaslab: u64) -> u64 {
+        (metaslab << self.metaslab_shift).next_multiple_of(self.geometry.alignment_bytes())
+    }
+
+    /// Where the two copies of an indirect block lie: behind the records of its metaslab, and of one an eighth of the
+    /// vdev further on. The second is apart as OpenZFS keeps it; that the first is not among its records changes a seek
+    /// in a thousand records.
+    pub fn indirect_offsets(&self, indirect: u64) -> [u64; 2] {
+        let first = indirect * RECORDS_PER_INDIRECT;
+        let home = (first / self.records_per_metaslab).min(self.metaslabs - 1);
+        let number = indirect - (home * self.records_per_metaslab).div_ceil(RECORDS_PER_INDIRECT);
+        let apart = (home + (self.metaslabs / 8).max(1)) % self.metaslabs;
+        [(home, 2 * number), (apart, 2 * number + 1)]
+            .map(|(metaslab, place)| self.place(metaslab, self.records_per_metaslab) + place * self.indirect_allocated)
+    }
+
+    /// How many records the metaslab of this record still holds from it on.
+    pub fn left_in_metaslab(&self, record: u64) -> u64 {
+        self.records_per_metaslab - record % self.records_per_metaslab
+    }
+}
+
+/// `vdev_metaslab_set_size`: about 200 metaslabs of 512 MiB to 16 GiB.
+fn metaslab_shift(allocatable: u64) -> u32 {
+    let highbit = |value: u64| 64 - value.leading_zeros();
+    let count = allocatable >> 29;
+    let shift = match count {
+        0..16 => highbit(allocatable / 16),
+        16..=200 => 29,
+        _ => highbit(allocatable / 200),
+    };
+    shift.clamp(24, 34).max(highbit(allocatable >> 17).saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn pool(run_records: Option<u64>, fill: f64) -> Pool {
+        let geometry = Geometry::raidz(2, 6, 12).unwrap();
+        Pool::new(geometry, 40 << 30, Content { record_bytes: 128 << 10, fill, run_records }, 1).unwrap()
+    }
+
+    #[test]
+    fn nothing_lies_on_anything_else() {
+        for pool in [pool(None, 1.0), pool(Some(7), 0.6)] {
+            let mut ranges: Vec<(u64, u64)> =
+                (0..pool.records).map(|record| (pool.record_offset(record), pool.record_allocated())).collect();
+            ranges.extend(
+                (0..pool.indirects())
+                    .flat_map(|one| pool.indirect_offsets(one))
+                    .map(|at| (at, pool.indirect_allocated())),
+            );
+            ranges.sort_unstable();
+            assert!(ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
+            let last = ranges.last().unwrap();
+            assert!(last.0 + last.1 <= pool.geometry.allocatable_bytes(40 << 30));
+        }
+    }
+
+    #[test]
+    fn the_fill_is_what_is_asked_for() {
+        let (full, half, empty) = (pool(None, 1.0), pool(None, 0.5), pool(None, 0.0));
+        assert_eq!(empty.records, 0);
+        assert!((half.records * 2).abs_diff(full.records) * 50 < full.records);
+        let shown = 6.0 * 40.0 * f64::from(1 << 30) * 31.0 / 32.0;
+        assert!((full.allocated_bytes() as f64 / shown - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn an_aged_pool_keeps_its_runs_together_and_finds_them_again() {
+        let pool = pool(Some(8), 0.5);
+        let runs = pool.runs.as_ref().unwrap();
+        let used: HashSet<u64> = (0..runs.slots).filter_map(|slot| runs.run_in(slot)).collect();
+        assert_eq!(used.len() as u64, runs.used);
+        for slot in 0..200 {
+            if let Some(run) = runs.run_in(slot) {
+                assert_eq!(pool.record_offset(run * 8), pool.slot_offset(slot));
+            }
+        }
+    }
+
+    #[test]
+    fn metaslabs_are_as_large_as_openzfs_makes_them() {
+        // The table in vdev_metaslab_set_size.
+        assert_eq!(metaslab_shift(50 << 30), 29);
+        let count = (2_u64 << 40) >> metaslab_shift(2 << 40);
+        assert!((100..=200).contains(&count), "{count}");
+        assert_eq!(metaslab_shift(100 << 40), 34);
+    }
+}

@@ -1,0 +1,315 @@
+//! What stands before each drive: classes of requests, how many of each the drive is given at a time, and neighbours made
+//! one (`vdev_queue.c`).
+
+use std::collections::VecDeque;
+
+use super::tunables::{Active, Tunables};
+
+/// Why a request is made, in the order of preference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    SyncRead,
+    SyncWrite,
+    AsyncWrite,
+    Scrub,
+    Rebuild,
+}
+
+const CLASSES: [Class; 5] = [Class::SyncRead, Class::SyncWrite, Class::AsyncWrite, Class::Scrub, Class::Rebuild];
+
+impl Class {
+    fn is_interactive(self) -> bool {
+        !matches!(self, Self::Scrub | Self::Rebuild)
+    }
+
+    /// Those in which the first comes first; the others go by offset.
+    fn is_fifo(self) -> bool {
+        matches!(self, Self::SyncRead | Self::SyncWrite)
+    }
+}
+
+/// A column's request, waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub offset_bytes: u64,
+    pub bytes: u64,
+    pub is_write: bool,
+    /// Whose column it is.
+    pub flow: u32,
+    /// Requests are sorted by offset among those of the same half second (`VDQ_T_SHIFT`).
+    age: u32,
+}
+
+impl Entry {
+    pub fn new(now_ns: u64, offset_bytes: u64, bytes: u64, is_write: bool, flow: u32) -> Self {
+        Self { offset_bytes, bytes, is_write, flow, age: (now_ns >> 29) as u32 }
+    }
+
+    fn end(&self) -> u64 {
+        self.offset_bytes + self.bytes
+    }
+}
+
+/// One request to the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Issued {
+    pub class: Class,
+    pub is_write: bool,
+    pub offset_bytes: u64,
+    pub bytes: u64,
+}
+
+/// The queue before one drive.
+#[derive(Clone, Debug, Default)]
+pub(super) struct VdevQueue {
+    waiting: [VecDeque<Entry>; CLASSES.len()],
+    active: [u32; CLASSES.len()],
+    interactive: u32,
+    credit: u32,
+    last_class: usize,
+    last_end: u64,
+}
+
+impl VdevQueue {
+    /// Requests that wait or are with the drive.
+    pub fn load(&self) -> usize {
+        self.waiting.iter().map(VecDeque::len).sum::<usize>() + self.active.iter().sum::<u32>() as usize
+    }
+
+    /// Where the last request ended.
+    pub fn last_end(&self) -> u64 {
+        self.last_end
+    }
+
+    pub fn push(&mut self, class: Class, entry: Entry) {
+        let queue = &mut self.waiting[class as usize];
+        let key = |one: &Entry| (one.age, one.offset_bytes);
+        if class.is_fifo() || queue.back().is_none_or(|last| key(last) <= key(&entry)) {
+            queue.push_back(entry);
+        } else {
+            let at = queue.partition_point(|one| key(one) <= key(&entry));
+            queue.insert(at, entry);
+        }
+    }
+
+    /// Drops all that waits; returns it.
+    pub fn drain(&mut self) -> Vec<Entry> {
+        self.waiting.iter_mut().flat_map(|queue| queue.drain(..)).collect()
+    }
+
+    /// The next request for the drive, made of entries that `taken` is filled with; `None` if it has enough.
+    pub fn issue(&mut self, tunables: &Tunables, dirty: f64, taken: &mut Vec<Entry>) -> Option<Issued> {
+        let class = self.class_to_issue(tunables, dirty)?;
+        self.last_class = class as usize;
+        let queue = &mut self.waiting[class as usize];
+        let at = if class.is_fifo() { 0 } else { next_by_offset(queue, self.last_end) };
+        let range = neighbours(queue, at, tunables);
+        taken.clear();
+        taken.extend(queue.drain(range));
+        let (first, last) = (taken[0], taken[taken.len() - 1]);
+        let issued = Issued {
+            class,
+            is_write: first.is_write,
+            offset_bytes: first.offset_bytes,
+            bytes: last.end() - first.offset_bytes,
+        };
+        self.begin(class);
+        self.last_end = last.end();
+        Some(issued)
+    }
+
+    /// Counts a request that went to the drive past the queue: a retry.
+    pub fn begin(&mut self, class: Class) {
+        self.active[class as usize] += 1;
+        if class.is_interactive() {
+            self.interactive += 1;
+            if self.interactive == 1 {
+                self.credit = 1;
+            }
+        } else if self.interactive > 0 {
+            self.credit = self.credit.saturating_sub(1);
+        }
+    }
+
+    /// The drive has answered.
+    pub fn done(&mut self, class: Class, tunables: &Tunables) {
+        self.active[class as usize] -= 1;
+        if class.is_interactive() {
+            self.interactive -= 1;
+            self.credit = if self.interactive == 0 { 0 } else { tunables.nia.map_or(0, |(_, credit)| credit) };
+        } else if self.interactive == 0 {
+            self.credit = self.credit.saturating_add(1);
+        }
+    }
+
+    fn class_to_issue(&self, tunables: &Tunables, dirty: f64) -> Option<Class> {
+        let wanting = |at: usize| !self.waiting[at].is_empty();
+        let below_min = (1..=CLASSES.len())
+            .map(|step| (self.last_class + step) % CLASSES.len())
+            .find(|at| wanting(*at) && self.active[*at] < self.min_active(CLASSES[*at], tunables));
+        let found = below_min.or_else(|| {
+            (0..CLASSES.len())
+                .find(|at| wanting(*at) && self.active[*at] < self.max_active(CLASSES[*at], tunables, dirty))
+        })?;
+        Some(CLASSES[found])
+    }
+
+    fn min_active(&self, class: Class, tunables: &Tunables) -> u32 {
+        let Active { min, .. } = limits(class, tunables);
+        if class.is_interactive() || tunables.nia.is_none() || self.interactive == 0 {
+            min
+        } else {
+            min.min(self.credit)
+        }
+    }
+
+    fn max_active(&self, class: Class, tunables: &Tunables, dirty: f64) -> u32 {
+        let Active { min, max } = limits(class, tunables);
+        if class == Class::AsyncWrite {
+            let share = ((dirty - 0.3) / 0.3).clamp(0.0, 1.0);
+            return min + (f64::from(max - min) * share) as u32;
+        }
+        match tunables.nia {
+            Some((delay, _)) if !class.is_interactive() => {
+                if self.interactive > 0 {
+                    min.min(self.credit)
+                } else if self.credit < delay {
+                    min.max(1)
+                } else {
+                    max
+                }
+            }
+            _ => max,
+        }
+    }
+}
+
+fn limits(class: Class, tunables: &Tunables) -> Active {
+    match class {
+        Class::SyncRead => tunables.sync_read,
+        Class::SyncWrite => tunables.sync_write,
+        Class::AsyncWrite => tunables.async_write,
+        Class::Scrub => tunables.scrub,
+        Class::Rebuild => tunables.rebuild,
+    }
+}
+
+/// The one behind where the last request ended, among the oldest; else the first of these.
+fn next_by_offset(queue: &VecDeque<Entry>, last_end: u64) -> usize {
+    let first = queue[0];
+    if first.offset_bytes >= last_end {
+        return 0;
+    }
+    let at = queue.partition_point(|one| (one.age, one.offset_bytes) < (first.age, last_end));
+    if queue.get(at).is_some_and(|one| one.age == first.age) {
+        at
+    } else {
+        0
+    }
+}
+
+/// Which entries around this one make one request with it.
+fn neighbours(queue: &VecDeque<Entry>, at: usize, tunables: &Tunables) -> std::ops::Range<usize> {
+    let is_write = queue[at].is_write;
+    let gap = if is_write { 0 } else { tunables.read_gap_limit_bytes };
+    let (mut first, mut last) = (at, at);
+    let fits = |one: &Entry, next: &Entry, from: u64, to: u64| {
+        one.is_write == is_write
+            && next.is_write == is_write
+            && next.offset_bytes >= one.end()
+            && next.offset_bytes - one.end() <= gap
+            && to - from <= tunables.aggregation_limit_bytes
+    };
+    while first > 0 {
+        let (one, next) = (&queue[first - 1], &queue[first]);
+        if !fits(one, next, one.offset_bytes, queue[last].end().max(one.offset_bytes)) {
+            break;
+        }
+        first -= 1;
+    }
+    while last + 1 < queue.len() {
+        let (one, next) = (&queue[last], &queue[last + 1]);
+        if !fits(one, next, queue[first].offset_bytes, next.end().max(queue[first].offset_bytes)) {
+            break;
+        }
+        last += 1;
+    }
+    first..last + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: u64 = 1 << 10;
+
+    fn issue(queue: &mut VdevQueue) -> Option<(u64, u64, usize)> {
+        let mut taken = Vec::new();
+        let issued = queue.issue(&Tunables::v2_3(), 0.0, &mut taken)?;
+        Some((issued.offset_bytes / KIB, issued.bytes / KIB, taken.len()))
+    }
+
+    fn read(queue: &mut VdevQueue, offset_kib: u64, kib: u64) {
+        queue.push(Class::Scrub, Entry::new(0, offset_kib * KIB, kib * KIB, false, 0));
+    }
+
+    #[test]
+    fn neighbours_are_read_in_one_request_up_to_the_limit() {
+        let mut queue = VdevQueue::default();
+        for column in 0..100 {
+            read(&mut queue, column * 44, 40);
+        }
+        // 24 columns of 40 KiB with gaps of 4: 24 * 44 - 4 = 1052 are too many, 23 make 1008.
+        assert_eq!(issue(&mut queue), Some((0, 1008, 23)));
+        assert_eq!(issue(&mut queue), None, "one at a time until the drive has proved idle");
+        queue.done(Class::Scrub, &Tunables::v2_3());
+        assert_eq!(issue(&mut queue), Some((1012, 1008, 23)));
+    }
+
+    #[test]
+    fn writes_are_not_joined_over_gaps() {
+        let mut queue = VdevQueue::default();
+        for (offset, kib) in [(0, 40), (44, 44), (88, 44)] {
+            queue.push(Class::AsyncWrite, Entry::new(0, offset * KIB, kib * KIB, true, 0));
+        }
+        assert_eq!(issue(&mut queue), Some((0, 40, 1)));
+        assert_eq!(issue(&mut queue), Some((44, 88, 2)));
+    }
+
+    #[test]
+    fn background_classes_make_way() {
+        let tunables = Tunables::v2_3();
+        let mut queue = VdevQueue::default();
+        (0..20).for_each(|at| read(&mut queue, at * 2000, 4));
+        // Five answers without users in between: three at a time.
+        for _ in 0..5 {
+            assert!(issue(&mut queue).is_some());
+            queue.done(Class::Scrub, &tunables);
+        }
+        assert_eq!((0..4).filter(|_| issue(&mut queue).is_some()).count(), 3);
+        // A user's read waits for nobody, and the scan is held back.
+        queue.push(Class::SyncRead, Entry::new(0, 9_000_000 * KIB, 4 * KIB, false, 1));
+        assert_eq!(issue(&mut queue), Some((9_000_000, 4, 1)));
+        (0..3).for_each(|_| queue.done(Class::Scrub, &tunables));
+        assert!(issue(&mut queue).is_some());
+        assert!(issue(&mut queue).is_none());
+    }
+
+    #[test]
+    fn the_elevator_goes_on_from_the_last_request() {
+        let mut queue = VdevQueue::default();
+        for offset in [500, 100, 900, 300] {
+            read(&mut queue, offset * 1000, 4);
+        }
+        let tunables = Tunables::v2_3();
+        let mut order = Vec::new();
+        while let Some((offset, ..)) = issue(&mut queue) {
+            order.push(offset / 1000);
+            queue.done(Class::Scrub, &tunables);
+            if order.len() == 2 {
+                read(&mut queue, 50_000, 4);
+            }
+        }
+        assert_eq!(order, [100, 300, 500, 900, 50]);
+    }
+}

@@ -1,0 +1,498 @@
+//! A vdev with a drive replaced, in virtual time: what reads, rebuilds and writes when.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use drive::{BlockDevice, Status, Verb};
+
+use super::flow::{Flow, Purpose, Slab, Target};
+use super::geometry::{Column, Geometry, Spread, LABEL_START_BYTES};
+use super::order::{Order, Walk};
+use super::pool::{Content, Pool};
+use super::queue::{Class, Entry, VdevQueue};
+use super::report::Tally;
+use super::sample::{windows, Clock, Sampling, Window};
+use super::tunables::{Host, Tunables};
+use super::txg::Txg;
+use super::users::Users;
+use crate::members::{Done, Members};
+use crate::LayoutError;
+
+/// The longest request that the block layer hands to a drive: `max_sectors_kb` of current kernels.
+const MAX_REQUEST_BYTES: u64 = 1280 << 10;
+
+/// What is resilvered and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The layout.
+    pub geometry: Geometry,
+    /// The size that the vdev was made for: that of its smallest member then.
+    pub member_bytes: u64,
+    /// What is on it.
+    pub content: Content,
+    /// Whose place the replacement takes.
+    pub lost: usize,
+    /// The distributed spare that takes the place instead, dRAID only: then the lost drive stays lost.
+    pub spare: Option<u64>,
+    /// In which order.
+    pub order: Order,
+    /// With which module parameters.
+    pub tunables: Tunables,
+    /// On which machine.
+    pub host: Host,
+    /// How much of it is made request by request.
+    pub sampling: Sampling,
+    /// A member that fails on the way, and when, in nanoseconds since the beginning.
+    pub second_failure: Option<(usize, u64)>,
+    /// For where an aged pool's runs lie.
+    pub seed: u64,
+}
+
+/// How much of a scan may be under way.
+pub(super) struct Flight {
+    pub bytes: u64,
+    pub flows: u64,
+}
+
+impl Plan {
+    pub(super) fn flight(&self) -> Flight {
+        let Self { tunables, geometry, host, order, .. } = self;
+        let (bytes, flows) = match (order, tunables.top_maxinflight) {
+            (Order::Sequential, _) => {
+                let limit = tunables.rebuild_vdev_limit_bytes * geometry.width() as u64;
+                // Half of the largest cache of blocks, which is half of memory.
+                (limit.min(host.memory_bytes / 4), u64::MAX)
+            }
+            (_, Some(records)) => (u64::MAX, u64::from(records)),
+            (_, None) => (tunables.scan_vdev_limit_bytes * geometry.data_width(), u64::MAX),
+        };
+        Flight { bytes: bytes.max(1 << 20), flows }
+    }
+
+    /// Records that are passed by the time that as much is under way as may be.
+    pub(super) fn flight_records(&self) -> u64 {
+        let Flight { bytes, flows } = self.flight();
+        (bytes / self.content.record_bytes.max(1)).min(flows) * self.geometry.blocks_per_column()
+    }
+
+    fn check(&self, capacities: &[u64]) -> Result<(), LayoutError> {
+        let Self { geometry, member_bytes, lost, spare, order, second_failure, .. } = self;
+        let width = geometry.width();
+        if capacities.len() != width {
+            return Err(LayoutError::value("members", capacities.len(), format!("{width} are expected")));
+        }
+        if *lost >= width {
+            return Err(LayoutError::value("lost member", lost, format!("there are 0 to {}", width - 1)));
+        }
+        for (at, capacity) in capacities.iter().enumerate() {
+            if capacity < member_bytes && !(at == *lost && spare.is_some()) {
+                let which = if at == *lost { "replacement" } else { "member" };
+                let reason = format!("too small: the vdev was made for members of {member_bytes} bytes");
+                return Err(LayoutError::value(which, format!("{capacity} bytes"), reason));
+            }
+        }
+        let sequential = !matches!(geometry.spread, Spread::Raidz { .. });
+        if *order == Order::Sequential && !sequential {
+            let reason = "stripes of variable width can only be found through their pointers: mirrors and dRAID only";
+            return Err(LayoutError::value("order", "sequential", reason));
+        }
+        if let Some(spare) = spare {
+            match &geometry.spread {
+                Spread::Draid(draid) if *spare < draid.spares => {}
+                Spread::Draid(draid) => {
+                    return Err(LayoutError::value("spare", spare, format!("it has {} of them", draid.spares)));
+                }
+                _ => return Err(LayoutError::value("spare", spare, "only dRAID has distributed spares")),
+            }
+        }
+        match second_failure {
+            Some((member, _)) if member >= &width || member == lost => {
+                Err(LayoutError::value("second failure", member, "it must be another member of the vdev"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a member is to the resilver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It has what it should have.
+    Good,
+    /// It is being filled.
+    Target,
+    /// It is gone.
+    Dead,
+}
+
+/// What a request to a drive is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Command {
+    pub entries: Vec<Entry>,
+    pub class: Option<Class>,
+}
+
+/// What the resilver is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Reading indirect blocks: so many of the window's have been asked for.
+    Scanning { asked: u64 },
+    /// Reading and writing the blocks of the window.
+    Issuing,
+    /// All is asked for.
+    Draining,
+    /// All is done, or lost.
+    Over,
+}
+
+/// A resilver under way. It is a block device, too: the users' file, as large as what is written to the pool.
+#[derive(Clone, Debug)]
+pub struct Resilver<D> {
+    pub(super) plan: Plan,
+    pub(super) pool: Pool,
+    pub(super) members: Members<D>,
+    pub(super) roles: Vec<Role>,
+    pub(super) queues: Vec<VdevQueue>,
+    pub(super) flows: Slab<Flow>,
+    commands: Slab<Command>,
+    pub(super) walk: Walk,
+    pub(super) windows: VecDeque<Window>,
+    pub(super) phase: Phase,
+    pub(super) flight_bytes: u64,
+    pub(super) flight_flows: u64,
+    /// A sequential rebuild waits at the end of a metaslab.
+    pub(super) at_metaslab_end: bool,
+    /// No block of the scan is issued before.
+    pub(super) held_until_ns: u64,
+    computing: BinaryHeap<Reverse<(u64, u32)>>,
+    cores_free_ns: Vec<u64>,
+    pub(super) txg: Txg,
+    pub(super) users: Users,
+    pub(super) clock: Clock,
+    pub(super) tally: Tally,
+    pub(super) began_ns: u64,
+    pub(super) now_ns: u64,
+    touched: Vec<bool>,
+    touched_list: Vec<u32>,
+    done: Vec<Done>,
+    taken: Vec<Entry>,
+    pub(super) columns: Vec<Column>,
+}
+
+impl<D: BlockDevice> Resilver<D> {
+    /// Begins at `now_ns`. The replacement stands in `devices` in the place of the lost drive; with a distributed spare
+    /// that one's device is never asked for anything.
+    ///
+    /// # Errors
+    /// [`LayoutError`] for a plan that cannot be, such as a replacement that is too small.
+    pub fn new(plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
+        let mut resilver = Self::whole(plan, devices, now_ns)?;
+        let lost = resilver.plan.lost;
+        resilver.roles[lost] = if resilver.plan.spare.is_some() { Role::Dead } else { Role::Target };
+        let Self { walk, pool, plan, .. } = &resilver;
+        resilver.windows = windows(walk, pool, plan).into();
+        resilver.note_progress();
+        resilver.open_window();
+        resilver.start_what_can();
+        Ok(resilver)
+    }
+
+    /// The same vdev before anything failed: with users, and nothing to resilver.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn healthy(plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
+        let mut resilver = Self::whole(Plan { second_failure: None, ..plan }, devices, now_ns)?;
+        resilver.start_what_can();
+        Ok(resilver)
+    }
+
+    fn whole(plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
+        let capacities: Vec<u64> = devices.iter().map(BlockDevice::capacity_bytes).collect();
+        plan.check(&capacities)?;
+        let pool = Pool::new(plan.geometry.clone(), plan.member_bytes, plan.content, plan.seed)?;
+        let width = devices.len();
+        let walk = Walk::new(&pool, plan.order, &plan.tunables, &plan.host);
+        let cores = plan.host.cores.max(1) as usize;
+        Ok(Self {
+            members: Members::new(devices, now_ns, MAX_REQUEST_BYTES),
+            roles: vec![Role::Good; width],
+            queues: vec![VdevQueue::default(); width],
+            flows: Slab::default(),
+            commands: Slab::default(),
+            walk,
+            windows: VecDeque::new(),
+            phase: Phase::Draining,
+            flight_bytes: 0,
+            flight_flows: 0,
+            at_metaslab_end: false,
+            held_until_ns: 0,
+            computing: BinaryHeap::new(),
+            cores_free_ns: vec![now_ns; cores],
+            txg: Txg::new(now_ns),
+            users: Users::new(&pool, plan.host.memory_bytes),
+            clock: Clock::new(now_ns),
+            tally: Tally::new(width),
+            began_ns: now_ns,
+            now_ns,
+            touched: vec![false; width],
+            touched_list: Vec::new(),
+            done: Vec::new(),
+            taken: Vec::new(),
+            columns: Vec::new(),
+            pool,
+            plan,
+        })
+    }
+
+    /// Is everything rebuilt, or lost?
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    /// The time up to which everything has happened.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// How long it has been going on, in nanoseconds, had all of it been made.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.clock.at(self.now_ns) as u64
+    }
+
+    /// The drives.
+    pub fn members(&self) -> &Members<D> {
+        &self.members
+    }
+
+    /// Lets the resilver go on to its end, with no users.
+    pub fn finish(&mut self) {
+        while !self.is_over() {
+            self.pass(u64::MAX);
+        }
+    }
+
+    /// Lets time pass to the next thing that happens, but not beyond `to_ns`.
+    pub(super) fn pass(&mut self, to_ns: u64) {
+        let limit_ns = self.next_own_ns().min(to_ns);
+        let mut done = std::mem::take(&mut self.done);
+        self.now_ns = self.members.step(limit_ns, &mut done);
+        for one in done.drain(..) {
+            self.answered(one);
+        }
+        self.done = done;
+        while self.computing.peek().is_some_and(|Reverse((at_ns, _))| *at_ns <= self.now_ns) {
+            let Reverse((_, flow)) = self.computing.pop().expect("one was just seen");
+            self.write_targets(flow);
+        }
+        self.start_what_can();
+    }
+
+    /// When something happens of which no drive tells.
+    pub(super) fn next_own_ns(&self) -> u64 {
+        let computed_ns = self.computing.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
+        let held_ns = if self.held_until_ns > self.now_ns { self.held_until_ns } else { u64::MAX };
+        computed_ns.min(held_ns).min(self.next_txg_ns()).max(self.now_ns)
+    }
+
+    pub(super) fn start_what_can(&mut self) {
+        self.fail_when_due();
+        self.advance_txg();
+        self.heal_on();
+        self.issue_touched();
+    }
+
+    /// A column's request, for the queue of its member.
+    pub(super) fn ask(&mut self, flow: u32, class: Class, is_write: bool, target: Target) {
+        let Target { member, offset_bytes, bytes } = target;
+        self.flows.get_mut(flow).left += 1;
+        let entry = Entry::new(self.now_ns, LABEL_START_BYTES + offset_bytes, bytes, is_write, flow);
+        self.queues[member as usize].push(class, entry);
+        self.touch(member);
+    }
+
+    /// A request at a place of the drive itself, past the queue: a flush, or what failed as a part of a larger one.
+    fn ask_drive(&mut self, member: usize, verb: Verb, class: Option<Class>, entry: Entry) {
+        let command = self.commands.take(|| Command { entries: Vec::new(), class: None });
+        let slot = self.commands.get_mut(command);
+        slot.entries.clear();
+        slot.entries.push(entry);
+        slot.class = class;
+        self.members.submit(member, verb, entry.offset_bytes, entry.bytes, u64::from(command));
+    }
+
+    /// Flushes every member that is there.
+    pub(super) fn flush_members(&mut self, flow: u32) {
+        for member in 0..self.roles.len() {
+            if self.roles[member] != Role::Dead {
+                self.flows.get_mut(flow).left += 1;
+                self.ask_drive(member, Verb::Flush, None, Entry::new(self.now_ns, 0, 0, true, flow));
+            }
+        }
+    }
+
+    pub(super) fn touch(&mut self, member: u32) {
+        if !std::mem::replace(&mut self.touched[member as usize], true) {
+            self.touched_list.push(member);
+        }
+    }
+
+    /// Gives the drives what their queues let through.
+    fn issue_touched(&mut self) {
+        let dirty = self.dirty_share();
+        while let Some(member) = self.touched_list.pop() {
+            let at = member as usize;
+            self.touched[at] = false;
+            let mut taken = std::mem::take(&mut self.taken);
+            while let Some(issued) = self.queues[at].issue(&self.plan.tunables, dirty, &mut taken) {
+                let command = self.commands.take(|| Command { entries: Vec::new(), class: None });
+                let slot = self.commands.get_mut(command);
+                slot.class = Some(issued.class);
+                std::mem::swap(&mut slot.entries, &mut taken);
+                let verb = if issued.is_write { Verb::Write } else { Verb::Read };
+                self.members.submit(at, verb, issued.offset_bytes, issued.bytes, u64::from(command));
+            }
+            self.taken = taken;
+        }
+    }
+
+    fn answered(&mut self, done: Done) {
+        let number = done.token as u32;
+        let command = self.commands.get_mut(number);
+        let class = command.class;
+        let mut entries = std::mem::take(&mut command.entries);
+        if let Some(class) = class {
+            self.queues[done.member].done(class, &self.plan.tunables);
+        }
+        let bad = done.status != Status::Good;
+        let dead = self.roles[done.member] == Role::Dead;
+        if bad && !dead && entries.len() > 1 {
+            // `zio_vdev_io_assess`: what failed as a part is tried again alone.
+            for entry in &entries {
+                let verb = if entry.is_write { Verb::Write } else { Verb::Read };
+                if let Some(class) = class {
+                    self.queues[done.member].begin(class);
+                }
+                self.ask_drive(done.member, verb, class, *entry);
+            }
+        } else {
+            for entry in &entries {
+                self.column_done(done.member, *entry, bad || dead);
+            }
+        }
+        entries.clear();
+        self.commands.get_mut(number).entries = entries;
+        self.commands.release(number);
+        self.touch(done.member as u32);
+    }
+
+    fn column_done(&mut self, member: usize, entry: Entry, failed: bool) {
+        let now_ns = self.now_ns;
+        let flow = self.flows.get_mut(entry.flow);
+        flow.left -= 1;
+        let last = flow.left == 0;
+        if flow.purpose == Purpose::Heal && last {
+            self.tally.awaited_ns[member] += (now_ns - flow.heard_ns) as f64 * self.clock.weight();
+        }
+        flow.heard_ns = now_ns;
+        if failed {
+            self.column_failed(member, entry);
+        }
+        if self.flows.get(entry.flow).left == 0 {
+            self.stage_done(entry.flow);
+        }
+    }
+
+    fn column_failed(&mut self, member: usize, entry: Entry) {
+        let repairs = self.roles[member] == Role::Good && !entry.is_write;
+        let flow = self.flows.get_mut(entry.flow);
+        flow.missing += u32::from(!entry.is_write);
+        if repairs {
+            let offset_bytes = entry.offset_bytes - LABEL_START_BYTES.min(entry.offset_bytes);
+            flow.add_target(Target { member: member as u32, offset_bytes, bytes: entry.bytes });
+        }
+    }
+
+    /// All columns of a flow that were out are in.
+    fn stage_done(&mut self, number: u32) {
+        let flow = *self.flows.get(number);
+        match flow.purpose {
+            Purpose::Heal if !flow.writes => self.read_for_healing(number),
+            Purpose::Heal => self.healed(number),
+            Purpose::Scan => {
+                self.flight_bytes -= flow.flight_bytes;
+                self.flight_flows -= 1;
+                self.flows.release(number);
+            }
+            Purpose::User { bio } => self.user_served(number, bio),
+            Purpose::Log { bio } => {
+                self.flows.release(number);
+                self.logged(bio);
+            }
+            Purpose::Data | Purpose::Label { .. } => {
+                self.flows.release(number);
+                self.txg_part_done();
+            }
+        }
+    }
+
+    /// Verifies and rebuilds what was read, on a core of the host.
+    pub(super) fn compute(&mut self, number: u32) {
+        let Some(rate) = self.plan.host.rebuilt_bytes_per_s else {
+            self.write_targets(number);
+            return;
+        };
+        let takes_ns = (self.flows.get(number).flight_bytes as f64 / rate * 1e9) as u64;
+        let core = self.cores_free_ns.iter_mut().min().expect("a host has a core");
+        *core = (*core).max(self.now_ns) + takes_ns;
+        self.computing.push(Reverse((*core, number)));
+    }
+
+    fn write_targets(&mut self, number: u32) {
+        let flow = self.flows.get_mut(number);
+        (flow.writes, flow.heard_ns) = (true, self.now_ns);
+        let class = if flow.is_segment { Class::Rebuild } else { Class::AsyncWrite };
+        let flow = *flow;
+        for target in flow.targets() {
+            if self.roles[target.member as usize] != Role::Dead {
+                self.ask(number, class, true, *target);
+            }
+        }
+        if self.flows.get(number).left == 0 {
+            self.healed(number);
+        }
+    }
+
+    /// Where the column of a member lies now: what was lost is written to the replacement, or to the spare.
+    pub(super) fn place(&self, column: &Column) -> Option<Target> {
+        let Column { member, offset_bytes, bytes, .. } = *column;
+        let target = Target { member, offset_bytes, bytes };
+        if member as usize != self.plan.lost {
+            return (self.roles[member as usize] != Role::Dead).then_some(target);
+        }
+        match (&self.pool.geometry.spread, self.plan.spare) {
+            (Spread::Draid(draid), Some(spare)) => {
+                let child = draid.spare_at(spare, offset_bytes);
+                (self.roles[child] != Role::Dead).then_some(Target { member: child as u32, ..target })
+            }
+            _ => Some(target),
+        }
+    }
+
+    fn fail_when_due(&mut self) {
+        let Some((member, at_ns)) = self.plan.second_failure else { return };
+        if self.roles[member] == Role::Dead || self.clock.at(self.now_ns) < at_ns as f64 {
+            return;
+        }
+        self.roles[member] = Role::Dead;
+        let gone = self.roles.iter().filter(|role| **role != Role::Good).count() as u64;
+        if gone > self.pool.geometry.redundancy() {
+            self.tally.failed = Some((self.clock.at(self.now_ns) as u64, member));
+            self.phase = Phase::Over;
+            return;
+        }
+        for entry in self.queues[member].drain() {
+            self.column_done(member, entry, true);
+        }
+    }
+}

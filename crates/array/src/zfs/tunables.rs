@@ -1,0 +1,123 @@
+//! What of OpenZFS's behaviour is a number: the names are those of its module parameters, the values its defaults.
+
+/// How many requests of a class a drive is given at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Active {
+    /// While other classes want the drive, too.
+    pub min: u32,
+    /// Else.
+    pub max: u32,
+}
+
+/// The module parameters that decide how long a resilver takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tunables {
+    /// `zfs_top_maxinflight`: records of a scan in flight. Replaced by a limit in bytes in 0.8.
+    pub top_maxinflight: Option<u32>,
+    /// `zfs_scan_vdev_limit`: bytes of a scan in flight, for each drive's worth of data.
+    pub scan_vdev_limit_bytes: u64,
+    /// `zfs_resilver_min_time_ms`: what a transaction group gives to the scan at least.
+    pub resilver_min_time_ns: u64,
+    /// `zfs_txg_timeout`: how long a transaction group stays open.
+    pub txg_timeout_ns: u64,
+    /// `zfs_resilver_delay`: what each record of a scan waits while users were active within the last half second.
+    pub resilver_delay_ns: u64,
+    /// `zfs_scan_mem_lim_fact`: the part of memory that a sorted scan may fill with blocks to be sorted.
+    pub scan_mem_lim_fact: u64,
+    /// `zfs_vdev_sync_read_*_active`.
+    pub sync_read: Active,
+    /// `zfs_vdev_sync_write_*_active`.
+    pub sync_write: Active,
+    /// `zfs_vdev_async_write_*_active`: from the smaller to the larger as the share of dirty data rises from 30 to 60 %.
+    pub async_write: Active,
+    /// `zfs_vdev_scrub_*_active`.
+    pub scrub: Active,
+    /// `zfs_vdev_rebuild_*_active`.
+    pub rebuild: Active,
+    /// `zfs_vdev_nia_delay`, `_credit`: how background classes make way for others. `None` where there was no such thing.
+    pub nia: Option<(u32, u32)>,
+    /// `zfs_vdev_aggregation_limit`: the longest request made of neighbours.
+    pub aggregation_limit_bytes: u64,
+    /// `zfs_vdev_read_gap_limit`: reads with a gap up to this are neighbours.
+    pub read_gap_limit_bytes: u64,
+    /// `zfs_rebuild_max_segment`: what a sequential rebuild reads at a time, for each data drive.
+    pub rebuild_max_segment_bytes: u64,
+    /// `zfs_rebuild_vdev_limit`: bytes of a sequential rebuild in flight, for each drive.
+    pub rebuild_vdev_limit_bytes: u64,
+    /// Does a sequential rebuild wait for a transaction group at the end of each metaslab?
+    pub rebuild_waits_for_txg: bool,
+    /// `zpool status` speaks of what was issued; before 0.8 of what was examined.
+    pub status_counts_issued: bool,
+}
+
+const MIB: u64 = 1 << 20;
+
+impl Tunables {
+    /// OpenZFS 2.3, as on current systems.
+    pub fn v2_3() -> Self {
+        Self {
+            top_maxinflight: None,
+            scan_vdev_limit_bytes: 16 * MIB,
+            resilver_min_time_ns: 1_500_000_000,
+            txg_timeout_ns: 5_000_000_000,
+            resilver_delay_ns: 0,
+            scan_mem_lim_fact: 20,
+            sync_read: Active { min: 10, max: 10 },
+            sync_write: Active { min: 10, max: 10 },
+            async_write: Active { min: 2, max: 10 },
+            scrub: Active { min: 1, max: 3 },
+            rebuild: Active { min: 1, max: 3 },
+            nia: Some((5, 5)),
+            aggregation_limit_bytes: MIB,
+            read_gap_limit_bytes: 32 << 10,
+            rebuild_max_segment_bytes: MIB,
+            rebuild_vdev_limit_bytes: 64 * MIB,
+            rebuild_waits_for_txg: true,
+            status_counts_issued: true,
+        }
+    }
+
+    /// OpenZFS 2.1, the first with dRAID.
+    pub fn v2_1() -> Self {
+        Self {
+            scan_vdev_limit_bytes: 4 * MIB,
+            resilver_min_time_ns: 3_000_000_000,
+            rebuild_vdev_limit_bytes: 32 * MIB,
+            rebuild_waits_for_txg: false,
+            ..Self::v2_3()
+        }
+    }
+
+    /// ZFS on Linux 0.6.5, which healed in block order and knew nothing else.
+    pub fn v0_6() -> Self {
+        Self {
+            top_maxinflight: Some(32),
+            resilver_min_time_ns: 3_000_000_000,
+            // Two ticks of a kernel with 250 a second.
+            resilver_delay_ns: 8_000_000,
+            async_write: Active { min: 1, max: 10 },
+            scrub: Active { min: 1, max: 2 },
+            nia: None,
+            aggregation_limit_bytes: 128 << 10,
+            status_counts_issued: false,
+            ..Self::v2_3()
+        }
+    }
+}
+
+/// The machine that the drives are in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Host {
+    /// Bounds what a sorted scan can sort at once, and what may be in flight.
+    pub memory_bytes: u64,
+    /// Records verified and rebuilt at the same time.
+    pub cores: u32,
+    /// What one core verifies and rebuilds in a second, in bytes of records; `None`: faster than any drives.
+    pub rebuilt_bytes_per_s: Option<f64>,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self { memory_bytes: 16 << 30, cores: 4, rebuilt_bytes_per_s: None }
+    }
+}

@@ -1,0 +1,137 @@
+//! Transaction groups: users' data and uberblocks are written every few seconds, and in between a scan goes on.
+
+use drive::BlockDevice;
+
+use super::flow::{Flow, Purpose, Target};
+use super::order::Order;
+use super::queue::Class;
+use super::resilver::{Phase, Resilver, Role};
+
+/// What a transaction group is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Writing users' data.
+    Data,
+    /// The scan's turn, since then.
+    Scan { since_ns: u64 },
+    /// Waiting for what the scan has in flight.
+    Drain,
+    /// Uberblocks, then a flush.
+    Labels { flushing: bool },
+    /// Nothing to do until then.
+    Open { until_ns: u64 },
+}
+
+/// The transaction group under way.
+#[derive(Clone, Debug)]
+pub(super) struct Txg {
+    stage: Stage,
+    began_ns: u64,
+    parts_left: u64,
+}
+
+impl Txg {
+    pub fn new(now_ns: u64) -> Self {
+        Self { stage: Stage::Data, began_ns: now_ns, parts_left: 0 }
+    }
+}
+
+/// Uberblocks at the first and the last labels of a drive.
+const UBERBLOCK_BYTES: u64 = 8 << 10;
+
+impl<D: BlockDevice> Resilver<D> {
+    /// May the scan issue more?
+    pub(super) fn txg_lets_scan(&self) -> bool {
+        matches!(self.txg.stage, Stage::Scan { .. })
+    }
+
+    /// When the group goes on by itself.
+    pub(super) fn next_txg_ns(&self) -> u64 {
+        match self.txg.stage {
+            Stage::Scan { since_ns } => self.scan_ends_ns(since_ns),
+            Stage::Open { until_ns } => until_ns,
+            Stage::Data | Stage::Drain | Stage::Labels { .. } => u64::MAX,
+        }
+    }
+
+    fn scan_ends_ns(&self, since_ns: u64) -> u64 {
+        let tunables = &self.plan.tunables;
+        let least_ns = since_ns + tunables.resilver_min_time_ns;
+        let due_ns = if self.dirty_share() >= 0.3 { 0 } else { self.txg.began_ns + tunables.txg_timeout_ns };
+        least_ns.max(due_ns)
+    }
+
+    /// One of the parts that the stage waits for is done.
+    pub(super) fn txg_part_done(&mut self) {
+        self.txg.parts_left -= 1;
+    }
+
+    /// Goes through as many stages as nothing is waited for in.
+    pub(super) fn advance_txg(&mut self) {
+        loop {
+            if self.txg.parts_left > 0 {
+                return;
+            }
+            let scans = self.plan.order != Order::Sequential && !matches!(self.phase, Phase::Draining | Phase::Over);
+            let next = match self.txg.stage {
+                Stage::Data if scans => Stage::Scan { since_ns: self.now_ns },
+                Stage::Data => Stage::Labels { flushing: false },
+                Stage::Scan { since_ns } if scans && self.now_ns < self.scan_ends_ns(since_ns) => return,
+                Stage::Scan { .. } => Stage::Drain,
+                Stage::Drain if self.plan.order != Order::Sequential && self.flight_flows > 0 => return,
+                Stage::Drain => Stage::Labels { flushing: false },
+                Stage::Labels { flushing: false } => Stage::Labels { flushing: true },
+                Stage::Labels { flushing: true } => {
+                    self.users_are_synced();
+                    let waits = self.plan.order == Order::Sequential || !scans;
+                    let until_ns = if waits { self.txg.began_ns + self.plan.tunables.txg_timeout_ns } else { 0 };
+                    Stage::Open { until_ns: until_ns.max(self.now_ns) }
+                }
+                Stage::Open { until_ns } if self.now_ns < until_ns && !self.group_is_wanted() => return,
+                Stage::Open { .. } => Stage::Data,
+            };
+            self.enter(next);
+            if self.phase == Phase::Over && matches!(self.txg.stage, Stage::Open { .. }) {
+                return;
+            }
+        }
+    }
+
+    /// A sequential rebuild at the end of a metaslab wants a group; so do users whose data fills memory.
+    fn group_is_wanted(&self) -> bool {
+        self.dirty_share() >= 0.2 || (self.at_metaslab_end && self.flight_flows == 0)
+    }
+
+    fn enter(&mut self, stage: Stage) {
+        self.txg.stage = stage;
+        match stage {
+            Stage::Data => {
+                self.txg.began_ns = self.now_ns;
+                self.txg.parts_left = self.write_users_data();
+            }
+            Stage::Labels { flushing: false } => self.write_labels(),
+            Stage::Labels { flushing: true } => {
+                let number = self.begin(Flow::new(Purpose::Label { is_flush: true }, 0, 0));
+                self.txg.parts_left = 1;
+                self.flush_members(number);
+            }
+            Stage::Open { .. } if self.flight_flows == 0 => self.at_metaslab_end = false,
+            Stage::Scan { .. } | Stage::Drain | Stage::Open { .. } => {}
+        }
+    }
+
+    fn write_labels(&mut self) {
+        let number = self.begin(Flow::new(Purpose::Label { is_flush: false }, 0, 0));
+        let last = self.plan.member_bytes - super::geometry::LABEL_START_BYTES - super::geometry::LABEL_END_BYTES;
+        for member in 0..self.roles.len() {
+            if self.roles[member] != Role::Dead {
+                // The labels in front lie before the data: that far back is as near as its first sector.
+                for offset_bytes in [0, last] {
+                    let target = Target { member: member as u32, offset_bytes, bytes: UBERBLOCK_BYTES };
+                    self.ask(number, Class::SyncWrite, true, target);
+                }
+            }
+        }
+        self.txg.parts_left = 1;
+    }
+}

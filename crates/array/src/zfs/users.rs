@@ -1,0 +1,303 @@
+//! Users of the pool while it is resilvered: one file, read and rewritten through the cache and the intent log.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use drive::{BlockDevice, Completion, Request, Status, Verb};
+
+use super::flow::{Flow, Purpose, Slab};
+use super::geometry::{Column, Spread};
+use super::pool::Pool;
+use super::queue::Class;
+use super::resilver::{Resilver, Role};
+
+/// The longest write of the intent log.
+const LOG_BYTES: u64 = 128 << 10;
+
+/// `zfs_dirty_data_max`: a tenth of memory, and no more.
+const DIRTY_MAX_BYTES: u64 = 4 << 30;
+
+/// A user's request.
+#[derive(Clone, Copy, Debug)]
+struct Bio {
+    tag: u32,
+    left: u32,
+    status: Status,
+    is_durable: bool,
+}
+
+/// What users have in memory, and what they wait for.
+#[derive(Clone, Debug)]
+pub(super) struct Users {
+    bios: Slab<Bio>,
+    due: VecDeque<Completion>,
+    /// Records in memory that the next transaction group writes, and those that the one under way does.
+    dirty: HashSet<u64>,
+    order: Vec<u64>,
+    syncing: HashSet<u64>,
+    /// Where rewritten records lie now: nothing is overwritten.
+    moved: HashMap<u64, u64>,
+    next_free: u64,
+    most_dirty: u64,
+    unlogged_bytes: u64,
+    /// Writes that wait until there is less in memory.
+    waiting: VecDeque<Request>,
+    active_ns: Option<u64>,
+}
+
+impl Users {
+    pub fn new(pool: &Pool, memory_bytes: u64) -> Self {
+        Self {
+            bios: Slab::default(),
+            due: VecDeque::new(),
+            dirty: HashSet::new(),
+            order: Vec::new(),
+            syncing: HashSet::new(),
+            moved: HashMap::new(),
+            next_free: pool.records,
+            most_dirty: ((memory_bytes / 10).min(DIRTY_MAX_BYTES) / pool.record_bytes).max(1),
+            unlogged_bytes: 0,
+            waiting: VecDeque::new(),
+            active_ns: None,
+        }
+    }
+
+    /// Was anybody here within so many nanoseconds?
+    pub fn active_within(&self, now_ns: u64, within_ns: u64) -> bool {
+        self.active_ns.is_some_and(|active_ns| now_ns - active_ns <= within_ns)
+    }
+}
+
+impl<D: BlockDevice> Resilver<D> {
+    /// The share of what may be dirty that is.
+    pub(super) fn dirty_share(&self) -> f64 {
+        (self.users.dirty.len() + self.users.syncing.len()) as f64 / self.users.most_dirty as f64
+    }
+
+    fn take_request(&mut self, request: Request) {
+        self.users.active_ns = Some(self.now_ns);
+        let Request { tag, verb, fua, offset_bytes, bytes } = request;
+        let bio = Bio { tag, left: 1, status: Status::Good, is_durable: fua || verb == Verb::Flush };
+        if offset_bytes.checked_add(bytes).is_none_or(|end| end > self.capacity_bytes()) {
+            self.users.due.push_back(Completion { tag, completed_ns: self.now_ns, status: Status::OutOfRange });
+            return;
+        }
+        if verb == Verb::Write && self.dirty_share() >= 1.0 {
+            self.users.waiting.push_back(request);
+            return;
+        }
+        let number = self.users.bios.take(|| bio);
+        *self.users.bios.get_mut(number) = bio;
+        match verb {
+            Verb::Read => self.touch_records(number, offset_bytes, bytes, false),
+            Verb::Write => self.touch_records(number, offset_bytes, bytes, true),
+            Verb::Flush | Verb::Trim => {}
+        }
+        self.let_go(number);
+    }
+
+    fn touch_records(&mut self, bio: u32, offset_bytes: u64, bytes: u64, is_write: bool) {
+        let record_bytes = self.pool.record_bytes;
+        let end = offset_bytes + bytes;
+        for record in offset_bytes / record_bytes..end.div_ceil(record_bytes) {
+            let start = record * record_bytes;
+            let whole = offset_bytes <= start && end >= start + record_bytes;
+            let in_memory = self.users.dirty.contains(&record) || self.users.syncing.contains(&record);
+            let overwritten = is_write && whole;
+            if !in_memory && !overwritten {
+                self.users.bios.get_mut(bio).left += 1;
+                let flow = Flow::new(Purpose::User { bio }, self.user_offset(record), record_bytes);
+                let number = self.begin(flow);
+                self.read_data(number, Class::SyncRead);
+                if self.flows.get(number).left == 0 {
+                    self.user_served(number, bio);
+                }
+            }
+            if is_write && self.users.dirty.insert(record) {
+                self.users.order.push(record);
+            }
+        }
+        if is_write {
+            self.users.unlogged_bytes += bytes;
+        }
+    }
+
+    fn user_offset(&self, record: u64) -> u64 {
+        self.pool.record_offset(self.users.moved.get(&record).copied().unwrap_or(record))
+    }
+
+    /// Reads the data columns of a block; with one of them gone, all that there are.
+    pub(super) fn read_data(&mut self, number: u32, class: Class) {
+        if self.pool.geometry.spread == Spread::Mirror {
+            self.read_copy(number, class);
+            return;
+        }
+        let flow = *self.flows.get(number);
+        let mut columns = std::mem::take(&mut self.columns);
+        columns.clear();
+        self.pool.geometry.columns(flow.offset_bytes, flow.bytes, &mut columns);
+        self.flows.get_mut(number).spared = self.pool.geometry.spared(columns.len());
+        let unreadable = |column: &Column| self.roles[column.member as usize] != Role::Good;
+        let all = flow.tried > 0 || columns.iter().any(|column| !column.is_parity && unreadable(column));
+        for column in columns.iter().filter(|column| all || !column.is_parity) {
+            if self.roles[column.member as usize] == Role::Good {
+                let target = self.place(column).expect("a good member has a place");
+                self.ask(number, class, false, target);
+            } else {
+                self.flows.get_mut(number).missing += 1;
+            }
+        }
+        self.columns = columns;
+    }
+
+    /// A record that a user waits for is there, or what could be read of it.
+    pub(super) fn user_served(&mut self, number: u32, bio: u32) {
+        let flow = *self.flows.get(number);
+        let is_mirror = self.pool.geometry.spread == Spread::Mirror;
+        let failed = if is_mirror { flow.missing >= flow.tried.count_ones() } else { flow.missing > flow.spared };
+        let again = if is_mirror { failed } else { flow.missing > 0 && flow.tried == 0 };
+        if again {
+            let slot = self.flows.get_mut(number);
+            if !is_mirror {
+                (slot.tried, slot.missing) = (1, 0);
+            }
+            self.read_data(number, Class::SyncRead);
+            if self.flows.get(number).left > 0 {
+                return;
+            }
+        }
+        if failed {
+            self.users.bios.get_mut(bio).status = Status::MediumError { offset_bytes: flow.offset_bytes };
+        }
+        self.flows.release(number);
+        self.let_go(bio);
+    }
+
+    /// One thing that a request waits for is done; the last answers it, durably if it wants that.
+    fn let_go(&mut self, number: u32) {
+        let bio = self.users.bios.get_mut(number);
+        bio.left -= 1;
+        if bio.left > 0 {
+            return;
+        }
+        let unlogged = std::mem::take(&mut bio.is_durable).then(|| std::mem::take(&mut self.users.unlogged_bytes));
+        if let Some(bytes) = unlogged.filter(|bytes| *bytes > 0) {
+            self.users.bios.get_mut(number).left = 1;
+            self.write_log(number, bytes.min(LOG_BYTES).next_multiple_of(self.pool.geometry.sector_bytes()));
+            return;
+        }
+        let Bio { tag, status, .. } = *self.users.bios.get(number);
+        self.users.due.push_back(Completion { tag, completed_ns: self.now_ns, status });
+        self.users.bios.release(number);
+    }
+
+    fn write_log(&mut self, bio: u32, bytes: u64) {
+        let offset_bytes = self.new_place();
+        let number = self.begin(Flow::new(Purpose::Log { bio }, self.pool.record_offset(offset_bytes), bytes));
+        self.write_block(number, Class::SyncWrite);
+        if self.flows.get(number).left == 0 {
+            self.flows.release(number);
+            self.logged(bio);
+        }
+    }
+
+    /// The intent log is on the drives.
+    pub(super) fn logged(&mut self, bio: u32) {
+        self.let_go(bio);
+    }
+
+    /// A record's place that nobody uses, as long as there is one.
+    fn new_place(&mut self) -> u64 {
+        let all = self.pool.records_at_most();
+        let place = self.users.next_free.min(all - 1);
+        self.users.next_free = if place + 1 < all { place + 1 } else { self.pool.records.min(all - 1) };
+        place
+    }
+
+    fn write_block(&mut self, number: u32, class: Class) {
+        let flow = *self.flows.get(number);
+        let mut columns = std::mem::take(&mut self.columns);
+        columns.clear();
+        self.pool.geometry.columns(flow.offset_bytes, flow.bytes, &mut columns);
+        for column in &columns {
+            if let Some(target) = self.place(column) {
+                self.ask(number, class, true, target);
+            }
+        }
+        self.columns = columns;
+    }
+
+    /// A transaction group begins to write what is dirty; returns how many blocks these are.
+    pub(super) fn write_users_data(&mut self) -> u64 {
+        let records = std::mem::take(&mut self.users.order);
+        self.users.syncing = std::mem::take(&mut self.users.dirty);
+        for record in &records {
+            let place = self.new_place();
+            self.users.moved.insert(*record, place);
+            let number = self.begin(Flow::new(Purpose::Data, self.pool.record_offset(place), self.pool.record_bytes));
+            self.write_block(number, Class::AsyncWrite);
+        }
+        self.users.unlogged_bytes = 0;
+        records.len() as u64
+    }
+
+    /// A transaction group is on the drives.
+    pub(super) fn users_are_synced(&mut self) {
+        self.users.syncing.clear();
+        for request in std::mem::take(&mut self.users.waiting) {
+            self.take_request(request);
+        }
+    }
+}
+
+impl<D: BlockDevice> BlockDevice for Resilver<D> {
+    fn capacity_bytes(&self) -> u64 {
+        self.pool.records * self.pool.record_bytes
+    }
+
+    fn queue_depth(&self) -> u32 {
+        1024
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) {
+        if now_ns > self.now_ns {
+            self.advance_until(now_ns, false);
+        }
+        self.take_request(request);
+        self.start_what_can();
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        if !self.users.due.is_empty() {
+            return Some(self.now_ns);
+        }
+        let own_ns = Some(self.next_own_ns()).filter(|at_ns| *at_ns < u64::MAX);
+        self.members().next_event_ns().into_iter().chain(own_ns).min()
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        self.advance_until(to_ns, false);
+        completions.extend(self.users.due.drain(..));
+    }
+
+    fn advance_to_completion(&mut self, limit_ns: u64, completions: &mut Vec<Completion>) -> u64 {
+        self.advance_until(limit_ns, true);
+        completions.extend(self.users.due.drain(..));
+        self.now_ns()
+    }
+}
+
+impl<D: BlockDevice> Resilver<D> {
+    fn advance_until(&mut self, to_ns: u64, until_due: bool) {
+        loop {
+            let over = self.is_over();
+            if until_due && !self.users.due.is_empty() {
+                return;
+            }
+            self.pass(to_ns);
+            let ends = !over && self.is_over();
+            if self.now_ns() >= to_ns || (until_due && ends) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Resilvers on drives that take a fixed time for everything, so that what is asked of whom can be counted.
+
+use std::collections::HashSet;
+
+use array::zfs::{Column, Content, Geometry, Host, Order, Plan, Report, Resilver, Sampling, Tunables};
+use array::Ended;
+use drive::{BlockDevice, Completion, Drive, Profile, Request, Status, Verb};
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const LABEL_BYTES: u64 = 4 * MIB;
+
+/// One request at a time, 0.2 ms and 100 MB/s each; remembers what it was asked for.
+#[derive(Clone, Debug, Default)]
+struct Clockwork {
+    bytes: u64,
+    free_ns: u64,
+    out: Vec<(u64, Completion)>,
+    asked: Vec<Request>,
+    bad: Option<u64>,
+}
+
+impl BlockDevice for Clockwork {
+    fn capacity_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn queue_depth(&self) -> u32 {
+        32
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) {
+        self.free_ns = self.free_ns.max(now_ns) + 200_000 + request.bytes * 10;
+        let range = request.offset_bytes..request.offset_bytes + request.bytes;
+        let status = match self.bad.filter(|bad| request.verb == Verb::Read && range.contains(bad)) {
+            Some(offset_bytes) => Status::MediumError { offset_bytes },
+            None => Status::Good,
+        };
+        self.out.push((self.free_ns, Completion { tag: request.tag, completed_ns: self.free_ns, status }));
+        self.asked.push(request);
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.out.iter().map(|one| one.0).min()
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        self.out.sort_by_key(|one| one.0);
+        let due = self.out.partition_point(|one| one.0 <= to_ns);
+        completions.extend(self.out.drain(..due).map(|one| one.1));
+    }
+}
+
+fn plan(geometry: Geometry, order: Order) -> Plan {
+    Plan {
+        geometry,
+        member_bytes: 2 * GIB,
+        content: Content { record_bytes: 128 << 10, fill: 0.25, run_records: None },
+        lost: 1,
+        spare: None,
+        order,
+        tunables: Tunables::v2_3(),
+        host: Host::default(),
+        sampling: Sampling::NONE,
+        second_failure: None,
+        seed: 1,
+    }
+}
+
+fn clockworks(plan: &Plan) -> Vec<Clockwork> {
+    vec![Clockwork { bytes: plan.member_bytes, ..Clockwork::default() }; plan.geometry.width()]
+}
+
+fn resilvered(plan: &Plan, devices: Vec<Clockwork>) -> (Resilver<Clockwork>, Report) {
+    let mut resilver = Resilver::new(plan.clone(), devices, 0).unwrap();
+    resilver.finish();
+    let report = resilver.report();
+    (resilver, report)
+}
+
+/// What was written to a member, without labels.
+fn written(resilver: &Resilver<Clockwork>, member: usize) -> Vec<(u64, u64)> {
+    let last = 2 * GIB - MIB / 2;
+    let asked = resilver.members().device(member).asked.iter();
+    let data = asked.filter(|one| one.verb == Verb::Write && one.offset_bytes < last && one.bytes != 8 << 10);
+    let mut ranges: Vec<(u64, u64)> = data.map(|one| (one.offset_bytes, one.bytes)).collect();
+    ranges.sort_unstable();
+    ranges
+}
+
+fn every_geometry() -> Vec<Geometry> {
+    vec![
+        Geometry::mirror(2, 12).unwrap(),
+        Geometry::mirror(3, 12).unwrap(),
+        Geometry::raidz(1, 3, 12).unwrap(),
+        Geometry::raidz(1, 4, 12).unwrap(),
+        Geometry::raidz(2, 8, 12).unwrap(),
+        Geometry::raidz(3, 12, 12).unwrap(),
+        Geometry::draid(2, 4, 11, 1, 12).unwrap(),
+    ]
+}
+
+#[test]
+fn every_lost_column_is_written_once_and_the_others_are_read() {
+    for geometry in every_geometry() {
+        for (order, tunables) in [(Order::Blocks, Tunables::v0_6()), (Order::Sorted, Tunables::v2_3())] {
+            let plan = Plan { tunables, ..plan(geometry.clone(), order) };
+            let (resilver, report) = resilvered(&plan, clockworks(&plan));
+            let ranges = written(&resilver, 1);
+            assert!(ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0), "{geometry:?}: written twice");
+            let bytes: u64 = ranges.iter().map(|range| range.1).sum();
+            assert_eq!(report.outcome.progress.points.last().map(|point| point.done_bytes > 0), Some(true));
+            // Records of 128 KiB on a fresh vdev: the share of each member is alike but for a column.
+            let column: u64 = {
+                let mut columns: Vec<Column> = Vec::new();
+                geometry.columns(0, 128 << 10, &mut columns);
+                columns.iter().map(|one| one.bytes).max().unwrap()
+            };
+            let most = report.records * column + 2 * report.records.div_ceil(1024) * 32 * 1024 + column;
+            assert!(bytes <= most, "{bytes} of {most}");
+            assert!(bytes * 100 >= report.records * column * if geometry.redundancy() > 3 { 1 } else { 80 });
+            assert_eq!(report.outcome.ended, Ended::Complete);
+            assert_eq!(report.deviation_ns, 0);
+        }
+    }
+}
+
+#[test]
+fn a_sequential_rebuild_writes_what_is_allocated() {
+    let plan = plan(Geometry::mirror(2, 12).unwrap(), Order::Sequential);
+    let (resilver, report) = resilvered(&plan, clockworks(&plan));
+    let bytes: u64 = written(&resilver, 1).iter().map(|range| range.1).sum();
+    assert_eq!(bytes, report.allocated_bytes);
+    assert!(written(&resilver, 1).iter().all(|range| range.1 <= MIB));
+    let read = report.outcome.members[0].counters.bytes_read;
+    assert_eq!(read, bytes);
+}
+
+#[test]
+fn a_distributed_spare_lies_on_all_members_and_the_dead_one_is_left_alone() {
+    for order in [Order::Sorted, Order::Sequential] {
+        let geometry = Geometry::draid(1, 3, 9, 1, 12).unwrap();
+        let plan = Plan { spare: Some(0), ..plan(geometry, order) };
+        let (resilver, report) = resilvered(&plan, clockworks(&plan));
+        assert!(resilver.members().device(1).asked.is_empty());
+        let writing = (0..9).filter(|member| !written(&resilver, *member).is_empty()).count();
+        assert!(writing >= 7, "{writing} members took part of the spare");
+        let mut places = HashSet::new();
+        for member in 0..9 {
+            for (offset, bytes) in written(&resilver, member) {
+                for sector in (offset..offset + bytes).step_by(4096) {
+                    assert!(places.insert((member, sector)), "{order:?}: {member} {sector}");
+                }
+            }
+        }
+        assert_eq!(report.outcome.ended, Ended::Complete);
+    }
+}
+
+#[test]
+fn only_allocated_space_is_touched_and_an_empty_pool_takes_no_time() {
+    let geometry = Geometry::raidz(1, 4, 12).unwrap();
+    let empty = Plan {
+        content: Content { record_bytes: 128 << 10, fill: 0.0, run_records: None },
+        ..plan(geometry.clone(), Order::Sorted)
+    };
+    let (resilver, report) = resilvered(&empty, clockworks(&empty));
+    assert!(written(&resilver, 1).is_empty());
+    assert!(report.outcome.duration_ns < 1_000_000_000);
+    let full = Plan { content: Content { record_bytes: 128 << 10, fill: 1.0, run_records: None }, ..empty };
+    let (_, report) = resilvered(&full, clockworks(&full));
+    let held = report.outcome.members[1].counters.bytes_written;
+    assert!((held as f64 / (2.0 * GIB as f64) - 0.95).abs() < 0.05, "{held}");
+}
+
+#[test]
+fn a_second_failure_is_survived_or_not() {
+    for (parity, ended) in [(1, false), (2, true)] {
+        let geometry = Geometry::raidz(parity, 6, 12).unwrap();
+        let plan = Plan { second_failure: Some((3, 1_000_000_000)), ..plan(geometry, Order::Sorted) };
+        let (resilver, report) = resilvered(&plan, clockworks(&plan));
+        match report.outcome.ended {
+            Ended::Complete => assert!(ended),
+            Ended::Failed { member, at_ns } => {
+                assert!(!ended);
+                assert_eq!(member, 3);
+                assert!((1_000_000_000..3_000_000_000).contains(&at_ns));
+            }
+            Ended::WithLosses { .. } => panic!("nothing was unreadable"),
+        }
+        let late = resilver.members().counters(3).requests;
+        assert!(!ended || late < resilver.members().counters(4).requests);
+    }
+}
+
+#[test]
+fn an_unreadable_sector_costs_data_only_without_redundancy_left() {
+    for (parity, lost_bytes) in [(1, true), (2, false)] {
+        let geometry = Geometry::raidz(parity, 6, 12).unwrap();
+        let plan = plan(geometry, Order::Sorted);
+        let mut devices = clockworks(&plan);
+        devices[4].bad = Some(LABEL_BYTES + 100 * MIB);
+        let (resilver, report) = resilvered(&plan, devices);
+        match report.outcome.ended {
+            Ended::WithLosses { lost_bytes: lost } => {
+                assert!(lost_bytes);
+                assert_eq!(lost, 128 << 10);
+            }
+            _ => {
+                assert!(!lost_bytes);
+                // What could not be read is written anew.
+                assert_eq!(written(&resilver, 4).len(), 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let good = plan(Geometry::raidz(1, 4, 12).unwrap(), Order::Sorted);
+    let refusal = |plan: Plan, devices: Vec<Clockwork>| Resilver::new(plan, devices, 0).unwrap_err().to_string();
+    let mut small = clockworks(&good);
+    small[1].bytes -= 1;
+    assert!(refusal(good.clone(), small).contains("replacement"));
+    let overfull = Content { fill: 1.2, ..good.content };
+    assert!(refusal(Plan { content: overfull, ..good.clone() }, clockworks(&good)).contains("120 %"));
+    let sequential = Plan { order: Order::Sequential, ..good.clone() };
+    assert!(refusal(sequential, clockworks(&good)).contains("mirrors and dRAID only"));
+    let spare = Plan { spare: Some(0), ..good.clone() };
+    assert!(refusal(spare, clockworks(&good)).contains("only dRAID"));
+    let same = Plan { second_failure: Some((1, 0)), ..good.clone() };
+    assert!(refusal(same, clockworks(&good)).contains("another member"));
+}
+
+#[test]
+fn users_are_answered_and_slow_the_resilver() {
+    let plan = plan(Geometry::raidz(1, 4, 12).unwrap(), Order::Sorted);
+    let (_, alone) = resilvered(&plan, clockworks(&plan));
+    let mut resilver = Resilver::new(plan.clone(), clockworks(&plan), 0).unwrap();
+    let (mut completions, mut now_ns, mut tag, mut longest_ns) = (Vec::new(), 0, 0, 0);
+    let records = resilver.capacity_bytes() / (128 << 10);
+    while !resilver.is_over() {
+        let verb = if tag % 4 == 3 { Verb::Write } else { Verb::Read };
+        let record = u64::from(tag).wrapping_mul(7919) % records;
+        resilver.submit(now_ns, Request { tag, verb, fua: tag % 8 == 7, offset_bytes: record << 17, bytes: 8 << 10 });
+        completions.clear();
+        while completions.is_empty() {
+            resilver.advance_to_completion(u64::MAX, &mut completions);
+        }
+        assert_eq!((completions.len(), completions[0].tag, completions[0].status), (1, tag, Status::Good));
+        longest_ns = longest_ns.max(completions[0].completed_ns - now_ns);
+        now_ns = completions[0].completed_ns;
+        tag += 1;
+    }
+    let busy = resilver.report().outcome.duration_ns;
+    assert!(busy * 100 > alone.outcome.duration_ns * 105, "{busy} beside {}", alone.outcome.duration_ns);
+    assert!((1_000_000..1_000_000_000).contains(&longest_ns), "{longest_ns}");
+}
+
+fn drives(name: &str, width: usize) -> Vec<Drive> {
+    let text = std::fs::read_to_string(format!("{}/../../drives/{name}.toml", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let profile = Profile::parse(&text).unwrap();
+    (0..width).map(|member| Drive::new(&profile, member as u64)).collect()
+}
+
+#[test]
+fn a_sample_stands_for_the_whole() {
+    for (geometry, order, run_records) in [
+        (Geometry::raidz(2, 6, 12).unwrap(), Order::Sorted, None),
+        (Geometry::raidz(1, 4, 12).unwrap(), Order::Blocks, None),
+        (Geometry::mirror(2, 12).unwrap(), Order::Sorted, Some(16)),
+    ] {
+        let content = Content { record_bytes: 128 << 10, fill: 0.5, run_records };
+        let whole = Plan { member_bytes: 100 * GIB, content, ..plan(geometry, order) };
+        let sampled =
+            Plan { sampling: Sampling { records: 60_000, window_records: 1024, first_records: 0 }, ..whole.clone() };
+        let report = |plan: &Plan| {
+            let mut resilver = Resilver::new(plan.clone(), drives("hd103uj", plan.geometry.width()), 0).unwrap();
+            resilver.finish();
+            resilver.report()
+        };
+        let (whole, sampled) = (report(&whole), report(&sampled));
+        let ratio = sampled.outcome.duration_ns as f64 / whole.outcome.duration_ns as f64;
+        assert!((0.97..1.03).contains(&ratio), "{order:?} {run_records:?}: {ratio}");
+        assert!(sampled.simulated_ns * 2 < whole.simulated_ns);
+        assert!((sampled.records as f64 / whole.records as f64 - 1.0).abs() < 0.02);
+        let bytes = |report: &Report| report.outcome.members[1].counters.bytes_written as f64;
+        assert!((bytes(&sampled) / bytes(&whole) - 1.0).abs() < 0.03);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let plan = Plan { member_bytes: 20 * GIB, ..plan(Geometry::raidz(1, 4, 12).unwrap(), Order::Sorted) };
+    let run = || {
+        let mut resilver = Resilver::new(plan.clone(), drives("hd103uj", 4), 0).unwrap();
+        resilver.finish();
+        resilver.report()
+    };
+    assert_eq!(run(), run());
+}

@@ -1,0 +1,144 @@
+//! A ZFS resilver from one order to one answer, both plain dictionaries.
+
+use array::zfs::{Content, Geometry, Host, Order, Plan, Sampling, Tunables};
+use array::{Layout, LayoutError};
+use drive::faults::Faults;
+use drive::{BlockDevice, Drive, Profile};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use workload::rebuild::{resilver as play, wear, RebuildError, ResilverOrder, Resilvered};
+
+use crate::rebuild::{answer as told_of, read_faults, read_profiles, refusal, SEEDS_APART};
+
+/// A shingled drive's bands in a window of a sample: those cut by its borders are few among them.
+const BANDS_IN_WINDOW: u64 = 16;
+/// Strata where windows are as long.
+const FEW_STRATA: u64 = 12;
+/// A persistent cache is surely full when so many times its size has been written.
+const CACHES_FIRST: f64 = 1.5;
+
+/// See the stub for the order and the answer.
+#[pyfunction]
+pub fn resilver<'py>(py: Python<'py>, order: Given) -> PyResult<Bound<'py, PyDict>> {
+    let profiles = read_profiles(py, &order.profiles, order.scale_divisor)?;
+    let faults = read_faults(&order.faults)?;
+    let done = py.detach(|| play(&order.order(&profiles, faults)?));
+    answer(py, &done.map_err(|error| refusal(py, error))?)
+}
+
+/// The order as Python gives it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Given {
+    layout: String,
+    profiles: Vec<String>,
+    scale_divisor: u32,
+    faults: Vec<Option<String>>,
+    member_bytes: u64,
+    fill: f64,
+    record_bytes: u64,
+    run_records: Option<u64>,
+    ashift: u32,
+    draid: Option<(u64, u64)>,
+    replacement: usize,
+    spare: Option<u64>,
+    order: String,
+    release: String,
+    host: (u64, u32, Option<f64>),
+    used: bool,
+    load: Option<String>,
+    second_failure: Option<(usize, u64)>,
+    seed: u64,
+    whole: bool,
+}
+
+impl Given {
+    fn order(&self, profiles: &[Profile], faults: Vec<Option<Faults>>) -> Result<ResilverOrder, RebuildError> {
+        let seeds = self.seed.wrapping_mul(SEEDS_APART);
+        let mut drives: Vec<Drive> = (seeds..).zip(profiles).map(|(seed, profile)| Drive::new(profile, seed)).collect();
+        let mut start_ns = 0;
+        if let Some(worn) = drives.get_mut(self.replacement).filter(|_| self.used) {
+            let bytes = self.member_bytes.min(worn.capacity_bytes());
+            start_ns = wear(worn, bytes, self.seed);
+        }
+        let whole = self.whole || faults.iter().any(Option::is_some);
+        let plan = self.plan(profiles, whole)?;
+        Ok(ResilverOrder { plan, drives, faults, start_ns, load: self.load.clone(), seed: self.seed })
+    }
+
+    fn plan(&self, profiles: &[Profile], whole: bool) -> Result<Plan, LayoutError> {
+        let geometry = self.geometry(profiles.len() as u64)?;
+        let tunables = match self.release.as_str() {
+            "0.6" => Tunables::v0_6(),
+            "2.1" => Tunables::v2_1(),
+            "2.3" => Tunables::v2_3(),
+            other => return Err(LayoutError::value("release", other, "0.6, 2.1 and 2.3 are known")),
+        };
+        let order = match self.order.as_str() {
+            "blocks" => Order::Blocks,
+            "sorted" => Order::Sorted,
+            "sequential" => Order::Sequential,
+            other => return Err(LayoutError::value("order", other, "it is blocks, sorted or sequential")),
+        };
+        let (memory_bytes, cores, rebuilt_bytes_per_s) = self.host;
+        let sampling = if whole { Sampling::NONE } else { self.sampling(profiles, &geometry) };
+        Ok(Plan {
+            geometry,
+            member_bytes: self.member_bytes,
+            content: Content { record_bytes: self.record_bytes, fill: self.fill, run_records: self.run_records },
+            lost: self.replacement,
+            spare: self.spare,
+            order,
+            tunables,
+            host: Host { memory_bytes, cores, rebuilt_bytes_per_s },
+            sampling,
+            second_failure: self.second_failure,
+            seed: self.seed,
+        })
+    }
+
+    fn geometry(&self, width: u64) -> Result<Geometry, LayoutError> {
+        let layout: Layout = self.layout.parse()?;
+        match layout {
+            Layout::Mirror => Geometry::mirror(width, self.ashift),
+            Layout::Raidz(parity) => Geometry::raidz(u64::from(parity), width, self.ashift),
+            Layout::Draid(parity) => {
+                // `zpool create draid` without more: groups of 8 data drives, no spare.
+                let parity = u64::from(parity);
+                let (data, spares) = self.draid.unwrap_or((8.min(width.saturating_sub(parity)), 0));
+                Geometry::draid(parity, data, width, spares, self.ashift)
+            }
+            md => Err(LayoutError::value("layout", md.name(), "not one of ZFS")),
+        }
+    }
+
+    /// Nothing depends on what was long ago, but for a shingled drive's cache: it is filled first, and then windows are
+    /// longer than its bands.
+    fn sampling(&self, profiles: &[Profile], geometry: &Geometry) -> Sampling {
+        let usual = Sampling::default();
+        let column_bytes = (self.record_bytes / geometry.data_width()).max(1);
+        let (mut first, mut window): (u64, u64) = (0, 0);
+        for profile in profiles {
+            if let Some(shingled) = &profile.shingled {
+                let track = (profile.geometry.outer_track_bytes + profile.geometry.inner_track_bytes) / 2;
+                first = first.max((shingled.cache.bytes as f64 * CACHES_FIRST) as u64);
+                window = window.max(shingled.tracks_per_band * track * BANDS_IN_WINDOW);
+            }
+        }
+        if window == 0 {
+            return usual;
+        }
+        let window_records = usual.window_records.max(window / column_bytes);
+        Sampling { records: FEW_STRATA * window_records, window_records, first_records: first / column_bytes }
+    }
+}
+
+fn answer<'py>(py: Python<'py>, done: &Resilvered) -> PyResult<Bound<'py, PyDict>> {
+    let told = told_of(py, &done.report)?;
+    let zfs = &done.zfs;
+    told.set_item("deviation_ns", zfs.deviation_ns)?;
+    told.set_item("simulated_ns", zfs.simulated_ns)?;
+    told.set_item("allocated_bytes", zfs.allocated_bytes)?;
+    told.set_item("records", zfs.records)?;
+    Ok(told)
+}

@@ -1,0 +1,105 @@
+//! A ZFS resilver with users at work.
+
+use array::zfs::{Plan, Resilver};
+use array::LayoutError;
+use drive::faults::Faults;
+use drive::{BlockDevice, Drive};
+
+use super::felt::{play, Feeling};
+use super::{for_ever, Device, RebuildError, Report};
+use crate::{JobFile, Run};
+
+/// Users are looked at this often, and alone for so many looks.
+const INTERVAL_NS: u64 = 5_000_000_000;
+const ALONE_INTERVALS: usize = 12;
+
+/// What is to be resilvered.
+#[derive(Clone, Debug)]
+pub struct ResilverOrder {
+    /// The vdev and how it is resilvered.
+    pub plan: Plan,
+    /// Its members; the replacement stands in the place of the one it replaces.
+    pub drives: Vec<Drive>,
+    /// What goes wrong with each member, in the order of the members; without it nothing does.
+    pub faults: Vec<Option<Faults>>,
+    /// When it begins: all drives have come to that time.
+    pub start_ns: u64,
+    /// A fio job that runs from then on.
+    pub load: Option<String>,
+    /// Of the job's choices.
+    pub seed: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resilvered {
+    /// As of any rebuild. Rows stand at the time of the whole resilver, of which they may be a sample.
+    pub report: Report,
+    /// See [`array::zfs::Report`].
+    pub zfs: array::zfs::Report,
+}
+
+/// Resilvers.
+///
+/// # Errors
+/// When the vdev, the job or the faults cannot be, or contradict each other.
+pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
+    let mut resilver = Resilver::new(order.plan.clone(), order.devices()?, order.start_ns)?;
+    let (mut during, mut feeling, mut alone, mut feeling_alone) =
+        (Vec::new(), Feeling::new(), Vec::new(), Feeling::new());
+    if let Some(file) = order.job_file(resilver.capacity_bytes())? {
+        let mut run = Run::start(file.clone(), order.start_ns, INTERVAL_NS, order.seed).log_requests();
+        while !resilver.is_over() && !run.is_over() {
+            let mut rows = play(&mut run, &mut resilver, 1, &mut feeling);
+            let at_ns = resilver.elapsed_ns();
+            rows.iter_mut().for_each(|row| row.start_ns = at_ns.saturating_sub(row.duration_ns));
+            during.extend(rows);
+        }
+        let mut healthy = Resilver::healthy(order.plan.clone(), order.devices()?, order.start_ns)?;
+        let mut run = Run::start(file, order.start_ns, INTERVAL_NS, order.seed).log_requests();
+        alone = play(&mut run, &mut healthy, ALONE_INTERVALS, &mut feeling_alone);
+    }
+    resilver.finish();
+    let zfs = resilver.report();
+    let requests = (0..order.drives.len()).map(|member| resilver.members().counters(member).requests).sum();
+    let report = Report {
+        outcome: zfs.outcome.clone(),
+        during,
+        felt_during: feeling.felt(),
+        alone,
+        felt_alone: feeling_alone.felt(),
+        whole: order.plan.sampling.records == 0,
+        requests,
+    };
+    Ok(Resilvered { report, zfs })
+}
+
+impl ResilverOrder {
+    fn devices(&self) -> Result<Vec<Device>, RebuildError> {
+        let faulty = |(member, drive): (usize, &Drive)| -> Result<Device, RebuildError> {
+            Ok(match self.faults.get(member) {
+                Some(Some(faults)) => faults.wrap(drive.clone())?,
+                _ => Box::new(drive.clone()),
+            })
+        };
+        self.drives.iter().enumerate().map(faulty).collect()
+    }
+
+    /// The job, on what is written to the pool, going on for ever.
+    fn job_file(&self, data_bytes: u64) -> Result<Option<JobFile>, RebuildError> {
+        let Some(text) = &self.load else {
+            return Ok(None);
+        };
+        if data_bytes == 0 {
+            let reason = "a job needs data to work on; fill the pool, or leave the load out";
+            return Err(LayoutError::value("fill", "0 %", reason).into());
+        }
+        let mut file = JobFile::parse(text, data_bytes)?;
+        if file.jobs.iter().any(|job| job.stonewall) {
+            let reason = "jobs that wait for each other do not go on beside a rebuild; leave `stonewall` out";
+            return Err(LayoutError::value("load", "stonewall", reason).into());
+        }
+        file.jobs.iter_mut().for_each(for_ever);
+        Ok(Some(file))
+    }
+}

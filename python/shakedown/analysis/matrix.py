@@ -1,0 +1,125 @@
+"""Resilver times over layouts, widths and fills: one cell of the matrix, and what account D saw in the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_ON_PAR: Final = 1.10
+_NARROW: Final = 5
+_WIDE: Final = 8
+_SLIGHTLY: Final = (2.0, 2.2)
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One resilver.
+
+    Time and its standard deviation (of making only a part request by request) in seconds; ``slowest`` is the drive that
+    it waited for longest; bytes are those written to the new drive and read from all others; ``estimate_error`` is what
+    ``zpool status`` said was left, half way through, over what was, less one (None: it said nothing).
+    """
+
+    layout: str
+    width: int
+    fill: float
+    time_s: float
+    deviation_s: float
+    slowest: str
+    written_bytes: int
+    read_bytes: int
+    estimate_error: float | None
+    ended: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One of account D's statements: whether the matrix says so, too, or None where it has not the cells to tell."""
+
+    row: str
+    statement: str
+    holds: bool | None
+    evidence: str
+
+
+def observations(cells: Sequence[Cell]) -> list[Observation]:
+    """Account D's four, each over all cells there are."""
+    return [_mirrors_first(cells), _on_par(cells), _grows(cells), _more_than_twice(cells)]
+
+
+def _pairs(cells: Iterable[Cell]) -> list[tuple[Cell, Cell]]:
+    """Each raidz cell with the mirror of the same width and fill."""
+    mirrors = {(cell.width, cell.fill): cell for cell in cells if cell.layout == "mirror"}
+    return [
+        (cell, mirrors[cell.width, cell.fill])
+        for cell in sorted(cells)
+        if cell.layout.startswith("raidz") and (cell.width, cell.fill) in mirrors
+    ]
+
+
+def _mirrors_first(cells: Sequence[Cell]) -> Observation:
+    """A tie within the two deviations of both is no counterexample."""
+    pairs = _pairs(cells)
+    against = [
+        f"{cell.layout} of {cell.width} at {cell.fill:.0%}"
+        for cell, mirror in pairs
+        if cell.time_s < mirror.time_s - 2 * (cell.deviation_s + mirror.deviation_s)
+    ]
+    said = f"{len(pairs) - len(against)} of {len(pairs)} raidz cells take as long as the mirror or longer"
+    return Observation(
+        "R043",
+        "mirrors resilver fastest, at every width",
+        not against if pairs else None,
+        said + (f", not {', '.join(against)}" if against else ""),
+    )
+
+
+def _on_par(cells: Sequence[Cell]) -> Observation:
+    ratios = [cell.time_s / mirror.time_s for cell, mirror in _pairs(cells) if cell.width <= _NARROW]
+    return Observation(
+        "R044",
+        f"raidz keeps up with mirrors to about {_NARROW} drives",
+        max(ratios) <= _ON_PAR if ratios else None,
+        f"up to {max(ratios):.2f} times the mirror's time" if ratios else "no narrow raidz beside a mirror",
+    )
+
+
+def _grows(cells: Sequence[Cell]) -> Observation:
+    """From the narrow to the widest, of each raidz and fill."""
+    growths = []
+    for layout, fill in sorted({(cell.layout, cell.fill) for cell in cells if cell.layout.startswith("raidz")}):
+        row = sorted(
+            (cell for cell in cells if (cell.layout, cell.fill) == (layout, fill)), key=lambda cell: cell.width
+        )
+        if row[0].width <= _NARROW and row[-1].width >= _WIDE:
+            growths.append(
+                (row[-1].time_s / row[0].time_s, f"{layout} at {fill:.0%} {row[-1].time_s / row[0].time_s:.2f}")
+            )
+    return Observation(
+        "R045",
+        "a wider raidz takes longer",
+        min(growths)[0] > 1.05 if growths else None,
+        f"widest over narrowest: {', '.join(text for _, text in growths)}" if growths else "no row of widths",
+    )
+
+
+def _more_than_twice(cells: Sequence[Cell]) -> Observation:
+    times = {(cell.layout, cell.width, cell.fill): cell.time_s for cell in cells}
+    ratios = {
+        f"{layout} of {width}": times[layout, width, 0.5] / time
+        for (layout, width, fill), time in times.items()
+        if fill == 0.25 and (layout, width, 0.5) in times and time > 0
+    }
+    low, high = _SLIGHTLY
+    against = [f"{name} ({ratio:.2f})" for name, ratio in ratios.items() if not low < ratio < high]
+    said = "no cells at 25 % and 50 %"
+    if ratios:
+        within = f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f} times"
+        said = f"{len(ratios) - len(against)} of {len(ratios)} pairs of cells; {within}"
+    return Observation(
+        "R046",
+        "50 % full takes slightly more than twice as long as 25 %",
+        not against if ratios else None,
+        said + (f"; not {', '.join(against)}" if against else ""),
+    )

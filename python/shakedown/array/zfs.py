@@ -1,0 +1,53 @@
+"""What there is to say of a ZFS pool: its layout, what is on it, and how it is resilvered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+ZFS_LEAST_WIDTHS: Final = {"mirror": 2, "raidz1": 2, "raidz2": 3, "raidz3": 4, "draid1": 2, "draid2": 3, "draid3": 4}
+ZFS_LAYOUTS: Final = tuple(ZFS_LEAST_WIDTHS)
+
+Release = Literal["0.6", "2.1", "2.3"]
+HealingOrder = Literal["blocks", "sorted", "sequential"]
+
+_MEMORY_BYTES: Final = 16 * 2**30
+_CORES: Final = 4
+
+
+@dataclass(frozen=True)
+class ZfsOptions:
+    """Of ``zpool create``, ``zfs set`` and ``zpool replace``, and of the machine.
+
+    ``run_records`` is how many neighbouring records an aged pool keeps together (None: a fresh pool, filled from its
+    beginning). ``draid`` are the data drives of a group and the number of distributed spares, ``spare`` the one that
+    takes the place of the failed drive instead of the replacement. ``order`` is that of a resilver (None: what the
+    release does by itself). ``core_bytes_per_s`` is what one of the ``cores`` verifies and rebuilds (None: more than
+    any drives deliver). ``second_failure``: another drive and the nanoseconds after which it fails, too.
+    """
+
+    record_bytes: int = 128 * 1024
+    ashift: int = 12
+    run_records: int | None = None
+    draid: tuple[int, int] | None = None
+    spare: int | None = None
+    order: HealingOrder | None = None
+    release: Release = "2.3"
+    memory_bytes: int = _MEMORY_BYTES
+    cores: int = _CORES
+    core_bytes_per_s: float | None = None
+    second_failure: tuple[int, int] | None = None
+
+    def to_core(self) -> dict[str, Any]:
+        """The part of the core's order for ``resilver`` that is of ZFS only."""
+        return {
+            "record_bytes": self.record_bytes,
+            "ashift": self.ashift,
+            "run_records": self.run_records,
+            "draid": self.draid,
+            "spare": self.spare,
+            "order": self.order or ("blocks" if self.release == "0.6" else "sorted"),
+            "release": self.release,
+            "host": (self.memory_bytes, self.cores, self.core_bytes_per_s),
+            "second_failure": self.second_failure,
+        }

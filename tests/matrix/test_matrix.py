@@ -1,0 +1,133 @@
+"""The matrix of resilvers: resumable, in any order, and account D's four statements over all of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shakedown.analysis.matrix import Cell, observations
+from shakedown.array.matrix import CSV_NAME, MatrixOrder, run_matrix, to_csv
+from shakedown.array.zfs import ZfsOptions
+from shakedown.cli import main
+from shakedown.cli.zfs_options import parse_zfs_options
+from shakedown.errors import UsageError
+from shakedown.report.matrix import matrix_svg, matrix_text
+
+D = MatrixOrder(
+    layouts=("mirror", "raidz1", "raidz2", "raidz3"),
+    widths=(3, 5, 11),
+    fills=(0.25, 0.5),
+    targets=("model:hd103uj",),
+    options=ZfsOptions(release="0.6"),
+)
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> list[Cell]:
+    """Account D's drives and the ZFS of its day, at three widths."""
+    return run_matrix(D, tmp_path_factory.mktemp("matrix"), lambda _line: None)
+
+
+def test_account_d_is_right_over_the_whole_matrix(cells: list[Cell]) -> None:
+    """R043 to R045 hold in every cell, R046 in the mean of each layout."""
+    seen = {each.row: each for each in observations(cells)}
+    for row in ("R043", "R044", "R045"):
+        assert seen[row].holds, seen[row].evidence
+    times = {(cell.layout, cell.width, cell.fill): cell.time_s for cell in cells}
+    for layout in D.layouts:
+        ratios = [
+            times[layout, width, 0.5] / times[layout, width, 0.25]
+            for width in D.widths
+            if (layout, width, 0.5) in times
+        ]
+        assert 2.0 < sum(ratios) / len(ratios) < 2.2, (layout, ratios)
+
+
+def test_a_cell_that_cannot_be_is_left_out(cells: list[Cell]) -> None:
+    """raidz3 takes four drives."""
+    assert {cell.width for cell in cells if cell.layout == "raidz3"} == {5, 11}
+    assert all(cell.ended == "complete" for cell in cells)
+
+
+def test_a_killed_matrix_goes_on(tmp_path: Path) -> None:
+    """What was done stays as it was, a torn last line is done again, and the result is the same."""
+    order = replace(D, layouts=("mirror", "raidz1"), widths=(3, 4), fills=(0.05,))
+    told: list[str] = []
+    whole = run_matrix(order, tmp_path / "one", told.append)
+    assert len(told) == len(whole) == 4
+    assert "left" in told[0]
+    text = (tmp_path / "one" / CSV_NAME).read_text()
+    assert text == to_csv(whole)
+    lines = text.splitlines(keepends=True)
+    (tmp_path / "one" / CSV_NAME).write_text("".join(lines[:3]) + lines[3][:11])
+    again: list[str] = []
+    assert run_matrix(order, tmp_path / "one", again.append) == whole
+    assert len(again) == 3
+    assert "2 of 4" in again[0]
+
+
+def test_another_matrix_is_not_mixed_in(tmp_path: Path) -> None:
+    """A folder holds one matrix, or something else and is left alone."""
+    order = replace(D, layouts=("mirror",), widths=(2,), fills=(0.0,))
+    run_matrix(order, tmp_path / "one", lambda _line: None)
+    with pytest.raises(UsageError, match="another matrix"):
+        run_matrix(replace(order, seed=2), tmp_path / "one", lambda _line: None)
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageError, match="something else"):
+        run_matrix(order, tmp_path / "two", lambda _line: None)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"layouts": ("raid7",)}, "not a layout of ZFS"),
+        ({"fills": (1.2,)}, "120% full"),
+        ({"widths": (300,)}, "pool of 300"),
+        ({"layouts": ("raidz3",), "widths": (3,)}, "no layout can have"),
+        ({"targets": ()}, "needs a drive"),
+        ({"replacement": "model:hd103uj", "targets": ("model:wd40efrx",)}, "too small"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, change: dict[str, object], reason: str) -> None:
+    """Before anything is made."""
+    with pytest.raises(UsageError, match=reason):
+        run_matrix(replace(D, **change), tmp_path / "none", lambda _line: None)  # type: ignore[arg-type]
+    assert not (tmp_path / "none").exists()
+
+
+def test_options_of_a_pool_are_read_or_refused() -> None:
+    """As on the command line."""
+    options = parse_zfs_options(("recordsize=1MiB", "draid=8d:1s", "second-failure=3@2h", "order=sequential"))
+    assert (options.record_bytes, options.draid, options.order) == (2**20, (8, 1), "sequential")
+    assert options.second_failure == (3, 7200 * 10**9)
+    for wrong in ("recordsize", "colour=red", "order=upwards", "draid=8", "ashift=big"):
+        with pytest.raises(UsageError):
+            parse_zfs_options((wrong,))
+
+
+def test_the_picture_and_the_tables_show_every_cell(cells: list[Cell]) -> None:
+    """A dot a cell, a line a layout and fill."""
+    picture = matrix_svg(cells, "<D>")
+    assert picture.count("<circle") == len(cells)
+    assert picture.count("<polyline") == 8
+    assert "&lt;D&gt;" in picture
+    text = matrix_text(cells, observations(cells))
+    assert "25% full" in text
+    assert "50% full" in text
+    assert "yes R043" in text
+
+
+def test_the_verb_prints_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """CSV on standard output, all else on standard error."""
+    arguments = ["matrix", "model:hd103uj", "--layouts", "mirror", "--widths", "2", "--fills", "5%", "-o"]
+    with pytest.raises(SystemExit) as left:
+        main([*arguments, str(tmp_path / "out")])
+    assert left.value.code == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[0].startswith("layout,width,fill,time_s")
+    assert shown.out.splitlines()[1].startswith("mirror,2,0.05,")
+    assert "matrix.svg" in shown.err
+    assert (tmp_path / "out" / "matrix.svg").is_file()

@@ -1,6 +1,5 @@
 //! What a simulated request to a member costs while an array is rebuilt, from 4 members to 90.
 
-// What criterion's macros make has no documentation.
 #![allow(missing_docs)]
 
 use array::md::{Array, Options};

@@ -43,23 +43,24 @@ impl Streams {
     }
 
     /// Takes note of a write, which may have to be `durable` at once; true when it belongs to a stream that is long
-    /// enough to bypass the cache. Small writes make no stream, but go on with one that is: an array's rebuild has some
-    /// of every size, and passes (R005).
+    /// enough to bypass the cache. Small writes neither begin a stream nor count for its length, but they go on with
+    /// one: an array's rebuild has some of every size, and passes (R005).
     pub fn observe(&mut self, start_sector: u64, sectors: u64, durable: bool) -> bool {
         if self.limit == 0 || (durable && !self.durable) {
             return false;
         }
-        let known = self.followed.iter().position(|stream| stream.next_sector == start_sector);
-        let goes_on = known.is_some_and(|at| self.followed[at].run_sectors >= self.min_run_sectors);
-        if sectors < self.min_request_sectors && !goes_on {
+        let end = start_sector + sectors;
+        let counts = sectors >= self.min_request_sectors;
+        if let Some(stream) = self.followed.iter_mut().find(|stream| stream.next_sector == start_sector) {
+            self.clock += 1;
+            let run_sectors = stream.run_sectors + if counts { sectors } else { 0 };
+            *stream = Stream { next_sector: end, run_sectors, used: self.clock };
+            return run_sectors >= self.min_run_sectors;
+        }
+        if !counts {
             return false;
         }
         self.clock += 1;
-        let end = start_sector + sectors;
-        if let Some(stream) = known.map(|at| &mut self.followed[at]) {
-            *stream = Stream { next_sector: end, run_sectors: stream.run_sectors + sectors, used: self.clock };
-            return stream.run_sectors >= self.min_run_sectors;
-        }
         let fresh = Stream { next_sector: end, run_sectors: sectors, used: self.clock };
         if self.followed.len() < self.limit {
             self.followed.push(fresh);
@@ -101,12 +102,15 @@ mod tests {
     }
 
     #[test]
-    fn small_writes_go_on_with_a_stream_that_is_long_enough() {
+    fn small_writes_go_on_with_a_stream_and_make_none() {
         let mut streams = streams(2);
-        assert!((0..16).any(|index| streams.observe(index * 128, 128, false)));
-        assert!(streams.observe(16 * 128, 8, false));
-        assert!(streams.observe(16 * 128 + 8, 128, false));
-        assert!(!streams.observe(0, 8, false));
+        let runs: Vec<bool> = (0..20)
+            .flat_map(|index| [(index * 136, 128), (index * 136 + 128, 8)])
+            .map(|(start, sectors)| streams.observe(start, sectors, false))
+            .collect();
+        assert_eq!(runs.iter().position(|run| *run), Some(30), "the sixteenth large one, small ones between");
+        assert!(runs[30..].iter().all(|run| *run));
+        assert!((0..1000).all(|index| !streams.observe(1_000_000 + index * 8, 8, false)));
     }
 
     #[test]

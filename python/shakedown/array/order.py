@@ -100,6 +100,8 @@ def members_of(targets: Sequence[str], width: int | None) -> tuple[str, ...]:
     """One target ``width`` times, or the targets as they are given. Raises UsageError."""
     if not targets:
         raise UsageError("an array needs drives", hint="shakedown rebuild raid6 model:st12000vn0007 --width 8")
+    if width is not None and width < 1:
+        raise UsageError(f"an array of {width} drives is none", hint="--width says how many")
     if width is None:
         return tuple(targets)
     if len(targets) == 1:

@@ -18,7 +18,7 @@ from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.status import EXIT_FAIL
 from shakedown.cli.zfs_options import parse_zfs_options
-from shakedown.errors import UsageError
+from shakedown.errors import InconclusiveError, UsageError
 from shakedown.report.rebuild import answers_of, render_rebuild
 from shakedown.result.folder import Run, free_folder
 from shakedown.units import parse_size_bytes
@@ -69,7 +69,8 @@ def rebuild(layout: str, /, *targets: str, options: RebuildOptions = _DEFAULTS) 
     """Say how long the rebuild of an array takes, which drive holds it up, and what its users feel meanwhile.
 
     The last of the drives has failed and is replaced. The same with a drive like the one that failed is the baseline.
-    Exit status 1: the rebuild fails or loses data, or somebody would kick the new drive out.
+    Exit status 1: the rebuild fails or loses data, or somebody would kick the new drive out. 3: with --scale nobody
+    can say who would.
 
     For example:
 
@@ -91,7 +92,7 @@ def rebuild(layout: str, /, *targets: str, options: RebuildOptions = _DEFAULTS) 
     name = f"rebuild-{order.layout}-{_name_of(order.replacement)}-{order.state}"
     out = options.out or free_folder(Path("runs") / name)
     done = run_rebuild(order, baseline, options.seeds, out, (lambda _line: None) if options.quiet else _tell)
-    status = EXIT_FAIL if _is_bad(done) else 0
+    status = _status(done)
     if options.json:
         document = {
             "folder": str(done.path),
@@ -136,10 +137,14 @@ def _baseline(order: RebuildOrder, target: str | None) -> RebuildOrder | None:
     return None if baseline == order else baseline
 
 
-def _is_bad(run: Run) -> bool:
+def _status(run: Run) -> int:
+    """A loss is a loss at any scale; who would be kicked is a question for whole drives."""
     answers = answers_of(run)
-    ended = any(each["ended"] != "complete" for each in answers["rebuilds"])
-    return ended or any(each["kicked"] == "yes" for each in answers["patience"])
+    if any(each["ended"] != "complete" for each in answers["rebuilds"]):
+        return EXIT_FAIL
+    if run.record.scale_divisor > 1:
+        return InconclusiveError.exit_status
+    return EXIT_FAIL if any(each["kicked"] == "yes" for each in answers["patience"]) else 0
 
 
 def parse_md_options(settings: tuple[str, ...]) -> MdOptions:

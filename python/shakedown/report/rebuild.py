@@ -42,7 +42,13 @@ def render_rebuild(run: Run) -> str:
 def _heading(run: Run) -> str:
     record = run.record
     who = f"{words.target_name(record.target)} ({record.target.text}, {record.parameters['state']})"
-    return "\n".join(wrap(line, "") for line in (f"REBUILD: {record.protocol.title}", who, words.MODELLED))
+    lines = [f"REBUILD: {record.protocol.title}", who, words.MODELLED]
+    if record.scale_divisor > 1:
+        lines.append(
+            f"Scaled down by {record.scale_divisor}: what takes as long as a drive is large takes so many times less, "
+            "and what a cache can hold fills sooner. Who would be kicked is a question for whole drives."
+        )
+    return "\n".join(wrap(line, "") for line in lines)
 
 
 def _figures(run: Run) -> str:
@@ -55,6 +61,8 @@ def _figures(run: Run) -> str:
         if each.kind in ("bottleneck", "estimate-error") or each.value is None:
             sentences.append(each.text)
             continue
+        if each.evidence.get("lost_bytes"):
+            sentences.insert(0, f"DATA IS LOST. {each.text}")
         bounds = ""
         if each.low is not None and each.high is not None and each.high > each.low:
             bounds = f"{words.quantity(each.low, each.unit)} to {words.quantity(each.high, each.unit)}"
@@ -73,8 +81,8 @@ _NAMES: Final = {
     ("worst-latency", "rebuild"): "its longest command",
     ("latency", "rebuild-load"): "users' mean latency",
     ("worst-latency", "rebuild-load"): "users' longest wait",
-    ("latency", "load-alone"): "the same before it",
-    ("worst-latency", "load-alone"): "the same before it",
+    ("latency", "load-alone"): "their mean latency before",
+    ("worst-latency", "load-alone"): "their longest wait before",
 }
 
 

@@ -48,7 +48,10 @@ def prove(box: Box, measured: Measured) -> Proof:
     limiter, sure = _limiter(used, cached=cached)
     if limiter == "elsewhere" and _streams_compete(measured.load):
         limiter = "unknown"
-    statements = [*_of_the_cache(box, measured, found, cached=cached), _of_the_limiter(box, used, limiter, sure=sure)]
+    statements = [
+        *_of_the_cache(box, measured, found, cached=cached, limiter=limiter),
+        _of_the_limiter(box, used, limiter, sure=sure),
+    ]
     statements += _of_the_queue(measured)
     return Proof(measured, found, used, limiter, sure, cached, tuple(statements))
 
@@ -69,14 +72,17 @@ def _streams_compete(load: Load) -> bool:
     return load.random_share < 1 and 0 < load.read_share < 1
 
 
-def _of_the_cache(box: Box, measured: Measured, found: dict[Part, Ceiling], *, cached: bool) -> list[str]:
+def _of_the_cache(
+    box: Box, measured: Measured, found: dict[Part, Ceiling], *, cached: bool, limiter: Limiter
+) -> list[str]:
     load, statements = measured.load, []
     if cached:
         statements.append(
             f"{_what_works(load)}: {figure(measured.iops)} requests/s were served, "
             f"{figure(found['heads'].iops)} if each had moved the heads."
         )
-    if not load.random_share and not _streams_compete(load) and measured.bytes_per_s < box.drive.stream_bytes_per_s:
+    is_stream = not load.random_share and not _streams_compete(load)
+    if limiter != "drives" and is_stream and measured.bytes_per_s < box.drive.stream_bytes_per_s:
         statements.append(
             f"It is not the drives: {measured.bytes_per_s / 1e6:.3g} MB/s are less than one of them streams "
             f"({box.drive.stream_bytes_per_s / 1e6:.3g} MB/s)."

@@ -1,8 +1,8 @@
-"""The knee of a load that is raised slowly: from where on more outstanding requests buy waiting and no more work.
+"""The knee of a load that is raised slowly: from where on more outstanding requests buy waiting and hardly more work.
 
-Below it nobody waits: the rate grows with the requests in flight, as if the target had a server for each. Above it the
-rate has reached its most. The two lines, in flight / latency when alone and the most, cross at the knee (asymptotic
-bounds of operational analysis: N* = R0 X, Denning and Buzen, 1978).
+It is where the rate first comes near the most that it ever reaches. The crossing of the asymptotic bounds (requests in
+flight = latency when alone x the most) would be another choice, but a drive is faster the more it has to choose from:
+it gains long after the bounds have crossed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from shakedown.analysis.series import Floats, Series
 from shakedown.units import NS_PER_S, format_duration
 
 BLOCKS: Final = 64
+NEAR: Final = 0.9
+"""What is left to gain from there on is less than a tenth."""
+
 LIGHTEST: Final = 1.25
 """Blocks with up to so many times the fewest requests in flight tell the latency when alone."""
 
@@ -45,13 +48,15 @@ def find_knee(step: str, series: Series) -> Finding:
         "alone_ms": alone_s * 1000,
         "most_in_flight": float(in_flight.max()),
     }
-    knee = most * alone_s
-    if knee >= in_flight.max() or _still_grows(smooth):
+    window = len(rates) - len(smooth) + 1
+    levels = np.convolve(in_flight, np.full(window, 1 / window), mode="valid")
+    knee = float(levels[int(np.argmax(smooth >= NEAR * most))])
+    if _still_grows(smooth):
         text = f"The rate of step {step} still grew at its end, at {figure(float(in_flight.max()))} in flight: no knee."
         return Finding(kind="knee", step=step, value=None, unit="requests", evidence=evidence, text=text)
     text = (
-        f"From {figure(knee)} requests in flight on, step {step} gains nothing but waiting: {figure(most)} IOPS is the"
-        f" most, and a request alone takes {format_duration(alone_s * NS_PER_S)}."
+        f"From {figure(knee)} requests in flight on, step {step} gains hardly more than waiting: {figure(most)} IOPS is"
+        f" the most, and a request alone takes {format_duration(alone_s * NS_PER_S)}."
     )
     return Finding(kind="knee", step=step, value=knee, unit="requests", evidence=evidence, text=text)
 

@@ -10,6 +10,7 @@ import pytest
 from characterize.blind import small
 from serving import served
 from shakedown.characterize.bench import ArenaBench
+from shakedown.device.disk.facts import Consent
 from shakedown.fit import rotation
 from shakedown.fit.whereabouts import moved
 from shakedown.target.open import open_target
@@ -23,7 +24,7 @@ def _bench(uri: str, folder: Path) -> ArenaBench:
     logs = folder / "logs"
     logs.mkdir()
     (folder / "raw").mkdir()
-    arena = open_target(uri, seed=1, scale_divisor=1, raw=folder / "raw", consents=(uri,), size_bytes=None)
+    arena = open_target(uri, seed=1, scale_divisor=1, raw=folder / "raw", consent=Consent((uri,)), size_bytes=None)
     return ArenaBench(arena, logs, arena.identity.capacity_bytes // 4096 * 4096)
 
 

@@ -1,0 +1,65 @@
+"""Work over all cores ends with whoever ordered it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import as_completed
+from pathlib import Path
+
+import pytest
+
+from shakedown.parallel import on_every_core
+
+KILLED = """
+import os, sys, time
+from pathlib import Path
+from shakedown.parallel import on_every_core
+
+def work(folder):
+    Path(folder, str(os.getpid())).touch()
+    time.sleep(600)
+
+if __name__ == "__main__":
+    with on_every_core(work, [(sys.argv[1],)] * 2) as pending:
+        pending[0].result()
+"""
+
+
+def test_every_order_is_answered_in_its_place() -> None:
+    with on_every_core(pow, [(base, 2) for base in range(8)]) as pending:
+        assert {each.result() for each in as_completed(pending)} == {0, 1, 4, 9, 16, 25, 36, 49}
+        assert [each.result() for each in pending] == [0, 1, 4, 9, 16, 25, 36, 49]
+
+
+def test_what_a_worker_raises_comes_through() -> None:
+    with pytest.raises(ZeroDivisionError), on_every_core(divmod, [(1, 0)]) as pending:
+        pending[0].result()
+
+
+def test_killed_it_leaves_nobody_behind(tmp_path: Path) -> None:
+    script, workers = tmp_path / "killed.py", tmp_path / "workers"
+    script.write_text(KILLED)
+    workers.mkdir()
+    parent = subprocess.Popen([sys.executable, str(script), str(workers)])
+    _wait(lambda: any(workers.iterdir()))
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    _wait(lambda: all(_has_ended(each.name) for each in workers.iterdir()))
+
+
+def _has_ended(pid: str) -> bool:
+    try:
+        return Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def _wait(condition: object) -> None:
+    assert callable(condition)
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)

@@ -59,6 +59,15 @@ impl CommandQueue {
         Some(Candidate { index, reach, starves_since: None })
     }
 
+    /// Who will come first, and its index, if nobody has come by `now`: what the host has sent is still on its way.
+    pub fn on_its_way(&self, now: u64) -> Option<(usize, Waiting)> {
+        if self.waiting.iter().any(|read| read.arrived <= now) {
+            return None;
+        }
+        let waiting = self.waiting.iter().copied().enumerate();
+        waiting.min_by_key(|(_, read)| (read.arrived, read.tag))
+    }
+
     /// Takes out a read; the last takes over its index.
     pub fn take(&mut self, index: usize) -> Waiting {
         let last = self.waiting.len() - 1;

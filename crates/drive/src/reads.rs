@@ -5,7 +5,7 @@ use crate::buffer::Range;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
 use crate::mechanics::{Access, Way};
 use crate::queue::{Candidate, Waiting};
-use crate::request::{Request, SECTOR_BYTES};
+use crate::request::{Request, Verb, SECTOR_BYTES};
 
 impl Drive {
     pub(crate) fn read(&mut self, request: Request, arrives: u64) {
@@ -111,12 +111,34 @@ impl Drive {
 
     /// Reads what waits: the `next` to go, or if that is not known what is found to be.
     pub(crate) fn start_read(&mut self, next: Option<Candidate>) -> Choice {
+        if next.is_none() && self.reads_on_for_the_next() {
+            return if self.work.is_some() { Choice::Busy } else { Choice::Rest(Some(self.now)) };
+        }
         self.claim_heads(self.now);
         let Some(next) = next.or_else(|| self.next_read()) else {
             return Choice::Rest(None);
         };
         let read = self.queue.take(next.index);
         self.fetch(read.tag, read.arrived, &read.range)
+    }
+
+    /// Serves from the read-ahead under way who comes next, while nobody else has come. Without that every round of a
+    /// stream of some requests in flight would come just too late, and wait for a turn of the platters.
+    fn reads_on_for_the_next(&mut self) -> bool {
+        if self.read_cache.running.is_none() {
+            return false;
+        }
+        let Some((index, read)) = self.queue.on_its_way(self.now) else {
+            return false;
+        };
+        let (offset_bytes, bytes) = (read.range.start * SECTOR_BYTES, read.range.sectors() * SECTOR_BYTES);
+        let request = Request { tag: read.tag, verb: Verb::Read, fua: false, offset_bytes, bytes };
+        let (first, end) = self.surface(&read.range);
+        let follows = self.follow(&request, first, end, read.arrived);
+        if follows {
+            self.queue.take(index);
+        }
+        follows
     }
 
     /// Reads a range, and on from there.

@@ -40,6 +40,33 @@ fn streams_lose_only_the_skews() {
     }
 }
 
+/// Whatever the number of requests in flight, and wherever their answers fall between the next ones on their way.
+#[test]
+fn small_reads_of_a_stream_lose_no_turns_at_any_depth() {
+    for name in ["st4000vn008", "st12000vn0007", "wd40efrx", "hd103uj"] {
+        for depth in 1..=8 {
+            let mut drive = Drive::new(&profile(name), 1);
+            let (mut done, mut next) = (Vec::new(), 0..2000_u64);
+            let mut read = |drive: &mut Drive, now_ns, tag| {
+                if let Some(index) = next.next() {
+                    let offset_bytes = index * 4096;
+                    drive.submit(now_ns, Request { tag, verb: Verb::Read, fua: false, offset_bytes, bytes: 4096 });
+                }
+            };
+            (0..depth).for_each(|tag| read(&mut drive, 0, tag));
+            let mut ended_ns = 0;
+            while let Some(at_ns) = drive.next_event_ns() {
+                drive.advance(at_ns, &mut done);
+                done.drain(..).for_each(|each: Completion| read(&mut drive, at_ns, each.tag));
+                ended_ns = at_ns;
+            }
+            // A turn takes eight milliseconds and more. Beside the commands there are the skews, and the beginning.
+            let most_ns = 2000 / u64::from(depth) * 1_000_000 + 100_000_000;
+            assert!(ended_ns < most_ns, "{name}, {depth} in flight: {} ms", ended_ns / 1_000_000);
+        }
+    }
+}
+
 #[test]
 fn writes_are_acknowledged_in_dram_and_flushed_to_the_platters() {
     let mut host = Host::new(&profile("st12000vn0007"));

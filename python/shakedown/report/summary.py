@@ -131,12 +131,14 @@ def _sparkline(run: Run, step: str) -> str:
 
 
 def _levels(samples: pl.DataFrame, grid: Grid) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Completions per second in each bin; NaN where nothing was asked of the target."""
+    """Completions per second in each bin, those of a row spread over its time; NaN where nothing was asked."""
     covered = ~np.isnan(envelope(grid, tracks(samples)["iops"])[:, 0])
-    middle = (samples["start_ns"] + samples["duration_ns"] // 2 - grid.start_ns) // grid.bin_ns
-    counts = np.bincount(
-        middle.clip(0, grid.bins - 1).to_numpy(), weights=samples["count"].cast(pl.Float64), minlength=grid.bins
-    )
+    rows = samples.group_by("start_ns").agg(pl.col("duration_ns").max(), pl.col("count").sum()).sort("start_ns")
+    start_ns, done = rows["start_ns"].to_numpy(), np.cumsum(rows["count"].to_numpy())
+    times = np.column_stack([start_ns, start_ns + rows["duration_ns"].to_numpy()]).ravel()
+    reached = np.column_stack([done - rows["count"].to_numpy(), done]).ravel()
+    edges = grid.start_ns + grid.bin_ns * np.arange(grid.bins + 1)
+    counts = np.diff(np.interp(edges, np.maximum.accumulate(times), reached))
     return np.where(covered, counts / grid.bin_ns * 1e9, np.nan)
 
 

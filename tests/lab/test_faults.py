@@ -126,7 +126,7 @@ def test_a_power_cut_in_mid_write_is_survived_as_flushed_and_the_same_again(bus:
         head -c 40960 /dev/urandom > /mnt/$i; [ $((i % 10)) = 0 ] && sync /mnt/$i && echo $i; sleep 1
     done
     """
-    read = f"fsck.ext4 -fp {disk} > /dev/null; echo fsck $?; mount {disk} /mnt; ls /mnt | wc -l"
+    read = f"fsck.ext4 -fp {disk} > /dev/null; echo fsck $?; mount {disk} /mnt; ls /mnt | wc -l; umount /mnt"
     order = {"power_cuts_ns": (45 * 10**9,), "after_cut": ("bash", "-c", read), "bus": bus, **DRIVE}
     first, output, _ = shell(write, **order)
     again, same, _ = shell(write, **order)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
+
+from shakedown.die_with import die_with
 
 T = TypeVar("T")
-
-_PR_SET_PDEATHSIG: Final = 1
 
 
 @contextmanager
@@ -27,9 +26,7 @@ def on_every_core(
     """
     # Spawned, not forked: a fork would copy the locks of running threads.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        os.cpu_count(), mp_context=context, initializer=_end_with, initargs=(os.getpid(),)
-    ) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=die_with, initargs=(os.getpid(),)) as pool:
         # A Ctrl-C reaches every process of the terminal: one that only waits for work leaves it to us.
         kept = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
@@ -44,10 +41,3 @@ def on_every_core(
                     worker.terminate()
             pool.shutdown(cancel_futures=True)
             raise
-
-
-def _end_with(parent: int) -> None:
-    """However the parent ends, killed too, this process ends with it."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)

@@ -16,6 +16,7 @@ from shakedown.array.zfs import ZFS_LAYOUTS
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
+from shakedown.cli.settings import read_settings
 from shakedown.cli.status import EXIT_FAIL
 from shakedown.cli.zfs_options import parse_zfs_options
 from shakedown.errors import InconclusiveError, UsageError
@@ -149,16 +150,7 @@ def _status(run: Run) -> int:
 
 def parse_md_options(settings: tuple[str, ...]) -> MdOptions:
     """``chunk=64KiB``, ``stripe-cache=8192``, ... Raises UsageError."""
-    given: dict[str, Any] = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals or name not in _SETTINGS:
-            raise UsageError(f"`--set {text}` is no option of an array", hint=f"NAME=VALUE with {', '.join(_SETTINGS)}")
-        key, parse = _SETTINGS[name]
-        try:
-            given[key] = parse(value)
-        except (ValueError, KeyError) as error:
-            raise UsageError(f"`--set {text}` cannot be read", hint=_EXAMPLES) from error
+    given = read_settings(settings, _SETTINGS, "an array", _EXAMPLES)
     assert set(given) <= {each.name for each in fields(MdOptions)}
     return MdOptions(**given)
 

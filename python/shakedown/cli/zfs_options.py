@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, get_args
 
 from shakedown.array.zfs import HealingOrder, Release, ZfsOptions
+from shakedown.cli.settings import read_settings
 from shakedown.errors import UsageError
 from shakedown.units import parse_duration_ns, parse_size_bytes
 
@@ -15,17 +16,7 @@ _EXAMPLES: Final = "like recordsize=1MiB, ashift=9, run=16, order=sequential, re
 
 def parse_zfs_options(settings: tuple[str, ...]) -> ZfsOptions:
     """``recordsize=1MiB``, ``order=sequential``, ... Raises UsageError."""
-    given: dict[str, Any] = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals or name not in _SETTINGS:
-            raise UsageError(f"`--set {text}` is no option of a pool", hint=f"NAME=VALUE with {', '.join(_SETTINGS)}")
-        key, parse = _SETTINGS[name]
-        try:
-            given[key] = parse(value)
-        except ValueError as error:
-            raise UsageError(f"`--set {text}` cannot be read", hint=_EXAMPLES) from error
-    return ZfsOptions(**given)
+    return ZfsOptions(**read_settings(settings, _SETTINGS, "a pool", _EXAMPLES))
 
 
 def _one_of(literal: Any) -> Callable[[str], str]:

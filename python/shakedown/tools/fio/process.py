@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import os
 import select
@@ -13,13 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from shakedown.die_with import die_with
 from shakedown.errors import EnvironmentFailure
 
-_PR_SET_PDEATHSIG: Final = 1
 _PIPE_BYTES: Final = 1 << 20
 _CHUNK_BYTES: Final = 1 << 16
 _REAP_LIMIT_S: Final = 30
-_libc: Final = ctypes.CDLL(None, use_errno=True)
 
 
 class Child:
@@ -39,7 +37,7 @@ class Child:
                     env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
                     start_new_session=True,
                     pass_fds=inherit,
-                    preexec_fn=lambda: _die_with(ours),  # noqa: PLW1509 - nothing but two system calls
+                    preexec_fn=lambda: die_with(ours),  # noqa: PLW1509 - nothing but two system calls
                 )
         except OSError as error:
             raise EnvironmentFailure(f"{arguments[0]} cannot be started: {error}") from error
@@ -80,10 +78,3 @@ class Child:
             self.signal(signal.SIGKILL)
         self._output.close()
         self.wait()
-
-
-def _die_with(parent: int) -> None:
-    """Ask the kernel to kill this process when the parent dies, and go at once if it is already dead."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)

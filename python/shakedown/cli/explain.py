@@ -21,7 +21,7 @@ from shakedown.protocol.measured import measured_loads
 from shakedown.report.explain import explain_document, explain_text
 from shakedown.result.folder import read_run
 from shakedown.target.ability import ModelledDrive
-from shakedown.units import NS_PER_S, parse_duration_ns
+from shakedown.units import NS_PER_S, parse_bytes_per_s, parse_duration_ns
 
 _A_DRIVE: Final = "a drive is `model:NAME`, or two figures of one like `50IOPS,95MB/s`"
 
@@ -57,7 +57,11 @@ def explain(
     runs
         Folders of runs, each of whose steps is explained.
     """
-    box = Box(Layout(layout.lower(), width), _drive(drive), Way(_link(link), _round_trip(round_trip)))
+    box = Box(
+        Layout(layout.lower(), width),
+        _drive(drive),
+        Way(_link(link), _round_trip(round_trip)),
+    )
     proofs = [prove(box, each) for each in _all_measured(runs, measured)]
     told = (box, proofs, isolate(proofs), changes(box, proofs, [_drive(each) for each in instead]))
     if json:
@@ -86,12 +90,7 @@ def _drive(text: str) -> Drive:
 
 
 def _link(text: str | None) -> float | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([MG])b(?:it)?/s\s*", text)
-    if found is None or not float(found[1]):
-        raise UsageError(f"`{text}` is no speed of a link", hint="write it like `1Gb/s`, `2.5Gb/s` or `100Mb/s`")
-    return float(found[1]) * {"M": 1e6, "G": 1e9}[found[2]]
+    return None if text is None else 8 * parse_bytes_per_s(text)
 
 
 def _round_trip(text: str | None) -> float | None:

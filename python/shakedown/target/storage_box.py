@@ -52,6 +52,14 @@ def refuse_storage_box(text: str, verb: str) -> None:
         raise UsageError(f"`{text}` is an array, and `{verb}` takes one drive", hint="model:NAME or model:./file.toml")
 
 
+def drives_of(name: str) -> tuple[str, ...]:
+    """The profiles that ``model:NAME`` is made of, each once. Raises UsageError."""
+    if not names_storage_box(f"model:{name}"):
+        return (name,)
+    places = _places(_parts(f"model:{name}")[1])
+    return tuple(dict.fromkeys(each.removeprefix("model:") for each in places if each != _MISSING))
+
+
 def storage_box(text: str, *, seed: int, scale_divisor: int) -> Modelled:
     """``model:LAYOUT:DRIVES[:NAME=VALUE,...]``, drives and caches so many times smaller. Raises UsageError."""
     layout, drives, settings = _parts(text)

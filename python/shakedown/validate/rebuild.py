@@ -41,10 +41,11 @@ def _durations(rebuilds: Sequence[Rebuild], told: Callable[[str], None]) -> dict
 def _duration(rebuild: Rebuild) -> tuple[float, float]:
     """How long it takes, and how long it took to find out."""
     began_s = time.monotonic()
-    return simulate(_order(rebuild)).duration_s, time.monotonic() - began_s
+    return simulate(rebuild_order(rebuild)).duration_s, time.monotonic() - began_s
 
 
-def _order(rebuild: Rebuild) -> RebuildOrder:
+def rebuild_order(rebuild: Rebuild) -> RebuildOrder:
+    """As ``simulate`` takes it. Raises UsageError."""
     return RebuildOrder(
         layout=rebuild.layout,
         members=(f"model:{rebuild.drive}",) * rebuild.width,

@@ -23,6 +23,7 @@ from shakedown.result.folder import read_run
 from shakedown.target.ability import ModelledDrive
 from shakedown.units import NS_PER_S, parse_bytes_per_s, parse_duration_ns
 
+_WHAT_IS_EXPLAINED: Final = "a step needs one job, of one size of request, and must have completed something"
 _A_DRIVE: Final = "a drive is `model:NAME`, or two figures of one like `50IOPS,95MB/s`"
 
 
@@ -77,7 +78,21 @@ def _all_measured(runs: tuple[Path, ...], typed: tuple[str, ...]) -> list[Measur
             "nothing was measured: give the folder of a run, or `--measured`",
             hint='shakedown explain ... --measured "8KiB 65R 60rand depth 64 = 89 IOPS"',
         )
-    return [each for path in runs for each in measured_loads(read_run(path))] + [parse_measured(each) for each in typed]
+    found = [each for path in runs for each in _measured(path, alone=len(runs) == 1)]
+    if not found and not typed:
+        raise UsageError("none of these runs holds a step that can be explained", hint=_WHAT_IS_EXPLAINED)
+    return found + [parse_measured(each) for each in typed]
+
+
+def _measured(path: Path, *, alone: bool) -> list[Measured]:
+    """What a run measured; beside others, one that measured nothing of use is told of and left out."""
+    try:
+        return measured_loads(read_run(path))
+    except UsageError as error:
+        if alone:
+            raise
+        print(plain(f"left out: {error}"), file=sys.stderr)
+        return []
 
 
 def _drive(text: str) -> Drive:

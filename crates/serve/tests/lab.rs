@@ -512,7 +512,13 @@ fn nonsense_is_an_error_of_the_lab_and_not_of_a_drive() {
         guest.say(tt::UPDATE, 999);
     };
     assert!(error(backwards).contains("runs backwards, from 1000 to 999 ns"));
-    assert!(error(|guest| guest.say(tt::ACK, 0)).contains("confirms"));
+    assert!(error(|guest| guest.say(tt::ACK, 0)).contains("operation 0"));
+    fn knock(guest: &mut FakeGuest, drive: usize, queue: usize) {
+        guest.kick(drive, queue);
+        guest.sleep();
+    }
+    assert!(error(|guest| knock(guest, 3, 0)).contains("there is no drive 3"));
+    assert!(error(|guest| knock(guest, 0, 9)).contains("there is no queue 9"));
 }
 
 #[test]

@@ -1,7 +1,13 @@
-//! The guest's clock: the calendar's side of the kernel's `time-travel=ext` protocol (`linux/um_timetravel.h`).
+//! The guest's clock: the calendar's side of the kernel's `time-travel=ext` protocol (`linux/um_timetravel.h`), as
+//! `lab/patches` changes it.
 //!
-//! The guest runs in no time at all until it waits; then the lab decides what time it is. All times here are the lab's,
-//! which goes on over several boots; on the wire they count from the boot.
+//! The guest runs in no time at all until it waits; then the lab decides what time it is. While one of them acts the other
+//! is asleep, so each says all that it has to say at once, and nothing needs to be confirmed:
+//!
+//! - the guest: which queues it has put something into (KICK), when it wants to run again (REQUEST), that it waits (WAIT);
+//! - the clock: which queues were served (CALL), how far the guest may run without asking (FREE_UNTIL), that it may (RUN).
+//!
+//! All times here are the lab's, which goes on over several boots; on the wire they count from the boot.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -27,6 +33,25 @@ pub(super) mod op {
     pub const RUN: u32 = 6;
     pub const FREE_UNTIL: u32 = 7;
     pub const GET_TOD: u32 = 8;
+    pub const KICK: u32 = 32;
+    pub const CALL: u32 = 33;
+}
+
+/// A queue of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Which {
+    pub drive: usize,
+    pub queue: usize,
+}
+
+impl Which {
+    fn of(number: u32) -> Self {
+        Self { drive: (number >> 8) as usize, queue: (number & 0xff) as usize }
+    }
+
+    fn number(self) -> u32 {
+        (self.drive << 8 | self.queue) as u32
+    }
 }
 
 /// One message, in either direction.
@@ -64,15 +89,12 @@ pub(super) struct Clock {
     waiting: bool,
     /// When the guest wants to run next.
     wanted_ns: u64,
-    /// Up to when the running guest may decide itself what time it is.
-    free_until_ns: Option<u64>,
-    /// Messages to the guest that it has not confirmed.
-    unconfirmed: u32,
-    sent: u32,
+    /// What the guest has put something into since it ran.
+    kicks: Vec<Which>,
+    /// What it is told as soon as it runs.
+    outbox: Vec<u8>,
     /// Messages of the guest so far.
     pub messages: u64,
-    /// Those among them in which it asked to run.
-    pub requests: u64,
 }
 
 impl Clock {
@@ -83,11 +105,9 @@ impl Clock {
             now_ns: boot_ns,
             waiting: false,
             wanted_ns: NEVER_NS,
-            free_until_ns: None,
-            unconfirmed: 0,
-            sent: 0,
+            kicks: Vec::new(),
+            outbox: Vec::new(),
             messages: 0,
-            requests: 0,
         }
     }
 
@@ -103,8 +123,9 @@ impl Clock {
         self.waiting
     }
 
-    pub fn is_confirmed(&self) -> bool {
-        self.unconfirmed == 0
+    /// The queues into which the guest has put something, in its order.
+    pub fn kicks(&mut self) -> std::vec::Drain<'_, Which> {
+        self.kicks.drain(..)
     }
 
     /// Takes in what the guest has said; `false` if it is gone.
@@ -124,21 +145,18 @@ impl Clock {
         self.messages += 1;
         let mut answer_ns = 0;
         match message.op {
-            op::ACK => {
-                self.unconfirmed = self
-                    .unconfirmed
-                    .checked_sub(1)
-                    .ok_or_else(|| LabError::protocol("it confirms what it was not told"))?;
-                return Ok(());
-            }
             op::START => return self.welcome(message.seq),
+            op::KICK => {
+                self.kicks.push(Which::of(message.seq));
+                return self.update(self.lab_ns(message.time_ns));
+            }
             op::REQUEST => {
                 self.wanted_ns = self.lab_ns(message.time_ns);
-                self.requests += 1;
+                return Ok(());
             }
             op::WAIT => {
                 self.waiting = true;
-                self.free_until_ns = None;
+                return Ok(());
             }
             op::GET => answer_ns = self.now_ns - self.boot_ns,
             op::UPDATE => self.update(self.lab_ns(message.time_ns))?,
@@ -171,32 +189,28 @@ impl Clock {
         self.now_ns = now_ns;
     }
 
+    /// The guest is to look at a queue now: that is when it wants to run.
+    pub fn call(&mut self, which: Which) {
+        debug_assert!(self.waiting);
+        self.wanted_ns = self.now_ns;
+        self.say(op::CALL, which.number(), self.now_ns);
+    }
+
     /// Lets the guest run at the time that it wants; nothing else happens before `free_until_ns`.
     pub fn run(&mut self, free_until_ns: u64) -> Result<(), LabError> {
         self.advance(self.wanted_ns);
         self.waiting = false;
         self.wanted_ns = NEVER_NS;
-        self.free_until_ns = Some(free_until_ns);
-        let free = self.next_message(op::FREE_UNTIL, free_until_ns).to_bytes();
-        let run = self.next_message(op::RUN, self.now_ns).to_bytes();
-        self.link.send(&[free, run].concat())
+        self.say(op::FREE_UNTIL, 0, free_until_ns);
+        self.say(op::RUN, 0, self.now_ns);
+        self.link.send(&self.outbox)?;
+        self.outbox.clear();
+        Ok(())
     }
 
-    /// Something happens at `event_ns`: the guest, if it runs, must not run past it.
-    pub fn limit(&mut self, event_ns: u64) -> Result<(), LabError> {
-        if self.free_until_ns.is_none_or(|free_until_ns| free_until_ns <= event_ns) {
-            return Ok(());
-        }
-        self.free_until_ns = Some(event_ns);
-        let message = self.next_message(op::FREE_UNTIL, event_ns);
-        self.link.send(&message.to_bytes())
-    }
-
-    fn next_message(&mut self, op: u32, lab_ns: u64) -> Message {
-        self.sent = self.sent.wrapping_add(1);
-        self.unconfirmed += 1;
+    fn say(&mut self, op: u32, seq: u32, lab_ns: u64) {
         let time_ns = if lab_ns >= NEVER_NS { NEVER_NS } else { lab_ns - self.boot_ns };
-        Message { op, seq: self.sent, time_ns }
+        self.outbox.extend(Message { op, seq, time_ns }.to_bytes());
     }
 
     fn lab_ns(&self, guest_ns: u64) -> u64 {

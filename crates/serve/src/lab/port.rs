@@ -1,10 +1,10 @@
 //! One drive's vhost-user connection: the messages of QEMU's `docs/interop/vhost-user.rst` that the guest's kernel sends.
 //!
-//! Notifications go in band: a kick is a message that the guest waits to be answered, so the order of all that happens is
-//! decided here and not by the machine's scheduler.
+//! Notifications do not go this way, but by the clock (see [`clock`](super::clock)), so the order of all that happens is
+//! decided here and not by the machine's scheduler. The kernel wants to be offered those in band all the same.
 
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::error::LabError;
 use super::link::Link;
@@ -21,8 +21,6 @@ const HEADER_BYTES: usize = 12;
 const VERSION: u32 = 1;
 const REPLY: u32 = 1 << 2;
 const NEED_REPLY: u32 = 1 << 3;
-/// The guest is to look at a queue (from here to there).
-const VRING_CALL: u32 = 4;
 
 /// Requests of the guest.
 pub(super) mod request {
@@ -44,7 +42,6 @@ pub(super) mod request {
     pub const SET_BACKEND_REQ_FD: u32 = 21;
     pub const GET_CONFIG: u32 = 24;
     pub const SET_CONFIG: u32 = 25;
-    pub const VRING_KICK: u32 = 35;
 }
 
 /// What the guest's driver may know and change of the device behind the port.
@@ -55,60 +52,41 @@ pub(super) trait Configuration {
     fn write_space(&mut self, offset: usize, bytes: &[u8]);
 }
 
-/// What came of listening.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// No whole message is there.
-    Nothing,
-    /// One was, and is answered.
-    Handled,
-    /// The driver has put something into that queue and waits for [`Port::confirm_kick`].
-    Kick(usize),
-}
-
 /// The connection of one boot.
 pub(super) struct Port {
     link: Link,
-    /// The other way: calls go there.
-    backend: Option<Link>,
+    /// The other way, on which nothing is ever said; the guest would notice if it were shut.
+    backend: Option<OwnedFd>,
     pub memory: Memory,
     pub rings: Vec<Ring>,
-    /// The flags of a kick that waits for its answer.
-    kick_flags: Option<u32>,
-    /// Calls that the guest has not answered.
-    pub unanswered: u32,
 }
 
 impl Port {
     pub fn new(link: Link, queues: usize) -> Self {
         let rings = vec![Ring::default(); queues];
-        Self { link, backend: None, memory: Memory::default(), rings, kick_flags: None, unanswered: 0 }
+        Self { link, backend: None, memory: Memory::default(), rings }
     }
 
-    pub fn backend(&self) -> Option<&Link> {
-        self.backend.as_ref()
+    /// Takes in what is there and answers it; `false` if the guest is gone.
+    pub fn listen<C: Configuration + ?Sized>(&mut self, device: &mut C) -> Result<bool, LabError> {
+        if !self.link.receive()? {
+            return Ok(false);
+        }
+        while self.next(device)? {}
+        Ok(true)
     }
 
-    /// Receives what is there. To be followed by [`next`](Self::next) until that says [`Heard::Nothing`].
-    pub fn listen(&mut self) -> Result<bool, LabError> {
-        self.link.receive()
-    }
-
-    /// Takes in one message, if a whole one is there.
-    pub fn next<C: Configuration + ?Sized>(&mut self, device: &mut C) -> Result<Heard, LabError> {
+    /// Takes in one message; `false` if no whole one is there.
+    fn next<C: Configuration + ?Sized>(&mut self, device: &mut C) -> Result<bool, LabError> {
         let Some((header, rest)) = self.link.arrived().split_first_chunk::<HEADER_BYTES>() else {
-            return Ok(Heard::Nothing);
+            return Ok(false);
         };
         let [request, flags, bytes] = header_words(header);
         let Some(payload) = rest.get(..bytes as usize) else {
-            return Ok(Heard::Nothing);
+            return Ok(false);
         };
         let payload = payload.to_vec();
         self.link.consume(HEADER_BYTES + payload.len());
-        if request == request::VRING_KICK {
-            self.kick_flags = Some(flags);
-            return Ok(Heard::Kick(word(&payload, 0)? as usize));
-        }
         let reply = match self.handle(request, &payload, device)? {
             None if flags & NEED_REPLY != 0 => Some(vec![0; 8]),
             reply => reply,
@@ -116,7 +94,7 @@ impl Port {
         if let Some(reply) = reply {
             self.link.send(&message(request, VERSION | REPLY, &reply))?;
         }
-        Ok(Heard::Handled)
+        Ok(true)
     }
 
     /// The answer of a request that has one of its own.
@@ -167,7 +145,7 @@ impl Port {
             }
             request::SET_BACKEND_REQ_FD => {
                 let socket = self.link.take_descriptor();
-                self.backend = Some(Link::new(socket.ok_or_else(|| LabError::protocol("a descriptor is missing"))?));
+                self.backend = Some(socket.ok_or_else(|| LabError::protocol("a descriptor is missing"))?);
             }
             other => return Err(LabError::protocol(format!("a drive does not know vhost-user request {other}"))),
         }
@@ -194,51 +172,13 @@ impl Port {
         Ok(())
     }
 
-    /// Lets the driver that has kicked go on.
-    pub fn confirm_kick(&mut self) -> Result<(), LabError> {
-        match self.kick_flags.take() {
-            Some(flags) if flags & NEED_REPLY != 0 => {
-                self.link.send(&message(request::VRING_KICK, VERSION | REPLY, &[0; 8]))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether the guest is to be interrupted.
-    pub fn wants_to_call(&self) -> bool {
-        self.rings.iter().any(|ring| ring.unannounced)
-    }
-
-    /// Interrupts the guest for every queue in which something was given back; returns how often.
-    pub fn call(&mut self) -> Result<u32, LabError> {
-        let mut calls = 0;
-        for (index, ring) in self.rings.iter_mut().enumerate().filter(|(_, ring)| ring.unannounced) {
+    /// The queues in which something was given back since this was asked last: the guest is to look at them.
+    pub fn calls(&mut self) -> impl Iterator<Item = usize> + '_ {
+        let served = self.rings.iter_mut().enumerate().filter(|(_, ring)| ring.unannounced);
+        served.map(|(queue, ring)| {
             ring.unannounced = false;
-            let Some(backend) = &self.backend else {
-                return Err(LabError::protocol("it has given no way to interrupt it"));
-            };
-            let payload = (index as u64).to_ne_bytes();
-            backend.send(&message(VRING_CALL, VERSION | NEED_REPLY, &payload))?;
-            self.unanswered += 1;
-            calls += 1;
-        }
-        Ok(calls)
-    }
-
-    /// Takes in the guest's answers to calls; `false` if it is gone.
-    pub fn hear_answers(&mut self) -> Result<bool, LabError> {
-        let Some(backend) = &mut self.backend else { return Ok(true) };
-        if !backend.receive()? {
-            return Ok(false);
-        }
-        while let Some(answer) = backend.arrived().first_chunk::<{ HEADER_BYTES + 8 }>() {
-            if long(answer, HEADER_BYTES)? != 0 {
-                return Err(LabError::protocol("it does not want to be interrupted"));
-            }
-            backend.consume(HEADER_BYTES + 8);
-            self.unanswered = self.unanswered.saturating_sub(1);
-        }
-        Ok(true)
+            queue
+        })
     }
 }
 

@@ -12,18 +12,14 @@ use rustix::event::{epoll, Timespec};
 use rustix::io::Errno;
 
 use super::bay::Bay;
-use super::clock::{Clock, NEVER_NS};
+use super::clock::{Clock, Which, NEVER_NS};
 use super::error::LabError;
 use super::link::Link;
-use super::port::{Heard, Port};
+use super::port::Port;
 use super::report::Outcome;
 use super::trace::Trace;
 
-/// How far a guest that was interrupted may run without asking for the time. It is going to hand in its next request at
-/// once, which must end at its time: with more rope it would have to be called back first, at every request. It
-/// changes nothing that happens in the guest.
-const LEASH_NS: u64 = 50_000;
-/// How far any guest may run without asking: so it is heard of even if it has nothing to do with drives, and so its time
+/// How far a guest may run without asking: so it is heard of even if it has nothing to do with drives, and so its time
 /// is roughly known. A day of silence costs 1440 questions.
 const ROPE_NS: u64 = 60_000_000_000;
 /// How often the limits are looked at.
@@ -104,8 +100,6 @@ enum Source {
     Clock,
     Guest,
     Drive(usize),
-    /// A drive's way to interrupt the guest.
-    Backend(usize),
 }
 
 impl Source {
@@ -113,18 +107,15 @@ impl Source {
         match self {
             Self::Clock => 0,
             Self::Guest => 1,
-            Self::Drive(index) => 2 + 2 * index as u64,
-            Self::Backend(index) => 3 + 2 * index as u64,
+            Self::Drive(index) => 2 + index as u64,
         }
     }
 
     fn of(token: u64) -> Self {
-        let index = (token / 2) as usize;
         match token {
             0 => Self::Clock,
             1 => Self::Guest,
-            token if token % 2 == 0 => Self::Drive(index - 1),
-            _ => Self::Backend(index - 1),
+            index => Self::Drive(index as usize - 2),
         }
     }
 }
@@ -159,8 +150,8 @@ pub(super) struct Session<'a> {
     clock: Option<Clock>,
     ports: Vec<Option<Port>>,
     poller: OwnedFd,
-    /// The guest was interrupted since it ran last.
-    interrupted: bool,
+    /// Who is heard at a time: room for all, so that nothing that came before a word of the clock is heard after it.
+    spoken: Vec<epoll::Event>,
     interrupts: u64,
     first_heard: Option<Instant>,
     first_kick: Option<Instant>,
@@ -208,6 +199,8 @@ impl<'a> Session<'a> {
     ) -> Result<Self, LabError> {
         let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| LabError::socket("poll", error))?;
         let ports = bays.iter().map(|_| None).collect();
+        let nobody = epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        let spoken = vec![nobody; bays.len() + 2];
         let session = Self {
             doors,
             bays,
@@ -216,7 +209,7 @@ impl<'a> Session<'a> {
             clock: None,
             ports,
             poller,
-            interrupted: false,
+            spoken,
             interrupts: 0,
             first_heard: None,
             first_kick: None,
@@ -270,6 +263,7 @@ impl<'a> Session<'a> {
     /// The guest waits.
     fn pass_time(&mut self, watch: &mut Watch<'_>) -> Result<(), Stop> {
         watch.look(false)?;
+        self.take_kicks()?;
         let event_ns = self.next_event_ns();
         let Some(clock) = &mut self.clock else { return Ok(()) };
         let cut_ns = watch.limits.power_cut_ns.unwrap_or(NEVER_NS);
@@ -280,14 +274,25 @@ impl<'a> Session<'a> {
         if event_ns <= clock.wanted_ns() && event_ns < NEVER_NS {
             let now_ns = event_ns.max(clock.now_ns());
             clock.advance(now_ns);
-            return self.happen(now_ns, watch);
+            return Ok(self.happen(now_ns)?);
         }
         if clock.wanted_ns() >= NEVER_NS {
             return Err(Stop::Over(Outcome::Deadlock));
         }
-        let leash_ns = if self.interrupted { LEASH_NS } else { ROPE_NS };
-        self.interrupted = false;
-        clock.run(event_ns.min(cut_ns).min(clock.wanted_ns() + leash_ns))?;
+        clock.run(event_ns.min(cut_ns).min(clock.wanted_ns() + ROPE_NS))?;
+        Ok(())
+    }
+
+    /// The drives get what the guest had for them when it began to wait.
+    fn take_kicks(&mut self) -> Result<(), LabError> {
+        let Some(clock) = &mut self.clock else { return Ok(()) };
+        let now_ns = clock.now_ns();
+        for Which { drive, queue } in clock.kicks() {
+            let port = self.ports.get_mut(drive).and_then(Option::as_mut);
+            let port = port.ok_or_else(|| LabError::protocol(format!("there is no drive {drive}")))?;
+            self.first_kick.get_or_insert_with(Instant::now);
+            self.bays[drive].kick(port, queue, now_ns)?;
+        }
         Ok(())
     }
 
@@ -297,63 +302,36 @@ impl<'a> Session<'a> {
         attended.filter_map(|(bay, _)| bay.next_ns()).min().unwrap_or(NEVER_NS)
     }
 
-    /// All that the drives have to say now: first the data of all, then the interrupts, so that the guest sees one moment.
-    fn happen(&mut self, now_ns: u64, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        for (bay, port) in self.bays.iter_mut().zip(&mut self.ports) {
+    /// All that the drives have to say now; the guest hears of it as soon as it runs, which is at once.
+    fn happen(&mut self, now_ns: u64) -> Result<(), LabError> {
+        let Some(clock) = &mut self.clock else { return Ok(()) };
+        for (drive, (bay, port)) in self.bays.iter_mut().zip(&mut self.ports).enumerate() {
             if let Some(port) = port.as_mut().filter(|_| bay.next_ns().is_some_and(|event_ns| event_ns <= now_ns)) {
                 bay.answer(port, now_ns, self.trace)?;
+                for queue in port.calls() {
+                    clock.call(Which { drive, queue });
+                    self.interrupts += 1;
+                }
             }
-        }
-        while let Some(index) = self.next_caller(0) {
-            self.interrupt(index, watch)?;
-        }
-        Ok(())
-    }
-
-    /// The first drive from `from` on that has something to tell the guest.
-    fn next_caller(&self, from: usize) -> Option<usize> {
-        let calls = |port: &Option<Port>| port.as_ref().is_some_and(Port::wants_to_call);
-        self.ports.iter().skip(from).position(calls).map(|index| from + index)
-    }
-
-    /// Interrupts the guest, which asks for the time, then to run now, and then answers.
-    fn interrupt(&mut self, index: usize, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        let requests = |clock: &Option<Clock>| clock.as_ref().map_or(0, |clock| clock.requests);
-        let before = requests(&self.clock);
-        let calls = self.ports[index].as_mut().map_or(Ok(0), Port::call)?;
-        self.interrupts += u64::from(calls);
-        self.interrupted = true;
-        // After its only call there is nothing left to be asked: it can be let run before its answer is read.
-        let only = calls == 1 && self.next_caller(index + 1).is_none();
-        let is_done = |unanswered: u32, asked: bool| unanswered == 0 || unanswered == 1 && only && asked;
-        while let Some(port) = &self.ports[index] {
-            if is_done(port.unanswered, requests(&self.clock) > before) {
-                break;
-            }
-            self.listen(watch)?;
         }
         Ok(())
     }
 
     /// Waits for a word, and attends to whoever speaks.
     fn listen(&mut self, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 16];
         let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_INTERVAL.subsec_nanos().into() };
-        let heard = match epoll::wait(&self.poller, &mut events, Some(&pause)) {
+        let heard = match epoll::wait(&self.poller, &mut self.spoken, Some(&pause)) {
             Ok(heard) => heard,
             Err(Errno::INTR) => 0,
             Err(error) => return Err(LabError::socket("poll", error).into()),
         };
         watch.look(heard > 0)?;
-        let mut tokens = events.map(|event| event.data.u64());
-        let tokens = &mut tokens[..heard];
-        tokens.sort_unstable();
-        for token in tokens {
-            match Source::of(*token) {
+        self.spoken[..heard].sort_unstable_by_key(|event| event.data.u64());
+        for index in 0..heard {
+            match Source::of(self.spoken[index].data.u64()) {
                 Source::Clock => self.hear_clock()?,
                 Source::Guest => return Err(Stop::Over(Outcome::Ended)),
-                Source::Drive(index) => self.hear_drive(index, watch)?,
-                Source::Backend(index) => self.hear_backend(index)?,
+                Source::Drive(index) => self.hear_drive(index)?,
             }
         }
         Ok(())
@@ -374,59 +352,19 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn hear_backend(&mut self, index: usize) -> Result<(), Stop> {
-        let Some(port) = &mut self.ports[index] else { return Ok(()) };
-        match port.hear_answers()? {
-            true => Ok(()),
-            false => self.close(index),
-        }
-    }
-
-    fn hear_drive(&mut self, index: usize, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        let Some(port) = &mut self.ports[index] else {
-            let door = &self.doors.drives[index].listener;
-            let port = Port::new(self.doors.drives[index].admit()?, self.bays[index].front.queues());
-            self.ignore(door)?;
-            self.watch_for(Source::Drive(index), &port)?;
-            self.ports[index] = Some(port);
-            return Ok(());
-        };
-        if !port.listen()? {
-            return self.close(index);
-        }
-        let mut interruptible = port.backend().is_some();
-        while let Some(port) = &mut self.ports[index] {
-            match port.next(self.bays[index].front.as_mut())? {
-                Heard::Nothing => return Ok(()),
-                Heard::Kick(queue) => self.kick(index, queue, watch)?,
-                Heard::Handled => {}
-            }
-            if let (false, Some(backend)) = (interruptible, self.ports[index].as_ref().and_then(Port::backend)) {
-                interruptible = true;
-                self.watch_for(Source::Backend(index), backend)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn kick(&mut self, index: usize, queue: usize, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        let now_ns = self.clock.as_ref().map_or(self.boot_ns, Clock::now_ns);
-        self.first_kick.get_or_insert_with(Instant::now);
+    fn hear_drive(&mut self, index: usize) -> Result<(), Stop> {
         if let Some(port) = &mut self.ports[index] {
-            self.bays[index].kick(port, queue, now_ns)?;
+            return match port.listen(self.bays[index].front.as_mut())? {
+                true => Ok(()),
+                false => self.close(index),
+            };
         }
-        let event_ns = self.next_event_ns();
-        if let Some(clock) = &mut self.clock {
-            clock.limit(event_ns)?;
-        }
-        // It must know before it goes on.
-        while self.clock.as_ref().is_some_and(|clock| !clock.is_confirmed()) {
-            self.listen(watch)?;
-        }
-        match &mut self.ports[index] {
-            Some(port) => Ok(port.confirm_kick()?),
-            None => Ok(()),
-        }
+        let door = &self.doors.drives[index].listener;
+        let port = Port::new(self.doors.drives[index].admit()?, self.bays[index].front.queues());
+        self.ignore(door)?;
+        self.watch_for(Source::Drive(index), &port)?;
+        self.ports[index] = Some(port);
+        Ok(())
     }
 
     /// The guest does not use that drive any more.

@@ -15,7 +15,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fs::{memfd_create, MemfdFlags};
 
 use wire::{tt, vhost};
@@ -53,7 +52,8 @@ struct Queue {
 
 struct Drive {
     socket: UnixStream,
-    backend: UnixStream,
+    /// Its end of the way on which nothing is said.
+    _backend: UnixStream,
     queues: Vec<Queue>,
 }
 
@@ -67,7 +67,6 @@ pub struct FakeGuest {
     pub now_ns: u64,
     free_until_ns: Option<u64>,
     waiting: bool,
-    told_ns: u64,
     next_id: u64,
     pub answered: Vec<Answered>,
 }
@@ -87,7 +86,6 @@ impl FakeGuest {
             now_ns: 0,
             free_until_ns: None,
             waiting: false,
-            told_ns: 0,
             next_id: 0,
             answered: Vec::new(),
         };
@@ -126,7 +124,7 @@ impl FakeGuest {
             vhost::ask(&socket, vhost::SET_VRING_ENABLE, &pair(1), &[]);
             rings.push(Queue { base, ..Queue::default() });
         }
-        self.drives.push(Drive { socket, backend, queues: rings });
+        self.drives.push(Drive { socket, _backend: backend, queues: rings });
     }
 
     /// The configuration space of a drive.
@@ -201,26 +199,12 @@ impl FakeGuest {
         id
     }
 
-    /// Says that something was offered.
+    /// Says that something was offered. What the drive makes of it may be due at any time: so time does not pass until the
+    /// clock was asked.
     pub fn kick(&mut self, drive: usize, queue: usize) {
         assert!(!self.waiting);
-        if self.told_ns != self.now_ns {
-            self.tell(tt::UPDATE, self.now_ns);
-            self.told_ns = self.now_ns;
-        }
-        let socket = self.drives[drive].socket.try_clone().expect("a descriptor");
-        vhost::send(&socket, vhost::VRING_KICK, 1 | 8, &[queue as u32, 0].map(u32::to_ne_bytes).concat(), &[]);
-        // Whoever speaks first is heard first, as the kernel does.
-        loop {
-            let [answered, spoken] = ready([socket.as_fd(), self.clock.as_fd()]);
-            if answered {
-                assert_eq!(vhost::receive(&socket, vhost::VRING_KICK), [0; 8]);
-                return;
-            }
-            if spoken {
-                self.hear();
-            }
-        }
+        tt::send(&self.clock, tt::KICK, (drive << 8 | queue) as u32, self.now_ns);
+        self.free_until_ns = None;
     }
 
     /// Lets time pass until `until_ns`, answers taken on the way; stops early as soon as one has come.
@@ -231,37 +215,15 @@ impl FakeGuest {
                 self.now_ns = until_ns;
                 return;
             }
-            self.tell(tt::REQUEST, until_ns);
+            self.say(tt::REQUEST, until_ns);
             self.waiting = true;
             self.free_until_ns = None;
-            self.tell(tt::WAIT, u64::MAX);
+            self.say(tt::WAIT, u64::MAX);
             while self.waiting {
-                self.hear_anybody();
+                self.hear();
             }
             self.collect();
         }
-    }
-
-    fn hear_anybody(&mut self) {
-        let called = {
-            let mut fds = vec![PollFd::new(&self.clock, PollFlags::IN)];
-            fds.extend(self.drives.iter().map(|drive| PollFd::new(&drive.backend, PollFlags::IN)));
-            poll(&mut fds, None).expect("a poll");
-            fds.iter().skip(1).position(|fd| !fd.revents().is_empty())
-        };
-        let Some(drive) = called else { return self.hear() };
-        let backend = self.drives[drive].backend.try_clone().expect("a descriptor");
-        let (flags, call) = vhost::receive_flags(&backend, vhost::CALL);
-        assert_eq!(flags, 1 | 8, "a call that wants an answer");
-        let queue = u32::from_ne_bytes(call[..4].try_into().expect("a number")) as usize;
-        assert!(queue < self.drives[drive].queues.len());
-        // As the kernel does: what time is it? I want to run now. Then the answer.
-        let now_ns = self.tell(tt::GET, u64::MAX);
-        assert!(now_ns >= self.now_ns, "time runs backwards");
-        self.now_ns = now_ns;
-        self.told_ns = now_ns;
-        self.tell(tt::REQUEST, now_ns);
-        vhost::send(&backend, vhost::CALL, 1 | 4, &[0; 8], &[]);
     }
 
     /// Takes what was given back.
@@ -303,34 +265,29 @@ impl FakeGuest {
     fn tell(&mut self, op: u32, time_ns: u64) -> u64 {
         self.seq += 1;
         tt::send(&self.clock, op, self.seq, time_ns);
-        loop {
-            let (op, seq, time_ns) = tt::receive(&self.clock);
-            if op == tt::ACK {
-                assert_eq!(seq, self.seq, "answers come in order");
-                return time_ns;
-            }
-            self.obey(op, seq, time_ns);
-        }
+        let (op, seq, time_ns) = tt::receive(&self.clock);
+        assert_eq!((op, seq), (tt::ACK, self.seq), "who runs is told what it asks and nothing else");
+        time_ns
     }
 
     fn hear(&mut self) {
         let (op, seq, time_ns) = tt::receive(&self.clock);
-        self.obey(op, seq, time_ns);
-    }
-
-    fn obey(&mut self, op: u32, seq: u32, time_ns: u64) {
+        assert!(self.waiting, "who does not wait is told nothing");
         match op {
             tt::RUN => {
                 assert!(time_ns >= self.now_ns, "time runs backwards, from {} to {time_ns}", self.now_ns);
-                assert!(self.waiting, "who does not wait is not told to run");
                 self.now_ns = time_ns;
-                self.told_ns = time_ns;
                 self.waiting = false;
             }
             tt::FREE_UNTIL => self.free_until_ns = Some(time_ns),
+            tt::CALL => {
+                let (drive, queue) = ((seq >> 8) as usize, (seq & 0xff) as usize);
+                assert!(queue < self.drives[drive].queues.len());
+                assert!(time_ns >= self.now_ns, "time runs backwards");
+                self.now_ns = time_ns;
+            }
             other => panic!("the clock says {other}"),
         }
-        tt::send(&self.clock, tt::ACK, seq, 0);
     }
 
     /// Sends the clock something out of order.
@@ -351,12 +308,6 @@ impl FakeGuest {
         let mut rest = [0; 4096];
         while self.clock.read(&mut rest).is_ok_and(|bytes| bytes > 0) {}
     }
-}
-
-fn ready(fds: [std::os::fd::BorrowedFd<'_>; 2]) -> [bool; 2] {
-    let mut fds = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
-    poll(&mut fds, None).expect("a poll");
-    [0, 1].map(|index| !fds[index].revents().is_empty())
 }
 
 /// Something that ends a guest's process for the lab.

@@ -27,6 +27,8 @@ OnPrint = Callable[[str, bytes], None]
 # Any moment would do; this one is after the birth of all tools and before the end of all certificates.
 _START_NS: Final = 1_700_000_000_000_000_000
 _STALL_LIMIT_S: Final = 60.0
+# A guest that does not get to its end by itself by then is ended.
+_GRACE_NS: Final = 2 * 3600 * NS_PER_S
 _LAST_LINES: Final = 12
 # Of the guest's memory for ZFS' cache; ZFS itself would take most of it.
 _ARC_PART: Final = 4
@@ -103,8 +105,9 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
             booted_ns = lab.now_ns
             _lay(folder, order, lab, is_first=number == 0, is_cut=cut_ns is not None)
             fence = _fence(folder, boot, order, lab, number)
-            report = _serve(folder, fence, lab, order, on_print, cut_ns)
-            if report["outcome"] == "power_cut":
+            last_ns = booted_ns + order.virtual_limit_s * NS_PER_S + _GRACE_NS
+            report = _serve(folder, fence, lab, order, on_print, last_ns if cut_ns is None else cut_ns)
+            if cut_ns is not None and report["outcome"] == "power_cut":
                 lab.power_cycle(off_ns=order.power_off_ns)
                 continue
             status, uptime_ns = _status(folder, fence, report, order)
@@ -207,23 +210,22 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
             )
         case "interrupted":
             raise KeyboardInterrupt
-        case "deadlock":
-            raise EnvironmentFailure(
-                f"the guest sleeps for ever, {at}: nothing is left that could wake it",
-                hint="the command waits for something that never comes; its standard input is empty",
-            )
     fence.raise_trouble()
-    if (folder / "share" / "status").is_file() and (folder / "share" / "status").read_text() == "limit\n":
+    status = folder / "share" / "status"
+    ended = status.read_text().split() if status.is_file() else []
+    if ended == ["limit"]:
         limit = format_duration(order.virtual_limit_s * NS_PER_S)
         raise EnvironmentFailure(
             f"the command did not end within {limit} of virtual time",
             hint="it waits for something that never comes (its standard input is empty), or needs --virtual-limit",
         )
-    try:
-        status, uptime_s = (folder / "share" / "status").read_text().split()
-        return int(status), round(float(uptime_s) * NS_PER_S)
-    except (FileNotFoundError, ValueError):
-        pass
+    if len(ended) == 2:
+        return int(ended[0]), round(float(ended[1]) * NS_PER_S)
+    if report["outcome"] in ("deadlock", "power_cut"):
+        raise EnvironmentFailure(
+            f"the guest sleeps for ever, {at}: nothing is left that could wake it",
+            hint="the command waits for something that never comes; its standard input is empty",
+        )
     said = (folder / "console").read_text(encoding="utf-8", errors="replace")
     if _FIRST_WORDS not in said:
         raise EnvironmentFailure(

@@ -9,7 +9,7 @@ use drive::{BlockDevice, Drive, Profile};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use serve::lab::{self, DriveReport, FrontKind, Identity, LabError, LabOptions, LabReport, Limits, Outcome};
+use serve::lab::{self, DriveReport, FrontKind, Identity, Kept, LabError, LabOptions, LabReport, Limits, Outcome};
 
 use crate::errors::{self, profile_error};
 
@@ -32,6 +32,8 @@ struct DriveOrder {
     faults_toml: String,
     #[pyo3(default)]
     power_may_fail: bool,
+    #[pyo3(default)]
+    history_path: Option<PathBuf>,
 }
 
 #[pymethods]
@@ -68,6 +70,15 @@ impl Lab {
         let identities: Vec<Identity> = py.detach(|| lock(&self.lab).identities().cloned().collect());
         let drives = identities.iter().map(|identity| identity_to_dict(py, identity));
         PyList::new(py, drives.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    #[getter]
+    fn age_ns(&self, py: Python<'_>) -> u64 {
+        py.detach(|| lock(&self.lab).age_ns())
+    }
+
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| lock(&self.lab).end()).map_err(|error| lab_error(&error))
     }
 
     #[pyo3(signature = (*, off_ns))]
@@ -125,10 +136,18 @@ fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
     let profile = Profile::parse(&order.profile_toml)
         .and_then(|profile| profile.scaled(order.scale_divisor))
         .map_err(|error| profile_error(py, &error))?;
-    let device: Box<dyn BlockDevice + Send> = match order.faults_toml.as_str() {
-        "" => Box::new(Drive::new(&profile, order.seed)),
+    let drive = Drive::new(&profile, order.seed);
+    let (device, history): (Box<dyn BlockDevice + Send>, _) = match &order.history_path {
+        None => (Box::new(drive), None),
+        Some(path) => {
+            let (kept, history) = py.detach(|| Kept::resume(drive, path)).map_err(|error| lab_error(&error))?;
+            (Box::new(kept), Some(history))
+        }
+    };
+    let device = match order.faults_toml.as_str() {
+        "" => device,
         faults => Faults::parse(faults)
-            .and_then(|faults| faults.wrap(Drive::new(&profile, order.seed)))
+            .and_then(|faults| faults.wrap(device))
             .map_err(|error| PyValueError::new_err(error.to_string()))?,
     };
     let front = match order.front.as_str() {
@@ -143,6 +162,7 @@ fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
         front,
         store_path,
         power_may_fail,
+        history,
         ..lab::LabDrive::new(&profile, order.seed, device)
     })
 }

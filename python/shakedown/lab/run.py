@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from shakedown import _core
 from shakedown.errors import EnvironmentFailure
-from shakedown.lab.bays import Bus, make_lab
+from shakedown.lab.bays import Bus, make_lab, makers
 from shakedown.lab.disks import udev_archive
 from shakedown.lab.fence import Fence
 from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, run_folder
 from shakedown.lab.image import Image, find_image
+from shakedown.lab.keep import kept
 from shakedown.lab.kernel import Kernel, find_kernel
 from shakedown.lab.ourselves import pack_ourselves
 from shakedown.lab.printed import Printed
@@ -43,7 +45,7 @@ class Order:
     ``faults`` are TOML, by the number of the drive. At each of ``power_cuts_ns``, which count from the first boot, the
     power of guest and drives fails; it is back after ``power_off_ns``, and the guest boots and runs ``after_cut``, or
     the command again. ``with_shakedown`` puts Shakedown itself into the guest, ``with_zfs`` OpenZFS into
-    its kernel.
+    its kernel. ``keep`` is the folder of drives that outlive the run: see ``shakedown.lab.keep``.
     """
 
     command: tuple[str, ...]
@@ -63,6 +65,7 @@ class Order:
     power_off_ns: int = 10 * NS_PER_S
     after_cut: tuple[str, ...] = ()
     with_zfs: bool = False
+    keep: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
         images["ourselves"] = pack_ourselves(image, say)
     boot = {"/boot/linux": kernel.path, "/boot/initramfs": image.initramfs}
     boot |= {f"/image/{name}": path for name, path in images.items()}
-    with run_folder() as folder:
+    with _places(order) as places, run_folder() as folder:
         lab = make_lab(
             folder,
             order.drives,
@@ -99,6 +102,7 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
             scale_divisor=order.scale_divisor,
             faults=order.faults,
             power_may_fail=bool(order.power_cuts_ns),
+            kept=places,
         )
         cuts_ns = (*sorted(order.power_cuts_ns), None)
         for number, cut_ns in enumerate(cuts_ns):
@@ -114,9 +118,20 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
             break
         if order.bring_out:
             brought_out(folder, order.bring_out, order.out)
+        lab.end()
     # The clock does not hear of time that passes while no drive has anything to do.
     virtual_ns = booted_ns + max(report["virtual_ns"], uptime_ns)
     return Outcome(status, virtual_ns, time.monotonic_ns() - began_ns, report)
+
+
+@contextmanager
+def _places(order: Order) -> Iterator[list[Path]]:
+    """Where the drives outlive the run, if they are to."""
+    if order.keep is None:
+        yield []
+        return
+    with kept(order.keep, makers(order.drives, seed=order.seed, scale_divisor=order.scale_divisor)) as places:
+        yield places
 
 
 def _lay(folder: Path, order: Order, lab: _core.Lab, *, is_first: bool, is_cut: bool) -> None:
@@ -180,7 +195,7 @@ def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab, nu
         "ssl1=null,fd:4",
         "norandmaps",
         "scsi_mod.scan=sync",
-        f"time-travel-start={_START_NS + lab.now_ns}",
+        f"time-travel-start={_START_NS + lab.age_ns + lab.now_ns}",
         f"shakedown.seed={order.seed}",
         *again,
         *([f"zfs.zfs_arc_max={order.memory_bytes // _ARC_PART}"] if order.with_zfs else []),

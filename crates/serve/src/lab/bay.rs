@@ -7,6 +7,7 @@ use slab::Slab;
 
 use super::error::LabError;
 use super::front::{Answer, Ask, Desk, Flight, Front, Received, Task};
+use super::history::History;
 use super::identity::Identity;
 use super::media::Media;
 use super::port::Port;
@@ -35,6 +36,8 @@ pub(super) struct Bay {
     pub front: Box<dyn Front>,
     pub media: Media,
     pub counters: Counters,
+    /// If another lab is to go on with the drive.
+    pub history: Option<History>,
     device: Box<dyn BlockDevice + Send>,
     /// By the tag under which the drive knows them.
     flights: Slab<Flight>,
@@ -66,6 +69,7 @@ impl Bay {
             front,
             media,
             counters: Counters::default(),
+            history: None,
             device,
             flights: Slab::new(),
             waiting: VecDeque::new(),
@@ -89,6 +93,12 @@ impl Bay {
         self.submitted = 0;
         self.device.power_on(now_ns + off_ns);
         Ok(())
+    }
+
+    /// The lab ends.
+    pub fn end(&mut self, now_ns: u64) -> Result<(), LabError> {
+        self.live(now_ns)?;
+        self.history.as_ref().map_or(Ok(()), |history| history.end(now_ns))
     }
 
     fn lose(&mut self, lost: &Lost) -> Result<(), LabError> {

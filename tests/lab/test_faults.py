@@ -75,6 +75,22 @@ def test_a_stall_a_bad_sector_and_a_drive_that_vanishes_and_returns() -> None:
 
 
 @built
+def test_a_drive_that_is_unplugged_returns_under_another_name_if_the_old_one_is_held() -> None:
+    script = """
+    disks() { ls /sys/block | grep sd | xargs; }
+    sleep 35; disks; sleep 30; disks
+    exec 3< /dev/sda; sleep 35; disks; sleep 30; disks
+    sg_inq -p sn /dev/sdb | grep -q "$(cat /sys/block/sdb/device/vpd_pg80 | tr -d '\\0\\200' | tail -c 8)" && echo same
+    dd if=/dev/sdb of=/dev/null count=1 status=none && echo read
+    """
+    pulled = 'kind="gone", from_s=30, for_s=30, every_s=65, unplugged=true'
+    _, output, _ = shell(script, faults=faults(pulled), **DRIVE)
+    assert output.splitlines() == ["", "sda", "", "sdb", "same", "read"]
+    with pytest.raises(UsageError, match="--bus scsi"):
+        shell("true", faults=faults(pulled), bus="blk", **DRIVE)
+
+
+@built
 def test_commands_that_are_never_answered_run_into_the_hosts_timeout() -> None:
     ordered = faults('kind="timeout", from_s=10, for_s=1')
     _, output, _ = shell(TOOLS + "sleep 10; get 9000 && now read; get 9001 && now read", faults=ordered, **DRIVE)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use drive::faults::Faults;
+use drive::faults::{Faults, FaultsError};
 use drive::{BlockDevice, Drive, Profile};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -144,17 +144,22 @@ fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
             (Box::new(kept), Some(history))
         }
     };
-    let device = match order.faults_toml.as_str() {
-        "" => device,
-        faults => Faults::parse(faults)
-            .and_then(|faults| faults.wrap(device))
-            .map_err(|error| PyValueError::new_err(error.to_string()))?,
+    let refused = |error: FaultsError| PyValueError::new_err(error.to_string());
+    let (device, unplugged) = match order.faults_toml.as_str() {
+        "" => (device, Vec::new()),
+        text => {
+            let faults = Faults::parse(text).map_err(refused)?;
+            (faults.wrap(device).map_err(refused)?, faults.unplugged())
+        }
     };
     let front = match order.front.as_str() {
         "scsi" => FrontKind::Scsi,
         "blk" => FrontKind::Blk,
         other => return Err(PyValueError::new_err(format!("front is {other:?}: \"scsi\" or \"blk\" is expected"))),
     };
+    if front == FrontKind::Blk && !unplugged.is_empty() {
+        return Err(PyValueError::new_err("virtio-blk cannot be told that a drive is unplugged: --bus scsi"));
+    }
     let identity = Identity::new(&profile, order.seed, &order.serial);
     let DriveOrder { store_path, power_may_fail, .. } = order;
     Ok(lab::LabDrive {
@@ -162,6 +167,7 @@ fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
         front,
         store_path,
         power_may_fail,
+        unplugged,
         history,
         ..lab::LabDrive::new(&profile, order.seed, device)
     })

@@ -1,7 +1,7 @@
 //! The lab: a User-Mode Linux kernel whose clock is ours, with modelled drives.
 //!
 //! In reading order: [`Lab`](setup) keeps the drives over several boots, `session` is one boot, `clock` what time it is,
-//! `bay` a drive's commands and their ends; `front` says what `blk` and `scsi` have in common; `port`, `ring` and `memory`
+//! `bay` a drive's commands and their ends, with its `plug`; `front` says what `blk` and `scsi` have in common; `port`, `ring` and `memory`
 //! are how the guest's kernel speaks to them, over `link`; `media` and `blocks` hold the data, `undo` what it was before, `history` what a drive needs to go on in another lab; `trace` and `report` what
 //! happened.
 //!
@@ -20,6 +20,7 @@ mod identity;
 mod link;
 mod media;
 mod memory;
+mod plug;
 mod port;
 mod report;
 mod ring;

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use drive::faults::Schedule;
 use drive::{BlockDevice, Profile};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
@@ -17,6 +18,7 @@ use super::front::Front;
 use super::history::History;
 use super::identity::Identity;
 use super::media::Media;
+use super::plug::Plug;
 use super::report::{DriveReport, LabReport};
 use super::scsi::Scsi;
 use super::session::{Doors, Limits, Session};
@@ -45,6 +47,8 @@ pub struct LabDrive {
     pub store_path: Option<PathBuf>,
     /// Whether its power may fail: what was there before is then kept until it cannot come back any more.
     pub power_may_fail: bool,
+    /// When the host is told that it is unplugged; what befalls its requests then is the device's.
+    pub unplugged: Vec<Schedule>,
     /// The list of what `device` is asked, if it is [`Kept`](super::Kept).
     pub history: Option<History>,
 }
@@ -60,6 +64,7 @@ impl LabDrive {
             write_cache: profile.dram.write_back,
             store_path: None,
             power_may_fail: false,
+            unplugged: Vec::new(),
             history: None,
         }
     }
@@ -228,11 +233,12 @@ fn bay(index: usize, drive: LabDrive, budget: &Arc<Budget>, spill_folder: &Path)
         None => Blocks::passing(capacity_bytes, Arc::clone(budget), spill_folder)?,
     };
     let front: Box<dyn Front> = match drive.front {
-        FrontKind::Scsi => Box::new(Scsi::new(drive.identity.clone(), drive.write_cache)),
+        FrontKind::Scsi => Box::new(Scsi::new(drive.identity.clone(), drive.write_cache, !drive.unplugged.is_empty())),
         FrontKind::Blk => Box::new(Blk::new(drive.identity.clone(), drive.write_cache)),
     };
     let mut bay = Bay::new(index, drive.identity, front, drive.device, Media::new(blocks), drive.power_may_fail);
     bay.history = drive.history;
+    bay.plug = Plug::new(drive.unplugged);
     Ok(bay)
 }
 

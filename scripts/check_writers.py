@@ -27,6 +27,7 @@ WRITERS = {
     "lab/fence.py": "/dev/null, and what the guest printed, in a folder of this run",
     "lab/folder.py": "a folder of this run; what comes out of a guest is made anew and never replaces anything",
     "lab/image.py": "the lab's cache",
+    "lab/keep.py": "the folder of `lab run --keep`, which it has made or found empty",
     "lab/kernel.py": "the lab's cache",
     "lab/ourselves.py": "the lab's cache",
     "lab/run.py": "a folder of this run",

@@ -190,6 +190,8 @@ class LabDrive(TypedDict):
     """Empty, or faults as in ``docs/faults.md``; their times count from the lab's first boot."""
     power_may_fail: NotRequired[bool]
     """Losses of power, planned or by ``power_cycle``, take data as the model says; costs memory between flushes."""
+    history_path: NotRequired[str | None]
+    """A file that lists what the drive is asked: with what another lab listed there it goes on where it was."""
 
 class LabIdentity(TypedDict):
     """What the guest is told of a drive."""
@@ -248,7 +250,7 @@ class Lab:
 
         Data beyond ``memory_bytes`` (default: 2 GiB, for all drives) goes to nameless files in ``spill_folder``. At
         ``trace_path`` every request is listed, to find where two runs part. Raises ProfileError, ValueError for a front
-        or a fault that cannot be, OSError if sockets or stores cannot be made.
+        or a fault that cannot be, OSError if sockets or stores cannot be made or a drive cannot be taken up again.
         """
     @property
     def kernel_arguments(self) -> list[str]:
@@ -258,6 +260,11 @@ class Lab:
         """Virtual time since the first boot."""
     @property
     def drives(self) -> list[LabIdentity]: ...
+    @property
+    def age_ns(self) -> int:
+        """How old the oldest of the drives with a ``history_path`` was when this lab was made."""
+    def end(self) -> None:
+        """End the lists at ``history_path``, after the last run. Raises LabError if one could not be written."""
     def power_cycle(self, *, off_ns: int) -> None:
         """Between two runs: the power of all drives fails and comes back ``off_ns`` later."""
     def run(

@@ -75,6 +75,22 @@ def test_a_stall_a_bad_sector_and_a_drive_that_vanishes_and_returns() -> None:
 
 
 @built
+def test_a_drive_that_is_unplugged_returns_under_another_name_if_the_old_one_is_held() -> None:
+    script = """
+    disks() { ls /sys/block | grep sd | xargs; }
+    sleep 35; disks; sleep 30; disks
+    exec 3< /dev/sda; sleep 35; disks; sleep 30; disks
+    sg_inq -p sn /dev/sdb | grep -q "$(cat /sys/block/sdb/device/vpd_pg80 | tr -d '\\0\\200' | tail -c 8)" && echo same
+    dd if=/dev/sdb of=/dev/null count=1 status=none && echo read
+    """
+    pulled = 'kind="gone", from_s=30, for_s=30, every_s=65, unplugged=true'
+    _, output, _ = shell(script, faults=faults(pulled), **DRIVE)
+    assert output.splitlines() == ["", "sda", "", "sdb", "same", "read"]
+    with pytest.raises(UsageError, match="--bus scsi"):
+        shell("true", faults=faults(pulled), bus="blk", **DRIVE)
+
+
+@built
 def test_commands_that_are_never_answered_run_into_the_hosts_timeout() -> None:
     ordered = faults('kind="timeout", from_s=10, for_s=1')
     _, output, _ = shell(TOOLS + "sleep 10; get 9000 && now read; get 9001 && now read", faults=ordered, **DRIVE)
@@ -82,6 +98,28 @@ def test_commands_that_are_never_answered_run_into_the_hosts_timeout() -> None:
     # sd's patience is 30 s; after the abort the command is tried again.
     assert (first - 10) // 30 == 1
     assert second == first
+
+
+MOUNTED = "mkfs.ext4 -q -E lazy_itable_init=1 {0}; mount {0} /mnt; mkdir '/mnt/a b'; mount -t tmpfs t '/mnt/a b'"
+
+
+@built
+@pytest.mark.parametrize(("bus", "disk"), [("scsi", "/dev/sda"), ("blk", "/dev/vda")])
+def test_what_a_command_leaves_mounted_and_in_use_is_unmounted(bus: str, disk: str) -> None:
+    script = f"{MOUNTED.format(disk)}; cp -r /usr/lib/python3 /mnt; sleep 1000 </mnt/python3 &"
+    outcome, _, _ = shell(script, bus=bus, **DRIVE)
+    assert outcome.exit_status == 0
+    assert outcome.virtual_ns < 10e9
+
+
+@built
+@pytest.mark.parametrize(("bus", "disk"), [("scsi", "/dev/sda"), ("blk", "/dev/vda")])
+def test_a_drive_that_never_answers_an_unmount_does_not_hold_the_guest(bus: str, disk: str) -> None:
+    script = f"{MOUNTED.format(disk)}; sleep 9; cp -r /usr/lib/python3 /mnt; exit 3"
+    ordered = faults('kind="stall", from_s=5, for_s=1e8')
+    outcome, _, _ = shell(script, bus=bus, faults=ordered, **DRIVE)
+    assert outcome.exit_status == 3
+    assert outcome.virtual_ns < 2 * 3600e9
 
 
 # Writes far apart, faster than the drive brings them to its platters; the first 500 are flushed.
@@ -126,7 +164,7 @@ def test_a_power_cut_in_mid_write_is_survived_as_flushed_and_the_same_again(bus:
         head -c 40960 /dev/urandom > /mnt/$i; [ $((i % 10)) = 0 ] && sync /mnt/$i && echo $i; sleep 1
     done
     """
-    read = f"fsck.ext4 -fp {disk} > /dev/null; echo fsck $?; mount {disk} /mnt; ls /mnt | wc -l; umount /mnt"
+    read = f"fsck.ext4 -fp {disk} > /dev/null; echo fsck $?; mount {disk} /mnt; ls /mnt | wc -l"
     order = {"power_cuts_ns": (45 * 10**9,), "after_cut": ("bash", "-c", read), "bus": bus, **DRIVE}
     first, output, _ = shell(write, **order)
     again, same, _ = shell(write, **order)

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use drive::faults::Faults;
+use drive::faults::{Faults, FaultsError};
 use drive::{BlockDevice, Drive, Profile};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use serve::lab::{self, DriveReport, FrontKind, Identity, LabError, LabOptions, LabReport, Limits, Outcome};
+use serve::lab::{self, DriveReport, FrontKind, Identity, Kept, LabError, LabOptions, LabReport, Limits, Outcome};
 
 use crate::errors::{self, profile_error};
 
@@ -32,6 +32,8 @@ struct DriveOrder {
     faults_toml: String,
     #[pyo3(default)]
     power_may_fail: bool,
+    #[pyo3(default)]
+    history_path: Option<PathBuf>,
 }
 
 #[pymethods]
@@ -68,6 +70,15 @@ impl Lab {
         let identities: Vec<Identity> = py.detach(|| lock(&self.lab).identities().cloned().collect());
         let drives = identities.iter().map(|identity| identity_to_dict(py, identity));
         PyList::new(py, drives.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    #[getter]
+    fn age_ns(&self, py: Python<'_>) -> u64 {
+        py.detach(|| lock(&self.lab).age_ns())
+    }
+
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| lock(&self.lab).end()).map_err(|error| lab_error(&error))
     }
 
     #[pyo3(signature = (*, off_ns))]
@@ -125,17 +136,30 @@ fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
     let profile = Profile::parse(&order.profile_toml)
         .and_then(|profile| profile.scaled(order.scale_divisor))
         .map_err(|error| profile_error(py, &error))?;
-    let device: Box<dyn BlockDevice + Send> = match order.faults_toml.as_str() {
-        "" => Box::new(Drive::new(&profile, order.seed)),
-        faults => Faults::parse(faults)
-            .and_then(|faults| faults.wrap(Drive::new(&profile, order.seed)))
-            .map_err(|error| PyValueError::new_err(error.to_string()))?,
+    let drive = Drive::new(&profile, order.seed);
+    let (device, history): (Box<dyn BlockDevice + Send>, _) = match &order.history_path {
+        None => (Box::new(drive), None),
+        Some(path) => {
+            let (kept, history) = py.detach(|| Kept::resume(drive, path)).map_err(|error| lab_error(&error))?;
+            (Box::new(kept), Some(history))
+        }
+    };
+    let refused = |error: FaultsError| PyValueError::new_err(error.to_string());
+    let (device, unplugged) = match order.faults_toml.as_str() {
+        "" => (device, Vec::new()),
+        text => {
+            let faults = Faults::parse(text).map_err(refused)?;
+            (faults.wrap(device).map_err(refused)?, faults.unplugged())
+        }
     };
     let front = match order.front.as_str() {
         "scsi" => FrontKind::Scsi,
         "blk" => FrontKind::Blk,
         other => return Err(PyValueError::new_err(format!("front is {other:?}: \"scsi\" or \"blk\" is expected"))),
     };
+    if front == FrontKind::Blk && !unplugged.is_empty() {
+        return Err(PyValueError::new_err("virtio-blk cannot be told that a drive is unplugged: --bus scsi"));
+    }
     let identity = Identity::new(&profile, order.seed, &order.serial);
     let DriveOrder { store_path, power_may_fail, .. } = order;
     Ok(lab::LabDrive {
@@ -143,6 +167,8 @@ fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
         front,
         store_path,
         power_may_fail,
+        unplugged,
+        history,
         ..lab::LabDrive::new(&profile, order.seed, device)
     })
 }

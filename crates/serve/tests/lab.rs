@@ -35,6 +35,8 @@ fn drive(device: Scripted, front: FrontKind) -> LabDrive {
         write_cache: true,
         store_path: None,
         power_may_fail: true,
+        unplugged: Vec::new(),
+        history: None,
     }
 }
 

@@ -10,6 +10,7 @@ from shakedown import _core
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.lab.disks import MOST_DISKS
+from shakedown.lab.keep import Maker
 
 Bus = Literal["scsi", "blk"]
 
@@ -25,8 +26,12 @@ def make_lab(
     scale_divisor: int,
     faults: Mapping[int, str],
     power_may_fail: bool,
+    kept: Sequence[Path] = (),
 ) -> _core.Lab:
-    """Clock and drives with their sockets in ``folder``; ``faults`` by the drive's number. Raises UsageError."""
+    """Clock and drives with their sockets in ``folder``; ``faults`` by the drive's number. Raises UsageError.
+
+    ``kept`` are the folders of ``shakedown.lab.keep``, one a drive, or none.
+    """
     if len(drives) > MOST_DISKS:
         raise UsageError(f"{len(drives)} drives are too many for one guest", hint=f"at most {MOST_DISKS}")
     made: list[_core.LabDrive] = [
@@ -36,7 +41,8 @@ def make_lab(
             "scale_divisor": scale_divisor,
             "front": bus,
             "serial": "",
-            "store_path": None,
+            "store_path": str(kept[number] / "data") if kept else None,
+            "history_path": str(kept[number] / "requests") if kept else None,
             "faults_toml": faults.get(number, ""),
             "power_may_fail": power_may_fail or number in faults,
         }
@@ -52,6 +58,11 @@ def make_lab(
         raise UsageError(f"a fault cannot be as ordered: {error}", hint="docs/faults.md") from error
     except OSError as error:
         raise EnvironmentFailure(f"the lab's drives cannot be made: {error}") from error
+
+
+def makers(drives: Sequence[str], *, seed: int, scale_divisor: int) -> list[Maker]:
+    """What decides which drives those are. Raises UsageError."""
+    return [Maker(text, _profile(text), seed + number, scale_divisor) for number, text in enumerate(drives)]
 
 
 def _profile(target: str) -> str:

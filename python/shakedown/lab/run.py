@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from shakedown import _core
 from shakedown.errors import EnvironmentFailure
-from shakedown.lab.bays import Bus, make_lab
+from shakedown.lab.bays import Bus, make_lab, makers
 from shakedown.lab.disks import udev_archive
 from shakedown.lab.fence import Fence
 from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, run_folder
 from shakedown.lab.image import Image, find_image
+from shakedown.lab.keep import kept
 from shakedown.lab.kernel import Kernel, find_kernel
 from shakedown.lab.ourselves import pack_ourselves
 from shakedown.lab.printed import Printed
@@ -27,6 +29,8 @@ OnPrint = Callable[[str, bytes], None]
 # Any moment would do; this one is after the birth of all tools and before the end of all certificates.
 _START_NS: Final = 1_700_000_000_000_000_000
 _STALL_LIMIT_S: Final = 60.0
+# A guest that does not get to its end by itself by then is ended.
+_GRACE_NS: Final = 2 * 3600 * NS_PER_S
 _LAST_LINES: Final = 12
 # Of the guest's memory for ZFS' cache; ZFS itself would take most of it.
 _ARC_PART: Final = 4
@@ -41,7 +45,7 @@ class Order:
     ``faults`` are TOML, by the number of the drive. At each of ``power_cuts_ns``, which count from the first boot, the
     power of guest and drives fails; it is back after ``power_off_ns``, and the guest boots and runs ``after_cut``, or
     the command again. ``with_shakedown`` puts Shakedown itself into the guest, ``with_zfs`` OpenZFS into
-    its kernel.
+    its kernel. ``keep`` is the folder of drives that outlive the run: see ``shakedown.lab.keep``.
     """
 
     command: tuple[str, ...]
@@ -61,6 +65,7 @@ class Order:
     power_off_ns: int = 10 * NS_PER_S
     after_cut: tuple[str, ...] = ()
     with_zfs: bool = False
+    keep: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
         images["ourselves"] = pack_ourselves(image, say)
     boot = {"/boot/linux": kernel.path, "/boot/initramfs": image.initramfs}
     boot |= {f"/image/{name}": path for name, path in images.items()}
-    with run_folder() as folder:
+    with _places(order) as places, run_folder() as folder:
         lab = make_lab(
             folder,
             order.drives,
@@ -97,23 +102,36 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
             scale_divisor=order.scale_divisor,
             faults=order.faults,
             power_may_fail=bool(order.power_cuts_ns),
+            kept=places,
         )
         cuts_ns = (*sorted(order.power_cuts_ns), None)
         for number, cut_ns in enumerate(cuts_ns):
             booted_ns = lab.now_ns
             _lay(folder, order, lab, is_first=number == 0, is_cut=cut_ns is not None)
             fence = _fence(folder, boot, order, lab, number)
-            report = _serve(folder, fence, lab, order, on_print, cut_ns)
-            if report["outcome"] == "power_cut":
+            last_ns = booted_ns + order.virtual_limit_s * NS_PER_S + _GRACE_NS
+            report = _serve(folder, fence, lab, order, on_print, last_ns if cut_ns is None else cut_ns)
+            if cut_ns is not None and report["outcome"] == "power_cut":
                 lab.power_cycle(off_ns=order.power_off_ns)
                 continue
             status, uptime_ns = _status(folder, fence, report, order)
             break
         if order.bring_out:
             brought_out(folder, order.bring_out, order.out)
+        lab.end()
     # The clock does not hear of time that passes while no drive has anything to do.
     virtual_ns = booted_ns + max(report["virtual_ns"], uptime_ns)
     return Outcome(status, virtual_ns, time.monotonic_ns() - began_ns, report)
+
+
+@contextmanager
+def _places(order: Order) -> Iterator[list[Path]]:
+    """Where the drives outlive the run, if they are to."""
+    if order.keep is None:
+        yield []
+        return
+    with kept(order.keep, makers(order.drives, seed=order.seed, scale_divisor=order.scale_divisor)) as places:
+        yield places
 
 
 def _lay(folder: Path, order: Order, lab: _core.Lab, *, is_first: bool, is_cut: bool) -> None:
@@ -177,7 +195,7 @@ def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab, nu
         "ssl1=null,fd:4",
         "norandmaps",
         "scsi_mod.scan=sync",
-        f"time-travel-start={_START_NS + lab.now_ns}",
+        f"time-travel-start={_START_NS + lab.age_ns + lab.now_ns}",
         f"shakedown.seed={order.seed}",
         *again,
         *([f"zfs.zfs_arc_max={order.memory_bytes // _ARC_PART}"] if order.with_zfs else []),
@@ -207,23 +225,22 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
             )
         case "interrupted":
             raise KeyboardInterrupt
-        case "deadlock":
-            raise EnvironmentFailure(
-                f"the guest sleeps for ever, {at}: nothing is left that could wake it",
-                hint="the command waits for something that never comes; its standard input is empty",
-            )
     fence.raise_trouble()
-    if (folder / "share" / "status").is_file() and (folder / "share" / "status").read_text() == "limit\n":
+    status = folder / "share" / "status"
+    ended = status.read_text().split() if status.is_file() else []
+    if ended == ["limit"]:
         limit = format_duration(order.virtual_limit_s * NS_PER_S)
         raise EnvironmentFailure(
             f"the command did not end within {limit} of virtual time",
             hint="it waits for something that never comes (its standard input is empty), or needs --virtual-limit",
         )
-    try:
-        status, uptime_s = (folder / "share" / "status").read_text().split()
-        return int(status), round(float(uptime_s) * NS_PER_S)
-    except (FileNotFoundError, ValueError):
-        pass
+    if len(ended) == 2:
+        return int(ended[0]), round(float(ended[1]) * NS_PER_S)
+    if report["outcome"] in ("deadlock", "power_cut"):
+        raise EnvironmentFailure(
+            f"the guest sleeps for ever, {at}: nothing is left that could wake it",
+            hint="the command waits for something that never comes; its standard input is empty",
+        )
     said = (folder / "console").read_text(encoding="utf-8", errors="replace")
     if _FIRST_WORDS not in said:
         raise EnvironmentFailure(

@@ -67,6 +67,8 @@ enum Kind {
         from_s: f64,
         for_s: f64,
         every_s: Option<f64>,
+        #[serde(default)]
+        unplugged: bool,
     },
     PowerLoss {
         from_s: f64,
@@ -103,6 +105,11 @@ impl Faults {
         }
         Ok(device)
     }
+
+    /// When the device is gone in such a way that a host which can be told is told.
+    pub fn unplugged(&self) -> Vec<Schedule> {
+        self.0.iter().filter(|fault| matches!(fault, Kind::Gone { unplugged: true, .. })).map(Kind::schedule).collect()
+    }
 }
 
 impl Kind {
@@ -112,9 +119,14 @@ impl Kind {
             Self::LatentSectors { .. } => None,
             Self::Stall { from_s, for_s, every_s }
             | Self::Timeout { from_s, for_s, every_s, .. }
-            | Self::Gone { from_s, for_s, every_s }
+            | Self::Gone { from_s, for_s, every_s, .. }
             | Self::PowerLoss { from_s, for_s, every_s } => Some((*from_s, *for_s, *every_s)),
         }
+    }
+
+    fn schedule(&self) -> Schedule {
+        let (from_s, for_s, every_s) = self.window().unwrap_or((0.0, 0.0, None));
+        Schedule { from_ns: ns(from_s), for_ns: ns(for_s), every_ns: every_s.map(ns) }
     }
 
     fn check(&self, name: &str) -> Result<(), FaultsError> {
@@ -154,8 +166,7 @@ impl Kind {
         device: Box<dyn BlockDevice + Send>,
         name: &str,
     ) -> Result<Box<dyn BlockDevice + Send>, FaultsError> {
-        let (from_s, for_s, every_s) = self.window().unwrap_or((0.0, 0.0, None));
-        let schedule = Schedule { from_ns: ns(from_s), for_ns: ns(for_s), every_ns: every_s.map(ns) };
+        let schedule = self.schedule();
         Ok(match self {
             Self::LatentSectors { sectors, from_s, retry_s } => {
                 let ranges = sectors.iter().map(|[first, count]| *first..*first + *count);

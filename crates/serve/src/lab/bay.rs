@@ -7,8 +7,10 @@ use slab::Slab;
 
 use super::error::LabError;
 use super::front::{Answer, Ask, Desk, Flight, Front, Received, Task};
+use super::history::History;
 use super::identity::Identity;
 use super::media::Media;
+use super::plug::Plug;
 use super::port::Port;
 use super::report::Counters;
 use super::ring::Chain;
@@ -35,6 +37,9 @@ pub(super) struct Bay {
     pub front: Box<dyn Front>,
     pub media: Media,
     pub counters: Counters,
+    pub plug: Plug,
+    /// If another lab is to go on with the drive.
+    pub history: Option<History>,
     device: Box<dyn BlockDevice + Send>,
     /// By the tag under which the drive knows them.
     flights: Slab<Flight>,
@@ -66,6 +71,8 @@ impl Bay {
             front,
             media,
             counters: Counters::default(),
+            plug: Plug::default(),
+            history: None,
             device,
             flights: Slab::new(),
             waiting: VecDeque::new(),
@@ -91,6 +98,12 @@ impl Bay {
         Ok(())
     }
 
+    /// The lab ends.
+    pub fn end(&mut self, now_ns: u64) -> Result<(), LabError> {
+        self.live(now_ns)?;
+        self.history.as_ref().map_or(Ok(()), |history| history.end(now_ns))
+    }
+
     fn lose(&mut self, lost: &Lost) -> Result<(), LabError> {
         self.front.power_on();
         match &mut self.undo {
@@ -104,16 +117,17 @@ impl Bay {
         self.waiting.drain(..).for_each(|key| drop(self.flights.remove(key)));
         self.flights.iter_mut().for_each(|(_, flight)| flight.cancelled = true);
         self.errands.clear();
+        self.plug.forget_host(now_ns);
         self.live(now_ns)?;
         self.device.reset(now_ns);
         Ok(())
     }
 
     /// When something may be to be told to the guest.
-    pub fn next_ns(&self) -> Option<u64> {
+    pub fn next_ns(&self, now_ns: u64) -> Option<u64> {
         let ended = self.ended.first().map(|completion| completion.completed_ns);
         let errand = self.errands.front().map(|errand| errand.due_ns);
-        [self.device.next_event_ns(), errand, ended].into_iter().flatten().min()
+        [self.device.next_event_ns(), errand, ended, self.plug.next_ns(now_ns)].into_iter().flatten().min()
     }
 
     /// The driver has put something into a queue.
@@ -132,7 +146,7 @@ impl Bay {
                 Received::Task(task, answer) => {
                     self.errands.push_back(Errand { due_ns: now_ns + TASK_NS, queue, chain, task, answer });
                 }
-                Received::Spare => {}
+                Received::Spare => self.plug.spare(queue, chain),
             }
         }
         self.counters.most_outstanding = self.counters.most_outstanding.max(self.flights.len() as u64);
@@ -183,6 +197,10 @@ impl Bay {
             let answer = self.front.answer(&flight, completion.status, desk)?;
             port.rings[flight.queue].give_back(&port.memory, flight.chain.head, answer.written_bytes)?;
             self.note(&flight, completion.status, answer, now_ns, trace);
+        }
+        while let Some((is_gone, queue, chain)) = self.plug.news(now_ns) {
+            let written = port.memory.scatter(&chain.writable, 0, &self.front.plug_event(is_gone))?;
+            port.rings[queue].give_back(&port.memory, chain.head, written as u32)?;
         }
         while self.errands.front().is_some_and(|errand| errand.due_ns <= now_ns) {
             if let Some(errand) = self.errands.pop_front() {

@@ -175,6 +175,11 @@ impl Front for Blk {
         self.write_cache
     }
 
+    /// No queue of this kind of device is for that.
+    fn plug_event(&self, _is_gone: bool) -> Vec<u8> {
+        Vec::new()
+    }
+
     fn reset(&mut self) {}
 
     /// What the driver has set is the host adapter's, which keeps it.

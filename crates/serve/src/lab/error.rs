@@ -24,6 +24,14 @@ pub enum LabError {
     /// The machine could not keep or give back a drive's data.
     #[error("the data of a modelled drive could not be kept: {0}")]
     Data(io::Error),
+    /// A drive cannot go on where it was.
+    #[error("the drive of {} cannot be taken up again: {reason}", path.display())]
+    History {
+        /// The list of what it was asked.
+        path: PathBuf,
+        /// Why not.
+        reason: &'static str,
+    },
     /// A system call on which everything rests.
     #[error("cannot {what}: {source}")]
     System {

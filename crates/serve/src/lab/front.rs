@@ -46,7 +46,7 @@ pub(super) enum Received {
     Ask(Ask),
     /// With the answer that the driver gets when it is done.
     Task(Task, Vec<u8>),
-    /// A buffer for what nobody ever reports.
+    /// A buffer for what the driver is told by itself.
     Spare,
 }
 
@@ -93,6 +93,9 @@ pub(super) trait Front: Configuration + Send {
 
     /// Whether the drive may acknowledge writes before they are durable.
     fn write_cache(&self) -> bool;
+
+    /// How the driver is told that the drive was unplugged, or plugged in again.
+    fn plug_event(&self, is_gone: bool) -> Vec<u8>;
 
     /// The drive was reset.
     fn reset(&mut self);

@@ -1,8 +1,8 @@
 //! The lab: a User-Mode Linux kernel whose clock is ours, with modelled drives.
 //!
 //! In reading order: [`Lab`](setup) keeps the drives over several boots, `session` is one boot, `clock` what time it is,
-//! `bay` a drive's commands and their ends; `front` says what `blk` and `scsi` have in common; `port`, `ring` and `memory`
-//! are how the guest's kernel speaks to them, over `link`; `media` and `blocks` hold the data, `undo` what it was before; `trace` and `report` what
+//! `bay` a drive's commands and their ends, with its `plug`; `front` says what `blk` and `scsi` have in common; `port`, `ring` and `memory`
+//! are how the guest's kernel speaks to them, over `link`; `media` and `blocks` hold the data, `undo` what it was before, `history` what a drive needs to go on in another lab; `trace` and `report` what
 //! happened.
 //!
 //! One thread does it all, because the order in which things happen is the result: whoever runs, guest or drives,
@@ -15,10 +15,12 @@ mod blocks;
 mod clock;
 mod error;
 mod front;
+mod history;
 mod identity;
 mod link;
 mod media;
 mod memory;
+mod plug;
 mod port;
 mod report;
 mod ring;
@@ -29,6 +31,7 @@ mod trace;
 mod undo;
 
 pub use error::LabError;
+pub use history::{History, Kept};
 pub use identity::Identity;
 pub use report::{Counters, DriveReport, LabReport, Outcome};
 pub use session::Limits;

@@ -298,15 +298,17 @@ impl<'a> Session<'a> {
 
     /// When the first of the drives has something to say.
     fn next_event_ns(&self) -> u64 {
+        let now_ns = self.clock.as_ref().map_or(self.boot_ns, Clock::now_ns);
         let attended = self.bays.iter().zip(&self.ports).filter(|(_, port)| port.is_some());
-        attended.filter_map(|(bay, _)| bay.next_ns()).min().unwrap_or(NEVER_NS)
+        attended.filter_map(|(bay, _)| bay.next_ns(now_ns)).min().unwrap_or(NEVER_NS)
     }
 
     /// All that the drives have to say now; the guest hears of it as soon as it runs, which is at once.
     fn happen(&mut self, now_ns: u64) -> Result<(), LabError> {
         let Some(clock) = &mut self.clock else { return Ok(()) };
         for (drive, (bay, port)) in self.bays.iter_mut().zip(&mut self.ports).enumerate() {
-            if let Some(port) = port.as_mut().filter(|_| bay.next_ns().is_some_and(|event_ns| event_ns <= now_ns)) {
+            if let Some(port) = port.as_mut().filter(|_| bay.next_ns(now_ns).is_some_and(|event_ns| event_ns <= now_ns))
+            {
                 bay.answer(port, now_ns, self.trace)?;
                 for queue in port.calls() {
                     clock.call(Which { drive, queue });

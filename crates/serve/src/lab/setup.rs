@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use drive::faults::Schedule;
 use drive::{BlockDevice, Profile};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
@@ -14,8 +15,10 @@ use super::blk::Blk;
 use super::blocks::{Blocks, Budget};
 use super::error::LabError;
 use super::front::Front;
+use super::history::History;
 use super::identity::Identity;
 use super::media::Media;
+use super::plug::Plug;
 use super::report::{DriveReport, LabReport};
 use super::scsi::Scsi;
 use super::session::{Doors, Limits, Session};
@@ -44,6 +47,10 @@ pub struct LabDrive {
     pub store_path: Option<PathBuf>,
     /// Whether its power may fail: what was there before is then kept until it cannot come back any more.
     pub power_may_fail: bool,
+    /// When the host is told that it is unplugged; what befalls its requests then is the device's.
+    pub unplugged: Vec<Schedule>,
+    /// The list of what `device` is asked, if it is [`Kept`](super::Kept).
+    pub history: Option<History>,
 }
 
 impl LabDrive {
@@ -57,6 +64,8 @@ impl LabDrive {
             write_cache: profile.dram.write_back,
             store_path: None,
             power_may_fail: false,
+            unplugged: Vec::new(),
+            history: None,
         }
     }
 }
@@ -117,6 +126,20 @@ impl Lab {
     /// Virtual time since the first boot.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
+    }
+
+    /// How old the oldest of the drives was that were kept, when this lab began.
+    pub fn age_ns(&self) -> u64 {
+        self.bays.iter().filter_map(|bay| bay.history.as_ref()).map(History::age_ns).max().unwrap_or(0)
+    }
+
+    /// Ends the lists of drives that are to be kept: another lab may go on with them once this one is gone.
+    ///
+    /// # Errors
+    /// [`LabError::Data`] if a list could not be written.
+    pub fn end(&mut self) -> Result<(), LabError> {
+        let now_ns = self.now_ns;
+        self.bays.iter_mut().try_for_each(|bay| bay.end(now_ns))
     }
 
     /// What the guest is told of the drives.
@@ -210,10 +233,13 @@ fn bay(index: usize, drive: LabDrive, budget: &Arc<Budget>, spill_folder: &Path)
         None => Blocks::passing(capacity_bytes, Arc::clone(budget), spill_folder)?,
     };
     let front: Box<dyn Front> = match drive.front {
-        FrontKind::Scsi => Box::new(Scsi::new(drive.identity.clone(), drive.write_cache)),
+        FrontKind::Scsi => Box::new(Scsi::new(drive.identity.clone(), drive.write_cache, !drive.unplugged.is_empty())),
         FrontKind::Blk => Box::new(Blk::new(drive.identity.clone(), drive.write_cache)),
     };
-    Ok(Bay::new(index, drive.identity, front, drive.device, Media::new(blocks), drive.power_may_fail))
+    let mut bay = Bay::new(index, drive.identity, front, drive.device, Media::new(blocks), drive.power_may_fail);
+    bay.history = drive.history;
+    bay.plug = Plug::new(drive.unplugged);
+    Ok(bay)
 }
 
 fn drive_report(bay: &Bay) -> DriveReport {

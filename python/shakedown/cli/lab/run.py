@@ -51,6 +51,12 @@ class LabRunOptions:
         str | None,
         Parameter(show_default=False, help="what to run at each later boot, for bash [default: the command again]"),
     ] = None
+    keep: Annotated[
+        Path | None,
+        Parameter(
+            show_default=False, help="a folder in which the drives outlive the run: the next one goes on with them"
+        ),
+    ] = None
     memory: Annotated[str, Parameter(help="the memory of the guest")] = "1GiB"
     wall_limit: Annotated[
         str | None, Parameter(show_default=False, help="end it after so much real time: 10min [default: never]")
@@ -137,6 +143,7 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         power_off_ns=off_ns,
         after_cut=() if options.after_cut is None else ("bash", "-c", options.after_cut),
         with_zfs=options.zfs,
+        keep=options.keep,
     )
 
 

@@ -53,6 +53,8 @@ pub(super) struct Scsi {
     write_cache: bool,
     /// As the drive came; another setting lasts until the power fails.
     own_write_cache: bool,
+    /// The driver is told when the drive is unplugged.
+    hot_plug: bool,
     /// The next command hears that the drive was reset.
     was_reset: bool,
 }
@@ -75,8 +77,8 @@ impl From<Result<Vec<u8>, Sense>> for Outcome {
 }
 
 impl Scsi {
-    pub fn new(identity: Identity, write_cache: bool) -> Self {
-        Self { identity, write_cache, own_write_cache: write_cache, was_reset: false }
+    pub fn new(identity: Identity, write_cache: bool, hot_plug: bool) -> Self {
+        Self { identity, write_cache, own_write_cache: write_cache, hot_plug, was_reset: false }
     }
 
     /// What the drive is asked for a command.
@@ -264,7 +266,7 @@ fn control(chain: &Chain, memory: &Memory) -> Result<Received, LabError> {
 
 impl Configuration for Scsi {
     fn features(&self) -> u64 {
-        TRANSPORT_FEATURES
+        TRANSPORT_FEATURES | u64::from(self.hot_plug) << 1
     }
 
     fn queues(&self) -> usize {
@@ -350,6 +352,14 @@ impl Front for Scsi {
 
     fn write_cache(&self) -> bool {
         self.write_cache
+    }
+
+    fn plug_event(&self, is_gone: bool) -> Vec<u8> {
+        const TRANSPORT_RESET: u32 = 1;
+        let [rescan, removed] = [1_u32, 2];
+        let reason = if is_gone { removed } else { rescan };
+        // The unit's number as Linux reads it here: without the bits that tell the way of addressing.
+        [&TRANSPORT_RESET.to_le_bytes()[..], &[1, 0, 0, 0, 0, 0, 0, 0], &reason.to_le_bytes()].concat()
     }
 
     fn reset(&mut self) {

@@ -32,11 +32,15 @@ class FakeArena:
         self.faults: dict[str, Exception] = {}
         self.target_errors: dict[str, str] = {}
         self.when_measured: Callable[[str, int], None] = lambda step, number: None
+        self.absences: list[str | None] = []
         self.remembers = name == "device"
         self.closed = False
 
     def guarded(self) -> None:
         return None
+
+    def missing(self) -> str | None:
+        return self.absences.pop(0) if self.absences else None
 
     def check(self, job: str) -> None:
         if any(word in job for word in self.refused):

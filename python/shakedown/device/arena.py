@@ -40,6 +40,7 @@ class DeviceArena:
         self._raw = raw
         self._patience = patience or Patience()
         self._began_ns = time.monotonic_ns()
+        self._load: FioLoad | None = None
 
     @property
     def name(self) -> Literal["device", "lab"]:
@@ -86,7 +87,12 @@ class DeviceArena:
                 interval_ns,
                 replace(self._patience, silence_ns=self._patience.silence_ns + longest_pause_ns(sections)),
             )
-            return FioLoad(plan, raw, self._now_ns, belongings)
+            self._load = FioLoad(plan, raw, self._now_ns, belongings)
+            return self._load
+
+    def missing(self) -> str | None:
+        """Why no load can be started just now, None if one can. Raises RefusedError."""
+        return self._medium.missing(failed=self._load is not None and self._load.error is not None)
 
     def replay(self, name: str, trace: Trace) -> Log:
         """Let fio replay exact requests and read its log of them. Raises RefusedError and EnvironmentFailure."""

@@ -63,6 +63,9 @@ class FileMedium:
         if not self._written:
             admit_writing(self._path, self._status, self._run, self._consent)
 
+    def missing(self, *, failed: bool) -> None:
+        """Whether it is there is seen when it is lent."""
+
     @contextmanager
     def lend(self, *, write: bool) -> Iterator[Lease]:
         """Give fio the opened file itself: whatever is done to the path meanwhile, no other file is touched."""

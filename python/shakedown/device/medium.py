@@ -38,6 +38,13 @@ class Medium(Protocol):
         """Raise RefusedError unless it may be overwritten."""
         ...
 
+    def missing(self, *, failed: bool) -> str | None:
+        """Why no load can be put on it just now, None if it can; ``failed``: the last load ended with an error.
+
+        One that has come back elsewhere is found there. Raises RefusedError where it cannot be told from another.
+        """
+        ...
+
     def lend(self, *, write: bool) -> AbstractContextManager[Lease]:
         """Look once more whether it is still what it was, and hand it to one fio. Raises RefusedError."""
         ...

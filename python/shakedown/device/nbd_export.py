@@ -65,6 +65,9 @@ class NbdMedium:
                 hint=f"if its data may be destroyed: `--destroy-data-on '{self._text}'`",
             )
 
+    def missing(self, *, failed: bool) -> None:
+        """Whether it is there is seen when it is lent."""
+
     @contextmanager
     def lend(self, *, write: bool) -> Iterator[Lease]:
         """Ask once more who is served there, since a socket's path outlives its server. Raises RefusedError."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from typing import Final
 from typing import Protocol as Interface
 
 from shakedown.analysis.watch import make_watcher
@@ -13,6 +15,11 @@ from shakedown.result.folder import RunFolder
 from shakedown.result.run_record import RunRecord, StepRecord
 from shakedown.sample import Sample
 from shakedown.target.arena import Arena
+from shakedown.units import NS_PER_S, format_duration
+
+# How long a target that is gone may take to come back: time to plug it in again, and for a server to start.
+_ABSENCE_NS: Final = 600 * NS_PER_S
+_LOOK_EVERY_NS: Final = NS_PER_S
 
 
 class Listener(Interface):
@@ -29,6 +36,9 @@ class Listener(Interface):
 
     def measured(self, samples: Sequence[Sample]) -> None:
         """The samples of the latest interval, at times of several."""
+
+    def noted(self, text: str) -> None:
+        """Something that a person should know, in a sentence: the target is gone, or back."""
 
     def step_ended(self, record: StepRecord) -> None:
         """A step is over, or was skipped."""
@@ -47,6 +57,9 @@ class Silence:
         """Nothing."""
 
     def measured(self, samples: Sequence[Sample]) -> None:
+        """Nothing."""
+
+    def noted(self, text: str) -> None:
         """Nothing."""
 
     def step_ended(self, record: StepRecord) -> None:
@@ -123,8 +136,11 @@ class _Player:
 
     def _facts(self, step: Step) -> dict[str, object]:
         """Run the step; what the record has to say of it."""
+        facts: dict[str, object]
         try:
             facts = self._load(step) if step.job else self._idle(step.idle_ns or 0)
+        except Interrupted:
+            facts = {"ended_because": "interrupted", "end_ns": self._now_ns}
         except EnvironmentFailure as error:
             hint = f" (hint: {error.hint})" if error.hint else ""
             facts = {"ended_because": "failed", "error": f"{error}{hint}", "end_ns": self._now_ns}
@@ -133,17 +149,15 @@ class _Player:
         return facts | {"detail": facts.get("detail")}
 
     def _idle(self, duration_ns: int) -> dict[str, object]:
-        try:
-            with self._interruption.calls(self._interruption.leave):
-                self._arena.idle(duration_ns)
-        except Interrupted:
-            duration_ns = 0
+        with self._interruption.calls(self._interruption.leave):
+            self._arena.idle(duration_ns)
         return {"ended_because": "idle-over", "end_ns": self._now_ns + duration_ns}
 
     def _load(self, step: Step) -> dict[str, object]:
         watcher = make_watcher(step.until) if step.until else None
         start_ns: int | None = None
         seen: str | None = None
+        absence = self._await_target(step)
         with (
             self._arena.start(step.name, step.job or "", step.interval_ns, watched=watcher is not None) as load,
             self._interruption.calls(load.stop),
@@ -154,13 +168,43 @@ class _Player:
                     start_ns = samples[0].start_ns
                 if watcher and seen is None and (seen := watcher.see(samples)):
                     load.stop()
+        errors = [absence, load.error, self._await_target(step, load.error) if load.error else None]
         return {
             "ended_because": "condition" if seen else "job-ended",
             "detail": seen,
-            "error": load.error,
+            "error": "; ".join(filter(None, errors)) or None,
             "start_ns": self._now_ns if start_ns is None else start_ns,
             "end_ns": self._now_ns,
         }
+
+    def _await_target(self, step: Step, error: str = "") -> str | None:
+        """If the target is gone, wait until it is back; say how long that was.
+
+        Raises EnvironmentFailure if it stays away, Interrupted if the user does not want to wait.
+        """
+        missing = self._arena.missing()
+        if missing is None:
+            return None
+        self._note("target-missing", f"{missing}: waiting for it", step)
+        began_ns = time.monotonic_ns()
+        with self._interruption.calls(self._interruption.leave):
+            while self._arena.missing() is not None:
+                if time.monotonic_ns() - began_ns > _ABSENCE_NS:
+                    raise EnvironmentFailure(
+                        "; ".join(filter(None, (error, f"{missing}, and was not back in time")))
+                        + f" ({format_duration(_ABSENCE_NS)})",
+                        hint="look at cable, power and `dmesg`; it is found again by its serial number",
+                    )
+                self._arena.idle(_LOOK_EVERY_NS)
+        guarded = self._arena.guarded()
+        place = f" as {guarded.document['device']}" if guarded else ""
+        absence = f"it was gone for {format_duration(time.monotonic_ns() - began_ns)}, and is back{place}"
+        self._note("target-back", absence, step)
+        return absence
+
+    def _note(self, event: str, text: str, step: Step) -> None:
+        self._folder.note(event, step=step.name, text=text)
+        self._listener.noted(text)
 
     def _keep(self, batch: list[Sample]) -> list[Sample]:
         samples = [sample._replace(start_ns=sample.start_ns + self._offset_ns) for sample in batch]

@@ -16,6 +16,7 @@ from shakedown.analysis.find import findings
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Verdict, judge
 from shakedown.device.disk.facts import NO_CONSENT, Consent
+from shakedown.device.disk.presence import path_of
 from shakedown.device.lab_disk import DISKS
 from shakedown.errors import EnvironmentFailure, Interrupted, Planned, RefusedError, UsageError
 from shakedown.protocol.caveats import caveats
@@ -179,7 +180,12 @@ def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | 
 def _verdict(protocol: Protocol, record: RunRecord, found: Sequence[Finding]) -> Verdict | None:
     if record.status != "complete":
         return None
-    return judge({protocol.name: found}, protocol.uses, scale_divisor=record.target.scale_divisor)
+    return judge(
+        {protocol.name: found},
+        protocol.uses,
+        scale_divisor=record.target.scale_divisor,
+        failures=record.failures,
+    )
 
 
 def _raise_failure(record: RunRecord, out: Path) -> None:
@@ -230,7 +236,7 @@ def _resumed_turn(path: Path, consent: Consent) -> Iterator[_Turn]:
     folder = RunFolder.reopen(path)
     record = read_record(path)
     order = Order(
-        target=record.target.text,
+        target=path_of(record.target),
         seed=record.seed,
         scale_divisor=record.scale_divisor,
         size_bytes=record.size_bytes,
@@ -240,7 +246,7 @@ def _resumed_turn(path: Path, consent: Consent) -> Iterator[_Turn]:
     try:
         with _opened(order, folder) as arena:
             _refuse_other_target(record, arena)
-            folder.note("run-resumed")
+            folder.note("run-resumed", target=order.target)
             yield _Turn(arena, folder, _rewound(record, folder, remembers=arena.remembers))
     finally:
         folder.close()

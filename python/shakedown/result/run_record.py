@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rules import Use
-from shakedown.analysis.verdict import Verdict
+from shakedown.analysis.verdict import Failure, Verdict
 from shakedown.errors import UsageError
 from shakedown.result.identity import Identity
 
@@ -101,6 +101,15 @@ class RunRecord(Part):
     def is_modelled(self) -> bool:
         """Whether the drive is a model, and time virtual."""
         return self.arena != "device"
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What the target did wrong; not that of steps that failed because the environment did."""
+        return tuple(
+            Failure(self.protocol.name, step.name, step.error)
+            for step in self.steps
+            if step.error is not None and step.ended_because != "failed"
+        )
 
     def to_json(self) -> bytes:
         """The bytes of ``run.json``."""

@@ -68,6 +68,13 @@ class Arena(Protocol):
         """Raise UsageError if the fio job cannot run here, RefusedError if it would write where it must not."""
         ...
 
+    def missing(self) -> str | None:
+        """Why no load can be started just now, such as that the target is gone; None if one can.
+
+        A target that has come back elsewhere is found there. Raises RefusedError where it cannot be told from another.
+        """
+        ...
+
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> Load:
         """Begin a fio job; rows cover ``interval_ns`` each and carry the name ``step``.
 

@@ -81,6 +81,9 @@ class ModelArena:
         except _core.JobError as error:
             raise job_refusal(error) from error
 
+    def missing(self) -> None:
+        """A model is always there."""
+
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
         """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
         if self._like_lab:

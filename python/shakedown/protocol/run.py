@@ -145,7 +145,7 @@ def resume(path: Path, consent: Consent, listener: Listener) -> Run:
     if record.arena == "lab":
         raise UsageError(f"{path} is of the lab, where the same order fails the same way", hint="start another run")
     with ExitStack() as opened:
-        turns = [opened.enter_context(_resumed_turn(folder, consent)) for folder in folders]
+        turns = [opened.enter_context(_resumed_turn(loaded.protocol, folder, consent)) for folder in folders]
         _check_all(loaded, [turn for turn in turns if turn.record.status != "complete"])
         return _play_all(loaded.protocol, turns, path, listener)
 
@@ -232,7 +232,7 @@ def _new_turn(loaded: LoadedProtocol, order: Order, path: Path) -> Iterator[_Tur
 
 
 @contextmanager
-def _resumed_turn(path: Path, consent: Consent) -> Iterator[_Turn]:
+def _resumed_turn(protocol: Protocol, path: Path, consent: Consent) -> Iterator[_Turn]:
     folder = RunFolder.reopen(path)
     record = read_record(path)
     order = Order(
@@ -246,20 +246,30 @@ def _resumed_turn(path: Path, consent: Consent) -> Iterator[_Turn]:
     try:
         with _opened(order, folder) as arena:
             _refuse_other_target(record, arena)
-            folder.note("run-resumed", target=order.target)
-            yield _Turn(arena, folder, _rewound(record, folder, remembers=arena.remembers))
+            rewound = _rewound(protocol, record, folder, remembers=arena.remembers)
+            first = protocol.steps[len(rewound.steps)].name if len(rewound.steps) < len(protocol.steps) else None
+            folder.note("run-resumed", target=order.target, step=first)
+            yield _Turn(arena, folder, rewound)
     finally:
         folder.close()
 
 
-def _rewound(record: RunRecord, folder: RunFolder, *, remembers: bool) -> RunRecord:
-    """The record up to the last step that need not be played again: none where the target is not what they left."""
+def _rewound(protocol: Protocol, record: RunRecord, folder: RunFolder, *, remembers: bool) -> RunRecord:
+    """The record up to the last step that need not be played again: none where the target is not what they left.
+
+    A step that must directly follow others (``restart``) takes them along.
+    """
     if record.status == "complete":
         return record
     kept = list(record.steps) if remembers else []
     finished = ("condition", "job-ended", "idle-over")
     while kept and kept[-1].ended_because not in finished:
         kept.pop()
+    if len(kept) < len(protocol.steps) and (restart := protocol.steps[len(kept)].restart) is not None:
+        # Between the step named and the one after it time may pass; within what follows it may not.
+        names = [step.name for step in kept]
+        if names[-1:] != [restart] or folder.has_begun(protocol.steps[len(kept)].name):
+            kept = kept[: names.index(restart)]
     folder.keep_steps({step.name for step in kept})
     return record.model_copy(update={"steps": tuple(kept), "status": "running", "findings": (), "verdict": None})
 

@@ -1,4 +1,4 @@
-"""What befalls a drive under the whole `cliff`, and a disk that leaves and returns. Skipped where the lab is not built."""
+"""What befalls a drive under the whole `cliff`, and a disk that leaves and returns. Skipped without a lab."""
 
 from __future__ import annotations
 
@@ -212,3 +212,66 @@ def test_a_power_cut_on_day_six_is_resumed_to_the_same_findings(tmp_path: Path) 
         assert ours.value == pytest.approx(theirs.value, rel=0.03), ours
     events = [json.loads(line) for line in (tmp_path / "b" / "run" / "journal").read_text().splitlines()]
     assert [each["step"] for each in events if each["event"] == "run-resumed"] == ["days", "fill"]
+
+
+# The real smartctl, whose figure is another for a while: too warm from 30 s after the boot until 200 s after it.
+WARM = """
+mkdir bin; cat > bin/smartctl << 'END'
+#!/bin/bash
+read -r up _ < /proc/uptime
+(( ${up%.*} >= 30 && ${up%.*} < 200 )) && is=58 || is=34
+/usr/sbin/smartctl "$@" | sed 's/"current":34/"current":'$is/
+END
+chmod +x bin/smartctl
+serial=$(tail -c +5 /sys/block/sda/device/vpd_pg80 | tr -d ' \\0')
+run() { shakedown run ./warm.toml /dev/sda --destroy-data-on $serial --quiet "$@"; echo $?; }
+run --out cool --temperature-limit 35
+PATH=$PWD/bin:$PATH run --out warm --temperature-limit 55
+mv /usr/sbin/smartctl /tmp; run --out blind --temperature-limit 55
+"""
+LOAD = """
+format_version = 1
+name = "warm"
+title = "Warm"
+question = "Does it rest?"
+uses = []
+[[steps]]
+name = "read"
+job = "rw=randread\\nbs=4k\\nsize=100%\\nnumber_ios=6000"
+[[findings]]
+kind = "worst-latency"
+step = "read"
+[[findings]]
+kind = "throughput"
+step = "read"
+"""
+
+
+def test_a_drive_that_is_too_warm_rests_and_its_figures_are_those_without_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "warm.toml").write_text(LOAD)
+    _, output, errors = shell(
+        WARM,
+        drives=("model:wd40efrx",),
+        scale_divisor=10_000,
+        bring_in=(tmp_path / "warm.toml",),
+        bring_out=("/lab/cool", "/lab/warm"),
+        out=tmp_path,
+        with_shakedown=True,
+    )
+    assert [line for line in output.splitlines() if line.isdecimal()] == ["0", "0", "5"], errors
+    cool, warm = (read_run(tmp_path / name) for name in ("cool", "warm"))
+    assert warm.samples["count"].sum() == cool.samples["count"].sum() == 6000
+    for ours, theirs in zip(warm.record.findings, cool.record.findings, strict=True):
+        assert ours.value == pytest.approx(theirs.value, rel=0.05), ours
+    assert warm.record.steps[0].error is None
+    assert cool.record.notes == ()
+    assert "was paused once" in warm.record.notes[0]
+    paused, unpaused = (
+        json.loads(line) for line in (tmp_path / "warm" / "journal").read_text().splitlines() if "paused" in line
+    )
+    assert (paused["event"], unpaused["event"]) == ("paused", "unpaused")
+    assert "58" in paused["text"]
+    assert "34" in unpaused["text"]
+    # What cannot be measured is told before anything begins.
+    assert "the temperature of /dev/sda cannot be read: no sensor of the kernel" in errors
+    assert warm.record.temperature_limit_celsius == 55

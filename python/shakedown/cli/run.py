@@ -64,6 +64,10 @@ class RunOptions:
             help="of the file that is made: 10GiB [default in a folder: a quarter of what is free, at most 16GiB]"
         ),
     ] = None
+    temperature_limit: Annotated[
+        int | None,
+        Parameter(help="°C at which the load on a disk pauses, until it is 5 °C cooler"),
+    ] = None
     destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
     allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
     plan: Annotated[
@@ -75,7 +79,7 @@ class RunOptions:
 
 
 _DEFAULTS = RunOptions()
-_OF_A_NEW_RUN = ("baseline", "out", "settings", "seed", "scale", "size", "like_lab", "fault")
+_OF_A_NEW_RUN = ("baseline", "out", "settings", "seed", "scale", "size", "like_lab", "fault", "temperature_limit")
 
 
 def run(protocol: str | None = None, target: str | None = None, /, *, options: RunOptions = _DEFAULTS) -> int:
@@ -147,6 +151,7 @@ def _ordered(protocol: str | None, target: str | None, options: RunOptions) -> t
         consent=Consent(options.destroy_data_on, options.allow_signature),
         like_lab=options.like_lab,
         faults=options.fault,
+        temperature_limit_celsius=_temperature(options.temperature_limit),
     )
     return loaded, order, options.out or free_folder(Path("runs") / f"{loaded.protocol.name}-{_name_of(target)}")
 
@@ -157,7 +162,7 @@ def _resumed(protocol: str | None, options: RunOptions, listener: Listener) -> R
     if protocol is not None or given:
         raise UsageError(
             "`--resume` goes on with a run as it was ordered: give no protocol, no target and none of --baseline, "
-            "--out, --set, --seed, --scale, --size, --like-lab, --fault",
+            "--out, --set, --seed, --scale, --size, --like-lab, --fault, --temperature-limit",
             hint=f"shakedown run --resume {options.resume}",
         )
     stopped = LabOrder.read(options.resume)
@@ -176,6 +181,12 @@ def _settings(texts: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(f"`--set {text}` is not NAME=VALUE", hint="like `--set hold=30s`")
         settings[name] = value
     return settings
+
+
+def _temperature(limit: int | None) -> int | None:
+    if limit is not None and limit not in range(20, 101):
+        raise UsageError(f"`--temperature-limit {limit}` is out of range", hint="degrees Celsius, from 20 to 100")
+    return limit
 
 
 def _seed(seed: int) -> int:

@@ -56,6 +56,11 @@ class LabDisk:
             | ({"faults": faults[self._disk]} if self._disk in faults else {}),
         )
 
+    @property
+    def device(self) -> Path:
+        """The disk in the guest."""
+        return Path(self._disk)
+
     def require(self, fio: Fio) -> None:
         """Any fio reaches it."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from shakedown.result.identity import Identity
@@ -23,6 +24,11 @@ class Medium(Protocol):
     @property
     def identity(self) -> Identity:
         """Who it is, as it goes into the run's record."""
+        ...
+
+    @property
+    def device(self) -> Path | None:
+        """The disk itself as the kernel calls it just now, for those who ask it something; None of what is none."""
         ...
 
     @property

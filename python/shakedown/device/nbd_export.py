@@ -25,6 +25,8 @@ class NbdMedium:
     # Who serves it keeps it: of a server that was started anew with the same export nothing tells that.
     remembers = True
 
+    device = None
+
     def __init__(self, text: str, *, consent: Sequence[str] = ()) -> None:
         """Ask the server at the address ``text``, and claim it.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import closing, nullcontext
 from typing import Final
 from typing import Protocol as Interface
 
 from shakedown.analysis.watch import make_watcher
 from shakedown.errors import EnvironmentFailure, Interrupted
+from shakedown.protocol.cooling import Cooling
 from shakedown.protocol.interruption import Interruption
 from shakedown.protocol.schema import Protocol, Step
 from shakedown.result.folder import RunFolder
@@ -158,16 +160,22 @@ class _Player:
         start_ns: int | None = None
         seen: str | None = None
         absence = self._await_target(step)
+        cooling = self._cooling(step)
         with (
+            closing(cooling) if cooling else nullcontext(),
             self._arena.start(step.name, step.job or "", step.interval_ns, watched=watcher is not None) as load,
             self._interruption.calls(load.stop),
         ):
             for batch in load:
+                if cooling and not self._interruption.asked:
+                    cooling.look(load)
                 samples = self._keep(batch)
                 if samples and start_ns is None:
                     start_ns = samples[0].start_ns
                 if watcher and seen is None and (seen := watcher.see(samples)):
                     load.stop()
+        if cooling and (note := cooling.note(step.name)):
+            self._record = self._record.model_copy(update={"notes": (*self._record.notes, note)})
         errors = [absence, load.error, self._await_target(step, load.error) if load.error else None]
         return {
             "ended_because": "condition" if seen else "job-ended",
@@ -176,6 +184,12 @@ class _Player:
             "start_ns": self._now_ns if start_ns is None else start_ns,
             "end_ns": self._now_ns,
         }
+
+    def _cooling(self, step: Step) -> Cooling | None:
+        limit, thermometer = self._record.temperature_limit_celsius, self._arena.thermometer()
+        if limit is None or thermometer is None:
+            return None
+        return Cooling(thermometer, limit, lambda event, text: self._note(event, text, step))
 
     def _await_target(self, step: Step, error: str = "") -> str | None:
         """If the target is gone, wait until it is back; say how long that was.

@@ -6,9 +6,10 @@ The folder is the only state: ``resume`` needs nothing else.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -41,6 +42,7 @@ class Order:
 
     ``scale_divisor`` makes modelled drives smaller, ``size_bytes`` is that of a new file, ``consent`` names what may be
     overwritten; ``like_lab`` makes a modelled drive's host like that of ``lab:``;
+    at ``temperature_limit_celsius`` the load pauses;
     ``faults`` befall drives in the lab, ``DRIVE=WHAT``, the candidate being sda and the baseline sdb.
     """
 
@@ -52,6 +54,7 @@ class Order:
     consent: Consent = NO_CONSENT
     like_lab: bool = False
     faults: tuple[str, ...] = ()
+    temperature_limit_celsius: int | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> 
         for turn in turns:
             turn.folder.note("run-began", target=turn.record.target.text)
             turn.folder.write(turn.record)
-        return _play_all(loaded.protocol, turns, out, listener)
+        return _play_all(loaded.protocol, turns, _Way(out, order.consent), listener)
 
 
 def _of_lab(loaded: LoadedProtocol, order: Order) -> LabOrder:
@@ -95,6 +98,7 @@ def _of_lab(loaded: LoadedProtocol, order: Order) -> LabOrder:
         seed=order.seed,
         scale_divisor=order.scale_divisor,
         faults=order.faults,
+        temperature_limit_celsius=order.temperature_limit_celsius,
     )
 
 
@@ -147,10 +151,26 @@ def resume(path: Path, consent: Consent, listener: Listener) -> Run:
     with ExitStack() as opened:
         turns = [opened.enter_context(_resumed_turn(loaded.protocol, folder, consent)) for folder in folders]
         _check_all(loaded, [turn for turn in turns if turn.record.status != "complete"])
-        return _play_all(loaded.protocol, turns, path, listener)
+        return _play_all(loaded.protocol, turns, _Way(path, consent), listener)
 
 
-def _play_all(protocol: Protocol, turns: list[_Turn], out: Path, listener: Listener) -> Run:
+@dataclass(frozen=True)
+class _Way:
+    """Where a run lies, and what its user has given up: both are needed to go on with it."""
+
+    out: Path
+    consent: Consent
+
+    @property
+    def command(self) -> str:
+        """The line that goes on: consent is asked for anew, since it was for what stood there then."""
+        words = ["shakedown", "run", "--resume", str(self.out)]
+        words += [word for each in self.consent.devices for word in ("--destroy-data-on", each)]
+        words += [word for each in self.consent.signatures for word in ("--allow-signature", each)]
+        return shlex.join(words)
+
+
+def _play_all(protocol: Protocol, turns: list[_Turn], way: _Way, listener: Listener) -> Run:
     """Play the turns, the baseline's before the candidate's, whose findings need both."""
     baseline: Run | None = None
     for turn in turns:
@@ -159,13 +179,13 @@ def _play_all(protocol: Protocol, turns: list[_Turn], out: Path, listener: Liste
             if record.status != "complete":
                 record = play(protocol, turn.arena, turn.folder, record, listener)
         except Interrupted as error:
-            raise Interrupted(str(error), hint=f"go on with `shakedown run --resume {out}`") from error
+            raise Interrupted(str(error), hint=f"go on with `{way.command}`") from error
         record = _judged(protocol, record, read_run(turn.folder.path), baseline)
         turn.folder.write(record)
         turn.folder.note("run-ended", status=record.status)
-        _raise_failure(record, out)
+        _raise_failure(record, way)
         baseline = read_run(turn.folder.path)
-    return read_run(out)
+    return read_run(way.out)
 
 
 def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | None) -> RunRecord:
@@ -188,12 +208,12 @@ def _verdict(protocol: Protocol, record: RunRecord, found: Sequence[Finding]) ->
     )
 
 
-def _raise_failure(record: RunRecord, out: Path) -> None:
+def _raise_failure(record: RunRecord, way: _Way) -> None:
     for step in record.steps:
         if step.ended_because == "failed":
             raise EnvironmentFailure(
                 f"step {step.name} on {record.target.text} failed: {step.error}",
-                hint=f"what was measured is kept; once the cause is gone: `shakedown run --resume {out}`",
+                hint=f"what was measured is kept; once the cause is gone: `{way.command}`",
             )
 
 
@@ -203,12 +223,30 @@ def _check_all(loaded: LoadedProtocol, turns: list[_Turn]) -> None:
     for turn in turns:
         try:
             _check(loaded, turn.arena)
+            if turn.record.temperature_limit_celsius is not None:
+                _check_temperature(turn.arena)
         except RefusedError as error:
             refused.append(error)
     if refused:
         options = [word for error in refused for word in error.options] if all(each.options for each in refused) else []
         first = refused[0]
         raise RefusedError(str(first), hint=first.hint, options=options, plan=_plans(loaded.protocol, turns)) from first
+
+
+def _check_temperature(arena: Arena) -> None:
+    """A limit is only promised where it can be kept. Raises UsageError and EnvironmentFailure."""
+    thermometer = arena.thermometer()
+    if thermometer is None:
+        raise UsageError(
+            f"{arena.identity.text} has no temperature of its own", hint="`--temperature-limit` is for disks"
+        )
+    with closing(thermometer):
+        reading = thermometer.read()
+    if isinstance(reading, str):
+        raise EnvironmentFailure(
+            f"the temperature of {arena.identity.text} cannot be read: {reading}",
+            hint="`modprobe drivetemp`, or install smartmontools; or leave `--temperature-limit` out",
+        )
 
 
 def _check(loaded: LoadedProtocol, arena: Arena) -> None:
@@ -242,6 +280,7 @@ def _resumed_turn(protocol: Protocol, path: Path, consent: Consent) -> Iterator[
         size_bytes=record.size_bytes,
         consent=consent,
         like_lab=is_like_lab(record.target),
+        temperature_limit_celsius=record.temperature_limit_celsius,
     )
     try:
         with _opened(order, folder) as arena:
@@ -332,6 +371,7 @@ def _first_record(loaded: LoadedProtocol, order: Order, arena: Arena) -> RunReco
         seed=order.seed,
         scale_divisor=order.scale_divisor,
         size_bytes=order.size_bytes,
+        temperature_limit_celsius=order.temperature_limit_celsius,
         status="running",
         baseline=BASELINE_NAME if order.baseline is not None else None,
         notes=caveats(protocol, arena.identity),

@@ -111,12 +111,12 @@ class Protocol(Table):
         for name in names:
             if names.count(name) > 1:
                 raise PydanticCustomError("names", "`steps`: two steps are named `{name}`", {"name": name})
-        for position, step in enumerate(self.steps):
-            if step.restart is not None and step.restart not in names[:position]:
+        for position, restart in enumerate(each.restart for each in self.steps):
+            if restart is not None and restart not in names[:position]:
                 raise PydanticCustomError(
                     "names",
                     "`steps[{position}].restart` is '{step}': there is no step of that name before it",
-                    {"position": position, "step": step.restart},
+                    {"position": position, "step": restart},
                 )
         for key, wanted in (("findings", self.findings), ("published", self.published)):
             for position, step in enumerate(asked.step for asked in wanted):

@@ -76,7 +76,8 @@ class StepRecord(Part):
 class RunRecord(Part):
     """The content of ``run.json``.
 
-    ``size_bytes`` is the size that was asked for where the target is a file or a folder. ``baseline`` is the folder of
+    ``size_bytes`` is the size that was asked for where the target is a file or a folder. At
+    ``temperature_limit_celsius`` the load pauses. ``baseline`` is the folder of
     the baseline's own run, seen from this one. ``notes`` are what the reader should know before trusting the figures.
     """
 
@@ -90,6 +91,7 @@ class RunRecord(Part):
     seed: int
     scale_divisor: int
     size_bytes: int | None = None
+    temperature_limit_celsius: int | None = None
     status: Literal["running", "complete", "interrupted", "failed"]
     steps: tuple[StepRecord, ...] = ()
     findings: tuple[Finding, ...] = ()

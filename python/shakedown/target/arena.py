@@ -10,6 +10,7 @@ from shakedown.device.disk.medium import Guarded
 from shakedown.fit.trace import Log, Trace
 from shakedown.result.identity import Identity
 from shakedown.sample import Sample
+from shakedown.tools.temperature import Thermometer
 
 
 class Load(Protocol):
@@ -25,6 +26,14 @@ class Load(Protocol):
 
         Raises EnvironmentFailure if the load generator failed, after everything measured was delivered.
         """
+        ...
+
+    def pause(self) -> None:
+        """Let the target rest until ``go_on``. The run's clock stands still; iterate on, empty batches come."""
+        ...
+
+    def go_on(self) -> None:
+        """Go on after a ``pause`` with what was next."""
         ...
 
     def stop(self) -> None:
@@ -66,6 +75,10 @@ class Arena(Protocol):
 
     def check(self, job: str) -> None:
         """Raise UsageError if the fio job cannot run here, RefusedError if it would write where it must not."""
+        ...
+
+    def thermometer(self) -> Thermometer | None:
+        """What tells how warm the target is; None where nothing can. ``close`` it."""
         ...
 
     def missing(self) -> str | None:

@@ -81,6 +81,9 @@ class ModelArena:
         except _core.JobError as error:
             raise job_refusal(error) from error
 
+    def thermometer(self) -> None:
+        """A model is never warm."""
+
     def missing(self) -> None:
         """A model is always there."""
 
@@ -170,6 +173,12 @@ class ModelLoad:
         except OSError as error:
             self.error = str(error)
             return ()
+
+    def pause(self) -> None:
+        """Nothing heats a model."""
+
+    def go_on(self) -> None:
+        """It was never paused."""
 
     def stop(self) -> None:
         """End the job now."""

@@ -79,6 +79,11 @@ class DiskMedium:
         self.identity = self._identify()
 
     @property
+    def device(self) -> Path | None:
+        """The disk's node; of a loop device, which has no temperature, none."""
+        return Path("/dev") / self.situation.kernel_name if self.situation.kind == "disk" else None
+
+    @property
     def refusals(self) -> tuple[Refusal, ...]:
         """What forbids writing to it, as it was seen last."""
         return decide(self.situation, self._consent)

@@ -20,6 +20,8 @@ from shakedown.tools.fio.raw import Raw
 from shakedown.tools.fio.stream import Stream
 from shakedown.units import NS_PER_S, format_duration
 
+# After a pause: the row that it lies in, and the next, since fio may note a latency after it has counted the request.
+_SPOILED_ROWS: Final = 2
 _MESSAGES_KEPT: Final = 100
 _LAST_WORD_S: Final = 0.2
 
@@ -63,7 +65,10 @@ class FioLoad:
         """
         self.error: str | None = None
         self.messages: list[str] = []
-        self._now_ns = now_ns
+        self._clock_ns = now_ns
+        self._paused_ns: int | None = None
+        self._rested_ns = 0
+        self._spoiled_rows = 0
         self._interval_s = plan.interval_ns / NS_PER_S
         self._patience = plan.patience
         self._raw = raw
@@ -96,8 +101,29 @@ class FioLoad:
         yield from self._take(self._stream.close(), last=False)
         self._conclude(self._child.wait())
 
+    def pause(self) -> None:
+        """Stop fio where it stands, until ``go_on``.
+
+        It is stopped by a signal, since only so it goes on with the very request that was next: a fio that is ended
+        and started again would write the same places once more. The run's clock stands still meanwhile, so no row
+        holds the pause; what was in flight is timed wrongly by it, so the rows in which it may be tell no latency.
+        """
+        if self._paused_ns is None and self._asked_ns is None:
+            self._child.signal(signal.SIGSTOP)
+            self._paused_ns = self._clock_ns()
+
+    def go_on(self) -> None:
+        """Let it run again after a ``pause``."""
+        if self._paused_ns is not None:
+            self._rested_ns += self._clock_ns() - self._paused_ns
+            self._paused_ns = None
+            self._heard_ns = self._now_ns()
+            self._spoiled_rows = _SPOILED_ROWS
+            self._child.signal(signal.SIGCONT)
+
     def stop(self) -> None:
         """Ask for a clean end; what is in flight is waited for. Iterate on to get the rest."""
+        self.go_on()
         if self._asked_ns is None:
             self._asked_ns = self._now_ns()
             self._child.signal(signal.SIGINT)
@@ -128,11 +154,23 @@ class FioLoad:
             age_ns = max(time.time_ns() - item.timestamp_ms * 1_000_000, 0)
             made_ns = max(self._heard_ns - age_ns, 0)
             if samples := self._intervals.samples(item, made_ns, last=last and item is items[-1]):
-                yield samples
+                yield self._without_spoiled(samples)
+
+    def _now_ns(self) -> int:
+        """The run's clock, without the pauses of this load."""
+        return (self._clock_ns() if self._paused_ns is None else self._paused_ns) - self._rested_ns
+
+    def _without_spoiled(self, samples: list[Sample]) -> list[Sample]:
+        if self._spoiled_rows == 0:
+            return samples
+        self._spoiled_rows -= 1
+        return [sample.untimed() for sample in samples]
 
     def _lose_patience(self) -> None:
         """Go one step further if nothing was heard, or a request to end was not followed, for too long."""
         now_ns = self._now_ns()
+        if self._paused_ns is not None:
+            return
         if self._asked_ns is None:
             if now_ns - self._heard_ns > self._patience.silence_ns:
                 self._hung = True

@@ -68,6 +68,7 @@ class FakeLoad:
         self.step = step
         self.interval_ns = interval_ns
         self.stopped = False
+        self.frozen_ns = 0
         self.error: str | None = arena.target_errors.get(step)
 
     def __iter__(self) -> Iterator[list[Sample]]:

@@ -16,9 +16,10 @@ from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.progress import watch
 from shakedown.cli.scale import parse_scale
+from shakedown.cli.several import GRAVEST_FIRST, plan_all, refuse_same, run_all
 from shakedown.cli.status import exit_status
 from shakedown.device.disk.facts import Consent
-from shakedown.errors import UsageError
+from shakedown.errors import Planned, UsageError
 from shakedown.protocol.in_lab import LabOrder
 from shakedown.protocol.load import LoadedProtocol, load_protocol
 from shakedown.protocol.play import Listener
@@ -27,7 +28,7 @@ from shakedown.protocol.run import plan as plan_run
 from shakedown.protocol.run import resume as resume_run
 from shakedown.protocol.run import run as start_run
 from shakedown.report.summary import render
-from shakedown.result.folder import Run, free_folder, read_record
+from shakedown.result.folder import Run, free_folder, read_record, read_run
 from shakedown.units import parse_size_bytes
 
 
@@ -82,8 +83,10 @@ _DEFAULTS = RunOptions()
 _OF_A_NEW_RUN = ("baseline", "out", "settings", "seed", "scale", "size", "like_lab", "fault", "temperature_limit")
 
 
-def run(protocol: str | None = None, target: str | None = None, /, *, options: RunOptions = _DEFAULTS) -> int:
-    """Run a protocol against a target.
+def run(
+    protocol: str | None = None, target: str | None = None, /, *others: str, options: RunOptions = _DEFAULTS
+) -> int:
+    """Run a protocol against a target, or against several at once.
 
     For example:
 
@@ -95,13 +98,19 @@ def run(protocol: str | None = None, target: str | None = None, /, *, options: R
 
     shakedown run --resume runs/cliff-wd40efax
 
+    shakedown run cliff /dev/sdb /dev/sdc --destroy-data-on WD-WX00 --destroy-data-on WD-WX01
+
     Parameters
     ----------
     protocol
         Its name (random-1m, sequential-32k, cliff) or the path of a file of your own (./mine.toml).
     target
         model:NAME, model:./profile.toml, lab:NAME, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
+    others
+        More of them, to be run at the same time, each in a folder of its own (with --out: in that folder).
     """
+    if others:
+        return _several(protocol, (target or "", *others), options)
     if options.plan:
         return _planned(protocol, target, options)
     with watch(quiet=options.quiet) as listener:
@@ -122,6 +131,58 @@ def _started(protocol: str | None, target: str | None, options: RunOptions, list
     return start_run(*_ordered(protocol, target, options), listener)
 
 
+def _several(protocol: str | None, targets: tuple[str, ...], options: RunOptions) -> int:
+    """One run each; nothing begins unless all may."""
+    for name, given in (("baseline", options.baseline), ("fault", options.fault), ("resume", options.resume)):
+        if given:
+            raise UsageError(f"`--{name}` is for a run on one target", hint="give that run a command of its own")
+    refuse_same(targets)
+    ordered = [_ordered(protocol, target, options) for target in targets]
+    outs = _apart([out if options.out is None else options.out / _name_of(order.target) for _, order, out in ordered])
+    loaded = ordered[0][0]
+    plans = plan_all(loaded, [(order, out) for (_, order, _), out in zip(ordered, outs, strict=True)])
+    if options.plan:
+        return _show_plans(plans, options)
+    words = _words(protocol or "", options)
+    commands = [(target, [*words, target, "--out", str(out)]) for target, out in zip(targets, outs, strict=True)]
+    outcomes = run_all(commands, quiet=options.quiet)
+    status = next(each for each in GRAVEST_FIRST if each in {outcome.exit_status for outcome in outcomes})
+    if options.json:
+        print_document("run", {"runs": [each.document for each in outcomes], "exit_status": status})
+    else:
+        for outcome in outcomes:
+            if outcome.folder is not None:
+                sys.stdout.write(plain(render([read_run(outcome.folder)])))
+                print(f"run: {outcome.folder}", file=sys.stderr)
+    return status
+
+
+def _apart(outs: list[Path]) -> list[Path]:
+    """Folders of which no two are the same: two drives may have one name."""
+    found: list[Path] = []
+    for out in outs:
+        path, number = out, 1
+        while path in found:
+            number += 1
+            path = out.with_name(f"{out.name}-{number}")
+        found.append(path)
+    return found
+
+
+def _words(protocol: str, options: RunOptions) -> list[str]:
+    """The options of a run as they were given, for a process of its own."""
+    named = {"seed": options.seed, "scale": options.scale, "size": options.size, "use": options.use}
+    named["temperature-limit"] = options.temperature_limit
+    words = [
+        protocol,
+        *(word for name, value in named.items() if value is not None for word in (f"--{name}", str(value))),
+    ]
+    repeated = {"set": options.settings, "destroy-data-on": options.destroy_data_on}
+    repeated["allow-signature"] = options.allow_signature
+    words += [word for name, values in repeated.items() for value in values for word in (f"--{name}", value)]
+    return [*words, "--like-lab"] if options.like_lab else words
+
+
 def _planned(protocol: str | None, target: str | None, options: RunOptions) -> int:
     """Show the plan of a run that would be allowed; of one that would not, it comes with the refusal."""
     if options.resume is not None:
@@ -129,6 +190,10 @@ def _planned(protocol: str | None, target: str | None, options: RunOptions) -> i
     plans = plan_run(*_ordered(protocol, target, options))
     if not plans:
         raise UsageError(f"`{target}` is no disk: there is nothing to plan", hint="leave `--plan` out")
+    return _show_plans(plans, options)
+
+
+def _show_plans(plans: tuple[Planned, ...], options: RunOptions) -> int:
     if options.json:
         print_document("run", {"plan": [planned.document for planned in plans], "exit_status": 0})
     else:

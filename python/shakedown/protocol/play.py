@@ -174,8 +174,8 @@ class _Player:
                     start_ns = samples[0].start_ns
                 if watcher and seen is None and (seen := watcher.see(samples)):
                     load.stop()
-        if cooling and (note := cooling.note(step.name)):
-            self._record = self._record.model_copy(update={"notes": (*self._record.notes, note)})
+        self._remember(cooling.note(step.name) if cooling else None)
+        self._remember(_freeze(step.name, load.frozen_ns))
         errors = [absence, load.error, self._await_target(step, load.error) if load.error else None]
         return {
             "ended_because": "condition" if seen else "job-ended",
@@ -184,6 +184,10 @@ class _Player:
             "start_ns": self._now_ns if start_ns is None else start_ns,
             "end_ns": self._now_ns,
         }
+
+    def _remember(self, note: str | None) -> None:
+        if note is not None:
+            self._record = self._record.model_copy(update={"notes": (*self._record.notes, note)})
 
     def _cooling(self, step: Step) -> Cooling | None:
         limit, thermometer = self._record.temperature_limit_celsius, self._arena.thermometer()
@@ -227,6 +231,15 @@ class _Player:
         if samples:
             self._now_ns = max(sample.start_ns + sample.duration_ns for sample in samples)
         return samples
+
+
+def _freeze(step: str, frozen_ns: int) -> str | None:
+    if not frozen_ns:
+        return None
+    return (
+        f"In step {step} this machine, or Shakedown and fio on it, stood still for {format_duration(frozen_ns)}: that "
+        "is not in the times, and says nothing of the drive."
+    )
 
 
 def _reason_to_skip_the_rest(step: Step, played: StepRecord) -> str | None:

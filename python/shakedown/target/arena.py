@@ -21,6 +21,11 @@ class Load(Protocol):
         """What the *target* did wrong, once iteration has ended; None if nothing. It is a result of the step."""
         ...
 
+    @property
+    def frozen_ns(self) -> int:
+        """For how long everything on this side was stopped, and the rows do not hold it."""
+        ...
+
     def __iter__(self) -> Iterator[list[Sample]]:
         """Batches of rows as they are measured, an empty one for an interval without news; ends with the job.
 

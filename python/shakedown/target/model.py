@@ -131,6 +131,8 @@ class ModelArena:
 class ModelLoad:
     """Implements ``Load``: pulls rows out of the core, ``intervals`` at a time."""
 
+    frozen_ns = 0
+
     def __init__(self, load: _core.Load, step: str, *, intervals: int, fio_rows_every_ns: int | None = None) -> None:
         """Follow a load of the core under the name of a step; with rows as fio tells them, if it logs requests."""
         self.error: str | None = None

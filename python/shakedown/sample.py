@@ -28,6 +28,12 @@ class Sample(NamedTuple):
     latency_p999_ns: int | None
     latency_max_ns: int | None
 
+    def untimed(self) -> Sample:
+        """The same without latencies, where they are known to be wrong."""
+        return self._replace(
+            latency_mean_ns=None, latency_p50_ns=None, latency_p99_ns=None, latency_p999_ns=None, latency_max_ns=None
+        )
+
     @property
     def iops(self) -> float:
         """Completions per second."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,6 +126,25 @@ def test_ctrl_c_interrupts_and_the_run_goes_on_later(here: Path) -> None:
     assert "--resume out" in fail(process, 130)["hint"]
     assert ended(read_run(here / "out")) == {"short": "job-ended", "long": "interrupted"}
     resumed(here)
+
+
+def test_a_freeze_of_all_is_in_no_row_and_told(here: Path) -> None:
+    process = begin(*ARGUMENTS, "--set", "long=8s", cwd=here)
+    wait_until(lambda: measuring(here / "out", "long"), "samples")
+    fio = fio_of(process)
+    for number, pause_s in ((signal.SIGSTOP, 6), (signal.SIGCONT, 0)):
+        # Nobody goes on while another still stands.
+        for each in (process.pid, fio):
+            os.kill(each, number)
+        time.sleep(pause_s)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 3, errors
+    run = read_run(here / "out")
+    assert run.record.status == "complete"
+    assert re.search(r"stood still for [56][. ]", run.record.notes[-1])
+    long = run.samples.filter(step="long")
+    assert long["duration_ns"].max() < 3e9
+    assert max(each for each in long["latency_max_ns"] if each is not None) < 3e9
 
 
 def test_a_killed_shakedown_takes_fio_along_and_loses_nothing(here: Path) -> None:

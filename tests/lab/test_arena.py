@@ -51,6 +51,9 @@ class Notes:
     def measured(self, samples: Sequence[Sample]) -> None:
         self.samples += samples
 
+    def noted(self, text: str) -> None:
+        self.events.append(text)
+
     def step_ended(self, record: StepRecord) -> None:
         self.events.append(record.ended_because)
 

@@ -9,6 +9,7 @@ from typing import Literal, Self
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.result.identity import Identity
 from shakedown.sample import Sample
+from shakedown.tools.temperature import Thermometer
 from shakedown.units import NS_PER_S
 
 
@@ -32,11 +33,19 @@ class FakeArena:
         self.faults: dict[str, Exception] = {}
         self.target_errors: dict[str, str] = {}
         self.when_measured: Callable[[str, int], None] = lambda step, number: None
+        self.warmth: Thermometer | None = None
+        self.absences: list[str | None] = []
         self.remembers = name == "device"
         self.closed = False
 
     def guarded(self) -> None:
         return None
+
+    def thermometer(self) -> Thermometer | None:
+        return self.warmth
+
+    def missing(self) -> str | None:
+        return self.absences.pop(0) if self.absences else None
 
     def check(self, job: str) -> None:
         if any(word in job for word in self.refused):
@@ -59,6 +68,7 @@ class FakeLoad:
         self.step = step
         self.interval_ns = interval_ns
         self.stopped = False
+        self.frozen_ns = 0
         self.error: str | None = arena.target_errors.get(step)
 
     def __iter__(self) -> Iterator[list[Sample]]:
@@ -76,6 +86,12 @@ class FakeLoad:
         count = 1000 * self.interval_ns // NS_PER_S
         latencies = (1_000_000.0, 1_000_000, 2_000_000, 3_000_000, 4_000_000)
         return Sample(self.step, "write", start_ns, self.interval_ns, count, 4096 * count, *latencies)
+
+    def pause(self) -> None:
+        self.arena.started.append(f"{self.step} paused")
+
+    def go_on(self) -> None:
+        self.arena.started.append(f"{self.step} goes on")
 
     def stop(self) -> None:
         self.stopped = True

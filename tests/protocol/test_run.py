@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +13,8 @@ import pytest
 
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
+from shakedown.protocol import cooling
+from shakedown.protocol import play as player
 from shakedown.protocol import run as runner
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Silence
@@ -251,3 +255,102 @@ def test_a_listener_sees_every_sample(tmp_path: Path, opens: Opened) -> None:
     opens(FakeArena())
     done = run(loaded(), Order("fake"), tmp_path / "run", Collector())
     assert [tuple(sample) for sample in seen] == done.samples.rows()
+
+
+def test_a_target_that_is_gone_after_an_error_is_waited_for(tmp_path: Path, opens: Opened) -> None:
+    arena = FakeArena()
+    arena.target_errors["second"] = "Input/output error"
+    # Before the steps it is there; after the error it is not, for two looks.
+    arena.absences = [None, None, *["it is gone"] * 3]
+    opens(arena)
+    done = run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    error = {step.name: step.error for step in done.record.steps}
+    assert re.fullmatch(r"Input/output error; it was gone for .*, and is back", error["second"] or "")
+    assert arena.started == ["first", "second", "third"]
+    assert done.record.verdict is not None
+    assert done.record.verdict.status == "fail"
+    events = [json.loads(line)["event"] for line in (tmp_path / "run" / "journal").read_text().splitlines()]
+    assert events[events.index("target-missing") + 1] == "target-back"
+
+
+def test_a_target_that_stays_away_fails_the_step(
+    tmp_path: Path, opens: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(player, "_ABSENCE_NS", 0)
+    arena = FakeArena()
+    arena.target_errors["first"] = "Input/output error"
+    arena.absences = [None, *["it is gone"] * 1000]
+    opens(arena)
+    with pytest.raises(EnvironmentFailure, match="Input/output error; it is gone, and was not back in time"):
+        run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    record = read_run(tmp_path / "run").record
+    assert (record.status, ended(tmp_path / "run")["third"]) == ("failed", "skipped")
+
+
+CHAINED = STEPS.replace('name = "second"', 'name = "second"\nrestart = "first"')
+
+
+@pytest.mark.parametrize(
+    ("dies_in", "again"),
+    [
+        # What has not begun spoils nothing: time may pass before it only if that is what it directly follows.
+        ("pause", ["second", "third"]),
+        ("second", ["first", "second", "third"]),
+        ("third", ["third"]),
+    ],
+)
+def test_a_step_that_must_follow_another_takes_it_along(
+    tmp_path: Path, opens: Opened, dies_in: str, again: list[str]
+) -> None:
+    resumed = FakeArena()
+    opens(FakeArena(), resumed)
+    text = CHAINED.replace('restart = "first"', 'restart = "pause"') if dies_in == "pause" else CHAINED
+    with pytest.raises(SystemExit):
+        run(loaded(text), Order("fake"), tmp_path / "run", DiesAfter(dies_in))
+    done = resume(tmp_path / "run", Consent(), Silence())
+    assert resumed.started == again
+    assert done.samples["step"].value_counts(sort=True).rows() == [("first", 10), ("third", 10), ("second", 3)]
+
+
+def test_a_limit_that_cannot_be_kept_is_told_before_anything_begins(tmp_path: Path, opens: Opened) -> None:
+    opens(FakeArena())
+    with pytest.raises(UsageError, match="has no temperature of its own"):
+        run(loaded(), Order("fake", temperature_limit_celsius=55), tmp_path / "run", Silence())
+    assert not (tmp_path / "run").exists()
+
+
+class Warmth:
+    """A thermometer that reads what it is given, the last for ever."""
+
+    def __init__(self, *readings: int | str) -> None:
+        self.readings = list(readings)
+
+    def ask(self) -> None:
+        pass
+
+    def read(self) -> int | str:
+        return self.readings[0]
+
+    answer = read
+
+    def close(self) -> None:
+        if len(self.readings) > 1:
+            del self.readings[0]
+
+
+def test_a_load_rests_from_the_limit_until_it_is_cooler_by_the_hysteresis(
+    tmp_path: Path, opens: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cooling, "_ASK_EVERY_S", 0.0)
+    arena, warmth = FakeArena(), Warmth(40)
+    warmth.answer = lambda: warmth.readings.pop(0) if len(warmth.readings) > 1 else warmth.readings[0]  # type: ignore[method-assign]
+    warmth.readings = [54, 55, 54, "smartctl did not answer", 51, 50, 54]
+    arena.warmth = warmth  # type: ignore[assignment]
+    opens(arena)
+    monkeypatch.setattr(runner, "_check_temperature", lambda arena: None)
+    done = run(loaded(), Order("fake", temperature_limit_celsius=55), tmp_path / "run", Silence())
+    assert arena.started == ["first", "first paused", "first goes on", "second", "third"]
+    assert len(done.record.notes) == 2
+    assert "Step first was paused once" in done.record.notes[1]
+    journal = (tmp_path / "run" / "journal").read_text()
+    assert journal.index("paused at 55") < journal.index("cannot be read any more") < journal.index("goes on at 50")

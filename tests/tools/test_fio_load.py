@@ -1,6 +1,7 @@
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -210,3 +211,50 @@ def test_another_program_is_not_taken_for_fio(fake_fio: MakeFio) -> None:
         locate_fio(fake_fio("say('GNU coreutils 9')").path)
     with pytest.raises(EnvironmentFailure, match="too old"):
         locate_fio(fake_fio("say('fio-2.99')").path)
+
+
+def contiguous(samples: list[Sample]) -> bool:
+    """Whether each row begins where the one before ended."""
+    return all(one.start_ns + one.duration_ns == next_.start_ns for one, next_ in pairwise(samples))
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_a_pause_is_in_no_row_and_in_no_latency(tmp_path: Path) -> None:
+    samples: list[Sample] = []
+    job = "rw=randread\nbs=4k\nsize=1g\nrate_iops=100\nnumber_ios=200\n"
+    with begin(locate_fio("fio"), tmp_path / "raw", job, Patience()) as load:
+        paused_s: float | None = None
+        for batch in load:
+            samples += batch
+            if len(samples) >= 3 and paused_s is None:
+                load.pause()
+                paused_s = time.monotonic()
+            if paused_s is not None and time.monotonic() - paused_s > 1.5:
+                load.go_on()
+    assert load.frozen_ns == 0
+    assert contiguous(samples)
+    # What was asked for has been done, to the last request.
+    assert sum(sample.count for sample in samples) == 200
+    assert sum(sample.duration_ns for sample in samples) < time.monotonic_ns()
+    timed = [sample for sample in samples if sample.latency_max_ns is not None]
+    untimed = [sample for sample in samples if sample.count and sample.latency_mean_ns is None]
+    assert len(timed) >= 3
+    assert len(untimed) in (1, 2)
+    assert max(sample.latency_max_ns or 0 for sample in timed) < 1.5 * NS_PER_S
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+@pytest.mark.parametrize("step_s", [3600, -3600])
+def test_a_clock_that_is_set_moves_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step_s: int) -> None:
+    true_ns = time.time_ns
+    samples: list[Sample] = []
+    job = "rw=randread\nbs=4k\nsize=1g\nrate_iops=100\ntime_based\nruntime=2s\n"
+    with begin(locate_fio("fio"), tmp_path / "raw", job, Patience()) as load:
+        for batch in load:
+            samples += batch
+            if len(samples) == 3:
+                monkeypatch.setattr(time, "time_ns", lambda: true_ns() + step_s * NS_PER_S)
+    assert contiguous(samples)
+    assert len(samples) >= 8
+    assert max(sample.duration_ns for sample in samples) < 1.5 * NS_PER_S
+    assert min(sample.duration_ns for sample in samples[:-1]) > 0

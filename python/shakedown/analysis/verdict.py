@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,6 +15,14 @@ from shakedown.units import NS_PER_S, format_duration, format_size
 Status = Literal["pass", "inconclusive", "fail"]
 
 _FROZEN: Final = ConfigDict(frozen=True, extra="forbid")
+
+
+class Failure(NamedTuple):
+    """What a target did wrong in a step, in words: an I/O error, or that it was gone for a while."""
+
+    protocol: str
+    step: str
+    words: str
 
 
 class Reason(BaseModel):
@@ -56,15 +64,35 @@ _Evidence = Mapping[str, Sequence[Finding]]
 _ORDER: Final = ("fail", "caution", "inconclusive", "pass")
 
 
-def judge(findings_by_protocol: _Evidence, uses: Iterable[Use] = USES, *, scale_divisor: int = 1) -> Verdict:
-    """Judge one target from the findings of all its runs, by protocol name.
+def judge(
+    findings_by_protocol: _Evidence,
+    uses: Iterable[Use] = USES,
+    *,
+    scale_divisor: int = 1,
+    failures: Sequence[Failure] = (),
+) -> Verdict:
+    """Judge one target from the findings of all its runs, by protocol name, and from what it failed to do.
 
-    Of a drive ``scale_divisor`` times smaller than the one it stands for nothing is concluded.
+    Of a drive ``scale_divisor`` times smaller than the one it stands for nothing is concluded but that it failed.
     """
     judged = tuple(_judge_use(use, findings_by_protocol) for use in uses)
     if scale_divisor > 1:
         judged = tuple(_in_doubt(use, scale_divisor) for use in judged)
+    if failures:
+        judged = tuple(_failed(use, failures) for use in judged)
     return Verdict(status=_overall([use.status for use in judged]), uses=judged)
+
+
+def _failed(judged: UseVerdict, failures: Sequence[Failure]) -> UseVerdict:
+    reason = Reason(
+        status="fail",
+        findings=tuple(f"{failure.protocol}/{failure.step}/error" for failure in failures),
+        headline="it failed requests: find out whether it is the drive, its cable, its power or the controller",
+        facts="; ".join(f"{failure.words} in {failure.protocol}, step {failure.step}" for failure in failures),
+        why="what answers with errors, or vanishes, loses files, and an array throws it out; `shakedown triage` "
+        "tells the causes apart",
+    )
+    return UseVerdict(use=judged.use, status="fail", reasons=(reason, *judged.reasons))
 
 
 def _in_doubt(judged: UseVerdict, scale_divisor: int) -> UseVerdict:

@@ -97,6 +97,10 @@ class _Progress:
         """How long a line of the pace may be; None if that does not matter."""
         return None
 
+    def noted(self, text: str) -> None:
+        """Say it at once."""
+        self._line(f"{self._where}: {text}")
+
     def step_ended(self, record: StepRecord) -> None:
         """Say how a step ended."""
         ended = f"{self._who} {record.name}: {_ENDED[record.ended_because]}"

@@ -16,9 +16,10 @@ from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.progress import watch
 from shakedown.cli.scale import parse_scale
+from shakedown.cli.several import GRAVEST_FIRST, plan_all, refuse_same, run_all
 from shakedown.cli.status import exit_status
 from shakedown.device.disk.facts import Consent
-from shakedown.errors import UsageError
+from shakedown.errors import Planned, UsageError
 from shakedown.protocol.in_lab import LabOrder
 from shakedown.protocol.load import LoadedProtocol, load_protocol
 from shakedown.protocol.play import Listener
@@ -27,7 +28,7 @@ from shakedown.protocol.run import plan as plan_run
 from shakedown.protocol.run import resume as resume_run
 from shakedown.protocol.run import run as start_run
 from shakedown.report.summary import render
-from shakedown.result.folder import Run, free_folder, read_record
+from shakedown.result.folder import Run, free_folder, read_record, read_run
 from shakedown.units import parse_size_bytes
 
 
@@ -64,6 +65,10 @@ class RunOptions:
             help="of the file that is made: 10GiB [default in a folder: a quarter of what is free, at most 16GiB]"
         ),
     ] = None
+    temperature_limit: Annotated[
+        int | None,
+        Parameter(help="°C at which the load on a disk pauses, until it is 5 °C cooler"),
+    ] = None
     destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
     allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
     plan: Annotated[
@@ -75,11 +80,13 @@ class RunOptions:
 
 
 _DEFAULTS = RunOptions()
-_OF_A_NEW_RUN = ("baseline", "out", "settings", "seed", "scale", "size", "like_lab", "fault")
+_OF_A_NEW_RUN = ("baseline", "out", "settings", "seed", "scale", "size", "like_lab", "fault", "temperature_limit")
 
 
-def run(protocol: str | None = None, target: str | None = None, /, *, options: RunOptions = _DEFAULTS) -> int:
-    """Run a protocol against a target.
+def run(
+    protocol: str | None = None, target: str | None = None, /, *others: str, options: RunOptions = _DEFAULTS
+) -> int:
+    """Run a protocol against a target, or against several at once.
 
     For example:
 
@@ -91,6 +98,8 @@ def run(protocol: str | None = None, target: str | None = None, /, *, options: R
 
     shakedown run --resume runs/cliff-wd40efax
 
+    shakedown run cliff /dev/sdb /dev/sdc --destroy-data-on WD-WX00 --destroy-data-on WD-WX01
+
     Parameters
     ----------
     protocol
@@ -98,7 +107,11 @@ def run(protocol: str | None = None, target: str | None = None, /, *, options: R
         iometer-max-mixed, iometer-random-8k) or the path of a file of your own (./mine.toml).
     target
         model:NAME, model:./profile.toml, lab:NAME, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
+    others
+        More of them, to be run at the same time, each in a folder of its own (with --out: in that folder).
     """
+    if others:
+        return _several(protocol, (target or "", *others), options)
     if options.plan:
         return _planned(protocol, target, options)
     with watch(quiet=options.quiet) as listener:
@@ -119,6 +132,58 @@ def _started(protocol: str | None, target: str | None, options: RunOptions, list
     return start_run(*_ordered(protocol, target, options), listener)
 
 
+def _several(protocol: str | None, targets: tuple[str, ...], options: RunOptions) -> int:
+    """One run each; nothing begins unless all may."""
+    for name, given in (("baseline", options.baseline), ("fault", options.fault), ("resume", options.resume)):
+        if given:
+            raise UsageError(f"`--{name}` is for a run on one target", hint="give that run a command of its own")
+    refuse_same(targets)
+    ordered = [_ordered(protocol, target, options) for target in targets]
+    outs = _apart([out if options.out is None else options.out / _name_of(order.target) for _, order, out in ordered])
+    loaded = ordered[0][0]
+    plans = plan_all(loaded, [(order, out) for (_, order, _), out in zip(ordered, outs, strict=True)])
+    if options.plan:
+        return _show_plans(plans, options)
+    words = _words(protocol or "", options)
+    commands = [(target, [*words, target, "--out", str(out)]) for target, out in zip(targets, outs, strict=True)]
+    outcomes = run_all(commands, quiet=options.quiet)
+    status = next(each for each in GRAVEST_FIRST if each in {outcome.exit_status for outcome in outcomes})
+    if options.json:
+        print_document("run", {"runs": [each.document for each in outcomes], "exit_status": status})
+    else:
+        for outcome in outcomes:
+            if outcome.folder is not None:
+                sys.stdout.write(plain(render([read_run(outcome.folder)])))
+                print(f"run: {outcome.folder}", file=sys.stderr)
+    return status
+
+
+def _apart(outs: list[Path]) -> list[Path]:
+    """Folders of which no two are the same: two drives may have one name."""
+    found: list[Path] = []
+    for out in outs:
+        path, number = out, 1
+        while path in found:
+            number += 1
+            path = out.with_name(f"{out.name}-{number}")
+        found.append(path)
+    return found
+
+
+def _words(protocol: str, options: RunOptions) -> list[str]:
+    """The options of a run as they were given, for a process of its own."""
+    named = {"seed": options.seed, "scale": options.scale, "size": options.size, "use": options.use}
+    named["temperature-limit"] = options.temperature_limit
+    words = [
+        protocol,
+        *(word for name, value in named.items() if value is not None for word in (f"--{name}", str(value))),
+    ]
+    repeated = {"set": options.settings, "destroy-data-on": options.destroy_data_on}
+    repeated["allow-signature"] = options.allow_signature
+    words += [word for name, values in repeated.items() for value in values for word in (f"--{name}", value)]
+    return [*words, "--like-lab"] if options.like_lab else words
+
+
 def _planned(protocol: str | None, target: str | None, options: RunOptions) -> int:
     """Show the plan of a run that would be allowed; of one that would not, it comes with the refusal."""
     if options.resume is not None:
@@ -126,6 +191,10 @@ def _planned(protocol: str | None, target: str | None, options: RunOptions) -> i
     plans = plan_run(*_ordered(protocol, target, options))
     if not plans:
         raise UsageError(f"`{target}` is no disk: there is nothing to plan", hint="leave `--plan` out")
+    return _show_plans(plans, options)
+
+
+def _show_plans(plans: tuple[Planned, ...], options: RunOptions) -> int:
     if options.json:
         print_document("run", {"plan": [planned.document for planned in plans], "exit_status": 0})
     else:
@@ -148,6 +217,7 @@ def _ordered(protocol: str | None, target: str | None, options: RunOptions) -> t
         consent=Consent(options.destroy_data_on, options.allow_signature),
         like_lab=options.like_lab,
         faults=options.fault,
+        temperature_limit_celsius=_temperature(options.temperature_limit),
     )
     return loaded, order, options.out or free_folder(Path("runs") / f"{loaded.protocol.name}-{_name_of(target)}")
 
@@ -158,7 +228,7 @@ def _resumed(protocol: str | None, options: RunOptions, listener: Listener) -> R
     if protocol is not None or given:
         raise UsageError(
             "`--resume` goes on with a run as it was ordered: give no protocol, no target and none of --baseline, "
-            "--out, --set, --seed, --scale, --size, --like-lab, --fault",
+            "--out, --set, --seed, --scale, --size, --like-lab, --fault, --temperature-limit",
             hint=f"shakedown run --resume {options.resume}",
         )
     stopped = LabOrder.read(options.resume)
@@ -177,6 +247,12 @@ def _settings(texts: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(f"`--set {text}` is not NAME=VALUE", hint="like `--set hold=30s`")
         settings[name] = value
     return settings
+
+
+def _temperature(limit: int | None) -> int | None:
+    if limit is not None and limit not in range(20, 101):
+        raise UsageError(f"`--temperature-limit {limit}` is out of range", hint="degrees Celsius, from 20 to 100")
+    return limit
 
 
 def _seed(seed: int) -> int:

@@ -22,6 +22,7 @@ from shakedown.tools.fio.job import Option, Section, in_order, parse_job
 from shakedown.tools.fio.load import FioLoad, Patience, Plan
 from shakedown.tools.fio.locate import Fio
 from shakedown.tools.fio.raw import Raw, new_folder
+from shakedown.tools.temperature import Thermometer
 from shakedown.units import NS_PER_S
 
 # Threads, so that one process is all of fio and nothing outlives it; no state files in the folder it runs in.
@@ -40,6 +41,7 @@ class DeviceArena:
         self._raw = raw
         self._patience = patience or Patience()
         self._began_ns = time.monotonic_ns()
+        self._load: FioLoad | None = None
 
     @property
     def name(self) -> Literal["device", "lab"]:
@@ -86,7 +88,17 @@ class DeviceArena:
                 interval_ns,
                 replace(self._patience, silence_ns=self._patience.silence_ns + longest_pause_ns(sections)),
             )
-            return FioLoad(plan, raw, self._now_ns, belongings)
+            self._load = FioLoad(plan, raw, self._now_ns, belongings)
+            return self._load
+
+    def thermometer(self) -> Thermometer | None:
+        """Of a disk; of a file nobody tells it."""
+        device = self._medium.device
+        return None if device is None else Thermometer(device)
+
+    def missing(self) -> str | None:
+        """Why no load can be started just now, None if one can. Raises RefusedError."""
+        return self._medium.missing(failed=self._load is not None and self._load.error is not None)
 
     def replay(self, name: str, trace: Trace) -> Log:
         """Let fio replay exact requests and read its log of them. Raises RefusedError and EnvironmentFailure."""

@@ -27,6 +27,8 @@ _GRAIN_BYTES: Final = 4096
 class FileMedium:
     """Implements ``Medium``. The file is known by its inode from the moment it was examined."""
 
+    device = None
+
     def __init__(self, text: str, *, run: Path, consent: Sequence[str] = (), size_bytes: int | None = None) -> None:
         """Find, or make, the file that ``text`` means. ``run`` is the run's own folder, which is never a target.
 
@@ -62,6 +64,9 @@ class FileMedium:
         self._check_same()
         if not self._written:
             admit_writing(self._path, self._status, self._run, self._consent)
+
+    def missing(self, *, failed: bool) -> None:
+        """Whether it is there is seen when it is lent."""
 
     @contextmanager
     def lend(self, *, write: bool) -> Iterator[Lease]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from shakedown.device.disk.presence import answers
 from shakedown.device.medium import Lease
 from shakedown.errors import UsageError
 from shakedown.result.identity import Identity
@@ -28,8 +29,11 @@ class LabDisk:
 
     remembers = False
 
-    def __init__(self, text: str) -> None:
-        """Find the disk of the target ``text``. Raises UsageError outside of a guest."""
+    def __init__(self, text: str, scale_divisor: int = 1) -> None:
+        """Find the disk of the target ``text``. Raises UsageError outside of a guest.
+
+        ``scale_divisor``: how many times smaller than the one it stands for it was made.
+        """
         disks: dict[str, str] = json.loads(os.environ.get(DISKS, "{}"))
         # The environment alone is no proof: on a machine of its own it would name somebody's disk.
         if text not in disks or "User Mode Linux" not in _CPU_INFO.read_text():
@@ -45,15 +49,27 @@ class LabDisk:
             name=Path(text.removeprefix("lab:")).stem,
             model=(system / "device" / "model").read_text().strip(),
             capacity_bytes=int((system / "size").read_text()) * _SECTOR_BYTES,
-            details={"scheduler": (system / "queue" / "scheduler").read_text().strip()}
+            details={
+                "scale_divisor": str(scale_divisor),
+                "scheduler": (system / "queue" / "scheduler").read_text().strip(),
+            }
             | ({"faults": faults[self._disk]} if self._disk in faults else {}),
         )
+
+    @property
+    def device(self) -> Path:
+        """The disk in the guest."""
+        return Path(self._disk)
 
     def require(self, fio: Fio) -> None:
         """Any fio reaches it."""
 
     def admit_writing(self) -> None:
         """Nobody's data is on it."""
+
+    def missing(self, *, failed: bool) -> str | None:
+        """A drive that has vanished keeps its name in a guest, and answers nothing."""
+        return f"{self.identity.text} does not answer" if failed and not answers(Path(self._disk)) else None
 
     @contextmanager
     def lend(self, *, write: bool) -> Iterator[Lease]:  # noqa: ARG002 - it may be written always

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from shakedown.result.identity import Identity
@@ -26,6 +27,11 @@ class Medium(Protocol):
         ...
 
     @property
+    def device(self) -> Path | None:
+        """The disk itself as the kernel calls it just now, for those who ask it something; None of what is none."""
+        ...
+
+    @property
     def remembers(self) -> bool:
         """Whether it was there before it was opened, with what had been done to it."""
         ...
@@ -36,6 +42,13 @@ class Medium(Protocol):
 
     def admit_writing(self) -> None:
         """Raise RefusedError unless it may be overwritten."""
+        ...
+
+    def missing(self, *, failed: bool) -> str | None:
+        """Why no load can be put on it just now, None if it can; ``failed``: the last load ended with an error.
+
+        One that has come back elsewhere is found there. Raises RefusedError where it cannot be told from another.
+        """
         ...
 
     def lend(self, *, write: bool) -> AbstractContextManager[Lease]:

@@ -25,6 +25,8 @@ class NbdMedium:
     # Who serves it keeps it: of a server that was started anew with the same export nothing tells that.
     remembers = True
 
+    device = None
+
     def __init__(self, text: str, *, consent: Sequence[str] = ()) -> None:
         """Ask the server at the address ``text``, and claim it.
 
@@ -64,6 +66,9 @@ class NbdMedium:
                 f"{self._text} is not a modelled drive of `shakedown serve`, so it may hold data",
                 hint=f"if its data may be destroyed: `--destroy-data-on '{self._text}'`",
             )
+
+    def missing(self, *, failed: bool) -> None:
+        """Whether it is there is seen when it is lent."""
 
     @contextmanager
     def lend(self, *, write: bool) -> Iterator[Lease]:

@@ -11,7 +11,20 @@ from pydantic import ValidationError
 _MOST_COMPLAINTS: Final = 5
 _KNOWN_KEYS: Final = (
     *("format_version", "name", "title", "question", "source", "uses", "parameters", "steps", "findings", "published"),
-    *("interval", "job", "idle", "until", "required", "condition", "drop", "hold", "within", "window", "patience"),
+    *(
+        "interval",
+        "job",
+        "idle",
+        "until",
+        "required",
+        "restart",
+        "condition",
+        "drop",
+        "hold",
+        "within",
+        "window",
+        "patience",
+    ),
     *("factor", "bytes", "duration", "kind", "step", "finding", "row", "subject"),
 )
 

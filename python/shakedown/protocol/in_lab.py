@@ -37,6 +37,7 @@ class LabOrder:
     seed: int = 1
     scale_divisor: int = 1
     faults: tuple[str, ...] = ()
+    temperature_limit_celsius: int | None = None
 
     @classmethod
     def read(cls, out: Path) -> Self | None:
@@ -143,5 +144,7 @@ def _command(order: LabOrder, protocol: str, out: str) -> tuple[str, ...]:
     command += ["shakedown", "run", f"./{protocol}", order.targets[0], "--quiet"]
     command += ["--seed", str(order.seed), "--scale", f"1/{order.scale_divisor}", "--out", out]
     command += [word for name, value in order.parameters.items() for word in ("--set", f"{name}={value}")]
+    if order.temperature_limit_celsius is not None:
+        command += ["--temperature-limit", str(order.temperature_limit_celsius)]
     command += [word for text in order.targets[1:] for word in ("--baseline", text)]
     return tuple(command)

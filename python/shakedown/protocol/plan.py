@@ -19,15 +19,25 @@ _AT_RANDOM_S: Final = (20.0, 600.0)
 
 @dataclass(frozen=True)
 class Work:
-    """How much is written and how long it takes; bounds, for what ends a step may be something that is to be seen."""
+    """How much is written and how long it takes; bounds, for what ends a step may be something that is to be seen.
+
+    What only time ends is written as fast as the drive can: ``is_bound`` tells whether the bytes hold for any drive, or
+    only for hard drives.
+    """
 
     written_bytes: int
     least_s: float
     most_s: float
+    is_bound: bool = True
 
     def __add__(self, other: Work) -> Work:
         """One after the other."""
-        return Work(self.written_bytes + other.written_bytes, self.least_s + other.least_s, self.most_s + other.most_s)
+        return Work(
+            self.written_bytes + other.written_bytes,
+            self.least_s + other.least_s,
+            self.most_s + other.most_s,
+            self.is_bound and other.is_bound,
+        )
 
 
 def plan_of(protocol: Protocol, arena: Arena) -> Planned | None:
@@ -46,7 +56,8 @@ def plan_of(protocol: Protocol, arena: Arena) -> Planned | None:
     )
     document = guarded.document | {
         "protocol": protocol.name,
-        "written_bytes_at_most": work.written_bytes,
+        "written_bytes_at_most": work.written_bytes if work.is_bound else None,
+        "written_bytes_at_most_by_a_hard_drive": work.written_bytes,
         "seconds_at_least": round(work.least_s),
         "seconds_at_most": round(work.most_s),
         "options_to_type": list(guarded.options),
@@ -55,7 +66,10 @@ def plan_of(protocol: Protocol, arena: Arena) -> Planned | None:
 
 
 def _written(work: Work) -> str:
-    return f"up to {format_size(work.written_bytes)}" if work.written_bytes else "nothing: all steps only read"
+    if not work.written_bytes:
+        return "nothing: all steps only read"
+    faster = "" if work.is_bound else " if it is a hard drive; what is faster, more: only time ends some steps"
+    return f"up to {format_size(work.written_bytes)}{faster}"
 
 
 def _left_behind(work: Work) -> str:
@@ -83,7 +97,7 @@ def _work(step: Step, capacity_bytes: int) -> Work:
         ends = [expected.at_most_ns / NS_PER_S] if expected.at_most_ns else []
         most_s = min([*ends, *([amount / slow] if amount else [])], default=0.0)
     moved = min([most_s * fast, *([amount] if amount else [])])
-    return Work(int(moved) if writes else 0, min(least_s, most_s), most_s)
+    return Work(int(moved) if writes else 0, min(least_s, most_s), most_s, is_bound=bool(amount) or not writes)
 
 
 def _sizes(sections: tuple[Section, ...], capacity_bytes: int) -> int:

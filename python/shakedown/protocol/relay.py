@@ -37,6 +37,10 @@ class Teller:
         """Tell them all."""
         self._tell("measured", [list(sample) for sample in samples])
 
+    def noted(self, text: str) -> None:
+        """Tell the same."""
+        self._tell("noted", text)
+
     def step_ended(self, record: StepRecord) -> None:
         """Tell how."""
         self._tell("step-ended", record.model_dump(mode="json"))
@@ -71,5 +75,7 @@ class Hearer:
                 self._listener.step_began(self._steps[content])
             case "measured":
                 self._listener.measured([Sample(*values) for values in content])
+            case "noted":
+                self._listener.noted(content)
             case "step-ended":
                 self._listener.step_ended(StepRecord.model_validate(content))

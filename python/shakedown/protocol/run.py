@@ -6,9 +6,10 @@ The folder is the only state: ``resume`` needs nothing else.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from shakedown.analysis.find import findings
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Verdict, judge
 from shakedown.device.disk.facts import NO_CONSENT, Consent
+from shakedown.device.disk.presence import path_of
 from shakedown.device.lab_disk import DISKS
 from shakedown.errors import EnvironmentFailure, Interrupted, Planned, RefusedError, UsageError
 from shakedown.protocol.caveats import caveats
@@ -40,6 +42,7 @@ class Order:
 
     ``scale_divisor`` makes modelled drives smaller, ``size_bytes`` is that of a new file, ``consent`` names what may be
     overwritten; ``like_lab`` makes a modelled drive's host like that of ``lab:``;
+    at ``temperature_limit_celsius`` the load pauses;
     ``faults`` befall drives in the lab, ``DRIVE=WHAT``, the candidate being sda and the baseline sdb.
     """
 
@@ -51,6 +54,7 @@ class Order:
     consent: Consent = NO_CONSENT
     like_lab: bool = False
     faults: tuple[str, ...] = ()
+    temperature_limit_celsius: int | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> 
         for turn in turns:
             turn.folder.note("run-began", target=turn.record.target.text)
             turn.folder.write(turn.record)
-        return _play_all(loaded.protocol, turns, out, listener)
+        return _play_all(loaded.protocol, turns, _Way(out, order.consent), listener)
 
 
 def _of_lab(loaded: LoadedProtocol, order: Order) -> LabOrder:
@@ -94,6 +98,7 @@ def _of_lab(loaded: LoadedProtocol, order: Order) -> LabOrder:
         seed=order.seed,
         scale_divisor=order.scale_divisor,
         faults=order.faults,
+        temperature_limit_celsius=order.temperature_limit_celsius,
     )
 
 
@@ -144,12 +149,28 @@ def resume(path: Path, consent: Consent, listener: Listener) -> Run:
     if record.arena == "lab":
         raise UsageError(f"{path} is of the lab, where the same order fails the same way", hint="start another run")
     with ExitStack() as opened:
-        turns = [opened.enter_context(_resumed_turn(folder, consent)) for folder in folders]
+        turns = [opened.enter_context(_resumed_turn(loaded.protocol, folder, consent)) for folder in folders]
         _check_all(loaded, [turn for turn in turns if turn.record.status != "complete"])
-        return _play_all(loaded.protocol, turns, path, listener)
+        return _play_all(loaded.protocol, turns, _Way(path, consent), listener)
 
 
-def _play_all(protocol: Protocol, turns: list[_Turn], out: Path, listener: Listener) -> Run:
+@dataclass(frozen=True)
+class _Way:
+    """Where a run lies, and what its user has given up: both are needed to go on with it."""
+
+    out: Path
+    consent: Consent
+
+    @property
+    def command(self) -> str:
+        """The line that goes on: consent is asked for anew, since it was for what stood there then."""
+        words = ["shakedown", "run", "--resume", str(self.out)]
+        words += [word for each in self.consent.devices for word in ("--destroy-data-on", each)]
+        words += [word for each in self.consent.signatures for word in ("--allow-signature", each)]
+        return shlex.join(words)
+
+
+def _play_all(protocol: Protocol, turns: list[_Turn], way: _Way, listener: Listener) -> Run:
     """Play the turns, the baseline's before the candidate's, whose findings need both."""
     baseline: Run | None = None
     for turn in turns:
@@ -158,13 +179,13 @@ def _play_all(protocol: Protocol, turns: list[_Turn], out: Path, listener: Liste
             if record.status != "complete":
                 record = play(protocol, turn.arena, turn.folder, record, listener)
         except Interrupted as error:
-            raise Interrupted(str(error), hint=f"go on with `shakedown run --resume {out}`") from error
+            raise Interrupted(str(error), hint=f"go on with `{way.command}`") from error
         record = _judged(protocol, record, read_run(turn.folder.path), baseline)
         turn.folder.write(record)
         turn.folder.note("run-ended", status=record.status)
-        _raise_failure(record, out)
+        _raise_failure(record, way)
         baseline = read_run(turn.folder.path)
-    return read_run(out)
+    return read_run(way.out)
 
 
 def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | None) -> RunRecord:
@@ -179,15 +200,20 @@ def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | 
 def _verdict(protocol: Protocol, record: RunRecord, found: Sequence[Finding]) -> Verdict | None:
     if record.status != "complete":
         return None
-    return judge({protocol.name: found}, protocol.uses, scale_divisor=record.target.scale_divisor)
+    return judge(
+        {protocol.name: found},
+        protocol.uses,
+        scale_divisor=record.target.scale_divisor,
+        failures=record.failures,
+    )
 
 
-def _raise_failure(record: RunRecord, out: Path) -> None:
+def _raise_failure(record: RunRecord, way: _Way) -> None:
     for step in record.steps:
         if step.ended_because == "failed":
             raise EnvironmentFailure(
                 f"step {step.name} on {record.target.text} failed: {step.error}",
-                hint=f"what was measured is kept; once the cause is gone: `shakedown run --resume {out}`",
+                hint=f"what was measured is kept; once the cause is gone: `{way.command}`",
             )
 
 
@@ -197,12 +223,30 @@ def _check_all(loaded: LoadedProtocol, turns: list[_Turn]) -> None:
     for turn in turns:
         try:
             _check(loaded, turn.arena)
+            if turn.record.temperature_limit_celsius is not None:
+                _check_temperature(turn.arena)
         except RefusedError as error:
             refused.append(error)
     if refused:
         options = [word for error in refused for word in error.options] if all(each.options for each in refused) else []
         first = refused[0]
         raise RefusedError(str(first), hint=first.hint, options=options, plan=_plans(loaded.protocol, turns)) from first
+
+
+def _check_temperature(arena: Arena) -> None:
+    """A limit is only promised where it can be kept. Raises UsageError and EnvironmentFailure."""
+    thermometer = arena.thermometer()
+    if thermometer is None:
+        raise UsageError(
+            f"{arena.identity.text} has no temperature of its own", hint="`--temperature-limit` is for disks"
+        )
+    with closing(thermometer):
+        reading = thermometer.read()
+    if isinstance(reading, str):
+        raise EnvironmentFailure(
+            f"the temperature of {arena.identity.text} cannot be read: {reading}",
+            hint="`modprobe drivetemp`, or install smartmontools; or leave `--temperature-limit` out",
+        )
 
 
 def _check(loaded: LoadedProtocol, arena: Arena) -> None:
@@ -226,34 +270,45 @@ def _new_turn(loaded: LoadedProtocol, order: Order, path: Path) -> Iterator[_Tur
 
 
 @contextmanager
-def _resumed_turn(path: Path, consent: Consent) -> Iterator[_Turn]:
+def _resumed_turn(protocol: Protocol, path: Path, consent: Consent) -> Iterator[_Turn]:
     folder = RunFolder.reopen(path)
     record = read_record(path)
     order = Order(
-        target=record.target.text,
+        target=path_of(record.target),
         seed=record.seed,
         scale_divisor=record.scale_divisor,
         size_bytes=record.size_bytes,
         consent=consent,
         like_lab=is_like_lab(record.target),
+        temperature_limit_celsius=record.temperature_limit_celsius,
     )
     try:
         with _opened(order, folder) as arena:
             _refuse_other_target(record, arena)
-            folder.note("run-resumed")
-            yield _Turn(arena, folder, _rewound(record, folder, remembers=arena.remembers))
+            rewound = _rewound(protocol, record, folder, remembers=arena.remembers)
+            first = protocol.steps[len(rewound.steps)].name if len(rewound.steps) < len(protocol.steps) else None
+            folder.note("run-resumed", target=order.target, step=first)
+            yield _Turn(arena, folder, rewound)
     finally:
         folder.close()
 
 
-def _rewound(record: RunRecord, folder: RunFolder, *, remembers: bool) -> RunRecord:
-    """The record up to the last step that need not be played again: none where the target is not what they left."""
+def _rewound(protocol: Protocol, record: RunRecord, folder: RunFolder, *, remembers: bool) -> RunRecord:
+    """The record up to the last step that need not be played again: none where the target is not what they left.
+
+    A step that must directly follow others (``restart``) takes them along.
+    """
     if record.status == "complete":
         return record
     kept = list(record.steps) if remembers else []
     finished = ("condition", "job-ended", "idle-over")
     while kept and kept[-1].ended_because not in finished:
         kept.pop()
+    if len(kept) < len(protocol.steps) and (restart := protocol.steps[len(kept)].restart) is not None:
+        # Between the step named and the one after it time may pass; within what follows it may not.
+        names = [step.name for step in kept]
+        if names[-1:] != [restart] or folder.has_begun(protocol.steps[len(kept)].name):
+            kept = kept[: names.index(restart)]
     folder.keep_steps({step.name for step in kept})
     return record.model_copy(update={"steps": tuple(kept), "status": "running", "findings": (), "verdict": None})
 
@@ -316,6 +371,7 @@ def _first_record(loaded: LoadedProtocol, order: Order, arena: Arena) -> RunReco
         seed=order.seed,
         scale_divisor=order.scale_divisor,
         size_bytes=order.size_bytes,
+        temperature_limit_celsius=order.temperature_limit_celsius,
         status="running",
         baseline=BASELINE_NAME if order.baseline is not None else None,
         notes=caveats(protocol, arena.identity),

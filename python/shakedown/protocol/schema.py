@@ -73,6 +73,7 @@ class Step(Table):
     idle_ns: DurationNs | None = Field(None, alias="idle")
     until: Annotated[Condition | None, BeforeValidator(_in_plain_words)] = None
     required: bool = False
+    restart: Name | None = None
 
     @model_validator(mode="after")
     def _load_or_pause(self) -> Self:
@@ -110,6 +111,13 @@ class Protocol(Table):
         for name in names:
             if names.count(name) > 1:
                 raise PydanticCustomError("names", "`steps`: two steps are named `{name}`", {"name": name})
+        for position, restart in enumerate(each.restart for each in self.steps):
+            if restart is not None and restart not in names[:position]:
+                raise PydanticCustomError(
+                    "names",
+                    "`steps[{position}].restart` is '{step}': there is no step of that name before it",
+                    {"position": position, "step": restart},
+                )
         for key, wanted in (("findings", self.findings), ("published", self.published)):
             for position, step in enumerate(asked.step for asked in wanted):
                 if step not in names:

@@ -105,7 +105,12 @@ class Candidate:
             evidence.setdefault(run.record.protocol.name, []).extend(run.record.findings)
         bearing = {use for run in self.runs for use in run.record.protocol.uses}
         scale_divisor = max(run.record.target.scale_divisor for run in self.runs)
-        return judge(evidence, [use for use in USES if use in bearing], scale_divisor=scale_divisor)
+        return judge(
+            evidence,
+            [use for use in USES if use in bearing],
+            scale_divisor=scale_divisor,
+            failures=[failure for run in self.runs for failure in run.record.failures],
+        )
 
     def sources(self, reason: Reason) -> list[tuple[int, str]]:
         """Index and protocol of the runs from whose findings (named ``protocol/step/kind``) a reason follows."""

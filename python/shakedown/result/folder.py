@@ -98,6 +98,10 @@ class RunFolder:
         """Append an event to the journal."""
         journal.note(self.path, event, **facts)
 
+    def has_begun(self, step: str) -> bool:
+        """Whether the journal tells of a step's beginning, finished or not. Raises UsageError."""
+        return journal.tells(self.path, "step-began", step=step)
+
     def close(self) -> None:
         """Let go of the folder, keeping what has not been folded in."""
         self._samples.close()

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rules import Use
-from shakedown.analysis.verdict import Verdict
+from shakedown.analysis.verdict import Failure, Verdict
 from shakedown.errors import UsageError
 from shakedown.result.identity import Identity
 
@@ -76,7 +76,8 @@ class StepRecord(Part):
 class RunRecord(Part):
     """The content of ``run.json``.
 
-    ``size_bytes`` is the size that was asked for where the target is a file or a folder. ``baseline`` is the folder of
+    ``size_bytes`` is the size that was asked for where the target is a file or a folder. At
+    ``temperature_limit_celsius`` the load pauses. ``baseline`` is the folder of
     the baseline's own run, seen from this one. ``notes`` are what the reader should know before trusting the figures.
     """
 
@@ -90,6 +91,7 @@ class RunRecord(Part):
     seed: int
     scale_divisor: int
     size_bytes: int | None = None
+    temperature_limit_celsius: int | None = None
     status: Literal["running", "complete", "interrupted", "failed"]
     steps: tuple[StepRecord, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -101,6 +103,15 @@ class RunRecord(Part):
     def is_modelled(self) -> bool:
         """Whether the drive is a model, and time virtual."""
         return self.arena != "device"
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What the target did wrong; not that of steps that failed because the environment did."""
+        return tuple(
+            Failure(self.protocol.name, step.name, step.error)
+            for step in self.steps
+            if step.error is not None and step.ended_because != "failed"
+        )
 
     def to_json(self) -> bytes:
         """The bytes of ``run.json``."""

@@ -10,6 +10,7 @@ from shakedown.device.disk.medium import Guarded
 from shakedown.fit.trace import Log, Trace
 from shakedown.result.identity import Identity
 from shakedown.sample import Sample
+from shakedown.tools.temperature import Thermometer
 
 
 class Load(Protocol):
@@ -20,11 +21,24 @@ class Load(Protocol):
         """What the *target* did wrong, once iteration has ended; None if nothing. It is a result of the step."""
         ...
 
+    @property
+    def frozen_ns(self) -> int:
+        """For how long everything on this side was stopped, and the rows do not hold it."""
+        ...
+
     def __iter__(self) -> Iterator[list[Sample]]:
         """Batches of rows as they are measured, an empty one for an interval without news; ends with the job.
 
         Raises EnvironmentFailure if the load generator failed, after everything measured was delivered.
         """
+        ...
+
+    def pause(self) -> None:
+        """Let the target rest until ``go_on``. The run's clock stands still; iterate on, empty batches come."""
+        ...
+
+    def go_on(self) -> None:
+        """Go on after a ``pause`` with what was next."""
         ...
 
     def stop(self) -> None:
@@ -66,6 +80,17 @@ class Arena(Protocol):
 
     def check(self, job: str) -> None:
         """Raise UsageError if the fio job cannot run here, RefusedError if it would write where it must not."""
+        ...
+
+    def thermometer(self) -> Thermometer | None:
+        """What tells how warm the target is; None where nothing can. ``close`` it."""
+        ...
+
+    def missing(self) -> str | None:
+        """Why no load can be started just now, such as that the target is gone; None if one can.
+
+        A target that has come back elsewhere is found there. Raises RefusedError where it cannot be told from another.
+        """
         ...
 
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> Load:

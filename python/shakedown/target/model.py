@@ -77,6 +77,12 @@ class ModelArena:
         except _core.JobError as error:
             raise job_refusal(error) from error
 
+    def thermometer(self) -> None:
+        """A model is never warm."""
+
+    def missing(self) -> None:
+        """A model is always there."""
+
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
         """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
         if self._like_lab:
@@ -121,6 +127,8 @@ class ModelArena:
 class ModelLoad:
     """Implements ``Load``: pulls rows out of the core, ``intervals`` at a time."""
 
+    frozen_ns = 0
+
     def __init__(self, load: _core.Load, step: str, *, intervals: int, fio_rows_every_ns: int | None = None) -> None:
         """Follow a load of the core under the name of a step; with rows as fio tells them, if it logs requests."""
         self.error: str | None = None
@@ -163,6 +171,12 @@ class ModelLoad:
         except OSError as error:
             self.error = str(error)
             return ()
+
+    def pause(self) -> None:
+        """Nothing heats a model."""
+
+    def go_on(self) -> None:
+        """It was never paused."""
 
     def stop(self) -> None:
         """End the job now."""

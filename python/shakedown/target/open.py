@@ -51,7 +51,7 @@ def open_target(  # noqa: PLR0913 - each by name
         if size_bytes is not None:
             raise UsageError("`--size` makes a file, and a modelled drive is none", hint="take a part of it: `--scale`")
         return ModelArena(text, seed=seed, scale_divisor=scale_divisor, like_lab=like_lab)
-    medium = _medium(text, raw.absolute().parent, consent, size_bytes)
+    medium = _medium(text, raw.absolute().parent, consent, size_bytes, scale_divisor)
     try:
         return DeviceArena(medium, locate_fio(fio), raw, patience)
     except BaseException:
@@ -59,9 +59,9 @@ def open_target(  # noqa: PLR0913 - each by name
         raise
 
 
-def _medium(text: str, run: Path, consent: Consent, size_bytes: int | None) -> Medium:
+def _medium(text: str, run: Path, consent: Consent, size_bytes: int | None, scale_divisor: int) -> Medium:
     if text.startswith("lab:"):
-        return LabDisk(text)
+        return LabDisk(text, scale_divisor)
     if re.match(r"nbds?(\+[a-z]+)?:", text):
         if not text.startswith("nbd+unix:"):
             raise UsageError(f"`{text}` is not an NBD address that Shakedown knows", hint=_FORMS)

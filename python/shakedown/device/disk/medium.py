@@ -19,7 +19,8 @@ from typing import Any, Final, NamedTuple
 from shakedown.device.disk.edges import save_edges
 from shakedown.device.disk.facts import Consent, Situation
 from shakedown.device.disk.machine import Machine, Unread
-from shakedown.device.disk.naming import name_of
+from shakedown.device.disk.naming import folder_of, name_of
+from shakedown.device.disk.presence import UNKNOWN_MODEL, answers, find_disk
 from shakedown.device.disk.rules import Refusal, decide, options_to_type
 from shakedown.device.disk.show import document, lines
 from shakedown.device.disk.survey import survey
@@ -78,6 +79,11 @@ class DiskMedium:
         self.identity = self._identify()
 
     @property
+    def device(self) -> Path | None:
+        """The disk's node; of a loop device, which has no temperature, none."""
+        return Path("/dev") / self.situation.kernel_name if self.situation.kind == "disk" else None
+
+    @property
     def refusals(self) -> tuple[Refusal, ...]:
         """What forbids writing to it, as it was seen last."""
         return decide(self.situation, self._consent)
@@ -114,6 +120,30 @@ class DiskMedium:
                 time.sleep(pause_s)
             else:
                 break
+
+    def missing(self, *, failed: bool) -> str | None:
+        """Why no load can be put on it just now, None if it can.
+
+        A disk that was away may be back under another name: it is looked for by what it says of itself, and all that
+        the guard asks is asked anew before it is written to. Raises RefusedError where two say the same.
+        """
+        if not self._is_there():
+            self.close()  # what is held is nobody's any more, and keeps the kernel from giving its name again
+            found = find_disk(self._machine, self.situation.name)
+            if found is None:
+                return f"{self.situation.text} is gone"
+            fresh = survey(f"/dev/{found}", self._run, self._machine)
+            self.situation = replace(fresh, text=self.situation.text)
+        if failed and not answers(self._machine.at(f"/dev/{self.situation.kernel_name}")):
+            return f"{self.situation.text} does not answer"
+        return None
+
+    def _is_there(self) -> bool:
+        folder = folder_of(self._machine, self.situation.number)
+        try:
+            return folder is not None and name_of(self._machine, folder) == self.situation.name
+        except Unread:
+            return False
 
     def _hold(self) -> None:
         self._claim = self._open_exclusively()
@@ -245,7 +275,7 @@ class DiskMedium:
             kind="disk" if situation.kind == "disk" else "loop",
             text=situation.text,
             name=situation.by_id[0].rpartition("/")[2] if situation.by_id else situation.kernel_name,
-            model=name.model or ("loop device" if situation.kind == "loop" else "unknown disk"),
+            model=name.model or ("loop device" if situation.kind == "loop" else UNKNOWN_MODEL),
             capacity_bytes=name.size_bytes // _GRAIN_BYTES * _GRAIN_BYTES,
             details={key: value for key, value in facts.items() if value is not None},
         )

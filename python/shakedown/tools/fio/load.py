@@ -20,6 +20,10 @@ from shakedown.tools.fio.raw import Raw
 from shakedown.tools.fio.stream import Stream
 from shakedown.units import NS_PER_S, format_duration
 
+# After a pause: the row that it lies in, and the next, since fio may note a latency after it has counted the request.
+_SPOILED_ROWS: Final = 2
+# Later than this a busy machine wakes nobody; a suspended one, or a stopped process group, does.
+_FREEZE_NS: Final = 3 * NS_PER_S
 _MESSAGES_KEPT: Final = 100
 _LAST_WORD_S: Final = 0.2
 
@@ -54,6 +58,7 @@ class FioLoad:
 
     ``error`` tells, once iteration has ended, what the *target* did wrong (None: nothing); a failing fio raises
     EnvironmentFailure instead, after everything measured was delivered. ``messages`` are plain lines of fio.
+    ``frozen_ns`` is for how long the whole of us was stopped: that is in no row, and no latency.
     """
 
     def __init__(self, plan: Plan, raw: Raw, now_ns: Callable[[], int], belongings: ExitStack) -> None:
@@ -63,7 +68,13 @@ class FioLoad:
         """
         self.error: str | None = None
         self.messages: list[str] = []
-        self._now_ns = now_ns
+        self._clock_ns = now_ns
+        self._paused_ns: int | None = None
+        self._rested_ns = 0
+        self._spoiled_rows = 0
+        self._read_ns = now_ns()
+        self._late_ns = 0
+        self.frozen_ns = 0
         self._interval_s = plan.interval_ns / NS_PER_S
         self._patience = plan.patience
         self._raw = raw
@@ -82,7 +93,7 @@ class FioLoad:
 
         Raises EnvironmentFailure at the end if fio crashed, hung or printed nothing that can be used.
         """
-        chunk = self._child.read(self._interval_s)
+        chunk = self._read(self._interval_s)
         while chunk != b"":
             items = self._stream.feed(chunk) if chunk else []
             self._lose_patience()
@@ -90,14 +101,35 @@ class FioLoad:
                 yield []
             # Only its end tells fio's last document from one in which it is too hopeful, so that is waited for.
             hopeful = bool(items) and isinstance(items[-1], Document) and items[-1].hopeful
-            following = self._child.read(_LAST_WORD_S) if hopeful else None
+            following = self._read(_LAST_WORD_S) if hopeful else None
             yield from self._take(items, last=following == b"")
-            chunk = self._child.read(self._interval_s) if following is None else following
+            chunk = self._read(self._interval_s) if following is None else following
         yield from self._take(self._stream.close(), last=False)
         self._conclude(self._child.wait())
 
+    def pause(self) -> None:
+        """Stop fio where it stands, until ``go_on``.
+
+        It is stopped by a signal, since only so it goes on with the very request that was next: a fio that is ended
+        and started again would write the same places once more. The run's clock stands still meanwhile, so no row
+        holds the pause; what was in flight is timed wrongly by it, so the rows in which it may be tell no latency.
+        """
+        if self._paused_ns is None and self._asked_ns is None:
+            self._child.signal(signal.SIGSTOP)
+            self._paused_ns = self._clock_ns()
+
+    def go_on(self) -> None:
+        """Let it run again after a ``pause``."""
+        if self._paused_ns is not None:
+            self._rested_ns += self._clock_ns() - self._paused_ns
+            self._paused_ns = None
+            self._heard_ns = self._now_ns()
+            self._spoiled_rows = _SPOILED_ROWS
+            self._child.signal(signal.SIGCONT)
+
     def stop(self) -> None:
         """Ask for a clean end; what is in flight is waited for. Iterate on to get the rest."""
+        self.go_on()
         if self._asked_ns is None:
             self._asked_ns = self._now_ns()
             self._child.signal(signal.SIGINT)
@@ -124,15 +156,50 @@ class FioLoad:
             self._heard_ns = self._now_ns()
             self._last = item
             self._raw.keep(item)
-            # fio tells the time by the wall clock, which may be set while we measure; the run's clock is not.
-            age_ns = max(time.time_ns() - item.timestamp_ms * 1_000_000, 0)
-            made_ns = max(self._heard_ns - age_ns, 0)
+            made_ns = self._made_ns(item)
             if samples := self._intervals.samples(item, made_ns, last=last and item is items[-1]):
-                yield samples
+                yield self._without_spoiled(samples)
+
+    def _now_ns(self) -> int:
+        """The run's clock, without the pauses of this load."""
+        return (self._clock_ns() if self._paused_ns is None else self._paused_ns) - self._rested_ns
+
+    def _read(self, timeout_s: float) -> bytes | None:
+        """What fio printed. One who wakes far later than asked for has been stopped himself, and so perhaps was fio."""
+        self._read_ns = self._clock_ns()
+        chunk = self._child.read(timeout_s)
+        late_ns = self._clock_ns() - self._read_ns - round(timeout_s * NS_PER_S)
+        if late_ns > _FREEZE_NS and self._paused_ns is None:
+            self._late_ns = late_ns
+        return chunk
+
+    def _made_ns(self, document: Document) -> int:
+        """When a document was made, by the run's clock: not before the read that did not find it yet.
+
+        fio tells the time by the wall clock, which may be set while we measure; the run's clock is not.
+        """
+        waited_ns = self._clock_ns() - self._read_ns
+        age_ns = min(max(time.time_ns() - document.timestamp_ms * 1_000_000, 0), waited_ns)
+        if self._late_ns:
+            if age_ns < self._late_ns // 2:  # fio has written nothing meanwhile: it was stopped with us
+                self.frozen_ns += self._late_ns
+                self._rested_ns += self._late_ns
+                self._spoiled_rows = _SPOILED_ROWS
+                self._heard_ns = self._now_ns()
+            self._late_ns = 0
+        return max(self._heard_ns - age_ns, 0)
+
+    def _without_spoiled(self, samples: list[Sample]) -> list[Sample]:
+        if self._spoiled_rows == 0:
+            return samples
+        self._spoiled_rows -= 1
+        return [sample.untimed() for sample in samples]
 
     def _lose_patience(self) -> None:
         """Go one step further if nothing was heard, or a request to end was not followed, for too long."""
         now_ns = self._now_ns()
+        if self._paused_ns is not None:
+            return
         if self._asked_ns is None:
             if now_ns - self._heard_ns > self._patience.silence_ns:
                 self._hung = True

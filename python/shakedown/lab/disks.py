@@ -20,7 +20,7 @@ def udev_archive(drives: Sequence[_core.LabIdentity]) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for number, drive in enumerate(drives):
-            name = _disk_name(number)
+            name = disk_name(number)
             serial = f"{drive['model']}_{drive['serial']}".replace(" ", "_")
             wwn = "0x" + drive["wwn"].removeprefix("naa.").removeprefix("0x")
             links = [f"disk/by-id/ata-{serial}", f"disk/by-id/wwn-{wwn}"]
@@ -45,7 +45,7 @@ def udev_archive(drives: Sequence[_core.LabIdentity]) -> bytes:
     return buffer.getvalue()
 
 
-def _disk_name(number: int) -> str:
+def disk_name(number: int) -> str:
     """``sda`` ... ``sdz``, ``sdaa`` ..."""
     letters = ""
     number += 1

@@ -35,6 +35,8 @@ class MdOptions:
     bitmap: bool | None = None
     read_modify_write: bool | None = None
     max_request_bytes: int | None = None
+    max_segments: int | None = None
+    jiffy_ns: int | None = None
 
     def to_core(self) -> dict[str, Any]:
         """As the core takes them."""

@@ -30,7 +30,7 @@ from shakedown.device.lab_disk import DISKS
 from shakedown.errors import InconclusiveError, UsageError
 from shakedown.report.rebuild import answers_of, render_rebuild
 from shakedown.result.folder import Run, free_folder
-from shakedown.units import parse_size_bytes
+from shakedown.units import NS_PER_S, parse_size_bytes
 
 
 @Parameter(name="*")
@@ -269,6 +269,8 @@ _SETTINGS: Final[dict[str, tuple[str, Any]]] = {
     "bitmap": ("bitmap", _flag),
     "rmw": ("read_modify_write", _flag),
     "max-request": ("max_request_bytes", parse_size_bytes),
+    "segments": ("max_segments", int),
+    "hz": ("jiffy_ns", lambda text: NS_PER_S // int(text)),
 }
 _EXAMPLES: Final = (
     "like chunk=512KiB, rotation=left-symmetric, copies=n2, stripe-cache=8192, speed-max=500MiB, bitmap=yes"

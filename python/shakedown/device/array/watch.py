@@ -15,6 +15,8 @@ from shakedown.units import NS_PER_S
 POLL_S: Final = 0.097
 _FIRST_INTERVAL_NS: Final = NS_PER_S
 _MOST_LOOKS: Final = 800
+_BEGINNING_NS: Final = 5 * NS_PER_S
+_BEGINNING_POLL_S: Final = 0.005
 
 
 @dataclass
@@ -68,10 +70,11 @@ class Watch:
     def follow(self, begin: Callable[[], None]) -> Watched:
         """Let it begin, and come back when it is over. Raises EnvironmentFailure."""
         seen, earlier_ns = self._seen, self._seen.duration_ns
+        begin()
+        self._wait_for_beginning()
         first = [drive.traffic() for drive in self._drives]
         base = [Member(**asdict(member)) for member in seen.members]
         began_ns = time.monotonic_ns()
-        begin()
         next_ns = began_ns
         while True:
             now_ns = time.monotonic_ns()
@@ -91,6 +94,12 @@ class Watch:
         if exact_ns is not None and not seen.interruptions:
             seen.duration_ns = exact_ns
         return seen
+
+    def _wait_for_beginning(self) -> None:
+        """What the array does before it rebuilds, like telling its superblocks, is no part of the rebuild."""
+        limit_ns = time.monotonic_ns() + _BEGINNING_NS
+        while self._array.seems_over() and time.monotonic_ns() < limit_ns:
+            time.sleep(_BEGINNING_POLL_S)
 
     def _poll(self, traffic: Sequence[Traffic], now_ns: int) -> None:
         seen = self._seen

@@ -210,14 +210,17 @@ impl<D: BlockDevice> Array<D> {
         if thread.active_bytes > 0 {
             thread.mood = Mood::Drains;
         } else {
-            thread.checkpoints(self.now_ns);
+            // Stripes are the array's own thread's to handle, which is who writes the superblocks. Copies are read on.
+            let waits = matches!(self.options.arrangement, Arrangement::Parity(_));
+            thread.checkpoints(self.now_ns, waits);
             self.write_superblocks();
+            return !waits;
         }
         false
     }
 
     /// Each after what was written before it, and forced to the medium (`md_update_sb`). Who writes them is the array's own
-    /// thread, so nothing else is done for the recovery meanwhile.
+    /// thread, so nothing is written to the replacement meanwhile.
     fn write_superblocks(&mut self) {
         let number = self.units.make(Purpose::Superblock);
         for member in (0..self.roles.len()).filter(|member| self.roles[*member] != Role::Missing) {
@@ -231,8 +234,9 @@ impl<D: BlockDevice> Array<D> {
     /// The superblocks tell how far it is: it goes on.
     pub(super) fn checkpointed(&mut self) {
         if let Some(recovery) = &mut self.recovery {
-            recovery.thread.goes_on();
+            recovery.thread.checkpointed();
         }
+        self.write_in_order();
     }
 
     /// How many bytes there is room for now.
@@ -348,7 +352,11 @@ impl<D: BlockDevice> Array<D> {
     }
 
     fn next_to_write(&self) -> Option<u32> {
-        let order = &self.recovery.as_ref()?.order;
+        let recovery = self.recovery.as_ref()?;
+        if recovery.thread.is_checkpointing {
+            return None;
+        }
+        let order = &recovery.order;
         let mut read = order.iter().take_while(|number| self.units.get(**number).stage == WRITING);
         read.find(|number| self.units.get(**number).waits).copied()
     }

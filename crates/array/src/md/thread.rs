@@ -40,6 +40,7 @@ pub(crate) struct Thread {
     looks: bool,
     /// Up to where, and when, the superblocks were told last.
     checkpoint: (u64, u64),
+    pub is_checkpointing: bool,
     /// When, and how much was done then.
     marks: [(u64, u64); MARKS],
     last_mark: usize,
@@ -61,6 +62,7 @@ impl Thread {
             last_look: 0,
             looks: false,
             checkpoint: (from, now_ns),
+            is_checkpointing: false,
             marks: [mark; MARKS],
             last_mark: 0,
             since: mark,
@@ -115,10 +117,21 @@ impl Thread {
         self.position > position && (self.position - position > used_bytes / 16 || now_ns >= at_ns + CHECKPOINT_NS)
     }
 
-    /// It waits until they are told.
-    pub fn checkpoints(&mut self, now_ns: u64) {
+    /// They are being told; whether it `waits` until they are.
+    pub fn checkpoints(&mut self, now_ns: u64, waits: bool) {
         self.checkpoint = (self.position, now_ns);
-        self.mood = Mood::Checkpoints;
+        self.is_checkpointing = true;
+        if waits {
+            self.mood = Mood::Checkpoints;
+        }
+    }
+
+    /// They are told.
+    pub fn checkpointed(&mut self) {
+        self.is_checkpointing = false;
+        if self.mood == Mood::Checkpoints {
+            self.mood = Mood::Asks;
+        }
     }
 
     /// The time has come, or what it waited for: it asks again.
@@ -129,9 +142,11 @@ impl Thread {
         self.mood = Mood::Asks;
     }
 
-    /// Sleeps one jiffy, lest it takes all of the stripe cache from others.
+    /// Sleeps one jiffy, lest it takes all of the stripe cache from others. The kernel's timers never go off early, so that
+    /// is from the next tick to the one after it (`calc_index`, `kernel/time/timer.c`).
     pub fn nap(&mut self, now_ns: u64, jiffy_ns: u64) {
-        self.mood = Mood::Sleeps { until_ns: next_jiffy(now_ns, jiffy_ns), looks_again: false };
+        let until_ns = next_jiffy(next_jiffy(now_ns, jiffy_ns), jiffy_ns);
+        self.mood = Mood::Sleeps { until_ns, looks_again: false };
     }
 
     fn step_marks(&mut self, now_ns: u64) {

@@ -75,8 +75,8 @@ def _notes(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) 
         share = new.identity.capacity_bytes / order.member_bytes
         full_s = rebuild.duration_s * share
         notes.append(
-            f"Members were shrunken to {format_size(order.member_bytes)}: in proportion a whole drive takes {share:.3g} "
-            f"times as long, {format_duration(full_s * NS_PER_S)}; inner tracks are slower, so it is that or more."
+            f"Members were shrunken to {format_size(order.member_bytes)}: whole drives take {share:.3g} "
+            f"times that, {format_duration(full_s * NS_PER_S)}; inner tracks are slower, so it is that or more."
         )
     if watched.interruptions:
         notes.append(f"Cut off {watched.interruptions} times and gone on with; the time between is not counted.")

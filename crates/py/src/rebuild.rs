@@ -65,6 +65,8 @@ pub struct Changes {
     bitmap: Option<bool>,
     read_modify_write: Option<bool>,
     max_request_bytes: Option<u64>,
+    max_segments: Option<u64>,
+    jiffy_ns: Option<u64>,
 }
 
 impl Changes {
@@ -74,7 +76,7 @@ impl Changes {
             ($($name:ident),*) => { $(if let Some(value) = self.$name { options.$name = value; })* };
         }
         take!(chunk_bytes, stripe_cache, stripe_cache_most, speed_min_bytes_per_s, speed_max_bytes_per_s);
-        take!(bitmap, read_modify_write, max_request_bytes);
+        take!(bitmap, read_modify_write, max_request_bytes, max_segments, jiffy_ns);
         options.stripe_cache_most = options.stripe_cache_most.max(options.stripe_cache);
         if let Some(rotation) = &self.rotation {
             if options.parity_count() == 0 {

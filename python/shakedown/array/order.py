@@ -53,7 +53,7 @@ class RebuildOrder:
 
     def to_core(self) -> dict[str, Any]:
         """The order of the core's ``rebuild``, or for ZFS ``resilver``. Raises UsageError for what cannot be."""
-        _check(self)
+        check_order(self)
         drives = [*self.members[:-1], self.replacement]
         texts = {target: read_profile(model_path(target)) for target in {*self.members, self.replacement}}
         sizes = {target: modelled_capacity_bytes(target, texts[target], self.scale_divisor) for target in texts}
@@ -101,7 +101,8 @@ def model_path(target: str) -> Path:
     return profile_path(target.removeprefix("model:"))
 
 
-def _check(order: RebuildOrder) -> None:
+def check_order(order: RebuildOrder) -> None:
+    """Raise UsageError for what no array can be, whatever it is made of."""
     if order.layout not in LEAST_WIDTHS:
         raise UsageError(f"`{order.layout}` is not a layout", hint=", ".join(LEAST_WIDTHS))
     if order.is_zfs != isinstance(order.options, ZfsOptions):

@@ -81,17 +81,19 @@ def simulate(order: RebuildOrder) -> Rebuild:
         raise UsageError(str(error), hint="docs/rebuild.md tells what an array can be made of") from error
     frames = {
         "members": pl.DataFrame(told["members"]),
-        "progress": pl.DataFrame(told["progress"], schema=_PROGRESS),
+        "progress": pl.DataFrame(told["progress"], schema=PROGRESS_SCHEMA),
         "during": _samples("rebuild-load", told["during"]),
         "alone": _samples("load-alone", told["alone"]),
-        "felt_during": pl.DataFrame(told["felt_during"], schema=_FELT),
-        "felt_alone": pl.DataFrame(told["felt_alone"], schema=_FELT),
+        "felt_during": pl.DataFrame(told["felt_during"], schema=FELT_SCHEMA),
+        "felt_alone": pl.DataFrame(told["felt_alone"], schema=FELT_SCHEMA),
     }
     return Rebuild(**{**told, **frames})
 
 
-_PROGRESS = pl.Schema({"at_ns": pl.Int64, "done_bytes": pl.Int64, "shown_bytes_per_s": pl.Float64, "left_ns": pl.Int64})
-_FELT = pl.Schema(
+PROGRESS_SCHEMA = pl.Schema(
+    {"at_ns": pl.Int64, "done_bytes": pl.Int64, "shown_bytes_per_s": pl.Float64, "left_ns": pl.Int64}
+)
+FELT_SCHEMA = pl.Schema(
     {
         "direction": pl.String,
         "count": pl.Int64,

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from cyclopts import Parameter
 
+from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
 from shakedown.array.order import RebuildOrder, State, members_of
+from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.run import run_rebuild
 from shakedown.array.settings import parse_options
+from shakedown.cli.consent import DESTROY_HELP, SIGNATURE_HELP
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.status import EXIT_FAIL
+from shakedown.cli.terminated import terminated_as_interrupted
+from shakedown.device.disk.facts import Consent
+from shakedown.device.lab_disk import DISKS
 from shakedown.errors import InconclusiveError, UsageError
 from shakedown.report.rebuild import answers_of, render_rebuild
 from shakedown.result.folder import Run, free_folder
@@ -36,7 +44,11 @@ class RebuildOptions:
         "new"
     )
     baseline: Annotated[
-        str | None, Parameter(help="another drive to compare with, new [default: one like the one that failed]")
+        str | None,
+        Parameter(
+            help="another drive to compare with, new [default: one like the one that failed; of real drives, that one "
+            "itself], or none"
+        ),
     ] = None
     load: Annotated[Path | None, Parameter(help="a fio job that goes on meanwhile")] = None
     seed: Annotated[int, Parameter(help="the first of the seeds")] = 1
@@ -57,6 +69,15 @@ class RebuildOptions:
         False
     )
     out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/rebuild-LAYOUT-DRIVE]")] = None
+    destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
+    allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
+    plan: Annotated[
+        bool,
+        Parameter(show_default=False, help="only say what would be done to real drives, and whether it is allowed"),
+    ] = False
+    resume: Annotated[
+        Path | None, Parameter(help="go on with the rebuild of real drives that a reboot has cut off, in this folder")
+    ] = None
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the summary")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
 
@@ -64,10 +85,11 @@ class RebuildOptions:
 _DEFAULTS = RebuildOptions()
 
 
-def rebuild(layout: str, /, *targets: str, options: RebuildOptions = _DEFAULTS) -> int:
+def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions = _DEFAULTS) -> int:
     """Say how long the rebuild of an array takes, which drive holds it up, and what its users feel meanwhile.
 
     The last of the drives has failed and is replaced. The same with a drive like the one that failed is the baseline.
+    Of real drives the array is made, filled, rebuilt and taken down: all that is on them is lost.
     Exit status 1: the rebuild fails or loses data, or somebody would kick the new drive out. 3: with --scale nobody
     can say who would.
 
@@ -77,20 +99,88 @@ def rebuild(layout: str, /, *targets: str, options: RebuildOptions = _DEFAULTS) 
 
     shakedown rebuild raid5 model:wd40efrx --width 4 --fill 75% --state used --load users.fio
 
+    shakedown rebuild raid6 lab:wd40efrx --width 4 --replace-with lab:wd40efax --scale 1/1000
+
+    shakedown rebuild raid1 /dev/disk/by-id/ata-A /dev/disk/by-id/ata-B --replace-with /dev/disk/by-id/ata-C
+
     Parameters
     ----------
     layout
         raid1, raid10, raid5 or raid6 of md; mirror, raidz1 to raidz3 or draid1 to draid3 of ZFS.
     targets
-        The drives, like model:st12000vn0007: all of them, or one and --width.
+        The drives: all of them, or one and --width. model:NAME, lab:NAME, or whole disks.
     """
+    if options.resume is not None:
+        if layout is not None or targets:
+            raise UsageError("`--resume` goes on with a rebuild as it was ordered", hint="give the folder alone")
+        with terminated_as_interrupted():
+            return _shown(resume_real(options.resume, _consent(options), _teller(options)), options)
+    if layout is None:
+        raise UsageError(
+            "a layout and its drives must be given", hint="shakedown rebuild raid6 model:wd40efrx --width 8"
+        )
     order = _order(layout.lower(), targets, options)
-    baseline = _baseline(order, options.baseline)
-    if not 1 <= options.seeds <= _MOST_SEEDS:
-        raise UsageError(f"`--seeds {options.seeds}` is out of range", hint=f"1 to {_MOST_SEEDS}")
     name = f"rebuild-{order.layout}-{_name_of(order.replacement)}-{order.state}"
     out = options.out or free_folder(Path("runs") / name)
-    done = run_rebuild(order, baseline, options.seeds, out, (lambda _line: None) if options.quiet else _tell)
+    if options.plan:
+        return _planned(order, out, options)
+    return _shown(_rebuilt(order, out, options), options)
+
+
+def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
+    arena, tell = _arena_of(order), _teller(options)
+    if arena != "model" and (options.whole or options.baseline not in (None, "none")):
+        raise UsageError(
+            "`--whole` and another `--baseline` are for modelled drives", hint="--baseline none leaves it out"
+        )
+    if arena == "lab" and DISKS not in os.environ:
+        return run_rebuild_in_lab(InGuest(order, options.settings, options.baseline), out, tell)
+    if arena != "model":
+        if order.faults:
+            raise UsageError("`--faults` befall modelled drives", hint="model:NAME or lab:NAME")
+        with terminated_as_interrupted():
+            return run_real(order, out, _consent(options), tell, with_baseline=options.baseline is None)
+    baseline = None if options.baseline == "none" else _baseline(order, options.baseline)
+    if not 1 <= options.seeds <= _MOST_SEEDS:
+        raise UsageError(f"`--seeds {options.seeds}` is out of range", hint=f"1 to {_MOST_SEEDS}")
+    return run_rebuild(order, baseline, options.seeds, out, tell)
+
+
+def _arena_of(order: RebuildOrder) -> Literal["model", "lab", "device"]:
+    """Whose drives they are. Raises UsageError if they are of several arenas."""
+    found: set[Literal["model", "lab", "device"]] = {
+        _ARENAS.get(text.partition(":")[0], "device") for text in (*order.members, order.replacement)
+    }
+    if len(found) > 1:
+        raise UsageError(
+            "the drives of one array are modelled, of the lab, or real: all alike", hint="--replace-with, too"
+        )
+    return found.pop()
+
+
+_ARENAS: Final[dict[str, Literal["model", "lab"]]] = {"model": "model", "lab": "lab"}
+
+
+def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
+    plans = plan_real(order, _consent(options), out) if _arena_of(order) == "device" else ()
+    if not plans:
+        raise UsageError("no drive of it is real: there is nothing to plan", hint="leave `--plan` out")
+    if options.json:
+        print_document("rebuild", {"plan": [planned.document for planned in plans], "exit_status": 0})
+    else:
+        sys.stdout.write("".join(plain(line) + "\n" for planned in plans for line in planned.lines))
+    return 0
+
+
+def _consent(options: RebuildOptions) -> Consent:
+    return Consent(options.destroy_data_on, options.allow_signature)
+
+
+def _teller(options: RebuildOptions) -> Callable[[str], None]:
+    return (lambda _line: None) if options.quiet else _tell
+
+
+def _shown(done: Run, options: RebuildOptions) -> int:
     status = _status(done)
     if options.json:
         document = {
@@ -171,7 +261,8 @@ def _text(path: Path) -> str:
 
 
 def _name_of(target: str) -> str:
-    stem = Path(target.partition(":")[2]).name.removesuffix(".toml")
+    last = target.partition(":")[2] if target.startswith(("model:", "lab:")) else target
+    stem = Path(last).name.removesuffix(".toml")
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-.")[:60] or "drive"
 
 

@@ -24,24 +24,30 @@ _CPU_INFO: Final = Path("/proc/cpuinfo")
 _SECTOR_BYTES: Final = 512
 
 
+def numbered(text: str, number: int) -> str:
+    """The key in ``DISKS`` of one of several drives of an array."""
+    return f"{number} {text}"
+
+
 class LabDisk:
     """Implements ``Medium``. Its disks hold nobody's data, so no consent is asked."""
 
     remembers = False
 
-    def __init__(self, text: str, scale_divisor: int = 1) -> None:
-        """Find the disk of the target ``text``. Raises UsageError outside of a guest.
+    def __init__(self, text: str, scale_divisor: int = 1, number: int | None = None) -> None:
+        """Find the disk of the target ``text``; of several with one text, the ``number``. Raises UsageError outside.
 
         ``scale_divisor``: how many times smaller than the one it stands for it was made.
         """
         disks: dict[str, str] = json.loads(os.environ.get(DISKS, "{}"))
+        key = text if number is None else numbered(text, number)
         # The environment alone is no proof: on a machine of its own it would name somebody's disk.
-        if text not in disks or "User Mode Linux" not in _CPU_INFO.read_text():
+        if key not in disks or "User Mode Linux" not in _CPU_INFO.read_text():
             raise UsageError(
                 f"`{text}` is a disk of the lab", hint=f"shakedown run PROTOCOL {text}; it cannot be resumed"
             )
-        self._disk = disks[text]
-        system = Path("/sys/block") / Path(self._disk).name
+        self.disk = disks[key]
+        system = Path("/sys/block") / Path(self.disk).name
         faults: dict[str, str] = json.loads(os.environ.get(FAULTS, "{}"))
         self.identity = Identity(
             kind="lab",
@@ -53,13 +59,13 @@ class LabDisk:
                 "scale_divisor": str(scale_divisor),
                 "scheduler": (system / "queue" / "scheduler").read_text().strip(),
             }
-            | ({"faults": faults[self._disk]} if self._disk in faults else {}),
+            | ({"faults": faults[self.disk]} if self.disk in faults else {}),
         )
 
     @property
     def device(self) -> Path:
         """The disk in the guest."""
-        return Path(self._disk)
+        return Path(self.disk)
 
     def require(self, fio: Fio) -> None:
         """Any fio reaches it."""
@@ -69,12 +75,12 @@ class LabDisk:
 
     def missing(self, *, failed: bool) -> str | None:
         """A drive that has vanished keeps its name in a guest, and answers nothing."""
-        return f"{self.identity.text} does not answer" if failed and not answers(Path(self._disk)) else None
+        return f"{self.identity.text} does not answer" if failed and not answers(Path(self.disk)) else None
 
     @contextmanager
     def lend(self, *, write: bool) -> Iterator[Lease]:  # noqa: ARG002 - it may be written always
         """Hand it to fio, which is to ask the guest for the time: the processor's own clock is the host's."""
-        options = {"filename": self._disk, "ioengine": "libaio", "direct": "1", "clocksource": "clock_gettime"}
+        options = {"filename": self.disk, "ioengine": "libaio", "direct": "1", "clocksource": "clock_gettime"}
         yield Lease(tuple(Option(name, value) for name, value in options.items()), ())
 
     def close(self, *, finished: bool = True) -> None:

@@ -42,7 +42,7 @@ def render_rebuild(run: Run) -> str:
 def _heading(run: Run) -> str:
     record = run.record
     who = f"{words.target_name(record.target)} ({record.target.text}, {record.parameters['state']})"
-    lines = [f"REBUILD: {record.protocol.title}", who, words.MODELLED]
+    lines = [f"REBUILD: {record.protocol.title}", who, *([words.MODELLED] if record.is_modelled else [])]
     if record.scale_divisor > 1:
         lines.append(
             f"Scaled down by {record.scale_divisor}: what takes as long as a drive is large takes so many times less, "

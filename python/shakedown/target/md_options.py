@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from shakedown.units import parse_size_bytes
+from shakedown.units import NS_PER_S, parse_size_bytes
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class MdOptions:
     bitmap: bool | None = None
     read_modify_write: bool | None = None
     max_request_bytes: int | None = None
+    max_segments: int | None = None
+    jiffy_ns: int | None = None
 
     def to_core(self) -> dict[str, Any]:
         """As the core takes them."""
@@ -57,4 +59,6 @@ MD_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
     "bitmap": ("bitmap", parse_flag),
     "rmw": ("read_modify_write", parse_flag),
     "max-request": ("max_request_bytes", parse_size_bytes),
+    "segments": ("max_segments", int),
+    "hz": ("jiffy_ns", lambda text: NS_PER_S // int(text)),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 State = Literal["none", "running", "done", "canceled"]
@@ -59,6 +60,25 @@ def parse_zpool_status_json(text: str, pool: str) -> Scan:
         took_s=end - start if state == "done" and start is not None and end is not None and end >= start else None,
         errors=_whole(stats, "errors"),
     )
+
+
+def took_by_events_ns(text: str) -> int | None:
+    """How long the last resilver took, out of ``zpool events -H``; None if its beginning or end is not told."""
+    began_ns = took_ns = None
+    for line in text.splitlines():
+        match = re.match(r"(\w{3} +\d+ \d{4} \d\d:\d\d:\d\d)\.(\d{9})\s+\S*resilver_(start|finish)\s*$", line)
+        if match is None:
+            continue
+        try:
+            moment = datetime.strptime(match[1], "%b %d %Y %H:%M:%S").replace(tzinfo=UTC)
+        except ValueError:
+            continue
+        at_ns = int(moment.timestamp()) * 1_000_000_000 + int(match[2])
+        if match[3] == "start":
+            began_ns, took_ns = at_ns, None
+        elif began_ns is not None:
+            took_ns = at_ns - began_ns
+    return took_ns
 
 
 def parse_took_s(text: str) -> int | None:

@@ -261,7 +261,8 @@ impl<D: BlockDevice> Array<D> {
             self.recovery_flight[part.member] += part.bytes as i64;
         }
         let token = u64::from(number) << 32 | index as u64;
-        self.members.submit(part.member, part.verb, part.offset_bytes, part.bytes, token);
+        let fua = unit.purpose == Purpose::Superblock && part.verb == Verb::Write;
+        self.members.submit_fua(part.member, part.verb, fua, part.offset_bytes, part.bytes, token);
     }
 
     fn finished(&mut self, done: Done) {
@@ -273,6 +274,8 @@ impl<D: BlockDevice> Array<D> {
         match unit.purpose {
             Purpose::Recovery => self.recovery_flight[part.member] -= part.bytes as i64,
             Purpose::Foreground | Purpose::Bitmap => self.others_bytes[part.member] += part.bytes as i64,
+            // md's own, and less than it would notice.
+            Purpose::Superblock => {}
         }
         if done.status != Status::Good {
             self.part_failed(number, index, done.status);
@@ -307,8 +310,10 @@ impl<D: BlockDevice> Array<D> {
             self.let_go(*bio);
         }
         self.units.get_mut(number).bios = bios;
-        if purpose == Purpose::Recovery {
-            self.recovered(number);
+        match purpose {
+            Purpose::Recovery => self.recovered(number),
+            Purpose::Superblock => self.checkpointed(),
+            Purpose::Foreground | Purpose::Bitmap => {}
         }
         self.units.release(number);
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use drive::{BlockDevice, Verb};
 
-use super::array::{Array, Role, Until, READING, WRITING};
+use super::array::{Array, Role, Until, MARKING, READING, WRITING};
 use super::copies::{Copies, Place};
 use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
 use super::thread::{Mood, Thread};
@@ -19,6 +19,8 @@ const BLOCK_BYTES: u64 = 64 << 10;
 const RAID1_DEPTH: u64 = 32;
 /// and raid10 32 MiB of them.
 const RAID10_DEPTH: u64 = 512;
+/// Where a superblock of version 1.2 lies.
+const SUPERBLOCK_OFFSET_BYTES: u64 = 4096;
 /// How many looks at the progress are kept of a whole rebuild.
 const LOOKS: u64 = 240;
 
@@ -181,12 +183,13 @@ impl<D: BlockDevice> Array<D> {
     }
 
     /// Whether the thread is awake and wants more.
-    fn thread_asks(&self, thread: &mut Thread) -> bool {
+    fn thread_asks(&mut self, thread: &mut Thread) -> bool {
         let goes_on = match thread.mood {
             Mood::Asks => true,
             Mood::Sleeps { until_ns, .. } => self.now_ns >= until_ns,
             Mood::Drains => thread.active_bytes == 0,
             Mood::Blocked => 4 * self.stripes.active < 3 * self.stripes.size,
+            Mood::Checkpoints => false,
         };
         if !goes_on {
             return false;
@@ -198,7 +201,42 @@ impl<D: BlockDevice> Array<D> {
         }
         thread.goes_on();
         let others = self.others_bytes.iter().zip(&self.recovery_flight).map(|(others, own)| others - own);
-        thread.position < thread.end && thread.look(self.now_ns, &self.options, others)
+        if thread.position >= thread.end || !thread.look(self.now_ns, &self.options, others) {
+            return false;
+        }
+        if !thread.is_checkpoint_due(self.now_ns, self.options.used_bytes()) {
+            return true;
+        }
+        if thread.active_bytes > 0 {
+            thread.mood = Mood::Drains;
+        } else {
+            // Stripes are the array's own thread's to handle, which is who writes the superblocks. Copies are read on.
+            let waits = matches!(self.options.arrangement, Arrangement::Parity(_));
+            thread.checkpoints(self.now_ns, waits);
+            self.write_superblocks();
+            return !waits;
+        }
+        false
+    }
+
+    /// Each after what was written before it, and forced to the medium (`md_update_sb`). Who writes them is the array's own
+    /// thread, so nothing is written to the replacement meanwhile.
+    fn write_superblocks(&mut self) {
+        let number = self.units.make(Purpose::Superblock);
+        for member in (0..self.roles.len()).filter(|member| self.roles[*member] != Role::Missing) {
+            let unit = self.units.get_mut(number);
+            unit.part(MARKING, Verb::Flush, member, 0, 0);
+            unit.part(WRITING, Verb::Write, member, SUPERBLOCK_OFFSET_BYTES, PAGE_BYTES);
+        }
+        self.begin(number);
+    }
+
+    /// The superblocks tell how far it is: it goes on.
+    pub(super) fn checkpointed(&mut self) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.thread.checkpointed();
+        }
+        self.write_in_order();
     }
 
     /// How many bytes there is room for now.
@@ -314,7 +352,11 @@ impl<D: BlockDevice> Array<D> {
     }
 
     fn next_to_write(&self) -> Option<u32> {
-        let order = &self.recovery.as_ref()?.order;
+        let recovery = self.recovery.as_ref()?;
+        if recovery.thread.is_checkpointing {
+            return None;
+        }
+        let order = &recovery.order;
         let mut read = order.iter().take_while(|number| self.units.get(**number).stage == WRITING);
         read.find(|number| self.units.get(**number).waits).copied()
     }

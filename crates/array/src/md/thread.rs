@@ -7,6 +7,8 @@ pub(crate) const WINDOW_BYTES: u64 = 128 << 10;
 const MARKS: usize = 10;
 const MARK_STEP_NS: u64 = 3_000_000_000;
 const TOO_FAST_SLEEP_NS: u64 = 500_000_000;
+/// How long how far it is stays untold at most (`UPDATE_FREQUENCY`).
+const CHECKPOINT_NS: u64 = 300_000_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 /// Other requests of more than this since the last look (64 sectors) mean that the array is not idle.
 const OTHERS_BYTES: i64 = 32 << 10;
@@ -22,6 +24,8 @@ pub(crate) enum Mood {
     Drains,
     /// Waits for a quarter of the stripe cache.
     Blocked,
+    /// Waits until the superblocks tell how far it is.
+    Checkpoints,
 }
 
 /// The thread that fills the replacement, from `position` to `end` on the members.
@@ -34,6 +38,9 @@ pub(crate) struct Thread {
     pub active_bytes: u64,
     last_look: u64,
     looks: bool,
+    /// Up to where, and when, the superblocks were told last.
+    checkpoint: (u64, u64),
+    pub is_checkpointing: bool,
     /// When, and how much was done then.
     marks: [(u64, u64); MARKS],
     last_mark: usize,
@@ -54,6 +61,8 @@ impl Thread {
             active_bytes: 0,
             last_look: 0,
             looks: false,
+            checkpoint: (from, now_ns),
+            is_checkpointing: false,
             marks: [mark; MARKS],
             last_mark: 0,
             since: mark,
@@ -102,6 +111,29 @@ impl Thread {
         true
     }
 
+    /// Is it time to tell the superblocks, of members that the array uses so much of?
+    pub fn is_checkpoint_due(&self, now_ns: u64, used_bytes: u64) -> bool {
+        let (position, at_ns) = self.checkpoint;
+        self.position > position && (self.position - position > used_bytes / 16 || now_ns >= at_ns + CHECKPOINT_NS)
+    }
+
+    /// They are being told; whether it `waits` until they are.
+    pub fn checkpoints(&mut self, now_ns: u64, waits: bool) {
+        self.checkpoint = (self.position, now_ns);
+        self.is_checkpointing = true;
+        if waits {
+            self.mood = Mood::Checkpoints;
+        }
+    }
+
+    /// They are told.
+    pub fn checkpointed(&mut self) {
+        self.is_checkpointing = false;
+        if self.mood == Mood::Checkpoints {
+            self.mood = Mood::Asks;
+        }
+    }
+
     /// The time has come, or what it waited for: it asks again.
     pub fn goes_on(&mut self) {
         if let Mood::Sleeps { looks_again, .. } = self.mood {
@@ -110,9 +142,11 @@ impl Thread {
         self.mood = Mood::Asks;
     }
 
-    /// Sleeps one jiffy, lest it takes all of the stripe cache from others.
+    /// Sleeps one jiffy, lest it takes all of the stripe cache from others. The kernel's timers never go off early, so that
+    /// is from the next tick to the one after it (`calc_index`, `kernel/time/timer.c`).
     pub fn nap(&mut self, now_ns: u64, jiffy_ns: u64) {
-        self.mood = Mood::Sleeps { until_ns: next_jiffy(now_ns, jiffy_ns), looks_again: false };
+        let until_ns = next_jiffy(next_jiffy(now_ns, jiffy_ns), jiffy_ns);
+        self.mood = Mood::Sleeps { until_ns, looks_again: false };
     }
 
     fn step_marks(&mut self, now_ns: u64) {

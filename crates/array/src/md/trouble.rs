@@ -44,7 +44,7 @@ impl<D: BlockDevice> Array<D> {
                         recovery.lost_bytes += bad_end - bad;
                     }
                 }
-                Purpose::Foreground | Purpose::Bitmap => unit.spoiled = true,
+                Purpose::Foreground | Purpose::Bitmap | Purpose::Superblock => unit.spoiled = true,
             }
         }
         if bad_end < end {

@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Foreground,
     /// The bitmap's own, which nobody waits for.
     Bitmap,
+    /// How far the recovery is, kept in the superblocks.
+    Superblock,
 }
 
 /// Parts that belong together.

@@ -1,0 +1,149 @@
+"""A rebuild as a run folder: the same whether it was modelled, or made of drives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Final, Literal
+
+import polars as pl
+
+from shakedown.analysis.finding import Finding
+from shakedown.analysis.kick import judge_patience
+from shakedown.array.find import ALONE, LOAD, REBUILD
+from shakedown.array.order import RebuildOrder
+from shakedown.array.rebuild import Rebuild
+from shakedown.protocol.environment import describe_environment, shakedown_version
+from shakedown.result.atomic import replace_file
+from shakedown.result.folder import BASELINE_NAME, RunFolder
+from shakedown.result.identity import Identity
+from shakedown.result.run_record import ProtocolRecord, RunRecord, StepRecord
+from shakedown.sample import Sample
+from shakedown.units import format_size
+
+ANSWERS_NAME: Final = "rebuild.json"
+"""In ``raw/``: the order, and for each seed what came of it."""
+
+_SOURCE: Final = "field notes A (Ars Technica, 2020)"
+_QUESTION: Final = "How long does the rebuild take, which drive holds it up, and what do the users feel meanwhile?"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a rebuild took place: in which arena, onto whom, and what to know before its figures are trusted."""
+
+    arena: Literal["model", "lab", "device"]
+    target: Identity
+    notes: tuple[str, ...]
+
+
+def keep(
+    folder: RunFolder,
+    order: RebuildOrder,
+    rebuilds: Sequence[Rebuild],
+    found: Sequence[Finding],
+    setting: Setting,
+    *,
+    has_baseline: bool,
+) -> None:
+    """Samples and steps are those of the first seed, findings of all."""
+    one = rebuilds[0]
+    steps, samples = _steps(order, one)
+    record = RunRecord(
+        shakedown_version=shakedown_version(),
+        protocol=_protocol(order),
+        parameters={"state": order.state},
+        target=setting.target,
+        arena=setting.arena,
+        # What only fio brings along is of no account where there was none.
+        environment=describe_environment(setting.arena if order.load is not None else "model"),
+        seed=order.seed,
+        scale_divisor=order.scale_divisor,
+        status="complete",
+        steps=steps,
+        findings=tuple(found),
+        baseline=BASELINE_NAME if has_baseline else None,
+        notes=setting.notes,
+    )
+    folder.note("run-began", target=order.replacement)
+    folder.append(samples)
+    judged = [
+        {**each.patience._asdict(), "longest_ms": each.longest_ms, "kicked": each.kicked}
+        for each in judge_patience(max(each.longest_command_ms for each in rebuilds))
+    ]
+    answers = {"order": asdict(order), "rebuilds": [each.to_json() for each in rebuilds], "patience": judged}
+    replace_file(folder.raw / ANSWERS_NAME, json.dumps(answers, sort_keys=True).encode() + b"\n")
+    folder.write(record)
+    folder.note("run-ended", status=record.status)
+
+
+def _protocol(order: RebuildOrder) -> ProtocolRecord:
+    """What has to be the same for two rebuilds to be compared: all but the replacement and its state."""
+    alike = asdict(replace(order, replacement="", state="new"))
+    text = json.dumps(alike, indent=1, sort_keys=True)
+    size = "" if order.member_bytes is None else f" of {format_size(order.member_bytes)} each"
+    width = len(order.members)
+    return ProtocolRecord(
+        name="rebuild",
+        title=f"{order.layout} of {width} drives{size}, {order.fill:.0%} full: one is replaced",
+        question=_QUESTION,
+        source=_SOURCE,
+        uses=(),
+        text=text,
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+    )
+
+
+def _steps(order: RebuildOrder, one: Rebuild) -> tuple[tuple[StepRecord, ...], list[Sample]]:
+    """The rebuild, the job beside it, and the job alone; each begins at zero of its own, one behind the other."""
+    size = f"{len(order.members)} drives"
+    job = f"# {'ZFS' if order.is_zfs else 'md'} fills the replacement in a {order.layout} of {size}"
+    spans = [(REBUILD, "Rebuild: what is written to the replacement", job, _rebuilding(one))]
+    if order.load is not None:
+        spans.append((LOAD, "The job beside the rebuild", order.load, one.during))
+        spans.append((ALONE, "The same job on the healthy array", order.load, one.alone))
+    steps, samples, at_ns = [], [], 0
+    for name, title, text, frame in spans:
+        rows = [Sample(*row) for row in frame.sort("start_ns").iter_rows()]
+        begin_ns = rows[0].start_ns if rows else 0
+        rows = [row._replace(start_ns=row.start_ns - begin_ns + at_ns) for row in rows]
+        end_ns = max((row.start_ns + row.duration_ns for row in rows), default=at_ns)
+        interval_ns = max(min((row.duration_ns for row in rows), default=1), 1)
+        steps.append(
+            StepRecord(
+                name=name,
+                title=title,
+                start_ns=at_ns,
+                end_ns=end_ns,
+                interval_ns=interval_ns,
+                ended_because="failed" if name == REBUILD and one.ended == "failed" else "job-ended",
+                job=text,
+            )
+        )
+        samples += rows
+        at_ns = end_ns
+    return tuple(steps), samples
+
+
+def _rebuilding(one: Rebuild) -> pl.DataFrame:
+    """The progress as samples: what was filled between two looks, in mebibytes as requests."""
+    looks = one.progress.filter(pl.col("at_ns") <= one.duration_ns)
+    between = looks.with_columns(
+        duration_ns=pl.col("at_ns").shift(-1) - pl.col("at_ns"),
+        bytes=pl.col("done_bytes").shift(-1) - pl.col("done_bytes"),
+    ).filter(pl.col("duration_ns") > 0)
+    empty = {
+        f"latency_{name}_ns": pl.lit(None, pl.Float64 if name == "mean" else pl.Int64)
+        for name in ("mean", "p50", "p99", "p999", "max")
+    }
+    return between.select(
+        pl.lit(REBUILD).alias("step"),
+        pl.lit("write").alias("direction"),
+        pl.col("at_ns").alias("start_ns"),
+        "duration_ns",
+        (pl.col("bytes") // 2**20).alias("count"),
+        "bytes",
+        **empty,
+    )

@@ -1,0 +1,144 @@
+"""What was seen of a real rebuild, in the words in which a modelled one is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from shakedown.array.keep import Setting
+from shakedown.array.order import RebuildOrder
+from shakedown.array.rebuild import FELT_SCHEMA, PROGRESS_SCHEMA, Rebuild
+from shakedown.device.array.drive import Drive
+from shakedown.device.array.watch import POLL_S, Watched
+from shakedown.sample import SAMPLE_SCHEMA, Sample
+from shakedown.units import NS_PER_S, format_duration, format_size
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A rebuild, the load beside it, and the same load alone: rows of samples, and rows over all of it."""
+
+    watched: Watched
+    during: Sequence[Sequence[Sequence[Any]]]
+    alone: Sequence[Sequence[Sequence[Any]]]
+    allocated_bytes: int
+
+
+def measured(traced: Traced, place: int, differing: Sequence[str]) -> Rebuild:
+    """``place`` is the replacement's, ``differing`` are the files that are not what they were."""
+    watched = traced.watched
+    members = _members(watched)
+    awaited = members["awaited"].to_list()
+    ended = "failed" if watched.failed else "with-losses" if differing or watched.errors else "complete"
+    return Rebuild(
+        duration_ns=watched.duration_ns,
+        ended=ended,
+        lost_bytes=max(len(differing), watched.errors),
+        failed_member=place if watched.failed else None,
+        replacement=place,
+        slowest=awaited.index(max(awaited)),
+        whole=True,
+        requests=sum(member.requests for member in watched.members),
+        members=members,
+        progress=_progress(watched),
+        during=_samples(traced.during[0]),
+        alone=_samples(traced.alone[0]),
+        felt_during=_felt(traced.during[1]),
+        felt_alone=_felt(traced.alone[1]),
+        allocated_bytes=traced.allocated_bytes,
+    )
+
+
+def setting_of(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) -> Setting:
+    """Arena, identity and notes."""
+    identity = new.identity
+    details = {"state": order.state, "layout": order.layout, "width": str(len(order.members))}
+    if order.scale_divisor > 1:
+        details["scale_divisor"] = str(order.scale_divisor)
+    model = f"{identity.model}, used" if order.state == "used" else identity.model
+    target = identity.model_copy(update={"details": {**identity.details, **details}, "model": model})
+    return Setting("lab" if identity.kind == "lab" else "device", target, tuple(_notes(order, new, rebuild, watched)))
+
+
+def _notes(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) -> list[str]:
+    kind = "the real ZFS" if order.is_zfs else "the real md"
+    notes = [
+        f"{order.layout} of {len(order.members)} drives under {kind}; {new.identity.text} has filled the last place.",
+        f"Drives were looked at every {POLL_S * 1000:.0f} ms: how long one keeps silent, and who is waited for, is "
+        "known to that.",
+        "Every file is what was written." if rebuild.ended == "complete" else "NOT every file is what was written.",
+    ]
+    if order.member_bytes is not None and not order.is_zfs:
+        share = new.identity.capacity_bytes / order.member_bytes
+        full_s = rebuild.duration_s * share
+        notes.append(
+            f"Members were shrunken to {format_size(order.member_bytes)}: whole drives take {share:.3g} "
+            f"times that, {format_duration(full_s * NS_PER_S)}; inner tracks are slower, so it is that or more."
+        )
+    if watched.interruptions:
+        notes.append(f"Cut off {watched.interruptions} times and gone on with; the time between is not counted.")
+    return notes
+
+
+def _members(watched: Watched) -> pl.DataFrame:
+    polls = max(watched.polls, 1)
+    return pl.DataFrame(
+        [
+            {
+                "awaited": member.polls_awaited / polls,
+                "bytes_read": member.bytes_read,
+                "bytes_written": member.bytes_written,
+                "requests": member.requests,
+                "busy_ns": member.busy_ns,
+                "longest_ns": member.longest_silence_ns + _POLL_NS,
+                "longest_command_ns": member.longest_silence_ns + _POLL_NS,
+                "longest_silence_ns": member.longest_silence_ns + _POLL_NS,
+            }
+            for member in watched.members
+        ]
+    )
+
+
+_POLL_NS: Final = round(POLL_S * NS_PER_S)
+
+
+def _progress(watched: Watched) -> pl.DataFrame:
+    rows = [
+        {
+            "at_ns": at_ns,
+            "done_bytes": done,
+            "shown_bytes_per_s": shown,
+            "left_ns": None if left_s is None else round(left_s * NS_PER_S),
+        }
+        for at_ns, done, _, shown, left_s in watched.looks
+        if at_ns < watched.duration_ns
+    ]
+    first = {"at_ns": 0, "done_bytes": 0, "shown_bytes_per_s": None, "left_ns": None}
+    if watched.looks and not watched.failed:
+        total = watched.looks[-1][2]
+        rows.append({"at_ns": watched.duration_ns, "done_bytes": total, "shown_bytes_per_s": None, "left_ns": 0})
+    return pl.DataFrame([first, *rows], schema=PROGRESS_SCHEMA)
+
+
+def _samples(rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
+    return pl.DataFrame([tuple(row) for row in rows], schema=SAMPLE_SCHEMA, orient="row")
+
+
+def _felt(rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
+    samples = [Sample(*row) for row in rows]
+    told = [
+        {
+            "direction": sample.direction,
+            "count": sample.count,
+            "mean_ns": sample.latency_mean_ns,
+            "p50_ns": sample.latency_p50_ns,
+            "p99_ns": sample.latency_p99_ns,
+            "p999_ns": sample.latency_p999_ns,
+            "max_ns": sample.latency_max_ns,
+        }
+        for sample in samples
+    ]
+    return pl.DataFrame(told, schema=FELT_SCHEMA)

@@ -1,0 +1,390 @@
+"""A rebuild of real drives, as account A did it: make the array, fill it, let a drive fail, replace it, follow it.
+
+Whatever ends it, all is taken down: only what cuts it off (a reboot, a power cut) leaves the array, and ``resume`` goes
+on with it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Final
+
+from shakedown.array.find import ALONE, LOAD, findings, ratios
+from shakedown.array.keep import keep
+from shakedown.array.measured import Traced, measured, setting_of
+from shakedown.array.order import RebuildOrder, check_order
+from shakedown.array.state import State, Turn
+from shakedown.array.zfs import ZfsOptions
+from shakedown.device.array.array import RealArray, Shape
+from shakedown.device.array.content import Content
+from shakedown.device.array.drive import Drive
+from shakedown.device.array.md import MdArray
+from shakedown.device.array.users import Users, endless
+from shakedown.device.array.watch import Watch, Watched
+from shakedown.device.array.zfs import ZfsArray
+from shakedown.device.disk.facts import Consent
+from shakedown.errors import EnvironmentFailure, Interrupted, Planned, RefusedError, ShakedownError, UsageError
+from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
+from shakedown.units import format_duration, format_size
+
+Tell = Callable[[str], None]
+
+_NEW_NAME: Final = "new"
+_ALONE_S: Final = 60.0
+# With a load, what its file has of the data: nearly all, as a modelled load works on all of it.
+_USERS_PART: Final = 7 / 8
+
+
+def plan_real(order: RebuildOrder, consent: Consent, out: Path) -> tuple[Planned, ...]:
+    """What would be overwritten, a plan for each drive. Raises RefusedError, with that, if it may not be."""
+    drives = _drives(order, consent, out)
+    plans = tuple(
+        Planned(
+            (*guarded.lines, f"will be     overwritten as a part of a {order.layout}, and wiped at the end"),
+            guarded.document | {"options_to_type": list(guarded.options)},
+        )
+        for drive in drives
+        if (guarded := drive.guarded) is not None
+    )
+    refused = [drive for drive in drives if drive.guarded is not None and drive.guarded.refusals]
+    if refused:
+        guards = [guarded for drive in refused if (guarded := drive.guarded) is not None]
+        options = [word for each in guards for word in each.options] if all(each.options for each in guards) else []
+        first = guards[0].refusals[0]
+        text = f"{refused[0].identity.text} may not be written to: {first.words}"
+        more = f"; and {len(refused) - 1} more drives" if len(refused) > 1 else ""
+        raise RefusedError(text + more, hint=first.hint, options=options, plan=plans)
+    return plans
+
+
+def run_real(order: RebuildOrder, out: Path, consent: Consent, tell: Tell, *, with_baseline: bool) -> Run:
+    """Rebuild into the new folder ``out``. Raises UsageError, RefusedError, EnvironmentFailure, Interrupted."""
+    plan_real(order, consent, out)
+    drives = _drives(order, consent, out)
+    _check_room(order, drives)
+    turns: list[Turn] = ["baseline"] if with_baseline and drives[-1] is not drives[-2] else []
+    turns += ["new", "used"] if order.state == "used" else ["new"]
+    identity = _new_identity(order)
+    state = State(order, turns, identity, [drive.identity.model_dump(mode="json") for drive in drives])
+    array = _array(order, identity)
+    folder = RunFolder.create(out)
+    try:
+        return _Play(state, array, drives, folder, tell).play()
+    finally:
+        folder.close()
+        folder.discard()
+
+
+def resume_real(out: Path, consent: Consent, tell: Tell) -> Run:
+    """Go on with what a reboot has cut off. Raises as ``run_real``."""
+    state = State.read(out)
+    drives = _drives(state.order, consent, out)
+    for then, drive in zip(state.drives, drives, strict=True):
+        if drive.identity.model_dump(mode="json") != then:
+            raise UsageError(f"`{drive.identity.text}` is not the drive that it was", hint="start a new rebuild")
+    array = _array(state.order, state.identity)
+    folder = RunFolder(out)
+    try:
+        play = _Play(state, array, drives, folder, tell)
+        play.find_again()
+        return play.play()
+    finally:
+        folder.close()
+
+
+class _Play:
+    """One rebuild, from the first drive that is taken to the last that is given back."""
+
+    def __init__(self, state: State, array: RealArray, drives: Sequence[Drive], folder: RunFolder, tell: Tell) -> None:
+        self._state = state
+        self._array = array
+        self._drives = drives
+        self._out = folder.path
+        self._folder = folder
+        self._tell = tell
+        self._mounted: Path | None = None
+        self._touched: list[Drive] = []
+
+    @property
+    def _order(self) -> RebuildOrder:
+        return self._state.order
+
+    def find_again(self) -> None:
+        """After a reboot: the array must be ours, and what is not in it may be written to as before.
+
+        Raises RefusedError.
+        """
+        self._folder.note("run-resumed")
+        if any(not drive.is_ours_but_for_array() for drive in self._drives):
+            plan_real(self._order, Consent(), self._out)  # raises, with every reason
+        if self._state.stage in ("planned", "taken"):
+            self._state.stage = "planned"
+        elif not self._array.find(self._drives):
+            raise RefusedError(
+                f"no part of {self._state.identity} is on these drives", hint="was it taken apart? start a new rebuild"
+            )
+        else:
+            self._touched = list(dict.fromkeys(self._drives))
+        if self._state.watched is not None:
+            self._state.watched["interruptions"] += 1
+
+    def play(self) -> Run:
+        """All that is left to do. Raises ShakedownError, after all was taken down."""
+        try:
+            with self._taken_down():
+                self._make()
+                self._fill()
+                while self._state.turn < len(self._state.turns):
+                    self._rebuild()
+                lost = self._differing()
+        except KeyboardInterrupt as error:
+            State.forget(self._out)
+            raise Interrupted(
+                "interrupted; the array is taken down, and its drives are wiped", hint="start it again: nothing is left"
+            ) from error
+        except BaseException:
+            State.forget(self._out)
+            raise
+        run = self._keep_all(lost)
+        State.forget(self._out)
+        return run
+
+    def _reach(self, stage: Any) -> None:
+        self._state.stage = stage
+        self._state.write(self._out)
+        self._folder.note("array", stage=stage, turn=self._state.turn)
+
+    def _make(self) -> None:
+        if self._state.stage != "planned":
+            return
+        self._reach("taken")
+        for drive in dict.fromkeys(self._drives):
+            drive.take()
+            self._touched.append(drive)
+        members = self._drives[:-1]
+        are_blank = all(drive.is_blank() for drive in members)
+        self._tell(f"making a {self._order.layout} of {len(members)} drives")
+        self._array.create(members, are_blank=are_blank)
+        self._reach("created")
+
+    def _fill(self) -> None:
+        if self._state.stage != "created":
+            self._mount()
+            return
+        folder, order = self._mount(), self._order
+        share = order.fill * (1 - _USERS_PART if order.load is not None else 1)
+        content = self._state.content and Content(**self._state.content)
+        if not content:
+            content = Content.of_share(folder, share, order.seed)
+            self._state.content = asdict(content)
+            if order.load is not None:
+                self._state.users = asdict(Content.of_share(folder, order.fill * _USERS_PART, order.seed + 1).as_one())
+            self._state.write(self._out)
+        if self._state.users is not None:
+            (folder / "users").mkdir(exist_ok=True)
+            Content(**self._state.users).write(folder / "users", lambda _: None)
+        self._tell(f"filling it with {content.files} files of {format_size(content.file_bytes)}")
+        content.write(folder, self._tell)
+        if isinstance(order.options, ZfsOptions) and order.options.run_records is not None:
+            content.age(folder, order.options.run_records * order.options.record_bytes, self._tell)
+        self._remount()
+        if wrong := self._differing():
+            raise EnvironmentFailure(f"{len(wrong)} files are not what was written, before any drive failed")
+        if order.load is not None:
+            self._tell(f"the load alone, for {_ALONE_S:.0f} s")
+            with self._users(ALONE) as users:
+                time.sleep(_ALONE_S)
+                self._state.alone = [[list(row) for row in rows] for rows in users.stop()]
+        self._state.allocated_bytes = self._array.allocated_bytes
+        self._reach("filled")
+
+    def _rebuild(self) -> None:
+        """One drive is lost, wiped, and another, or itself, takes its place."""
+        turn = self._state.turns[self._state.turn]
+        lost, new = self._drives[-1 if turn == "used" else -2], self._drives[-2 if turn == "baseline" else -1]
+        before = None if self._state.watched is None else Watched.from_json(self._state.watched)
+        if before is None:
+            if self._state.stage != "rebuilding":
+                self._reach("rebuilding")
+            self._array.lose(lost)
+            lost.wipe()
+        self._tell(f"{turn}: {new.identity.text} takes the place of {lost.identity.text}")
+        members = [*self._drives[:-2], new]
+        watch = Watch(self._array, members, self._seen, before)
+
+        def begin() -> None:
+            if before is None:
+                self._array.replace(lost, new)
+
+        during: list[list[Any]] = [[], []]
+        if self._order.load is None:
+            watched = watch.follow(begin)
+        else:
+            with self._users(LOAD) as users:
+                watched = watch.follow(begin)
+                during = [[list(row) for row in rows] for rows in users.stop()]
+        self._tell(f"{turn}: {'failed' if watched.failed else 'rebuilt'} in {format_duration(watched.duration_ns)}")
+        self._state.rebuilt.append(asdict(watched))
+        self._state.during.append(during)
+        self._state.watched = None
+        self._state.turn = len(self._state.turns) if watched.failed else self._state.turn + 1
+        self._state.stage = "filled"
+        self._state.write(self._out)
+
+    def _seen(self, watched: dict[str, Any]) -> None:
+        self._state.watched = watched
+        self._state.write(self._out)
+
+    def _users(self, step: str) -> Users:
+        assert self._mounted is not None
+        assert self._order.load is not None
+        assert self._state.users is not None
+        file = Content(**self._state.users).first(self._mounted / "users")
+        return Users(self._order.load, file, self._folder.raw.absolute(), step)
+
+    def _differing(self) -> list[str]:
+        """Read again what was written, with nothing of it in memory."""
+        if self._state.content is None:
+            return []
+        folder = self._remount()
+        self._tell("reading back what was written")
+        return Content(**self._state.content).differing(folder)
+
+    def _mount(self) -> Path:
+        if self._mounted is None:
+            self._mounted = Path(tempfile.mkdtemp(prefix="shakedown-array-"))
+            self._array.mount(self._mounted)
+        return self._mounted
+
+    def _remount(self) -> Path:
+        folder = self._mount()
+        self._array.unmount(folder)
+        self._array.mount(folder)
+        return folder
+
+    @contextmanager
+    def _taken_down(self) -> Iterator[None]:
+        """However it ends: unmounted, stopped, and the superblocks of the drives that were taken wiped."""
+        try:
+            yield
+        finally:
+            # A second Ctrl-C must not leave half of it.
+            kept = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+            try:
+                self._take_down()
+            finally:
+                for number, handler in kept.items():
+                    signal.signal(number, handler)
+
+    def _take_down(self) -> None:
+        self._tell("taking it down")
+        left: list[str] = []
+        if self._mounted is not None:
+            with suppress(ShakedownError, OSError):
+                self._array.unmount(self._mounted)
+        try:
+            self._array.destroy()
+        except ShakedownError as error:
+            left.append(str(error))
+        if self._mounted is not None:
+            with suppress(OSError):
+                self._mounted.rmdir()
+        for drive in self._touched:
+            try:
+                drive.wipe()
+            except ShakedownError as error:
+                left.append(f"{drive.identity.text}: {error}")
+        self._folder.note("taken-down", left="; ".join(left))
+        if left:
+            raise EnvironmentFailure(
+                f"not all could be taken down: {'; '.join(left)}", hint="`lsblk` shows what stands"
+            )
+
+    def _keep_all(self, differing: list[str]) -> Run:
+        """The last rebuild is the run; the baseline and, before a used drive, the new one lie within."""
+        found: dict[Turn, list[Any]] = {}
+        state = self._state
+        for turn, watched, during in zip(state.turns, state.rebuilt, state.during, strict=False):
+            is_last = turn == state.turns[-1]
+            folder = (
+                self._folder
+                if is_last
+                else RunFolder.create(self._out / (BASELINE_NAME if turn == "baseline" else _NEW_NAME))
+            )
+            traced = Traced(Watched.from_json(watched), during, state.alone, state.allocated_bytes)
+            rebuild = measured(traced, len(self._drives) - 2, differing if is_last else [])
+            new = self._drives[-2 if turn == "baseline" else -1]
+            names = [drive.identity.name for drive in (*self._drives[:-2], new)]
+            found[turn] = findings([rebuild], names)
+            theirs = found.get("baseline", []) if turn != "baseline" else []
+            order = replace(
+                state.order, replacement=new.identity.text, state="used" if turn in ("baseline", "used") else "new"
+            )
+            setting = setting_of(order, new, rebuild, traced.watched)
+            keep(
+                folder,
+                order,
+                [rebuild],
+                found[turn] + ratios(found[turn], theirs),
+                setting,
+                has_baseline=is_last and bool(theirs),
+            )
+            if not is_last:
+                folder.close()
+        return read_run(self._out)
+
+
+def _drives(order: RebuildOrder, consent: Consent, out: Path) -> list[Drive]:
+    """All of them, the replacement last: the drive that failed itself, where no other is given."""
+    check_order(order)
+    texts = [*order.members, order.replacement]
+    in_lab = all(text.startswith("lab:") for text in texts)
+    if not in_lab:
+        members = [os.path.realpath(text) for text in order.members]
+        if len(set(members)) < len(members):
+            raise UsageError("one device is named twice", hint="each drive of an array is a device of its own")
+        if os.path.realpath(order.replacement) in members[:-1]:
+            raise UsageError(
+                f"`{order.replacement}` is in the array already", hint="--replace-with takes another device"
+            )
+    drives = [
+        Drive(text, number, run=out / "drives" / str(number), consent=consent)
+        for number, text in enumerate(order.members)
+    ]
+    if not in_lab and os.path.realpath(order.replacement) == os.path.realpath(order.members[-1]):
+        return [*drives, drives[-1]]
+    number = len(order.members)
+    return [*drives, Drive(order.replacement, number, run=out / "drives" / str(number), consent=consent)]
+
+
+def _check_room(order: RebuildOrder, drives: Sequence[Drive]) -> None:
+    if order.load is not None:
+        endless(order.load)
+    smallest = min(drive.identity.capacity_bytes for drive in drives[:-1])
+    wanted = smallest if order.member_bytes is None else order.member_bytes
+    if wanted > smallest:
+        raise UsageError(f"the smallest drive has {smallest} bytes, and the array was to use {wanted}")
+    new = drives[-1].identity
+    if new.capacity_bytes < wanted:
+        raise UsageError(
+            f"`{new.text}` is too small: it has {new.capacity_bytes} bytes, and the array uses {wanted} of each drive",
+            hint="--member-size says how much of each drive the array uses",
+        )
+
+
+def _new_identity(order: RebuildOrder) -> str:
+    drawn = uuid.UUID(bytes=os.urandom(16)).hex
+    return f"shakedown-{drawn[:8]}" if order.is_zfs else ":".join(drawn[at : at + 8] for at in range(0, 32, 8))
+
+
+def _array(order: RebuildOrder, identity: str) -> RealArray:
+    shape = Shape(order.layout, order.member_bytes, order.options)
+    return ZfsArray(shape, identity) if order.is_zfs else MdArray(shape, identity)

@@ -1,0 +1,80 @@
+"""What a real rebuild has done so far: written before each step, so that a reboot loses nothing but time."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+
+from shakedown.array.order import RebuildOrder
+from shakedown.array.zfs import ZfsOptions
+from shakedown.errors import UsageError
+from shakedown.result.atomic import replace_file
+from shakedown.target.md_options import MdOptions
+
+_NAME: Final = "array.json"
+_FORMAT_VERSION: Final = 1
+
+Stage = Literal["planned", "taken", "created", "filled", "rebuilding", "over"]
+Turn = Literal["baseline", "new", "used"]
+
+
+@dataclass
+class State:
+    """``stage`` is what was begun last; ``turn`` counts the rebuilds that are over.
+
+    ``drives`` are the identities of all drives, the replacement being the last; ``content`` and ``file_of_users`` tell
+    what the array was filled with; ``alone`` and ``during`` are rows of samples and of all requests; ``watched`` is the
+    rebuild on the way, ``rebuilt`` those that are over.
+    """
+
+    order: RebuildOrder
+    turns: list[Turn]
+    identity: str
+    drives: list[dict[str, Any]]
+    stage: Stage = "planned"
+    turn: int = 0
+    content: dict[str, int] | None = None
+    users: dict[str, int] | None = None
+    alone: list[list[Any]] = field(default_factory=lambda: [[], []])
+    watched: dict[str, Any] | None = None
+    rebuilt: list[dict[str, Any]] = field(default_factory=list)
+    during: list[list[list[Any]]] = field(default_factory=list)
+    allocated_bytes: int = 0
+
+    def write(self, out: Path) -> None:
+        """Make it durable."""
+        replace_file(out / _NAME, json.dumps({"format_version": _FORMAT_VERSION, **asdict(self)}, indent=1).encode())
+
+    @classmethod
+    def read(cls, out: Path) -> Self:
+        """Of the run in ``out`` that was cut off. Raises UsageError."""
+        try:
+            told = json.loads((out / _NAME).read_text(encoding="utf-8"))
+            if (version := told.pop("format_version")) != _FORMAT_VERSION:
+                raise UsageError(
+                    f"`{out / _NAME}` has format version {version}", hint="use the Shakedown that wrote it"
+                )
+            return cls(**{**told, "order": _order(told["order"])})
+        except FileNotFoundError as error:
+            raise UsageError(
+                f"`{out}` holds no rebuild that was cut off", hint="a new one: shakedown rebuild LAYOUT DEVICE..."
+            ) from error
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise UsageError(f"`{out / _NAME}` is damaged: {error}", hint="start anew in another folder") from error
+
+    @staticmethod
+    def forget(out: Path) -> None:
+        """Nothing is left to go on with."""
+        (out / _NAME).unlink(missing_ok=True)
+
+
+def _order(told: dict[str, Any]) -> RebuildOrder:
+    options = told["options"]
+    kind = ZfsOptions if "ashift" in options else MdOptions
+    lists = {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
+    faults = {int(place): text for place, text in told["faults"].items()}
+    return RebuildOrder(
+        **{**told, "members": tuple(told["members"]), "faults": faults, "options": kind(**{**options, **lists})}
+    )

@@ -1,0 +1,1 @@
+"""Real arrays, made of whole drives under the guard: Linux md through mdadm, ZFS through zpool."""

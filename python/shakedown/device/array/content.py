@@ -1,0 +1,121 @@
+"""What an array is filled with: files of random data that no filesystem can compress, the same for the same seed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from shakedown.errors import EnvironmentFailure
+
+_LARGEST_BYTES: Final = 1 << 30
+_LEAST_FILES: Final = 64
+_GRAIN_BYTES: Final = 1 << 20
+_FILES_OF_A_FOLDER: Final = 1024
+# Of what is free: the filesystem needs the rest for itself.
+_FULL: Final = 0.98
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Content:
+    """``files`` files of ``file_bytes`` each, which follow from ``seed``. Account A had 1 GiB each, 1,024 a folder."""
+
+    seed: int
+    file_bytes: int
+    files: int
+
+    @classmethod
+    def of_share(cls, folder: Path, fill: float, seed: int) -> Content:
+        """What fills the share ``fill`` of what ``df`` shows of the filesystem of ``folder``."""
+        there = os.statvfs(folder)
+        wanted = int(there.f_blocks * there.f_frsize * fill)
+        wanted = min(wanted, int(there.f_bavail * there.f_frsize * _FULL))
+        size = min(_LARGEST_BYTES, max(wanted // _LEAST_FILES, 1) // _GRAIN_BYTES * _GRAIN_BYTES) or _GRAIN_BYTES
+        return cls(seed, size, wanted // size)
+
+    def as_one(self) -> Content:
+        """The same amount in a single file."""
+        return Content(self.seed, self.file_bytes * self.files, 1)
+
+    def first(self, folder: Path) -> Path:
+        """Its first file."""
+        return self._path(folder, 0)
+
+    def write(self, folder: Path, tell: Tell) -> None:
+        """Write what is not there in full yet, durably. Raises EnvironmentFailure."""
+        said = 0
+        for number in range(self.files):
+            path = self._path(folder, number)
+            if path.exists() and path.stat().st_size == self.file_bytes:
+                continue
+            try:
+                path.parent.mkdir(exist_ok=True)
+                with path.open("wb") as file:
+                    file.writelines(self._pieces(number))
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as error:
+                raise EnvironmentFailure(
+                    f"the array cannot be filled: {error.strerror}", hint="a smaller `--fill`? `dmesg` may tell more"
+                ) from error
+            if (tenth := (number + 1) * 10 // self.files) > said:
+                said = tenth
+                tell(f"filling: {tenth * 10} % of {self.files} files written")
+
+    def age(self, folder: Path, run_bytes: int, tell: Tell) -> None:
+        """Rewrite all in runs of ``run_bytes``, by chance, with what stands there: copy-on-write scatters it."""
+        tell(f"aging: every {run_bytes >> 10} KiB rewritten in an order by chance")
+        runs = [(number, at) for number in range(self.files) for at in range(0, self.file_bytes, run_bytes)]
+        random.Random(self.seed).shuffle(runs)
+        for count, (number, at) in enumerate(runs, start=1):
+            with self._path(folder, number).open("r+b") as file:
+                file.seek(at)
+                run = file.read(run_bytes)
+                file.seek(at)
+                file.write(run)
+            if count % _RUNS_OF_A_SYNC == 0:
+                os.sync()
+        os.sync()
+
+    def differing(self, folder: Path) -> list[str]:
+        """The files that are not what was written, by their checksums; read anew."""
+        return [
+            self._path(folder, number).name
+            for number in range(self.files)
+            if self._sum_of(folder, number) != self._wanted_sum(number)
+        ]
+
+    def _sum_of(self, folder: Path, number: int) -> str:
+        digest = hashlib.blake2b(digest_size=16)
+        try:
+            with self._path(folder, number).open("rb") as file:
+                while piece := file.read(_GRAIN_BYTES):
+                    digest.update(piece)
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"
+        return digest.hexdigest()
+
+    def _wanted_sum(self, number: int) -> str:
+        digest = hashlib.blake2b(digest_size=16)
+        for piece in self._pieces(number):
+            digest.update(piece)
+        return digest.hexdigest()
+
+    def _pieces(self, number: int) -> Iterator[bytes]:
+        draw = np.random.Generator(np.random.PCG64([self.seed, number]))
+        for _ in range(self.file_bytes // _GRAIN_BYTES):
+            yield draw.bytes(_GRAIN_BYTES)
+
+    def _path(self, folder: Path, number: int) -> Path:
+        return folder / f"{number // _FILES_OF_A_FOLDER:02}" / f"{number:06}"
+
+
+_RUNS_OF_A_SYNC: Final = 512

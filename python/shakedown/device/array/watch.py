@@ -1,0 +1,134 @@
+"""A rebuild as it goes: what its status shows, and what each drive does meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from shakedown.device.array.array import Look, RealArray
+from shakedown.device.array.drive import Drive, Traffic
+from shakedown.units import NS_PER_S
+
+# How often it is asked which drives have work; not a multiple of anything that ticks in the kernel.
+POLL_S: Final = 0.097
+_FIRST_INTERVAL_NS: Final = NS_PER_S
+_MOST_LOOKS: Final = 800
+_BEGINNING_NS: Final = 5 * NS_PER_S
+_BEGINNING_POLL_S: Final = 0.005
+
+
+@dataclass
+class Member:
+    """What one drive did during the rebuild. ``polls_awaited``: in how many polls it alone had requests."""
+
+    bytes_read: int = 0
+    bytes_written: int = 0
+    requests: int = 0
+    busy_ns: int = 0
+    longest_silence_ns: int = 0
+    polls_awaited: int = 0
+
+
+@dataclass
+class Watched:
+    """All that was seen; plain values, so that it can be kept and gone on with after a reboot.
+
+    ``looks`` are rows of time, bytes done, bytes to do, shown speed and shown time left.
+    """
+
+    duration_ns: int = 0
+    polls: int = 0
+    interruptions: int = 0
+    members: list[Member] = field(default_factory=list)
+    looks: list[tuple[int, int, int, float | None, float | None]] = field(default_factory=list)
+    failed: bool = False
+    errors: int = 0
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> Watched:
+        """What ``asdict`` made."""
+        members = [Member(**each) for each in told["members"]]
+        return cls(**{**told, "members": members, "looks": [tuple(each) for each in told["looks"]]})
+
+
+class Watch:
+    """Follows one rebuild to its end."""
+
+    def __init__(
+        self, array: RealArray, drives: Sequence[Drive], keep: Callable[[dict[str, Any]], None], before: Watched | None
+    ) -> None:
+        """``keep`` makes what was seen durable; ``before`` is what was seen until a reboot."""
+        self._array = array
+        self._drives = drives
+        self._keep = keep
+        self._seen = before or Watched(members=[Member() for _ in drives])
+        self._interval_ns = _FIRST_INTERVAL_NS
+        self._heard = [(0, 0)] * len(drives)
+
+    def follow(self, begin: Callable[[], None]) -> Watched:
+        """Let it begin, and come back when it is over. Raises EnvironmentFailure."""
+        seen, earlier_ns = self._seen, self._seen.duration_ns
+        begin()
+        self._wait_for_beginning()
+        first = [drive.traffic() for drive in self._drives]
+        base = [Member(**asdict(member)) for member in seen.members]
+        began_ns = time.monotonic_ns()
+        next_ns = began_ns
+        while True:
+            now_ns = time.monotonic_ns()
+            traffic = [drive.traffic() for drive in self._drives]
+            self._poll(traffic, now_ns)
+            if now_ns >= next_ns or self._array.seems_over():
+                look = self._array.look()
+                # The look itself may take a while.
+                seen.duration_ns = earlier_ns + now_ns - began_ns
+                self._count(base, first, traffic)
+                self._note(look)
+                if look.is_over or look.failed:
+                    break
+                next_ns = now_ns + self._interval_ns
+            time.sleep(POLL_S)
+        exact_ns = self._array.exact_ns()
+        if exact_ns is not None and not seen.interruptions:
+            seen.duration_ns = exact_ns
+        return seen
+
+    def _wait_for_beginning(self) -> None:
+        """What the array does before it rebuilds, like telling its superblocks, is no part of the rebuild."""
+        limit_ns = time.monotonic_ns() + _BEGINNING_NS
+        while self._array.seems_over() and time.monotonic_ns() < limit_ns:
+            time.sleep(_BEGINNING_POLL_S)
+
+    def _poll(self, traffic: Sequence[Traffic], now_ns: int) -> None:
+        seen = self._seen
+        waiting = [place for place, each in enumerate(traffic) if each.in_flight]
+        seen.polls += 1
+        if len(waiting) == 1:
+            seen.members[waiting[0]].polls_awaited += 1
+        for place, each in enumerate(traffic):
+            requests, heard_ns = self._heard[place]
+            if each.requests != requests or not each.in_flight:
+                self._heard[place] = (each.requests, now_ns)
+                continue
+            member = seen.members[place]
+            member.longest_silence_ns = max(member.longest_silence_ns, now_ns - heard_ns)
+
+    def _count(self, base: Sequence[Member], first: Sequence[Traffic], now: Sequence[Traffic]) -> None:
+        for member, then, began, each in zip(self._seen.members, base, first, now, strict=True):
+            member.bytes_read = then.bytes_read + each.read_bytes - began.read_bytes
+            member.bytes_written = then.bytes_written + each.written_bytes - began.written_bytes
+            member.requests = then.requests + each.requests - began.requests
+            member.busy_ns = then.busy_ns + each.busy_ns - began.busy_ns
+
+    def _note(self, look: Look) -> None:
+        seen = self._seen
+        seen.failed, seen.errors = look.failed, look.errors
+        if look.done_bytes is not None and look.total_bytes is not None:
+            row = (seen.duration_ns, look.done_bytes, look.total_bytes, look.shown_bytes_per_s, look.left_s)
+            seen.looks.append(row)
+        if len(seen.looks) >= _MOST_LOOKS:
+            del seen.looks[1::2]
+            self._interval_ns *= 2
+        self._keep(asdict(seen))

@@ -1,0 +1,131 @@
+"""ZFS through zpool: OpenZFS, or zfs-fuse where that is what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from shakedown.device.array.array import Look, Shape
+from shakedown.device.array.drive import Drive
+from shakedown.device.array.programs import attempt, call, require
+from shakedown.errors import EnvironmentFailure
+from shakedown.tools.zpool_status import Scan, parse_zpool_status, took_by_events_ns
+
+_PROGRAMS: Final = {"zpool": "zfsutils-linux", "zfs": "zfsutils-linux", "wipefs": "util-linux"}
+_NODES: Final = "/dev"
+
+
+class ZfsArray:
+    """Implements ``RealArray`` as a pool of one vdev."""
+
+    def __init__(self, shape: Shape, identity: str) -> None:
+        """``identity`` is the pool's name. Raises EnvironmentFailure where there is no ZFS."""
+        require(_PROGRAMS)
+        attempt("modprobe", "zfs")
+        if attempt("zpool", "list").returncode != 0:
+            raise EnvironmentFailure(
+                "there is no ZFS in this kernel", hint="in the lab there is: `lab:NAME` in place of a device"
+            )
+        self._shape = shape
+        self.identity = identity
+        self._parts: dict[str, str] = {}
+        self._seen = Scan()
+
+    def create(self, drives: Sequence[Drive], *, are_blank: bool) -> None:  # noqa: ARG002 - ZFS trusts no drive
+        """``zpool create``. Nothing is compressed: that would make the data less."""
+        options = self._shape.options
+        command = ["zpool", "create", "-o", f"ashift={options.ashift}", "-m", "none"]
+        for name in ("compression=off", "atime=off", f"recordsize={options.record_bytes}"):
+            command += ["-O", name]
+        vdev = _vdev(self._shape.layout, options.draid, len(drives))
+        call(*command, self.identity, vdev, *(self._part(drive) for drive in drives))
+
+    def _part(self, drive: Drive) -> str:
+        """What the pool gets of a drive: all of it, or a partition that is as large as it may be."""
+        if drive.path not in self._parts:
+            wanted = self._shape.member_bytes
+            self._parts[drive.path] = drive.path if wanted is None else drive.partition(wanted)
+        return self._parts[drive.path]
+
+    def find(self, drives: Sequence[Drive]) -> bool:
+        """Import it by its name from these drives' nodes."""
+        if attempt("zpool", "list", self.identity).returncode != 0:
+            paths = [word for drive in drives for word in ("-d", drive.path)]
+            done = attempt("zpool", "import", *paths, "-N", "-f", self.identity)
+            if done.returncode != 0 and attempt("zpool", "import", "-d", _NODES, "-N", "-f", self.identity).returncode:
+                return False
+        return True
+
+    def mount(self, folder: Path) -> None:
+        """The pool's own filesystem."""
+        call("zfs", "set", f"mountpoint={folder}", self.identity)
+        attempt("zfs", "mount", self.identity)
+
+    def unmount(self, folder: Path) -> None:  # noqa: ARG002 - ZFS knows where
+        """Exported and imported, so that nothing of it is in memory."""
+        call("zpool", "export", self.identity)
+        call("zpool", "import", "-d", _NODES, "-N", self.identity)
+
+    def lose(self, drive: Drive) -> None:
+        """``zpool offline``."""
+        call("zpool", "sync", self.identity)
+        call("zpool", "offline", self.identity, self._part(drive))
+        self._parts.pop(drive.path) if self._shape.member_bytes is not None else None
+
+    def replace(self, lost: Drive, new: Drive) -> None:
+        """``zpool replace``, sequentially if that was ordered, by a distributed spare if one was named."""
+        self._seen = self._status()[0]
+        options = self._shape.options
+        way = ["-s"] if options.order == "sequential" else []
+        place = self._parts.get(lost.path, lost.path)
+        if options.spare is not None:
+            call("zpool", "replace", *way, self.identity, place, f"{self._shape.layout}-0-{options.spare}")
+        elif lost.path == new.path:
+            call("zpool", "replace", "-f", *way, self.identity, place)
+        else:
+            call("zpool", "replace", *way, self.identity, place, self._part(new))
+
+    def look(self) -> Look:
+        """``zpool status``. Until the new drive's scan has begun it tells of the last one."""
+        scan, is_replacing = self._status()
+        is_old = scan == self._seen
+        return Look(
+            None if is_old else scan.issued_bytes,
+            None if is_old else scan.total_bytes,
+            None,
+            None if is_old else scan.finish_s,
+            is_over=scan.state in ("done", "canceled") and not is_old and not is_replacing,
+            failed=scan.state == "canceled" and not is_old,
+            errors=0 if is_old else scan.errors or 0,
+        )
+
+    def seems_over(self) -> bool:
+        """Nothing cheap tells."""
+        return False
+
+    def _status(self) -> tuple[Scan, bool]:
+        """The last scan, and whether a drive is being replaced; from JSON where ``zpool`` speaks that."""
+        text = call("zpool", "status", self.identity)
+        return parse_zpool_status(text, self.identity), "replacing-" in text
+
+    def exact_ns(self) -> int | None:
+        """From the beginning of the last resilver to its end, by ZFS's own events; None where it keeps none."""
+        done = attempt("zpool", "events", "-H")
+        return took_by_events_ns(done.stdout) if done.returncode == 0 else None
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Of the pool."""
+        return int(call("zpool", "list", "-Hp", "-o", "allocated", self.identity).strip() or 0)
+
+    def destroy(self) -> None:
+        """``zpool destroy``."""
+        attempt("zpool", "destroy", "-f", self.identity)
+
+
+def _vdev(layout: str, draid: tuple[int, int] | None, width: int) -> str:
+    if not layout.startswith("draid"):
+        return layout
+    data, spares = draid or (0, 0)
+    return f"{layout}:{data}d:{width}c:{spares}s" if draid else layout

@@ -1,0 +1,145 @@
+"""Rebuilds of real drives, as far as they go without any: what is refused, what is kept, what is told."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from shakedown.array.find import findings
+from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
+from shakedown.array.measured import Traced, measured
+from shakedown.array.order import MdOptions, RebuildOrder
+from shakedown.array.state import State
+from shakedown.array.zfs import ZfsOptions
+from shakedown.cli.rebuild import RebuildOptions
+from shakedown.cli.rebuild import rebuild as verb
+from shakedown.device.array.content import Content
+from shakedown.device.array.users import endless
+from shakedown.device.array.watch import Member, Watched
+from shakedown.errors import RefusedError, UsageError
+
+RED = "lab:wd40efrx"
+
+
+def silent(_: str) -> None:
+    """Tell nobody."""
+
+
+def test_drives_of_several_arenas_are_no_array(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="all alike"):
+        verb("raid1", "model:wd40efrx", RED, options=RebuildOptions(out=tmp_path / "r"))
+
+
+def test_what_is_no_block_device_is_refused(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"data")
+    options = RebuildOptions(out=tmp_path / "r")
+    with pytest.raises(UsageError, match="no block device") as refused:
+        verb("raid1", str(tmp_path / "a"), str(tmp_path / "b"), options=options)
+    assert "losetup" in refused.value.hint
+    assert not (tmp_path / "r").exists()
+
+
+def test_one_device_is_not_two_drives(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("/dev/null")
+    with pytest.raises(UsageError, match="named twice"):
+        verb("raid1", "/dev/null", str(link), options=RebuildOptions(out=tmp_path / "r"))
+    with pytest.raises(UsageError, match="in the array already"):
+        verb("raid1", "/dev/null", "/dev/zero", options=RebuildOptions(out=tmp_path / "r", replace_with=str(link)))
+
+
+def test_a_plan_needs_real_drives(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nothing to plan"):
+        verb("raid1", "model:wd40efrx", options=RebuildOptions(width=2, plan=True, out=tmp_path / "r"))
+
+
+def test_only_what_was_cut_off_is_resumed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no rebuild that was cut off"):
+        verb(options=RebuildOptions(resume=tmp_path))
+    (tmp_path / "array.json").write_text('{"format_version": 1, "stage": 3}')
+    with pytest.raises(UsageError, match="is damaged"):
+        verb(options=RebuildOptions(resume=tmp_path))
+
+
+def test_in_the_lab_nothing_is_replaced(tmp_path: Path) -> None:
+    order = RebuildOrder("raid1", (RED,) * 2, RED)
+    with pytest.raises(RefusedError, match="exists already"):
+        run_rebuild_in_lab(InGuest(order, (), None), tmp_path, silent)
+
+
+def test_a_load_has_no_end_of_its_own() -> None:
+    job = endless("[a]\nrw=randread\nruntime=5\n\n[b]\nrw=randwrite\n")
+    assert job.count("time_based=1") == 2
+    assert job.index("runtime=5") < job.index("runtime=31536000")
+    with pytest.raises(UsageError, match="stonewall"):
+        endless("[a]\nrw=randread\n[b]\nrw=randread\nstonewall\n")
+
+
+@pytest.mark.parametrize("options", [MdOptions(copies=(1, 2, False)), ZfsOptions(draid=(4, 1))])
+def test_a_state_is_read_as_it_was_written(tmp_path: Path, options: MdOptions | ZfsOptions) -> None:
+    order = RebuildOrder("raid10", ("/dev/a", "/dev/b"), "/dev/c", load="[x]", faults={1: "y"}, options=options)
+    state = State(order, ["baseline", "new"], "1:2:3:4", [{"a": 1}], stage="rebuilding", watched=asdict(watched()))
+    state.write(tmp_path)
+    assert State.read(tmp_path) == State(**{**vars(state), "watched": State.read(tmp_path).watched})
+    assert Watched.from_json(State.read(tmp_path).watched or {}) == watched()
+    State.forget(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_content_is_the_same_for_the_same_seed_and_its_loss_is_seen(tmp_path: Path) -> None:
+    content = Content(seed=3, file_bytes=1 << 20, files=3)
+    content.write(tmp_path, silent)
+    first = tmp_path / "00" / "000001"
+    kept = first.read_bytes()
+    content.write(tmp_path, silent)  # what is there is left as it is
+    assert content.differing(tmp_path) == []
+    content.age(tmp_path, 128 << 10, silent)
+    assert first.read_bytes() == kept
+    first.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
+    (tmp_path / "00" / "000002").unlink()
+    assert content.differing(tmp_path) == ["000001", "000002"]
+
+
+def test_a_file_cut_short_is_written_anew(tmp_path: Path) -> None:
+    content = Content(seed=3, file_bytes=1 << 20, files=1)
+    content.write(tmp_path, silent)
+    content.first(tmp_path).write_bytes(b"half")
+    content.write(tmp_path, silent)
+    assert content.differing(tmp_path) == []
+
+
+def watched(*, failed: bool = False) -> Watched:
+    second = 1_000_000_000
+    members = [
+        Member(bytes_read=100, requests=3, polls_awaited=8),
+        Member(bytes_written=100, requests=2, polls_awaited=1),
+    ]
+    members[1].longest_silence_ns = 9 * second
+    looks = [(second, 10, 100, 5.0, 30.0), (6 * second, 60, 100, 12.0, 4.0)]
+    return Watched(10 * second, polls=10, members=members, looks=looks, failed=failed)
+
+
+def traced(seen: Watched) -> Traced:
+    return Traced(seen, [[], []], [[], []], 0)
+
+
+def test_what_was_seen_becomes_the_same_findings() -> None:
+    done = measured(traced(watched()), 1, [])
+    found = {each.kind: each for each in findings([done], ["old", "new"])}
+    assert done.ended == "complete"
+    assert found["rebuild-time"].value == 10
+    assert found["bottleneck"].evidence["drive"] == "old"
+    assert found["bottleneck"].value == pytest.approx(0.8)
+    assert found["worst-latency"].value == pytest.approx(9097)  # to one poll
+    assert found["estimate-error"].value == pytest.approx(30 / 9 - 1)
+    assert done.filled_bytes == 100
+
+
+def test_a_loss_and_a_failure_are_told() -> None:
+    assert measured(traced(watched()), 1, ["000001"]).ended == "with-losses"
+    failed = measured(traced(watched(failed=True)), 1, [])
+    assert failed.ended == "failed"
+    assert findings([failed], ["old", "new"])[0].value is None

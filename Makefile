@@ -43,6 +43,10 @@ bench: build system-packages ## how fast the core is (criterion, release build),
 	cargo bench --workspace --exclude py
 	$(BIN)/python scripts/lab_speed.py
 
+.PHONY: bench-disksim
+bench-disksim: build ## the same load on a modelled drive and on a DiskSim 4.0 that has been built: DISKSIM=FOLDER
+	$(BIN)/python scripts/bench_beside.py "$(DISKSIM)"
+
 .PHONY: validation
 validation: build ## predicted beside published: the tables of docs/validation.md
 	$(BIN)/python scripts/validation_table.py

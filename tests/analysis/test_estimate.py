@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 
-from shakedown.analysis.estimate import Estimate, quotient, ratio
+from shakedown.analysis.estimate import STUDENT, Estimate, quotient, ratio, student
 
 
 def autocorrelated(draw: np.random.Generator, count: int, phi: float) -> np.ndarray:
@@ -115,3 +116,8 @@ def test_few_steady_levels_are_called_unsteady() -> None:
     draw = np.random.default_rng(5)
     found = [quotient(100 * np.exp(draw.normal(0, 1, 600)), seconds, seconds) for _ in range(500)]
     assert sum(not each.steady for each in found if each) <= 3
+
+
+@pytest.mark.parametrize("freedom", [*range(1, len(STUDENT) + 1), 2.5, 30.0])
+def test_students_quantile_is_that_of_scipy(freedom: float) -> None:
+    assert student(freedom) == special.stdtrit(freedom, 0.975)

@@ -38,6 +38,11 @@ impl LatencyHistogram {
         least_ns >= 1 && most_ns <= HIGHEST_NS && self.counts.equivalent(least_ns, most_ns)
     }
 
+    /// The longest of the latencies that are counted as the same as this one: what a quantile tells of it.
+    pub fn counted_as_ns(&self, latency_ns: u64) -> u64 {
+        self.counts.highest_equivalent(latency_ns.clamp(1, HIGHEST_NS))
+    }
+
     /// Counts groups of latencies, each a latency and how many [count alike](Self::counts_alike), of which in addition the
     /// sum and the maximum over all groups are known.
     pub fn record_groups<const GROUPS: usize>(&mut self, groups: [(u64, u64); GROUPS], sum_ns: u64, max_ns: u64) {

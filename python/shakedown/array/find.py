@@ -8,8 +8,8 @@ from statistics import fmean, stdev
 from typing import Final
 
 import polars as pl
-from scipy.stats import t as student
 
+from shakedown.analysis.estimate import student
 from shakedown.analysis.finding import Finding, FindingKind
 from shakedown.array.rebuild import Rebuild
 from shakedown.units import NS_PER_S, format_duration
@@ -64,7 +64,7 @@ def _interval(values: Sequence[float]) -> tuple[float, float, float]:
     mean = fmean(values)
     if len(values) < 2:
         return mean, mean, mean
-    half = float(student.ppf(0.975, len(values) - 1)) * stdev(values) / sqrt(len(values))
+    half = student(len(values) - 1) * stdev(values) / sqrt(len(values))
     return mean, max(mean - half, 0.0), mean + half
 
 

@@ -7,6 +7,7 @@ docstrings as they are, flattens a dataclass of options, and leaves printing and
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import shlex
 import sys
@@ -25,6 +26,8 @@ from shakedown.protocol.environment import shakedown_version
 EXIT_USAGE: Final = 2
 EXIT_BUG: Final = 70
 EXIT_INTERRUPTED: Final = 130
+
+_GARBAGE_EVERY: Final = 100_000
 
 _OF_THE_SYSTEM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
@@ -73,6 +76,8 @@ _SUMMARIES: Final = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
+    # Most of what a command makes stays until it ends: to look for what is no longer needed is seldom worth while.
+    gc.set_threshold(_GARBAGE_EVERY)
     given = list(sys.argv[1:] if arguments is None else arguments)
     sys.exit(_guarded(lambda: _dispatch(given), given))
 

@@ -14,8 +14,6 @@ from typing import Final, Self
 
 from shakedown.device.lab_disk import DISKS, FAULTS
 from shakedown.errors import EnvironmentFailure, Interrupted, RefusedError, UsageError
-from shakedown.lab import run as lab
-from shakedown.lab.faults import faults_by_drive
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.relay import Hearer
@@ -77,7 +75,7 @@ def run_in_lab(order: LabOrder, out: Path, listener: Listener) -> Run:
     """
     if out.exists():
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")
-    faults_by_drive(order.faults, len(order.targets))
+    _faults(order)
     return run_again_in_lab(order, out, listener)
 
 
@@ -98,6 +96,13 @@ def run_again_in_lab(order: LabOrder, out: Path, listener: Listener) -> Run:
     return read_run(out)
 
 
+def _faults(order: LabOrder) -> dict[int, str]:
+    """What befalls which of the targets. Raises UsageError."""
+    from shakedown.lab.faults import faults_by_drive  # noqa: PLC0415 - nobody but who goes to the lab waits for it
+
+    return faults_by_drive(order.faults, len(order.targets))
+
+
 def _forget(out: Path) -> None:
     """Remove the order, and the folder if that was all."""
     (out / _ORDER).unlink(missing_ok=True)
@@ -106,6 +111,8 @@ def _forget(out: Path) -> None:
 
 
 def _play(order: LabOrder, out: Path, listener: Listener) -> None:
+    from shakedown.lab import run as lab  # noqa: PLC0415 - see `_faults`
+
     loaded = order.load()
     hearer, said = Hearer(listener, loaded.protocol), bytearray()
 
@@ -124,7 +131,7 @@ def _play(order: LabOrder, out: Path, listener: Listener) -> None:
             bring_out=(f"/lab/{out.name}",),
             out=out.parent,
             with_shakedown=True,
-            faults=faults_by_drive(order.faults, len(order.targets)),
+            faults=_faults(order),
         )
         try:
             outcome = lab.run(ordered, hear)
@@ -139,7 +146,7 @@ def _play(order: LabOrder, out: Path, listener: Listener) -> None:
 def _command(order: LabOrder, protocol: str, out: str) -> tuple[str, ...]:
     """What the guest is to run: the same order, its targets being disks there."""
     disks = {text: f"/dev/sd{letter}" for text, letter in zip(order.targets, "ab", strict=False)}
-    faults = {disks[order.targets[number]]: toml for number, toml in faults_by_drive(order.faults, len(disks)).items()}
+    faults = {disks[order.targets[number]]: toml for number, toml in _faults(order).items()}
     command = ["env", f"{DISKS}={json.dumps(disks)}", f"{FAULTS}={json.dumps(faults)}"]
     command += ["shakedown", "run", f"./{protocol}", order.targets[0], "--quiet"]
     command += ["--seed", str(order.seed), "--scale", f"1/{order.scale_divisor}", "--out", out]

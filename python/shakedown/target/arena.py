@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
-from shakedown.device.disk.medium import Guarded
 from shakedown.fit.trace import Log, Trace
 from shakedown.result.identity import Identity
 from shakedown.sample import Sample
 from shakedown.tools.temperature import Thermometer
+
+if TYPE_CHECKING:
+    from shakedown.device.disk.medium import Guarded
 
 
 class Load(Protocol):

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shakedown.data import list_profiles
-from shakedown.device.arena import DeviceArena
 from shakedown.device.disk.facts import NO_CONSENT, Consent
-from shakedown.device.disk.medium import DiskMedium
-from shakedown.device.file import FileMedium
-from shakedown.device.lab_disk import LabDisk
-from shakedown.device.medium import Medium
-from shakedown.device.nbd_export import NbdMedium
 from shakedown.errors import UsageError
 from shakedown.target.arena import Arena
 from shakedown.target.model import ModelArena
-from shakedown.tools.fio.load import Patience
 from shakedown.tools.fio.locate import locate_fio
 
+if TYPE_CHECKING:
+    from shakedown.device.medium import Medium
+    from shakedown.tools.fio.load import Patience
+
 _FORMS: Final = (
-    "a target is `model:NAME`, `model:./profile.toml`, `lab:NAME`, a path to a file, a folder or a whole disk, "
+    "a target is `model:NAME`, `model:./profile.toml`, `model:raid5:4xNAME`, `lab:NAME`, a path to a file, a folder or a whole disk, "
     "`nbd+unix:///path/to.sock` or `nbd+unix:///EXPORT?socket=/path/to.sock`"
 )
 
@@ -51,6 +48,9 @@ def open_target(  # noqa: PLR0913 - each by name
         if size_bytes is not None:
             raise UsageError("`--size` makes a file, and a modelled drive is none", hint="take a part of it: `--scale`")
         return ModelArena(text, seed=seed, scale_divisor=scale_divisor, like_lab=like_lab)
+    # Nobody waits for the device arena but who opens a device.
+    from shakedown.device.arena import DeviceArena  # noqa: PLC0415
+
     medium = _medium(text, raw.absolute().parent, consent, size_bytes, scale_divisor)
     try:
         return DeviceArena(medium, locate_fio(fio), raw, patience)
@@ -60,6 +60,11 @@ def open_target(  # noqa: PLR0913 - each by name
 
 
 def _medium(text: str, run: Path, consent: Consent, size_bytes: int | None, scale_divisor: int) -> Medium:
+    from shakedown.device.disk.medium import DiskMedium  # noqa: PLC0415 - see `open_target`
+    from shakedown.device.file import FileMedium  # noqa: PLC0415
+    from shakedown.device.lab_disk import LabDisk  # noqa: PLC0415
+    from shakedown.device.nbd_export import NbdMedium  # noqa: PLC0415
+
     if text.startswith("lab:"):
         return LabDisk(text, scale_divisor)
     if re.match(r"nbds?(\+[a-z]+)?:", text):

@@ -91,7 +91,7 @@ impl Map {
     }
 
     pub fn pieces(&self, band: u32) -> &[Piece] {
-        self.pieces.get(self.runs[band as usize])
+        self.pieces.get(&self.runs[band as usize])
     }
 
     /// Whether anything of a band is cached.
@@ -156,9 +156,9 @@ impl Map {
             self.order.push(band);
         }
         self.parts[band as usize] |= self.parts_of(piece.start, piece.end());
-        let run = self.runs[band as usize];
+        let run = &mut self.runs[band as usize];
         let index = self.pieces.get(run).partition_point(|other| other.start < piece.start);
-        self.runs[band as usize] = self.pieces.insert(run, index, piece);
+        self.pieces.insert(run, index, piece);
         self.cached_blocks += u64::from(piece.blocks);
         self.entries += u64::from(piece.entries);
         overwritten
@@ -181,7 +181,7 @@ impl Map {
         }
         let (mut blocks, mut entries) = (0, 0);
         let changes = &mut self.changes;
-        let run = self.pieces.retain(self.runs[band as usize], |piece| {
+        self.pieces.retain(&mut self.runs[band as usize], |piece| {
             let keep = (piece.packet.wrapping_sub(newest) as i32) > 0;
             if !keep {
                 blocks += u64::from(piece.blocks);
@@ -192,9 +192,8 @@ impl Map {
         });
         self.cached_blocks -= blocks;
         self.entries -= entries;
-        self.runs[band as usize] = run;
         self.order.remove(band);
-        let kept = self.pieces.get(run).iter();
+        let kept = self.pieces(band).iter();
         self.parts[band as usize] = kept.fold(0, |parts, piece| parts | self.parts_of(piece.start, piece.end()));
         self.put_back_by_age(band);
         blocks
@@ -206,24 +205,24 @@ impl Map {
             return 0;
         }
         let mut run = self.runs[band as usize];
-        let mut index = self.pieces.get(run).partition_point(|piece| piece.end() <= start);
+        let mut index = self.pieces.get(&run).partition_point(|piece| piece.end() <= start);
         let mut removed = 0;
-        while let Some(&piece) = self.pieces.get(run).get(index).filter(|piece| piece.start < end) {
+        while let Some(&piece) = self.pieces.get(&run).get(index).filter(|piece| piece.start < end) {
             let (left, right) = (start.saturating_sub(piece.start), piece.end().saturating_sub(end));
             removed += u64::from(piece.blocks - left - right);
             let tail = Piece { start: end, blocks: right, at: piece.at + (piece.blocks - right), ..piece };
             match (left > 0, right > 0) {
                 (false, false) => {
-                    run = self.pieces.remove(run, index);
+                    self.pieces.remove(&mut run, index);
                     self.entries -= u64::from(piece.entries);
                     self.changes.push(Change::Gone { packet: piece.packet, entries: piece.entries });
                     continue;
                 }
-                (true, false) => self.pieces.get_mut(run)[index].blocks = left,
-                (false, true) => self.pieces.get_mut(run)[index] = tail,
+                (true, false) => self.pieces.get_mut(&mut run)[index].blocks = left,
+                (false, true) => self.pieces.get_mut(&mut run)[index] = tail,
                 (true, true) => {
-                    self.pieces.get_mut(run)[index].blocks = left;
-                    run = self.pieces.insert(run, index + 1, Piece { entries: 1, ..tail });
+                    self.pieces.get_mut(&mut run)[index].blocks = left;
+                    self.pieces.insert(&mut run, index + 1, Piece { entries: 1, ..tail });
                     self.entries += 1;
                     self.changes.push(Change::Cut { packet: piece.packet });
                     index += 1;
@@ -242,7 +241,7 @@ impl Map {
         let Some(packet) = oldest_packet(self.pieces(band)) else { return };
         let (runs, pieces) = (&self.runs, &self.pieces);
         let is_newer = |other: u32| {
-            let oldest = oldest_packet(pieces.get(runs[other as usize]));
+            let oldest = oldest_packet(pieces.get(&runs[other as usize]));
             oldest.is_some_and(|oldest| (oldest.wrapping_sub(packet) as i32) > 0)
         };
         self.order.insert_before(band, is_newer);

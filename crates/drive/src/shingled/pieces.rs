@@ -1,23 +1,34 @@
-//! Memory for the pieces of all bands: one piece of memory, dealt out in runs of 1, 2, 4, 8, ... places.
+//! The pieces of all bands: a band's only one in its own row, more in one piece of memory, dealt out in runs of 2, 4, 8, ...
+//! places.
 //!
 //! Most dirty bands hold one piece or two. All of them together then take a few megabytes and stay close to the
-//! processor; a vector for each band would scatter them over ten times as much.
+//! processor; a vector for each band would scatter them over ten times as much. To look at a band with one piece is to
+//! look at one place.
 
 use super::map::Piece;
 
 /// "No run" in the lists of free ones.
 const NONE: u32 = u32::MAX;
 
-/// Where the pieces of a band lie. Its places are the next power of two of its length.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+const NOTHING: Piece = Piece { start: 0, blocks: 0, at: 0, packet: 0, entries: 0 };
+
+/// A band's row. Its places in the memory, if it has any, are the next power of two of its length.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    at: u32,
     len: u32,
+    /// The only piece; where there are more, its `at` names the first of their places.
+    only: Piece,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self { len: 0, only: NOTHING }
+    }
 }
 
 impl Run {
-    fn all(self) -> std::ops::Range<usize> {
-        self.at as usize..(self.at + self.len) as usize
+    fn places(&self) -> std::ops::Range<usize> {
+        self.only.at as usize..(self.only.at + self.len) as usize
     }
 }
 
@@ -34,33 +45,47 @@ impl Pieces {
         Self { places: Vec::new(), free: [NONE; 32] }
     }
 
-    pub fn get(&self, run: Run) -> &[Piece] {
-        &self.places[run.all()]
+    #[inline]
+    pub fn get<'a>(&'a self, run: &'a Run) -> &'a [Piece] {
+        match run.len {
+            0 => &[],
+            1 => std::slice::from_ref(&run.only),
+            _ => &self.places[run.places()],
+        }
     }
 
-    pub fn get_mut(&mut self, run: Run) -> &mut [Piece] {
-        &mut self.places[run.all()]
+    pub fn get_mut<'a>(&'a mut self, run: &'a mut Run) -> &'a mut [Piece] {
+        match run.len {
+            0 => &mut [],
+            1 => std::slice::from_mut(&mut run.only),
+            _ => &mut self.places[run.places()],
+        }
     }
 
     /// Inserts a piece before the one at `index`.
-    pub fn insert(&mut self, run: Run, index: usize, piece: Piece) -> Run {
-        let longer = Run { len: run.len + 1, ..run };
-        let longer =
-            if class(longer.len) == class(run.len) && run.len > 0 { longer } else { self.moved(run, longer.len) };
-        let pieces = self.get_mut(longer);
-        pieces.copy_within(index..run.len as usize, index + 1);
+    pub fn insert(&mut self, run: &mut Run, index: usize, piece: Piece) {
+        let len = run.len;
+        if len == 0 {
+            *run = Run { len: 1, only: piece };
+            return;
+        }
+        if len == 1 || class(len + 1) != class(len) {
+            self.move_to(run, class(len + 1), len);
+        }
+        run.len = len + 1;
+        let pieces = self.get_mut(run);
+        pieces.copy_within(index..len as usize, index + 1);
         pieces[index] = piece;
-        longer
     }
 
     /// Removes the piece at `index`.
-    pub fn remove(&mut self, run: Run, index: usize) -> Run {
+    pub fn remove(&mut self, run: &mut Run, index: usize) {
         self.get_mut(run).copy_within(index + 1.., index);
-        self.shortened(run, run.len - 1)
+        self.shorten(run, run.len - 1);
     }
 
     /// Keeps the pieces for which `keep` says so, in their order.
-    pub fn retain(&mut self, run: Run, mut keep: impl FnMut(&Piece) -> bool) -> Run {
+    pub fn retain(&mut self, run: &mut Run, mut keep: impl FnMut(&Piece) -> bool) {
         let pieces = self.get_mut(run);
         let mut kept = 0;
         for index in 0..pieces.len() {
@@ -70,26 +95,37 @@ impl Pieces {
                 kept += 1;
             }
         }
-        self.shortened(run, kept as u32)
+        self.shorten(run, kept as u32);
     }
 
-    fn shortened(&mut self, run: Run, len: u32) -> Run {
-        if len == run.len || (len > 0 && class(len) == class(run.len)) {
-            return Run { len, ..run };
+    /// Leaves a run its first `len` pieces.
+    fn shorten(&mut self, run: &mut Run, len: u32) {
+        if len == run.len || (len > 1 && class(len) == class(run.len)) {
+            run.len = len;
+            return;
         }
-        self.moved(run, len)
+        match len {
+            0 | 1 => {
+                let from = *run;
+                *run = self.get(&from).first().map_or(Run::default(), |only| Run { len, only: *only });
+                self.give_back(&from);
+            }
+            _ => self.move_to(run, class(len), len),
+        }
+        run.len = len;
     }
 
-    /// Moves what there is of a run's first `len` pieces to where so many have room.
-    fn moved(&mut self, run: Run, len: u32) -> Run {
-        let to = if len > 0 { Run { at: self.take(class(len)), len } } else { Run::default() };
-        let kept = run.len.min(len) as usize;
-        self.places.copy_within(run.at as usize..run.at as usize + kept, to.at as usize);
-        if run.len > 0 {
-            let first = &mut self.free[class(run.len)];
-            self.places[run.at as usize].at = std::mem::replace(first, run.at);
+    /// Moves a run's first `len` pieces to 2^`class` places.
+    fn move_to(&mut self, run: &mut Run, class: usize, len: u32) {
+        let to = self.take(class);
+        if run.len == 1 {
+            self.places[to as usize] = run.only;
+        } else {
+            let from = run.only.at as usize;
+            self.places.copy_within(from..from + len as usize, to as usize);
         }
-        to
+        self.give_back(run);
+        run.only.at = to;
     }
 
     fn take(&mut self, class: usize) -> u32 {
@@ -99,8 +135,16 @@ impl Pieces {
             return at;
         }
         let at = self.places.len();
-        self.places.resize(at + (1 << class), Piece { start: 0, blocks: 0, at: 0, packet: 0, entries: 0 });
+        self.places.resize(at + (1 << class), NOTHING);
         at as u32
+    }
+
+    /// The places of a run are free.
+    fn give_back(&mut self, run: &Run) {
+        if run.len > 1 {
+            let first = &mut self.free[class(run.len)];
+            self.places[run.only.at as usize].at = std::mem::replace(first, run.only.at);
+        }
     }
 }
 

@@ -4,8 +4,12 @@ use sim::LatencyHistogram;
 
 use crate::job::Direction;
 
-/// So few latencies are kept one by one: most intervals of a slow drive need no histogram.
+/// Quantiles of so few latencies are told exactly, of more to three digits.
 const FEW: usize = 512;
+
+/// So many latencies are kept one by one: most intervals need no histogram, which takes longer to be read and emptied
+/// than these to be sorted out.
+const KEPT: usize = 4096;
 
 /// One interval of one direction. Times and latencies in nanoseconds; latencies are those of the requests that
 /// completed in the interval, from submission to completion, and `None` where there were none.
@@ -38,14 +42,15 @@ pub struct Row {
 pub(crate) struct Tally {
     direction: Direction,
     bytes: u64,
-    few: Vec<u64>,
+    kept: Vec<u64>,
+    /// All of them, once there are more.
     many: LatencyHistogram,
 }
 
 impl Tally {
     /// Nothing done yet.
     pub fn new(direction: Direction) -> Self {
-        Self { direction, bytes: 0, few: Vec::with_capacity(FEW), many: LatencyHistogram::new() }
+        Self { direction, bytes: 0, kept: Vec::with_capacity(KEPT), many: LatencyHistogram::new() }
     }
 
     /// Which direction it counts.
@@ -56,22 +61,22 @@ impl Tally {
     /// Counts one completion.
     pub fn record(&mut self, bytes: u64, latency_ns: u64) {
         self.bytes += bytes;
-        if self.few.len() == FEW {
+        if self.kept.len() == KEPT {
             self.spill();
         }
         if self.many.count() > 0 {
             self.many.record(latency_ns);
         } else {
-            self.few.push(latency_ns);
+            self.kept.push(latency_ns);
         }
     }
 
-    /// How many completions it takes until latencies are no longer kept one by one.
+    /// How many completions it takes until quantiles are told to three digits.
     pub fn until_many(&self) -> u64 {
         if self.many.count() > 0 {
             0
         } else {
-            (FEW + 1 - self.few.len()) as u64
+            (FEW + 1).saturating_sub(self.kept.len()) as u64
         }
     }
 
@@ -88,14 +93,18 @@ impl Tally {
 
     /// Has anything been counted?
     pub fn is_empty(&self) -> bool {
-        self.few.is_empty() && self.many.count() == 0
+        self.kept.is_empty() && self.many.count() == 0
     }
 
     /// The row of the interval; counting begins anew.
     pub fn close(&mut self, start_ns: u64, duration_ns: u64) -> Row {
-        let row = if self.many.count() > 0 { self.row_of_many() } else { self.row_of_few() };
+        let row = match self.kept.len() {
+            _ if self.many.count() > 0 => self.row_of_many(),
+            ..=FEW => self.row_of_kept(|_, latency_ns| latency_ns),
+            _ => self.row_of_kept(LatencyHistogram::counted_as_ns),
+        };
         self.bytes = 0;
-        self.few.clear();
+        self.kept.clear();
         if self.many.count() > 0 {
             self.many.reset();
         }
@@ -103,7 +112,7 @@ impl Tally {
     }
 
     fn spill(&mut self) {
-        for latency_ns in self.few.drain(..) {
+        for latency_ns in self.kept.drain(..) {
             self.many.record(latency_ns);
         }
     }
@@ -123,29 +132,32 @@ impl Tally {
         }
     }
 
-    fn row_of_few(&mut self) -> Row {
-        self.few.sort_unstable();
-        let few = &self.few;
-        let quantile = |share: f64| few.get(((few.len() as f64 * share).ceil() as usize).saturating_sub(1)).copied();
-        let sum: u128 = few.iter().copied().map(u128::from).sum();
+    /// What is told of a latency, `told` says: few are told exactly, more as the histogram would.
+    fn row_of_kept(&mut self, told: impl Fn(&LatencyHistogram, u64) -> u64) -> Row {
+        let (count, max_ns) = (self.kept.len(), self.kept.iter().copied().max());
+        let sum: u128 = self.kept.iter().copied().map(u128::from).sum();
+        let mut quantile = |share: f64| {
+            let rank = ((count as f64 * share).ceil() as usize).saturating_sub(1);
+            (rank < count).then(|| told(&self.many, *self.kept.select_nth_unstable(rank).1).min(max_ns.unwrap_or(0)))
+        };
         Row {
             direction: self.direction,
             start_ns: 0,
             duration_ns: 0,
-            count: few.len() as u64,
+            count: count as u64,
             bytes: self.bytes,
-            latency_mean_ns: (!few.is_empty()).then(|| sum as f64 / few.len() as f64),
+            latency_mean_ns: (count > 0).then(|| sum as f64 / count as f64),
             latency_p50_ns: quantile(0.5),
             latency_p99_ns: quantile(0.99),
             latency_p999_ns: quantile(0.999),
-            latency_max_ns: few.last().copied(),
+            latency_max_ns: max_ns,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Tally, FEW};
+    use super::{Tally, FEW, KEPT};
     use crate::job::Direction;
 
     #[test]
@@ -164,6 +176,24 @@ mod tests {
         ] {
             let (few, many) = (few.unwrap() as f64, many.unwrap() as f64);
             assert!((many - few).abs() <= 1000.0 + few / 1000.0, "{few} {many}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_told_as_the_histogram_would() {
+        let mut latencies = sim::stream(1, "latencies");
+        for count in [FEW + 1, 1000, KEPT] {
+            let (mut tally, mut histogram) = (Tally::new(Direction::Write), sim::LatencyHistogram::new());
+            for _ in 0..count {
+                let latency_ns = latencies.below(1 << 10) * latencies.below(1 << 33);
+                tally.record(512, latency_ns);
+                histogram.record(latency_ns);
+            }
+            let row = tally.close(0, 1);
+            assert_eq!((row.count, row.latency_mean_ns), (count as u64, histogram.mean_ns()));
+            assert_eq!(row.latency_p50_ns, histogram.quantile_ns(0.5));
+            assert_eq!(row.latency_p99_ns, histogram.quantile_ns(0.99));
+            assert_eq!((row.latency_p999_ns, row.latency_max_ns), (histogram.quantile_ns(0.999), histogram.max_ns()));
         }
     }
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from shakedown.tools.fio.load import Patience
 
 _FORMS: Final = (
-    "a target is `model:NAME`, `model:./profile.toml`, `model:raid5:4xNAME`, `lab:NAME`, a path to a file, a folder or a whole disk, "
-    "`nbd+unix:///path/to.sock` or `nbd+unix:///EXPORT?socket=/path/to.sock`"
+    "a target is `model:NAME`, `model:./profile.toml`, `model:raid5:4xNAME`, `lab:NAME`, a path to a file, a "
+    "folder or a whole disk, `nbd+unix:///path/to.sock` or `nbd+unix:///EXPORT?socket=/path/to.sock`"
 )
 
 

@@ -48,9 +48,7 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
         ({"serial": 7}, TypeError, "serial"),
     ],
 )
-def test_a_drive_that_cannot_be(
-    tmp_path: Path, changed: dict[str, object], kind: type[Exception], says: str
-) -> None:
+def test_a_drive_that_cannot_be(tmp_path: Path, changed: dict[str, object], kind: type[Exception], says: str) -> None:
     with pytest.raises(kind, match=says):
         _core.Lab(str(tmp_path), [drive(**changed)])
     assert list(tmp_path.iterdir()) == [], "no socket is left"

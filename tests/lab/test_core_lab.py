@@ -37,18 +37,20 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
     ("changed", "kind", "says"),
     [
         ({"profile_toml": ""}, _core.ProfileError, "missing"),
-        ({"profile_toml": "nonsense"}, _core.ProfileError, ""),
-        ({"scale_divisor": 0}, _core.ProfileError, "divisor"),
-        ({"scale_divisor": 4_000_000_000}, _core.ProfileError, ""),
+        ({"profile_toml": "nonsense"}, _core.ProfileError, None),
+        ({"scale_divisor": 0}, _core.ProfileError, "divided by 1 or more"),
+        ({"scale_divisor": 4_000_000_000}, _core.ProfileError, None),
         ({"front": "ide"}, ValueError, 'front is "ide": "scsi" or "blk" is expected'),
-        ({"faults_toml": "[[fault]]\nkind = 'bad day'"}, ValueError, "bad day"),
+        ({"faults_toml": "[[fault]]"}, ValueError, "unknown field `fault`"),
         ({"store_path": "/dev/null"}, OSError, "not a regular file"),
         ({"store_path": "/nowhere/store"}, OSError, "/nowhere/store"),
-        ({"seed": -1}, (OverflowError, TypeError), ""),
+        ({"seed": -1}, (OverflowError, TypeError), None),
         ({"serial": 7}, TypeError, "serial"),
     ],
 )
-def test_a_drive_that_cannot_be(tmp_path: Path, changed: dict[str, object], kind: type[Exception], says: str) -> None:
+def test_a_drive_that_cannot_be(
+    tmp_path: Path, changed: dict[str, object], kind: type[Exception], says: str | None
+) -> None:
     with pytest.raises(kind, match=says):
         _core.Lab(str(tmp_path), [drive(**changed)])
     assert list(tmp_path.iterdir()) == [], "no socket is left"
@@ -81,7 +83,7 @@ def test_times_that_cannot_be(tmp_path: Path, process: subprocess.Popen[bytes]) 
 def test_a_guest_that_cannot_be(tmp_path: Path, process: subprocess.Popen[bytes]) -> None:
     lab = _core.Lab(str(tmp_path), [drive()])
     for pid in (0, -1, -process.pid, 2**31 - 1):
-        with pytest.raises(OSError):  # noqa: PT011 - what the system says
+        with pytest.raises(OSError):
             lab.run(pid)
     with pytest.raises(OSError, match="stay on one processor"):
         lab.run(process.pid, pin_cpu=10**6)

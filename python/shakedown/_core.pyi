@@ -235,7 +235,10 @@ class LabReport(TypedDict):
 
 @final
 class Lab:
-    """A User-Mode Linux guest's clock and drives, over as many boots as are wanted."""
+    """A User-Mode Linux guest's clock and drives, over as many boots as are wanted.
+
+    While it runs, all that asks it something raises LabError.
+    """
 
     def __init__(
         self,
@@ -266,7 +269,10 @@ class Lab:
     def end(self) -> None:
         """End the lists at ``history_path``, after the last run. Raises LabError if one could not be written."""
     def power_cycle(self, *, off_ns: int) -> None:
-        """Between two runs: the power of all drives fails and comes back ``off_ns`` later."""
+        """Between two runs: the power of all drives fails and comes back ``off_ns`` later.
+
+        Raises ValueError for more than a hundred years.
+        """
     def run(
         self,
         guest_pid: int,
@@ -282,7 +288,8 @@ class Lab:
         At ``power_cut_at_ns``, which counts as ``now_ns`` does, the run is over: kill the guest, then ``power_cycle``.
 
         ``on_tick`` is called about ten times a second; what it or a signal handler raises ends the run and is raised.
-        ``pin_cpu`` keeps this thread on one processor, where the guest should be, too. Raises LabError.
+        ``pin_cpu`` keeps this thread on one processor, where the guest should be, too. Raises LabError,
+        ValueError for a limit that is no time, OSError if there is no such process or processor.
         """
 
 def resilver(order: dict[str, Any]) -> dict[str, Any]:

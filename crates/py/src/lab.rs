@@ -1,7 +1,7 @@
 //! `Lab`: a User-Mode Linux guest's clock and drives.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use drive::faults::{Faults, FaultsError};
@@ -56,18 +56,18 @@ impl Lab {
     }
 
     #[getter]
-    fn kernel_arguments(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| lock(&self.lab).kernel_arguments())
+    fn kernel_arguments(&self) -> PyResult<Vec<String>> {
+        Ok(lock(&self.lab)?.kernel_arguments())
     }
 
     #[getter]
-    fn now_ns(&self, py: Python<'_>) -> u64 {
-        py.detach(|| lock(&self.lab).now_ns())
+    fn now_ns(&self) -> PyResult<u64> {
+        Ok(lock(&self.lab)?.now_ns())
     }
 
     #[getter]
     fn drives<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let identities: Vec<Identity> = py.detach(|| lock(&self.lab).identities().cloned().collect());
+        let identities: Vec<Identity> = lock(&self.lab)?.identities().cloned().collect();
         let drives = identities.iter().map(|identity| identity_to_dict(py, identity));
         PyList::new(py, drives.collect::<PyResult<Vec<_>>>()?)
     }
@@ -83,7 +83,12 @@ impl Lab {
 
     #[pyo3(signature = (*, off_ns))]
     fn power_cycle(&self, py: Python<'_>, off_ns: u64) -> PyResult<()> {
-        py.detach(|| lock(&self.lab).power_cycle(off_ns)).map_err(|error| lab_error(&error))
+        let mut lab = lock(&self.lab)?;
+        if lab.now_ns().checked_add(off_ns).is_none_or(|on_ns| on_ns > LAST_NS) {
+            return Err(PyValueError::new_err("power that comes back later than in a hundred years never comes back"));
+        }
+        let lab = &mut *lab;
+        py.detach(|| lab.power_cycle(off_ns)).map_err(|error| lab_error(&error))
     }
 
     #[pyo3(signature = (guest_pid, *, wall_limit_s = None, stall_limit_s = 60.0, pin_cpu = None, on_tick = None,
@@ -117,15 +122,25 @@ impl Lab {
             });
             interruption.is_ok()
         };
-        let report = py.detach(|| lock(&self.lab).run(Some(&guest), &limits, &mut go_on));
+        let mut lab = lock(&self.lab)?;
+        let lab = &mut *lab;
+        let report = py.detach(|| lab.run(Some(&guest), &limits, &mut go_on));
         interruption?;
         report_to_dict(py, &report.map_err(|error| lab_error(&error))?)
     }
 }
 
-/// Locks a lab. A panic while it was locked has already been raised.
-fn lock(lab: &Mutex<lab::Lab>) -> MutexGuard<'_, lab::Lab> {
-    lab.lock().unwrap_or_else(PoisonError::into_inner)
+/// A hundred years: beyond them times would not fit into their 64 bits.
+const LAST_NS: u64 = 100 * 365 * 86_400 * 1_000_000_000;
+
+/// Locks a lab, unless it runs: whoever asks may be what it calls, and would wait for itself. A panic while it was locked has
+/// already been raised.
+fn lock(lab: &Mutex<lab::Lab>) -> PyResult<MutexGuard<'_, lab::Lab>> {
+    match lab.try_lock() {
+        Ok(lab) => Ok(lab),
+        Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => Err(errors::LabError::new_err("the lab serves a guest: ask it afterwards")),
+    }
 }
 
 fn span(seconds: f64) -> PyResult<Duration> {

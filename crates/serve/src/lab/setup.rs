@@ -197,7 +197,7 @@ impl Lab {
 /// # Errors
 /// What the system says: there is no such process, or no room for a descriptor.
 pub fn end_of_process(pid: i32) -> std::io::Result<OwnedFd> {
-    let pid = Pid::from_raw(pid).ok_or(std::io::ErrorKind::InvalidInput)?;
+    let pid = (pid > 0).then(|| Pid::from_raw(pid)).flatten().ok_or(std::io::ErrorKind::InvalidInput)?;
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
 }
 

@@ -38,7 +38,7 @@ PLAYED: Final = {
 # Of random writing, for drives that take it longer.
 LIMITS: Final = {"backup-plus-slim-2tb": "60s", "canvio-3tb": "200s"}
 # Of sequential writing, for drives of which much of a pass would otherwise still be in memory when the next one begins.
-AMOUNTS: Final = {"cmr-16tb": "512M", "st8000as0002": "512M"}
+AMOUNTS: Final = {"cmr-16tb": "512M"}
 GOALS: Final = {"throughput": 0.05, "latency": 0.05, "cliff": 0.03, "recovery": 0.05}
 # When a backlog went is known to one row of probes.
 PROBES_APART_S: Final = 5.1

@@ -42,6 +42,7 @@ WRITERS = {
     "tools/fio/raw.py": "the run's own folder",
 }
 RUST_WRITERS = {
+    "crates/serve/src/lab/history.rs": "the list of what a drive is asked, in the folder of `lab run --keep`",
     "crates/serve/src/lab/setup.rs": "the trace of a run of the lab, in a file that is made",
     "crates/serve/src/store.rs": "the data of a modelled drive: refuses whatever is no regular file",
 }

@@ -28,7 +28,7 @@ BEGIN, END = "<!-- made by make conformance -->\n", "<!-- end of what is made --
 # Few enough requests for the lab to take a few seconds of a processor for each.
 SCALE: Final = {"random-1m": 100, "sequential-32k": 100, "cliff": 50}
 PLAYED: Final = {
-    "random-1m": {"span": "2G", "duration": "10s"},
+    "random-1m": {"span": "2G", "duration": "60s"},
     "sequential-32k": {"span": "2G", "amount": "128M", "limit": "60s"},
     "cliff": {
         **{"span": "1G", "limit": "30s", "confirm": "8s", "hold": "60s", "window": "30s", "patience": "10min"},
@@ -37,6 +37,8 @@ PLAYED: Final = {
 }
 # Of random writing, for drives that take it longer.
 LIMITS: Final = {"backup-plus-slim-2tb": "60s", "canvio-3tb": "200s"}
+# Of sequential writing, for drives of which much of a pass would otherwise still be in memory when the next one begins.
+AMOUNTS: Final = {"cmr-16tb": "512M"}
 GOALS: Final = {"throughput": 0.05, "latency": 0.05, "cliff": 0.03, "recovery": 0.05}
 # When a backlog went is known to one row of probes.
 PROBES_APART_S: Final = 5.1
@@ -87,7 +89,8 @@ def _figure(value: float | None, unit: str) -> str:
 def settings(protocol: str, drive: str) -> dict[str, str]:
     """Of the protocol's parameters."""
     limit = {"limit": LIMITS[drive]} if protocol == "cliff" and drive in LIMITS else {}
-    return PLAYED[protocol] | limit
+    amount = {"amount": AMOUNTS[drive]} if protocol == "sequential-32k" and drive in AMOUNTS else {}
+    return PLAYED[protocol] | limit | amount
 
 
 def made_from(protocol: str, drive: str) -> str:

@@ -56,6 +56,12 @@ def test_without_it_the_line_that_builds_it_is_told(tmp_path: Path, monkeypatch:
     assert refused.value.hint == "shakedown lab build --zfs"
 
 
+built_with_zfs = pytest.mark.skipif(
+    kernel.find_kernel(with_zfs=True) is None or find_image() is None,
+    reason="the lab has no OpenZFS: `shakedown lab build --zfs`",
+)
+
+
 def shown(*arguments: str, drives: int) -> tuple[Outcome, str]:
     printed = b""
 
@@ -73,10 +79,7 @@ def shown(*arguments: str, drives: int) -> tuple[Outcome, str]:
     return run(order, keep), printed.decode()
 
 
-@pytest.mark.skipif(
-    kernel.find_kernel(with_zfs=True) is None or find_image() is None,
-    reason="the lab has no OpenZFS: `shakedown lab build --zfs`",
-)
+@built_with_zfs
 def test_a_sequential_rebuild_keeps_the_data_and_gives_the_same_trace_twice() -> None:
     first, output = shown("mirror", "-s", drives=3)
     second, _ = shown("mirror", "-s", drives=3)
@@ -84,3 +87,39 @@ def test_a_sequential_rebuild_keeps_the_data_and_gives_the_same_trace_twice() ->
     assert "with 0 errors" in output
     assert "the files are what they were" in output
     assert first.report["trace_hash"] == second.report["trace_hash"]
+
+
+SPARE = """
+mkdir -p /etc/zfs/zed.d
+zed
+zpool create tank mirror sda sdb spare sdc
+dd if=/dev/urandom of=/tank/a bs=1M count=32 status=none
+sleep 60
+dd if=/dev/urandom of=/tank/b bs=1M count=4 status=none
+zpool sync
+sleep 60
+zpool wait -t resilver tank
+zpool status tank
+"""
+
+
+@built_with_zfs
+def test_zed_puts_a_hot_spare_in_the_place_of_a_drive_that_is_gone() -> None:
+    printed = b""
+
+    def keep(_: str, text: bytes) -> None:
+        nonlocal printed
+        printed += text
+
+    order = Order(
+        command=("bash", "-c", SPARE),
+        drives=("model:wd40efrx",) * 3,
+        scale_divisor=2000,
+        faults={1: 'format_version = 1\n[[faults]]\nkind = "gone"\nfrom_s = 60\nfor_s = 1e6\n'},
+        with_zfs=True,
+    )
+    run(order, keep)
+    output = printed.decode()
+    assert "too many errors" in output
+    assert [line.split()[:2] for line in output.splitlines() if "sdc" in line] == [["sdc", "ONLINE"], ["sdc", "INUSE"]]
+    assert "with 0 errors" in output

@@ -103,7 +103,8 @@ def run(
     Parameters
     ----------
     protocol
-        Its name (random-1m, sequential-32k, cliff) or the path of a file of your own (./mine.toml).
+        Its name (cliff, random-1m, sequential-32k, ramp, atto, iometer-max-read, iometer-real-life,
+        iometer-max-mixed, iometer-random-8k) or the path of a file of your own (./mine.toml).
     target
         model:NAME, model:./profile.toml, lab:NAME, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
     others

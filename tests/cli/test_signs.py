@@ -78,3 +78,12 @@ def test_identify_refuses_in_words(arguments: list[str], tmp_path: Path) -> None
     answer = shakedown("identify", *arguments, cwd=tmp_path)
     assert answer.returncode == 2
     assert answer.stderr.startswith("error: ")
+
+
+def test_a_probe_tells_a_shingled_model_from_a_conventional_one(tmp_path: Path) -> None:
+    probed = shakedown("identify", "--probe", "model:wd40efax", "model:wd40efrx", "--json", cwd=tmp_path)
+    verdicts = [drive["verdict"] for drive in json.loads(probed.stdout)["drives"]]
+    assert (probed.returncode, verdicts) == (3, ["shingled", "unknown"])
+    assert list(tmp_path.iterdir()) == []
+    unasked = shakedown("identify", "model:wd40efax", cwd=tmp_path)
+    assert (unasked.returncode, "add `--probe`" in unasked.stderr) == (2, True)

@@ -16,16 +16,22 @@ from shakedown.analysis.identify.models import parse_models
 from shakedown.analysis.identify.recorded import parse_recorded
 from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shingled
 from shakedown.analysis.triage.follow import follow
+from shakedown.cli.consent import DESTROY_HELP, SIGNATURE_HELP
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.data import reference_path
 from shakedown.device.describe import describe
+from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import UsageError
 from shakedown.report.identify import identify_document, identify_text
+from shakedown.result.folder import RunFolder, free_folder
+from shakedown.target.open import open_target
+from shakedown.target.probe import probe as run_probe
 from shakedown.tools.kernel_log import open_log
 from shakedown.tools.smartctl import ask_smartctl
 
 _LARGEST_BYTES: Final = 64 << 20
+_MODEL: Final = "model:"
 _STALLS: Final = ("shingled-stall", "shingled-refusal", "command-timeout")
 
 
@@ -41,9 +47,15 @@ def identify(
     log: Annotated[
         Path | None, Parameter(allow_leading_hyphen=True, help="a kernel log to look for stalls of the drives in")
     ] = None,
+    probe: Annotated[
+        bool,
+        Parameter(show_default=False, help="put a load on them for half a minute; only read, unless told to destroy"),
+    ] = False,
+    destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = (),
+    allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = (),
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of text")] = False,
 ) -> int:
-    """Say whether drives are shingled, with graded evidence; nothing is written to them.
+    """Say whether drives are shingled, with graded evidence; nothing is written to them unless you give their data up.
 
     For example:
 
@@ -51,15 +63,24 @@ def identify(
 
     smartctl --json -i /dev/sdb > sdb.json; shakedown identify --recorded sdb.json
 
+    shakedown identify --probe /dev/sdb --destroy-data-on WD-WX00AB12
+
     Parameters
     ----------
     devices
-        Block devices, or links to them.
+        Block devices, or links to them; with --probe also modelled drives, model:NAME.
     """
     if bool(devices) == (recorded is not None):
         raise UsageError("give either devices or `--recorded FILE`", hint="shakedown identify /dev/sdb")
+    consent = Consent(destroy_data_on, allow_signature)
+    if not probe and (consent != NO_CONSENT or any(device.startswith(_MODEL) for device in devices)):
+        raise UsageError("only a probe writes, and only a probe can ask a model", hint="add `--probe`")
+    if probe and recorded is not None:
+        raise UsageError("what was recorded cannot be probed", hint="shakedown identify --probe /dev/sdb")
     models = parse_models(reference_path("smr_models.csv").read_text(encoding="utf-8"))
     drives = parse_recorded(_read(recorded)) if recorded else [_asked(device) for device in devices]
+    if probe:
+        drives = [_probed(device, facts, consent) for device, facts in zip(devices, drives, strict=True)]
     if log:
         with open_log(log) as lines:
             diagnosis = diagnose(follow(lines, datetime.now().astimezone()), knows_shingled(models, ()))
@@ -73,8 +94,29 @@ def identify(
 
 
 def _asked(device: str) -> Facts:
+    if device.startswith(_MODEL):
+        return Facts(name=device)
     facts = describe(device)
     return facts.completed_by(ask_smartctl(Path("/dev") / facts.name))
+
+
+def _probed(device: str, facts: Facts, consent: Consent) -> Facts:
+    """The facts with what the probe measured. Where something is overwritten, what stood there is kept in a folder."""
+    out = free_folder(Path("runs") / f"probe-{Path(device.removeprefix(_MODEL)).name}")
+    folder = RunFolder.create(out)
+    try:
+        arena = open_target(device, seed=1, raw=folder.raw.absolute(), consent=consent)
+        try:
+            found = run_probe(arena, write=device.startswith(_MODEL) or consent != NO_CONSENT)
+        finally:
+            arena.close()
+    finally:
+        folder.close()
+        folder.discard()
+    if out.exists():
+        print(f"kept of the probe: {out}", file=sys.stderr)
+    iops = {"random_read_iops": found.read_iops, "durable_write_iops": found.durable_write_iops}
+    return facts.model_copy(update=iops)
 
 
 def _with_stalls(drives: Iterable[Facts], diagnosis: Diagnosis) -> Iterable[Facts]:

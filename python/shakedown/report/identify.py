@@ -16,8 +16,8 @@ _SURE: Final = {
     "none": "not known",
 }
 _NEXT: Final = (
-    "Only its behaviour under load tells: run the protocol `cliff` on a file on it. A short probe of the bare drive"
-    " does not exist yet."
+    "Only its behaviour under load tells: run the protocol `cliff` on it, or on a file on it. `--probe` is half a"
+    " minute of it, and tells some."
 )
 
 

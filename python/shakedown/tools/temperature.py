@@ -44,8 +44,8 @@ class Thermometer:
         """Begin to ask, unless a question is open."""
         if self._child is None and self._sensor() is None and (program := shutil.which("smartctl")) is not None:
             self._asked_s = time.monotonic()
-            self._output.seek(0)
-            self._output.truncate()
+            self._output.close()
+            self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close
             with contextlib.suppress(OSError):
                 self._child = subprocess.Popen(
                     [program, "--json=c", "--attributes", "--", str(self._device)],

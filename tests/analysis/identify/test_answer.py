@@ -52,6 +52,12 @@ def asked(**facts: object) -> Answer:
         ({"model": "EXAMPLE 1234", "scsi_zones": "host-aware"}, ("shingled", "certain", 1)),
         ({"model": "EXAMPLE 1234", "kernel_zones": "host-managed"}, ("shingled", "certain", 1)),
         ({"model": "EXAMPLE 1234", "kernel_zones": "none", "ata_zones": "not-reported"}, ("unknown", "none", 3)),
+        # Writes that are durable sooner than the heads could be there; behind a bridge the flush may be a lie.
+        ({"random_read_iops": 62.0, "durable_write_iops": 127.0}, ("shingled", "likely", 3)),
+        ({"random_read_iops": 62.0, "durable_write_iops": 127.0, "transport": "usb"}, ("unknown", "none", 3)),
+        ({"random_read_iops": 62.0, "durable_write_iops": 62.0}, ("unknown", "none", 3)),
+        ({"random_read_iops": 62.0}, ("unknown", "none", 3)),
+        ({"random_read_iops": 9000.0, "durable_write_iops": 30_000.0}, ("unknown", "none", 3)),
         # No spindle, whatever else.
         ({"model": "EXAMPLE SSD", "rotation_rpm": 0, "trim": True}, ("solid-state", "certain", 0)),
         ({"transport": "nvme", "rotational": False, "kernel_zones": "host-managed"}, ("solid-state", "certain", 0)),

@@ -19,6 +19,7 @@ class Facts(BaseModel):
 
     ``rotation_rpm`` is 0 for a drive without a spindle, ``rotational`` the kernel's own belief. ``trim`` is the drive's
     word, ``discards`` whether the kernel would send any. ``stalls`` counts what a kernel log shows of shingled stalls.
+    ``random_read_iops`` and ``durable_write_iops`` are what the probe measured (``target/probe.py``).
     ``has_identify`` tells that the drive's own IDENTIFY data was seen, which a USB bridge may hide.
     """
 
@@ -39,6 +40,8 @@ class Facts(BaseModel):
     discards: bool | None = None
     has_identify: bool = False
     stalls: int | None = None
+    random_read_iops: float | None = None
+    durable_write_iops: float | None = None
     unread: tuple[str, ...] = ()
 
     def completed_by(self, other: Facts) -> Facts:

@@ -118,6 +118,7 @@ def watched(*, failed: bool = False) -> Watched:
         Member(bytes_written=100, requests=2, polls_awaited=1),
     ]
     members[1].longest_silence_ns = 9 * second
+    looks: list[tuple[int, int, int, float | None, float | None]]
     looks = [(second, 10, 100, 5.0, 30.0), (6 * second, 60, 100, 12.0, 4.0)]
     return Watched(10 * second, polls=10, members=members, looks=looks, failed=failed)
 

@@ -10,7 +10,7 @@ import pytest
 from shakedown.array.find import findings
 from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
 from shakedown.array.measured import Traced, measured
-from shakedown.array.order import MdOptions, RebuildOrder
+from shakedown.array.order import RebuildOrder
 from shakedown.array.state import State
 from shakedown.array.zfs import ZfsOptions
 from shakedown.cli.rebuild import RebuildOptions
@@ -19,6 +19,7 @@ from shakedown.device.array.content import Content
 from shakedown.device.array.users import endless
 from shakedown.device.array.watch import Member, Watched
 from shakedown.errors import RefusedError, UsageError
+from shakedown.target.md_options import MdOptions
 
 RED = "lab:wd40efrx"
 

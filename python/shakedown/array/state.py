@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from shakedown.array.order import MdOptions, RebuildOrder
+from shakedown.array.order import RebuildOrder
 from shakedown.array.zfs import ZfsOptions
 from shakedown.errors import UsageError
 from shakedown.result.atomic import replace_file
+from shakedown.target.md_options import MdOptions
 
 _NAME: Final = "array.json"
 _FORMAT_VERSION: Final = 1

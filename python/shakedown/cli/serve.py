@@ -16,7 +16,7 @@ from shakedown.cli.scale import parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
-from shakedown.target.model import profile_refusal
+from shakedown.target.modelled import profile_refusal
 from shakedown.target.profile import read_profile
 from shakedown.units import format_duration
 

@@ -20,6 +20,7 @@ WRITERS = {
     "characterize/run.py": "a profile in a temporary folder",
     "cli/demo.py": "an empty file in the demonstration's own folder",
     "cli/__init__.py": "/dev/null, in place of an output that nobody reads",
+    "array/in_lab.py": "a load in a temporary folder",
     "array/matrix.py": "the table of a matrix, a row at a time, fsynced",
     "lab/cache.py": "the lab's cache",
     "lab/cell.py": "the cell's own user mapping in /proc",

@@ -21,6 +21,7 @@ WRITERS = {
     "cli/demo.py": "an empty file in the demonstration's own folder",
     "cli/__init__.py": "/dev/null, in place of an output that nobody reads",
     "cli/several.py": "documents of runs in a temporary folder",
+    "array/in_lab.py": "a load in a temporary folder",
     "array/matrix.py": "the table of a matrix, a row at a time, fsynced",
     "lab/cache.py": "the lab's cache",
     "lab/cell.py": "the cell's own user mapping in /proc",

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from shakedown.analysis.kick import judge_patience
-from shakedown.array.order import MdOptions, RebuildOrder
+from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import Rebuild, simulate
-from shakedown.array.zfs import ZFS_LAYOUTS, ZfsOptions
+from shakedown.array.zfs import ZFS_LAYOUTS, HealingOrder, ZfsOptions
+from shakedown.target.md_options import MdOptions
 
 TABLE: Final = Path(__file__).resolve().parent.parent / "docs" / "conformance-arrays.csv"
 SCALE: Final = 1000
@@ -79,7 +80,13 @@ def cases() -> list[Case]:
 def real(case: Case, work: Path) -> dict[str, Any]:
     """What the lab measures: columns of the table."""
     out = work / case.name
-    command = [Path(sys.executable).with_name("shakedown"), "rebuild", case.layout, f"lab:{CMR}", "--width"]
+    command: list[str | Path] = [
+        Path(sys.executable).with_name("shakedown"),
+        "rebuild",
+        case.layout,
+        f"lab:{CMR}",
+        "--width",
+    ]
     command += [str(case.width), "--replace-with", f"lab:{case.new}", "--scale", f"1/{SCALE}", "--baseline", "none"]
     command += ["--fill", f"{case.fill:.0%}", "--out", out, "--json", "--quiet"]
     command += [word for text in case.settings for word in ("--set", text)]
@@ -105,7 +112,7 @@ def modelled(case: Case) -> Rebuild:
     options: MdOptions | ZfsOptions = LAB_MD
     if case.is_zfs:
         draid = (2, 0) if case.layout.startswith("draid") else None
-        order = "sequential" if case.sequential else None
+        order: HealingOrder | None = "sequential" if case.sequential else None
         options = ZfsOptions(memory_bytes=LAB_MEMORY_BYTES, cores=1, draid=draid, order=order)
     return simulate(
         RebuildOrder(

@@ -10,7 +10,7 @@ import pytest
 from shakedown.array.find import findings
 from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
 from shakedown.array.measured import Traced, measured
-from shakedown.array.order import MdOptions, RebuildOrder
+from shakedown.array.order import RebuildOrder
 from shakedown.array.state import State
 from shakedown.array.zfs import ZfsOptions
 from shakedown.cli.rebuild import RebuildOptions
@@ -19,6 +19,7 @@ from shakedown.device.array.content import Content
 from shakedown.device.array.users import endless
 from shakedown.device.array.watch import Member, Watched
 from shakedown.errors import RefusedError, UsageError
+from shakedown.target.md_options import MdOptions
 
 RED = "lab:wd40efrx"
 
@@ -118,6 +119,7 @@ def watched(*, failed: bool = False) -> Watched:
         Member(bytes_written=100, requests=2, polls_awaited=1),
     ]
     members[1].longest_silence_ns = 9 * second
+    looks: list[tuple[int, int, int, float | None, float | None]]
     looks = [(second, 10, 100, 5.0, 30.0), (6 * second, 60, 100, 12.0, 4.0)]
     return Watched(10 * second, polls=10, members=members, looks=looks, failed=failed)
 

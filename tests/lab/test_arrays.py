@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
-from shakedown.array.order import MdOptions, RebuildOrder
+from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import simulate
 from shakedown.lab.image import find_image
 from shakedown.lab.kernel import find_kernel
 from shakedown.report.rebuild import answers_of
+from shakedown.target.md_options import MdOptions
 
 pytestmark = pytest.mark.skipif(
     find_kernel() is None or find_image() is None, reason="the lab is not built: `shakedown lab build`"

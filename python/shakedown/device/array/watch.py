@@ -127,6 +127,8 @@ class Watch:
         seen.failed, seen.errors = look.failed, look.errors
         if look.done_bytes is not None and look.total_bytes is not None:
             row = (seen.duration_ns, look.done_bytes, look.total_bytes, look.shown_bytes_per_s, look.left_s)
+            if seen.looks and seen.duration_ns - seen.looks[-1][0] < POLL_S * NS_PER_S:
+                seen.looks.pop()  # the last before a reboot, and what was done while nobody watched
             seen.looks.append(row)
         if len(seen.looks) >= _MOST_LOOKS:
             del seen.looks[1::2]

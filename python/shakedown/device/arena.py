@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
@@ -16,6 +16,7 @@ from shakedown.device.medium import Lease, Medium
 from shakedown.device.replay import read_log, replay_options, write_iolog
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.fit.trace import READ, Log, Trace
+from shakedown.real_time import ahead_of_others
 from shakedown.result.identity import Identity
 from shakedown.tools.fio.command import check_job_file, render_job, run_command
 from shakedown.tools.fio.job import Option, Section, in_order, parse_job
@@ -86,7 +87,7 @@ class DeviceArena:
                 interval_ns,
                 replace(self._patience, silence_ns=self._patience.silence_ns + longest_pause_ns(sections)),
             )
-            return FioLoad(plan, raw, self._now_ns, belongings)
+            return self._begin(plan, raw, belongings)
 
     def replay(self, name: str, trace: Trace) -> Log:
         """Let fio replay exact requests and read its log of them. Raises RefusedError and EnvironmentFailure."""
@@ -100,12 +101,17 @@ class DeviceArena:
             command = run_command(self._fio, folder / "job.fio", _REPLAY_INTERVAL_NS, read_only=not write)
             raw = belongings.enter_context(Raw(folder, text, command))
             plan = Plan(command, lease.inherit, name, (), _REPLAY_INTERVAL_NS, self._patience)
-            with FioLoad(plan, raw, self._now_ns, belongings) as load:
+            with self._begin(plan, raw, belongings) as load:
                 for _ in load:
                     pass
             if load.error:
                 raise EnvironmentFailure(f"the target failed while `{name}` was measured: {load.error}")
             return read_log(folder, trace)
+
+    def _begin(self, plan: Plan, raw: Raw, belongings: ExitStack) -> FioLoad:
+        """Start fio; as a client of a server, in real time like that: what else the machine does is not the drive."""
+        with ahead_of_others() if self.identity.kind == "nbd" else nullcontext():
+            return FioLoad(plan, raw, self._now_ns, belongings)
 
     @property
     def remembers(self) -> bool:

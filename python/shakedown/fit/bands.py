@@ -29,16 +29,19 @@ _JITTER: Final = 0.02
 _BAND_NS: Final = 15_000_000_000
 
 
-def _nothing(_: int) -> None:
+def _nothing(_offset: int, _count: int = 0) -> None:
     """A drive that cleans whatever it holds needs none."""
 
 
 @dataclass(frozen=True)
 class Press:
-    """What has to be done before and after writing at an offset so that a drive cleans that, and that alone."""
+    """What has to be done before and after writing at an offset so that a drive cleans that, and that alone.
+
+    Afterwards it matters how many blocks were written.
+    """
 
     before: Callable[[int], None] = _nothing
-    after: Callable[[int], None] = _nothing
+    after: Callable[[int, int], None] = _nothing
 
 
 NO_PRESS: Final = Press()
@@ -75,7 +78,7 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     press.before(first)
     watch = Watch.over(bench, "rest", offsets, sight)
     bench.play("rest-write", Trace.writes(offsets, flush_every=1))
-    press.after(first)
+    press.after(first, _REST_BLOCKS)
     away = watch.angles()
     fresh = iter(apart(2000) * spacing // 2 % bench.capacity_bytes)
     # The first read brings the heads to where the others are: no long seek looks like cleaning then.
@@ -103,7 +106,8 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
         if cleaned:
             break
     rewrite(bench, "rest-rewrite", first, _REST_BLOCKS * spacing)
-    return Estimate((low + high) / 2, low, high) if cleaned else None
+    # Where answers are late now and then, the two may contradict each other: then they are no better known than that.
+    return Estimate((low + high) / 2, min(low, high), max(low, high)) if cleaned else None
 
 
 def measure(
@@ -128,7 +132,7 @@ def watch_home(
     press.before(first)
     watch = Watch.over(bench, name, offsets, sight)
     bench.play(f"{name}-write", Trace.writes(offsets, flush_every=1))
-    press.after(first)
+    press.after(first, _BLOCKS)
     before, again = watch.angles(), watch.angles()
     left = sight.differ(before, watch.home) & ~sight.differ(again, before)
     looks: list[Floats] = []

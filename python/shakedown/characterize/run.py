@@ -11,6 +11,7 @@ from typing import Final
 
 from shakedown.characterize.bench import ArenaBench, PlainBench
 from shakedown.characterize.plan import Plan
+from shakedown.characterize.progress import Progress
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import Planned, RefusedError, UsageError
 from shakedown.fit.calibrate import calibrate
@@ -78,7 +79,8 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell) -> Ou
         for line in plan.lines():
             tell(line)
         _keep_order(folder, order)
-        facts = find(ArenaBench(arena, logs, capacity), tell, with_parking=order.with_parking)
+        told = tell if arena.name == "model" else Progress(plan, tell)
+        facts = find(ArenaBench(arena, logs, capacity), told, with_parking=order.with_parking)
         finished = True
         return _conclude(order, folder, plan, facts, arena.identity.model, tell)
     finally:

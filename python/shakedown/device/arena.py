@@ -41,6 +41,9 @@ class DeviceArena:
         self._raw = raw
         self._patience = patience or Patience()
         self._began_ns = time.monotonic_ns()
+        # By the wall clock, as fio's log: from when on the target is to rest, and what a fio takes to its first request.
+        self._rests_from_ns = time.time_ns()
+        self._starting_ns: int | None = None
 
     @property
     def name(self) -> Literal["device", "lab"]:
@@ -101,12 +104,17 @@ class DeviceArena:
             command = run_command(self._fio, folder / "job.fio", _REPLAY_INTERVAL_NS, read_only=not write)
             raw = belongings.enter_context(Raw(folder, text, command))
             plan = Plan(command, lease.inherit, name, (), _REPLAY_INTERVAL_NS, self._patience)
+            began_ns = time.time_ns()
             with self._begin(plan, raw, belongings) as load:
                 for _ in load:
                     pass
             if load.error:
                 raise EnvironmentFailure(f"the target failed while `{name}` was measured: {load.error}")
-            return read_log(folder, trace)
+            log = read_log(folder, trace)
+        starting_ns = max(int(log.submitted_ns[0]) - began_ns, 0)
+        self._starting_ns = min(self._starting_ns or starting_ns, starting_ns)
+        self._rests_from_ns = log.ended_ns
+        return log
 
     def _begin(self, plan: Plan, raw: Raw, belongings: ExitStack) -> FioLoad:
         """Start fio; as a client of a server, in real time like that: what else the machine does is not the drive."""
@@ -119,8 +127,9 @@ class DeviceArena:
         return self._medium.remembers
 
     def idle(self, duration_ns: int) -> None:
-        """Leave the target alone."""
-        time.sleep(duration_ns / NS_PER_S)
+        """Leave the target alone from its last request to the next, as far as that can come so soon."""
+        self._rests_from_ns += duration_ns
+        time.sleep(max(self._rests_from_ns - time.time_ns() - (self._starting_ns or 0), 0) / NS_PER_S)
 
     def close(self, *, finished: bool = True) -> None:
         """Remove what was made for this run only, once that has ``finished``."""

@@ -171,7 +171,7 @@ def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, l
         for writes in _PACKET_WRITES
     ]
     best = min(tried, key=lambda one: one[0])
-    near = [one for one in tried if one[0] <= 1.1 * best[0] + 1e-3]
+    near = [one for one in tried if one[0] <= 1.1 * best[0] + _NOISE]
     misfit, append, packet, size, writes = best
     sizes, counts = {one[3] for one in near}, {one[4] for one in near}
     return Append(

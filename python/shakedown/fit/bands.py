@@ -23,6 +23,8 @@ _TRIES: Final = 6
 _LATE: Final = 2
 _SURPLUS_MS: Final = 200.0
 _SURE_LOOKS: Final = 2
+_BORDER_WEIGHT: Final = 1.25
+_MOST_CHANGED: Final = 0.1
 _NEARLY_ALL: Final = 0.9
 _CLEANED_SHARE: Final = 0.15
 _JITTER: Final = 0.02
@@ -177,7 +179,7 @@ def estimate(seen: Homecoming) -> Bands | None:
         return None
     index = np.arange(len(seen.rounds))
     telling = (seen.rounds >= 0) | (index < came[0]) | (index > came[-1])
-    rounds, offsets = seen.rounds[telling], seen.offsets[telling]
+    rounds, offsets = _settled(seen.rounds[telling]), seen.offsets[telling]
     borders = np.flatnonzero(rounds[1:] != rounds[:-1])
     if len(borders) < 2:
         return None
@@ -186,6 +188,26 @@ def estimate(seen: Homecoming) -> Bands | None:
     size, begin = _comb(cuts, spacing)
     span = max(float(np.round((cuts[-1] - cuts[0]) / size)), 1.0)
     return Bands(Estimate.around(size, spacing / span), int(begin))
+
+
+def _settled(rounds: Ints) -> Ints:
+    """The rounds without those that stand alone among others: a host that was late, and no band.
+
+    The row with fewest borders and fewest changes, where a border weighs more than a change; that of Viterbi. If it
+    changes many, the bands are as narrow as the blocks lie apart, and all count.
+    """
+    labels = np.unique(rounds)
+    costs, came_from = (labels != rounds[0]).astype(float), []
+    for found in rounds[1:]:
+        cheapest = int(np.argmin(costs))
+        stays = costs <= costs[cheapest] + _BORDER_WEIGHT
+        came_from.append(np.where(stays, np.arange(len(labels)), cheapest))
+        costs = np.where(stays, costs, costs[cheapest] + _BORDER_WEIGHT) + (labels != found)
+    row = [int(np.argmin(costs))]
+    for before in came_from[::-1]:
+        row.append(int(before[row[-1]]))
+    settled = labels[row[::-1]]
+    return np.asarray(settled if np.mean(settled != rounds) < _MOST_CHANGED else rounds)
 
 
 def _comb(cuts: Floats, spacing: int) -> tuple[float, float]:

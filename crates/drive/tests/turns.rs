@@ -2,7 +2,8 @@
 
 mod rig;
 
-use drive::{BlockDevice, CleaningDriven, Profile, Verb};
+use drive::faults::{Schedule, Stall};
+use drive::{BlockDevice, CleaningDriven, Drive, Profile, Request, Verb};
 use rig::{profile, Host};
 
 const S: u64 = 1_000_000_000;
@@ -62,4 +63,82 @@ fn cleaning_under_pressure_gives_way_after_each_operation() {
     // A band takes three operations at least: reading, collecting, writing.
     let cleaned = after.bands_cleaned - before.bands_cleaned;
     assert!((1..=20 / 3 + 1).contains(&cleaned), "{cleaned} bands while 20 reads were answered");
+}
+
+#[test]
+fn a_flush_waits_for_what_is_on_its_way_to_the_platters() {
+    for name in ["st12000vn0007", "wd40efax"] {
+        let mut profile = profile(name).scaled(100).unwrap();
+        profile.dram.write_back = true;
+        for after_ms in 0..60 {
+            let mut host = Host::new(&profile);
+            host.ask(Verb::Read, profile.capacity_bytes() / 4096 / 2 * 4096, 4096, false);
+            host.ask(Verb::Write, 0, 4096, false);
+            host.pause(after_ms * S / 1000);
+            host.ask(Verb::Flush, 0, 0, false);
+            let lost = host.drive.power_loss(host.now_ns);
+            assert!(lost.ranges.is_empty(), "{name}: a flush {after_ms} ms after the write leaves {:?}", lost.ranges);
+        }
+    }
+}
+
+#[test]
+fn small_writes_that_go_on_with_a_large_one_do_not_make_a_stream_of_it() {
+    let mut host = Host::new(&profile("wd40efax").scaled(100).unwrap());
+    host.ask(Verb::Write, 0, 1 << 20, false);
+    host.stream(Verb::Write, 1 << 20, 4096, 4096);
+    host.ask(Verb::Flush, 0, 0, false);
+    assert_eq!(host.drive.truth().stream_bytes, 0, "16 MiB in writes of 4 KiB are no run of large writes");
+    host.stream(Verb::Write, 64 << 20, 1 << 20, 32);
+    host.ask(Verb::Flush, 0, 0, false);
+    assert!(host.drive.truth().stream_bytes > 16 << 20, "{:?}", host.drive.truth());
+}
+
+#[test]
+fn a_request_that_meets_a_stall_is_worked_on_behind_it() {
+    let profile = profile("st12000vn0007").scaled(100).unwrap();
+    let mut device = Stall::around(Drive::new(&profile, 1), Schedule { from_ns: S, for_ns: 2 * S, every_ns: None });
+    let mut done = Vec::new();
+    for (tag, share) in [(0, 1), (1, 3), (2, 2), (3, 4)] {
+        let offset_bytes = profile.capacity_bytes() / 5 * share / 4096 * 4096;
+        device.submit(S + S / 2, Request { tag, verb: Verb::Read, fua: false, offset_bytes, bytes: 4096 });
+    }
+    device.advance(10 * S, &mut done);
+    let last_ns = done.iter().map(|done| done.completed_ns).max().unwrap();
+    assert_eq!(done.len(), 4);
+    assert!(last_ns > 3 * S + S / 100, "four seeks behind the stall, and none within it: {last_ns}");
+}
+
+#[test]
+fn a_trim_keeps_the_physical_sectors_of_which_it_takes_a_part() {
+    let mut host = Host::new(&profile("canvio-3tb").scaled(1000).unwrap());
+    host.ask(Verb::Write, 0, 12_288, true);
+    assert_eq!(host.drive.truth().cached_bytes, 12_288);
+    host.ask(Verb::Trim, 512, 12_288 - 1024, false);
+    assert_eq!(host.drive.truth().cached_bytes, 8192, "the first and the last hold something of worth");
+}
+
+#[test]
+fn what_was_trimmed_and_written_again_is_read_when_its_band_is_cleaned() {
+    let mut profile = profile("st8000as0002").scaled(100).unwrap();
+    let shingled = profile.shingled.as_mut().unwrap();
+    (shingled.cleaning.merge_on_disk, shingled.cleaning.finishes_band) = (false, false);
+    let band_bytes = shingled.tracks_per_band * profile.geometry.outer_track_bytes;
+    let cleaning_ns = |written_again: bool| {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Trim, 0, 4 * band_bytes, false);
+        if written_again {
+            host.stream(Verb::Write, 0, 1 << 20, 3 * band_bytes >> 20);
+            host.ask(Verb::Flush, 0, 0, false);
+            host.pause(3600 * S);
+        }
+        let cleaned = host.drive.truth().bands_cleaned;
+        host.ask(Verb::Write, band_bytes, 4096, true);
+        let from_ns = host.now_ns;
+        while host.drive.truth().bands_cleaned == cleaned {
+            host.pause(S / 1000);
+        }
+        host.now_ns - from_ns
+    };
+    assert!(cleaning_ns(true) > cleaning_ns(false) + S / 10);
 }

@@ -61,7 +61,11 @@ def trace(first: int, second: int, capacity_bytes: int) -> Trace:
 
 def estimate(log: Log, overhead_ms: float, turn_ms: float) -> Estimate:
     """Between the luckiest read and what the unluckiest leaves after a whole turn of waiting."""
-    return bracket(log.latency_ms[1:], overhead_ms, turn_ms)
+    latency = log.latency_ms
+    # What memory answered did not move the arm, so the next read did not come from the other place, nor the first.
+    hit = latency < overhead_ms + _FROM_MEMORY_TURNS * turn_ms
+    here = ~hit & ~np.concatenate([[True], hit[:-1]])
+    return bracket(latency[here], overhead_ms, turn_ms)
 
 
 def bracket(latency_ms: Floats, overhead_ms: float, turn_ms: float) -> Estimate:

@@ -14,6 +14,8 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Log, Trace
 
 _PER_TRACK: Final = 12
 _LOOKS: Final = 3
+# Two standard errors, and thrice that: what a host is late by, neighbours share.
+_ALIKE: Final = 6.0
 _FROM_MEMORY_TURNS: Final = 0.06
 _LEAST_SKEW: Final = 0.02
 _LEAST_DIFFERENCE: Final = 0.01
@@ -63,16 +65,19 @@ def estimate(log: Log, turn_ms: float) -> Tracks | None:
     unwrapped = np.concatenate([[0.0], np.cumsum(steps)])
     design = np.stack(columns, axis=1)
     found, *_ = np.linalg.lstsq(design, unwrapped, rcond=None)
-    error = float(np.std(unwrapped - design @ found)) / len(offsets) ** 0.5
+    # Sizes and skews make up for each other: what both are known to follows from all of the design.
+    noise_turns = float(np.std(unwrapped - design @ found))
+    scale = np.maximum(np.abs(design).max(axis=0), 1e-12)
+    spread = np.diag(np.linalg.pinv((design / scale).T @ (design / scale)))
+    errors = _ALIKE * noise_turns * np.sqrt(spread) / scale
     size, skew = 1 / found[1], float(found[2])
     between = np.diff(borders[high])
     spacing = float(offsets[1] - offsets[0])
     heads = round(float(np.median(between)) * spacing / size) if len(between) else None
-    size_error = 2 * error / float(np.std(columns[1])) * size**2
     return Tracks(
-        Estimate.around(size, size_error),
-        Estimate.around(skew, 4 * error),
-        Estimate.around(skew + (float(found[3]) if high.any() else 0.0), 4 * error),
+        Estimate.around(size, float(errors[1]) * size**2),
+        Estimate.around(skew, float(errors[2])),
+        Estimate.around(skew + (float(found[3]) if high.any() else 0.0), float(errors[2:].sum())),
         heads,
         int(offsets[borders[0]] + spacing / 2),
     )

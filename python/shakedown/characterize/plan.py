@@ -115,4 +115,5 @@ def _conventional(part: str) -> bool:
 
 
 def long(seconds: float) -> str:
+    """A duration for people, in minutes or hours."""
     return f"{seconds / 60:.0f} minutes" if seconds < 2 * 3600 else f"{seconds / 3600:.0f} hours"

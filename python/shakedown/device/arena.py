@@ -41,8 +41,8 @@ class DeviceArena:
         self._raw = raw
         self._patience = patience or Patience()
         self._began_ns = time.monotonic_ns()
-        # By the wall clock, as fio's log: from when on the target is to rest, and what a fio takes to its first request.
-        self._rests_from_ns = time.time_ns()
+        # By the wall clock, as in fio's log: until when the target rests, and what a fio takes to its first request.
+        self._rests_until_ns = time.time_ns()
         self._starting_ns: int | None = None
 
     @property
@@ -113,7 +113,7 @@ class DeviceArena:
             log = read_log(folder, trace)
         starting_ns = max(int(log.submitted_ns[0]) - began_ns, 0)
         self._starting_ns = min(self._starting_ns or starting_ns, starting_ns)
-        self._rests_from_ns = log.ended_ns
+        self._rests_until_ns = log.ended_ns
         return log
 
     def _begin(self, plan: Plan, raw: Raw, belongings: ExitStack) -> FioLoad:
@@ -128,8 +128,8 @@ class DeviceArena:
 
     def idle(self, duration_ns: int) -> None:
         """Leave the target alone from its last request to the next, as far as that can come so soon."""
-        self._rests_from_ns += duration_ns
-        time.sleep(max(self._rests_from_ns - time.time_ns() - (self._starting_ns or 0), 0) / NS_PER_S)
+        self._rests_until_ns += duration_ns
+        time.sleep(max(self._rests_until_ns - time.time_ns() - (self._starting_ns or 0), 0) / NS_PER_S)
 
     def close(self, *, finished: bool = True) -> None:
         """Remove what was made for this run only, once that has ``finished``."""

@@ -259,7 +259,9 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     assert cache.length
     filler, size = filler_of(bench, cache), cache.length.bytes_found.value
 
-    press = bands.Press(lambda at: filler.near(at).flush_out(size), lambda at, count: filler.near(at).press(size, count))
+    press = bands.Press(
+        lambda at: filler.near(at).flush_out(size), lambda at, count: filler.near(at).press(size, count)
+    )
     tell("when cleaning of a full cache begins")
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts), press)
     if cache.rest_ms is None:

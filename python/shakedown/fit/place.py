@@ -33,7 +33,7 @@ def rewrite(bench: Bench, name: str, first: int, size_bytes: int) -> None:
     begin = max(first - _RUN_UP_BYTES, 0) // _CHUNK_BYTES * _CHUNK_BYTES
     end = min(first + size_bytes + _CHUNK_BYTES, bench.capacity_bytes) // _CHUNK_BYTES * _CHUNK_BYTES
     offsets = np.arange(begin, end, _CHUNK_BYTES)
-    # Nothing of it is left in memory, where the next reads would find it: a flush, and silence for what it did not meet.
+    # Nothing of it stays in memory, where the next reads would find it: a flush, and silence for what it missed.
     verbs = np.append(np.full(len(offsets), WRITE), FLUSH)
     lengths = np.append(np.full(len(offsets), _CHUNK_BYTES), 0)
     bench.play(name, Trace(verbs, np.append(offsets, 0), lengths, depth=4))

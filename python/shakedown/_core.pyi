@@ -30,12 +30,35 @@ class TraceError(ValueError):
 Row = tuple[str, int, int, int, int, float | None, int | None, int | None, int | None, int | None]
 """direction, start_ns, duration_ns, count, bytes, latency mean, p50, p99, p99.9 and max in ns (None: no completion)."""
 
+class StorageBoxOrder(TypedDict):
+    """An array of md in a storage box; ``missing`` are places without a drive, whose profiles only give a size."""
+
+    layout: str
+    profiles: list[str]
+    missing: list[int]
+    scale_divisor: int
+    options: dict[str, Any]
+    """The fields of ``MdOptions``, None for the default."""
+    link_bytes_per_s: int | None
+    """In each direction; None: it holds nothing up."""
+    round_trip_ns: int
+    outstanding: int | None
+    """Requests that the box works on at once; None: all."""
+    read_cache_bytes: int
+    write_cache_bytes: int
+    battery: bool
+    """The write cache survives a loss of power, so that a flush has nothing to wait for."""
+    seed: int
+
 @final
 class Machine:
-    """A host with one modelled drive and a virtual clock that starts at zero."""
+    """A host with one modelled drive or array, and a virtual clock that starts at zero."""
 
     def __init__(self, profile_toml: str, *, seed: int, scale_divisor: int = 1) -> None:
         """Make a drive from the text of a profile, its capacity and caches divided by ``scale_divisor``."""
+    @staticmethod
+    def storage_box(order: StorageBoxOrder) -> Machine:
+        """Make an array in a box. Raises ProfileError and ArrayError."""
     @property
     def capacity_bytes(self) -> int: ...
     @property
@@ -67,7 +90,7 @@ class Machine:
     def idle(self, duration_ns: int) -> None:
         """Leave the drive alone."""
     def truth(self) -> dict[str, int]:
-        """What nobody can see from outside: cached bytes and entries, bands cleaned, and so on."""
+        """What nobody can see from outside: cached bytes, bands cleaned, and so on; sums over the drives."""
 
 @final
 class Load:

@@ -28,13 +28,19 @@ _DURATION_UNITS_NS: Final = {
     "d": 86_400 * NS_PER_S,
 }
 
+# What the core counts in.
+_TOO_LARGE: Final = 2**63
+
 
 def _quantity(text: str, units: dict[str, int], kind: str, example: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
     unit = match[2].lower() if match else ""
     if match is None or unit not in units:
         raise UsageError(f"`{text}` is not a {kind}", hint=f"write it like {example}")
-    return round(Fraction(match[1]) * units[unit])
+    value = round(Fraction(match[1]) * units[unit])
+    if value >= _TOO_LARGE:
+        raise UsageError(f"`{text}` is too large a {kind}", hint=f"write it like {example}")
+    return value
 
 
 def parse_size_bytes(text: str) -> int:
@@ -45,6 +51,14 @@ def parse_size_bytes(text: str) -> int:
 def parse_duration_ns(text: str) -> int:
     """``"30min"`` to nanoseconds; the unit is required. Raises UsageError."""
     return _quantity(text, _DURATION_UNITS_NS, "duration", "`30min`, `90s`, `250ms` or `9h`")
+
+
+def parse_bytes_per_s(text: str) -> int:
+    """What a link carries, like ``1Gb/s`` or ``100Mb/s``, in bytes a second. Raises UsageError."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([MG])b(?:it)?/s\s*", text)
+    if found is None or not float(found[1]):
+        raise UsageError(f"`{text}` is no speed of a link", hint="write it like `1Gb/s`, `2.5Gb/s` or `100Mb/s`")
+    return round(float(found[1]) * {"M": 1e6, "G": 1e9}[found[2]] / 8)
 
 
 def format_size(size_bytes: float) -> str:

@@ -35,6 +35,21 @@ def test_a_drive_explains_its_own_run(tmp_path: Path) -> None:
     assert "64 of 64 requests were in flight" in "".join(load["statements"])
 
 
+def test_of_several_runs_those_that_cannot_be_explained_are_left_out(tmp_path: Path) -> None:
+    made = shakedown("run", "iometer-random-8k", "model:raid5:4xst31000520as", "--quiet", "--out", "load", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    order = ("rebuild", "raid1", "model:wd40efrx", "--width", "2", "--scale", "1/1000", "--seeds", "1", "--quiet")
+    assert shakedown(*order, "--out", "rebuilt", cwd=tmp_path).returncode == 3
+    box = ("--layout", "raid5", "--width", "4", "--drive", "model:st31000520as", "--json")
+    both = shakedown("explain", "load", "rebuilt", *box, cwd=tmp_path)
+    assert "left out: `rebuilt` holds no step that can be explained" in both.stderr
+    assert [each["name"] for each in json.loads(both.stdout)["loads"]] == ["random-8k"]
+    for alone in (("rebuilt",), ("rebuilt", "rebuilt")):
+        answer = shakedown("explain", *alone, *box, cwd=tmp_path)
+        assert answer.returncode == 2
+        assert "holds no step that can be explained" in answer.stderr or "none of these runs" in answer.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

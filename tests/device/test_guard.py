@@ -332,6 +332,14 @@ def test_once_lent_nothing_but_the_examined_file_can_be_reached(place: Path) -> 
     assert path.read_text().startswith("a thesis")
 
 
+def test_a_device_that_is_not_there_is_not_made_as_a_file() -> None:
+    for given in ("/dev/sdzz", "/dev/disk/by-id/ata-none"):
+        with pytest.raises(UsageError, match="no device") as caught:
+            medium(Path(given), size_bytes=MIB)
+        assert "lsblk" in caught.value.hint
+        assert not Path(given).exists()
+
+
 def test_a_missing_file_needs_a_size_and_an_existing_folder(place: Path) -> None:
     with pytest.raises(UsageError) as caught:
         medium(place / "new")

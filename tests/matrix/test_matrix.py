@@ -9,9 +9,9 @@ import pytest
 
 from shakedown.analysis.matrix import Cell, observations
 from shakedown.array.matrix import CSV_NAME, MatrixOrder, run_matrix, to_csv
+from shakedown.array.settings import parse_zfs_options
 from shakedown.array.zfs import ZfsOptions
 from shakedown.cli import main
-from shakedown.cli.zfs_options import parse_zfs_options
 from shakedown.errors import UsageError
 from shakedown.report.matrix import matrix_svg, matrix_text
 

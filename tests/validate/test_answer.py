@@ -124,9 +124,20 @@ def test_what_follows_from_fitted_rows_is_no_check() -> None:
     assert answer(asked("rate", row="R012"), experiment, row("15.9", "ratio", "R012"), RUN).role == "check"
 
 
-def given(error: float | None, role: str = "check", *, seed: bool = False, name: str = "R001") -> Answer:
+def given(
+    error: float | None, role: str = "check", *, seed: bool = False, name: str = "R001", array: bool = False
+) -> Answer:
     predicted = None if error is None else 1 + error
-    return Answer(name, "", "a", "b", "c", 1.0, 1.0, "s", predicted, error, role, seed, "d")  # type: ignore[arg-type]
+    return Answer(name, "", "a", "b", "c", 1.0, 1.0, "s", predicted, error, role, seed, array, "d")  # type: ignore[arg-type]
+
+
+def test_rows_of_arrays_have_a_goal_of_their_own_whatever_their_role() -> None:
+    (goal,) = goals([given(0.15, array=True), given(-0.15, "fit", array=True, seed=True)])
+    assert goal.held
+    assert "2 of 2 rows that arrays answer" in goal.text
+    (goal,) = goals([given(0.16, array=True, name="R237")])
+    assert not goal.held
+    assert "not R237" in goal.text
 
 
 def test_goals_hold_at_their_limits_and_not_beyond() -> None:

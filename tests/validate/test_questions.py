@@ -9,9 +9,11 @@ import pytest
 from shakedown.data import list_profiles, profile_path, reference_path
 from shakedown.protocol.load import load_protocol
 from shakedown.reference import read_rows, rows_in
+from shakedown.target.storage_box import drives_of
 from shakedown.validate.answer import published
 from shakedown.validate.measure import UNITS
-from shakedown.validate.question import Question, read_questions
+from shakedown.validate.question import Question, RebuildQuestion, read_questions
+from shakedown.validate.rebuild import rebuild_order
 from shakedown.validate.role import role_of
 from shakedown.validate.run import procedure, unanswered
 
@@ -20,7 +22,7 @@ QUESTIONS = read_questions(reference_path("questions.toml"))
 
 
 def test_every_row_has_a_question_or_a_reason() -> None:
-    answered = {question.row for question in QUESTIONS.questions}
+    answered = QUESTIONS.answered()
     reasons = unanswered(QUESTIONS, ROWS)
     assert answered | reasons.keys() == ROWS.keys()
     assert not answered & reasons.keys()
@@ -31,7 +33,7 @@ def test_no_reason_is_given_for_a_row_that_is_not_there_or_is_answered() -> None
     named = [row for group in QUESTIONS.unanswered for row in group.ids()]
     assert set(named) <= ROWS.keys()
     assert len(named) == len(set(named))
-    assert not set(named) & {question.row for question in QUESTIONS.questions}
+    assert not set(named) & QUESTIONS.answered()
 
 
 def test_a_row_without_either_is_an_error_of_the_table() -> None:
@@ -43,7 +45,7 @@ def test_a_row_without_either_is_an_error_of_the_table() -> None:
 @pytest.mark.parametrize("question", QUESTIONS.questions, ids=lambda each: f"{each.row}{each.part}")
 def test_a_question_can_be_put(question: Question) -> None:
     experiment = QUESTIONS.experiment(question.experiment)
-    assert experiment.profile in list_profiles()
+    assert set(drives_of(experiment.profile)) <= set(list_profiles())
     steps = {step.name for step in load_protocol(procedure(experiment), experiment.settings).protocol.steps}
     assert question.step in steps
     assert question.over in {None, "baseline"} | steps
@@ -53,8 +55,20 @@ def test_a_question_can_be_put(question: Question) -> None:
     assert low <= high
 
 
-@pytest.mark.parametrize("question", QUESTIONS.questions, ids=lambda each: f"{each.row}{each.part}")
-def test_a_reading_of_a_row_stands_in_the_row(question: Question) -> None:
+@pytest.mark.parametrize("question", QUESTIONS.rebuild_questions, ids=lambda each: each.row)
+def test_a_rebuild_can_be_ordered(question: RebuildQuestion) -> None:
+    for name in question.rebuilds:
+        rebuild_order(QUESTIONS.rebuild(name)).to_core()
+    row = ROWS[question.row]
+    assert row.unit == "ratio" if question.over else row.unit in UNITS
+    low, high = published(question, row)
+    assert low <= high
+
+
+@pytest.mark.parametrize(
+    "question", (*QUESTIONS.questions, *QUESTIONS.rebuild_questions), ids=lambda each: f"{each.row}{each.part}"
+)
+def test_a_reading_of_a_row_stands_in_the_row(question: Question | RebuildQuestion) -> None:
     """A value that a question reads out of a row's text must be there, or follow from its conditions."""
     row = ROWS[question.row]
     text = f"{row.value} {row.quantity} {row.conditions}"

@@ -30,9 +30,23 @@ def test_a_row_that_is_met_passes_and_one_that_is_not_fails() -> None:
 
 
 def test_a_row_that_cannot_be_answered_says_why() -> None:
-    done = shakedown("validate", "--row", "R013")
+    done = shakedown("validate", "--row", "R301")
     assert done.returncode == 0
-    assert "R013 is not answered: an array's" in done.stdout
+    assert "R301 is not answered: a rule of thumb" in done.stdout
+
+
+def test_a_row_that_a_rebuild_answers_is_asked_alone() -> None:
+    done = shakedown("validate", "--row", "R238")
+    assert done.returncode == 0
+    assert "R238  draid1 of 90: cmr-16tb" in done.stdout
+    assert "held: 1 of 1 rows that arrays answer within 15%" in done.stdout
+
+
+def test_a_row_that_a_storage_box_answers_is_asked_of_its_drives() -> None:
+    done = shakedown("validate", "--row", "R053", "--profile", "st31000520as")
+    assert done.returncode == 1
+    assert "R053  raid5:4xst31000520as" in done.stdout
+    assert "MISSED: 0 of 1 rows that arrays answer" in done.stdout
 
 
 @pytest.mark.parametrize(("option", "value"), [("--row", "R999"), ("--profile", "wd40efay")])

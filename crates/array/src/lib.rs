@@ -2,11 +2,12 @@
 //!
 //! In reading order: [`layout`] the names and shapes of arrays, [`members`] the drives advanced together (with
 //! `tournament`, which of them has something to tell next), [`progress`] and [`outcome`] what a rebuild tells of itself,
-//! [`md`] Linux software RAID, [`zfs`] OpenZFS.
+//! [`md`] Linux software RAID, [`zfs`] OpenZFS, [`nas`] a storage box around an array.
 
 pub mod layout;
 pub mod md;
 pub mod members;
+pub mod nas;
 pub mod outcome;
 pub mod progress;
 mod tournament;

@@ -2,12 +2,67 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use drive::Drive;
-use workload::Run;
+use array::md::Array;
+use array::nas::StorageBox;
+use drive::{BlockDevice, Drive};
+use workload::{Row, Run};
 
-/// Drive, clock and the job that runs; shared by a machine and its loads.
+/// What a host has.
+pub enum Tested {
+    /// One drive.
+    Drive(Box<Drive>),
+    /// An array in a storage box.
+    Box(Box<StorageBox<Array<Drive>>>),
+}
+
+impl Tested {
+    /// Usable bytes.
+    pub fn capacity_bytes(&self) -> u64 {
+        match self {
+            Self::Drive(drive) => drive.capacity_bytes(),
+            Self::Box(storage_box) => storage_box.capacity_bytes(),
+        }
+    }
+
+    /// Lets time pass in which nobody asks for anything.
+    pub fn idle(&mut self, to_ns: u64) {
+        match self {
+            Self::Drive(drive) => drive.advance(to_ns, &mut Vec::new()),
+            Self::Box(storage_box) => storage_box.advance(to_ns, &mut Vec::new()),
+        }
+    }
+
+    /// Lets the next intervals of a run pass.
+    pub fn advance(&mut self, run: &mut Run, intervals: usize) -> Vec<Row> {
+        match self {
+            Self::Drive(drive) => run.advance(drive.as_mut(), intervals),
+            Self::Box(storage_box) => run.advance(storage_box.as_mut(), intervals),
+        }
+    }
+
+    /// Ends a run.
+    pub fn stop(&mut self, run: &mut Run) {
+        match self {
+            Self::Drive(drive) => run.stop(drive.as_mut()),
+            Self::Box(storage_box) => run.stop(storage_box.as_mut()),
+        }
+    }
+
+    /// The drives, one or more.
+    pub fn drives(&self) -> Vec<&Drive> {
+        match self {
+            Self::Drive(drive) => vec![drive],
+            Self::Box(storage_box) => {
+                let members = storage_box.inner().members();
+                (0..members.len()).map(|member| members.device(member)).collect()
+            }
+        }
+    }
+}
+
+/// What is tested, clock and the job that runs; shared by a machine and its loads.
 pub struct Bench {
-    pub drive: Drive,
+    pub tested: Tested,
     pub now_ns: u64,
     pub run: Option<Run>,
 }

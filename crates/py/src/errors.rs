@@ -45,6 +45,11 @@ pub fn profile_error(py: Python<'_>, error: &drive::ProfileError) -> PyErr {
     }
 }
 
+/// As a sentence.
+pub fn array_error(error: &array::LayoutError) -> PyErr {
+    ArrayError::new_err(error.to_string())
+}
+
 /// With the attributes `section`, `option`, `value`, `reason` and `hint`.
 pub fn job_error(py: Python<'_>, error: &workload::JobError) -> PyErr {
     let raised = JobError::new_err(error.to_string());

@@ -11,6 +11,7 @@ mod rebuild;
 mod requests;
 mod resilver;
 mod serve;
+mod storage_box;
 mod trace;
 
 use pyo3::prelude::*;

@@ -68,10 +68,10 @@ fn advance(state: &mut State, intervals: usize) -> Result<Vec<Row>, String> {
         State::Over { failure, .. } => return failure.take().map_or(Ok(Vec::new()), Err),
     };
     let mut bench = lock(&bench);
-    let Bench { drive, now_ns, run: Some(run) } = &mut *bench else {
+    let Bench { tested, now_ns, run: Some(run) } = &mut *bench else {
         return Ok(Vec::new());
     };
-    let rows = run.advance(drive, intervals);
+    let rows = tested.advance(run, intervals);
     *now_ns = run.now_ns();
     if run.is_over() {
         let failure = run.failure().map(|one| format!("job {} ended at {} ns: {:?}", one.job, one.at_ns, one.status));
@@ -98,7 +98,7 @@ fn stop(state: &mut State) {
     let Some(mut run) = bench.run.take() else {
         return;
     };
-    run.stop(&mut bench.drive);
+    bench.tested.stop(&mut run);
     bench.now_ns = run.now_ns();
     *state = State::Over { failure: None, requests: run.take_requests() };
 }

@@ -1,19 +1,22 @@
-//! A host with one modelled drive.
+//! A host with one modelled drive or array.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use drive::{BlockDevice, Drive, Profile, Truth};
+use array::md::Array;
+use array::nas::StorageBox;
+use drive::{Drive, Profile, Truth};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use workload::{JobFile, Run, Trace};
 
-use crate::bench::{lock, Bench};
-use crate::errors::{job_error, profile_error, trace_error};
+use crate::bench::{lock, Bench, Tested};
+use crate::errors::{array_error, job_error, profile_error, trace_error};
 use crate::load::Load;
+use crate::storage_box::Given;
 use crate::trace::{replay_of, requests_of};
 
-/// A host with one modelled drive and a virtual clock that starts at zero.
+/// A host with one modelled drive or array, and a virtual clock that starts at zero.
 #[pyclass(frozen, module = "shakedown._core")]
 pub struct Machine {
     bench: Arc<Mutex<Bench>>,
@@ -30,13 +33,21 @@ impl Machine {
             .map_err(|error| profile_error(py, &error))?;
         let model = profile.identity.model.clone();
         let drive = py.detach(|| Drive::new(&profile, seed));
-        let bench = Bench { drive, now_ns: 0, run: None };
-        Ok(Self { bench: Arc::new(Mutex::new(bench)), model })
+        Ok(Self::with(Tested::Drive(Box::new(drive)), model))
+    }
+
+    #[staticmethod]
+    fn storage_box(py: Python<'_>, order: Given) -> PyResult<Self> {
+        let wanted = order.read(py)?;
+        let model = wanted.model();
+        let tested: Result<StorageBox<Array<Drive>>, _> = py.detach(|| wanted.build());
+        let tested = tested.map_err(|error| array_error(&error))?;
+        Ok(Self::with(Tested::Box(Box::new(tested)), model))
     }
 
     #[getter]
     fn capacity_bytes(&self, py: Python<'_>) -> u64 {
-        py.detach(|| lock(&self.bench).drive.capacity_bytes())
+        py.detach(|| lock(&self.bench).tested.capacity_bytes())
     }
 
     #[getter]
@@ -105,7 +116,7 @@ impl Machine {
             }
             bench.now_ns = bench.now_ns.saturating_add(duration_ns);
             let to_ns = bench.now_ns;
-            bench.drive.advance(to_ns, &mut Vec::new());
+            bench.tested.idle(to_ns);
             true
         });
         match idled {
@@ -115,18 +126,31 @@ impl Machine {
     }
 
     fn truth(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
-        py.detach(|| counts(lock(&self.bench).drive.truth()))
+        py.detach(|| {
+            let mut sums = BTreeMap::new();
+            for drive in lock(&self.bench).tested.drives() {
+                for (name, count) in counts(drive.truth()) {
+                    *sums.entry(name).or_default() += count;
+                }
+            }
+            sums
+        })
     }
 }
 
 impl Machine {
+    fn with(tested: Tested, model: String) -> Self {
+        let bench = Bench { tested, now_ns: 0, run: None };
+        Self { bench: Arc::new(Mutex::new(bench)), model }
+    }
+
     /// Begins the load that `make` makes of the capacity and the time; `None` while another one runs.
     fn begin<E>(&self, log_requests: bool, make: impl FnOnce(u64, u64) -> Result<Run, E>) -> Result<Option<Load>, E> {
         let mut bench = lock(&self.bench);
         if bench.run.is_some() {
             return Ok(None);
         }
-        let run = make(bench.drive.capacity_bytes(), bench.now_ns)?;
+        let run = make(bench.tested.capacity_bytes(), bench.now_ns)?;
         bench.run = Some(if log_requests { run.log_requests() } else { run });
         Ok(Some(Load::new(Arc::clone(&self.bench))))
     }

@@ -68,7 +68,8 @@ pub struct Changes {
 }
 
 impl Changes {
-    fn applied(&self, mut options: Options) -> Result<Options, LayoutError> {
+    /// The options, changed.
+    pub(crate) fn applied(&self, mut options: Options) -> Result<Options, LayoutError> {
         macro_rules! take {
             ($($name:ident),*) => { $(if let Some(value) = self.$name { options.$name = value; })* };
         }

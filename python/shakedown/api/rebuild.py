@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from shakedown.array.order import MdOptions, RebuildOrder, members_of
+from shakedown.array.order import RebuildOrder, members_of
 from shakedown.array.rebuild import Rebuild, simulate
 from shakedown.errors import UsageError
+from shakedown.target.md_options import MdOptions
 
 
 def rebuild(

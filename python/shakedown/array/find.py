@@ -99,15 +99,21 @@ def _slowest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     who = f"the replacement, {names[place]}" if place == one.replacement else f"drive {place}, {names[place]}"
     if share < _NOBODY:
         why = f"No single drive holds the rebuild up: it waits longest for {who}, {share:.0%} of the time."
-    elif place == one.replacement:
-        why = f"It waits for {who}, {share:.0%} of the time: it cannot write faster (busy {busy:.0%})."
     else:
-        why = f"It waits for {who}, {share:.0%} of the time: it cannot read faster (busy {busy:.0%})."
+        verb = "write" if place == one.replacement else "read"
+        why = f"It waits for {who}, {share:.0%} of the time: {_reason(verb, busy)}."
     evidence: dict[str, float | int | str] = {"member": place, "drive": names[place], "busy": busy}
     return Finding(kind="bottleneck", step=REBUILD, value=share, unit="share", evidence=evidence, text=why)
 
 
+def _reason(verb: str, busy: float) -> str:
+    if busy >= _AT_ITS_END:
+        return f"it cannot {verb} faster (busy {busy:.0%})"
+    return f"it is slow to {verb} what it is asked for, and not asked for more (busy {busy:.0%})"
+
+
 _NOBODY: Final = 0.25
+_AT_ITS_END: Final = 0.9
 
 
 def _longest(rebuilds: Sequence[Rebuild]) -> Finding:

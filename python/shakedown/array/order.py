@@ -3,42 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from shakedown.array.zfs import ZFS_LEAST_WIDTHS, ZfsOptions
 from shakedown.data import profile_path
 from shakedown.errors import UsageError
-from shakedown.target.model import modelled_capacity_bytes
+from shakedown.target.md_options import MdOptions
+from shakedown.target.modelled import modelled_capacity_bytes
 from shakedown.target.profile import read_profile
 
 State = Literal["new", "used"]
 MD_LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
 LEAST_WIDTHS: Final = {"raid0": 2, "raid1": 2, "raid10": 2, "raid5": 3, "raid6": 4, **ZFS_LEAST_WIDTHS}
-
-
-@dataclass(frozen=True)
-class MdOptions:
-    """Of ``mdadm --create`` and ``/sys/block/mdX/md``; None is Linux's default.
-
-    ``copies`` are raid10's: near and far copies, and whether the far ones are in the next row (``offset``).
-    """
-
-    chunk_bytes: int | None = None
-    rotation: str | None = None
-    copies: tuple[int, int, bool] | None = None
-    stripe_cache: int | None = None
-    stripe_cache_most: int | None = None
-    speed_min_bytes_per_s: int | None = None
-    speed_max_bytes_per_s: int | None = None
-    bitmap: bool | None = None
-    read_modify_write: bool | None = None
-    max_request_bytes: int | None = None
-
-    def to_core(self) -> dict[str, Any]:
-        """As the core takes them."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -61,7 +39,7 @@ class RebuildOrder:
     scale_divisor: int = 1
     whole: bool = False
     faults: dict[int, str] = field(default_factory=dict)
-    options: MdOptions | ZfsOptions = MdOptions()
+    options: MdOptions | ZfsOptions = field(default_factory=MdOptions)
 
     @property
     def is_zfs(self) -> bool:

@@ -153,7 +153,7 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
         called = " ".join(("shakedown", *(error.command_chain or ()), "--help"))
         return _Failure(EXIT_USAGE, str(error), f"`{called}` shows how it is meant")
     if isinstance(error, KeyboardInterrupt):
-        return _Failure(EXIT_INTERRUPTED, "interrupted")
+        return _Failure(EXIT_INTERRUPTED, "interrupted", _GOES_ON.get(arguments[0], "") if arguments else "")
     if isinstance(error, OSError) and error.errno in _OF_THE_SYSTEM:
         what = f"`{error.filename}`" if error.filename else "what was to be printed"
         hint = "free some space, or send the output elsewhere; a run that had begun keeps what it measured"
@@ -162,6 +162,9 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
         raise error
     hint = "please report it with what SHAKEDOWN_TRACEBACK=1 prints; a run that had begun keeps what it measured"
     return _Failure(EXIT_BUG, f"a bug in Shakedown: {type(error).__name__}: {error}", hint)
+
+
+_GOES_ON: Final = {"matrix": "the same command goes on where it was interrupted: what is done is in its CSV"}
 
 
 def _way_out(error: RefusedError, arguments: Sequence[str]) -> str:

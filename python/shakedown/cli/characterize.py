@@ -20,6 +20,7 @@ from shakedown.device.disk.facts import Consent
 from shakedown.errors import UsageError
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import free_folder
+from shakedown.target.storage_box import refuse_storage_box
 from shakedown.units import parse_size_bytes
 
 
@@ -87,6 +88,7 @@ def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Pat
         return read_order(options.resume), options.resume
     if target is None:
         raise UsageError("a target must be given", hint="shakedown characterize model:wd40efax -o twin.toml")
+    refuse_storage_box(target, "characterize")
     last = re.split(r"[:/]", target.rstrip("/"))[-1].removesuffix(".toml")
     name = re.sub(r"[^A-Za-z0-9]+", "-", last).strip("-").lower() or "target"
     order = Order(

@@ -21,8 +21,9 @@ from shakedown.protocol.measured import measured_loads
 from shakedown.report.explain import explain_document, explain_text
 from shakedown.result.folder import read_run
 from shakedown.target.ability import ModelledDrive
-from shakedown.units import NS_PER_S, parse_duration_ns
+from shakedown.units import NS_PER_S, parse_bytes_per_s, parse_duration_ns
 
+_WHAT_IS_EXPLAINED: Final = "a step needs one job, of one size of request, and must have completed something"
 _A_DRIVE: Final = "a drive is `model:NAME`, or two figures of one like `50IOPS,95MB/s`"
 
 
@@ -57,7 +58,11 @@ def explain(
     runs
         Folders of runs, each of whose steps is explained.
     """
-    box = Box(Layout(layout.lower(), width), _drive(drive), Way(_link(link), _round_trip(round_trip)))
+    box = Box(
+        Layout(layout.lower(), width),
+        _drive(drive),
+        Way(_link(link), _round_trip(round_trip)),
+    )
     proofs = [prove(box, each) for each in _all_measured(runs, measured)]
     told = (box, proofs, isolate(proofs), changes(box, proofs, [_drive(each) for each in instead]))
     if json:
@@ -73,7 +78,21 @@ def _all_measured(runs: tuple[Path, ...], typed: tuple[str, ...]) -> list[Measur
             "nothing was measured: give the folder of a run, or `--measured`",
             hint='shakedown explain ... --measured "8KiB 65R 60rand depth 64 = 89 IOPS"',
         )
-    return [each for path in runs for each in measured_loads(read_run(path))] + [parse_measured(each) for each in typed]
+    found = [each for path in runs for each in _measured(path, alone=len(runs) == 1)]
+    if not found and not typed:
+        raise UsageError("none of these runs holds a step that can be explained", hint=_WHAT_IS_EXPLAINED)
+    return found + [parse_measured(each) for each in typed]
+
+
+def _measured(path: Path, *, alone: bool) -> list[Measured]:
+    """What a run measured; beside others, one that measured nothing of use is told of and left out."""
+    try:
+        return measured_loads(read_run(path))
+    except UsageError as error:
+        if alone:
+            raise
+        print(plain(f"left out: {error}"), file=sys.stderr)
+        return []
 
 
 def _drive(text: str) -> Drive:
@@ -86,12 +105,7 @@ def _drive(text: str) -> Drive:
 
 
 def _link(text: str | None) -> float | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([MG])b(?:it)?/s\s*", text)
-    if found is None or not float(found[1]):
-        raise UsageError(f"`{text}` is no speed of a link", hint="write it like `1Gb/s`, `2.5Gb/s` or `100Mb/s`")
-    return float(found[1]) * {"M": 1e6, "G": 1e9}[found[2]]
+    return None if text is None else 8 * parse_bytes_per_s(text)
 
 
 def _round_trip(text: str | None) -> float | None:

@@ -12,9 +12,9 @@ from cyclopts import Parameter
 
 from shakedown.analysis.matrix import observations
 from shakedown.array.matrix import CSV_NAME, MatrixOrder, run_matrix, to_csv
+from shakedown.array.settings import parse_zfs_options
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
-from shakedown.cli.zfs_options import parse_zfs_options
 from shakedown.errors import UsageError
 from shakedown.report.matrix import matrix_svg, matrix_text
 from shakedown.result.atomic import replace_file

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from shakedown.array.order import MdOptions, RebuildOrder, State, members_of
+from shakedown.array.order import RebuildOrder, State, members_of
 from shakedown.array.run import run_rebuild
-from shakedown.array.zfs import ZFS_LAYOUTS
+from shakedown.array.settings import parse_options
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
-from shakedown.cli.settings import read_settings
 from shakedown.cli.status import EXIT_FAIL
-from shakedown.cli.zfs_options import parse_zfs_options
 from shakedown.errors import InconclusiveError, UsageError
 from shakedown.report.rebuild import answers_of, render_rebuild
 from shakedown.result.folder import Run, free_folder
@@ -128,7 +126,7 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
         scale_divisor=parse_scale(options.scale),
         whole=options.whole,
         faults=_faults(options.faults),
-        options=(parse_zfs_options if layout in ZFS_LAYOUTS else parse_md_options)(options.settings),
+        options=parse_options(layout, options.settings),
     )
 
 
@@ -146,43 +144,6 @@ def _status(run: Run) -> int:
     if run.record.scale_divisor > 1:
         return InconclusiveError.exit_status
     return EXIT_FAIL if any(each["kicked"] == "yes" for each in answers["patience"]) else 0
-
-
-def parse_md_options(settings: tuple[str, ...]) -> MdOptions:
-    """``chunk=64KiB``, ``stripe-cache=8192``, ... Raises UsageError."""
-    given = read_settings(settings, _SETTINGS, "an array", _EXAMPLES)
-    assert set(given) <= {each.name for each in fields(MdOptions)}
-    return MdOptions(**given)
-
-
-def _copies(text: str) -> tuple[int, int, bool]:
-    """mdadm's ``n2``, ``f2`` and ``o2``."""
-    match = re.fullmatch(r"([nfo])([1-9])", text)
-    if match is None:
-        raise ValueError(text)
-    count = int(match[2])
-    return (count, 1, False) if match[1] == "n" else (1, count, match[1] == "o")
-
-
-def _flag(text: str) -> bool:
-    return {"yes": True, "no": False}[text]
-
-
-_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
-    "chunk": ("chunk_bytes", parse_size_bytes),
-    "rotation": ("rotation", str),
-    "copies": ("copies", _copies),
-    "stripe-cache": ("stripe_cache", int),
-    "stripe-cache-most": ("stripe_cache_most", int),
-    "speed-min": ("speed_min_bytes_per_s", parse_size_bytes),
-    "speed-max": ("speed_max_bytes_per_s", parse_size_bytes),
-    "bitmap": ("bitmap", _flag),
-    "rmw": ("read_modify_write", _flag),
-    "max-request": ("max_request_bytes", parse_size_bytes),
-}
-_EXAMPLES: Final = (
-    "like chunk=512KiB, rotation=left-symmetric, copies=n2, stripe-cache=8192, speed-max=500MiB, bitmap=yes"
-)
 
 
 def _share(text: str) -> float:

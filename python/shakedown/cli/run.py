@@ -94,7 +94,8 @@ def run(protocol: str | None = None, target: str | None = None, /, *, options: R
     Parameters
     ----------
     protocol
-        Its name (random-1m, sequential-32k, cliff) or the path of a file of your own (./mine.toml).
+        Its name (cliff, random-1m, sequential-32k, ramp, atto, iometer-max-read, iometer-real-life,
+        iometer-max-mixed, iometer-random-8k) or the path of a file of your own (./mine.toml).
     target
         model:NAME, model:./profile.toml, lab:NAME, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
     """

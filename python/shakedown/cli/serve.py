@@ -17,7 +17,7 @@ from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.real_time import HINT, ahead_of_others, keep_in_memory
-from shakedown.target.model import profile_refusal
+from shakedown.target.modelled import profile_refusal
 from shakedown.target.profile import read_profile
 from shakedown.units import format_duration
 

@@ -112,6 +112,8 @@ class FileMedium:
         )
 
     def _make(self, size_bytes: int | None) -> None:
+        if self._path.is_relative_to("/dev") and not self._path.is_relative_to("/dev/shm"):
+            raise UsageError(f"there is no device {self._given}", hint="`lsblk -o NAME,SIZE,MODEL,SERIAL` lists them")
         folder = self._path.parent
         if not folder.is_dir():
             raise UsageError(f"{self._given}: there is no folder {folder}")

@@ -300,8 +300,10 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
 
 def _mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
     """A mark of lazy cleaning; the last pass may go below the low one, by all of its bands but one."""
-    if cache.marks is None or key == "high_mark":
-        return cache.marks and cache.marks.high
+    if cache.marks is None:
+        return None
+    if key == "high_mark":
+        return cache.marks.high
     found, passed = cache.marks.low, pass_of(facts)
     below = marks.STEP * (passed.bands.value - 1) if passed else 0.0
     return Estimate(found.value + below / 2, found.low, found.high + below)

@@ -92,7 +92,8 @@ def fill(
                 try:
                     archive.add(path, arcname=path.resolve().name, filter=_same_everywhere)
                 except OSError as error:
-                    raise UsageError(f"`--bring-in {path}`: {error.strerror}") from error
+                    hint = "give the path of a file or a folder of this machine"
+                    raise UsageError(f"`--bring-in {path}`: {error.strerror}", hint=hint) from error
 
 
 def hand_over(folder: Path) -> None:

@@ -22,7 +22,7 @@ def measured_loads(run: Run) -> list[Measured]:
 
 
 def _measured(run: Run, step: StepRecord) -> Measured | None:
-    sections = parse_job(step.job, step.name) if step.job else ()
+    sections = _sections(step)
     series = Series.of(run.samples, step.name)
     if len(sections) != 1 or not series.requests.sum():
         return None
@@ -32,6 +32,13 @@ def _measured(run: Run, step: StepRecord) -> Measured | None:
     seconds = float(series.duration_s.sum())
     waited = float(series.waited_s.sum()) / float(series.timed.sum()) if series.timed.sum() else None
     return Measured(step.name, load, float(series.requests.sum()) / seconds, waited)
+
+
+def _sections(step: StepRecord) -> tuple[Section, ...]:
+    try:
+        return tuple(parse_job(step.job, step.name)) if step.job else ()
+    except UsageError:  # no job of a load: a rebuild's step
+        return ()
 
 
 def _load(section: Section) -> Load | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 
 from shakedown.target.model import ModelArena
+from shakedown.target.storage_box import refuse_storage_box
 from shakedown.units import NS_PER_S
 
 _SECONDS = 60
@@ -15,6 +16,7 @@ class ModelledDrive:
 
     def __init__(self, text: str) -> None:
         """``model:NAME``. Raises UsageError if there is no such drive."""
+        refuse_storage_box(text, "explain --drive")
         self.label = text
         self._text = text
         self.identity = ModelArena(text, seed=1).identity

@@ -1,10 +1,8 @@
-"""The model arena: a modelled drive and its host in virtual time, all of it in ``shakedown._core``."""
+"""The model arena: a modelled drive or array, and its host, in virtual time, all of it in ``shakedown._core``."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
@@ -12,14 +10,14 @@ import numpy as np
 import polars as pl
 
 from shakedown import _core
-from shakedown.data import profile_path
 from shakedown.errors import UsageError
 from shakedown.fit.trace import Log, Trace
 from shakedown.requests import requests_frame
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
 from shakedown.target.fio_rows import FioRows
-from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
+from shakedown.target.modelled import modelled_drive
+from shakedown.target.storage_box import names_storage_box, storage_box
 from shakedown.tools.fio.job import OptionError
 
 _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
@@ -43,32 +41,30 @@ class ModelArena:
     remembers = False
 
     def __init__(self, text: str, *, seed: int, scale_divisor: int = 1, like_lab: bool = False) -> None:
-        """Make ``model:NAME`` or ``model:./file.toml``, ``scale_divisor`` times smaller. Raises UsageError.
+        """Make ``model:NAME``, ``model:./file.toml`` or an array of them, ``scale_divisor`` times smaller.
+
+        Raises UsageError.
 
         ``like_lab``: the host is like that of ``lab:``. It has read the drive when it found it, so that the heads are
         not parked; it lets a moment pass before each job, as long as fio takes to start; jobs with a ``randseed`` make
         the very requests that fio makes of them; and rows are cut where fio cuts them.
         """
         self._like_lab = like_lab
-        self._path = profile_path(text.removeprefix("model:"))
         self._seed = seed
         self._started = 0
-        profile = read_profile(self._path)
-        try:
-            self._machine = _core.Machine(profile, seed=seed, scale_divisor=scale_divisor)
-        except _core.ProfileError as error:
-            raise profile_refusal(self._path, profile, scale_divisor, error) from error
+        make = storage_box if names_storage_box(text) else modelled_drive
+        modelled = make(text, seed=seed, scale_divisor=scale_divisor)
+        self._machine = modelled.machine
         if like_lab:
             self.replay("found", Trace.reads(np.zeros(1, np.int64)))
         self.identity = Identity(
             kind="model",
             text=text,
-            name=self._path.stem,
+            name=modelled.name,
             model=self._machine.model,
             capacity_bytes=self._machine.capacity_bytes,
-            shingled=_shingled(profile),
-            details={"profile": self._path.name, "scale_divisor": str(scale_divisor)}
-            | ({_HOST: "lab"} if like_lab else {}),
+            shingled=modelled.shingled,
+            details=modelled.details | {"scale_divisor": str(scale_divisor)} | ({_HOST: "lab"} if like_lab else {}),
         )
 
     def guarded(self) -> None:
@@ -193,57 +189,7 @@ def _log(columns: _core.RequestColumns) -> Log:
     return Log.from_frame(asked.sort("submitted_ns", maintain_order=True), ended_ns)
 
 
-def _shingled(profile: str) -> bool | None:
-    """What the profile says of the recording: its translation layer's kind. None where it does not say."""
-    kind = tomllib.loads(profile).get("translation", {}).get("kind")
-    name = kind.get("value") if isinstance(kind, dict) else kind
-    return None if name is None else name == "shingled"
-
-
 def job_refusal(error: _core.JobError) -> UsageError:
     """The error for a job that the core has refused."""
     hint = error.hint or "docs/fio-options.md tells which values an option takes"
     return OptionError(error.section, error.option, error.value, error.reason, hint=hint)
-
-
-def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.ProfileError) -> UsageError:
-    """The error for the profile in ``path``, refused by the core: it is wrong, or scaled too far."""
-    largest = _largest_divisor(profile, scale_divisor)
-    if largest == 0:
-        return UsageError(f"{path}: {error}", hint=WHAT_IT_MAY_SAY)
-    return UsageError(
-        f"`--scale 1/{scale_divisor}` makes {path.stem} too small to be a drive: {error}",
-        hint=f"the smallest it can be: `--scale 1/{largest}`",
-    )
-
-
-def _largest_divisor(profile: str, refused: int) -> int:
-    """The largest divisor below a refused one with which the profile is a drive; 0 if it is none even as it stands."""
-    works, fails = 0, refused
-    while fails - works > 1:
-        # The first guess is the whole drive: most profiles that are refused are wrong as they stand.
-        guess = (works + fails) // 2 if works else 1
-        if _is_drive(profile, guess):
-            works = guess
-        elif works:
-            fails = guess
-        else:
-            break
-    return works
-
-
-def modelled_capacity_bytes(target: str, profile: str, scale_divisor: int) -> int:
-    """The size of the drive that a profile describes, scaled. Raises UsageError."""
-    try:
-        return _core.Machine(profile, seed=1, scale_divisor=scale_divisor).capacity_bytes
-    except _core.ProfileError as error:
-        path = profile_path(target.removeprefix("model:"))
-        raise profile_refusal(path, profile, scale_divisor, error) from error
-
-
-def _is_drive(profile: str, divisor: int) -> bool:
-    try:
-        _core.Machine(profile, seed=1, scale_divisor=divisor)
-    except _core.ProfileError:
-        return False
-    return True

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from shakedown.reference import Row
 from shakedown.result.folder import Run
+from shakedown.target.storage_box import drives_of, names_storage_box
 from shakedown.validate.measure import MEASURES, UNITS
-from shakedown.validate.question import Experiment, Question
+from shakedown.validate.question import Experiment, Question, Rebuild, RebuildQuestion
 from shakedown.validate.role import Role, role_of
 
 _RANGE: Final = re.compile(r"^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$")
@@ -21,7 +22,8 @@ class Answer:
     """One row answered.
 
     ``low`` and ``high`` are equal unless the published figure is a range; ``predicted`` is in the same ``unit``, None
-    where the run held no such figure. ``error`` is predicted / published - 1: to the nearer end of a range, 0 within.
+    where the run held no such figure. ``array`` says that several drives together answer. ``error`` is predicted /
+    published - 1: to the nearer end of a range, 0 within.
     """
 
     row: str
@@ -36,6 +38,7 @@ class Answer:
     error: float | None
     role: Role
     seed: bool
+    array: bool
     source: str
 
     def to_json(self) -> dict[str, Any]:
@@ -45,14 +48,42 @@ class Answer:
 
 def answer(question: Question, experiment: Experiment, row: Row, run: Run) -> Answer:
     """Read the figure from the experiment's run and lay it beside the row's."""
-    unit = question.unit or row.unit
+    profile = _profile(question, experiment)
+    return _beside(
+        question,
+        row,
+        profile,
+        question.unit or row.unit,
+        _figure(question, run),
+        role=_role(question, experiment),
+        array=names_storage_box(f"model:{profile}"),
+    )
+
+
+def answer_rebuild(question: RebuildQuestion, rebuild: Rebuild, row: Row, seconds: dict[str, float]) -> Answer:
+    """Lay how long a rebuild takes beside the row's figure; ``seconds`` by the name of a rebuild."""
+    figure = seconds[question.rebuild] / (1 if question.over is None else seconds[question.over])
+    roles = {role_of(row.id, drive) for drive in rebuild.drives}
+    profile = f"{rebuild.layout} of {rebuild.width}: {', '.join(rebuild.drives)}"
+    return _beside(question, row, profile, row.unit, figure, role=_gravest(roles), array=True)
+
+
+def _beside(
+    question: Question | RebuildQuestion,
+    row: Row,
+    profile: str,
+    unit: str,
+    figure: float | None,
+    *,
+    role: Role,
+    array: bool,
+) -> Answer:
     low, high = published(question, row)
-    base = _figure(question, run)
-    predicted = None if base is None else _in_unit(base, unit)
+    predicted = None if figure is None else _in_unit(figure, unit)
     return Answer(
         row=row.id,
         part=question.part,
-        profile=_profile(question, experiment),
+        profile=profile,
         subject=row.subject,
         quantity=row.quantity,
         low=low,
@@ -60,13 +91,14 @@ def answer(question: Question, experiment: Experiment, row: Row, run: Run) -> An
         unit=unit,
         predicted=predicted,
         error=None if predicted is None else _error(predicted, low, high, unit),
-        role=_role(question, experiment),
+        role=role,
         seed=_SEED.search(row.source) is not None,
+        array=array,
         source=row.source,
     )
 
 
-def published(question: Question, row: Row) -> tuple[float, float]:
+def published(question: Question | RebuildQuestion, row: Row) -> tuple[float, float]:
     """The published figure as a range: the question's own reading, or the row's plain number or ``low-high``."""
     if question.value is not None:
         return question.value, question.value
@@ -89,10 +121,16 @@ def _role(question: Question, experiment: Experiment) -> Role:
     profiles = [_profile(question, experiment)]
     if question.over == "baseline" and experiment.baseline is not None:
         profiles.append(experiment.baseline)
-    roles = {role_of(question.row, profile) for profile in profiles}
-    sources = [{role_of(row, profile) for profile in profiles} for row in question.follows_from]
+    roles = {role_of(question.row, drive) for profile in profiles for drive in drives_of(profile)}
+    sources = [
+        {role_of(row, drive) for profile in profiles for drive in drives_of(profile)} for row in question.follows_from
+    ]
     if sources and all(found != {"check"} for found in sources):
         roles |= set().union(*sources)
+    return _gravest(roles)
+
+
+def _gravest(roles: set[Role]) -> Role:
     return next(role for role in ("fit", "input", "check") if role in roles)
 
 

@@ -11,6 +11,7 @@ from shakedown.validate.answer import Answer
 NEAR: Final = 0.10
 FAR: Final = 0.25
 SHARE_NEAR: Final = 0.90
+ARRAY: Final = 0.15
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,13 @@ class Goal:
 
 def goals(answers: Sequence[Answer]) -> list[Goal]:
     """The goals that these answers bear on."""
-    seeds = [answer for answer in answers if answer.seed]
-    checks = [answer for answer in answers if answer.role == "check"]
+    seeds = [answer for answer in answers if answer.seed and not answer.array]
+    checks = [answer for answer in answers if answer.role == "check" and not answer.array]
+    arrays = [answer for answer in answers if answer.array]
     return [
         *([_seeds(seeds)] if seeds else []),
         *([_near(checks), _far(checks)] if checks else []),
+        *([_arrays(arrays)] if arrays else []),
     ]
 
 
@@ -63,3 +66,9 @@ def _far(checks: Sequence[Answer]) -> Goal:
     worst = max((abs(each.error) for each in checks if each.error is not None), default=0.0)
     text = f"{len(checks) - len(missed)} of {len(checks)} checks within {FAR:.0%}, worst {worst:.0%}"
     return Goal("checks-far", not missed, text + (f"; not {_named(missed)}" if missed else ""))
+
+
+def _arrays(arrays: Sequence[Answer]) -> Goal:
+    missed = [each for each in arrays if not is_within(each, ARRAY)]
+    text = f"{len(arrays) - len(missed)} of {len(arrays)} rows that arrays answer within {ARRAY:.0%}"
+    return Goal("arrays", not missed, text + (f"; not {_named(missed)}" if missed else ""))

@@ -19,6 +19,7 @@ UNITS: Final[dict[str, float]] = {
     "s": 1.0,
     "min": 60.0,
     "h": 3600.0,
+    "days": 86400.0,
     "MB/s": 1e6,
     "MiB/s": 2.0**20,
     "GiB written": 2.0**30,

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from shakedown.array.order import State
 from shakedown.data import reference_path
 from shakedown.reference import read_rows
 from shakedown.validate.measure import MEASURES, UNITS
@@ -31,26 +32,32 @@ class Experiment(_Table):
     settings: dict[str, str] = Field(default_factory=dict)
 
 
-class Question(_Table):
-    """How one row is answered: a ``measure`` of a ``step`` of an ``experiment``.
+class _Published(_Table):
+    """A row and how its own text is read: ``value`` (or ``low`` and ``high``) where that is no plain number or range.
 
-    ``value`` (or ``low`` and ``high``) stands for the row's own text where that is not a plain number or range;
-    ``part`` says which part of the row it is. ``over`` divides the measure by the same of another step, or of the
-    baseline.
-    ``follows_from`` names rows of which this one is mere arithmetic.
+    ``part`` says which part of the row it is.
     """
 
     row: RowId
+    part: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class Question(_Published):
+    """How one row is answered: a ``measure`` of a ``step`` of an ``experiment``.
+
+    ``over`` divides the measure by the same of another step, or of the baseline.
+    ``follows_from`` names rows of which this one is mere arithmetic.
+    """
+
     experiment: str
     step: str
     measure: str
     of: Literal["candidate", "baseline"] = "candidate"
     over: str | None = None
     inverse: bool = False
-    part: str = ""
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
     unit: str | None = None
     follows_from: Annotated[tuple[RowId, ...], Field(strict=False)] = ()
 
@@ -63,8 +70,39 @@ class Question(_Table):
         return self
 
 
+class Rebuild(_Table):
+    """A rebuild, in the words of ``shakedown rebuild``: ``width`` modelled drives, one of which is replaced."""
+
+    name: str
+    layout: str
+    drive: str
+    width: int
+    fill: float = 1.0
+    member_size: str | None = None
+    replace_with: str | None = None
+    state: State = "new"
+    settings: Annotated[tuple[str, ...], Field(strict=False)] = ()
+
+    @property
+    def drives(self) -> tuple[str, ...]:
+        """The profiles that have a part in it."""
+        return tuple(dict.fromkeys((self.replace_with or self.drive, self.drive)))
+
+
+class RebuildQuestion(_Published):
+    """How one row is answered by how long a ``rebuild`` takes, or by that over the time of another one."""
+
+    rebuild: str
+    over: str | None = None
+
+    @property
+    def rebuilds(self) -> tuple[str, ...]:
+        """By name."""
+        return (self.rebuild,) if self.over is None else (self.rebuild, self.over)
+
+
 class Unanswered(_Table):
-    """Rows that no single modelled drive answers, and why."""
+    """Rows that no modelled drive or array answers, and why."""
 
     rows: Annotated[tuple[str, ...], Field(strict=False)]
     why: str
@@ -80,6 +118,8 @@ class Questions(_Table):
     format_version: Literal[1]
     experiments: Annotated[tuple[Experiment, ...], Field(strict=False)]
     questions: Annotated[tuple[Question, ...], Field(strict=False)]
+    rebuilds: Annotated[tuple[Rebuild, ...], Field(strict=False)] = ()
+    rebuild_questions: Annotated[tuple[RebuildQuestion, ...], Field(strict=False)] = ()
     unanswered: Annotated[tuple[Unanswered, ...], Field(strict=False)]
 
     @model_validator(mode="after")
@@ -89,11 +129,23 @@ class Questions(_Table):
             raise ValueError(f"{', '.join(strange)}: there is no such experiment")
         if idle := known - {each.experiment for each in self.questions}:
             raise ValueError(f"no question asks for {', '.join(sorted(idle))}")
+        rebuilds = {each.name for each in self.rebuilds}
+        asked = {name for each in self.rebuild_questions for name in each.rebuilds}
+        if rebuilds != asked:
+            raise ValueError(f"rebuilds without a question, or asked for and not there: {sorted(rebuilds ^ asked)}")
         return self
+
+    def answered(self) -> set[str]:
+        """The rows that have a question."""
+        return {each.row for each in (*self.questions, *self.rebuild_questions)}
 
     def experiment(self, name: str) -> Experiment:
         """The experiment of that name."""
         return next(each for each in self.experiments if each.name == name)
+
+    def rebuild(self, name: str) -> Rebuild:
+        """The rebuild of that name."""
+        return next(each for each in self.rebuilds if each.name == name)
 
     def reasons(self) -> dict[str, str]:
         """Why a row is not answered, by row."""

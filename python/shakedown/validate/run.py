@@ -18,8 +18,10 @@ from shakedown.protocol.play import Silence
 from shakedown.protocol.run import Order, run
 from shakedown.reference import Row, read_rows
 from shakedown.result.folder import read_run
+from shakedown.target.storage_box import drives_of
 from shakedown.validate.answer import Answer, answer
-from shakedown.validate.question import Experiment, Question, Questions, read_questions
+from shakedown.validate.question import Experiment, Question, Questions, RebuildQuestion, read_questions
+from shakedown.validate.rebuild import rebuild_answers
 from shakedown.validate.role import takers
 
 _LONGEST_FIRST: Final = ("sequential-32k", "slim-surface", "durable-1m", "archive-surface")
@@ -44,14 +46,16 @@ def validate(
     questions = read_questions(reference_path("questions.toml"))
     _refuse_unknown(rows, profile, published)
     asked = [each for each in questions.questions if _is_asked(each, questions, rows, profile)]
+    arrays = [each for each in questions.rebuild_questions if _is_rebuild_asked(each, questions, rows, profile)]
     reasons = {} if profile else unanswered(questions, published)
-    found = _answers(asked, questions, published, told)
+    found = _answers(asked, questions, published, told) + rebuild_answers(arrays, questions, published, told)
+    found.sort(key=lambda each: each.row)
     return Validation(found, {row: why for row, why in reasons.items() if not rows or row in rows})
 
 
 def unanswered(questions: Questions, published: dict[str, Row]) -> dict[str, str]:
     """Why each row without a question has none; a row without a question or a reason is an error of the table."""
-    answered = {each.row for each in questions.questions}
+    answered = questions.answered()
     stated = questions.reasons()
     return {row.id: stated.get(row.id) or _reason(row) for row in published.values() if row.id not in answered}
 
@@ -76,7 +80,16 @@ def _refuse_unknown(rows: Iterable[str], profile: str | None, published: dict[st
 
 def _is_asked(question: Question, questions: Questions, rows: Sequence[str], profile: str | None) -> bool:
     experiment = questions.experiment(question.experiment)
-    drives = (experiment.profile, experiment.baseline)
+    drives = [
+        drive for each in (experiment.profile, experiment.baseline) if each is not None for drive in drives_of(each)
+    ]
+    return (not rows or question.row in rows) and (profile is None or profile in drives)
+
+
+def _is_rebuild_asked(
+    question: RebuildQuestion, questions: Questions, rows: Sequence[str], profile: str | None
+) -> bool:
+    drives = [drive for name in question.rebuilds for drive in questions.rebuild(name).drives]
     return (not rows or question.row in rows) and (profile is None or profile in drives)
 
 

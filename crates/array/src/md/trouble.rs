@@ -7,6 +7,11 @@ use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
 use super::unit::{Part, Purpose};
 
 impl<D: BlockDevice> Array<D> {
+    /// Leaves a member out, as `mdadm --fail` and `missing` do: the array is degraded from here on, or has failed.
+    pub fn lose(&mut self, member: usize) {
+        self.kick(member);
+    }
+
     /// A part of a unit has failed.
     pub(super) fn part_failed(&mut self, number: u32, index: usize, status: Status) {
         let part = self.units.get(number).parts[index];

@@ -1,4 +1,4 @@
-"""``--set NAME=VALUE`` of verbs that build arrays."""
+"""``NAME=VALUE`` of whoever builds arrays."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def read_settings(
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or name not in known:
-            raise UsageError(f"`--set {text}` is no option of {of}", hint=f"NAME=VALUE with {', '.join(known)}")
+            raise UsageError(f"`{text}` is no option of {of}", hint=f"NAME=VALUE with {', '.join(known)}")
         key, parse = known[name]
         try:
             given[key] = parse(value)
         except (ValueError, KeyError) as error:
-            raise UsageError(f"`--set {text}` cannot be read", hint=examples) from error
+            raise UsageError(f"`{text}` cannot be read", hint=examples) from error
     return given

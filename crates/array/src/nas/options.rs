@@ -1,0 +1,52 @@
+//! What is stated of a storage box: as few figures as its data sheet and a ping give.
+
+use crate::LayoutError;
+
+/// A storage box. Its processor is infinitely fast; [`Options::default`] is no box at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes a second that the link carries, in each direction; `None`: it holds nothing up.
+    pub link_bytes_per_s: Option<u64>,
+    /// What the smallest request takes there and back through network, protocol and the box's software.
+    pub round_trip_ns: u64,
+    /// Requests that the box works on at the same time; others wait in front of it, in their order.
+    pub outstanding: u32,
+    /// Memory that keeps what was read or written last.
+    pub read_cache_bytes: u64,
+    /// Memory in which writes wait for the drives, acknowledged.
+    pub write_cache_bytes: u64,
+    /// That memory survives a loss of power, so that a flush has nothing to wait for.
+    pub battery: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            link_bytes_per_s: None,
+            round_trip_ns: 0,
+            outstanding: 1 << 16,
+            read_cache_bytes: 0,
+            write_cache_bytes: 0,
+            battery: false,
+        }
+    }
+}
+
+impl Options {
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// Which value, and why.
+    pub fn check(&self) -> Result<(), LayoutError> {
+        if self.link_bytes_per_s == Some(0) {
+            return Err(LayoutError::value("link", 0, "it must carry something"));
+        }
+        if self.outstanding == 0 {
+            return Err(LayoutError::value("outstanding", 0, "the box must work on one request at least"));
+        }
+        if self.battery && self.write_cache_bytes == 0 {
+            return Err(LayoutError::value("battery", "yes", "there is no write cache for it to keep"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+"""``--set NAME=VALUE`` of arrays and pools, as people write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final, get_args
+
+from shakedown.array.zfs import ZFS_LAYOUTS, HealingOrder, Release, ZfsOptions
+from shakedown.errors import UsageError
+from shakedown.target.md_options import MD_SETTINGS, MdOptions
+from shakedown.target.settings import read_settings
+from shakedown.units import parse_duration_ns, parse_size_bytes
+
+_MD_EXAMPLES: Final = (
+    "like chunk=512KiB, rotation=left-symmetric, copies=n2, stripe-cache=8192, speed-max=500MiB, bitmap=yes"
+)
+_ZFS_EXAMPLES: Final = "like recordsize=1MiB, ashift=9, run=16, order=sequential, release=0.6, draid=8d:1s, memory=8GiB"
+
+
+def parse_options(layout: str, settings: Sequence[str]) -> MdOptions | ZfsOptions:
+    """What may be set of a layout. Raises UsageError."""
+    return (parse_zfs_options if layout in ZFS_LAYOUTS else parse_md_options)(settings)
+
+
+def parse_md_options(settings: Sequence[str]) -> MdOptions:
+    """``chunk=64KiB``, ``stripe-cache=8192``, ... Raises UsageError."""
+    _refuse_others(settings, _ZFS_SETTINGS, MD_SETTINGS, "pools of ZFS, and this is an array of md")
+    return MdOptions(**read_settings(settings, MD_SETTINGS, "an array", _MD_EXAMPLES))
+
+
+def parse_zfs_options(settings: Sequence[str]) -> ZfsOptions:
+    """``recordsize=1MiB``, ``order=sequential``, ... Raises UsageError."""
+    _refuse_others(settings, MD_SETTINGS, _ZFS_SETTINGS, "arrays of md, and this is a pool of ZFS")
+    return ZfsOptions(**read_settings(settings, _ZFS_SETTINGS, "a pool", _ZFS_EXAMPLES))
+
+
+def _refuse_others(settings: Sequence[str], others: Collection[str], own: Collection[str], of: str) -> None:
+    """Say whose a setting is that is known, but not here."""
+    for text in settings:
+        if (name := text.partition("=")[0]) in others and name not in own:
+            raise UsageError(f"`--set {text}` is of {of}", hint=f"NAME=VALUE with {', '.join(own)}")
+
+
+def _one_of(literal: Any) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in get_args(literal):
+            raise UsageError(f"`{text}` is not one of {', '.join(get_args(literal))}", hint=_ZFS_EXAMPLES)
+        return text
+
+    return parse
+
+
+def _draid(text: str) -> tuple[int, int]:
+    """``8d:1s``, as zpool writes it."""
+    match = re.fullmatch(r"(\d+)d:(\d+)s", text)
+    if match is None:
+        raise ValueError(text)
+    return int(match[1]), int(match[2])
+
+
+def _failure(text: str) -> tuple[int, int]:
+    """``3@2h``: drive 3 after two hours."""
+    place, at, when = text.partition("@")
+    if not at:
+        raise ValueError(text)
+    return int(place), parse_duration_ns(when)
+
+
+_ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
+    "recordsize": ("record_bytes", parse_size_bytes),
+    "ashift": ("ashift", int),
+    "run": ("run_records", int),
+    "draid": ("draid", _draid),
+    "spare": ("spare", int),
+    "order": ("order", _one_of(HealingOrder)),
+    "release": ("release", _one_of(Release)),
+    "memory": ("memory_bytes", parse_size_bytes),
+    "cores": ("cores", int),
+    "core-rate": ("core_bytes_per_s", lambda text: float(parse_size_bytes(text))),
+    "second-failure": ("second_failure", _failure),
+}

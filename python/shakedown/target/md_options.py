@@ -1,0 +1,60 @@
+"""The options of an md array, as people set them and as the core takes them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from shakedown.units import parse_size_bytes
+
+
+@dataclass(frozen=True)
+class MdOptions:
+    """Of ``mdadm --create`` and ``/sys/block/mdX/md``; None is Linux's default.
+
+    ``copies`` are raid10's: near and far copies, and whether the far ones are in the next row (``offset``).
+    """
+
+    chunk_bytes: int | None = None
+    rotation: str | None = None
+    copies: tuple[int, int, bool] | None = None
+    stripe_cache: int | None = None
+    stripe_cache_most: int | None = None
+    speed_min_bytes_per_s: int | None = None
+    speed_max_bytes_per_s: int | None = None
+    bitmap: bool | None = None
+    read_modify_write: bool | None = None
+    max_request_bytes: int | None = None
+
+    def to_core(self) -> dict[str, Any]:
+        """As the core takes them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def _copies(text: str) -> tuple[int, int, bool]:
+    """mdadm's ``n2``, ``f2`` and ``o2``."""
+    match = re.fullmatch(r"([nfo])([1-9])", text)
+    if match is None:
+        raise ValueError(text)
+    count = int(match[2])
+    return (count, 1, False) if match[1] == "n" else (1, count, match[1] == "o")
+
+
+def parse_flag(text: str) -> bool:
+    """``yes`` or ``no``. Raises KeyError."""
+    return {"yes": True, "no": False}[text]
+
+
+MD_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
+    "chunk": ("chunk_bytes", parse_size_bytes),
+    "rotation": ("rotation", str),
+    "copies": ("copies", _copies),
+    "stripe-cache": ("stripe_cache", int),
+    "stripe-cache-most": ("stripe_cache_most", int),
+    "speed-min": ("speed_min_bytes_per_s", parse_size_bytes),
+    "speed-max": ("speed_max_bytes_per_s", parse_size_bytes),
+    "bitmap": ("bitmap", parse_flag),
+    "rmw": ("read_modify_write", parse_flag),
+    "max-request": ("max_request_bytes", parse_size_bytes),
+}

@@ -1,0 +1,83 @@
+"""What a text of the model arena names: a profile made into a drive, or an array of such drives in a box."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from shakedown import _core
+from shakedown.data import profile_path
+from shakedown.errors import UsageError
+from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """A machine of the core and what is known of it; ``shingled`` is None where a profile does not say."""
+
+    machine: _core.Machine
+    name: str
+    shingled: bool | None
+    details: dict[str, str]
+
+
+def modelled_drive(text: str, *, seed: int, scale_divisor: int) -> Modelled:
+    """``model:NAME`` or ``model:./file.toml``, so many times smaller. Raises UsageError."""
+    path = profile_path(text.removeprefix("model:"))
+    profile = read_profile(path)
+    try:
+        machine = _core.Machine(profile, seed=seed, scale_divisor=scale_divisor)
+    except _core.ProfileError as error:
+        raise profile_refusal(path, profile, scale_divisor, error) from error
+    return Modelled(machine, path.stem, is_shingled(profile), {"profile": path.name})
+
+
+def is_shingled(profile: str) -> bool | None:
+    """What the profile says of the recording: its translation layer's kind. None where it does not say."""
+    kind = tomllib.loads(profile).get("translation", {}).get("kind")
+    name = kind.get("value") if isinstance(kind, dict) else kind
+    return None if name is None else name == "shingled"
+
+
+def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.ProfileError) -> UsageError:
+    """The error for the profile in ``path``, refused by the core: it is wrong, or scaled too far."""
+    largest = _largest_divisor(profile, scale_divisor)
+    if largest == 0:
+        return UsageError(f"{path}: {error}", hint=WHAT_IT_MAY_SAY)
+    return UsageError(
+        f"`--scale 1/{scale_divisor}` makes {path.stem} too small to be a drive: {error}",
+        hint=f"the smallest it can be: `--scale 1/{largest}`",
+    )
+
+
+def _largest_divisor(profile: str, refused: int) -> int:
+    """The largest divisor below a refused one with which the profile is a drive; 0 if it is none even as it stands."""
+    works, fails = 0, refused
+    while fails - works > 1:
+        # The first guess is the whole drive: most profiles that are refused are wrong as they stand.
+        guess = (works + fails) // 2 if works else 1
+        if _is_drive(profile, guess):
+            works = guess
+        elif works:
+            fails = guess
+        else:
+            break
+    return works
+
+
+def modelled_capacity_bytes(target: str, profile: str, scale_divisor: int) -> int:
+    """The size of the drive that a profile describes, scaled. Raises UsageError."""
+    try:
+        return _core.Machine(profile, seed=1, scale_divisor=scale_divisor).capacity_bytes
+    except _core.ProfileError as error:
+        path = profile_path(target.removeprefix("model:"))
+        raise profile_refusal(path, profile, scale_divisor, error) from error
+
+
+def _is_drive(profile: str, divisor: int) -> bool:
+    try:
+        _core.Machine(profile, seed=1, scale_divisor=divisor)
+    except _core.ProfileError:
+        return False
+    return True

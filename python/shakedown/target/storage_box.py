@@ -1,0 +1,133 @@
+"""An array of modelled drives in a storage box, as a target: ``model:raid5:4xhd103uj:link=1Gb/s``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, Final
+
+from shakedown import _core
+from shakedown.analysis.explain.ceiling import PAYLOAD_SHARE
+from shakedown.data import profile_path
+from shakedown.errors import UsageError
+from shakedown.target.md_options import MD_SETTINGS, MdOptions, parse_flag
+from shakedown.target.modelled import Modelled, is_shingled, modelled_capacity_bytes
+from shakedown.target.profile import read_profile
+from shakedown.target.settings import read_settings
+from shakedown.units import parse_bytes_per_s, parse_duration_ns, parse_size_bytes
+
+_LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
+_POOLS: Final = ("mirror", "raidz1", "raidz2", "raidz3", "draid1", "draid2", "draid3")
+_MISSING: Final = "missing"
+_MOST_DRIVES: Final = 384
+_MOST_OUTSTANDING: Final = 65536
+_EXAMPLE: Final = "model:raid5:4xwd40efrx, model:raid6:7xst12000vn0007,missing:chunk=64KiB,link=1Gb/s"
+
+
+def _count(text: str) -> int:
+    if not 1 <= int(text) <= _MOST_OUTSTANDING:
+        raise ValueError(text)
+    return int(text)
+
+
+_BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
+    "link": ("link_bytes_per_s", parse_bytes_per_s),
+    "round-trip": ("round_trip_ns", parse_duration_ns),
+    "outstanding": ("outstanding", _count),
+    "read-cache": ("read_cache_bytes", parse_size_bytes),
+    "write-cache": ("write_cache_bytes", parse_size_bytes),
+    "battery": ("battery", parse_flag),
+}
+
+
+def names_storage_box(text: str) -> bool:
+    """Whether a target's text is an array's, and no drive's."""
+    return text.startswith("model:") and text.split(":")[1] in (*_LAYOUTS, *_POOLS)
+
+
+def refuse_storage_box(text: str, verb: str) -> None:
+    """Raise UsageError for an array, where one drive is wanted."""
+    if names_storage_box(text):
+        raise UsageError(f"`{text}` is an array, and `{verb}` takes one drive", hint="model:NAME or model:./file.toml")
+
+
+def drives_of(name: str) -> tuple[str, ...]:
+    """The profiles that ``model:NAME`` is made of, each once. Raises UsageError."""
+    if not names_storage_box(f"model:{name}"):
+        return (name,)
+    places = _places(_parts(f"model:{name}")[1])
+    return tuple(dict.fromkeys(each.removeprefix("model:") for each in places if each != _MISSING))
+
+
+def storage_box(text: str, *, seed: int, scale_divisor: int) -> Modelled:
+    """``model:LAYOUT:DRIVES[:NAME=VALUE,...]``, drives and caches so many times smaller. Raises UsageError."""
+    layout, drives, settings = _parts(text)
+    places = _places(drives)
+    present = [each for each in places if each != _MISSING]
+    if not present:
+        raise UsageError(f"`{text}` has no drives", hint=_EXAMPLE)
+    profiles = {target: read_profile(profile_path(target.removeprefix("model:"))) for target in dict.fromkeys(present)}
+    for target, profile in profiles.items():
+        modelled_capacity_bytes(target, profile, scale_divisor)
+    given = read_settings(settings, {**MD_SETTINGS, **_BOX_SETTINGS}, "a storage box", _EXAMPLE)
+    order: _core.StorageBoxOrder = {
+        "layout": layout,
+        # Who is missing is as large as the others.
+        "profiles": [profiles[present[0] if each == _MISSING else each] for each in places],
+        "missing": [place for place, each in enumerate(places) if each == _MISSING],
+        "scale_divisor": scale_divisor,
+        "options": MdOptions(**{each.name: given.get(each.name) for each in fields(MdOptions)}).to_core(),
+        "seed": seed,
+        "link_bytes_per_s": _payload(given.get("link_bytes_per_s")),
+        "round_trip_ns": given.get("round_trip_ns", 0),
+        "outstanding": given.get("outstanding"),
+        "read_cache_bytes": given.get("read_cache_bytes", 0) // scale_divisor,
+        "write_cache_bytes": given.get("write_cache_bytes", 0) // scale_divisor,
+        "battery": given.get("battery", False),
+    }
+    try:
+        machine = _core.Machine.storage_box(order)
+    except _core.ArrayError as error:
+        raise UsageError(f"`{text}`: {error}", hint=_EXAMPLE) from error
+    kinds = {is_shingled(profile) for profile in profiles.values()}
+    shingled = True if True in kinds else None if None in kinds else False
+    return Modelled(machine, _name(layout, drives), shingled, {"drives": ", ".join(places)} | _told(settings))
+
+
+def _parts(text: str) -> tuple[str, str, list[str]]:
+    layout, colon, rest = text.removeprefix("model:").partition(":")
+    if layout in _POOLS:
+        raise UsageError(
+            f"`{text}` is a pool of ZFS, and loads run on arrays of md only",
+            hint=f"{', '.join(_LAYOUTS)}; `shakedown rebuild {layout}` tells how a pool resilvers",
+        )
+    drives, _, settings = rest.partition(":")
+    if not colon or not drives:
+        raise UsageError(f"`{text}` has no drives", hint=_EXAMPLE)
+    return layout, drives, [each for each in settings.split(",") if each]
+
+
+def _places(drives: str) -> list[str]:
+    """``3xNAME,NAME,missing`` as a target for each place."""
+    places = []
+    for part in drives.split(","):
+        match = re.fullmatch(r"(?:(\d{1,4})x)?(.+)", part)
+        if match is None or not int(match[1] or 1):
+            raise UsageError(f"`{part}` is no drive of an array", hint=_EXAMPLE)
+        places += [match[2] if match[2] == _MISSING else f"model:{match[2]}"] * int(match[1] or 1)
+    if len(places) > _MOST_DRIVES:
+        raise UsageError(f"an array of {len(places)} drives is too wide", hint=f"up to {_MOST_DRIVES}")
+    return places
+
+
+def _payload(bytes_per_s: int | None) -> int | None:
+    return None if bytes_per_s is None else round(bytes_per_s * PAYLOAD_SHARE)
+
+
+def _name(layout: str, drives: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{layout}-{drives}").strip("-.")
+
+
+def _told(settings: list[str]) -> dict[str, str]:
+    return {name: value for name, _, value in (each.partition("=") for each in settings)}

@@ -1,0 +1,115 @@
+"""Arrays of modelled drives in a storage box, as targets of loads."""
+
+from __future__ import annotations
+
+import pytest
+
+from shakedown.errors import UsageError
+from shakedown.sample import Sample
+from shakedown.target.model import ModelArena
+from shakedown.target.storage_box import names_storage_box, refuse_storage_box
+
+SCALE = 1000
+STREAM = "rw=read\nbs=1m\niodepth=4\nsize=100%\n"
+RANDOM_WRITES = "rw=randwrite\nbs=4k\niodepth=16\nsize=100%\nnorandommap\ntime_based\nruntime=20s\n"
+
+
+def samples(text: str, job: str) -> list[Sample]:
+    arena = ModelArena(text, seed=1, scale_divisor=SCALE)
+    with arena.start("load", job, 10**9) as load:
+        return [each for batch in load for each in batch]
+
+
+def per_second(text: str, job: str, what: str) -> float:
+    rows = samples(text, job)
+    ends = max(each.start_ns + each.duration_ns for each in rows) - min(each.start_ns for each in rows)
+    return sum(getattr(each, what) for each in rows) / ends * 1e9
+
+
+def test_an_array_is_as_large_as_its_data_drives():
+    drive = ModelArena("model:wd40efrx", seed=1, scale_divisor=SCALE).identity.capacity_bytes
+    for layout, drives, data in (("raid0", 4, 4), ("raid1", 2, 1), ("raid5", 4, 3), ("raid6", 6, 4), ("raid10", 4, 2)):
+        arena = ModelArena(f"model:{layout}:{drives}xwd40efrx", seed=1, scale_divisor=SCALE)
+        # What is left out is md's superblock and less than a chunk.
+        assert arena.identity.capacity_bytes == pytest.approx(data * drive, rel=0.05)
+        assert arena.identity.capacity_bytes <= data * drive
+
+
+def test_an_array_with_one_shingled_drive_is_called_shingled():
+    assert ModelArena("model:raid5:3xwd40efrx", seed=1, scale_divisor=SCALE).identity.shingled is False
+    mixed = ModelArena("model:raid5:2xwd40efrx,wd40efax", seed=1, scale_divisor=SCALE).identity
+    assert mixed.shingled is True
+    assert mixed.details["drives"] == "model:wd40efrx, model:wd40efrx, model:wd40efax"
+
+
+def test_streams_grow_with_the_data_drives_and_random_writes_pay_for_parity():
+    one = per_second("model:raid0:2xwd40efrx", STREAM, "bytes") / 2
+    assert per_second("model:raid0:6xwd40efrx", STREAM, "bytes") > 3 * one
+    mirrored, parity = (per_second(f"model:{each}:4xwd40efrx", RANDOM_WRITES, "count") for each in ("raid10", "raid5"))
+    assert parity < 0.75 * mirrored
+
+
+def test_a_degraded_array_reads_more_of_its_drives_for_the_same():
+    job = "rw=randread\nbs=4k\niodepth=16\nsize=100%\nnorandommap\ntime_based\nruntime=20s\n"
+    whole = per_second("model:raid6:6xwd40efrx", job, "count")
+    degraded = per_second("model:raid6:4xwd40efrx,missing,missing", job, "count")
+    assert degraded < 0.6 * whole
+
+
+def test_the_link_is_a_ceiling_and_the_round_trip_is_felt():
+    limited = per_second("model:raid0:4xwd40efrx:link=100Mb/s", STREAM, "bytes")
+    assert limited == pytest.approx(100e6 / 8 * 1448 / 1538, rel=0.02)
+    one_by_one = "rw=read\nbs=4k\niodepth=1\nsize=4m\n"
+    near, far = (samples(f"model:raid1:2xwd40efrx:round-trip={each}", one_by_one) for each in ("0ms", "2ms"))
+    added = [sum(each.latency_mean_ns or 0 for each in rows) / len(rows) for rows in (near, far)]
+    assert added[1] - added[0] == pytest.approx(2e6, rel=0.2)
+
+
+def test_a_write_cache_takes_a_burst():
+    burst = "rw=randwrite\nbs=4k\niodepth=1\nsize=100%\nnorandommap\nio_size=1m\n"
+    slow = per_second("model:raid5:4xwd40efrx", burst, "count")
+    assert per_second("model:raid5:4xwd40efrx:write-cache=8GiB,round-trip=0.1ms", burst, "count") > 20 * slow
+
+
+def test_the_same_seed_gives_the_same_rows():
+    text = "model:raid5:3xwd40efax:write-cache=4GiB,read-cache=4GiB,link=1Gb/s"
+    assert samples(text, RANDOM_WRITES) == samples(text, RANDOM_WRITES)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("model:raid5:2xwd40efrx", "raid5 of 2 members cannot be"),
+        ("model:raid5:", "has no drives"),
+        ("model:raid5", "has no drives"),
+        ("model:raid5:0xwd40efrx", "is no drive of an array"),
+        ("model:raid5:,,", "is no drive of an array"),
+        ("model:raid5:missing,missing,missing", "has no drives"),
+        ("model:raid5:2xwd40efrx,missing,missing", "does not survive"),
+        ("model:raid5:9999xwd40efrx", "too wide"),
+        ("model:raid5:3xnosuch", "nosuch"),
+        ("model:raidz1:3xwd40efrx", "pool of ZFS"),
+        ("model:raid5:3xwd40efrx:bogus=1", "no option"),
+        ("model:raid5:3xwd40efrx:chunk=5", "power of two"),
+        ("model:raid5:3xwd40efrx:link=1", "no speed of a link"),
+        ("model:raid5:3xwd40efrx:outstanding=0", "outstanding"),
+        ("model:raid5:3xwd40efrx:outstanding=-1", "outstanding"),
+        ("model:raid5:3xwd40efrx:outstanding=1e9", "outstanding"),
+        ("model:raid5:3xwd40efrx:chunk=-4KiB", "not a size"),
+        ("model:raid5:3xwd40efrx:battery=yes", "write cache"),
+        ("model:raid5:3xwd40efrx:write-cache=99999999999999TB", "too large"),
+        ("model:raid1:2xwd40efrx:rotation=left-symmetric", "no parity"),
+    ],
+)
+def test_nonsense_is_refused(text: str, complaint: str):
+    with pytest.raises(UsageError) as refusal:
+        ModelArena(text, seed=1, scale_divisor=SCALE)
+    assert complaint in str(refusal.value)
+    assert refusal.value.hint
+
+
+def test_one_drive_is_one_drive():
+    assert not names_storage_box("model:wd40efax")
+    refuse_storage_box("model:wd40efax", "characterize")
+    with pytest.raises(UsageError, match="takes one drive"):
+        refuse_storage_box("model:raid5:3xwd40efrx", "characterize")

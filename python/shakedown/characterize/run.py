@@ -59,6 +59,8 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell) -> Ou
 
     Raises UsageError, RefusedError and EnvironmentFailure.
     """
+    # fio runs in a folder of its own, from which a relative path leads nowhere.
+    folder = folder.resolve()
     raw, logs = folder / "raw", folder / "logs"
     arena = open_target(
         order.target,

@@ -125,6 +125,38 @@ def small(*, rpm: float = 5400, shingled: bool = True) -> Truth:
     return Truth.of(_written(values | {"translation.tracks_per_band": 16}))
 
 
+def small_wild(seed: int) -> Truth:
+    """One of 8 to 14 GB, for real time, with everything about it drawn."""
+    draw = random.Random(f"small {seed}")
+    values = wild(seed).values | {"translation.cache.place": draw.choice(["outer", "outer", "inner"])}
+    for key in ("regions", "flash_read_us", "flash_write_us", "flash_rate_mb_s"):
+        values.pop(f"translation.cache.{key}", None)
+    outer = draw.randrange(180, 420) * 4096
+    values |= {
+        "geometry.capacity_bytes": draw.randrange(8_000, 14_000) * 10**6 // 4096 * 4096,
+        "geometry.rpm": round(draw.uniform(5000, 7400), 1),
+        "geometry.heads": draw.randrange(2, 9),
+        "geometry.outer_track_bytes": outer,
+        "geometry.inner_track_bytes": int(outer * draw.uniform(0.42, 0.62)) // 4096 * 4096,
+        "geometry.zones": draw.randrange(6, 20),
+        "geometry.track_skew_degrees": draw.randrange(60, 80),
+        "geometry.cylinder_skew_degrees": draw.randrange(90, 110),
+        "mechanics.seek_average_ms": round(draw.uniform(9, 13), 1),
+        "mechanics.seek_full_stroke_ms": round(draw.uniform(17, 25), 1),
+        "dram.write_bytes": draw.choice([8, 16, 32]) << 20,
+        "translation.tracks_per_band": draw.randrange(10, 40),
+        "translation.cache.bytes": draw.randrange(150, 300) * 10**6 // 4096 * 4096,
+        "translation.cache.entries": draw.randrange(9, 40) * 100,
+        "translation.cache.packet_tracks": draw.choice([0.0, 0.1, 0.4]),
+        "translation.cache.packet_turns": 0.5,
+        "translation.cache.append_turns": round(draw.uniform(0.5, 1.2), 2),
+        "translation.cleaning.collect_turns": round(draw.uniform(0.1, 0.5), 2),
+        "translation.cache.journal_every": draw.choice([0, 120, 240]),
+        "translation.cache.journal_ms": draw.randrange(100, 400),
+    }
+    return Truth.of(_written(values))
+
+
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     found = []
     for key, inner in table.items():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,22 +53,10 @@ def play(protocol: str, target: str, out: Path, *options: str) -> Run:
     return read_run(out)
 
 
-@contextmanager
-def ahead_of_others() -> Iterator[None]:
-    """Server and fio before all else on this machine, where that is allowed: what others do is no part of the drive."""
-    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
-    with suppress(PermissionError):
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(os.sched_get_priority_min(os.SCHED_RR)))
-    try:
-        yield
-    finally:
-        os.sched_setscheduler(0, policy, parameters)
-
-
 def in_real_time(protocol: str, folder: Path) -> tuple[Run, float]:
     """Through the socket; a second time if the server says that the machine was too noisy to believe the first."""
     for attempt in ("first", "second"):
-        with ahead_of_others(), served(f"model:{PROFILE}", folder, scale=SCALE, seed=SEED) as server:
+        with served(f"model:{PROFILE}", folder, scale=SCALE, seed=SEED) as server:
             run = play(protocol, server.uri, folder / attempt)
         if server.report["doubt"] is None:
             return run, server.report["lateness_p50_ns"] / 1e9

@@ -7,10 +7,31 @@ from typing import Final
 
 from shakedown.units import format_size
 
-_CONVENTIONAL_S: Final = 300
 _PARKING_S: Final = 1800
-_BANDS_S: Final = 1500
-_STREAMS_S: Final = 600
+# What each part took on a drive of 8 GB; what grows with the cache or its entries is added.
+_PARTS_S: Final[dict[str, float]] = {
+    "rotation": 5,
+    "transfer rates": 20,
+    "tracks, heads and skews": 20,
+    "overhead, link and memory": 2,
+    "seeks": 15,
+    "read-ahead and write buffer": 60,
+    "does what was written lie where it should": 20,
+    "where the cache lies": 75,
+    "when cleaning begins": 250,
+    "bands at 0%": 200,
+    "bands at 50%": 200,
+    "bands at 100%": 200,
+    "time to clean a band": 80,
+    "streams": 150,
+    "space of a cached write": 60,
+    "cost of a cached write": 180,
+    "length of the log": 60,
+    "journal": 20,
+    "fill with small writes": 60,
+    "parking of the heads": _PARKING_S,
+}
+_LAST_CONVENTIONAL: Final = "does what was written lie where it should"
 _RATE_BYTES_S: Final = 120e6
 # The drives that were looked into by others: up to 1 % of the capacity, up to 700,000 entries.
 _CACHE_SHARE: Final = 0.01
@@ -35,28 +56,45 @@ class Plan:
     seconds_shingled: float
     seconds_lazy: float
     """If it cleans only when its cache is nearly full."""
+    parts: dict[str, float]
+    """Seconds of each part, in their order, if there is a cache of a usual size that is not cleaned lazily."""
+
+    def left(self, part: str) -> tuple[float, float]:
+        """Seconds from the beginning of a part on: at least and at most; from the cache on both are one."""
+        names = list(self.parts)
+        at = next((number for number, name in enumerate(names) if part.startswith(name)), None)
+        # What only a lazy drive has comes once the length of its log is known.
+        ahead = names[names.index("length of the log") if at is None else at :]
+        most = sum(self.parts[name] for name in ahead)
+        decided = at is None or at > names.index(_LAST_CONVENTIONAL)
+        return most if decided else sum(self.parts[name] for name in ahead if _conventional(name)), most
 
     @staticmethod
     def of(capacity_bytes: int, *, with_parking: bool) -> Plan:
         """The plan for a target."""
-        parking_s = _PARKING_S if with_parking else 0
         cache = _CACHE_SHARE * capacity_bytes
         entries = _ENTRIES_PER_TB * capacity_bytes / 1e12
         regions = 4 * _REGION_SHARE * capacity_bytes + cache
-        shingled = _CONVENTIONAL_S + _BANDS_S + _STREAMS_S + 2 * entries * _DURABLE_WRITE_S
-        shingled += _LENGTHS * cache / _CACHED_RATE_BYTES_S + regions / _RATE_BYTES_S + parking_s
+        parts = dict(_PARTS_S)
+        parts["streams"] += regions / _RATE_BYTES_S
+        parts["length of the log"] += _LENGTHS * cache / _CACHED_RATE_BYTES_S
+        parts["fill with small writes"] += 2 * entries * _DURABLE_WRITE_S
+        if not with_parking:
+            del parts["parking of the heads"]
+        conventional = sum(seconds for name, seconds in parts.items() if _conventional(name))
+        shingled = sum(parts.values())
         lazy = shingled + _LAZY_LENGTHS * cache / _CACHED_RATE_BYTES_S
         overwritten = min(int(regions) + _FIXED_BYTES, capacity_bytes)
-        return Plan(capacity_bytes, overwritten, _CONVENTIONAL_S + parking_s, shingled, lazy)
+        return Plan(capacity_bytes, overwritten, conventional, shingled, lazy, parts)
 
     def lines(self) -> list[str]:
         """The plan for people."""
         return [
             f"characterize overwrites about {format_size(self.overwritten_bytes)} in many places of "
             f"{format_size(self.capacity_bytes)}, and what lies there is lost",
-            f"on a real drive it takes about {_long(self.seconds_conventional)} if there is no persistent cache, "
-            f"{_long(self.seconds_shingled)} if there is one of a usual size, "
-            f"{_long(self.seconds_lazy)} if that is cleaned only when it is nearly full",
+            f"on a real drive it takes about {long(self.seconds_conventional)} if there is no persistent cache, "
+            f"{long(self.seconds_shingled)} if there is one of a usual size, "
+            f"{long(self.seconds_lazy)} if that is cleaned only when it is nearly full",
             "interrupt it at any time: `--resume` goes on with what was measured",
         ]
 
@@ -71,5 +109,11 @@ class Plan:
         }
 
 
-def _long(seconds: float) -> str:
+def _conventional(part: str) -> bool:
+    names = list(_PARTS_S)
+    return part == names[-1] or names.index(part) <= names.index(_LAST_CONVENTIONAL)
+
+
+def long(seconds: float) -> str:
+    """A duration for people, in minutes or hours."""
     return f"{seconds / 60:.0f} minutes" if seconds < 2 * 3600 else f"{seconds / 3600:.0f} hours"

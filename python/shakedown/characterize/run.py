@@ -11,6 +11,7 @@ from typing import Final
 
 from shakedown.characterize.bench import ArenaBench, PlainBench
 from shakedown.characterize.plan import Plan
+from shakedown.characterize.progress import Progress
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import Planned, RefusedError, UsageError
 from shakedown.fit.calibrate import calibrate
@@ -58,6 +59,8 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell) -> Ou
 
     Raises UsageError, RefusedError and EnvironmentFailure.
     """
+    # fio runs in a folder of its own, from which a relative path leads nowhere.
+    folder = folder.resolve()
     raw, logs = folder / "raw", folder / "logs"
     arena = open_target(
         order.target,
@@ -78,7 +81,8 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell) -> Ou
         for line in plan.lines():
             tell(line)
         _keep_order(folder, order)
-        facts = find(ArenaBench(arena, logs, capacity), tell, with_parking=order.with_parking)
+        told = tell if arena.name == "model" else Progress(plan, tell)
+        facts = find(ArenaBench(arena, logs, capacity), told, with_parking=order.with_parking)
         finished = True
         return _conclude(order, folder, plan, facts, arena.identity.model, tell)
     finally:

@@ -16,11 +16,14 @@ from shakedown.cli.scale import parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
+from shakedown.real_time import HINT, ahead_of_others, keep_in_memory
 from shakedown.target.modelled import profile_refusal
 from shakedown.target.profile import read_profile
 from shakedown.units import format_duration
 
 _MODEL = "model:"
+_SHARE = "the server runs in real time, before other processes: their load does not make its answers late"
+_NO_SHARE = "the server may not run in real time: the load of other processes makes its answers late"
 
 
 @Parameter(name="*")
@@ -54,8 +57,9 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
         raise UsageError(f"`{target}` cannot be served", hint="only modelled drives: model:wd40efax")
     path = profile_path(target.removeprefix(_MODEL))
     divisor = parse_scale(options.scale)
-    with terminated_as_interrupted():
-        report = _serve(path, divisor, options, _announcer(target, options, divisor))
+    with terminated_as_interrupted(), ahead_of_others() as first:
+        keep_in_memory()
+        report = _serve(path, divisor, options, _announcer(target, options, divisor, first=first))
     if options.json:
         order = {"target": target, "scale_divisor": divisor, "seed": options.seed}
         print_document("serve", order | {"report": report})
@@ -87,8 +91,8 @@ def _serve(profile: Path, divisor: int, options: ServeOptions, on_listening: Cal
         raise EnvironmentFailure(str(error), hint="choose another folder for it") from error
 
 
-def _announcer(target: str, options: ServeOptions, divisor: int) -> Callable[[], None]:
-    """What says on standard error what is served and how to try it."""
+def _announcer(target: str, options: ServeOptions, divisor: int, *, first: bool) -> Callable[[], None]:
+    """What says on standard error what is served, how well it keeps its times, and how to try it."""
     size = "" if divisor == 1 else f" at 1/{divisor} of its size"
     uri = f"nbd+unix:///?socket={options.nbd}"
     job = "--rw=randwrite --bs=4k --iodepth=8 --size=64M"
@@ -96,6 +100,7 @@ def _announcer(target: str, options: ServeOptions, divisor: int) -> Callable[[],
     def announce() -> None:
         if not options.quiet:
             print(f"serving {target}{size} at {uri}; Ctrl-C ends it", file=sys.stderr)
+            print(_SHARE if first else f"{_NO_SHARE}\nhint: {HINT}", file=sys.stderr)
             print(f"try: fio --name=try --ioengine=nbd --uri='{uri}' {job}", file=sys.stderr)
 
     return announce

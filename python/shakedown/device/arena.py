@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
@@ -16,6 +16,7 @@ from shakedown.device.medium import Lease, Medium
 from shakedown.device.replay import read_log, replay_options, write_iolog
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.fit.trace import READ, Log, Trace
+from shakedown.real_time import ahead_of_others
 from shakedown.result.identity import Identity
 from shakedown.tools.fio.command import check_job_file, render_job, run_command
 from shakedown.tools.fio.job import Option, Section, in_order, parse_job
@@ -42,6 +43,9 @@ class DeviceArena:
         self._patience = patience or Patience()
         self._began_ns = time.monotonic_ns()
         self._load: FioLoad | None = None
+        # By the wall clock, as in fio's log: until when the target rests, and what a fio takes to its first request.
+        self._rests_until_ns = time.time_ns()
+        self._starting_ns: int | None = None
 
     @property
     def name(self) -> Literal["device", "lab"]:
@@ -88,8 +92,7 @@ class DeviceArena:
                 interval_ns,
                 replace(self._patience, silence_ns=self._patience.silence_ns + longest_pause_ns(sections)),
             )
-            self._load = FioLoad(plan, raw, self._now_ns, belongings)
-            return self._load
+            return self._begin(plan, raw, belongings)
 
     def thermometer(self) -> Thermometer | None:
         """Of a disk; of a file nobody tells it."""
@@ -112,12 +115,23 @@ class DeviceArena:
             command = run_command(self._fio, folder / "job.fio", _REPLAY_INTERVAL_NS, read_only=not write)
             raw = belongings.enter_context(Raw(folder, text, command))
             plan = Plan(command, lease.inherit, name, (), _REPLAY_INTERVAL_NS, self._patience)
-            with FioLoad(plan, raw, self._now_ns, belongings) as load:
+            began_ns = time.time_ns()
+            with self._begin(plan, raw, belongings) as load:
                 for _ in load:
                     pass
             if load.error:
                 raise EnvironmentFailure(f"the target failed while `{name}` was measured: {load.error}")
-            return read_log(folder, trace)
+            log = read_log(folder, trace)
+        starting_ns = max(int(log.submitted_ns[0]) - began_ns, 0)
+        self._starting_ns = min(self._starting_ns or starting_ns, starting_ns)
+        self._rests_until_ns = log.ended_ns
+        return log
+
+    def _begin(self, plan: Plan, raw: Raw, belongings: ExitStack) -> FioLoad:
+        """Start fio; as a client of a server, in real time like that: what else the machine does is not the drive."""
+        with ahead_of_others() if self.identity.kind == "nbd" else nullcontext():
+            self._load = FioLoad(plan, raw, self._now_ns, belongings)
+        return self._load
 
     @property
     def remembers(self) -> bool:
@@ -125,8 +139,9 @@ class DeviceArena:
         return self._medium.remembers
 
     def idle(self, duration_ns: int) -> None:
-        """Leave the target alone."""
-        time.sleep(duration_ns / NS_PER_S)
+        """Leave the target alone from its last request to the next, as far as that can come so soon."""
+        self._rests_until_ns += duration_ns
+        time.sleep(max(self._rests_until_ns - time.time_ns() - (self._starting_ns or 0), 0) / NS_PER_S)
 
     def close(self, *, finished: bool = True) -> None:
         """Remove what was made for this run only, once that has ``finished``."""

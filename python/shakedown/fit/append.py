@@ -18,10 +18,17 @@ _RUN_BYTES: Final = 384 << 20
 _RUN_WRITE_BYTES: Final = 8192
 _RUN_REST_NS: Final = 20_000_000_000
 _REPEATS: Final = 48
+_MOST_KEPT: Final = 400
+_MOST_KEPT_BYTES: Final = 40 << 20
 _MOST_IN_FLIGHT: Final = 16
 _PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
 _NOISE: Final = 0.003
+# Settling before a write does not show by itself.
+_UNSEEN_TURNS: Final = 0.1
 _LEAST_TURNS: Final = 0.02
+_LEAST_OFTEN: Final = 3
+_MOST_OFTEN: Final = 0.75
+_WIDE: Final = 2
 _PACKET_WRITES: Final = tuple(range(1, 49))
 
 
@@ -41,7 +48,10 @@ class Journal:
     """Every how many visits to the log one takes longer, and by how much."""
 
     every: int
+    """0: none was seen."""
     ms: float
+    seen: int = 0
+    """Visits that were looked at."""
 
 
 @dataclass(frozen=True)
@@ -62,29 +72,51 @@ def visits(bench: Bench, *, write_back: bool) -> Visits:
     A drive that answers no write from memory gets its groups as writes in flight: it visits the log for the first of
     them, and then for all others at once.
     """
-    first = aligned(0.3 * bench.capacity_bytes)
-    room = min(bench.capacity_bytes // 16, 4 << 30) // (64 * BLOCK_BYTES)
-    done, group_ms, size_ms = 0, [], []
+    region = _Region.of(bench)
+    group_ms, size_ms = [], []
     groups = GROUPS if write_back else tuple(group for group in GROUPS if group <= _MOST_IN_FLIGHT)
     for group in groups:
-        offsets = scattered(group * _REPEATS, first, room, 64 * BLOCK_BYTES, begin=done)
-        done += group * _REPEATS
+        offsets = region.places(group * _REPEATS, BLOCK_BYTES)
         if write_back:
             log = bench.play(f"append-{group}", Trace.writes(offsets, flush_every=group))
             group_ms.append(float(np.median(log.cycle_ms.reshape(-1, group).sum(axis=1))))
         else:
             log = bench.play(f"append-{group}", Trace.writes(offsets, depth=group))
-            # The first came from afar.
-            begun_ns = int(np.sort(log.completed_ns)[group - 1])
-            group_ms.append((log.ended_ns - begun_ns) / 1e6 / (_REPEATS - 1))
-    wide = SIZES[-1] + BLOCK_BYTES
-    slots = max(64 * BLOCK_BYTES * room // wide, _REPEATS + 1)
-    for number, size in enumerate(SIZES):
-        offsets = scattered(_REPEATS, first, slots, wide, begin=number * _REPEATS)
-        log = bench.play(f"append-{size}", Trace.writes(offsets, size, flush_every=1))
+            done_ns = np.sort(log.completed_ns)
+            group_ms.append(float(np.median(done_ns[group:] - done_ns[:-group])) / 1e6)
+    for size in SIZES:
+        log = bench.play(f"append-{size}", Trace.writes(region.places(_REPEATS, size), size, flush_every=1))
         size_ms.append(float(np.median(log.cycle_ms)))
-    rewrite(bench, "append-rewrite", first, max(room * 64 * BLOCK_BYTES, slots * wide))
+    region.clear()
     return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
+
+
+class _Region:
+    """Fresh places; what was written is rewritten, and so dropped, before a small cache could be full of it."""
+
+    def __init__(self, bench: Bench, first: int, size_bytes: int) -> None:
+        self._bench, self._first, self._size_bytes = bench, first, size_bytes
+        self._count = self._bytes = 0
+
+    @staticmethod
+    def of(bench: Bench) -> _Region:
+        room = min(bench.capacity_bytes // 16, 4 << 30) // BLOCK_BYTES * BLOCK_BYTES
+        return _Region(bench, aligned(0.3 * bench.capacity_bytes), room)
+
+    def places(self, count: int, length: int) -> Ints:
+        """For so many writes, none in sequence."""
+        if self._count and (self._count + count > _MOST_KEPT or self._bytes + count * length > _MOST_KEPT_BYTES):
+            self.clear()
+        wide = max(length + BLOCK_BYTES, min(64 * BLOCK_BYTES, self._size_bytes // (4 * count)))
+        wide = wide // BLOCK_BYTES * BLOCK_BYTES
+        slots = max(self._size_bytes // wide, count + 1)
+        begin, self._count, self._bytes = self._count, self._count + count, self._bytes + count * length
+        return scattered(count, self._first, slots, wide, begin=begin)
+
+    def clear(self) -> None:
+        """Rewrite it."""
+        rewrite(self._bench, "append-rewrite", self._first, self._size_bytes)
+        self._count = self._bytes = 0
 
 
 def run_ms(bench: Bench) -> float:
@@ -105,13 +137,20 @@ def journal(log: Log) -> Journal:
     cycle = log.cycle_ms
     usual = float(np.median(cycle))
     late = np.flatnonzero(cycle > max(4 * usual, usual + 40))
-    if len(late) < 3:
-        return Journal(0, 0.0)
-    every = int(np.median(np.diff(late)))
-    regular = float(np.mean(np.abs(np.diff(late) % every) <= 1))
-    if every < 2 or regular < 0.6:
-        return Journal(0, 0.0)
-    return Journal(every, float(np.median(cycle[late])) - usual)
+    nothing = Journal(0, 0.0, len(cycle))
+    # Every how many: so that most of those that would have to be late are. A single stall in between is something else.
+    apart = np.unique(late[:, None] - late[None, :])
+    best = max((_regular(late, len(cycle), int(every)) for every in apart[apart > 1]), key=len, default=late[:0])
+    if len(best) < _LEAST_OFTEN:
+        return nothing
+    return Journal(int(np.median(np.diff(best))), float(np.median(cycle[best])) - usual, len(cycle))
+
+
+def _regular(late: Ints, count: int, every: int) -> Ints:
+    """Of those that are late the most that come at this distance, if nearly all do that should."""
+    near = [np.abs((late - first + 1) % every) <= _WIDE for first in late]
+    best = late[max(near, key=np.sum)]
+    return best if len(best) >= _MOST_OFTEN * (count // every) and np.all(np.diff(best) > 1) else late[:0]
 
 
 def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, link_mb_s: float) -> Append:
@@ -132,12 +171,12 @@ def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, l
         for writes in _PACKET_WRITES
     ]
     best = min(tried, key=lambda one: one[0])
-    near = [one for one in tried if one[0] <= 1.1 * best[0] + 1e-3]
+    near = [one for one in tried if one[0] <= 1.1 * best[0] + _NOISE]
     misfit, append, packet, size, writes = best
     sizes, counts = {one[3] for one in near}, {one[4] for one in near}
     return Append(
-        _over(append, [one[1] for one in near]),
-        _over(packet, [one[2] for one in near]),
+        _over(append, [one[1] for one in near], misfit + _UNSEEN_TURNS),
+        _over(packet, [one[2] for one in near], misfit),
         # Packets that cost nothing and leave no gaps do not show.
         _over(size, list(sizes)) if len(sizes) <= 2 and (packet > _LEAST_TURNS or len(sizes_tried) == 1) else None,
         _over(writes, list(counts)) if len(counts) <= 3 else None,
@@ -185,5 +224,5 @@ def _small_visits(seen: Visits, writes: int, least: float) -> tuple[Floats, Floa
     return visits, packets, space
 
 
-def _over(value: float, values: list[float]) -> Estimate:
-    return Estimate(float(value), float(min(values)), float(max(values)))
+def _over(value: float, values: list[float], error: float = 0.0) -> Estimate:
+    return Estimate(float(value), max(float(min(values)) - error, 0.0), float(max(values)) + error)

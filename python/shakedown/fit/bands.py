@@ -23,22 +23,27 @@ _TRIES: Final = 6
 _LATE: Final = 2
 _SURPLUS_MS: Final = 200.0
 _SURE_LOOKS: Final = 2
+_BORDER_WEIGHT: Final = 1.25
+_MOST_CHANGED: Final = 0.1
 _NEARLY_ALL: Final = 0.9
 _CLEANED_SHARE: Final = 0.15
 _JITTER: Final = 0.02
 _BAND_NS: Final = 15_000_000_000
 
 
-def _nothing(_: int) -> None:
+def _nothing(_offset: int, _count: int = 0) -> None:
     """A drive that cleans whatever it holds needs none."""
 
 
 @dataclass(frozen=True)
 class Press:
-    """What has to be done before and after writing at an offset so that a drive cleans that, and that alone."""
+    """What has to be done before and after writing at an offset so that a drive cleans that, and that alone.
+
+    Afterwards it matters how many blocks were written.
+    """
 
     before: Callable[[int], None] = _nothing
-    after: Callable[[int], None] = _nothing
+    after: Callable[[int, int], None] = _nothing
 
 
 NO_PRESS: Final = Press()
@@ -75,7 +80,7 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     press.before(first)
     watch = Watch.over(bench, "rest", offsets, sight)
     bench.play("rest-write", Trace.writes(offsets, flush_every=1))
-    press.after(first)
+    press.after(first, _REST_BLOCKS)
     away = watch.angles()
     fresh = iter(apart(2000) * spacing // 2 % bench.capacity_bytes)
     # The first read brings the heads to where the others are: no long seek looks like cleaning then.
@@ -103,7 +108,8 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
         if cleaned:
             break
     rewrite(bench, "rest-rewrite", first, _REST_BLOCKS * spacing)
-    return Estimate((low + high) / 2, low, high) if cleaned else None
+    # Where answers are late now and then, the two may contradict each other: then they are no better known than that.
+    return Estimate((low + high) / 2, min(low, high), max(low, high)) if cleaned else None
 
 
 def measure(
@@ -128,7 +134,7 @@ def watch_home(
     press.before(first)
     watch = Watch.over(bench, name, offsets, sight)
     bench.play(f"{name}-write", Trace.writes(offsets, flush_every=1))
-    press.after(first)
+    press.after(first, _BLOCKS)
     before, again = watch.angles(), watch.angles()
     left = sight.differ(before, watch.home) & ~sight.differ(again, before)
     looks: list[Floats] = []
@@ -173,7 +179,7 @@ def estimate(seen: Homecoming) -> Bands | None:
         return None
     index = np.arange(len(seen.rounds))
     telling = (seen.rounds >= 0) | (index < came[0]) | (index > came[-1])
-    rounds, offsets = seen.rounds[telling], seen.offsets[telling]
+    rounds, offsets = _settled(seen.rounds[telling]), seen.offsets[telling]
     borders = np.flatnonzero(rounds[1:] != rounds[:-1])
     if len(borders) < 2:
         return None
@@ -182,6 +188,26 @@ def estimate(seen: Homecoming) -> Bands | None:
     size, begin = _comb(cuts, spacing)
     span = max(float(np.round((cuts[-1] - cuts[0]) / size)), 1.0)
     return Bands(Estimate.around(size, spacing / span), int(begin))
+
+
+def _settled(rounds: Ints) -> Ints:
+    """The rounds without those that stand alone among others: a host that was late, and no band.
+
+    The row with fewest borders and fewest changes, where a border weighs more than a change; that of Viterbi. If it
+    changes many, the bands are as narrow as the blocks lie apart, and all count.
+    """
+    labels = np.unique(rounds)
+    costs, came_from = (labels != rounds[0]).astype(float), []
+    for found in rounds[1:]:
+        cheapest = int(np.argmin(costs))
+        stays = costs <= costs[cheapest] + _BORDER_WEIGHT
+        came_from.append(np.where(stays, np.arange(len(labels)), cheapest))
+        costs = np.where(stays, costs, costs[cheapest] + _BORDER_WEIGHT) + (labels != found)
+    row = [int(np.argmin(costs))]
+    for before in came_from[::-1]:
+        row.append(int(before[row[-1]]))
+    settled = labels[row[::-1]]
+    return np.asarray(settled if np.mean(settled != rounds) < _MOST_CHANGED else rounds)
 
 
 def _comb(cuts: Floats, spacing: int) -> tuple[float, float]:

@@ -69,7 +69,7 @@ def forced(few: Marked) -> Pass:
     rationed = by_time > _RATIONED * max(by_room, 1.0) + 1
     count = max(round(by_time if rationed else by_room), 1)
     error = max(0.1 * count, 0.5) if rationed else few.grain
-    return Pass(Estimate.around(count, error), round(few.spacing) if rationed else 0)
+    return Pass(Estimate(count, max(count - error, 1.0), count + error), round(few.spacing) if rationed else 0)
 
 
 def _cleaned(bench: Bench, bands: Bands, sight: Sight, silence_ms: float, press: Press) -> tuple[float, float]:
@@ -83,7 +83,7 @@ def _cleaned(bench: Bench, bands: Bands, sight: Sight, silence_ms: float, press:
     press.before(int(places[0]))
     watch = Watch.over(bench, "clean", places, sight)
     bench.play("clean-write", Trace.writes(places, flush_every=1))
-    press.after(int(places[0]))
+    press.after(int(places[0]), len(places))
     before = watch.angles()
     left = sight.differ(before, watch.home)
     ended_ns = bench.play("clean-last", Trace.reads(places[:1])).ended_ns

@@ -112,6 +112,7 @@ class Cache:
     flash: flash.Flash | None = None
     length: length.Length | None = None
     """Of each log."""
+    journal: appends.Journal | None = None
     regions: int = 1
     small: fill.Fill | None = None
     """Of small writes as fast as they are taken."""
@@ -235,7 +236,12 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     tell("length of the log")
     band_bytes = max((band.size_bytes.value for band in cache.bands.values()), default=_BAND_BYTES)
     settle_ns = _settle_ns(cache, _MARKED_BANDS)
-    cache.length = length.measure(filler_of(bench, cache), int(band_bytes), settle_ns)
+    filler = filler_of(bench, cache)
+    cache.length = length.measure(filler, int(band_bytes), settle_ns)
+    cache.journal = cache.length.journal if cache.length else None
+    if not cache.journal or not cache.journal.every:
+        tell("journal")
+        cache.journal = filler.journal()
 
 
 def filler_of(bench: Bench, cache: Cache) -> length.Filler:
@@ -253,7 +259,9 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     assert cache.length
     filler, size = filler_of(bench, cache), cache.length.bytes_found.value
 
-    press = bands.Press(lambda at: filler.near(at).flush_out(size), lambda at: filler.near(at).press(size))
+    press = bands.Press(
+        lambda at: filler.near(at).flush_out(size), lambda at, count: filler.near(at).press(size, count)
+    )
     tell("when cleaning of a full cache begins")
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts), press)
     if cache.rest_ms is None:
@@ -277,7 +285,7 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         size = cache.bands[0.5].size_bytes.value
         first, region = int(cache.bands[0.5].border + _FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES, int(size)
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
-    journal_ms = cache.length.journal.ms if cache.length else None
+    journal_ms = cache.journal.ms if cache.journal else None
     bench.idle(settle_ns)
     order = fill.Order(first, region, settle_ns, rewritten=not cache.lazy or cache.streams is not None)
     kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")

@@ -19,6 +19,7 @@ MOST_WRITES: Final = 16_000_000
 _CALM_WRITES: Final = 600
 _CALM_FACTOR: Final = 3.0
 _LEAST_STALL_MS: Final = 150.0
+_SURE_STALL_MS: Final = 2500.0
 _IN_A_ROW: Final = 3
 _DENSE_SHARE: Final = 0.1
 
@@ -88,14 +89,19 @@ class Limits:
 
 
 def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
-    """The stalls, once there are some in a row; a single one that is late may be the host, or the journal."""
+    """The stalls, once there are some in a row; a single one that is late may be the host, or the journal.
+
+    So long a one is neither: a drive that cleans many bands at a time then has room for long.
+    """
     late = cycle_ms > max(_CALM_FACTOR * limits.usual_ms, _LEAST_STALL_MS)
     if limits.journal_ms:
         late &= np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2) > limits.usual_ms + 0.05 * limits.journal_ms
     found = np.flatnonzero(late)
     ahead = found[_IN_A_ROW - 1 :] - found[: len(found) - _IN_A_ROW + 1]
     dense = np.flatnonzero(ahead < _DENSE_SHARE * found[: len(ahead)] + _LEAST_CHUNK)
-    return found[dense[0] :] if len(dense) else found[:0]
+    sure = np.flatnonzero(cycle_ms[found] > _SURE_STALL_MS)
+    first = min([*dense[:1], *sure[:1]], default=len(found))
+    return found[first:]
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,14 @@ from shakedown.fit.whereabouts import forget
 
 SIZES: Final = (4096, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20)
 _REPEATS: Final = 48
+# What is written before it is looked at and dropped: less than the smallest cache that is expected.
+_ROUNDS: Final = ((0, 1, 2, 3), (4,), (5,), (6,), (7,))
 _EVEN_TURNS: Final = 0.015
 _MOST: Final = 0.7
 _SMALL_TURNS: Final = 0.3
 _SLACK_TURNS: Final = 0.05
 _LEAST_TRACKS: Final = 0.008
+_GRAIN_TRACKS: Final = 0.01
 _SIMPLE: Final = 0.004
 _BETTER: Final = 0.015
 _SCALES: Final = tuple(np.arange(0.8, 1.21, 0.01))
@@ -37,6 +40,12 @@ class Layout:
     packet_bytes: int
     """Most data of a packet, as far as space tells: larger than any write where packets leave no gaps."""
     track_bytes: float
+    misfit_tracks: float = 0.0
+    """What it misses of the measured spaces."""
+
+    def error_share(self, size: int) -> float:
+        """What the space of a durable write of ``size`` may be wrong by."""
+        return self.misfit_tracks * self.track_bytes / self.space_bytes(size)
 
     def space_bytes(self, size: int) -> float:
         """What a durable write of ``size`` takes."""
@@ -68,18 +77,24 @@ def measure(bench: Bench, turn_ms: float, turn_bytes: float, track_bytes: float)
 
     ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without.
     """
+    angles = np.concatenate([_angles(bench, [SIZES[number] for number in numbers], turn_ms) for numbers in _ROUNDS])
+    return estimate(angles, turn_bytes, track_bytes)
+
+
+def _angles(bench: Bench, sizes: list[int], turn_ms: float) -> Floats:
+    """Where what was written in each size lies, a row a size."""
     first = aligned(0.3 * bench.capacity_bytes)
-    wide = SIZES[-1] + 16 * BLOCK_BYTES
-    count = _REPEATS * len(SIZES)
+    wide = sizes[-1] + 16 * BLOCK_BYTES
+    count = _REPEATS * len(sizes)
     slots = min(2 * count, bench.capacity_bytes // 4 // wide)
     places = scattered(count, first, slots, wide)
-    for number, size in enumerate(SIZES):
+    for number, size in enumerate(sizes):
         here = places[number * _REPEATS : (number + 1) * _REPEATS]
         bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))
     forget(bench)
-    angles = logged_angles(bench, "layout-read", places, turn_ms).reshape(len(SIZES), _REPEATS)
+    angles = logged_angles(bench, "layout-read", places, turn_ms).reshape(len(sizes), _REPEATS)
     rewrite(bench, "layout-rewrite", first, slots * wide)
-    return estimate(angles, turn_bytes, track_bytes)
+    return angles
 
 
 def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floats:
@@ -106,7 +121,7 @@ def estimate(angles: Floats, turn_bytes: float, track_bytes: float) -> Layout:
             best = found, track
     assert best
     (misfit, visit, least, packet), track_bytes = best
-    return Layout(_around(visit, misfit), _around(least, misfit), packet, track_bytes)
+    return Layout(_around(visit, misfit), _around(least, misfit), packet, track_bytes, misfit)
 
 
 def _fit(
@@ -156,7 +171,7 @@ def _commonest(steps: Floats) -> float:
 
 
 def _leasts(smallest: float) -> Floats:
-    return np.array([0.0, smallest, *np.arange(0.02, max(smallest, 0.02), 0.01)])
+    return np.array([0.0, smallest, *np.arange(0.02, max(smallest, 0.02), _GRAIN_TRACKS)])
 
 
 def _misfit(tracks: Floats, packet: int, least: float, track_bytes: float) -> tuple[float, float, float, int]:
@@ -171,4 +186,5 @@ def _misfit(tracks: Floats, packet: int, least: float, track_bytes: float) -> tu
 
 
 def _around(tracks: float, misfit: float) -> Estimate:
-    return Estimate(tracks, max(tracks - misfit, 0.0), tracks + misfit) if tracks else Estimate(0.0, 0.0, 0.0)
+    error = misfit + _GRAIN_TRACKS
+    return Estimate(tracks, max(tracks - error, 0.0), tracks + error) if tracks else Estimate(0.0, 0.0, 0.0)

@@ -35,6 +35,7 @@ _SOON: Final = 16
 _AGREE: Final = 0.01
 _TRIES: Final = 12
 _MORE: Final = 1.25
+_JOURNAL_WRITES: Final = 1100
 _PRESSED: Final = 0.985
 
 
@@ -106,13 +107,18 @@ class Filler:
         offsets = self.offsets(max(self.writes(log_bytes), 1))
         return self.bench.play(name, Trace.writes(offsets, self.size, flush_every=1))
 
+    def journal(self) -> Journal:
+        """Every how many visits to the log one takes longer: small writes, so that no room is wanted meanwhile."""
+        log = self.bench.play("journal", Trace.writes(self.offsets(_JOURNAL_WRITES), flush_every=1))
+        return journal(log)
+
     def flush_out(self, length_bytes: float) -> None:
         """Leave nothing in the cache but the places of the filler."""
         self.write("flush-out", 1.02 * length_bytes)
 
-    def press(self, length_bytes: float) -> None:
-        """Fill the log nearly up to what was written last before."""
-        self.write("press", _PRESSED * length_bytes)
+    def press(self, length_bytes: float, count: int) -> None:
+        """Fill the log nearly up to the last ``count`` blocks that were written before."""
+        self.write("press", _PRESSED * length_bytes - count * self.layout.space_bytes(BLOCK_BYTES))
 
 
 def measure(filler: Filler, band_bytes: int, settle_ns: int) -> Length | None:
@@ -161,19 +167,22 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     long = 0.25 * _typical(excess[window])
     stalled = window[(excess[window] > long) & (soon > 1.6 * calm)]
     first = int(stalled[0])
-    late = window[(window >= first) & (window < first + MARKS) & (excess[window] > long)]
     spaces = np.array([layout.space_bytes(int(size)) for size in log.lengths])
     length = float(spaces[:first].sum())
-    grain = layout.space_bytes(int(log.lengths[-1]))
+    grain, small = layout.space_bytes(int(log.lengths[-1])), layout.space_bytes(BLOCK_BYTES)
+    # So many writes go where the marks were, and what lies between them.
+    end = first + MARKS * (grain + small) / grain
+    late = window[(window >= first) & (window < end) & (excess[window] > long)]
     spacing = float(late[-1] - late[0]) / (len(late) - 1) if len(late) > 2 else float(MARKS)
     calm_log = log.part(slice(2 * MARKS, first))
     regular = journal(calm_log) if first > 4 * MARKS else Journal(0, 0.0)
+    error = grain + layout.error_share(int(log.lengths[-1])) * length
     return Length(
-        Estimate(length, length - grain, length + grain),
+        Estimate.around(length, error),
         float(np.median(excess[late])),
         float(np.sum(excess[late]) / np.median(excess[late])),
         spacing,
-        spacing * grain / (grain + layout.space_bytes(BLOCK_BYTES)),
+        spacing * grain / (grain + small),
         mark_bytes,
         regular,
     )

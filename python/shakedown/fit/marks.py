@@ -22,6 +22,7 @@ _FIRST_STEP: Final = 4
 _LOOKS: Final = 60
 _QUIET_LOOKS: Final = 3
 _FULL: Final = 0.985
+STEP: Final = _FULL / _STEPS
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,13 @@ def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> 
     watch.bench.play("high-mark-write", Trace.writes(watch.offsets, flush_every=1))
     before = watch.angles()
     for step in range(1, _STEPS + 1):
-        filler.write("high-mark-fill", _FULL * length_bytes / _STEPS)
+        filler.write("high-mark-fill", STEP * length_bytes)
         if step < _FIRST_STEP:
             continue
         watch.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
         if sight.differ(watch.angles(), before).sum() >= _SURE:
-            return Estimate(_FULL * (step - 0.5) / _STEPS, _FULL * (step - 1) / _STEPS, _FULL * step / _STEPS)
+            # A drive looks at its marks now and then only: it may have been a step sooner.
+            return Estimate(STEP * (step - 0.5), STEP * (step - 2), STEP * step)
     return None
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from shakedown.fit.trace import FLUSH, WRITE, Bench, Ints, Trace
 
 _CHUNK_BYTES: Final = 1 << 20
+_DESTAGING_NS: Final = 200_000_000
 _RUN_UP_BYTES: Final = 64 << 20
 
 
@@ -32,10 +33,11 @@ def rewrite(bench: Bench, name: str, first: int, size_bytes: int) -> None:
     begin = max(first - _RUN_UP_BYTES, 0) // _CHUNK_BYTES * _CHUNK_BYTES
     end = min(first + size_bytes + _CHUNK_BYTES, bench.capacity_bytes) // _CHUNK_BYTES * _CHUNK_BYTES
     offsets = np.arange(begin, end, _CHUNK_BYTES)
-    # The flush leaves nothing of it in memory, where the next reads would find it.
+    # Nothing of it stays in memory, where the next reads would find it: a flush, and silence for what it missed.
     verbs = np.append(np.full(len(offsets), WRITE), FLUSH)
     lengths = np.append(np.full(len(offsets), _CHUNK_BYTES), 0)
     bench.play(name, Trace(verbs, np.append(offsets, 0), lengths, depth=4))
+    bench.idle(_DESTAGING_NS)
 
 
 def aligned(offset: float) -> int:

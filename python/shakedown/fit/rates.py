@@ -12,6 +12,7 @@ from shakedown.fit.trace import Bench, Log, Trace
 _CHUNK_BYTES: Final = 1 << 20
 _CHUNKS: Final = 96
 _WARM: Final = 16
+_STRETCHES: Final = 8
 
 
 def measure(bench: Bench, share: float) -> Estimate:
@@ -27,10 +28,10 @@ def trace(capacity_bytes: int, share: float) -> Trace:
 
 
 def estimate(log: Log) -> Estimate:
-    """Bytes a second, the beginning left out; the interval from quarters of the run."""
+    """Bytes a second: the middle one of many short stretches, so that a lost turn or a late answer does not count."""
     done = np.sort(log.completed_ns)
-    warm = min(_WARM, len(done) // 4)
-    parts = np.linspace(warm, len(done) - 1, 5).astype(int)
-    rates = np.diff(parts) * float(log.lengths[0]) / np.diff(done[parts]) * 1e9
-    mean = (parts[-1] - parts[0]) * float(log.lengths[0]) / float(done[-1] - done[warm]) * 1e9
-    return Estimate.around(mean, float(np.std(rates)))
+    done = done[min(_WARM, len(done) // 4) :]
+    stretch = max(len(done) // _STRETCHES, 1)
+    rates = stretch * float(log.lengths[0]) / (done[stretch:] - done[:-stretch]) * 1e9
+    middle = float(np.median(rates))
+    return Estimate.around(middle, 2 * float(np.median(np.abs(rates - middle))))

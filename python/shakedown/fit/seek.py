@@ -11,6 +11,8 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Log, Trace
 
 _PAIRS: Final = 48
+_LATE: Final = 2
+_FROM_MEMORY_TURNS: Final = 0.03
 SHARES: Final = (0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 1 / 3, 0.5, 0.7, 0.95)
 
 
@@ -59,12 +61,22 @@ def trace(first: int, second: int, capacity_bytes: int) -> Trace:
 
 def estimate(log: Log, overhead_ms: float, turn_ms: float) -> Estimate:
     """Between the luckiest read and what the unluckiest leaves after a whole turn of waiting."""
-    return bracket(log.latency_ms[1:], overhead_ms, turn_ms)
+    latency = log.latency_ms
+    # What memory answered did not move the arm, so the next read did not come from the other place, nor the first.
+    hit = latency < overhead_ms + _FROM_MEMORY_TURNS * turn_ms
+    here = ~hit & ~np.concatenate([[True], hit[:-1]])
+    return bracket(latency[here], overhead_ms, turn_ms)
 
 
 def bracket(latency_ms: Floats, overhead_ms: float, turn_ms: float) -> Estimate:
-    """How long the arm took before the wait for an angle, which is anything below a turn."""
-    high = float(np.min(latency_ms)) - overhead_ms
-    low = max(float(np.max(latency_ms)) - overhead_ms - turn_ms, 0.0)
+    """How long the arm took before the wait for an angle, which is anything below a turn.
+
+    What memory answered says nothing, nor do the few of which the host may have been late.
+    """
+    moved = np.sort(latency_ms[latency_ms > overhead_ms + _FROM_MEMORY_TURNS * turn_ms])
+    if len(moved) <= 2 * _LATE:
+        moved = np.sort(latency_ms)
+    high = float(moved[0]) - overhead_ms
+    low = max(float(moved[-1 - _LATE]) - overhead_ms - turn_ms, 0.0)
     low = min(low, high)
     return Estimate((low + high) / 2, low, high)

@@ -10,9 +10,13 @@ import numpy as np
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, rewrite
 from shakedown.fit.trace import Bench, Ints, Trace
-from shakedown.fit.whereabouts import Sight, Watch
+from shakedown.fit.whereabouts import Sight, Watch, forget
 
-_RUN_BYTES: Final = 256 << 20
+_MOST_RUN_BYTES: Final = 256 << 20
+_LEAST_RUN_BYTES: Final = 64 << 20
+_RUN_SHARE: Final = 1 / 128
+_ENDS: Final = 12
+_APART_BYTES: Final = 128 << 10
 _LONG_RUN_BYTES: Final = 64 << 20
 _GRAIN_BYTES: Final = 64 << 10
 _MARGIN_BYTES: Final = 8 << 20
@@ -45,19 +49,27 @@ def measure(bench: Bench, sight: Sight) -> Streams | None:
 
 
 def _bypasses(bench: Bench, request: int, sight: Sight) -> bool:
-    first = aligned(0.6 * bench.capacity_bytes)
-    offsets = first + np.arange(_RUN_BYTES // request) * request
-    ends = first + _RUN_BYTES - np.arange(12, 0, -1) * (10 << 20)
+    length = int(np.clip(_RUN_SHARE * bench.capacity_bytes, _LEAST_RUN_BYTES, _MOST_RUN_BYTES)) // request * request
+    # Each size at a place of its own, of which memory holds nothing.
+    first = aligned(0.6 * bench.capacity_bytes) + _SIZES.index(request) * aligned(1.25 * length)
+    # The last alone: what came before may have been cleaned, if the cache is a small one.
+    ends = first + length - np.arange(_ENDS, 0, -1) * max(request, _APART_BYTES)
+    rewrite(bench, f"stream-{request}-before", first, length)
+    forget(bench)
     watch = Watch.over(bench, f"stream-{request}", ends, sight)
-    _write(bench, f"stream-{request}-write", offsets, request)
-    away = float(watch.away().mean())
-    rewrite(bench, f"stream-{request}-rewrite", first, _RUN_BYTES)
-    return away < 0.5
+    _write(bench, f"stream-{request}-write", first + np.arange(length // request) * request, request)
+    away, known = watch.away(), ~np.isnan(watch.home)
+    # Where nothing bypasses a cache of flash, nothing came from the platters before, either.
+    share = float((away[known] if known.any() else away).mean())
+    rewrite(bench, f"stream-{request}-rewrite", first, length)
+    return share < 0.5
 
 
 def _run_bytes(bench: Bench, request: int, sight: Sight) -> Estimate:
     first = aligned(0.62 * bench.capacity_bytes)
     places = first + np.arange(_LONG_RUN_BYTES // _GRAIN_BYTES) * _GRAIN_BYTES
+    rewrite(bench, "stream-run-before", first, _LONG_RUN_BYTES)
+    forget(bench)
     watch = Watch.over(bench, "stream-run", places, sight)
     _write(bench, "stream-run-write", first + np.arange(_LONG_RUN_BYTES // request) * request, request)
     away = watch.away()
@@ -84,6 +96,9 @@ def _follows(bench: Bench, count: int, request: int, run_bytes: float, sight: Si
     bases = aligned(0.64 * bench.capacity_bytes) + np.arange(count) * max(apart, length + request)
     offsets = (np.arange(length // request)[:, None] * request + bases[None, :]).ravel()
     ends = bases + length - (1 << 20)
+    for base in bases:
+        rewrite(bench, f"streams-{count}-before", int(base), length)
+    forget(bench)
     watch = Watch.over(bench, f"streams-{count}", ends, sight)
     _write(bench, f"streams-{count}-write", offsets, request)
     away = float(watch.away().mean())

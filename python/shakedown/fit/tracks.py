@@ -13,6 +13,10 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Log, Trace
 
 _PER_TRACK: Final = 12
+_LOOKS: Final = 3
+# Two standard errors, and thrice that: what a host is late by, neighbours share.
+_ALIKE: Final = 6.0
+_FROM_MEMORY_TURNS: Final = 0.06
 _LEAST_SKEW: Final = 0.02
 _LEAST_DIFFERENCE: Final = 0.01
 
@@ -37,17 +41,16 @@ def measure(bench: Bench, first: int, rate: float, turn_ms: float, tracks: int) 
 
 
 def trace(first: int, track_guess: float, tracks: int) -> Trace:
-    """Blocks at even distances, in an order in which no read-ahead leads from one to the next."""
+    """Blocks at even distances, in an order in which no read-ahead leads from one to the next, several times."""
     step = max(int(track_guess / _PER_TRACK) // BLOCK_BYTES, 1) * BLOCK_BYTES
     count = tracks * _PER_TRACK
     order = np.arange(count).reshape(tracks, _PER_TRACK)[::-1].T.ravel()
-    return Trace.reads(first + order * step)
+    return Trace.reads(np.tile(first + order * step, _LOOKS))
 
 
 def estimate(log: Log, turn_ms: float) -> Tracks | None:
     """Track size, skews and heads, from the angles of evenly spaced blocks."""
-    order = np.argsort(log.offsets)
-    offsets, angle = log.offsets[order], rotation.phases(log, turn_ms)[order]
+    offsets, angle = _angles(log, turn_ms)
     steps = np.diff(angle) % 1.0
     slope = float(np.median(steps))
     noise = max(1.5 * float(np.median(np.abs(steps - slope))), 1e-4)
@@ -62,19 +65,34 @@ def estimate(log: Log, turn_ms: float) -> Tracks | None:
     unwrapped = np.concatenate([[0.0], np.cumsum(steps)])
     design = np.stack(columns, axis=1)
     found, *_ = np.linalg.lstsq(design, unwrapped, rcond=None)
-    error = float(np.std(unwrapped - design @ found)) / len(offsets) ** 0.5
+    # Sizes and skews make up for each other: what both are known to follows from all of the design.
+    noise_turns = float(np.std(unwrapped - design @ found))
+    scale = np.maximum(np.abs(design).max(axis=0), 1e-12)
+    spread = np.diag(np.linalg.pinv((design / scale).T @ (design / scale)))
+    errors = _ALIKE * noise_turns * np.sqrt(spread) / scale
     size, skew = 1 / found[1], float(found[2])
     between = np.diff(borders[high])
     spacing = float(offsets[1] - offsets[0])
     heads = round(float(np.median(between)) * spacing / size) if len(between) else None
-    size_error = 2 * error / float(np.std(columns[1])) * size**2
     return Tracks(
-        Estimate.around(size, size_error),
-        Estimate.around(skew, 4 * error),
-        Estimate.around(skew + (float(found[3]) if high.any() else 0.0), 4 * error),
+        Estimate.around(size, float(errors[1]) * size**2),
+        Estimate.around(skew, float(errors[2])),
+        Estimate.around(skew + (float(found[3]) if high.any() else 0.0), float(errors[2:].sum())),
         heads,
         int(offsets[borders[0]] + spacing / 2),
     )
+
+
+def _angles(log: Log, turn_ms: float) -> tuple[NDArray[np.int64], Floats]:
+    """Each block and its angle, the middle one of all looks: a late answer spoils one of them."""
+    order = np.argsort(log.offsets, kind="stable")
+    offsets = np.unique(log.offsets)
+    looks = rotation.phases(log, turn_ms)[order].reshape(len(offsets), -1)
+    apart = (looks - looks[:, :1] + 0.5) % 1.0 - 0.5
+    from_memory = log.latency_ms[order].reshape(looks.shape) < _FROM_MEMORY_TURNS * turn_ms
+    # The first counts in any case, for one that nothing else is known of.
+    apart[:, 1:][from_memory[:, 1:]] = np.nan
+    return offsets, np.asarray((looks[:, 0] + np.nanmedian(apart, axis=1)) % 1.0)
 
 
 def _higher(skews: Floats, noise: float) -> NDArray[np.bool_]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
+from shakedown.fit import marks
 from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Cache, Facts, gathered_bytes, space_bound
@@ -17,6 +19,7 @@ from shakedown.fit.trace import BLOCK_BYTES
 _BY: Final = "by characterize"
 _UNKNOWN: Final = "assumed: not identified"
 _SETTLE_MS: Final = 0.2
+_WHOLE: Final = 1e-6
 _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
@@ -223,9 +226,12 @@ def _cache(twin: Twin, cache: Cache) -> None:
         _measured(twin, section, "append_turns", cost.append_turns, 4)
         if cache.layout.visit_tracks.value:
             _tracks(twin, "append_tracks", cache.layout.visit_tracks, cache.layout.track_bytes)
-    journal = cache.length.journal if cache.length else None
-    twin.put(section, "journal_every", journal.every if journal else 0, f"measured: {_BY}")
-    twin.put(section, "journal_ms", round(journal.ms, 1) if journal else 0.0, f"measured: {_BY}")
+    journal = cache.journal
+    origin = f"measured: {_BY}" if journal and journal.every else f"{_UNKNOWN}; none is seen"
+    if journal and not journal.every:
+        origin = f"measured: none in {journal.seen} visits {_BY}"
+    twin.put(section, "journal_every", journal.every if journal else 0, origin)
+    twin.put(section, "journal_ms", round(journal.ms, 1) if journal else 0.0, origin)
 
 
 def _packet_bytes(cache: Cache) -> int:
@@ -273,7 +279,7 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
         twin.put(section, "idle_ms", 1000, f"{_UNKNOWN}; it rested with its cache full")
     if cache.lazy:
         for key, value in (("high_mark", 0.9), ("low_mark", 0.8)):
-            found = getattr(cache.marks, key.removesuffix("_mark")) if cache.marks else None
+            found = _mark(facts, cache, key)
             if found:
                 _measured(twin, section, key, found, 4)
             else:
@@ -290,6 +296,17 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     twin.put(
         section, "merge_on_disk", on_disk, f"measured: {band_ms / once_ms:.2f} times what reading a band takes {_BY}"
     )
+
+
+def _mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
+    """A mark of lazy cleaning; the last pass may go below the low one, by all of its bands but one."""
+    if cache.marks is None:
+        return None
+    if key == "high_mark":
+        return cache.marks.high
+    found, passed = cache.marks.low, pass_of(facts)
+    below = marks.STEP * (passed.bands.value - 1) if passed else 0.0
+    return Estimate(found.value + below / 2, found.low, found.high + below)
 
 
 def _pass(twin: Twin, facts: Facts) -> None:
@@ -309,16 +326,17 @@ def pass_of(facts: Facts) -> Pass | None:
     cache = facts.cache
     if cache is None or not cache.bands or not cache.length:
         return None
-    marks = cache.length
-    at = MARKS_AT if cache.lazy or 0.5 not in cache.bands else 0.5
+    met = cache.length
+    span = MARKS * met.mark_bytes / facts.capacity_bytes
+    at = (MARKS_AT if cache.lazy or 0.5 not in cache.bands else 0.5) + span / 2
     size = float(np.interp(at, sorted(cache.bands), [cache.bands[one].size_bytes.value for one in sorted(cache.bands)]))
     few = Marked(
-        marks.passes,
+        met.passes,
         # One more is that of the filler.
-        MARKS * marks.mark_bytes / size + 1,
-        marks.spacing,
-        marks.marks * marks.mark_bytes / size,
-        marks.mark_bytes / size,
+        MARKS * met.mark_bytes / size + 1,
+        met.spacing,
+        met.marks * met.mark_bytes / size,
+        met.mark_bytes / size,
     )
     return forced(few)
 
@@ -353,7 +371,10 @@ def _or_unknown(twin: Twin, section: str, key: str, found: Estimate | None, valu
 
 
 def _span(found: Estimate, digits: int) -> str:
-    return f"measured: {found.low:.{digits}f}..{found.high:.{digits}f} {_BY}"
+    grain = 10.0**-digits
+    # Outwards; what is whole but for rounding stays.
+    low, high = math.floor(found.low / grain + _WHOLE) * grain, math.ceil(found.high / grain - _WHOLE) * grain
+    return f"measured: {low:.{digits}f}..{high:.{digits}f} {_BY}"
 
 
 def _gain(gain: float) -> str:

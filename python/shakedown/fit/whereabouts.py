@@ -94,9 +94,10 @@ def moved(bench: Bench, turn_ms: float) -> Moved:
 
 
 def forget(bench: Bench) -> None:
-    """Read so much elsewhere that memory holds nothing of what was written."""
+    """Read so much elsewhere that memory holds nothing of what was written; not in sequence, which is one range."""
     size = min(_FORGETTING_BYTES, bench.capacity_bytes // 8)
-    bench.play("forget", Trace.reads(aligned(0.7 * bench.capacity_bytes) + np.arange(size >> 20) * (1 << 20), 1 << 20))
+    places = aligned(0.7 * bench.capacity_bytes) + apart(size >> 20) * (1 << 20)
+    bench.play("forget", Trace.reads(places, 1 << 20, depth=4))
 
 
 def _angles(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> tuple[Floats, Floats]:
@@ -108,11 +109,14 @@ def _angles(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> tuple[Flo
     marks = bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES - (1 + np.arange(_MARKS)) * _mark_spacing(bench)
     order, marks_order = apart(len(offsets))[::-1], apart(_MARKS)
     far = (int(offsets[0]) + bench.capacity_bytes // 2) % bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
-    log = bench.play(name, Trace.reads(np.concatenate([offsets[order], marks[marks_order], [far]])))
-    angles = rotation.phases(log, turn_ms)
-    angles[log.latency_ms < _FROM_MEMORY_TURNS * turn_ms] = np.nan
     count = len(offsets)
-    return angles[:count][np.argsort(order)], angles[count : count + _MARKS][np.argsort(marks_order)]
+    # A mark between each two of the first: few blocks that lie near each other would come with one another.
+    turns = np.argsort(np.concatenate([np.arange(count), np.arange(_MARKS) + 0.5]))
+    log = bench.play(name, Trace.reads(np.append(np.concatenate([offsets[order], marks[marks_order]])[turns], far)))
+    read = rotation.phases(log, turn_ms)
+    read[log.latency_ms < _FROM_MEMORY_TURNS * turn_ms] = np.nan
+    angles = read[:-1][np.argsort(turns)]
+    return angles[:count][np.argsort(order)], angles[count:][np.argsort(marks_order)]
 
 
 def _mark_spacing(bench: Bench) -> int:

@@ -2,8 +2,8 @@
 
 The folder is that of a DiskSim that has been built (it holds ``src/disksim`` and ``valid/``); nothing of it is part of
 this project. Both simulate a closed loop of 4 KiB reads at random places of one drive with its read-ahead as it comes,
-DiskSim the Cheetah 9LP of its own validation suite, Shakedown a 12 TB drive; at depth 32 by shortest positioning time. Times are those of the
-processor, the best of several rounds in turn, less what it takes to begin.
+DiskSim the Cheetah 9LP of its own validation suite, Shakedown a 12 TB drive; at depth 32 by shortest positioning time.
+Times are those of the processor, the best of several rounds in turn, less what it takes to begin.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def theirs_s(disksim: Path, depth: int, requests: int) -> float:
         (Path(folder) / "bench.parv").write_text(described[:begin] + load, encoding="latin-1")
         command = [str(disksim / "src" / "disksim"), "bench.parv", "bench.outv", "ascii", "0", "1"]
         before = os.times()
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)  # noqa: S603 - what the caller named
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
         after = os.times()
         told = (Path(folder) / "bench.outv").read_text(encoding="latin-1")
     completed = re.search(r"Overall I/O System Total Requests handled:\s*(\d+)", told)

@@ -73,12 +73,14 @@ impl Lab {
     }
 
     #[getter]
-    fn age_ns(&self, py: Python<'_>) -> u64 {
-        py.detach(|| lock(&self.lab).age_ns())
+    fn age_ns(&self) -> PyResult<u64> {
+        Ok(lock(&self.lab)?.age_ns())
     }
 
     fn end(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| lock(&self.lab).end()).map_err(|error| lab_error(&error))
+        let mut lab = lock(&self.lab)?;
+        let lab = &mut *lab;
+        py.detach(|| lab.end()).map_err(|error| lab_error(&error))
     }
 
     #[pyo3(signature = (*, off_ns))]

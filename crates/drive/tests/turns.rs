@@ -128,7 +128,7 @@ fn what_was_trimmed_and_written_again_is_read_when_its_band_is_cleaned() {
         let mut host = Host::new(&profile);
         host.ask(Verb::Trim, 0, 4 * band_bytes, false);
         if written_again {
-            host.stream(Verb::Write, 0, 1 << 20, 3 * band_bytes >> 20);
+            host.stream(Verb::Write, 0, 1 << 20, (3 * band_bytes) >> 20);
             host.ask(Verb::Flush, 0, 0, false);
             host.pause(3600 * S);
         }

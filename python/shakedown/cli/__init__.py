@@ -169,7 +169,10 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
     return _Failure(EXIT_BUG, f"a bug in Shakedown: {type(error).__name__}: {error}", hint)
 
 
-_GOES_ON: Final = {"matrix": "the same command goes on where it was interrupted: what is done is in its CSV"}
+_GOES_ON: Final = {
+    "matrix": "the same command goes on where it was interrupted: what is done is in its CSV",
+    "rebuild": "of a modelled array, or one of the lab, nothing is kept: order it again",
+}
 
 
 def _way_out(error: RefusedError, arguments: Sequence[str]) -> str:

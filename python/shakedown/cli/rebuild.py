@@ -124,7 +124,8 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     out = options.out or free_folder(Path("runs") / name)
     if options.plan:
         return _planned(order, out, options)
-    return _shown(_rebuilt(order, out, options), options)
+    with terminated_as_interrupted():
+        return _shown(_rebuilt(order, out, options), options)
 
 
 def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
@@ -138,8 +139,7 @@ def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
     if arena != "model":
         if order.faults:
             raise UsageError("`--faults` befall modelled drives", hint="model:NAME or lab:NAME")
-        with terminated_as_interrupted():
-            return run_real(order, out, _consent(options), tell, with_baseline=options.baseline is None)
+        return run_real(order, out, _consent(options), tell, with_baseline=options.baseline is None)
     baseline = None if options.baseline == "none" else _baseline(order, options.baseline)
     if not 1 <= options.seeds <= _MOST_SEEDS:
         raise UsageError(f"`--seeds {options.seeds}` is out of range", hint=f"1 to {_MOST_SEEDS}")

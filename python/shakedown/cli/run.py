@@ -29,6 +29,7 @@ from shakedown.protocol.run import resume as resume_run
 from shakedown.protocol.run import run as start_run
 from shakedown.report.summary import render
 from shakedown.result.folder import Run, free_folder, read_record, read_run
+from shakedown.target.storage_box import names_storage_box
 from shakedown.units import parse_size_bytes
 
 
@@ -270,6 +271,8 @@ def _refuse_unjudged(use: Use | None, protocol: str, uses: tuple[Use, ...]) -> N
 
 def _name_of(target: str) -> str:
     """What to call the folder: the last part of the target without what file systems dislike."""
+    if names_storage_box(target):
+        return re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join(target.split(":")[1:3])).strip("-.")[:60]
     last = target.partition(":")[2] if target.startswith(("model:", "lab:")) else target
     stem = Path(last.rstrip("/")).name.removesuffix(".toml")
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-.")[:60] or "target"

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from shakedown.errors import EnvironmentFailure, RefusedError
+from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.lab.disks import disk_name
 from shakedown.lab.program import run
 
@@ -58,11 +58,15 @@ def kept(folder: Path, makers: Sequence[Maker]) -> Iterator[list[Path]]:
     drives or something else, or another run has it; EnvironmentFailure if it cannot be written.
     """
     folder = folder.absolute()
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"`--keep {folder}` is no folder", hint="choose another, or one that is not there yet")
+    _refuse_others(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise EnvironmentFailure(f"`--keep {folder}`: {error.strerror}") from error
+        hint = "choose a folder that can be written to"
+        raise EnvironmentFailure(f"`--keep {folder}`: {error.strerror}", hint=hint) from error
     try:
         _take(folder, lock)
         before = folder / (folder / "drives").readlink() if (folder / "drives").exists() else None
@@ -85,10 +89,15 @@ def kept(folder: Path, makers: Sequence[Maker]) -> Iterator[list[Path]]:
         os.close(lock)
 
 
-def _take(folder: Path, lock: int) -> None:
+def _refuse_others(folder: Path) -> None:
+    """Raise RefusedError, before anything is written, if a folder holds what is not ours."""
     ours = {"lock", "drives", "next"}
-    if other := [each.name for each in folder.iterdir() if each.name not in ours and not each.name.startswith(_PREFIX)]:
+    held = [each.name for each in folder.iterdir()] if folder.exists() else []
+    if other := [each for each in held if each not in ours and not each.startswith(_PREFIX)]:
         raise RefusedError(f"`--keep {folder}` holds something else: {other[0]}", hint="choose an empty folder")
+
+
+def _take(folder: Path, lock: int) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -220,7 +220,7 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
             raise EnvironmentFailure(f"`--wall-limit` is over, {at}", hint="give it longer, or smaller drives: --scale")
         case "stalled":
             raise EnvironmentFailure(
-                f"the guest has not looked at its clock for {_STALL_LIMIT_S:.0f} s, {at}: a loop without system calls",
+                f"the guest has not looked at its clock for {_STALL_LIMIT_S:.0f} s, {at}: a loop without system calls, or a reboot",
                 hint="programs that wait by spinning cannot run in virtual time",
             )
         case "interrupted":
@@ -249,7 +249,7 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
         )
     raise EnvironmentFailure(
         f"the guest ended before its command did, {at}: {_last_words(said)}",
-        hint="out of memory? --memory 2GiB" if order.memory_bytes < 2 << 30 else "",
+        hint="its kernel panicked, its memory was used up (`--memory 2GiB`), or the command halted or rebooted it",
     )
 
 

@@ -27,6 +27,11 @@ RAW_NAME: Final = "raw"
 BASELINE_NAME: Final[Literal["baseline"]] = "baseline"
 
 
+def _is_begun(path: Path) -> bool:
+    """Whether something is in a folder but the empty one that a run makes first: who was killed then left nothing."""
+    return any(each.name != RAW_NAME or not each.is_dir() or any(each.iterdir()) for each in path.iterdir())
+
+
 class RunFolder:
     """The folder of a run that is going on."""
 
@@ -39,7 +44,7 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path) -> Self:
         """Make a new folder. Raises UsageError when something is there already, EnvironmentFailure when it cannot."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and (not path.is_dir() or _is_begun(path)):
             raise UsageError(
                 f"`{path}` exists and is not an empty folder",
                 hint="choose another --out, or go on with an interrupted run: `shakedown run --resume DIR`",

@@ -88,6 +88,12 @@ def _slow_link(port: str) -> Advice:
 
 
 def _cable(disk: str) -> Advice:
+    if disk.startswith("nvme"):
+        return Advice(
+            "Reseat the drive and try another slot; the count of errors in its log then stays where it is.",
+            f"nvme smart-log /dev/{disk}; nvme error-log /dev/{disk}",
+            NOTHING,
+        )
     return Advice(
         "Reseat or replace cable and plug, try another port and another power cable; attribute 199 (CRC errors) then"
         " stays where it is.",
@@ -110,6 +116,8 @@ def _save(disk: str) -> Iterator[Advice]:
 
 
 def _rescan(disk: str) -> Advice:
+    if disk.startswith("nvme"):
+        return Advice("Look for it again without a reboot.", "echo 1 > /sys/bus/pci/rescan", NOTHING)
     return Advice(
         "Look for it again without a reboot.",
         'for host in /sys/class/scsi_host/host*; do echo "- - -" > $host/scan; done',

@@ -33,7 +33,7 @@ TITLES: Final[dict[Kind, str]] = {
     "gone-and-back": "the drive was gone and came back",
     "unplugged": "the drive was unplugged",
     "device-error": "the drive refused commands",
-    "array": "an array or pool gave up on the drive",
+    "array": "errors above the drive",
     "stall": "something waited long",
 }
 
@@ -108,7 +108,8 @@ def _refused_or_gone(episode: Episode, shingled: bool | None) -> _Cause | None:
 
 def _slow(episode: Episode, shingled: bool | None) -> _Cause | None:
     seen = episode.counts
-    if seen["timeout"] or seen["no-answer"]:
+    is_frozen = seen["frozen"] and not seen["device-error"]
+    if seen["timeout"] or seen["no-answer"] or is_frozen:
         return _timeout(episode, shingled)
     return _link(episode) if seen["link-dropped"] or seen["speed-limited"] else None
 
@@ -172,7 +173,7 @@ def _gone(episode: Episode, shingled: bool | None) -> _Cause:
 
 
 def _timeout(episode: Episode, shingled: bool | None) -> _Cause:
-    count = episode.counts["timeout"] or episode.counts["no-answer"]
+    count = episode.counts["timeout"] or episode.counts["no-answer"] or episode.counts["frozen"]
     times = f"{count} {'command' if count == 1 else 'commands'} without an answer"
     if shingled:
         text = f"{times}, then a reset, and no error of surface or link: a full cache being merged looks like this."

@@ -15,7 +15,7 @@ What = Literal[
     # who is who
     "is-model", "same-as", "attached", "boot",
     # how a drive behaves
-    "exception", "timeout", "command", "bus-error", "link-dropped", "speed-limited", "speed", "reset", "no-answer",
+    "exception", "frozen", "timeout", "command", "bus-error", "link-dropped", "speed-limited", "speed", "reset", "no-answer",
     "media-error", "hardware-error", "address-not-found", "device-error", "gave-up", "link-down", "unplugged",
     "recovered", "queueing-off", "smart-pending", "smart-failing",
     # what it did to those above it
@@ -84,6 +84,8 @@ def _compiled(*table: tuple[What, str]) -> tuple[tuple[What, re.Pattern[str]], .
     return tuple((what, re.compile(pattern)) for what, pattern in table)
 
 
+# The port was stopped and neither device nor link had said anything wrong: a command was waited for too long.
+_FROZEN: Final = re.compile(r"exception Emask 0x0 .*\bSErr 0x0\b.*\bfrozen$")
 _ATA_SIGNS: Final = _compiled(
     ("exception", r"exception Emask "),
     ("command", r"failed command: (.{1,40})"),
@@ -115,6 +117,8 @@ def _ata(who: str, text: str) -> Iterator[Sign]:
         elif words & _DROP_WORDS:
             yield Sign("link-dropped", who)
         return
+    if _FROZEN.match(text):
+        yield Sign("frozen", who)
     for what, pattern in _ATA_SIGNS:
         found = pattern.match(text)
         if found:
@@ -166,6 +170,7 @@ _OTHER_SIGNS: Final = _compiled(
     ("write-lost", r"Buffer I/O error on dev(?:ice)? " + _DISK + r"\d*,? .*lost (?:async |sync )?page write"),
     ("write-lost", r"lost page write due to I/O error on " + _DISK),
     ("read-only", r"EXT4-fs \(" + _DISK + r"\d*\): [Rr]emounting filesystem read-only"),
+    ("fs-error", r"BTRFS \w+ \(device \S+\): bdev /dev/" + _DISK + r"\d* errs: (?=.*\b[1-9])"),
     ("fs-error", r"EXT4-fs error \(device " + _DISK),
     ("fs-error", r"XFS \(" + _DISK + r"\d*\): (?:metadata I/O error|log I/O error|.*[Ss]hutting down)"),
     ("fs-error", r"BTRFS(?:: error| error| critical) \(device " + _DISK + r".*(?:IO failure|readonly|corrupt leaf)"),

@@ -19,7 +19,7 @@ from shakedown.lab.bays import Bus
 from shakedown.lab.faults import faults_by_drive
 from shakedown.lab.run import Order, Outcome
 from shakedown.lab.run import run as run_in_lab
-from shakedown.units import NS_PER_S, format_duration, parse_duration_ns, parse_size_bytes
+from shakedown.units import NS_PER_S, format_duration, format_size, parse_duration_ns, parse_size_bytes
 
 _LEAST_MEMORY_BYTES = 128 << 20
 
@@ -112,6 +112,10 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
     memory_bytes = parse_size_bytes(options.memory)
     if memory_bytes < _LEAST_MEMORY_BYTES:
         raise UsageError(f"`--memory {options.memory}` is too little", hint="at least 128MiB")
+    if memory_bytes > (here := os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")):
+        raise UsageError(
+            f"`--memory {options.memory}` is more than this machine has", hint=f"at most {format_size(here)}"
+        )
     if not 0 <= options.seed < 2**63:
         raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^63 - 1")
     for path in options.bring_out:

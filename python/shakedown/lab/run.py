@@ -36,6 +36,8 @@ _LAST_LINES: Final = 12
 _ARC_PART: Final = 4
 # Of the kernel; before them it looks whether the host lets it do what it needs.
 _FIRST_WORDS: Final = "Linux version"
+# Of the kernel, in all that it says when it kills for memory, or panics because nothing is left to be killed.
+_NO_MEMORY: Final = "Out of memory"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,7 +251,7 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
         )
     raise EnvironmentFailure(
         f"the guest ended before its command did, {at}: {_last_words(said)}",
-        hint="out of memory? --memory 2GiB" if order.memory_bytes < 2 << 30 else "",
+        hint=f"--memory {order.memory_bytes >> 19}MiB" if _NO_MEMORY in said else "",
     )
 
 

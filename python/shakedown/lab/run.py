@@ -172,7 +172,11 @@ def _serve(
 
 
 def _built(order: Order) -> tuple[Kernel, Image]:
-    kernel, image = find_kernel(with_zfs=order.with_zfs), find_image()
+    try:
+        kernel, image = find_kernel(with_zfs=order.with_zfs), find_image()
+    except PermissionError as error:
+        hint = "another place: XDG_CACHE_HOME=/path shakedown lab build"
+        raise EnvironmentFailure(f"the lab's cache cannot be read: {error}", hint=hint) from error
     if kernel is None or image is None:
         kind = "kernel with OpenZFS" if order.with_zfs else "kernel"
         missing = " and no ".join(what for what, there in ((kind, kernel), ("image", image)) if there is None)

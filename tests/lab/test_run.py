@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -142,6 +143,32 @@ def test_a_guest_that_does_not_end_is_told(script: str, words: str) -> None:
     with pytest.raises(EnvironmentFailure, match=words) as failed:
         shell(script, wall_limit_s=20.0, virtual_limit_s=864_000)
     assert failed.value.exit_status == 5
+    assert "--memory" not in failed.value.hint
+
+
+# Forbids one system call, as a container may, and becomes the program.
+FORBID = """
+import ctypes, os, struct, sys
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, int(sys.argv[1])), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code)))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == libc.prctl(22, 2, program) == 0
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "told", "hint"), [(101, "cannot run here", "ptrace"), (272, "not allowed", "as an ordinary user|sysctl")]
+)
+def test_a_host_without_ptrace_or_namespaces_is_told(call: int, told: str, hint: str) -> None:
+    program = [sys.executable, "-c", FORBID, str(call), sys.executable, "-c", ENTRY, "lab", "run", "--", "true"]
+    ended = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert ended.returncode == 5
+    error, _, advice = ended.stderr.partition("\nhint: ")
+    assert told in error
+    assert re.search(hint, advice)
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_guest_that_fills_its_disk_is_told_by_its_command() -> None:

@@ -36,6 +36,8 @@ _LAST_LINES: Final = 12
 _ARC_PART: Final = 4
 # Of the kernel; before them it looks whether the host lets it do what it needs.
 _FIRST_WORDS: Final = "Linux version"
+# Of the kernel, in all that it says when it kills for memory, or panics because nothing is left to be killed.
+_NO_MEMORY: Final = "Out of memory"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +172,11 @@ def _serve(
 
 
 def _built(order: Order) -> tuple[Kernel, Image]:
-    kernel, image = find_kernel(with_zfs=order.with_zfs), find_image()
+    try:
+        kernel, image = find_kernel(with_zfs=order.with_zfs), find_image()
+    except PermissionError as error:
+        hint = "another place: XDG_CACHE_HOME=/path shakedown lab build"
+        raise EnvironmentFailure(f"the lab's cache cannot be read: {error}", hint=hint) from error
     if kernel is None or image is None:
         kind = "kernel with OpenZFS" if order.with_zfs else "kernel"
         missing = " and no ".join(what for what, there in ((kind, kernel), ("image", image)) if there is None)
@@ -220,8 +226,8 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
             raise EnvironmentFailure(f"`--wall-limit` is over, {at}", hint="give it longer, or smaller drives: --scale")
         case "stalled":
             raise EnvironmentFailure(
-                f"the guest has not looked at its clock for {_STALL_LIMIT_S:.0f} s, {at}: a loop without system calls, or a reboot",
-                hint="programs that wait by spinning cannot run in virtual time",
+                f"the guest has not looked at its clock for {_STALL_LIMIT_S:.0f} s, {at}: a loop without system calls",
+                hint="programs that wait by spinning cannot run in virtual time; nor can a guest be rebooted",
             )
         case "interrupted":
             raise KeyboardInterrupt
@@ -249,7 +255,9 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
         )
     raise EnvironmentFailure(
         f"the guest ended before its command did, {at}: {_last_words(said)}",
-        hint="its kernel panicked, its memory was used up (`--memory 2GiB`), or the command halted or rebooted it",
+        hint=f"--memory {order.memory_bytes >> 19}MiB"
+        if _NO_MEMORY in said
+        else "its kernel panicked, or the command halted or rebooted it",
     )
 
 

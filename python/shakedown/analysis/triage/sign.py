@@ -15,7 +15,8 @@ What = Literal[
     # who is who
     "is-model", "same-as", "attached", "boot",
     # how a drive behaves
-    "exception", "frozen", "timeout", "command", "bus-error", "link-dropped", "speed-limited", "speed", "reset", "no-answer",
+    "exception", "frozen", "timeout", "command", "bus-error", "link-dropped", "speed-limited", "speed", "reset",
+    "no-answer",
     "media-error", "hardware-error", "address-not-found", "device-error", "gave-up", "link-down", "unplugged",
     "recovered", "queueing-off", "smart-pending", "smart-failing",
     # what it did to those above it

@@ -21,9 +21,12 @@ def lines(situation: Situation, refusals: Sequence[Refusal]) -> Iterator[str]:
     yield f"serial      {name.serial or 'not told'}"
     yield f"WWN         {f'0x{name.wwn}' if name.wwn else 'not told'}"
     yield f"size        {format_size(name.size_bytes)} ({name.size_bytes} bytes)"
-    yield f"partitions  {_listed(situation.partitions)}"
-    yield f"signatures  {_listed([_signature(each.place, each.type, each.label) for each in situation.signatures])}"
-    yield f"in use      {_listed([use.words for use in situation.uses])}"
+    # Of what could not be learned, nothing found is no answer.
+    nothing = "not known" if situation.unread else "none"
+    signatures = [_signature(each.place, each.type, each.label) for each in situation.signatures]
+    yield f"partitions  {_listed(situation.partitions, nothing)}"
+    yield f"signatures  {_listed(signatures, nothing)}"
+    yield f"in use      {_listed([use.words for use in situation.uses], nothing)}"
     for refusal in refusals:
         yield f"refused     {refusal.words}"
         yield f"            {refusal.hint}"
@@ -50,5 +53,5 @@ def _signature(place: str, kind: str, label: str) -> str:
     return f"{kind} on {place}" + (f" labelled {label!a}" if label else "")
 
 
-def _listed(words: Sequence[str]) -> str:
-    return "; ".join(words) or "none"
+def _listed(words: Sequence[str], nothing: str = "none") -> str:
+    return "; ".join(words) or nothing

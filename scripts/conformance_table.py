@@ -168,11 +168,9 @@ def table(rows: list[Row]) -> str:
     """A summary and the rows."""
     judged = [row for row in rows if row.holds is not None]
     held = sum(row.holds is True for row in judged)
-    left = sorted(
-        {f"{protocol} on {drive}" for protocol, drive in pairs()} - {f"{row.protocol} on {row.drive}" for row in rows}
-    )
+    left = set(pairs()) - {(row.protocol, row.drive) for row in rows}
     text = f"{held} of {len(judged)} figures with a goal hold it."
-    text += f" Not played yet: {', '.join(left)}." if left else ""
+    text += f" {len(left)} pairs of protocol and drive were not played yet." if left else ""
     text += (
         "\n\n| protocol | drive | figure | `model:` | `lab:` | difference | within the goal |\n" + "| --- " * 7 + "|\n"
     )

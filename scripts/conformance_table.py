@@ -26,7 +26,10 @@ DOCUMENT: Final = ROOT / "docs" / "conformance.md"
 KEPT: Final = ROOT / "docs" / "conformance.csv"
 BEGIN, END = "<!-- made by make conformance -->\n", "<!-- end of what is made -->"
 # Few enough requests for the lab to take a few seconds of a processor for each.
-SCALE: Final = {"random-1m": 100, "sequential-32k": 100, "cliff": 50}
+IOMETER: Final = ("iometer-max-read", "iometer-real-life", "iometer-max-mixed", "iometer-random-8k")
+SCALE: Final = {"random-1m": 100, "sequential-32k": 100, "cliff": 50, "atto": 100, "ramp": 100} | dict.fromkeys(
+    IOMETER, 100
+)
 PLAYED: Final = {
     "random-1m": {"span": "2G", "duration": "60s"},
     "sequential-32k": {"span": "2G", "amount": "128M", "limit": "60s"},
@@ -34,6 +37,9 @@ PLAYED: Final = {
         **{"span": "1G", "limit": "30s", "confirm": "8s", "hold": "60s", "window": "30s", "patience": "10min"},
         **{"tail": "5s", "probes": "5", "pause": "5s", "interval": "200ms", "long_interval": "1s"},
     },
+    **{protocol: {"span": "2G", "duration": "10s"} for protocol in IOMETER},
+    "atto": {"length": "32M"},
+    "ramp": {"span": "2G", "each": "5s"},
 }
 # Of random writing, for drives that take it longer.
 LIMITS: Final = {"backup-plus-slim-2tb": "60s", "canvio-3tb": "200s"}
@@ -162,11 +168,9 @@ def table(rows: list[Row]) -> str:
     """A summary and the rows."""
     judged = [row for row in rows if row.holds is not None]
     held = sum(row.holds is True for row in judged)
-    left = sorted(
-        {f"{protocol} on {drive}" for protocol, drive in pairs()} - {f"{row.protocol} on {row.drive}" for row in rows}
-    )
+    left = set(pairs()) - {(row.protocol, row.drive) for row in rows}
     text = f"{held} of {len(judged)} figures with a goal hold it."
-    text += f" Not played yet: {', '.join(left)}." if left else ""
+    text += f" {len(left)} pairs of protocol and drive were not played yet." if left else ""
     text += (
         "\n\n| protocol | drive | figure | `model:` | `lab:` | difference | within the goal |\n" + "| --- " * 7 + "|\n"
     )

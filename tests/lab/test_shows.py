@@ -41,3 +41,9 @@ def test_md_kicks_a_drive_that_lets_commands_time_out() -> None:
     output = shown("md-kicks.sh", "1", drives=("skylight-2", "cmr-16tb"), scale=400)
     said = [output.index(words) for words in ("] out of the array", "abort", "device reset", "Disk failure on sda")]
     assert said == sorted(said)
+
+
+def test_md_rebuilds_a_mirror_that_is_in_use() -> None:
+    output = shown("md-rebuild-in-use.sh", drives=("wd40efrx", "wd40efrx"), scale=5000)
+    assert "h: [UU]" in output
+    assert "what was there before is there, read without /dev/sdb" in output

@@ -25,7 +25,7 @@ def writes(completed_ms: list[int]) -> pl.DataFrame:
 
 
 def test_a_row_ends_with_the_first_completion_after_its_interval_and_has_the_stall_in_it() -> None:
-    rows = FioRows("s", "write", began_ns=0, interval_ns=200 * MS)
+    rows = FioRows("s", ["write"], began_ns=0, interval_ns=200 * MS)
     # Due after 98 ms; then 200 ms after each end.
     first = rows.take(writes([10, 97, 100, 150, 290, 700]), 600 * MS)
     assert [(row.start_ns / MS, row.duration_ns / MS, row.count) for row in first] == [(2, 98, 3), (100, 600, 3)]
@@ -35,6 +35,20 @@ def test_a_row_ends_with_the_first_completion_after_its_interval_and_has_the_sta
 
 
 def test_a_first_row_that_was_held_up_for_long_begins_with_the_job() -> None:
-    rows = FioRows("s", "write", began_ns=0, interval_ns=1000 * MS)
+    rows = FioRows("s", ["write"], began_ns=0, interval_ns=1000 * MS)
     (row,) = rows.take(writes([3000]), 3000 * MS)
     assert (row.start_ns, row.duration_ns) == (0, 3000 * MS)
+
+
+def test_both_directions_of_a_mixed_load_end_their_rows_at_the_same_moments() -> None:
+    rows = FioRows("s", ["read", "write"], began_ns=0, interval_ns=200 * MS)
+    mixed = pl.concat([writes([90, 300]), writes([95, 110, 400]).with_columns(verb=pl.lit("read"))])
+    found = rows.take(mixed.sort("completed_ns"), 500 * MS) + rows.end(500 * MS)
+    assert [(row.direction, row.start_ns / MS, row.duration_ns / MS, row.count) for row in found] == [
+        ("read", 12, 98, 2),
+        ("write", 12, 98, 1),
+        ("read", 110, 290, 1),
+        ("write", 110, 290, 1),
+        ("read", 400, 100, 0),
+        ("write", 400, 100, 0),
+    ]

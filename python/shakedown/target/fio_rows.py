@@ -8,7 +8,7 @@ request, and how long its jobs have run it notes before it asks (see ``tools/fio
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -24,12 +24,12 @@ _OVERDUE_NS = 1_000_000_000
 
 
 class FioRows:
-    """Cuts the completions of a load in one direction into rows."""
+    """Cuts the completions of a load into rows, one for each of its directions, all at the same moments."""
 
-    def __init__(self, step: str, direction: Direction, *, began_ns: int, interval_ns: int) -> None:
+    def __init__(self, step: str, directions: Sequence[Direction], *, began_ns: int, interval_ns: int) -> None:
         """Begin with a job whose first request was made at ``began_ns``."""
         self._step = step
-        self._direction = direction
+        self._directions = directions
         self._interval_ns = interval_ns
         self._began_ns = began_ns
         self._due_ns = began_ns + (interval_ns - _AHEAD_NS) % interval_ns
@@ -38,7 +38,7 @@ class FioRows:
 
     def take(self, requests: pl.DataFrame, until_ns: int) -> list[Sample]:
         """The rows that are over, now that the load has come to ``until_ns``; ``requests`` as in ``REQUEST_SCHEMA``."""
-        new = requests.filter(pl.col("verb") == self._direction)
+        new = requests.filter(pl.col("verb").is_in(list(self._directions)))
         self._open = pl.concat([self._open, new]) if self._open.width else new
         return list(self._closed(until_ns))
 
@@ -48,23 +48,24 @@ class FioRows:
             at = int(np.searchsorted(completed_ns, self._due_ns))
             if at == len(completed_ns):
                 return
-            yield self._close(int(completed_ns[at]), at + 1)
+            yield from self._close(int(completed_ns[at]), at + 1)
 
     def end(self, until_ns: int) -> list[Sample]:
-        """The last row."""
-        return [self._close(until_ns, self._open.height)] if until_ns > self._began_ns else []
+        """The last rows."""
+        return self._close(until_ns, self._open.height) if until_ns > self._began_ns else []
 
-    def _close(self, end_ns: int, requests: int) -> Sample:
+    def _close(self, end_ns: int, requests: int) -> list[Sample]:
         if self._is_first and end_ns - self._began_ns <= _OVERDUE_NS:
             self._began_ns += max(0, end_ns - self._due_ns)
         self._is_first = False
-        row = self._row(self._began_ns, end_ns - self._began_ns, self._open[:requests])
+        ended = self._open[:requests]
+        rows = [self._row(each, end_ns, ended.filter(pl.col("verb") == each)) for each in self._directions]
         self._began_ns, self._due_ns, self._open = end_ns, end_ns + self._interval_ns, self._open[requests:]
-        return row
+        return rows
 
-    def _row(self, start_ns: int, duration_ns: int, requests: pl.DataFrame) -> Sample:
+    def _row(self, direction: Direction, end_ns: int, requests: pl.DataFrame) -> Sample:
         latency_ns: NDArray[np.int64] = requests["latency_ns"].to_numpy()
-        place = (self._step, self._direction, start_ns, duration_ns)
+        place = (self._step, direction, self._began_ns, end_ns - self._began_ns)
         if not len(latency_ns):
             return Sample(*place, 0, 0, None, None, None, None, None)
         p50, p99, p999 = (int(np.quantile(latency_ns, part, method="inverted_cdf")) for part in _QUANTILES)

@@ -147,23 +147,16 @@ class ModelLoad:
         return [Sample(self._step, _DIRECTIONS[row[0]], *row[1:]) for row in self._advance()]
 
     def _as_fio_tells(self, batches: Iterator[list[Sample]], interval_ns: int) -> Iterator[list[Sample]]:
-        directions: dict[Direction, FioRows] = {}
+        rows: FioRows | None = None
         end_ns = 0
         for batch in batches:
             end_ns = max(row.start_ns + row.duration_ns for row in batch)
             requests = requests_frame(self._load.take_requests())
-            for row in batch:
-                directions.setdefault(
-                    row.direction,
-                    FioRows(
-                        self._step,
-                        row.direction,
-                        began_ns=row.start_ns,
-                        interval_ns=interval_ns,
-                    ),
-                )
-            yield [row for rows in directions.values() for row in rows.take(requests, end_ns)]
-        yield [row for rows in directions.values() for row in rows.end(end_ns)]
+            if rows is None:
+                directions = list(dict.fromkeys(row.direction for row in batch))
+                rows = FioRows(self._step, directions, began_ns=batch[0].start_ns, interval_ns=interval_ns)
+            yield rows.take(requests, end_ns)
+        yield [] if rows is None else rows.end(end_ns)
 
     def _advance(self) -> Sequence[tuple[Any, ...]]:
         try:

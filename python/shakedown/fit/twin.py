@@ -174,7 +174,12 @@ def _dram(twin: Twin, facts: Facts) -> None:
     count = bursts.writes
     origin = f"measured: {count} taken at once {_BY}" if count else f"{_UNKNOWN}; usual"
     twin.put("dram", "write_segments", count or 64, origin)
-    twin.put("dram", "destage_bytes", track, f"{_UNKNOWN}; about one track")
+    destaged = facts.cache.destage_bytes if facts.cache else None
+    if destaged:
+        size = min(_blocks(destaged.value), max(_blocks(taken), track))
+        twin.put("dram", "destage_bytes", size, _span(destaged, 0))
+    else:
+        twin.put("dram", "destage_bytes", track, f"{_UNKNOWN}; about one track")
     twin.put("dram", "destage_idle_ms", 20, f"{_UNKNOWN}; a few turns")
     _measured(twin, "dram", "read_ahead_bytes", facts.read_ahead, 0)
     twin.put("dram", "read_segments", facts.read_segments, f"measured: {facts.read_segments} {_BY}")

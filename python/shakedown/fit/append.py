@@ -186,7 +186,8 @@ def host_share_ms(seen: Visits, overhead_ms: float, link_mb_s: float) -> tuple[F
         # While the flush arrives the heads are on their way already.
         return seen.groups * each_ms, carry_ms + overhead_ms
     # Where several are in flight, the next has arrived before the visit at hand ends. A flush finds nothing to do.
-    return np.where(seen.groups > 1, 0.0, each_ms), carry_ms + 2 * overhead_ms
+    alone_ms: Floats = np.where(seen.groups > 1, 0.0, each_ms).astype(np.float64)
+    return alone_ms, carry_ms + 2 * overhead_ms
 
 
 def _misfit(

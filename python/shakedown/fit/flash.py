@@ -78,7 +78,7 @@ def measure(bench: Bench, seen: Visits, overhead_ms: float, link_mb_s: float) ->
 
 
 def estimate_writes(seen: Visits, overhead_ms: float, link_mb_s: float) -> Packets:
-    """The packets that explain the measured times best: limits tried out, costs of a packet and a byte by least squares.
+    """The packets that explain the times best: limits tried out, costs of a packet and a byte by least squares.
 
     What is written durably comes over the link first, and goes to flash then.
     """

@@ -184,7 +184,7 @@ def host_share_ms(seen: Visits, overhead_ms: float, link_mb_s: float) -> tuple[F
     carry_ms = seen.sizes / link_mb_s / 1e3
     if seen.write_back:
         # While the flush arrives the heads are on their way already.
-        return seen.groups * each_ms, carry_ms + overhead_ms
+        return np.asarray(seen.groups * each_ms, np.float64), carry_ms + overhead_ms
     # Where several are in flight, the next has arrived before the visit at hand ends. A flush finds nothing to do.
     alone_ms: Floats = np.where(seen.groups > 1, 0.0, each_ms).astype(np.float64)
     return alone_ms, carry_ms + 2 * overhead_ms

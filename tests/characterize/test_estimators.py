@@ -12,6 +12,7 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Limits, stalls_in
 from shakedown.fit.streams import Streams
 from shakedown.fit.trace import Log
+from shakedown.fit.twin import bands_origin
 
 
 def _log(completed_ms: np.ndarray, latency_ms: np.ndarray, offsets: np.ndarray | None = None) -> Log:
@@ -155,3 +156,9 @@ def test_writes_that_tell_of_the_memory_are_no_stream() -> None:
     assert destage.write_bytes(streams) == 28_672
     assert destage.write_bytes(None) == 57_344
     assert destage.write_bytes(Streams(Estimate(4096, 512, 4096), one, one)) is None
+
+
+def test_bands_that_do_not_have_as_many_tracks_everywhere_are_not_identified() -> None:
+    assert bands_origin([19.9, 20.9, 19.9], "20 MB").startswith("measured")
+    assert bands_origin([15.1, 16.8, 8.5], "16 MB").startswith("assumed: not identified; places disagree")
+    assert bands_origin([], "") == "assumed: not identified"

@@ -37,11 +37,20 @@ def fios(pid: int) -> dict[str, int]:
     return found
 
 
+def living(pid: int) -> int:
+    """How many runs below a process have not ended."""
+    children = [
+        each for task in Path(f"/proc/{pid}/task").iterdir() for each in (task / "children").read_text().split()
+    ]
+    return sum("State:\tZ" not in Path(f"/proc/{child}/status").read_text() for child in children)
+
+
 def test_one_fails_the_others_go_on_and_ctrl_c_ends_them_to_be_resumed(here: Path) -> None:
     process = begin(*ARGUMENTS, *FOREVER, "--json", cwd=here)
     wait_until(lambda: all(measuring(here / "out" / name, "long") for name in NAMES), "samples of all", 60)
     os.kill(fios(process.pid)["b"], signal.SIGKILL)
     wait_until(lambda: read_run(here / "out" / "b").record.status == "failed", "the end of one", 60)
+    wait_until(lambda: living(process.pid) == 2, "the end of its process", 60)
     sizes = [(here / "out" / name / "samples.spool").stat().st_size for name in "ac"]
     wait_until(
         lambda: all(

@@ -12,13 +12,13 @@ from shakedown.reference import read_rows, rows_in
 from shakedown.target.storage_box import drives_of
 from shakedown.validate.answer import published
 from shakedown.validate.measure import UNITS
-from shakedown.validate.question import Question, RebuildQuestion, read_questions
+from shakedown.validate.question import Question, RebuildQuestion, all_questions
 from shakedown.validate.rebuild import rebuild_order
 from shakedown.validate.role import role_of
 from shakedown.validate.run import procedure, unanswered
 
 ROWS = read_rows(reference_path("published.csv"))
-QUESTIONS = read_questions(reference_path("questions.toml"))
+QUESTIONS = all_questions()
 
 
 def test_every_row_has_a_question_or_a_reason() -> None:

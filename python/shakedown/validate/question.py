@@ -6,7 +6,7 @@ import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -162,6 +162,16 @@ def _between(text: str) -> list[str]:
 
 
 @cache
-def read_questions(path: Path) -> Questions:
-    """The questions in a file."""
-    return Questions.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+def read_questions(*paths: Path) -> Questions:
+    """The questions in the files, together."""
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths]
+    together: dict[str, Any] = {}
+    for table in tables:
+        for key, value in table.items():
+            together[key] = [*together.get(key, []), *value] if isinstance(value, list) else value
+    return Questions.model_validate(together)
+
+
+def all_questions() -> Questions:
+    """Those of single drives and of arrays."""
+    return read_questions(reference_path("questions.toml"), reference_path("array_questions.toml"))

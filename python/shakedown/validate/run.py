@@ -20,7 +20,7 @@ from shakedown.reference import Row, read_rows
 from shakedown.result.folder import read_run
 from shakedown.target.storage_box import drives_of
 from shakedown.validate.answer import Answer, answer
-from shakedown.validate.question import Experiment, Question, Questions, RebuildQuestion, read_questions
+from shakedown.validate.question import Experiment, Question, Questions, RebuildQuestion, all_questions
 from shakedown.validate.rebuild import rebuild_answers
 from shakedown.validate.role import takers
 
@@ -43,7 +43,7 @@ def validate(
     Raises UsageError for a row or a profile that is not there.
     """
     published = read_rows(reference_path("published.csv"))
-    questions = read_questions(reference_path("questions.toml"))
+    questions = all_questions()
     _refuse_unknown(rows, profile, published)
     asked = [each for each in questions.questions if _is_asked(each, questions, rows, profile)]
     arrays = [each for each in questions.rebuild_questions if _is_rebuild_asked(each, questions, rows, profile)]

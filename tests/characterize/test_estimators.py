@@ -153,9 +153,9 @@ def test_irregular_waits_tell_nothing_of_what_memory_writes() -> None:
 def test_writes_that_tell_of_the_memory_are_no_stream() -> None:
     one = Estimate.around(8 << 20, 1)
     streams = Streams(Estimate(65_536, 32_768 + 512, 65_536), one, one)
-    assert destage.write_bytes(streams) == 28_672
-    assert destage.write_bytes(None) == 57_344
-    assert destage.write_bytes(Streams(Estimate(4096, 512, 4096), one, one)) is None
+    assert destage.request_bytes(streams) == 28_672
+    assert destage.request_bytes(None) == 57_344
+    assert destage.request_bytes(Streams(Estimate(4096, 512, 4096), one, one)) is None
 
 
 def test_bands_that_do_not_have_as_many_tracks_everywhere_are_not_identified() -> None:

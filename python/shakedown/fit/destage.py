@@ -20,7 +20,7 @@ _ALIKE: Final = 0.1
 _MOST_ALIKE: Final = 0.6
 
 
-def write_bytes(streams: Streams | None) -> int | None:
+def request_bytes(streams: Streams | None) -> int | None:
     """The largest writes in sequence that go to the cache for certain, and are no power of two; None: there are none.
 
     The larger they are, the fewer packets a visit to the log takes, of which there is a limit as well.

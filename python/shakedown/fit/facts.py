@@ -249,7 +249,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
 
 def _destaged(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Estimate | None:
     """What is written to the log at once, if memory is known and the cache can take a run that fills it."""
-    size, held = destage.write_bytes(cache.streams), facts.bursts.bytes_taken
+    size, held = destage.request_bytes(cache.streams), facts.bursts.bytes_taken
     if size is None or held is None or cache.bytes_found is None:
         return None
     tell("what memory writes at once")

@@ -7,9 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from shakedown.fit import append, bands, layout, rotation, seek
+from shakedown.fit import append, bands, destage, flash, layout, rotation, seek
+from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Limits, stalls_in
+from shakedown.fit.streams import Streams
 from shakedown.fit.trace import Log
+from shakedown.fit.twin import bands_origin
 
 
 def _log(completed_ms: np.ndarray, latency_ms: np.ndarray, offsets: np.ndarray | None = None) -> Log:
@@ -92,3 +95,70 @@ def test_angles_tell_what_a_visit_and_a_packet_take(visit: float, least: float, 
     assert found.space_bytes(1 << 20) == pytest.approx(
         visit * track + layout.packed_bytes(1 << 20, packet, least * track), rel=0.02
     )
+
+
+@pytest.mark.parametrize("write_back", [True, False])
+def test_what_a_visit_costs_is_found_to_the_overhead_of_a_command(write_back: bool) -> None:
+    overhead_ms, link_mb_s, turn_ms, track = 0.15, 400.0, 8.0, 1_900_544.0
+    groups, sizes = np.array([1, 2, 3, 4, 6, 8, 12, 16]), np.array(append.SIZES)
+    blank = append.Visits(groups, 0.0 * groups, sizes, 0.0 * sizes, write_back)
+    by_group, by_size = append.host_share_ms(blank, overhead_ms, link_mb_s)
+    # A drive that answers from memory visits the log once a group; any other for the first, then for all others.
+    visits = np.ones(len(groups)) if write_back else np.where(groups > 1, 2, 1)
+    work = (0.9 * visits + groups * 4096 / track) * turn_ms
+    seen = append.Visits(groups, by_group + work, sizes, by_size + (0.9 + sizes / track) * turn_ms, write_back)
+    found = append.estimate(seen, turn_ms, layout.Layout.without_gaps(track), overhead_ms, link_mb_s)
+    assert found.append_turns.value == pytest.approx(0.9, abs=0.002)
+    # Single durable writes: from memory the flush hides its command; to the platters it follows with nothing to do.
+    assert by_size[0] == pytest.approx((1 if write_back else 2) * overhead_ms + 4096 / link_mb_s / 1e3)
+
+
+def test_flash_is_told_from_the_link() -> None:
+    overhead_ms, link_mb_s, rate_mb_s, write_ms = 0.1, 550.0, 400.0, 0.12
+    groups, sizes = np.array(append.GROUPS), np.array(append.SIZES)
+    blank = append.Visits(groups, 0.0 * groups, sizes, 0.0 * sizes, True)
+    by_group, by_size = append.host_share_ms(blank, overhead_ms, link_mb_s)
+    group_ms = by_group + np.ceil(groups / 4) * write_ms + groups * 4096 / rate_mb_s / 1e3
+    size_ms = by_size + np.ceil(sizes / 524_288) * write_ms + sizes / rate_mb_s / 1e3
+    jitter = np.random.default_rng(4).normal(0, 0.0005, len(groups) + len(sizes))
+    seen = append.Visits(groups, group_ms + jitter[: len(groups)], sizes, size_ms + jitter[len(groups) :], True)
+    found = flash.estimate_writes(seen, overhead_ms, link_mb_s)
+    assert found.write_ms.low <= write_ms <= found.write_ms.high
+    assert 1e-3 / found.ms_per_byte.value == pytest.approx(rate_mb_s, rel=0.03)
+    assert found.writes_held is not None and found.writes_held.value == 4
+    assert found.bytes_held is not None and found.bytes_held.value == 524_288
+
+
+def _run(gaps: np.ndarray) -> Log:
+    latency = np.full(int(gaps.sum()) + 1, 0.2)
+    latency[np.cumsum(gaps)] = 30.0
+    log = _log(np.cumsum(latency), latency)
+    return Log(log.submitted_ns, log.completed_ns, log.offsets, log.lengths * 7, log.verbs, log.ended_ns)
+
+
+def test_what_memory_writes_at_once_lies_between_its_waits() -> None:
+    gaps = np.full(60, 75)
+    # A late answer of the host parts a few.
+    gaps[[20, 21, 40, 41]] = [30, 45, 60, 15]
+    found = destage.estimate(_run(gaps), 5.0)
+    assert found is not None
+    assert found.low <= 75 * 28_672 <= found.high
+    assert found.value == pytest.approx(75 * 28_672, rel=0.01)
+
+
+def test_irregular_waits_tell_nothing_of_what_memory_writes() -> None:
+    assert destage.estimate(_run(np.random.default_rng(5).integers(10, 300, 60)), 5.0) is None
+
+
+def test_writes_that_tell_of_the_memory_are_no_stream() -> None:
+    one = Estimate.around(8 << 20, 1)
+    streams = Streams(Estimate(65_536, 32_768 + 512, 65_536), one, one)
+    assert destage.request_bytes(streams) == 28_672
+    assert destage.request_bytes(None) == 57_344
+    assert destage.request_bytes(Streams(Estimate(4096, 512, 4096), one, one)) is None
+
+
+def test_bands_that_do_not_have_as_many_tracks_everywhere_are_not_identified() -> None:
+    assert bands_origin([19.9, 20.9, 19.9], "20 MB").startswith("measured")
+    assert bands_origin([15.1, 16.8, 8.5], "16 MB").startswith("assumed: not identified; places disagree")
+    assert bands_origin([], "") == "assumed: not identified"

@@ -28,6 +28,7 @@ _PARTS_S: Final[dict[str, float]] = {
     "cost of a cached write": 180,
     "length of the log": 60,
     "journal": 20,
+    "what memory writes at once": 40,
     "fill with small writes": 60,
     "parking of the heads": _PARKING_S,
 }

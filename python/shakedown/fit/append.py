@@ -21,7 +21,7 @@ _REPEATS: Final = 48
 _MOST_KEPT: Final = 400
 _MOST_KEPT_BYTES: Final = 40 << 20
 _MOST_IN_FLIGHT: Final = 16
-_PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
+PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
 _NOISE: Final = 0.003
 # Settling before a write does not show by itself.
 _UNSEEN_TURNS: Final = 0.1
@@ -29,7 +29,7 @@ _LEAST_TURNS: Final = 0.02
 _LEAST_OFTEN: Final = 3
 _MOST_OFTEN: Final = 0.75
 _WIDE: Final = 2
-_PACKET_WRITES: Final = tuple(range(1, 49))
+PACKET_WRITES: Final = tuple(range(1, 49))
 
 
 @dataclass(frozen=True)
@@ -155,20 +155,14 @@ def _regular(late: Ints, count: int, every: int) -> Ints:
 
 def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, link_mb_s: float) -> Append:
     """The packets that explain the measured times best: sizes and limits tried out, costs by least squares."""
-    carry = seen.sizes / link_mb_s / 1e3
-    each_ms = overhead_ms + BLOCK_BYTES / link_mb_s / 1e3
-    if seen.write_back:
-        host_ms, host_size_ms = seen.groups * each_ms + overhead_ms, carry + 2 * overhead_ms
-    else:
-        # Where several are in flight, the next has arrived before the visit at hand ends.
-        host_ms, host_size_ms = np.where(seen.groups > 1, 0.0, each_ms), carry + overhead_ms
+    host_ms, host_size_ms = host_share_ms(seen, overhead_ms, link_mb_s)
     turns = np.concatenate([seen.group_ms - host_ms, seen.size_ms - host_size_ms]) / turn_ms
     weights = 1 / np.maximum(np.concatenate([seen.group_ms, seen.size_ms]) / turn_ms, 0.2)
-    sizes_tried = _PACKET_BYTES if layout.packet_bytes not in _PACKET_BYTES else (layout.packet_bytes,)
+    sizes_tried = PACKET_BYTES if layout.packet_bytes not in PACKET_BYTES else (layout.packet_bytes,)
     tried = [
         (*_misfit(seen, turns, weights, layout, size, writes), size, writes)
         for size in sizes_tried
-        for writes in _PACKET_WRITES
+        for writes in PACKET_WRITES
     ]
     best = min(tried, key=lambda one: one[0])
     near = [one for one in tried if one[0] <= 1.1 * best[0] + _NOISE]
@@ -184,13 +178,25 @@ def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, l
     )
 
 
+def host_share_ms(seen: Visits, overhead_ms: float, link_mb_s: float) -> tuple[Floats, Floats]:
+    """What of the times of groups and of sizes goes to commands and to the link."""
+    each_ms = overhead_ms + BLOCK_BYTES / link_mb_s / 1e3
+    carry_ms = seen.sizes / link_mb_s / 1e3
+    if seen.write_back:
+        # While the flush arrives the heads are on their way already.
+        return np.asarray(seen.groups * each_ms, np.float64), carry_ms + overhead_ms
+    # Where several are in flight, the next has arrived before the visit at hand ends. A flush finds nothing to do.
+    alone_ms: Floats = np.where(seen.groups > 1, 0.0, each_ms).astype(np.float64)
+    return alone_ms, carry_ms + 2 * overhead_ms
+
+
 def _misfit(
     seen: Visits, turns: Floats, weights: Floats, layout: Layout, packet_bytes: int, writes: int
 ) -> tuple[float, float, float]:
     """How badly packets of this kind explain the times, and the costs of visit and packet that do it best."""
     track_bytes = layout.track_bytes
     least = layout.packet_tracks.value * track_bytes
-    visits, by_group, space_group = _small_visits(seen, writes, least)
+    visits, by_group, space_group = small_visits(seen, writes, least)
     by_size = np.ceil(seen.sizes / packet_bytes)
     last_size = seen.sizes - (by_size - 1) * packet_bytes
     space_size = (by_size - 1) * max(packet_bytes, least) + np.maximum(last_size, least)
@@ -210,7 +216,7 @@ def _misfit(
     return float(np.sqrt(np.mean(residual**2))), append, packet
 
 
-def _small_visits(seen: Visits, writes: int, least: float) -> tuple[Floats, Floats, Floats]:
+def small_visits(seen: Visits, writes: int, least: float) -> tuple[Floats, Floats, Floats]:
     """Visits, packets and bytes of log that each group takes."""
     parts = [seen.groups] if seen.write_back else [np.ones(len(seen.groups)), seen.groups - 1]
     visits, packets, space = np.zeros(len(seen.groups)), np.zeros(len(seen.groups)), np.zeros(len(seen.groups))

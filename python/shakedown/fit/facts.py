@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -12,6 +12,7 @@ from shakedown.fit import append as appends
 from shakedown.fit import (
     bands,
     cleaning,
+    destage,
     dram,
     fill,
     flash,
@@ -110,6 +111,8 @@ class Cache:
     run_ms: float | None = None
     """What a small write of a run takes, where packets of several writes show in nothing else."""
     flash: flash.Flash | None = None
+    destage_bytes: Estimate | None = None
+    """What is written from memory to the log at once."""
     length: length.Length | None = None
     """Of each log."""
     journal: appends.Journal | None = None
@@ -226,13 +229,12 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     tell("cost of a cached write")
     visits = appends.visits(bench, write_back=facts.bursts.write_back)
     cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
+    if sight.flash:
+        cache.flash = flash.measure(bench, visits, facts.overhead_ms, link_mb_s)
+        packets = cache.flash.packets
+        cache.append = replace(cache.append, packet_bytes=packets.bytes_held, packet_writes=packets.writes_held)
     if facts.bursts.write_back and cache.append.packet_writes is None:
         cache.run_ms = appends.run_ms(bench)
-    if sight.flash:
-        packet = cache.append.packet_bytes
-        cache.flash = flash.measure(
-            bench, visits, int(packet.value) if packet else 1 << 20, facts.overhead_ms, link_mb_s
-        )
     tell("length of the log")
     band_bytes = max((band.size_bytes.value for band in cache.bands.values()), default=_BAND_BYTES)
     settle_ns = _settle_ns(cache, _MARKED_BANDS)
@@ -242,6 +244,22 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     if not cache.journal or not cache.journal.every:
         tell("journal")
         cache.journal = filler.journal()
+    cache.destage_bytes = _destaged(bench, facts, cache, tell)
+
+
+def _destaged(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Estimate | None:
+    """What is written to the log at once, if memory is known and the cache can take a run that fills it."""
+    size, held = destage.request_bytes(cache.streams), facts.bursts.bytes_taken
+    if size is None or held is None or cache.bytes_found is None:
+        return None
+    tell("what memory writes at once")
+    bench.idle(_settle_ns(cache, _SETTLE_BANDS))
+    waited_ms = facts.overhead_ms + 0.25 * facts.turn_ms.value
+    found = destage.measure(bench, size, held, cache.bytes_found, waited_ms)
+    writes = cache.append.packet_writes.value if cache.append and cache.append.packet_writes else 1
+    # Where a visit ends because it has as many packets as one may have, nothing is known but that.
+    full = _VISIT_PACKETS * writes * size
+    return None if found is None or found.high >= full else found
 
 
 def filler_of(bench: Bench, cache: Cache) -> length.Filler:

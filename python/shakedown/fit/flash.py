@@ -6,16 +6,32 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy.optimize import nnls
 
-from shakedown.fit.append import Visits
+from shakedown.fit.append import PACKET_BYTES, PACKET_WRITES, Visits, host_share_ms, small_visits
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, apart, rewrite
-from shakedown.fit.trace import Bench, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
 from shakedown.fit.whereabouts import forget
 
 _SIZES: Final = (4096, 16_384, 65_536, 262_144)
 _EACH: Final = 24
 _SLOT_BYTES: Final = 1 << 20
+_NOISE: Final = 0.002
+_ERROR_MS: Final = 0.005
+_MOST_ALIKE: Final = 3
+# Faster than any link, so that it does not show.
+_MOST_RATE_MB_S: Final = 10_000.0
+
+
+@dataclass(frozen=True)
+class Packets:
+    """What writes into flash cost, and what goes into a packet; None where that does not show."""
+
+    write_ms: Estimate
+    ms_per_byte: Estimate
+    bytes_held: Estimate | None
+    writes_held: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -23,11 +39,17 @@ class Flash:
     """Costs beyond the link's."""
 
     read_us: Estimate
-    write_us: Estimate
     rate_mb_s: Estimate
+    packets: Packets
+
+    @property
+    def write_us(self) -> Estimate:
+        """Of a packet."""
+        each = self.packets.write_ms
+        return Estimate(each.value * 1e3, each.low * 1e3, each.high * 1e3)
 
 
-def measure(bench: Bench, seen: Visits, packet_bytes: int, overhead_ms: float, link_mb_s: float) -> Flash:
+def measure(bench: Bench, seen: Visits, overhead_ms: float, link_mb_s: float) -> Flash:
     """Read what was written, once memory has forgotten it; writes are those of ``append.visits``."""
     first = aligned(0.42 * bench.capacity_bytes)
     count = _EACH * len(_SIZES)
@@ -43,14 +65,47 @@ def measure(bench: Bench, seen: Visits, packet_bytes: int, overhead_ms: float, l
     log = bench.play("flash-read", Trace(np.zeros(count, np.int64), offsets[again], lengths[again]))
     rewrite(bench, "flash-rewrite", first, count * _SLOT_BYTES)
     medians = np.array([np.median(log.latency_ms[log.lengths == size]) for size in _SIZES])
-    slope, least = np.polyfit(_SIZES, medians - overhead_ms, 1)
-    slope = max(slope - 1 / link_mb_s / 1e3, 1e-9)
-    rate = 1 / slope / 1e3
-    packets = np.ceil(seen.sizes / packet_bytes)
-    costs = (seen.size_ms - 2 * overhead_ms - seen.sizes * (1 / link_mb_s + 1 / rate) / 1e3) / packets
-    write_ms = max(float(np.median(costs[:4])), 0.001)
+    packets = estimate_writes(seen, overhead_ms, link_mb_s)
+    rate = packets.ms_per_byte
+    # Data is on its way to the host while the rest is read: the slower of both counts.
+    passing = max(rate.value, 1 / link_mb_s / 1e3)
+    read_ms = max(float(np.median(medians - overhead_ms - passing * np.array(_SIZES))), 0.001)
     return Flash(
-        Estimate.around(max(float(least), 0.001) * 1e3, 20),
-        Estimate.around(write_ms * 1e3, 2e3 * float(np.std(costs[:4])) + 5),
-        Estimate.around(rate, 0.05 * rate),
+        Estimate.around(read_ms * 1e3, 20),
+        Estimate(1 / rate.value / 1e3, 1 / rate.high / 1e3, 1 / rate.low / 1e3),
+        packets,
     )
+
+
+def estimate_writes(seen: Visits, overhead_ms: float, link_mb_s: float) -> Packets:
+    """The packets that explain the times best: limits tried out, costs of a packet and a byte by least squares.
+
+    What is written durably comes over the link first, and goes to flash then.
+    """
+    host_ms, host_size_ms = host_share_ms(seen, overhead_ms, link_mb_s)
+    times = np.concatenate([seen.group_ms - host_ms, seen.size_ms - host_size_ms])
+    weights = 1 / np.concatenate([seen.group_ms, seen.size_ms])
+    moved = np.concatenate([seen.groups * BLOCK_BYTES, seen.sizes])
+    tried = []
+    for size in PACKET_BYTES:
+        for writes in PACKET_WRITES:
+            _, by_group, _ = small_visits(seen, writes, 0.0)
+            packets = np.concatenate([by_group, np.ceil(seen.sizes / size)])
+            found, misfit = nnls(np.stack([packets, moved / 1e6], axis=1) * weights[:, None], times * weights)
+            tried.append((misfit / len(times) ** 0.5, float(found[0]), float(found[1]) / 1e6, size, writes))
+    best = min(tried)
+    near = [one for one in tried if one[0] <= 1.1 * best[0] + _NOISE]
+    costs, slopes = [one[1] for one in near], [max(one[2], 1 / _MOST_RATE_MB_S / 1e3) for one in near]
+    error = _ERROR_MS + best[0] * float(np.min(seen.group_ms))
+    write_ms, slope = max(best[1], 0.001), max(best[2], 1 / _MOST_RATE_MB_S / 1e3)
+    return Packets(
+        Estimate(write_ms, max(min(costs) - error, 0.0), max(costs) + error),
+        Estimate(slope, min(slopes) / (1 + best[0]) / 1.02, max(slopes) * (1 + best[0]) * 1.02),
+        _limit(best[3], {one[3] for one in near}),
+        _limit(best[4], {one[4] for one in near}),
+    )
+
+
+def _limit(best: int, alike: set[int]) -> Estimate | None:
+    """A limit of packets, if only few explain the times as well."""
+    return Estimate(float(best), float(min(alike)), float(max(alike))) if len(alike) <= _MOST_ALIKE else None

@@ -23,6 +23,7 @@ _WHOLE: Final = 1e-6
 _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
+_BANDS_AGREE: Final = 1.25
 
 Plain = int | float | bool | str | list[list[float]]
 
@@ -174,7 +175,12 @@ def _dram(twin: Twin, facts: Facts) -> None:
     count = bursts.writes
     origin = f"measured: {count} taken at once {_BY}" if count else f"{_UNKNOWN}; usual"
     twin.put("dram", "write_segments", count or 64, origin)
-    twin.put("dram", "destage_bytes", track, f"{_UNKNOWN}; about one track")
+    destaged = facts.cache.destage_bytes if facts.cache else None
+    if destaged:
+        size = min(_blocks(destaged.value), max(_blocks(taken), track))
+        twin.put("dram", "destage_bytes", size, _span(destaged, 0))
+    else:
+        twin.put("dram", "destage_bytes", track, f"{_UNKNOWN}; about one track")
     twin.put("dram", "destage_idle_ms", 20, f"{_UNKNOWN}; a few turns")
     _measured(twin, "dram", "read_ahead_bytes", facts.read_ahead, 0)
     twin.put("dram", "read_segments", facts.read_segments, f"measured: {facts.read_segments} {_BY}")
@@ -190,7 +196,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
     counts = {at: band.size_bytes.value / facts.track_bytes(at) for at, band in cache.bands.items()}
     tracks = max(round(float(np.median(list(counts.values()))) if counts else 20), 2)
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
-    twin.put("translation", "tracks_per_band", tracks, f"measured: {found} {_BY}" if counts else _UNKNOWN)
+    twin.put("translation", "tracks_per_band", tracks, bands_origin(list(counts.values()), found))
     if cache.static_share is None:
         twin.put("translation", "mapping", "static", f"{_UNKNOWN}; nothing came home")
     else:
@@ -202,6 +208,15 @@ def _translation(twin: Twin, facts: Facts) -> None:
     _cache(twin, cache)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
+
+
+def bands_origin(counts: list[float], found: str) -> str:
+    """A band has as many tracks wherever it lies: places that say otherwise saw something else, or too late."""
+    if not counts:
+        return _UNKNOWN
+    if max(counts) > _BANDS_AGREE * min(counts):
+        return f"{_UNKNOWN}; places disagree: {found}"
+    return f"measured: {found} {_BY}"
 
 
 def _cache(twin: Twin, cache: Cache) -> None:

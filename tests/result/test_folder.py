@@ -104,6 +104,15 @@ def test_a_free_folder_is_counted_up(tmp_path: Path) -> None:
     assert free_folder(tmp_path / "a") == tmp_path / "a-3"
 
 
+def test_a_run_that_was_killed_before_it_wrote_anything_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "a" / "raw").mkdir(parents=True)
+    RunFolder.create(tmp_path / "a").close()
+    (tmp_path / "b" / "raw" / "x").mkdir(parents=True)
+    for begun in ("b", "b/raw"):
+        with pytest.raises(UsageError, match="is not an empty folder"):
+            RunFolder.create(tmp_path / begun)
+
+
 def broken(folder: RunFolder, name: str, content: bytes | None) -> UsageError:
     path = folder.path / name
     path.unlink() if content is None else path.write_bytes(content)

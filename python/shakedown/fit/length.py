@@ -166,6 +166,8 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     # What the journal takes comes alone.
     long = 0.25 * _typical(excess[window])
     stalled = window[(excess[window] > long) & (soon > 1.6 * calm)]
+    if not len(stalled):
+        return None  # writes came closely that took a little longer, and none that stands out as a mark does
     first = int(stalled[0])
     spaces = np.array([layout.space_bytes(int(size)) for size in log.lengths])
     length = float(spaces[:first].sum())

@@ -82,6 +82,42 @@ def test_a_drive_that_somebody_knows_to_be_shingled_is_judged_so() -> None:
     assert triage(log("usb-bridge-resets"), "sdb").exit_status == 3
 
 
+FROZEN = b"""[ 10.0] ata3.00: exception Emask 0x0 SAct 0x7fff SErr 0x0 action 0x6 frozen
+[ 10.1] ata3.00: failed command: WRITE FPDMA QUEUED
+[ 10.2] ata3.00: status: { DRDY }
+[ 10.3] ata3: hard resetting link
+[ 10.9] ata3: EH complete
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "grade"),
+    [(b"WDC WD40EFAX-68JH4N0", "shingled-stall", "harmless"), (b"WDC WD40EFRX-68N32N0", "command-timeout", "unclear")],
+)
+def test_a_port_that_is_frozen_without_an_error_waited_too_long_also_if_the_result_is_missing(
+    model: bytes, kind: str, grade: str
+) -> None:
+    (judgement,) = (
+        each.judgement
+        for each in triage(b"[ 1.0] ata3.00: ATA-9: " + model + b", 82.00A82, max UDMA/133\n" + FROZEN).episodes
+    )
+    assert (judgement.kind, judgement.grade) == (kind, grade)
+    assert "1 command without an answer" in judgement.text
+    refused = FROZEN.replace(b"status: { DRDY }", b"error: { ABRT }")
+    (judgement,) = (
+        each.judgement
+        for each in triage(b"[ 1.0] ata3.00: ATA-9: " + model + b", 82.00A82, max UDMA/133\n" + refused).episodes
+    )
+    assert judgement.kind == "device-error"
+
+
+def test_btrfs_counts_of_errors_are_errors_and_those_of_none_are_not() -> None:
+    line = b"[ 5.0] BTRFS error (device sdd1): bdev /dev/sdd1 errs: wr 0, rd 0, flush 0, corrupt %d, gen 0\n"
+    (judgement,) = (each.judgement for each in triage(line % 5).episodes)
+    assert (judgement.kind, judgement.grade) == ("array", "unsafe")
+    assert not triage(line % 0).episodes
+
+
 def test_an_absence_of_more_than_an_hour_is_not_excused() -> None:
     late = log("archive-invisible").replace(b"[ 7400.", b"[ 8700.")
     assert [each.judgement.grade for each in triage(late).episodes] == ["unclear"]

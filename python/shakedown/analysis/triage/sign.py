@@ -118,12 +118,12 @@ def _ata(who: str, text: str) -> Iterator[Sign]:
         elif words & _DROP_WORDS:
             yield Sign("link-dropped", who)
         return
-    if _FROZEN.match(text):
-        yield Sign("frozen", who)
     for what, pattern in _ATA_SIGNS:
         found = pattern.match(text)
         if found:
             yield Sign(what, who, found[1].strip() if found.re.groups else "")
+            if _FROZEN.match(text):
+                yield Sign("frozen", who)
             return
     yield from _ata_result(who, text)
 

@@ -151,6 +151,10 @@ def resume(path: Path, consent: Consent, listener: Listener) -> Run:
     with ExitStack() as opened:
         turns = [opened.enter_context(_resumed_turn(loaded.protocol, folder, consent)) for folder in folders]
         _check_all(loaded, [turn for turn in turns if turn.record.status != "complete"])
+        for turn in turns:
+            steps, ended = loaded.protocol.steps, len(turn.record.steps)
+            first = steps[ended].name if ended < len(steps) else None
+            turn.folder.note("run-resumed", target=turn.record.target.text, step=first)
         return _play_all(loaded.protocol, turns, _Way(path, consent), listener)
 
 
@@ -286,8 +290,6 @@ def _resumed_turn(protocol: Protocol, path: Path, consent: Consent) -> Iterator[
         with _opened(order, folder) as arena:
             _refuse_other_target(record, arena)
             rewound = _rewound(protocol, record, folder, remembers=arena.remembers)
-            first = protocol.steps[len(rewound.steps)].name if len(rewound.steps) < len(protocol.steps) else None
-            folder.note("run-resumed", target=order.target, step=first)
             yield _Turn(arena, folder, rewound)
     finally:
         folder.close()

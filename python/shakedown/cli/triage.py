@@ -14,6 +14,7 @@ from shakedown.analysis.triage.diagnosis import diagnose, knows_shingled
 from shakedown.analysis.triage.follow import follow
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
+from shakedown.cli.reading import size_bytes, told
 from shakedown.data import reference_path
 from shakedown.errors import UsageError
 from shakedown.report.triage import triage_document, triage_text
@@ -51,7 +52,7 @@ def triage(
     timeline = read_timeline(run) if run else None
     now = datetime.now().astimezone()
     with open_log(log) if log else open_journal() as lines:
-        history = follow(lines, now)
+        history = follow(told(lines, size_bytes(log)), now)
     models = parse_models(reference_path("smr_models.csv").read_text(encoding="utf-8"))
     diagnosis = diagnose(history, knows_shingled(models, shingled))
     if json:

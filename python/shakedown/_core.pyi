@@ -132,6 +132,9 @@ class RequestColumns:
     def bytes(self) -> bytes:
         """u64: length; 0 for a flush."""
 
+def check_faults(text: str) -> None:
+    """Raise ValueError if a drive's faults cannot be as in this text (``docs/faults.md``)."""
+
 def check_job(job: str, capacity_bytes: int) -> None:
     """Raise JobError if ``start`` would."""
 

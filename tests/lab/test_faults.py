@@ -43,10 +43,27 @@ def test_faults_are_read_from_a_line_or_a_file() -> None:
             faults_by_drive([wrong], 2)
 
 
+def test_a_fault_that_cannot_be_is_refused_as_it_was_written(tmp_path: Path) -> None:
+    right = 'kind="stall", from_s=60, for_s=20'
+    (tmp_path / "faults.toml").write_text(
+        'format_version = 1\n\n[[faults]]\nkind = "gone"\nfrom_s = 1\nfor_s = 2\n\n[[faults]]\nkind = "stll"\n'
+    )
+    (tmp_path / "none.toml").write_text("faults = []\n")
+    for wrong, said in [
+        ('kind="stall", from_s=60, for_s=-1', r"faults\[0\].for_s` is -1"),
+        ('kind="stall", from_s=60', r"cannot be: missing field `for_s`$"),
+        ('kind="stll", from_s=60, for_s=1', r"cannot be: unknown variant `stll`, expected one of"),
+        (str(tmp_path / "faults.toml"), r"(?s)line 9, column 8.*unknown variant `stll`"),
+        (str(tmp_path / "none.toml"), "format_version"),
+    ]:
+        with pytest.raises(UsageError, match=said):
+            faults(right, wrong)
+
+
 @built
-def test_a_fault_that_cannot_be_is_refused_with_its_key() -> None:
-    with pytest.raises(UsageError, match=r"faults\[0\].for_s"):
-        shell("true", faults=faults('kind="stall", from_s=60, for_s=-1'), **DRIVE)
+def test_a_bad_sector_beyond_the_end_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"faults\[0\].sectors"):
+        shell("true", faults=faults('kind="latent-sectors", sectors=[[99999999999, 1]], retry_s=1'), **DRIVE)
 
 
 @built

@@ -3,6 +3,7 @@
 
 mod bench;
 mod errors;
+mod faults;
 mod job;
 mod lab;
 mod load;
@@ -20,6 +21,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::errors::{ArrayError, JobError, LabError, ProfileError, TraceError};
+    #[pymodule_export]
+    use crate::faults::check_faults;
     #[pymodule_export]
     use crate::job::check_job;
     #[pymodule_export]

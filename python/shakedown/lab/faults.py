@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import tomlkit
 
+from shakedown import _core
 from shakedown.errors import UsageError
 
 _HINT: Final = "like `--fault sda='kind=\"stall\", from_s=3600, for_s=30'`, or a file: `--fault sda=faults.toml`"
@@ -52,14 +53,21 @@ def disk_number(name: str) -> int:
 
 
 def _faults(what: str, text: str) -> list[Any]:
-    """A list of faults from a file, or one fault from the inside of an inline table."""
+    """A list of faults from a file, or one fault from the inside of an inline table, each checked as it was written."""
+    is_file = what.endswith(".toml")
     try:
-        if what.endswith(".toml"):
-            content = tomllib.loads(Path(what).read_text(encoding="utf-8"))
-            version = content.get("format_version")
-            if version != _FORMAT_VERSION or not isinstance(content.get("faults"), list):
-                raise UsageError(f"{what} is no list of faults in format {_FORMAT_VERSION}", hint="docs/faults.md")
-            return list(content["faults"])
-        return [tomllib.loads(f"fault = {{ {what} }}")["fault"]]
+        written = Path(what).read_text(encoding="utf-8") if is_file else _as_list(what)
+        content = tomllib.loads(written)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"`--fault {text}` cannot be read: {error}", hint=_HINT) from error
+    try:
+        _core.check_faults(written)
+    except ValueError as error:
+        # The lines of one fault from the command line are not those that were typed: what is wrong comes last.
+        wrong = str(error) if is_file else str(error).strip().rpartition("\n")[2]
+        raise UsageError(f"`--fault {text}` cannot be: {wrong}", hint="docs/faults.md") from error
+    return list(content["faults"])
+
+
+def _as_list(fault: str) -> str:
+    return f"format_version = {_FORMAT_VERSION}\nfaults = [{{ {fault} }}]\n"

@@ -56,6 +56,12 @@ def test_identify_judges_a_recording_and_its_own_answer_again(tmp_path: Path) ->
     assert text.stdout.startswith("/dev/sdb: conventional, on strong evidence\n")
 
 
+def test_identify_of_a_drive_of_the_lab_tells_how(tmp_path: Path) -> None:
+    answer = shakedown("identify", "lab:wd40efax", cwd=tmp_path)
+    assert answer.returncode == 2
+    assert "lab run --with-shakedown --drive model:wd40efax -- shakedown identify /dev/sda" in answer.stderr
+
+
 def test_identify_counts_the_stalls_in_a_log(tmp_path: Path) -> None:
     smart = {"smartctl": {}, "device": {"name": "/dev/sdc", "type": "sat", "protocol": "ATA"}}
     (tmp_path / "a.json").write_text(json.dumps(smart))

@@ -96,6 +96,12 @@ def identify(
 def _asked(device: str) -> Facts:
     if device.startswith(_MODEL):
         return Facts(name=device)
+    if device.startswith("lab:"):
+        drive = device.removeprefix("lab:")
+        raise UsageError(
+            f"`{device}` is asked in its guest, where it is a disk",
+            hint=f"shakedown lab run --with-shakedown --drive model:{drive} -- shakedown identify /dev/sda",
+        )
     facts = describe(device)
     return facts.completed_by(ask_smartctl(Path("/dev") / facts.name))
 

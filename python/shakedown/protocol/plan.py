@@ -47,11 +47,11 @@ def plan_of(protocol: Protocol, arena: Arena) -> Planned | None:
         return None
     capacity_bytes = arena.identity.capacity_bytes
     work = sum((_work(step, capacity_bytes) for step in protocol.steps), Work(0, 0, 0))
-    hours = f"{format_duration(work.least_s * NS_PER_S)} to {format_duration(work.most_s * NS_PER_S)}"
+    least, most = (format_duration(bound_s * NS_PER_S) for bound_s in (work.least_s, work.most_s))
     lines = (
         *guarded.lines,
         f"will write  {_written(work)}, in {len(protocol.steps)} steps of {protocol.name}",
-        f"will take   {hours}, if it is a hard drive",
+        f"will take   {most if least == most else f'{least} to {most}'}, if it is a hard drive",
         f"left behind {_left_behind(work)}",
     )
     document = guarded.document | {

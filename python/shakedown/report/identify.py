@@ -15,6 +15,7 @@ _SURE: Final = {
     "likely": "likely {}, on moderate evidence",
     "none": "not known",
 }
+_UNTOLD: Final = "it tells nothing of itself"
 _NEXT: Final = (
     "Only its behaviour under load tells: run the protocol `cliff` on it, or on a file on it. `--probe` is half a"
     " minute of it, and tells some."
@@ -36,7 +37,7 @@ def _paragraph(answer: Answer) -> Iterator[str]:
     size = format_size(facts.capacity_bytes) if facts.capacity_bytes else ""
     details = [part for part in (facts.model, facts.firmware, size, facts.transport) if part]
     yield wrap(f"{facts.name}: {_SURE[answer.confidence].format(answer.verdict)}")
-    yield wrap(", ".join(details) or "nothing is known of it", "  ")
+    yield wrap(", ".join(details) or _UNTOLD, "  ")
     for each in answer.evidence:
         says = "says nothing" if each.says == "nothing" else f"{each.says}, {each.weight}"
         yield wrap(f"{each.source}: {says}. {each.text}", "  - ", "    ")

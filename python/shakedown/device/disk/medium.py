@@ -41,12 +41,9 @@ class GuardError(RefusedError):
     """The guard forbids writing."""
 
     def __init__(self, situation: Situation, refusals: Sequence[Refusal], options: Sequence[str]) -> None:
-        """Say the gravest reason first."""
-        first, *others = refusals
-        more = f"; and {len(others)} more reason{'s' if len(others) > 1 else ''}" if others else ""
-        super().__init__(
-            f"{situation.text} may not be written to: {first.words}{more}", hint=first.hint, options=options
-        )
+        """Say all reasons, the gravest first."""
+        reasons = "; ".join(refusal.words for refusal in refusals)
+        super().__init__(f"{situation.text} may not be written to: {reasons}", hint=refusals[0].hint, options=options)
 
 
 class Guarded(NamedTuple):

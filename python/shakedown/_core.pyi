@@ -41,6 +41,9 @@ class StorageBoxOrder(TypedDict):
     """The fields of ``MdOptions``, None for the default."""
     link_bytes_per_s: int | None
     """In each direction; None: it holds nothing up."""
+    read_ceiling_bytes_per_s: int | None
+    """Of what protocol and box get through; None: as many as come."""
+    write_ceiling_bytes_per_s: int | None
     round_trip_ns: int
     outstanding: int | None
     """Requests that the box works on at once; None: all."""

@@ -61,6 +61,15 @@ def parse_bytes_per_s(text: str) -> int:
     return round(float(found[1]) * {"M": 1e6, "G": 1e9}[found[2]] / 8)
 
 
+def parse_data_rate(text: str) -> int:
+    """What was measured of data, like ``55MB/s`` or ``9.5MiB/s``, in bytes a second. Raises UsageError."""
+    example = "`55MB/s` or `52MiB/s`"
+    size, slash, second = text.strip().partition("/")
+    if not slash or second != "s":
+        raise UsageError(f"`{text}` is not a rate of data", hint=f"write it like {example}")
+    return _quantity(size, _SIZE_UNITS, "rate of data", example)
+
+
 def format_size(size_bytes: float) -> str:
     """Bytes in the largest binary unit that keeps at least one digit before the point: ``1.5 GiB``."""
     value = float(size_bytes)

@@ -65,6 +65,12 @@ def test_the_link_is_a_ceiling_and_the_round_trip_is_felt():
     assert added[1] - added[0] == pytest.approx(2e6, rel=0.2)
 
 
+def test_reads_and_writes_have_ceilings_of_their_own():
+    box = "model:raid0:4xwd40efrx:link=1Gb/s,read-ceiling=20MB/s,write-ceiling=10MiB/s"
+    assert per_second(box, STREAM, "bytes") == pytest.approx(20e6, rel=0.02)
+    assert per_second(box, STREAM.replace("rw=read", "rw=write"), "bytes") == pytest.approx(10 * 2**20, rel=0.02)
+
+
 def test_a_write_cache_takes_a_burst():
     burst = "rw=randwrite\nbs=4k\niodepth=1\nsize=100%\nnorandommap\nio_size=1m\n"
     slow = per_second("model:raid5:4xwd40efrx", burst, "count")
@@ -92,6 +98,8 @@ def test_the_same_seed_gives_the_same_rows():
         ("model:raid5:3xwd40efrx:bogus=1", "no option"),
         ("model:raid5:3xwd40efrx:chunk=5", "power of two"),
         ("model:raid5:3xwd40efrx:link=1", "no speed of a link"),
+        ("model:raid5:3xwd40efrx:read-ceiling=1", "not a rate of data"),
+        ("model:raid5:3xwd40efrx:write-ceiling=0MB/s", "must let something through"),
         ("model:raid5:3xwd40efrx:outstanding=0", "outstanding"),
         ("model:raid5:3xwd40efrx:outstanding=-1", "outstanding"),
         ("model:raid5:3xwd40efrx:outstanding=1e9", "outstanding"),

@@ -44,6 +44,13 @@ def played(rows: list[tuple[int, int, float | None]], *findings: Finding) -> Run
     return run
 
 
+def test_a_mixed_load_has_one_time_for_both_its_directions() -> None:
+    run = played([(10, 1000, 0.1), (30, 3000, 0.2)])
+    reads = run.samples.with_columns(direction=pl.lit("read"))
+    run.__dict__["samples"] = pl.concat([run.samples, reads])
+    assert [MEASURES[name](run, "new") for name in ("duration", "throughput", "rate")] == [2.0, 8000 / 2, 80 / 2]
+
+
 RUN = played([(10, 1000, 0.1), (30, 3000, 0.2), (0, 0, None)])
 
 

@@ -14,7 +14,7 @@ from shakedown.validate.answer import published
 from shakedown.validate.measure import UNITS
 from shakedown.validate.question import Question, RebuildQuestion, all_questions
 from shakedown.validate.rebuild import rebuild_order
-from shakedown.validate.role import role_of
+from shakedown.validate.role import role_by, role_of
 from shakedown.validate.run import procedure, unanswered
 
 ROWS = read_rows(reference_path("published.csv"))
@@ -80,6 +80,9 @@ def test_origins_decide_the_role() -> None:
     assert role_of("R011", "wd40efax") == "fit"
     assert role_of("R217", "wd40efax") == "input"
     assert role_of("R009", "st12000vn0007") == "check"
+    assert role_by("R051", ["published R051: long reads"]) == "input"
+    assert role_by("R051", ["published R051", "fitted R050 to R052"]) == "fit"
+    assert role_by("R051", ["assumed"]) == "check"
     assert list(rows_in("published R109 to R111, R020: both")) == ["R109", "R110", "R111", "R020"]
 
 

@@ -71,6 +71,28 @@ fn reads_share_the_link_to_the_host_and_writes_the_one_from_it() {
 }
 
 #[test]
+fn each_direction_has_its_own_ceiling_and_none_is_above_the_link() {
+    let wide = Options {
+        link_bytes_per_s: Some(4096 * 1000),
+        read_ceiling_bytes_per_s: Some(4096 * 500),
+        write_ceiling_bytes_per_s: Some(4096 * 9999),
+        ..Options::default()
+    };
+    let mut device = storage_box(Options { read_cache_bytes: 8192, write_cache_bytes: 1 << 20, ..wide });
+    takes_ns(&mut device, 0, request(1, Verb::Read, 0, 4096));
+    assert_eq!(
+        takes_ns(&mut device, 1_000_000_000, request(2, Verb::Read, 0, 4096)),
+        2_000_000,
+        "a page at 500 a second"
+    );
+    assert_eq!(
+        takes_ns(&mut device, 2_000_000_000, request(3, Verb::Write, 8192, 4096)),
+        1_000_000,
+        "at the link's 1000"
+    );
+}
+
+#[test]
 fn what_was_read_is_read_from_memory_until_newer_pages_have_pushed_it_out() {
     let mut device = storage_box(Options { read_cache_bytes: 8192, ..Options::default() });
     assert_eq!(takes_ns(&mut device, 0, request(1, Verb::Read, 0, 4096)), SERVICE_NS);
@@ -138,6 +160,8 @@ fn the_box_works_on_so_many_requests_at_once() {
 fn nonsense_is_refused() {
     for options in [
         Options { link_bytes_per_s: Some(0), ..Options::default() },
+        Options { read_ceiling_bytes_per_s: Some(0), ..Options::default() },
+        Options { write_ceiling_bytes_per_s: Some(0), ..Options::default() },
         Options { outstanding: 0, ..Options::default() },
         Options { battery: true, ..Options::default() },
     ] {
@@ -158,9 +182,10 @@ proptest! {
     fn nothing_is_lost_in_a_box(
         asked in prop::collection::vec((verb(), 0u64..200, 1u64..40, 0u64..400_000, any::<bool>()), 1..120),
         write_pages in 0u64..64, read_pages in 0u64..64, outstanding in 1u32..8, link in prop::option::of(1u64<<20..1<<30),
+        read_ceiling in prop::option::of(1u64<<20..1<<30),
     ) {
         let mut device = storage_box(Options {
-            link_bytes_per_s: link, round_trip_ns: 7001, outstanding, battery: false,
+            link_bytes_per_s: link, read_ceiling_bytes_per_s: read_ceiling, write_ceiling_bytes_per_s: None, round_trip_ns: 7001, outstanding, battery: false,
             read_cache_bytes: read_pages * 4096, write_cache_bytes: write_pages * 4096,
         });
         let (mut now_ns, mut done) = (0, Vec::new());

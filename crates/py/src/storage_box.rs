@@ -19,6 +19,8 @@ pub struct Given {
     scale_divisor: u32,
     options: Changes,
     link_bytes_per_s: Option<u64>,
+    read_ceiling_bytes_per_s: Option<u64>,
+    write_ceiling_bytes_per_s: Option<u64>,
     round_trip_ns: u64,
     outstanding: Option<u32>,
     read_cache_bytes: u64,
@@ -68,8 +70,16 @@ impl Wanted {
     }
 
     fn nas_options(&self) -> nas::Options {
-        let Given { link_bytes_per_s, round_trip_ns, read_cache_bytes, write_cache_bytes, battery, .. } = self.given;
-        let outstanding = self.given.outstanding.unwrap_or(nas::Options::default().outstanding);
-        nas::Options { link_bytes_per_s, round_trip_ns, outstanding, read_cache_bytes, write_cache_bytes, battery }
+        let given = &self.given;
+        nas::Options {
+            link_bytes_per_s: given.link_bytes_per_s,
+            read_ceiling_bytes_per_s: given.read_ceiling_bytes_per_s,
+            write_ceiling_bytes_per_s: given.write_ceiling_bytes_per_s,
+            round_trip_ns: given.round_trip_ns,
+            outstanding: given.outstanding.unwrap_or(nas::Options::default().outstanding),
+            read_cache_bytes: given.read_cache_bytes,
+            write_cache_bytes: given.write_cache_bytes,
+            battery: given.battery,
+        }
     }
 }

@@ -15,7 +15,7 @@ from shakedown.target.md_options import MD_SETTINGS, MdOptions, parse_flag
 from shakedown.target.modelled import Modelled, is_shingled, modelled_capacity_bytes
 from shakedown.target.profile import read_profile
 from shakedown.target.settings import read_settings
-from shakedown.units import parse_bytes_per_s, parse_duration_ns, parse_size_bytes
+from shakedown.units import parse_bytes_per_s, parse_data_rate, parse_duration_ns, parse_size_bytes
 
 _LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
 _POOLS: Final = ("mirror", "raidz1", "raidz2", "raidz3", "draid1", "draid2", "draid3")
@@ -33,6 +33,8 @@ def _count(text: str) -> int:
 
 _BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "link": ("link_bytes_per_s", parse_bytes_per_s),
+    "read-ceiling": ("read_ceiling_bytes_per_s", parse_data_rate),
+    "write-ceiling": ("write_ceiling_bytes_per_s", parse_data_rate),
     "round-trip": ("round_trip_ns", parse_duration_ns),
     "outstanding": ("outstanding", _count),
     "read-cache": ("read_cache_bytes", parse_size_bytes),
@@ -80,6 +82,8 @@ def storage_box(text: str, *, seed: int, scale_divisor: int) -> Modelled:
         "options": MdOptions(**{each.name: given.get(each.name) for each in fields(MdOptions)}).to_core(),
         "seed": seed,
         "link_bytes_per_s": _payload(given.get("link_bytes_per_s")),
+        "read_ceiling_bytes_per_s": given.get("read_ceiling_bytes_per_s"),
+        "write_ceiling_bytes_per_s": given.get("write_ceiling_bytes_per_s"),
         "round_trip_ns": given.get("round_trip_ns", 0),
         "outstanding": given.get("outstanding"),
         "read_cache_bytes": given.get("read_cache_bytes", 0) // scale_divisor,

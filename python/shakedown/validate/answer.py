@@ -11,7 +11,7 @@ from shakedown.result.folder import Run
 from shakedown.target.storage_box import drives_of, names_storage_box
 from shakedown.validate.measure import MEASURES, UNITS
 from shakedown.validate.question import Experiment, Question, Rebuild, RebuildQuestion
-from shakedown.validate.role import Role, role_of
+from shakedown.validate.role import Role, role_by, role_of
 
 _RANGE: Final = re.compile(r"^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$")
 _SEED: Final = re.compile(r"\(field notes [ABC]\)")
@@ -121,11 +121,14 @@ def _role(question: Question, experiment: Experiment) -> Role:
     profiles = [_profile(question, experiment)]
     if question.over == "baseline" and experiment.baseline is not None:
         profiles.append(experiment.baseline)
-    roles = {role_of(question.row, drive) for profile in profiles for drive in drives_of(profile)}
-    sources = [
-        {role_of(row, drive) for profile in profiles for drive in drives_of(profile)} for row in question.follows_from
-    ]
-    if sources and all(found != {"check"} for found in sources):
+    drives = [drive for profile in profiles for drive in drives_of(profile)]
+
+    def found(row: str) -> set[Role]:
+        return {role_by(row, experiment.origins.values())} | {role_of(row, drive) for drive in drives}
+
+    roles = found(question.row)
+    sources = [found(row) for row in question.follows_from]
+    if sources and all(each != {"check"} for each in sources):
         roles |= set().union(*sources)
     return _gravest(roles)
 

@@ -37,7 +37,9 @@ def _rows(run: Run, step: str) -> pl.DataFrame:
 
 
 def _seconds(rows: pl.DataFrame) -> float:
-    return float(rows["duration_ns"].sum()) / NS_PER_S
+    """The rows' time. A mixed load has two rows of one interval, one for each direction: it counts once."""
+    intervals = rows.select("start_ns", "duration_ns").unique()
+    return float(intervals["duration_ns"].sum()) / NS_PER_S
 
 
 def throughput(run: Run, step: str) -> float | None:

@@ -23,13 +23,17 @@ class _Table(BaseModel):
 
 
 class Experiment(_Table):
-    """A protocol (``procedure``: a name, or a file beside the questions) on a modelled drive, or on two."""
+    """A protocol (``procedure``: a name, or a file beside the questions) on a modelled drive, or on two.
+
+    ``origins`` says where the settings of a storage box come from, as a profile says it of its values.
+    """
 
     name: str
     profile: str
     procedure: str
     baseline: str | None = None
     settings: dict[str, str] = Field(default_factory=dict)
+    origins: dict[str, str] = Field(default_factory=dict)
 
 
 class _Published(_Table):

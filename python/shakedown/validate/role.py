@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from typing import Literal
 
@@ -20,6 +21,14 @@ def role_of(row: str, profile: str) -> Role:
     return "input" if row in _mentioned(profile, fitted=False) else "check"
 
 
+def role_by(row: str, origins: Iterable[str]) -> Role:
+    """The role of a row for what has these origins, as those of a profile are written."""
+    naming = [text for text in origins if row in rows_in(text)]
+    if any(_is_fitted(text) for text in naming):
+        return "fit"
+    return "input" if naming else "check"
+
+
 def takers(row: str) -> list[str]:
     """The profiles that take a value from a row or are fitted to it."""
     return [name for name in list_profiles() if role_of(row, name) != "check"]
@@ -28,5 +37,9 @@ def takers(row: str) -> list[str]:
 @cache
 def _mentioned(profile: str, *, fitted: bool) -> frozenset[str]:
     table = tomllib.loads(profile_path(profile).read_text(encoding="utf-8"))
-    texts = (text for _, text in origins(table) if text.startswith("fitted") == fitted)
+    texts = (text for _, text in origins(table) if _is_fitted(text) == fitted)
     return frozenset(row for text in texts for row in rows_in(text))
+
+
+def _is_fitted(origin: str) -> bool:
+    return origin.startswith("fitted")

@@ -2,11 +2,15 @@
 
 use crate::LayoutError;
 
-/// A storage box. Its processor is infinitely fast; [`Options::default`] is no box at all.
+/// A storage box. Its processor is as fast as its ceilings say; [`Options::default`] is no box at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Bytes a second that the link carries, in each direction; `None`: it holds nothing up.
     pub link_bytes_per_s: Option<u64>,
+    /// Bytes a second of reads that its protocol and software get through at most; `None`: as many as come.
+    pub read_ceiling_bytes_per_s: Option<u64>,
+    /// The same of writes.
+    pub write_ceiling_bytes_per_s: Option<u64>,
     /// What the smallest request takes there and back through network, protocol and the box's software.
     pub round_trip_ns: u64,
     /// Requests that the box works on at the same time; others wait in front of it, in their order.
@@ -23,6 +27,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             link_bytes_per_s: None,
+            read_ceiling_bytes_per_s: None,
+            write_ceiling_bytes_per_s: None,
             round_trip_ns: 0,
             outstanding: 1 << 16,
             read_cache_bytes: 0,
@@ -33,13 +39,28 @@ impl Default for Options {
 }
 
 impl Options {
+    /// What reads get through at most: the link and what stands behind it, each byte going through both at a time.
+    pub(super) fn reads_bytes_per_s(&self) -> Option<u64> {
+        self.link_bytes_per_s.into_iter().chain(self.read_ceiling_bytes_per_s).min()
+    }
+
+    /// The same of writes.
+    pub(super) fn writes_bytes_per_s(&self) -> Option<u64> {
+        self.link_bytes_per_s.into_iter().chain(self.write_ceiling_bytes_per_s).min()
+    }
+
     /// Refuses what cannot be.
     ///
     /// # Errors
     /// Which value, and why.
     pub fn check(&self) -> Result<(), LayoutError> {
-        if self.link_bytes_per_s == Some(0) {
-            return Err(LayoutError::value("link", 0, "it must carry something"));
+        let flows = [
+            ("link", self.link_bytes_per_s),
+            ("read-ceiling", self.read_ceiling_bytes_per_s),
+            ("write-ceiling", self.write_ceiling_bytes_per_s),
+        ];
+        if let Some((name, _)) = flows.iter().find(|(_, bytes_per_s)| *bytes_per_s == Some(0)) {
+            return Err(LayoutError::value(name, 0, "it must let something through"));
         }
         if self.outstanding == 0 {
             return Err(LayoutError::value("outstanding", 0, "the box must work on one request at least"));

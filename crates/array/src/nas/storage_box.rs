@@ -75,8 +75,8 @@ impl<D: BlockDevice> StorageBox<D> {
     pub fn new(options: Options, inner: D, now_ns: u64) -> Result<Self, LayoutError> {
         options.check()?;
         Ok(Self {
-            up: Wire::new(options.link_bytes_per_s),
-            down: Wire::new(options.link_bytes_per_s),
+            up: Wire::new(options.writes_bytes_per_s()),
+            down: Wire::new(options.reads_bytes_per_s()),
             read: ReadCache::new(options.read_cache_bytes),
             write: WriteCache::new(options.write_cache_bytes),
             bios: Slab::new(),

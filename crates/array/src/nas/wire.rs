@@ -1,4 +1,4 @@
-//! One direction of a link.
+//! One direction of a link, with what its protocol and the box do to each byte.
 
 /// Carries one message behind the other.
 #[derive(Clone, Copy, Debug)]

@@ -1,20 +1,25 @@
-"""A rebuild in the lab: the real md, or the real OpenZFS, in a guest whose disks are modelled drives."""
+"""A rebuild in the lab: the real md, or the real OpenZFS, in a guest whose disks are modelled drives.
+
+While it goes on, its folder holds nothing but the order: a guest that is stopped leaves nothing else, and the same
+order gives the same rebuild again.
+"""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Self
 
 from shakedown.array.order import RebuildOrder, check_order
 from shakedown.array.zfs import ZfsOptions
 from shakedown.device.lab_disk import DISKS, numbered
-from shakedown.errors import EnvironmentFailure, RefusedError
+from shakedown.errors import EnvironmentFailure, Interrupted, RefusedError, UsageError
 from shakedown.lab import run as lab
 from shakedown.lab.disks import disk_name
 from shakedown.lab.program import Say
+from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, read_run
 
 _SCHEME: Final = "lab:"
@@ -22,6 +27,7 @@ _DONE: Final = (0, 1, 3)
 _MEMORY_BYTES: Final = 1 << 30
 _MEMORY_OF_ZFS_BYTES: Final = 2 << 30
 _LOAD_NAME: Final = "load.fio"
+_ORDER_NAME: Final = "lab-order.json"
 
 
 @dataclass(frozen=True)
@@ -32,13 +38,62 @@ class InGuest:
     settings: tuple[str, ...]
     baseline: str | None
 
+    @classmethod
+    def read(cls, out: Path) -> Self:
+        """The order of the rebuild that was stopped in ``out``. Raises UsageError."""
+        try:
+            told: dict[str, Any] = json.loads((out / _ORDER_NAME).read_text(encoding="utf-8"))
+            return cls(RebuildOrder.from_json(told["order"]), tuple(told["settings"]), told["baseline"])
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise UsageError(
+                f"{out / _ORDER_NAME} is not the order of a rebuild: {error}", hint="start a new one"
+            ) from error
+
+    def write(self, out: Path) -> None:
+        """Keep it in ``out``, where there is nothing else."""
+        out.mkdir(parents=True, exist_ok=True)
+        replace_file(out / _ORDER_NAME, json.dumps(asdict(self), indent=1).encode() + b"\n")
+
+
+def is_cut_off_in_lab(out: Path) -> bool:
+    """Whether a rebuild in the lab was stopped in ``out``."""
+    return (out / _ORDER_NAME).exists()
+
 
 def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
-    """Rebuild into the new folder ``out``. Raises UsageError, RefusedError and EnvironmentFailure."""
+    """Rebuild into the new folder ``out``. Raises UsageError, RefusedError, EnvironmentFailure and Interrupted."""
     check_order(ordered.order)
     if out.exists():
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    ordered.write(out)
+    return _kept(ordered, out, tell)
+
+
+def resume_in_lab(out: Path, tell: Say) -> Run:
+    """Play the rebuild that was stopped in ``out`` again, from its beginning. Raises as ``run_rebuild_in_lab``."""
+    tell("a rebuild in the lab is played again from its beginning, and comes out the same")
+    return _kept(InGuest.read(out), out, tell)
+
+
+def _kept(ordered: InGuest, out: Path, tell: Say) -> Run:
+    """Whatever ends it but a result, nothing is left; the order is, of one that was only stopped."""
+    try:
+        _play(ordered, out, tell)
+    except KeyboardInterrupt as error:
+        raise Interrupted(
+            "interrupted; of a rebuild in the lab nothing is kept but its order",
+            hint=f"play it again, with the same outcome: `shakedown rebuild --resume {out}`",
+        ) from error
+    except BaseException:
+        (out / _ORDER_NAME).unlink(missing_ok=True)
+        if not any(out.iterdir()):
+            out.rmdir()
+        raise
+    (out / _ORDER_NAME).unlink()
+    return read_run(out)
+
+
+def _play(ordered: InGuest, out: Path, tell: Say) -> None:
     said = bytearray()
 
     def hear(stream: str, text: bytes) -> None:
@@ -56,7 +111,6 @@ def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
     if outcome.exit_status not in _DONE:
         words = said.decode(errors="replace").strip().splitlines()
         raise EnvironmentFailure(f"in the guest: {' / '.join(words[-3:])}")
-    return read_run(out)
 
 
 def _order_of_lab(ordered: InGuest, out: Path, brought: tuple[Path, ...]) -> lab.Order:

@@ -16,15 +16,13 @@ from shakedown.array.find import ALONE, LOAD, REBUILD
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import Rebuild
 from shakedown.protocol.environment import describe_environment, shakedown_version
+from shakedown.result.answers import ANSWERS_NAME
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import BASELINE_NAME, RunFolder
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import ProtocolRecord, RunRecord, StepRecord
 from shakedown.sample import Sample
 from shakedown.units import format_size
-
-ANSWERS_NAME: Final = "rebuild.json"
-"""In ``raw/``: the order, and for each seed what came of it."""
 
 _SOURCE: Final = "field notes A (Ars Technica, 2020)"
 _QUESTION: Final = "How long does the rebuild take, which drive holds it up, and what do the users feel meanwhile?"

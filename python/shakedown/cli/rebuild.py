@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
-from shakedown.array.order import RebuildOrder, State, members_of
+from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, resume_in_lab, run_rebuild_in_lab
+from shakedown.array.order import RebuildOrder, State, drive_name, members_of
 from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.run import run_rebuild
 from shakedown.array.settings import parse_options
@@ -114,7 +114,7 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
         if layout is not None or targets:
             raise UsageError("`--resume` goes on with a rebuild as it was ordered", hint="give the folder alone")
         with terminated_as_interrupted():
-            return _shown(resume_real(options.resume, _consent(options), _teller(options)), options)
+            return _shown(_resumed(options.resume, options), options)
     if layout is None:
         raise UsageError(
             "a layout and its drives must be given", hint="shakedown rebuild raid6 model:wd40efrx --width 8"
@@ -128,8 +128,14 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
         return _shown(_rebuilt(order, out, options), options)
 
 
+def _resumed(folder: Path, options: RebuildOptions) -> Run:
+    if is_cut_off_in_lab(folder):
+        return resume_in_lab(folder, _teller(options))
+    return resume_real(folder, _consent(options), _teller(options))
+
+
 def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
-    arena, tell = _arena_of(order), _teller(options)
+    arena, tell = order.arena, _teller(options)
     if arena != "model" and (options.whole or options.baseline not in (None, "none")):
         raise UsageError(
             "`--whole` and another `--baseline` are for modelled drives", hint="--baseline none leaves it out"
@@ -146,23 +152,8 @@ def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
     return run_rebuild(order, baseline, options.seeds, out, tell)
 
 
-def _arena_of(order: RebuildOrder) -> Literal["model", "lab", "device"]:
-    """Whose drives they are. Raises UsageError if they are of several arenas."""
-    found: set[Literal["model", "lab", "device"]] = {
-        _ARENAS.get(text.partition(":")[0], "device") for text in (*order.members, order.replacement)
-    }
-    if len(found) > 1:
-        raise UsageError(
-            "the drives of one array are modelled, of the lab, or real: all alike", hint="--replace-with, too"
-        )
-    return found.pop()
-
-
-_ARENAS: Final[dict[str, Literal["model", "lab"]]] = {"model": "model", "lab": "lab"}
-
-
 def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
-    plans = plan_real(order, _consent(options), out) if _arena_of(order) == "device" else ()
+    plans = plan_real(order, _consent(options), out) if order.arena == "device" else ()
     if not plans:
         raise UsageError("no drive of it is real: there is nothing to plan", hint="leave `--plan` out")
     if options.json:
@@ -261,9 +252,7 @@ def _text(path: Path) -> str:
 
 
 def _name_of(target: str) -> str:
-    last = target.partition(":")[2] if target.startswith(("model:", "lab:")) else target
-    stem = Path(last).name.removesuffix(".toml")
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-.")[:60] or "drive"
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", drive_name(target)).strip("-.")[:60] or "drive"
 
 
 def _tell(line: str) -> None:

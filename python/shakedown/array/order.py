@@ -13,6 +13,7 @@ from shakedown.errors import UsageError
 from shakedown.target.md_options import MdOptions
 from shakedown.target.modelled import modelled_capacity_bytes
 from shakedown.target.profile import read_profile
+from shakedown.target.storage_box import refuse_lab_box, refuse_storage_box
 
 State = Literal["new", "used"]
 Arena = Literal["model", "lab", "device"]
@@ -143,6 +144,9 @@ def model_path(target: str) -> Path:
 
 def check_order(order: RebuildOrder) -> None:
     """Raise UsageError for what no array can be, whatever it is made of."""
+    for target in (*order.members, order.replacement):
+        refuse_storage_box(target, "rebuild")
+        refuse_lab_box(target)
     if order.layout not in LEAST_WIDTHS:
         raise UsageError(f"`{order.layout}` is not a layout", hint=", ".join(LEAST_WIDTHS))
     if order.is_zfs != isinstance(order.options, ZfsOptions):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -20,7 +21,7 @@ from shakedown.array.rebuild import simulate
 from shakedown.array.run import Tell
 from shakedown.array.state import State
 from shakedown.device.disk.facts import NO_CONSENT, Consent
-from shakedown.errors import UsageError
+from shakedown.errors import Interrupted, UsageError
 from shakedown.parallel import on_every_core
 from shakedown.result.answers import read_answers
 from shakedown.result.folder import RECORD_NAME, Run, free_folder, read_run
@@ -111,16 +112,29 @@ def _is_cut_off(folder: Path) -> bool:
     return State.is_in(folder) or is_cut_off_in_lab(folder)
 
 
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Who interrupts a matrix goes on with the matrix, not with its cell."""
+    try:
+        yield
+    except Interrupted as error:
+        raise Interrupted(
+            str(error), hint="the same command goes on where it was interrupted: what is done is in its CSV"
+        ) from error
+
+
 def _resumed(folder: Path, order: RebuildOrder, way: RealWay, tell: Tell) -> Run:
-    if order.arena == "lab":
-        return resume_in_lab(folder, tell)
-    return resume_real(folder, way.consent, tell)
+    with _interruptible():
+        if order.arena == "lab":
+            return resume_in_lab(folder, tell)
+        return resume_real(folder, way.consent, tell)
 
 
 def _begun(folder: Path, order: RebuildOrder, way: RealWay, tell: Tell) -> Run:
-    if order.arena == "lab":
-        return run_rebuild_in_lab(InGuest(order, way.settings, "none"), folder, tell)
-    return run_real(order, folder, way.consent, tell, with_baseline=False)
+    with _interruptible():
+        if order.arena == "lab":
+            return run_rebuild_in_lab(InGuest(order, way.settings, "none"), folder, tell)
+        return run_real(order, folder, way.consent, tell, with_baseline=False)
 
 
 class _Pace:

@@ -7,6 +7,7 @@ order gives the same rebuild again.
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -63,6 +64,7 @@ def is_cut_off_in_lab(out: Path) -> bool:
 def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
     """Rebuild into the new folder ``out``. Raises UsageError, RefusedError, EnvironmentFailure and Interrupted."""
     check_order(ordered.order)
+    _is_fuse(ordered.order)  # raises for what the lab has not
     if out.exists():
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")
     ordered.write(out)
@@ -132,7 +134,7 @@ def _order_of_lab(ordered: InGuest, out: Path, brought: tuple[Path, ...]) -> lab
         out=out.parent,
         with_shakedown=True,
         faults=faults,
-        with_zfs=order.is_zfs,
+        with_zfs=order.is_zfs and not _is_fuse(order),
     )
 
 
@@ -151,4 +153,19 @@ def _command(ordered: InGuest, out: str) -> tuple[str, ...]:
         command += ["--load", _LOAD_NAME]
     if ordered.baseline is not None:
         command += ["--baseline", ordered.baseline]
-    return tuple(command)
+    return ("sh", "-c", f"{_START_FUSE} exec {shlex.join(command)}") if _is_fuse(order) else tuple(command)
+
+
+# Its own daemon mode hangs in a guest.
+_START_FUSE: Final = "zfs-fuse -n --no-kstat-mount & until zpool list >/dev/null 2>&1; do sleep 0.1; done;"
+
+
+def _is_fuse(order: RebuildOrder) -> bool:
+    """Whether it is resilvered by zfs-fuse, which has the scan of OpenZFS 0.6. Raises UsageError."""
+    if not isinstance(order.options, ZfsOptions) or order.options.release == "2.3":
+        return False
+    if order.options.release == "0.6":
+        return True
+    raise UsageError(
+        f"the lab has no OpenZFS {order.options.release}", hint="--set release=2.3, or 0.6, which is zfs-fuse there"
+    )

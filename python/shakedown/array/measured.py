@@ -71,15 +71,21 @@ def _notes(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) 
         "known to that.",
         "Every file is what was written." if rebuild.ended == "complete" else "NOT every file is what was written.",
     ]
-    if order.member_bytes is not None and not order.is_zfs:
+    if order.member_bytes is not None:
         share = new.identity.capacity_bytes / order.member_bytes
         full_s = rebuild.duration_s * share
+        whole = "whole drives, as full," if order.is_zfs else "whole drives"
         notes.append(
-            f"Members were shrunken to {format_size(order.member_bytes)}: whole drives take {share:.3g} "
+            f"Members were shrunken to {format_size(order.member_bytes)}: {whole} take {share:.3g} "
             f"times that, {format_duration(full_s * NS_PER_S)}; inner tracks are slower, so it is that or more."
         )
     if watched.interruptions:
         notes.append(f"Cut off {watched.interruptions} times and gone on with; the time between is not counted.")
+    if watched.restarts:
+        notes.append(
+            f"Interrupted {watched.restarts} times and begun again, array and all: {new.identity.text} had been "
+            "written to before."
+        )
     return notes
 
 

@@ -24,7 +24,8 @@ class State:
 
     ``drives`` are the identities of all drives, the replacement being the last; ``content`` and ``file_of_users`` tell
     what the array was filled with; ``alone`` and ``during`` are rows of samples and of all requests; ``watched`` is the
-    rebuild on the way, ``rebuilt`` those that are over.
+    rebuild on the way, ``rebuilt`` those that are over. ``restarts`` counts how often the rebuild whose turn it is was
+    given up on request, its array taken down, and begun again.
     """
 
     order: RebuildOrder
@@ -40,6 +41,12 @@ class State:
     rebuilt: list[dict[str, Any]] = field(default_factory=list)
     during: list[list[list[Any]]] = field(default_factory=list)
     allocated_bytes: int = 0
+    restarts: int = 0
+
+    def begin_again(self) -> None:
+        """The array is no more, but what was rebuilt is known."""
+        self.restarts += self.stage == "rebuilding"
+        self.stage, self.watched, self.content, self.users = "planned", None, None, None
 
     def write(self, out: Path) -> None:
         """Make it durable."""

@@ -13,6 +13,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, resume_in_lab, run_rebuild_in_lab
+from shakedown.array.keep import PROGRESS_NAME
 from shakedown.array.order import RebuildOrder, State, drive_name, members_of
 from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.run import run_rebuild
@@ -27,6 +28,7 @@ from shakedown.device.disk.facts import Consent
 from shakedown.device.lab_disk import DISKS
 from shakedown.errors import InconclusiveError, UsageError
 from shakedown.report.rebuild import answers_of, render_rebuild
+from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, free_folder
 from shakedown.units import parse_size_bytes
 
@@ -69,6 +71,10 @@ class RebuildOptions:
         False
     )
     out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/rebuild-LAYOUT-DRIVE]")] = None
+    csv: Annotated[
+        Path | None,
+        Parameter(help="a copy of the run's progress.csv: time, bytes done, the tool's estimate, what was left"),
+    ] = None
     destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
     allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
     plan: Annotated[
@@ -110,6 +116,8 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     targets
         The drives: all of them, or one and --width. model:NAME, lab:NAME, or whole disks.
     """
+    if options.csv is not None:
+        _regular(options.csv)  # before hours have passed
     if options.resume is not None:
         if layout is not None or targets:
             raise UsageError("`--resume` goes on with a rebuild as it was ordered", hint="give the folder alone")
@@ -163,6 +171,13 @@ def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
     return 0
 
 
+def _regular(path: Path) -> Path:
+    """Raise UsageError for what would be replaced and is no file: a folder, a device."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"`--csv {path}` is no file", hint="give the path of a file, new or to be replaced")
+    return path
+
+
 def _consent(options: RebuildOptions) -> Consent:
     return Consent(options.destroy_data_on, options.allow_signature)
 
@@ -173,6 +188,8 @@ def _teller(options: RebuildOptions) -> Callable[[str], None]:
 
 def _shown(done: Run, options: RebuildOptions) -> int:
     status = _status(done)
+    if options.csv is not None:
+        replace_file(_regular(options.csv), (done.path / PROGRESS_NAME).read_bytes())
     if options.json:
         document = {
             "folder": str(done.path),

@@ -54,6 +54,22 @@ def test_a_resilver_that_is_done(words: str, took_s: int, resilvered: int | None
     assert parse_zpool_status(status(words), "tank") == expected
 
 
+def test_two_resilvers_of_one_length_are_two() -> None:
+    words = "resilvered 24G in 00:00:03 with 0 errors on Sun Apr 12 18:33:30 2020"
+    first, second = (
+        parse_zpool_status(status(each), "tank") for each in (words, words.replace("18:33:30", "18:44:30"))
+    )
+    assert first == second
+    assert not first.is_same(second)
+    assert first.is_same(first)
+
+
+def test_zfs_fuse_tells_the_share_alone() -> None:
+    text = status("resilver in progress for 0h1m, 27.50% done, 0h3m to go", "scrub")
+    scan = parse_zpool_status(text, "tank")
+    assert (scan.state, scan.issued_bytes, scan.share, scan.finish_s) == ("running", None, 0.275, 180)
+
+
 def test_scrubs_and_pools_are_told_apart() -> None:
     scrub = "scrub repaired 0B in 00:00:01 with 2 errors on Sun Apr 12 18:33:30 2020"
     text = status(scrub).replace("tank", "tank2") + status("none requested")

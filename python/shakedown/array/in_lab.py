@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
+from shakedown.array.effort import Effort, check_disk, effort_in_lab
 from shakedown.array.order import RebuildOrder, check_order
 from shakedown.array.zfs import ZfsOptions
 from shakedown.device.lab_disk import DISKS, numbered
@@ -38,6 +39,11 @@ class InGuest:
     order: RebuildOrder
     settings: tuple[str, ...]
     baseline: str | None
+
+    @property
+    def effort(self) -> Effort:
+        """What it takes of this machine. Raises UsageError for what cannot be."""
+        return effort_in_lab(self.order, with_baseline=self.baseline is None)
 
     @classmethod
     def read(cls, out: Path) -> Self:
@@ -67,6 +73,9 @@ def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
     _is_fuse(ordered.order)  # raises for what the lab has not
     if out.exists():
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")
+    effort = ordered.effort
+    check_disk(effort)
+    tell(effort.words)
     ordered.write(out)
     return _kept(ordered, out, tell)
 

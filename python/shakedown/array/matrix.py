@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from shakedown.analysis.matrix import Cell
 from shakedown.array.cells import Place, RealWay, check_real, modelled_cells, real_cells
+from shakedown.array.effort import check_disk, effort_in_lab, together
 from shakedown.array.order import LEAST_WIDTHS, Arena, RebuildOrder, arena_of
 from shakedown.array.settings import parse_options
 from shakedown.device.disk.facts import NO_CONSENT, Consent
@@ -110,8 +111,16 @@ class MatrixOrder:
 
 
 def plan_matrix(order: MatrixOrder, folder: Path, consent: Consent) -> tuple[Planned, ...]:
-    """What would be overwritten, a plan for each drive. Raises RefusedError, with that, if it may not be."""
-    return check_real(order.cells(), RealWay(folder, order.settings, consent))
+    """What would be overwritten, a plan for each drive, or what the lab takes of this machine.
+
+    Raises RefusedError, with that, if a drive may not be overwritten; UsageError if the lab has no room.
+    """
+    cells = order.cells()
+    if order.arena == "lab":
+        effort = together(effort_in_lab(rebuild, with_baseline=False) for rebuild in cells.values())
+        check_disk(effort)
+        return (Planned((f"{len(cells)} cells: {effort.words}",), effort.document),)
+    return check_real(cells, RealWay(folder, order.settings, consent))
 
 
 def run_matrix(order: MatrixOrder, folder: Path, tell: Tell, consent: Consent = NO_CONSENT) -> list[Cell]:
@@ -121,7 +130,7 @@ def run_matrix(order: MatrixOrder, folder: Path, tell: Tell, consent: Consent = 
     folder that holds another matrix; of real drives, whatever a rebuild of them raises.
     """
     wanted = order.cells()
-    done = {Place(cell.layout, cell.width, cell.fill): cell for cell in _begin(order, folder, consent)}
+    done = {Place(cell.layout, cell.width, cell.fill): cell for cell in _begin(order, folder, consent, tell)}
     missing = {place: rebuild for place, rebuild in wanted.items() if place not in done}
     if done and missing:
         tell(f"{len(wanted) - len(missing)} of {len(wanted)} cells are there: going on")
@@ -144,11 +153,13 @@ def to_csv(cells: Sequence[Cell]) -> str:
     return text.getvalue()
 
 
-def _begin(order: MatrixOrder, folder: Path, consent: Consent) -> list[Cell]:
+def _begin(order: MatrixOrder, folder: Path, consent: Consent, tell: Tell) -> list[Cell]:
     """Make the folder, or take what it holds of the same matrix. Nothing is made of drives that may not be written."""
     path = folder / ORDER_NAME
     if not path.exists():
-        plan_matrix(order, folder, consent)
+        plans = plan_matrix(order, folder, consent)
+        if order.arena == "lab":
+            tell(plans[0].lines[0])
     text = json.dumps(order.to_json(), indent=1, sort_keys=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)

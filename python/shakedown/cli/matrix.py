@@ -55,7 +55,10 @@ class MatrixOptions:
     allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
     plan: Annotated[
         bool,
-        Parameter(show_default=False, help="only say what would be done to real drives, and whether it is allowed"),
+        Parameter(
+            show_default=False,
+            help="only say what would be done to real drives, if it may be, or how long the lab takes",
+        ),
     ] = False
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the CSV")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False

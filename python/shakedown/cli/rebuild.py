@@ -26,7 +26,7 @@ from shakedown.cli.status import EXIT_FAIL
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.device.disk.facts import Consent
 from shakedown.device.lab_disk import DISKS
-from shakedown.errors import InconclusiveError, UsageError
+from shakedown.errors import InconclusiveError, Planned, UsageError
 from shakedown.report.rebuild import answers_of, render_rebuild
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, free_folder
@@ -79,7 +79,10 @@ class RebuildOptions:
     allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
     plan: Annotated[
         bool,
-        Parameter(show_default=False, help="only say what would be done to real drives, and whether it is allowed"),
+        Parameter(
+            show_default=False,
+            help="only say what would be done to real drives, if it may be, or how long the lab takes",
+        ),
     ] = False
     resume: Annotated[
         Path | None, Parameter(help="go on with the rebuild of real drives that a reboot has cut off, in this folder")
@@ -161,9 +164,13 @@ def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
 
 
 def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
-    plans = plan_real(order, _consent(options), out) if order.arena == "device" else ()
-    if not plans:
+    if order.arena == "model":
         raise UsageError("no drive of it is real: there is nothing to plan", hint="leave `--plan` out")
+    if order.arena == "lab":
+        effort = InGuest(order, options.settings, options.baseline).effort
+        plans: tuple[Planned, ...] = (Planned((effort.words,), effort.document),)
+    else:
+        plans = plan_real(order, _consent(options), out)
     if options.json:
         print_document("rebuild", {"plan": [planned.document for planned in plans], "exit_status": 0})
     else:

@@ -20,7 +20,8 @@ class Scan:
 
     ``issued_bytes`` is what was read and checked, ``total_bytes`` all that is to be; ``finish_s`` is ZFS' own
     estimate and None where it gives none, or says that nothing is left of what goes on; ``took_s`` is of one that is
-    done. Sizes in text have three digits. ``when`` it began or ended, in whatever words, tells a scan from the last.
+    done. Sizes in text have three digits. ``when`` it began or ended, in whatever words, tells a scan from the last;
+    ``share`` is what the text says is done.
     """
 
     action: Literal["resilver", "scrub", "none"] = "none"
@@ -32,6 +33,7 @@ class Scan:
     took_s: int | None = None
     errors: int | None = None
     when: str | None = field(default=None, compare=False)
+    share: float | None = field(default=None, compare=False)
 
     def is_same(self, other: Scan) -> bool:
         """Whether both tell of one scan, in one state."""
@@ -170,6 +172,7 @@ def _running(action: str, words: str) -> Scan:
             break
     moved = re.search(rf"{_SIZE} (?:resilvered|repaired)", words)
     finish = re.search(rf"{_TOOK} to go", words)
+    share = re.search(r"(\d{1,3}(?:\.\d{1,3})?)% done", words)
     return Scan(
         _action(action),
         "running",
@@ -177,6 +180,7 @@ def _running(action: str, words: str) -> Scan:
         total_bytes=total,
         resilvered_bytes=parse_zfs_size_bytes(moved[1]) if moved else None,
         finish_s=(parse_took_s(finish[1]) or None) if finish else None,
+        share=float(share[1]) / 100 if share else None,
     )
 
 

@@ -101,7 +101,7 @@ class Drive:
     def wipe(self) -> None:
         """Take away what makes it a member: superblocks, labels, signatures, on itself and its partitions."""
         self.check_same()
-        for path in [*self._partitions(), self.path]:
+        for path in [*self.partitions(), self.path]:
             if attempt("zpool", "version").returncode == 0:
                 attempt("zpool", "labelclear", "-f", path)
             attempt("mdadm", "--zero-superblock", path)
@@ -118,7 +118,7 @@ class Drive:
             # A guest of the lab has BusyBox's, which knows no GPT.
             last = _FIRST_SECTOR + sectors - 1
             call("sh", "-c", f"printf 'n\\np\\n1\\n{_FIRST_SECTOR}\\n{last}\\nw\\n' | fdisk -u {self.path}")
-        return self._partitions()[0]
+        return self.partitions()[0]
 
     def traffic(self) -> Traffic:
         """What was counted so far."""
@@ -132,7 +132,8 @@ class Drive:
             in_flight,
         )
 
-    def _partitions(self) -> list[str]:
+    def partitions(self) -> list[str]:
+        """Their nodes."""
         folder = _system(self.path)
         return sorted(f"/dev/{each.parent.name}" for each in folder.glob(f"{folder.name}*/partition"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +23,8 @@ from shakedown.tools.zpool_status import (
 
 _PROGRAMS: Final = {"zpool": "zfsutils-linux", "zfs": "zfsutils-linux", "wipefs": "util-linux"}
 _NODES: Final = "/dev"
-_REPLACING: Final = "replacing-"
+# In text a line of the configuration, of old without a number; in a document a key.
+_REPLACING: Final = re.compile(r"^\s*\"?replacing(-\d+)?\"?[\s:]", re.MULTILINE)
 
 
 class ZfsArray:
@@ -69,7 +71,10 @@ class ZfsArray:
         if attempt("zpool", "list", self.identity).returncode != 0:
             paths = [word for drive in drives for word in ("-d", drive.path)]
             ways = ((*paths, "-N"), ("-d", _NODES, "-N"), ("-d", _NODES))  # zfs-fuse has only the last
-            return any(attempt("zpool", "import", *way, "-f", self.identity).returncode == 0 for way in ways)
+            if all(attempt("zpool", "import", *way, "-f", self.identity).returncode != 0 for way in ways):
+                return False
+        if self._shape.member_bytes is not None:
+            self._parts |= {drive.path: parts[0] for drive in drives if (parts := drive.partitions())}
         return True
 
     def mount(self, folder: Path) -> None:
@@ -107,9 +112,13 @@ class ZfsArray:
         """``zpool status``. Until the new drive's scan has begun it tells of the last one."""
         scan, is_replacing = self._status()
         is_old = scan.is_same(self._seen)
+        done, total = scan.issued_bytes, scan.total_bytes
+        if done is None and scan.share is not None:
+            total = self.allocated_bytes  # zfs-fuse tells the share alone
+            done = round(scan.share * total)
         return Look(
-            None if is_old else scan.issued_bytes,
-            None if is_old else scan.total_bytes,
+            None if is_old else done,
+            None if is_old else total,
             None,
             None if is_old else scan.finish_s,
             is_over=scan.state in ("done", "canceled") and not is_old and not is_replacing,
@@ -127,10 +136,10 @@ class ZfsArray:
             done = attempt("zpool", "status", "--json", "--json-int", self.identity)
             if done.returncode == 0:
                 scan = parse_zpool_status_json(done.stdout, self.identity, int(time.time()))
-                return scan, _REPLACING in done.stdout
+                return scan, _REPLACING.search(done.stdout) is not None
             self._speaks_json = False
         text = call("zpool", "status", self.identity)
-        return parse_zpool_status(text, self.identity), _REPLACING in text
+        return parse_zpool_status(text, self.identity), _REPLACING.search(text) is not None
 
     def exact_ns(self) -> int | None:
         """From the beginning of the last resilver to its end, by ZFS's own events; None where it keeps none."""

@@ -92,6 +92,7 @@ def resume_real(out: Path, consent: Consent, tell: Tell) -> Run:
             raise UsageError(f"`{drive.identity.text}` is not the drive that it was", hint="start a new rebuild")
     array = _array(state.order, state.identity)
     folder = RunFolder(out)
+    folder.raw.mkdir(exist_ok=True)
     try:
         play = _Play(state, array, drives, folder, tell)
         play.find_again()

@@ -22,6 +22,7 @@ WRITERS = {
     "cli/__init__.py": "/dev/null, in place of an output that nobody reads",
     "cli/several.py": "documents of runs in a temporary folder",
     "array/in_lab.py": "a load in a temporary folder",
+    "array/keep.py": "a text in memory",
     "array/matrix.py": "the table of a matrix, a row at a time, fsynced",
     "lab/cache.py": "the lab's cache",
     "lab/cell.py": "the cell's own user mapping in /proc",

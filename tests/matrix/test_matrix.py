@@ -10,7 +10,6 @@ import pytest
 from shakedown.analysis.matrix import Cell, observations
 from shakedown.array.matrix import CSV_NAME, MatrixOrder, run_matrix, to_csv
 from shakedown.array.settings import parse_zfs_options
-from shakedown.array.zfs import ZfsOptions
 from shakedown.cli import main
 from shakedown.errors import UsageError
 from shakedown.report.matrix import matrix_svg, matrix_text
@@ -20,7 +19,7 @@ D = MatrixOrder(
     widths=(3, 5, 11),
     fills=(0.25, 0.5),
     targets=("model:hd103uj",),
-    options=ZfsOptions(release="0.6"),
+    settings=("release=0.6",),
 )
 
 
@@ -83,7 +82,7 @@ def test_another_matrix_is_not_mixed_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"layouts": ("raid7",)}, "not a layout of ZFS"),
+        ({"layouts": ("raid7",)}, "not a layout that is rebuilt"),
         ({"fills": (1.2,)}, "120% full"),
         ({"widths": (300,)}, "pool of 300"),
         ({"layouts": ("raidz3",), "widths": (3,)}, "no layout can have"),

@@ -7,7 +7,7 @@ import pytest
 from shakedown.errors import UsageError
 from shakedown.sample import Sample
 from shakedown.target.model import ModelArena
-from shakedown.target.storage_box import names_storage_box, refuse_storage_box
+from shakedown.target.storage_box import names_storage_box, refuse_lab_box, refuse_storage_box
 
 SCALE = 1000
 STREAM = "rw=read\nbs=1m\niodepth=4\nsize=100%\n"
@@ -93,6 +93,10 @@ def test_the_same_seed_gives_the_same_rows():
         ("model:raid5:missing,missing,missing", "has no drives"),
         ("model:raid5:2xwd40efrx,missing,missing", "does not survive"),
         ("model:raid5:9999xwd40efrx", "too wide"),
+        ("model:raid5:99999xwd40efrx", "an array of 99999 drives is too wide"),
+        ("model:raid5:999999999999999999xwd40efrx", "too wide"),
+        ("model:raid9:4xwd40efrx", "no layout `raid9`"),
+        ("model:4xwd40efrx:raid5", "no layout `4xwd40efrx`"),
         ("model:raid5:3xnosuch", "nosuch"),
         ("model:raidz1:3xwd40efrx", "pool of ZFS"),
         ("model:raid5:3xwd40efrx:bogus=1", "no option"),
@@ -119,5 +123,25 @@ def test_nonsense_is_refused(text: str, complaint: str):
 def test_one_drive_is_one_drive():
     assert not names_storage_box("model:wd40efax")
     refuse_storage_box("model:wd40efax", "characterize")
-    with pytest.raises(UsageError, match="takes one drive"):
+    with pytest.raises(UsageError, match="takes drives"):
         refuse_storage_box("model:raid5:3xwd40efrx", "characterize")
+
+
+def test_an_unknown_layout_names_those_there_are():
+    with pytest.raises(UsageError) as refused:
+        ModelArena("model:raid9:4xwd40efrx", seed=1)
+    assert "raid0, raid1, raid10, raid5, raid6" in refused.value.hint
+
+
+@pytest.mark.parametrize("path", ["model:./a:b.toml", "model:a:b.toml", "model:./drives:mine/wd"])
+def test_a_path_may_have_a_colon(path: str):
+    assert not names_storage_box(path)
+
+
+@pytest.mark.parametrize("text", ["lab:raid5:4xwd40efrx", "lab:raidz1:4xwd40efrx", "lab:raid9:4xwd40efrx", "lab:raid5"])
+def test_arrays_of_the_lab_are_another_verbs_matter(text: str):
+    with pytest.raises(UsageError, match="no drive") as refused:
+        refuse_lab_box(text)
+    assert "shakedown rebuild" in refused.value.hint
+    refuse_lab_box("lab:wd40efrx")
+    refuse_lab_box("model:raid5:4xwd40efrx")

@@ -54,6 +54,22 @@ def test_a_resilver_that_is_done(words: str, took_s: int, resilvered: int | None
     assert parse_zpool_status(status(words), "tank") == expected
 
 
+def test_two_resilvers_of_one_length_are_two() -> None:
+    words = "resilvered 24G in 00:00:03 with 0 errors on Sun Apr 12 18:33:30 2020"
+    first, second = (
+        parse_zpool_status(status(each), "tank") for each in (words, words.replace("18:33:30", "18:44:30"))
+    )
+    assert first == second
+    assert not first.is_same(second)
+    assert first.is_same(first)
+
+
+def test_zfs_fuse_tells_the_share_alone() -> None:
+    text = status("resilver in progress for 0h1m, 27.50% done, 0h3m to go", "scrub")
+    scan = parse_zpool_status(text, "tank")
+    assert (scan.state, scan.issued_bytes, scan.share, scan.finish_s) == ("running", None, 0.275, 180)
+
+
 def test_scrubs_and_pools_are_told_apart() -> None:
     scrub = "scrub repaired 0B in 00:00:01 with 2 errors on Sun Apr 12 18:33:30 2020"
     text = status(scrub).replace("tank", "tank2") + status("none requested")
@@ -85,8 +101,8 @@ DOCUMENT = {
 
 def test_the_document_says_the_same() -> None:
     expected = Scan("resilver", "done", 5 * TIB, 5 * TIB, 24 * GIB, None, 764, 0)
-    assert parse_zpool_status_json(json.dumps(DOCUMENT), "tank") == expected
-    assert parse_zpool_status_json(json.dumps(DOCUMENT), "other") == Scan()
+    assert parse_zpool_status_json(json.dumps(DOCUMENT), "tank", 2000) == expected
+    assert parse_zpool_status_json(json.dumps(DOCUMENT), "other", 2000) == Scan()
 
 
 @pytest.mark.parametrize("text", ["", "x", "1:2", "12:34", "-1:00:00", "0h12", "1 day"])
@@ -97,7 +113,7 @@ def test_no_duration(text: str) -> None:
 @given(st.text(), st.text())
 def test_any_text_is_read_without_a_complaint(text: str, pool: str) -> None:
     parse_zpool_status(text, pool)
-    parse_zpool_status_json(text, pool)
+    parse_zpool_status_json(text, pool, 2000)
 
 
 @given(st.sampled_from(sorted(RUNNING)), st.data())
@@ -108,7 +124,60 @@ def test_a_damaged_one_too(release: str, data: st.DataObject) -> None:
     parse_zpool_status(text[:cut] + noise + text[cut + data.draw(st.integers(0, 40)) :], "tank")
 
 
-KEYS = st.sampled_from(["function", "state", "start_time", "issued"])
+def running(**changes: object) -> str:
+    """A resilver of 2.3 on the way, as ``--json --json-int`` tells it."""
+    stats = {
+        "function": "RESILVER",
+        "state": "SCANNING",
+        "start_time": 1000,
+        "end_time": 0,
+        "to_examine": 5 * TIB,
+        "examined": 2 * TIB,
+        "skipped": 0,
+        "processed": 215 * GIB,
+        "errors": 0,
+        "bytes_per_scan": 2 * TIB,
+        "pass_start": 1000,
+        "scrub_pause": 0,
+        "scrub_spent_paused": 0,
+        "issued_bytes_per_scan": 1 * TIB,
+        "issued": 1 * TIB,
+    }
+    return json.dumps({"pools": {"tank": {"name": "tank", "scan_stats": stats | changes}}})
+
+
+def test_the_estimate_of_the_document_is_that_of_the_text() -> None:
+    expected = Scan("resilver", "running", 1 * TIB, 5 * TIB, 215 * GIB, 4000, errors=0)
+    assert parse_zpool_status_json(running(), "tank", 2000) == expected
+    one_left = parse_zpool_status_json(running(skipped=3 * TIB), "tank", 2000)
+    assert (one_left.total_bytes, one_left.finish_s) == (2 * TIB, 1000)
+    assert parse_zpool_status_json(running(scrub_spent_paused=500), "tank", 2000).finish_s == 2000
+
+
+@pytest.mark.parametrize(
+    ("changes", "now_s"),
+    [
+        ({"issued_bytes_per_scan": 9 << 20}, 1001),  # too slow to tell
+        ({"issued": 6 * TIB}, 2000),
+        ({"issued": 5 * TIB}, 2000),  # nothing left, and yet it goes on
+        ({"pass_start": None}, 2000),
+        ({"issued_bytes_per_scan": "1T"}, 2000),
+        ({"pass_start": 3000}, 1000),  # a clock set back
+    ],
+)
+def test_a_document_without_an_estimate(changes: dict[str, object], now_s: int) -> None:
+    scan = parse_zpool_status_json(running(**changes), "tank", now_s)
+    assert scan.state == "running"
+    assert scan.finish_s is None or scan.finish_s > 0
+
+
+def test_nothing_left_of_what_goes_on_is_no_estimate() -> None:
+    """As of a resilver of a second."""
+    for text in ("0 days 00:00:00 to go", "00:00:00 to go", "0h0m to go"):
+        assert parse_zpool_status(status(RUNNING["2.1"].replace("10:54:00 to go", text)), "tank").finish_s is None
+
+
+KEYS = st.sampled_from(list(json.loads(running())["pools"]["tank"]["scan_stats"]))
 DOCUMENTS = st.recursive(
     st.none() | st.integers() | st.text(), lambda each: st.lists(each) | st.dictionaries(KEYS, each), max_leaves=6
 )
@@ -116,4 +185,16 @@ DOCUMENTS = st.recursive(
 
 @given(DOCUMENTS)
 def test_any_document_too(stats: object) -> None:
-    parse_zpool_status_json(json.dumps({"pools": {"tank": {"scan_stats": stats}}}), "tank")
+    parse_zpool_status_json(json.dumps({"pools": {"tank": {"scan_stats": stats}}}), "tank", 2000)
+
+
+@given(KEYS, DOCUMENTS, st.integers(-(2**70), 2**70))
+def test_a_running_one_with_something_else_in_it_too(key: str, value: object, now_s: int) -> None:
+    scan = parse_zpool_status_json(running(**{key: value}), "tank", now_s)
+    assert scan.finish_s is None or scan.finish_s > 0
+
+
+@given(st.integers(0, 900), st.text(st.sampled_from('0123456789{}[]",: '), max_size=20), st.integers(0, 40))
+def test_a_damaged_document_too(cut: int, noise: str, lost: int) -> None:
+    text = running()
+    parse_zpool_status_json(text[:cut] + noise + text[cut + lost :], "tank", 2000)

@@ -1,20 +1,27 @@
-"""A rebuild in the lab: the real md, or the real OpenZFS, in a guest whose disks are modelled drives."""
+"""A rebuild in the lab: the real md, or the real OpenZFS, in a guest whose disks are modelled drives.
+
+While it goes on, its folder holds nothing but the order: a guest that is stopped leaves nothing else, and the same
+order gives the same rebuild again.
+"""
 
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Self
 
+from shakedown.array.effort import Effort, check_disk, effort_in_lab
 from shakedown.array.order import RebuildOrder, check_order
 from shakedown.array.zfs import ZfsOptions
 from shakedown.device.lab_disk import DISKS, numbered
-from shakedown.errors import EnvironmentFailure, RefusedError
+from shakedown.errors import EnvironmentFailure, Interrupted, RefusedError, UsageError
 from shakedown.lab import run as lab
 from shakedown.lab.disks import disk_name
 from shakedown.lab.program import Say
+from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, read_run
 
 _SCHEME: Final = "lab:"
@@ -22,6 +29,7 @@ _DONE: Final = (0, 1, 3)
 _MEMORY_BYTES: Final = 1 << 30
 _MEMORY_OF_ZFS_BYTES: Final = 2 << 30
 _LOAD_NAME: Final = "load.fio"
+_ORDER_NAME: Final = "lab-order.json"
 
 
 @dataclass(frozen=True)
@@ -32,13 +40,71 @@ class InGuest:
     settings: tuple[str, ...]
     baseline: str | None
 
+    @property
+    def effort(self) -> Effort:
+        """What it takes of this machine. Raises UsageError for what cannot be."""
+        return effort_in_lab(self.order, with_baseline=self.baseline is None)
+
+    @classmethod
+    def read(cls, out: Path) -> Self:
+        """The order of the rebuild that was stopped in ``out``. Raises UsageError."""
+        try:
+            told: dict[str, Any] = json.loads((out / _ORDER_NAME).read_text(encoding="utf-8"))
+            return cls(RebuildOrder.from_json(told["order"]), tuple(told["settings"]), told["baseline"])
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise UsageError(
+                f"{out / _ORDER_NAME} is not the order of a rebuild: {error}", hint="start a new one"
+            ) from error
+
+    def write(self, out: Path) -> None:
+        """Keep it in ``out``, where there is nothing else."""
+        out.mkdir(parents=True, exist_ok=True)
+        replace_file(out / _ORDER_NAME, json.dumps(asdict(self), indent=1).encode() + b"\n")
+
+
+def is_cut_off_in_lab(out: Path) -> bool:
+    """Whether a rebuild in the lab was stopped in ``out``."""
+    return (out / _ORDER_NAME).exists()
+
 
 def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
-    """Rebuild into the new folder ``out``. Raises UsageError, RefusedError and EnvironmentFailure."""
+    """Rebuild into the new folder ``out``. Raises UsageError, RefusedError, EnvironmentFailure and Interrupted."""
     check_order(ordered.order)
+    _is_fuse(ordered.order)  # raises for what the lab has not
     if out.exists():
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    effort = ordered.effort
+    check_disk(effort)
+    tell(effort.words)
+    ordered.write(out)
+    return _kept(ordered, out, tell)
+
+
+def resume_in_lab(out: Path, tell: Say) -> Run:
+    """Play the rebuild that was stopped in ``out`` again, from its beginning. Raises as ``run_rebuild_in_lab``."""
+    tell("a rebuild in the lab is played again from its beginning, and comes out the same")
+    return _kept(InGuest.read(out), out, tell)
+
+
+def _kept(ordered: InGuest, out: Path, tell: Say) -> Run:
+    """Whatever ends it but a result, nothing is left; the order is, of one that was only stopped."""
+    try:
+        _play(ordered, out, tell)
+    except KeyboardInterrupt as error:
+        raise Interrupted(
+            "interrupted; of a rebuild in the lab nothing is kept but its order",
+            hint=f"play it again, with the same outcome: `shakedown rebuild --resume {out}`",
+        ) from error
+    except BaseException:
+        (out / _ORDER_NAME).unlink(missing_ok=True)
+        if not any(out.iterdir()):
+            out.rmdir()
+        raise
+    (out / _ORDER_NAME).unlink()
+    return read_run(out)
+
+
+def _play(ordered: InGuest, out: Path, tell: Say) -> None:
     said = bytearray()
 
     def hear(stream: str, text: bytes) -> None:
@@ -56,7 +122,6 @@ def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
     if outcome.exit_status not in _DONE:
         words = said.decode(errors="replace").strip().splitlines()
         raise EnvironmentFailure(f"in the guest: {' / '.join(words[-3:])}")
-    return read_run(out)
 
 
 def _order_of_lab(ordered: InGuest, out: Path, brought: tuple[Path, ...]) -> lab.Order:
@@ -78,7 +143,7 @@ def _order_of_lab(ordered: InGuest, out: Path, brought: tuple[Path, ...]) -> lab
         out=out.parent,
         with_shakedown=True,
         faults=faults,
-        with_zfs=order.is_zfs,
+        with_zfs=order.is_zfs and not _is_fuse(order),
     )
 
 
@@ -97,4 +162,19 @@ def _command(ordered: InGuest, out: str) -> tuple[str, ...]:
         command += ["--load", _LOAD_NAME]
     if ordered.baseline is not None:
         command += ["--baseline", ordered.baseline]
-    return tuple(command)
+    return ("sh", "-c", f"{_START_FUSE} exec {shlex.join(command)}") if _is_fuse(order) else tuple(command)
+
+
+# Its own daemon mode hangs in a guest.
+_START_FUSE: Final = "zfs-fuse -n --no-kstat-mount & until zpool list >/dev/null 2>&1; do sleep 0.1; done;"
+
+
+def _is_fuse(order: RebuildOrder) -> bool:
+    """Whether it is resilvered by zfs-fuse, which has the scan of OpenZFS 0.6. Raises UsageError."""
+    if not isinstance(order.options, ZfsOptions) or order.options.release == "2.3":
+        return False
+    if order.options.release == "0.6":
+        return True
+    raise UsageError(
+        f"the lab has no OpenZFS {order.options.release}", hint="--set release=2.3, or 0.6, which is zfs-fuse there"
+    )

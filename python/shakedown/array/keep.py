@@ -16,15 +16,16 @@ from shakedown.array.find import ALONE, LOAD, REBUILD
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import Rebuild
 from shakedown.protocol.environment import describe_environment, shakedown_version
+from shakedown.result.answers import ANSWERS_NAME
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import BASELINE_NAME, RunFolder
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import ProtocolRecord, RunRecord, StepRecord
 from shakedown.sample import Sample
-from shakedown.units import format_size
+from shakedown.units import NS_PER_S, format_size
 
-ANSWERS_NAME: Final = "rebuild.json"
-"""In ``raw/``: the order, and for each seed what came of it."""
+PROGRESS_NAME: Final = "progress.csv"
+"""How far it was at each look, for each seed: docs/rebuild.md tells its columns."""
 
 _SOURCE: Final = "field notes A (Ars Technica, 2020)"
 _QUESTION: Final = "How long does the rebuild take, which drive holds it up, and what do the users feel meanwhile?"
@@ -75,8 +76,30 @@ def keep(
     ]
     answers = {"order": asdict(order), "rebuilds": [each.to_json() for each in rebuilds], "patience": judged}
     replace_file(folder.raw / ANSWERS_NAME, json.dumps(answers, sort_keys=True).encode() + b"\n")
+    replace_file(folder.path / PROGRESS_NAME, progress_csv(rebuilds, order.seed).encode())
     folder.write(record)
     folder.note("run-ended", status=record.status)
+
+
+def progress_csv(rebuilds: Sequence[Rebuild], seed: int) -> str:
+    """A row a look: what was done, what the status said is left, and what was."""
+    frames = [_looks(rebuild, seed + number) for number, rebuild in enumerate(rebuilds)]
+    return pl.concat(frames).write_csv(None, float_precision=6, null_value="")
+
+
+def _looks(rebuild: Rebuild, seed: int) -> pl.DataFrame:
+    """Of a rebuild that failed nobody knows what was left."""
+    left_ns = rebuild.duration_ns - pl.col("at_ns")
+    looks = rebuild.progress.filter(pl.col("at_ns") <= rebuild.duration_ns)
+    return looks.select(
+        pl.lit(seed, pl.Int64).alias("seed"),
+        (pl.col("at_ns") / NS_PER_S).alias("time_s"),
+        "done_bytes",
+        (pl.col("done_bytes") / max(rebuild.filled_bytes, 1)).alias("share"),
+        pl.col("shown_bytes_per_s").round().cast(pl.Int64),
+        (pl.col("left_ns") / NS_PER_S).alias("shown_left_s"),
+        (pl.lit(None, pl.Float64) if rebuild.ended == "failed" else left_ns / NS_PER_S).alias("left_s"),
+    )
 
 
 def _protocol(order: RebuildOrder) -> ProtocolRecord:

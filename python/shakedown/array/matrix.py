@@ -1,4 +1,4 @@
-"""Resilvers over layouts, widths and fills, as account D did them: a folder that goes on where it was left."""
+"""Rebuilds over layouts, widths and fills, as account D did them: a folder that goes on where it was left."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import as_completed
-from dataclasses import asdict, astuple, dataclass, field, fields
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
-from time import monotonic
 from typing import Any, Final
 
 from shakedown.analysis.matrix import Cell
-from shakedown.array.order import RebuildOrder, model_path
-from shakedown.array.rebuild import Rebuild, simulate
-from shakedown.array.zfs import ZFS_LEAST_WIDTHS, ZfsOptions
-from shakedown.errors import UsageError
-from shakedown.parallel import on_every_core
+from shakedown.array.cells import Place, RealWay, check_real, modelled_cells, real_cells
+from shakedown.array.effort import check_disk, effort_in_lab, together
+from shakedown.array.order import LEAST_WIDTHS, Arena, RebuildOrder, arena_of
+from shakedown.array.settings import parse_options
+from shakedown.device.disk.facts import NO_CONSENT, Consent
+from shakedown.errors import Planned, UsageError
 from shakedown.result.atomic import failed_write, replace_file
-from shakedown.units import format_duration
 
 CSV_NAME: Final = "matrix.csv"
 ORDER_NAME: Final = "matrix.json"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 _HEAD: Final = tuple(each.name for each in fields(Cell))
 _WIDEST: Final = 255
 
@@ -33,55 +31,78 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class MatrixOrder:
-    """Which cells: every layout over every width that it can have, at every fill, of drives taken in turn."""
+    """Which cells: every layout over every width that it can have, at every fill.
+
+    ``targets`` are taken in turn; real drives are as many as the widest cell has. ``settings`` are options as people
+    write them.
+    """
 
     layouts: tuple[str, ...]
     widths: tuple[int, ...]
     fills: tuple[float, ...]
     targets: tuple[str, ...]
     replacement: str | None = None
-    options: ZfsOptions = field(default_factory=ZfsOptions)
+    settings: tuple[str, ...] = ()
     seed: int = 1
+    scale_divisor: int = 1
+    member_bytes: int | None = None
 
-    def cells(self) -> list[tuple[str, int, float]]:
+    @property
+    def arena(self) -> Arena:
+        """Whose drives they are. Raises UsageError if they are of several arenas."""
+        return arena_of(self.targets if self.replacement is None else (*self.targets, self.replacement))
+
+    def cells(self) -> dict[Place, RebuildOrder]:
         """Every cell, in the order of the CSV. Raises UsageError if there is none, or one cannot be."""
         self._check()
-        cells = [
-            (layout, width, fill)
+        cells = {
+            place: self._rebuild(place)
             for layout in self.layouts
             for width in self.widths
-            if width >= ZFS_LEAST_WIDTHS[layout]
+            if width >= LEAST_WIDTHS[layout]
             for fill in self.fills
-        ]
+            for place in (Place(layout, width, fill),)
+        }
         if not cells:
             raise UsageError("no layout can have any of these widths", hint="raidz3 takes 4 drives or more")
+        if self.arena != "device":
+            for order in cells.values():
+                order.as_modelled().to_core()  # what cannot be is refused before anything is made
         return cells
 
     def _check(self) -> None:
         for layout in self.layouts:
-            if layout not in ZFS_LEAST_WIDTHS:
-                raise UsageError(f"`{layout}` is not a layout of ZFS", hint=", ".join(ZFS_LEAST_WIDTHS))
+            if layout not in LEAST_WIDTHS or layout == "raid0":
+                names = ", ".join(name for name in LEAST_WIDTHS if name != "raid0")
+                raise UsageError(f"`{layout}` is not a layout that is rebuilt", hint=names)
         if not self.targets:
             raise UsageError("a matrix needs a drive", hint="shakedown matrix model:hd103uj")
         if wrong := [fill for fill in self.fills if not 0 <= fill <= 1]:
             raise UsageError(f"a pool cannot be {wrong[0]:.0%} full", hint="--fills takes 0% to 100%")
         if wrong_width := [width for width in self.widths if not 2 <= width <= _WIDEST]:
             raise UsageError(f"a pool of {wrong_width[0]} drives cannot be", hint=f"--widths takes 2 to {_WIDEST}")
+        if self.arena == "device" and len(self.targets) < self.widths[-1]:
+            raise UsageError(
+                f"a pool of {self.widths[-1]} drives needs as many, and {len(self.targets)} are given",
+                hint="give each device once, or fewer --widths",
+            )
 
-    def rebuild(self, layout: str, width: int, fill: float) -> RebuildOrder:
-        """The resilver of one cell.
+    def _rebuild(self, place: Place) -> RebuildOrder:
+        """The rebuild of one cell.
 
         A "mirror" of so many drives is a pool of pairs, as in account D; the other pairs have no part in it.
         """
-        drives = 2 if layout == "mirror" else width
-        members = tuple(self.targets[place % len(self.targets)] for place in range(drives))
+        drives = 2 if place.layout == "mirror" else place.width
+        members = tuple(self.targets[number % len(self.targets)] for number in range(drives))
         return RebuildOrder(
-            layout=layout,
+            layout=place.layout,
             members=members,
             replacement=self.replacement or members[-1],
-            fill=fill,
-            seed=self.seed + width,
-            options=self.options,
+            member_bytes=self.member_bytes,
+            fill=place.fill,
+            seed=self.seed + place.width,
+            scale_divisor=self.scale_divisor,
+            options=parse_options(place.layout, self.settings),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -89,22 +110,35 @@ class MatrixOrder:
         return {"format_version": FORMAT_VERSION, **json.loads(json.dumps(asdict(self)))}
 
 
-def run_matrix(order: MatrixOrder, folder: Path, tell: Tell) -> list[Cell]:
-    """Resilver every cell that ``folder`` does not hold yet, on all cores; returns all, in the order of the order.
+def plan_matrix(order: MatrixOrder, folder: Path, consent: Consent) -> tuple[Planned, ...]:
+    """What would be overwritten, a plan for each drive, or what the lab takes of this machine.
+
+    Raises RefusedError, with that, if a drive may not be overwritten; UsageError if the lab has no room.
+    """
+    cells = order.cells()
+    if order.arena == "lab":
+        effort = together(effort_in_lab(rebuild, with_baseline=False) for rebuild in cells.values())
+        check_disk(effort)
+        return (Planned((f"{len(cells)} cells: {effort.words}",), effort.document),)
+    return check_real(cells, RealWay(folder, order.settings, consent))
+
+
+def run_matrix(order: MatrixOrder, folder: Path, tell: Tell, consent: Consent = NO_CONSENT) -> list[Cell]:
+    """Rebuild in every cell that ``folder`` does not hold yet; returns all, in the order of the order.
 
     Each cell is in the folder's CSV, durably, as soon as it is done. Raises UsageError for what cannot be and for a
-    folder that holds another matrix.
+    folder that holds another matrix; of real drives, whatever a rebuild of them raises.
     """
     wanted = order.cells()
-    for place in wanted:
-        order.rebuild(*place).to_core()  # what cannot be is refused before anything is made
-    done = {(cell.layout, cell.width, cell.fill): cell for cell in _begin(order, folder)}
-    missing = [place for place in wanted if place not in done]
+    done = {Place(cell.layout, cell.width, cell.fill): cell for cell in _begin(order, folder, consent, tell)}
+    missing = {place: rebuild for place, rebuild in wanted.items() if place not in done}
     if done and missing:
         tell(f"{len(wanted) - len(missing)} of {len(wanted)} cells are there: going on")
-    for cell in _in_parallel(order, missing, tell):
+    way = RealWay(folder, order.settings, consent)
+    made = modelled_cells(missing, tell) if order.arena == "model" else real_cells(missing, way, tell)
+    for cell in made:
         _append(folder / CSV_NAME, cell)
-        done[cell.layout, cell.width, cell.fill] = cell
+        done[Place(cell.layout, cell.width, cell.fill)] = cell
     cells = [done[place] for place in wanted]
     replace_file(folder / CSV_NAME, to_csv(cells).encode())
     return cells
@@ -119,9 +153,13 @@ def to_csv(cells: Sequence[Cell]) -> str:
     return text.getvalue()
 
 
-def _begin(order: MatrixOrder, folder: Path) -> list[Cell]:
-    """Make the folder, or take what it holds of the same matrix."""
+def _begin(order: MatrixOrder, folder: Path, consent: Consent, tell: Tell) -> list[Cell]:
+    """Make the folder, or take what it holds of the same matrix. Nothing is made of drives that may not be written."""
     path = folder / ORDER_NAME
+    if not path.exists():
+        plans = plan_matrix(order, folder, consent)
+        if order.arena == "lab":
+            tell(plans[0].lines[0])
     text = json.dumps(order.to_json(), indent=1, sort_keys=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -179,47 +217,3 @@ def _append(path: Path, cell: Cell) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise failed_write(path, error) from error
-
-
-def _in_parallel(order: MatrixOrder, cells: Sequence[tuple[str, int, float]], tell: Tell) -> Iterator[Cell]:
-    """The widest first: they take longest."""
-    orders = [(order, *cell) for cell in sorted(cells, key=lambda cell: -cell[1])]
-    began_s = monotonic()
-    with on_every_core(_resilver, orders, ends_all=KeyboardInterrupt) as pending:
-        for number, done in enumerate(as_completed(pending), start=1):
-            cell = done.result()
-            left_s = (monotonic() - began_s) / number * (len(orders) - number)
-            tell(
-                f"{number} of {len(orders)}: {cell.layout} of {cell.width}, {cell.fill:.0%} full:"
-                f" {format_duration(cell.time_s * 1e9)}; about {format_duration(left_s * 1e9)} left"
-            )
-            yield cell
-
-
-def _resilver(order: MatrixOrder, layout: str, width: int, fill: float) -> Cell:
-    rebuild = order.rebuild(layout, width, fill)
-    done = simulate(rebuild)
-    names = [model_path(target).stem for target in (*rebuild.members[:-1], rebuild.replacement)]
-    who = "replacement" if done.slowest == done.replacement else f"drive {done.slowest}"
-    others = [place for place in range(len(names)) if place != done.replacement]
-    return Cell(
-        layout=layout,
-        width=width,
-        fill=fill,
-        time_s=round(done.duration_s, 3),
-        deviation_s=round(done.deviation_ns / 1e9, 3),
-        slowest=f"{who} ({names[done.slowest]})",
-        written_bytes=done.members["bytes_written"][done.replacement],
-        read_bytes=sum(done.members["bytes_read"][place] for place in others),
-        estimate_error=_estimate_error(done),
-        ended=done.ended,
-    )
-
-
-def _estimate_error(done: Rebuild) -> float | None:
-    """At the look nearest to half of the time."""
-    looks = [look for look in done.progress.iter_rows(named=True) if 0 < look["at_ns"] < done.duration_ns]
-    half = min(looks, key=lambda look: abs(look["at_ns"] - done.duration_ns / 2), default=None)
-    if half is None or half["left_ns"] is None:
-        return None
-    return float(round(half["left_ns"] / (done.duration_ns - half["at_ns"]) - 1, 4))

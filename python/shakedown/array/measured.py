@@ -43,7 +43,7 @@ def measured(traced: Traced, place: int, differing: Sequence[str]) -> Rebuild:
         whole=True,
         requests=sum(member.requests for member in watched.members),
         members=members,
-        progress=_progress(watched),
+        progress=_progress(watched, traced.allocated_bytes),
         during=_samples(traced.during[0]),
         alone=_samples(traced.alone[0]),
         felt_during=_felt(traced.during[1]),
@@ -71,15 +71,21 @@ def _notes(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) 
         "known to that.",
         "Every file is what was written." if rebuild.ended == "complete" else "NOT every file is what was written.",
     ]
-    if order.member_bytes is not None and not order.is_zfs:
+    if order.member_bytes is not None:
         share = new.identity.capacity_bytes / order.member_bytes
         full_s = rebuild.duration_s * share
+        whole = "whole drives, as full," if order.is_zfs else "whole drives"
         notes.append(
-            f"Members were shrunken to {format_size(order.member_bytes)}: whole drives take {share:.3g} "
+            f"Members were shrunken to {format_size(order.member_bytes)}: {whole} take {share:.3g} "
             f"times that, {format_duration(full_s * NS_PER_S)}; inner tracks are slower, so it is that or more."
         )
     if watched.interruptions:
         notes.append(f"Cut off {watched.interruptions} times and gone on with; the time between is not counted.")
+    if watched.restarts:
+        notes.append(
+            f"Interrupted {watched.restarts} times and begun again, array and all: {new.identity.text} had been "
+            "written to before."
+        )
     return notes
 
 
@@ -105,7 +111,8 @@ def _members(watched: Watched) -> pl.DataFrame:
 _POLL_NS: Final = round(POLL_S * NS_PER_S)
 
 
-def _progress(watched: Watched) -> pl.DataFrame:
+def _progress(watched: Watched, allocated_bytes: int) -> pl.DataFrame:
+    """One that was over before anybody looked has filled what was allocated."""
     rows = [
         {
             "at_ns": at_ns,
@@ -117,8 +124,8 @@ def _progress(watched: Watched) -> pl.DataFrame:
         if at_ns < watched.duration_ns
     ]
     first = {"at_ns": 0, "done_bytes": 0, "shown_bytes_per_s": None, "left_ns": None}
-    if watched.looks and not watched.failed:
-        total = watched.looks[-1][2]
+    total = watched.looks[-1][2] if watched.looks else allocated_bytes
+    if total and not watched.failed:
         rows.append({"at_ns": watched.duration_ns, "done_bytes": total, "shown_bytes_per_s": None, "left_ns": 0})
     return pl.DataFrame([first, *rows], schema=PROGRESS_SCHEMA)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 from shakedown.array.zfs import ZFS_LEAST_WIDTHS, ZfsOptions
 from shakedown.data import profile_path
@@ -13,8 +13,10 @@ from shakedown.errors import UsageError
 from shakedown.target.md_options import MdOptions
 from shakedown.target.modelled import modelled_capacity_bytes
 from shakedown.target.profile import read_profile
+from shakedown.target.storage_box import refuse_lab_box, refuse_storage_box
 
 State = Literal["new", "used"]
+Arena = Literal["model", "lab", "device"]
 MD_LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
 LEAST_WIDTHS: Final = {"raid0": 2, "raid1": 2, "raid10": 2, "raid5": 3, "raid6": 4, **ZFS_LEAST_WIDTHS}
 
@@ -51,6 +53,26 @@ class RebuildOrder:
         """The place of the member that failed."""
         return len(self.members) - 1
 
+    @property
+    def arena(self) -> Arena:
+        """Whose drives they are. Raises UsageError if they are of several arenas."""
+        return arena_of((*self.members, self.replacement))
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> Self:
+        """What ``asdict`` and JSON have made of an order. Raises KeyError, TypeError, ValueError."""
+        options = told["options"]
+        kind = ZfsOptions if "ashift" in options else MdOptions
+        lists = {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
+        faults = {int(place): text for place, text in told["faults"].items()}
+        changed = {"members": tuple(told["members"]), "faults": faults, "options": kind(**{**options, **lists})}
+        return cls(**{**told, **changed})
+
+    def as_modelled(self) -> Self:
+        """The same of modelled drives, which those of the lab are, too."""
+        members = tuple("model:" + target.partition(":")[2] for target in self.members)
+        return replace(self, members=members, replacement="model:" + self.replacement.partition(":")[2])
+
     def to_core(self) -> dict[str, Any]:
         """The order of the core's ``rebuild``, or for ZFS ``resilver``. Raises UsageError for what cannot be."""
         check_order(self)
@@ -72,6 +94,25 @@ class RebuildOrder:
             "seed": self.seed,
             "whole": self.whole,
         }
+
+
+def arena_of(targets: Sequence[str]) -> Arena:
+    """Whose drives the targets are. Raises UsageError if they are of several arenas."""
+    found: set[Arena] = {_ARENAS.get(text.partition(":")[0], "device") for text in targets}
+    if len(found) > 1:
+        raise UsageError(
+            "the drives of one array are modelled, of the lab, or real: all alike", hint="--replace-with, too"
+        )
+    return found.pop()
+
+
+_ARENAS: Final[dict[str, Arena]] = {"model": "model", "lab": "lab"}
+
+
+def drive_name(target: str) -> str:
+    """What to call a drive in few letters: ``wd40efax`` of ``lab:wd40efax``, ``sdb`` of ``/dev/sdb``."""
+    last = target.partition(":")[2] if target.startswith(("model:", "lab:")) else target
+    return Path(last).name.removesuffix(".toml")
 
 
 def members_of(targets: Sequence[str], width: int | None) -> tuple[str, ...]:
@@ -103,6 +144,9 @@ def model_path(target: str) -> Path:
 
 def check_order(order: RebuildOrder) -> None:
     """Raise UsageError for what no array can be, whatever it is made of."""
+    for target in (*order.members, order.replacement):
+        refuse_storage_box(target, "rebuild")
+        refuse_lab_box(target)
     if order.layout not in LEAST_WIDTHS:
         raise UsageError(f"`{order.layout}` is not a layout", hint=", ".join(LEAST_WIDTHS))
     if order.is_zfs != isinstance(order.options, ZfsOptions):

@@ -1,7 +1,7 @@
 """A rebuild of real drives, as account A did it: make the array, fill it, let a drive fail, replace it, follow it.
 
 Whatever ends it, all is taken down: only what cuts it off (a reboot, a power cut) leaves the array, and ``resume`` goes
-on with it.
+on with it. After an interruption on request it makes the array anew, and goes on with the rebuild that was interrupted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _USERS_PART: Final = 7 / 8
 
 def plan_real(order: RebuildOrder, consent: Consent, out: Path) -> tuple[Planned, ...]:
     """What would be overwritten, a plan for each drive. Raises RefusedError, with that, if it may not be."""
-    drives = _drives(order, consent, out)
+    drives = list(dict.fromkeys(_drives(order, consent, out)))  # one that comes back is one
     plans = tuple(
         Planned(
             (*guarded.lines, f"will be     overwritten as a part of a {order.layout}, and wiped at the end"),
@@ -92,6 +92,7 @@ def resume_real(out: Path, consent: Consent, tell: Tell) -> Run:
             raise UsageError(f"`{drive.identity.text}` is not the drive that it was", hint="start a new rebuild")
     array = _array(state.order, state.identity)
     folder = RunFolder(out)
+    folder.raw.mkdir(exist_ok=True)
     try:
         play = _Play(state, array, drives, folder, tell)
         play.find_again()
@@ -146,9 +147,12 @@ class _Play:
                     self._rebuild()
                 lost = self._differing()
         except KeyboardInterrupt as error:
-            State.forget(self._out)
+            self._state.begin_again()
+            self._state.write(self._out)
             raise Interrupted(
-                "interrupted; the array is taken down, and its drives are wiped", hint="start it again: nothing is left"
+                "interrupted; the array is taken down, and its drives are wiped",
+                hint=f"`shakedown rebuild --resume {self._out}`, with the consent again, makes it anew and goes on "
+                f"with rebuild {self._state.turn + 1} of {len(self._state.turns)}",
             ) from error
         except BaseException:
             State.forget(self._out)
@@ -169,7 +173,9 @@ class _Play:
         for drive in dict.fromkeys(self._drives):
             drive.take()
             self._touched.append(drive)
-        members = self._drives[:-1]
+        # Before a drive is used again, it is the one that has replaced the last.
+        is_used = self._state.turns[self._state.turn] == "used"
+        members = [*self._drives[:-2], self._drives[-1]] if is_used else self._drives[:-1]
         are_blank = all(drive.is_blank() for drive in members)
         self._tell(f"making a {self._order.layout} of {len(members)} drives")
         self._array.create(members, are_blank=are_blank)
@@ -232,6 +238,7 @@ class _Play:
                 watched = watch.follow(begin)
                 during = [[list(row) for row in rows] for rows in users.stop()]
         self._tell(f"{turn}: {'failed' if watched.failed else 'rebuilt'} in {format_duration(watched.duration_ns)}")
+        watched.restarts, self._state.restarts = self._state.restarts, 0
         self._state.rebuilt.append(asdict(watched))
         self._state.during.append(during)
         self._state.watched = None

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 from shakedown.array.order import RebuildOrder
-from shakedown.array.zfs import ZfsOptions
 from shakedown.errors import UsageError
 from shakedown.result.atomic import replace_file
-from shakedown.target.md_options import MdOptions
 
 _NAME: Final = "array.json"
 _FORMAT_VERSION: Final = 1
@@ -26,7 +24,8 @@ class State:
 
     ``drives`` are the identities of all drives, the replacement being the last; ``content`` and ``file_of_users`` tell
     what the array was filled with; ``alone`` and ``during`` are rows of samples and of all requests; ``watched`` is the
-    rebuild on the way, ``rebuilt`` those that are over.
+    rebuild on the way, ``rebuilt`` those that are over. ``restarts`` counts how often the rebuild whose turn it is was
+    given up on request, its array taken down, and begun again.
     """
 
     order: RebuildOrder
@@ -42,6 +41,12 @@ class State:
     rebuilt: list[dict[str, Any]] = field(default_factory=list)
     during: list[list[list[Any]]] = field(default_factory=list)
     allocated_bytes: int = 0
+    restarts: int = 0
+
+    def begin_again(self) -> None:
+        """The array is no more, but what was rebuilt is known."""
+        self.restarts += self.stage == "rebuilding"
+        self.stage, self.watched, self.content, self.users = "planned", None, None, None
 
     def write(self, out: Path) -> None:
         """Make it durable."""
@@ -56,7 +61,7 @@ class State:
                 raise UsageError(
                     f"`{out / _NAME}` has format version {version}", hint="use the Shakedown that wrote it"
                 )
-            return cls(**{**told, "order": _order(told["order"])})
+            return cls(**{**told, "order": RebuildOrder.from_json(told["order"])})
         except FileNotFoundError as error:
             raise UsageError(
                 f"`{out}` holds no rebuild that was cut off", hint="a new one: shakedown rebuild LAYOUT DEVICE..."
@@ -65,16 +70,11 @@ class State:
             raise UsageError(f"`{out / _NAME}` is damaged: {error}", hint="start anew in another folder") from error
 
     @staticmethod
+    def is_in(out: Path) -> bool:
+        """Whether a rebuild was cut off in ``out``."""
+        return (out / _NAME).exists()
+
+    @staticmethod
     def forget(out: Path) -> None:
         """Nothing is left to go on with."""
         (out / _NAME).unlink(missing_ok=True)
-
-
-def _order(told: dict[str, Any]) -> RebuildOrder:
-    options = told["options"]
-    kind = ZfsOptions if "ashift" in options else MdOptions
-    lists = {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
-    faults = {int(place): text for place, text in told["faults"].items()}
-    return RebuildOrder(
-        **{**told, "members": tuple(told["members"]), "faults": faults, "options": kind(**{**options, **lists})}
-    )

@@ -171,7 +171,7 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
 
 _GOES_ON: Final = {
     "matrix": "the same command goes on where it was interrupted: what is done is in its CSV",
-    "rebuild": "of a modelled array, or one of the lab, nothing is kept: order it again",
+    "rebuild": "of a modelled array nothing is kept: order it again",
 }
 
 

@@ -1,4 +1,4 @@
-"""``shakedown matrix``: resilver times over layouts, widths and fills."""
+"""``shakedown matrix``: how long rebuilds take over layouts, widths and fills."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from shakedown.analysis.matrix import observations
-from shakedown.array.matrix import CSV_NAME, MatrixOrder, run_matrix, to_csv
-from shakedown.array.settings import parse_zfs_options
+from shakedown.analysis.matrix import Cell, observations
+from shakedown.array.matrix import CSV_NAME, MatrixOrder, plan_matrix, run_matrix, to_csv
+from shakedown.cli.consent import DESTROY_HELP, SIGNATURE_HELP
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
+from shakedown.cli.scale import parse_scale
+from shakedown.cli.terminated import terminated_as_interrupted
+from shakedown.device.disk.facts import Consent
 from shakedown.errors import UsageError
 from shakedown.report.matrix import matrix_svg, matrix_text
 from shakedown.result.atomic import replace_file
+from shakedown.units import parse_size_bytes
 
 PICTURE_NAME: Final = "matrix.svg"
 
@@ -27,20 +31,35 @@ PICTURE_NAME: Final = "matrix.svg"
 class MatrixOptions:
     """The options of ``matrix``."""
 
-    layouts: Annotated[str, Parameter(help="of ZFS, with commas")] = "mirror,raidz1,raidz2,raidz3"
+    layouts: Annotated[str, Parameter(help="of ZFS or md, with commas")] = "mirror,raidz1,raidz2,raidz3"
     widths: Annotated[str, Parameter(help="numbers of drives, like 3-12 or 4,8,12")] = "3-12"
     fills: Annotated[str, Parameter(help="shares of the pool that are written, with commas")] = "25%,50%"
     replace_with: Annotated[
         str | None, Parameter(show_default=False, help="the new drive [default: one like the one that failed]")
     ] = None
+    member_size: Annotated[str | None, Parameter(help="how much of each drive is used [default: all]")] = None
+    scale: Annotated[str, Parameter(help="make drives smaller: 1/100 has a hundredth of everything")] = "1"
     settings: Annotated[
         tuple[str, ...],
-        Parameter("--set", show_default=False, help="an option of the pool, NAME=VALUE: docs/zfs.md (repeatable)"),
+        Parameter(
+            "--set",
+            show_default=False,
+            help="an option of the array, NAME=VALUE: docs/zfs.md, docs/rebuild.md (repeatable)",
+        ),
     ] = ()
     seed: Annotated[int, Parameter(help="of all random choices")] = 1
     out: Annotated[Path, Parameter(("--out", "-o"), help="the folder; one that holds a part is gone on with")] = Path(
         "runs/matrix"
     )
+    destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
+    allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
+    plan: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="only say what would be done to real drives, if it may be, or how long the lab takes",
+        ),
+    ] = False
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the CSV")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
 
@@ -49,19 +68,24 @@ _DEFAULTS = MatrixOptions()
 
 
 def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
-    """Resilver every layout at every width and fill, and say how long each takes: CSV, and a picture.
+    """Rebuild every layout at every width and fill, and say how long each takes: CSV, and a picture.
 
-    Uses all cores. What is done is kept: after an interruption the same command goes on. A mirror of so many drives
-    is a pool of pairs.
+    What is done is kept: after an interruption the same command goes on. A mirror of so many drives is a pool of
+    pairs. Modelled drives use all cores; on those of the lab, and on real ones, all of which is lost, a cell follows
+    the other.
 
     For example:
 
     shakedown matrix model:hd103uj --set release=0.6 --out runs/matrix-d
 
+    shakedown matrix lab:wd40efrx --scale 1/4000 --layouts raidz1,raidz2 --widths 4-6 --fills 10%
+
+    shakedown matrix /dev/disk/by-id/ata-A /dev/disk/by-id/ata-B /dev/disk/by-id/ata-C --widths 3 --plan
+
     Parameters
     ----------
     targets
-        The drives, like model:hd103uj, taken in turn.
+        The drives, like model:hd103uj or lab:hd103uj, taken in turn; or whole disks, as many as the widest cell has.
     """
     if not 0 <= options.seed < 2**32:
         raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^32 - 1")
@@ -71,20 +95,42 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
         fills=tuple(_share(each) for each in _listed(options.fills)),
         targets=targets,
         replacement=options.replace_with,
-        options=parse_zfs_options(options.settings),
+        settings=options.settings,
         seed=options.seed,
+        scale_divisor=parse_scale(options.scale),
+        member_bytes=None if options.member_size is None else parse_size_bytes(options.member_size),
     )
-    out = options.out
-    cells = run_matrix(order, out, (lambda _line: None) if options.quiet else _tell)
-    seen = observations(cells)
-    replace_file(out / PICTURE_NAME, matrix_svg(cells, f"Resilver of {', '.join(targets)}").encode())
+    consent = Consent(options.destroy_data_on, options.allow_signature)
+    if options.plan:
+        return _planned(order, consent, options)
+    with terminated_as_interrupted():
+        cells = run_matrix(order, options.out, (lambda _line: None) if options.quiet else _tell, consent)
+    return _shown(order, cells, options)
+
+
+def _planned(order: MatrixOrder, consent: Consent, options: MatrixOptions) -> int:
+    plans = plan_matrix(order, options.out, consent)
+    if not plans:
+        raise UsageError("no drive of it is real: there is nothing to plan", hint="leave `--plan` out")
+    if options.json:
+        print_document("matrix", {"plan": [planned.document for planned in plans], "exit_status": 0})
+    else:
+        sys.stdout.write("".join(plain(line) + "\n" for planned in plans for line in planned.lines))
+    return 0
+
+
+def _shown(order: MatrixOrder, cells: list[Cell], options: MatrixOptions) -> int:
+    out, seen = options.out, observations(cells)
+    scaled = f", 1/{order.scale_divisor} of their size" if order.scale_divisor > 1 else ""
+    title = f"{', '.join(dict.fromkeys(order.targets))}{scaled}"
+    replace_file(out / PICTURE_NAME, matrix_svg(cells, title).encode())
     if options.json:
         told = {"cells": [asdict(each) for each in cells], "observations": [asdict(each) for each in seen]}
         print_document("matrix", {**told, "csv": str(out / CSV_NAME), "picture": str(out / PICTURE_NAME)})
     else:
         sys.stdout.write(to_csv(cells))
         if not options.quiet:
-            _tell(f"\n{matrix_text(cells, seen)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
+            _tell(f"\n{title}\n\n{matrix_text(cells, seen)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
     return 0
 
 

@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
-from shakedown.array.order import RebuildOrder, State, members_of
+from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, resume_in_lab, run_rebuild_in_lab
+from shakedown.array.keep import PROGRESS_NAME
+from shakedown.array.order import RebuildOrder, State, drive_name, members_of
 from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.run import run_rebuild
 from shakedown.array.settings import parse_options
@@ -25,8 +26,9 @@ from shakedown.cli.status import EXIT_FAIL
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.device.disk.facts import Consent
 from shakedown.device.lab_disk import DISKS
-from shakedown.errors import InconclusiveError, UsageError
+from shakedown.errors import InconclusiveError, Planned, UsageError
 from shakedown.report.rebuild import answers_of, render_rebuild
+from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, free_folder
 from shakedown.units import parse_size_bytes
 
@@ -69,11 +71,18 @@ class RebuildOptions:
         False
     )
     out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/rebuild-LAYOUT-DRIVE]")] = None
+    csv: Annotated[
+        Path | None,
+        Parameter(help="a copy of the run's progress.csv: time, bytes done, the tool's estimate, what was left"),
+    ] = None
     destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
     allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
     plan: Annotated[
         bool,
-        Parameter(show_default=False, help="only say what would be done to real drives, and whether it is allowed"),
+        Parameter(
+            show_default=False,
+            help="only say what would be done to real drives, if it may be, or how long the lab takes",
+        ),
     ] = False
     resume: Annotated[
         Path | None, Parameter(help="go on with the rebuild of real drives that a reboot has cut off, in this folder")
@@ -110,11 +119,13 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     targets
         The drives: all of them, or one and --width. model:NAME, lab:NAME, or whole disks.
     """
+    if options.csv is not None:
+        _regular(options.csv)  # before hours have passed
     if options.resume is not None:
         if layout is not None or targets:
             raise UsageError("`--resume` goes on with a rebuild as it was ordered", hint="give the folder alone")
         with terminated_as_interrupted():
-            return _shown(resume_real(options.resume, _consent(options), _teller(options)), options)
+            return _shown(_resumed(options.resume, options), options)
     if layout is None:
         raise UsageError(
             "a layout and its drives must be given", hint="shakedown rebuild raid6 model:wd40efrx --width 8"
@@ -128,8 +139,14 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
         return _shown(_rebuilt(order, out, options), options)
 
 
+def _resumed(folder: Path, options: RebuildOptions) -> Run:
+    if is_cut_off_in_lab(folder):
+        return resume_in_lab(folder, _teller(options))
+    return resume_real(folder, _consent(options), _teller(options))
+
+
 def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
-    arena, tell = _arena_of(order), _teller(options)
+    arena, tell = order.arena, _teller(options)
     if arena != "model" and (options.whole or options.baseline not in (None, "none")):
         raise UsageError(
             "`--whole` and another `--baseline` are for modelled drives", hint="--baseline none leaves it out"
@@ -146,30 +163,26 @@ def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
     return run_rebuild(order, baseline, options.seeds, out, tell)
 
 
-def _arena_of(order: RebuildOrder) -> Literal["model", "lab", "device"]:
-    """Whose drives they are. Raises UsageError if they are of several arenas."""
-    found: set[Literal["model", "lab", "device"]] = {
-        _ARENAS.get(text.partition(":")[0], "device") for text in (*order.members, order.replacement)
-    }
-    if len(found) > 1:
-        raise UsageError(
-            "the drives of one array are modelled, of the lab, or real: all alike", hint="--replace-with, too"
-        )
-    return found.pop()
-
-
-_ARENAS: Final[dict[str, Literal["model", "lab"]]] = {"model": "model", "lab": "lab"}
-
-
 def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
-    plans = plan_real(order, _consent(options), out) if _arena_of(order) == "device" else ()
-    if not plans:
+    if order.arena == "model":
         raise UsageError("no drive of it is real: there is nothing to plan", hint="leave `--plan` out")
+    if order.arena == "lab":
+        effort = InGuest(order, options.settings, options.baseline).effort
+        plans: tuple[Planned, ...] = (Planned((effort.words,), effort.document),)
+    else:
+        plans = plan_real(order, _consent(options), out)
     if options.json:
         print_document("rebuild", {"plan": [planned.document for planned in plans], "exit_status": 0})
     else:
         sys.stdout.write("".join(plain(line) + "\n" for planned in plans for line in planned.lines))
     return 0
+
+
+def _regular(path: Path) -> Path:
+    """Raise UsageError for what would be replaced and is no file: a folder, a device."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"`--csv {path}` is no file", hint="give the path of a file, new or to be replaced")
+    return path
 
 
 def _consent(options: RebuildOptions) -> Consent:
@@ -182,6 +195,8 @@ def _teller(options: RebuildOptions) -> Callable[[str], None]:
 
 def _shown(done: Run, options: RebuildOptions) -> int:
     status = _status(done)
+    if options.csv is not None:
+        replace_file(_regular(options.csv), (done.path / PROGRESS_NAME).read_bytes())
     if options.json:
         document = {
             "folder": str(done.path),
@@ -261,9 +276,7 @@ def _text(path: Path) -> str:
 
 
 def _name_of(target: str) -> str:
-    last = target.partition(":")[2] if target.startswith(("model:", "lab:")) else target
-    stem = Path(last).name.removesuffix(".toml")
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-.")[:60] or "drive"
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", drive_name(target)).strip("-.")[:60] or "drive"
 
 
 def _tell(line: str) -> None:

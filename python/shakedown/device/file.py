@@ -114,6 +114,8 @@ class FileMedium:
             Option("ioengine", "libaio"),
             Option("direct", str(int(self._direct))),
             Option("allow_file_create", "0"),
+            # In a guest of the lab the processor's own clock is the host's.
+            Option("clocksource", "clock_gettime"),
         )
 
     def _make(self, size_bytes: int | None) -> None:

@@ -18,6 +18,7 @@ from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.relay import Hearer
 from shakedown.result.folder import Run, read_run
+from shakedown.target.storage_box import refuse_lab_box
 
 _SCHEME: Final = "lab:"
 _DONE: Final = (0, 1, 3)
@@ -59,8 +60,10 @@ class LabOrder:
 
 
 def is_of_lab(target: str, baseline: str | None) -> bool:
-    """Whether a run belongs in the lab. Raises UsageError if just one of its targets does."""
+    """Whether a run belongs in the lab. Raises UsageError if just one of its targets does, or one is no drive."""
     given = [text.startswith(_SCHEME) for text in (target, baseline) if text is not None]
+    for text in (target, baseline or ""):
+        refuse_lab_box(text)
     if any(given) and not all(given):
         raise UsageError("one target is in the lab, the other is not", hint="give both as `lab:NAME`")
     if any(given) and target == baseline:

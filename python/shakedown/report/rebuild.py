@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from typing import Any, Final
 
-from shakedown.errors import UsageError
 from shakedown.report import words
 from shakedown.report.plain_text import table, wrap
+from shakedown.result.answers import read_answers
 from shakedown.result.folder import Run
-from shakedown.result.read import read_regular
 from shakedown.units import NS_PER_S, format_duration
 
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
@@ -21,12 +19,7 @@ _VERDICTS: Final = {"no": "no", "close": "close", "yes": "YES"}
 
 def answers_of(run: Run) -> dict[str, Any]:
     """The order, the answer of each seed, and who waits how long. Raises UsageError where it is no rebuild."""
-    file = run.path / "raw" / "rebuild.json"
-    try:
-        answers: dict[str, Any] = json.loads(read_regular(file, "give the folder of a rebuild"))
-    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
-        raise UsageError(f"`{run.path}` tells of no rebuild", hint="shakedown rebuild makes such runs") from error
-    return answers
+    return read_answers(run.path)
 
 
 def render_rebuild(run: Run) -> str:

@@ -44,14 +44,29 @@ _BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
 
 
 def names_storage_box(text: str) -> bool:
-    """Whether a target's text is an array's, and no drive's."""
-    return text.startswith("model:") and text.split(":")[1] in (*_LAYOUTS, *_POOLS)
+    """Whether a target's text is an array's, and no drive's: ``model:raid5...``, or any two words with a colon."""
+    first, colon, _ = text.removeprefix("model:").partition(":")
+    is_path = "/" in first or text.endswith(".toml")
+    return text.startswith("model:") and (first in (*_LAYOUTS, *_POOLS) or (bool(colon) and not is_path))
+
+
+def refuse_lab_box(text: str) -> None:
+    """Raise UsageError for an array of the lab, where drives of it are wanted."""
+    what = text.removeprefix("lab:")
+    if what == text or not names_storage_box(f"model:{what}"):
+        return
+    layout = what.partition(":")[0]
+    raise UsageError(
+        f"`{text}` is no drive, and a target of the lab is one",
+        hint=f"arrays in the lab are made by `shakedown rebuild {layout} lab:NAME --width 4` and `shakedown matrix`; a "
+        f"protocol runs on a modelled one, `model:{what}`",
+    )
 
 
 def refuse_storage_box(text: str, verb: str) -> None:
     """Raise UsageError for an array, where one drive is wanted."""
     if names_storage_box(text):
-        raise UsageError(f"`{text}` is an array, and `{verb}` takes one drive", hint="model:NAME or model:./file.toml")
+        raise UsageError(f"`{text}` is an array, and `{verb}` takes drives", hint="model:NAME or model:./file.toml")
 
 
 def drives_of(name: str) -> tuple[str, ...]:
@@ -106,6 +121,8 @@ def _parts(text: str) -> tuple[str, str, list[str]]:
             f"`{text}` is a pool of ZFS, and loads run on arrays of md only",
             hint=f"{', '.join(_LAYOUTS)}; `shakedown rebuild {layout}` tells how a pool resilvers",
         )
+    if layout not in _LAYOUTS:
+        raise UsageError(f"`{text}`: there is no layout `{layout}`", hint=f"{', '.join(_LAYOUTS)}, like {_EXAMPLE}")
     drives, _, settings = rest.partition(":")
     if not colon or not drives:
         raise UsageError(f"`{text}` has no drives", hint=_EXAMPLE)
@@ -114,14 +131,17 @@ def _parts(text: str) -> tuple[str, str, list[str]]:
 
 def _places(drives: str) -> list[str]:
     """``3xNAME,NAME,missing`` as a target for each place."""
-    places = []
+    places: list[str] = []
     for part in drives.split(","):
-        match = re.fullmatch(r"(?:(\d{1,4})x)?(.+)", part)
-        if match is None or not int(match[1] or 1):
+        match = re.fullmatch(r"(?:(\d{1,18})x)?(.+)", part)
+        count = int(match[1] or 1) if match else 0
+        if match is None or not count:
             raise UsageError(f"`{part}` is no drive of an array", hint=_EXAMPLE)
-        places += [match[2] if match[2] == _MISSING else f"model:{match[2]}"] * int(match[1] or 1)
-    if len(places) > _MOST_DRIVES:
-        raise UsageError(f"an array of {len(places)} drives is too wide", hint=f"up to {_MOST_DRIVES}")
+        if len(places) + count > _MOST_DRIVES:
+            raise UsageError(
+                f"an array of {len(places) + count} drives is too wide", hint=f"up to {_MOST_DRIVES}, like {_EXAMPLE}"
+            )
+        places += [match[2] if match[2] == _MISSING else f"model:{match[2]}"] * count
     return places
 
 

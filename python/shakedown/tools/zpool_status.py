@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
@@ -18,8 +18,10 @@ _STATES: Final[dict[str, State]] = {"SCANNING": "running", "FINISHED": "done", "
 class Scan:
     """A pool's last scan: ``resilver`` or ``scrub``.
 
-    ``issued_bytes`` is what was read and checked, ``total_bytes`` all that is allocated; ``finish_s`` is ZFS' own
-    estimate and None where it gives none; ``took_s`` is of one that is done. Sizes in text have three digits.
+    ``issued_bytes`` is what was read and checked, ``total_bytes`` all that is to be; ``finish_s`` is ZFS' own
+    estimate and None where it gives none, or says that nothing is left of what goes on; ``took_s`` is of one that is
+    done. Sizes in text have three digits. ``when`` it began or ended, in whatever words, tells a scan from the last;
+    ``share`` is what the text says is done.
     """
 
     action: Literal["resilver", "scrub", "none"] = "none"
@@ -30,6 +32,12 @@ class Scan:
     finish_s: int | None = None
     took_s: int | None = None
     errors: int | None = None
+    when: str | None = field(default=None, compare=False)
+    share: float | None = field(default=None, compare=False)
+
+    def is_same(self, other: Scan) -> bool:
+        """Whether both tell of one scan, in one state."""
+        return self == other and self.when == other.when
 
 
 def parse_zpool_status(text: str, pool: str) -> Scan:
@@ -40,8 +48,12 @@ def parse_zpool_status(text: str, pool: str) -> Scan:
     return Scan()
 
 
-def parse_zpool_status_json(text: str, pool: str) -> Scan:
-    """The same out of ``zpool status --json --json-int``; ``Scan()`` if it is no such document."""
+def parse_zpool_status_json(text: str, pool: str, now_s: int) -> Scan:
+    """The same out of ``zpool status --json --json-int``; ``Scan()`` if it is no such document.
+
+    ``now_s`` is the time at which it was asked, in seconds since 1970. A rebuild of dRAID is not in it, nor that of
+    ``zpool replace -s``.
+    """
     try:
         stats = json.loads(text)["pools"][pool]["scan_stats"]
         action = stats["function"].lower()
@@ -51,15 +63,36 @@ def parse_zpool_status_json(text: str, pool: str) -> Scan:
     if action not in ("resilver", "scrub"):
         return Scan()
     start, end = _whole(stats, "start_time"), _whole(stats, "end_time")
+    issued, total = _whole(stats, "issued"), _whole(stats, "to_examine")
+    if total is not None:
+        total = max(total - (_whole(stats, "skipped") or 0), 0)
     return Scan(
         action,
         state,
-        issued_bytes=_whole(stats, "issued"),
-        total_bytes=_whole(stats, "to_examine"),
+        issued_bytes=issued,
+        total_bytes=total,
         resilvered_bytes=_whole(stats, "processed"),
+        finish_s=_finish_s(stats, issued, total, now_s) if state == "running" else None,
         took_s=end - start if state == "done" and start is not None and end is not None and end >= start else None,
         errors=_whole(stats, "errors"),
+        when=f"{start} to {end}",
     )
+
+
+# Below it `zpool status` has no estimate.
+_SLOWEST_BYTES_PER_S: Final = 10 << 20
+
+
+def _finish_s(stats: dict[str, Any], issued: int | None, total: int | None, now_s: int) -> int | None:
+    """The text's estimate, which the document has not, as ``zpool`` makes it of the same figures."""
+    start, moved = _whole(stats, "pass_start"), _whole(stats, "issued_bytes_per_scan")
+    if start is None or moved is None or issued is None or total is None:
+        return None
+    elapsed_s = now_s - start - (_whole(stats, "scrub_spent_paused") or 0)
+    rate = moved // max(elapsed_s, 1)
+    if rate < _SLOWEST_BYTES_PER_S or total < issued:
+        return None
+    return (total - issued) // rate or None
 
 
 def took_by_events_ns(text: str) -> int | None:
@@ -114,6 +147,11 @@ def _scan(block: str) -> Scan:
     words = " ".join(scan[1].split()) if scan else ""
     # The sequential resilver of dRAID names its vdev in brackets.
     words = re.sub(r"^(resilver|resilvered) \([^)]*\)", r"\1", words)
+    date = re.search(r" (?:since|on|for) (.*?\d\d:\d\d:\d\d \d{4}|\S+)", words)
+    return replace(_told(words), when=date[1] if date else None)
+
+
+def _told(words: str) -> Scan:
     if match := re.match(r"(resilver|scrub) in progress", words):
         return _running(match[1], words)
     if match := re.match(r"(resilver|scrub) canceled", words):
@@ -134,13 +172,15 @@ def _running(action: str, words: str) -> Scan:
             break
     moved = re.search(rf"{_SIZE} (?:resilvered|repaired)", words)
     finish = re.search(rf"{_TOOK} to go", words)
+    share = re.search(r"(\d{1,3}(?:\.\d{1,3})?)% done", words)
     return Scan(
         _action(action),
         "running",
         issued_bytes=issued,
         total_bytes=total,
         resilvered_bytes=parse_zfs_size_bytes(moved[1]) if moved else None,
-        finish_s=parse_took_s(finish[1]) if finish else None,
+        finish_s=(parse_took_s(finish[1]) or None) if finish else None,
+        share=float(share[1]) / 100 if share else None,
     )
 
 

@@ -16,6 +16,7 @@ from shakedown.errors import RefusedError, UsageError
 from shakedown.result.identity import Identity
 
 _SECTOR_BYTES: Final = 512
+_FIRST_SECTOR: Final = 2048
 # What stands on a drive because of an array; the array's own identity then has to show that it is ours.
 _OURS_MAY_BE: Final = frozenset({"member", "signature", "in-use"})
 
@@ -100,7 +101,7 @@ class Drive:
     def wipe(self) -> None:
         """Take away what makes it a member: superblocks, labels, signatures, on itself and its partitions."""
         self.check_same()
-        for path in [*self._partitions(), self.path]:
+        for path in [*self.partitions(), self.path]:
             if attempt("zpool", "version").returncode == 0:
                 attempt("zpool", "labelclear", "-f", path)
             attempt("mdadm", "--zero-superblock", path)
@@ -110,8 +111,14 @@ class Drive:
     def partition(self, size_bytes: int) -> str:
         """Make one partition of that size, where the array uses a part only; its path. Raises EnvironmentFailure."""
         self.check_same()
-        call("sh", "-c", f"echo ',{size_bytes // _SECTOR_BYTES}' | sfdisk --quiet --label gpt {self.path}")
-        return self._partitions()[0]
+        sectors = size_bytes // _SECTOR_BYTES
+        if attempt("sh", "-c", "command -v sfdisk").returncode == 0:
+            call("sh", "-c", f"echo ',{sectors}' | sfdisk --quiet --label gpt {self.path}")
+        else:
+            # A guest of the lab has BusyBox's, which knows no GPT.
+            last = _FIRST_SECTOR + sectors - 1
+            call("sh", "-c", f"printf 'n\\np\\n1\\n{_FIRST_SECTOR}\\n{last}\\nw\\n' | fdisk -u {self.path}")
+        return self.partitions()[0]
 
     def traffic(self) -> Traffic:
         """What was counted so far."""
@@ -125,7 +132,8 @@ class Drive:
             in_flight,
         )
 
-    def _partitions(self) -> list[str]:
+    def partitions(self) -> list[str]:
+        """Their nodes."""
         folder = _system(self.path)
         return sorted(f"/dev/{each.parent.name}" for each in folder.glob(f"{folder.name}*/partition"))
 

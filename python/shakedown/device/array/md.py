@@ -125,7 +125,9 @@ class MdArray:
             return Look(None, None, None, None, is_over=True, failed=True)
         sync = array.sync
         if sync is not None:
-            return Look(sync.done_bytes, sync.total_bytes, sync.bytes_per_s, sync.finish_s, is_over=False)
+            # Less than six seconds read as 0.0 minutes.
+            left_s = sync.finish_s or None
+            return Look(sync.done_bytes, sync.total_bytes, sync.bytes_per_s, left_s, is_over=False)
         # Between the command and the beginning, and at the end until the drive is in, it shows nothing.
         healthy = sum(not member.faulty for member in array.members)
         failed = self.seems_over() and healthy < (array.wanted or 0)

@@ -35,7 +35,8 @@ class Member:
 class Watched:
     """All that was seen; plain values, so that it can be kept and gone on with after a reboot.
 
-    ``looks`` are rows of time, bytes done, bytes to do, shown speed and shown time left.
+    ``looks`` are rows of time, bytes done, bytes to do, shown speed and shown time left. ``restarts``: how often it was
+    given up before, on another array.
     """
 
     duration_ns: int = 0
@@ -45,6 +46,7 @@ class Watched:
     looks: list[tuple[int, int, int, float | None, float | None]] = field(default_factory=list)
     failed: bool = False
     errors: int = 0
+    restarts: int = 0
 
     @classmethod
     def from_json(cls, told: dict[str, Any]) -> Watched:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -10,10 +13,18 @@ from shakedown.device.array.array import Look, Shape
 from shakedown.device.array.drive import Drive
 from shakedown.device.array.programs import attempt, call, require
 from shakedown.errors import EnvironmentFailure
-from shakedown.tools.zpool_status import Scan, parse_zpool_status, took_by_events_ns
+from shakedown.tools.zpool_status import (
+    Scan,
+    parse_zfs_size_bytes,
+    parse_zpool_status,
+    parse_zpool_status_json,
+    took_by_events_ns,
+)
 
 _PROGRAMS: Final = {"zpool": "zfsutils-linux", "zfs": "zfsutils-linux", "wipefs": "util-linux"}
 _NODES: Final = "/dev"
+# In text a line of the configuration, of old without a number; in a document a key.
+_REPLACING: Final = re.compile(r"^\s*\"?replacing(-\d+)?\"?[\s:]", re.MULTILINE)
 
 
 class ZfsArray:
@@ -25,21 +36,28 @@ class ZfsArray:
         attempt("modprobe", "zfs")
         if attempt("zpool", "list").returncode != 0:
             raise EnvironmentFailure(
-                "there is no ZFS in this kernel", hint="in the lab there is: `lab:NAME` in place of a device"
+                "there is no ZFS in this kernel, and no zfs-fuse runs",
+                hint="in the lab there is: `lab:NAME` in place of a device",
             )
         self._shape = shape
         self.identity = identity
         self._parts: dict[str, str] = {}
         self._seen = Scan()
+        # The document of 2.3 has nothing of a sequential rebuild.
+        self._speaks_json = shape.options.order != "sequential" and not shape.layout.startswith("draid")
 
     def create(self, drives: Sequence[Drive], *, are_blank: bool) -> None:  # noqa: ARG002 - ZFS trusts no drive
         """``zpool create``. Nothing is compressed: that would make the data less."""
         options = self._shape.options
-        command = ["zpool", "create", "-o", f"ashift={options.ashift}", "-m", "none"]
+        command = ["zpool", "create", "-m", "none"]
         for name in ("compression=off", "atime=off", f"recordsize={options.record_bytes}"):
             command += ["-O", name]
         vdev = _vdev(self._shape.layout, options.draid, len(drives))
-        call(*command, self.identity, vdev, *(self._part(drive) for drive in drives))
+        where = (self.identity, vdev, *(self._part(drive) for drive in drives))
+        done = attempt(*command, "-o", f"ashift={options.ashift}", *where)
+        if done.returncode != 0:
+            # zfs-fuse knows none. Whatever else was wrong is so again, and is told.
+            call(*command, *(() if "ashift" in done.stderr else ("-o", f"ashift={options.ashift}")), *where)
 
     def _part(self, drive: Drive) -> str:
         """What the pool gets of a drive: all of it, or a partition that is as large as it may be."""
@@ -52,9 +70,11 @@ class ZfsArray:
         """Import it by its name from these drives' nodes."""
         if attempt("zpool", "list", self.identity).returncode != 0:
             paths = [word for drive in drives for word in ("-d", drive.path)]
-            done = attempt("zpool", "import", *paths, "-N", "-f", self.identity)
-            if done.returncode != 0 and attempt("zpool", "import", "-d", _NODES, "-N", "-f", self.identity).returncode:
+            ways = ((*paths, "-N"), ("-d", _NODES, "-N"), ("-d", _NODES))  # zfs-fuse has only the last
+            if all(attempt("zpool", "import", *way, "-f", self.identity).returncode != 0 for way in ways):
                 return False
+        if self._shape.member_bytes is not None:
+            self._parts |= {drive.path: parts[0] for drive in drives if (parts := drive.partitions())}
         return True
 
     def mount(self, folder: Path) -> None:
@@ -65,11 +85,13 @@ class ZfsArray:
     def unmount(self, folder: Path) -> None:  # noqa: ARG002 - ZFS knows where
         """Exported and imported, so that nothing of it is in memory."""
         call("zpool", "export", self.identity)
-        call("zpool", "import", "-d", _NODES, "-N", self.identity)
+        if attempt("zpool", "import", "-d", _NODES, "-N", self.identity).returncode != 0:
+            call("zpool", "import", "-d", _NODES, self.identity)  # zfs-fuse knows no `-N`: it mounts at once
 
     def lose(self, drive: Drive) -> None:
         """``zpool offline``."""
-        call("zpool", "sync", self.identity)
+        os.sync()
+        attempt("zpool", "sync", self.identity)  # zfs-fuse has none
         call("zpool", "offline", self.identity, self._part(drive))
         self._parts.pop(drive.path) if self._shape.member_bytes is not None else None
 
@@ -89,10 +111,14 @@ class ZfsArray:
     def look(self) -> Look:
         """``zpool status``. Until the new drive's scan has begun it tells of the last one."""
         scan, is_replacing = self._status()
-        is_old = scan == self._seen
+        is_old = scan.is_same(self._seen)
+        done, total = scan.issued_bytes, scan.total_bytes
+        if done is None and scan.share is not None:
+            total = self.allocated_bytes  # zfs-fuse tells the share alone
+            done = round(scan.share * total)
         return Look(
-            None if is_old else scan.issued_bytes,
-            None if is_old else scan.total_bytes,
+            None if is_old else done,
+            None if is_old else total,
             None,
             None if is_old else scan.finish_s,
             is_over=scan.state in ("done", "canceled") and not is_old and not is_replacing,
@@ -106,8 +132,14 @@ class ZfsArray:
 
     def _status(self) -> tuple[Scan, bool]:
         """The last scan, and whether a drive is being replaced; from JSON where ``zpool`` speaks that."""
+        if self._speaks_json:
+            done = attempt("zpool", "status", "--json", "--json-int", self.identity)
+            if done.returncode == 0:
+                scan = parse_zpool_status_json(done.stdout, self.identity, int(time.time()))
+                return scan, _REPLACING.search(done.stdout) is not None
+            self._speaks_json = False
         text = call("zpool", "status", self.identity)
-        return parse_zpool_status(text, self.identity), "replacing-" in text
+        return parse_zpool_status(text, self.identity), _REPLACING.search(text) is not None
 
     def exact_ns(self) -> int | None:
         """From the beginning of the last resilver to its end, by ZFS's own events; None where it keeps none."""
@@ -117,7 +149,11 @@ class ZfsArray:
     @property
     def allocated_bytes(self) -> int:
         """Of the pool."""
-        return int(call("zpool", "list", "-Hp", "-o", "allocated", self.identity).strip() or 0)
+        exact = attempt("zpool", "list", "-Hp", "-o", "allocated", self.identity)
+        if exact.returncode == 0:
+            return int(exact.stdout.strip() or 0)
+        # zfs-fuse has no `-p`.
+        return parse_zfs_size_bytes(call("zpool", "list", "-H", "-o", "allocated", self.identity)) or 0
 
     def destroy(self) -> None:
         """``zpool destroy``."""

@@ -1,0 +1,194 @@
+"""How the cells of a matrix come about: modelled ones on all cores, real ones one after the other.
+
+A real cell is a rebuild in a run folder of its own, ``cells/LAYOUT-WIDTH-FILL``: it is gone on with, or read, there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+from shakedown.analysis.matrix import Cell
+from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, resume_in_lab, run_rebuild_in_lab
+from shakedown.array.order import RebuildOrder, drive_name
+from shakedown.array.real import plan_real, resume_real, run_real
+from shakedown.array.rebuild import simulate
+from shakedown.array.run import Tell
+from shakedown.array.state import State
+from shakedown.device.disk.facts import NO_CONSENT, Consent
+from shakedown.errors import Interrupted, UsageError
+from shakedown.parallel import on_every_core
+from shakedown.result.answers import read_answers
+from shakedown.result.folder import RECORD_NAME, Run, free_folder, read_run
+from shakedown.units import NS_PER_S, format_duration
+
+_FOLDER: Final = "cells"
+
+
+class Place(NamedTuple):
+    """Where a cell stands in the matrix."""
+
+    layout: str
+    width: int
+    fill: float
+
+    def __str__(self) -> str:
+        """For people."""
+        return f"{self.layout} of {self.width}, {self.fill:.0%} full"
+
+    @property
+    def name(self) -> str:
+        """For a folder."""
+        return f"{self.layout}-{self.width}-{self.fill * 100:g}"
+
+
+@dataclass(frozen=True)
+class RealWay:
+    """What real cells need beside their orders: the folder of the matrix, the options as they were given, consent."""
+
+    folder: Path
+    settings: tuple[str, ...] = ()
+    consent: Consent = field(default_factory=lambda: NO_CONSENT)
+
+
+def modelled_cells(orders: Mapping[Place, RebuildOrder], tell: Tell) -> Iterator[Cell]:
+    """In the order in which they are done. The widest begin first: they take longest."""
+    jobs = sorted(orders.items(), key=lambda job: -job[0].width)
+    pace = _Pace(len(jobs), tell)
+    with on_every_core(_modelled, jobs, ends_all=KeyboardInterrupt) as pending:
+        for done in as_completed(pending):
+            cell = done.result()
+            pace.done(cell)
+            yield cell
+
+
+def _modelled(place: Place, order: RebuildOrder) -> Cell:
+    return cell_of(place, order, simulate(order).to_json())
+
+
+def real_cells(orders: Mapping[Place, RebuildOrder], way: RealWay, tell: Tell) -> Iterator[Cell]:
+    """One after the other, of the lab or of drives. Raises as ``run_real``, and RefusedError before anything is begun.
+
+    The one that was cut off comes first: until it is over its drives are members of something, and nobody else's.
+    """
+    folders = {place: _folder_of(way.folder, place) for place in orders}
+    cut_off = [place for place in orders if _is_cut_off(folders[place])]
+    rest = [place for place in orders if place not in cut_off]
+    pace = _Pace(len(orders), tell)
+    for place in cut_off:
+        tell(f"going on with {place}")
+        yield pace.done(cell_of_run(place, orders[place], _resumed(folders[place], orders[place], way, tell)))
+    check_real({place: orders[place] for place in rest}, way)
+    for place in rest:
+        folder = folders[place]
+        if not (folder / RECORD_NAME).exists():
+            tell(f"{place}: {folder}")
+            _begun(folder, orders[place], way, tell)
+        yield pace.done(cell_of_run(place, orders[place], read_run(folder)))
+
+
+def check_real(orders: Mapping[Place, RebuildOrder], way: RealWay) -> tuple[Any, ...]:
+    """The plan for every drive: the widest cell has them all. Raises RefusedError, with that, if one may not be."""
+    widest = max(orders.values(), key=lambda order: len(order.members), default=None)
+    if widest is None or widest.arena != "device":
+        return ()
+    return plan_real(widest, way.consent, way.folder / _FOLDER)
+
+
+def _folder_of(matrix: Path, place: Place) -> Path:
+    """That of the cell's last rebuild, if it is there or can be gone on with; else a new one."""
+    new = free_folder(matrix / _FOLDER / place.name)
+    number = 1 if new.name == place.name else int(new.name.rpartition("-")[2])
+    last = new.with_name(place.name if number == 2 else f"{place.name}-{number - 1}")
+    return last if (last / RECORD_NAME).exists() or _is_cut_off(last) else new
+
+
+def _is_cut_off(folder: Path) -> bool:
+    return State.is_in(folder) or is_cut_off_in_lab(folder)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Who interrupts a matrix goes on with the matrix, not with its cell."""
+    try:
+        yield
+    except Interrupted as error:
+        raise Interrupted(
+            str(error), hint="the same command goes on where it was interrupted: what is done is in its CSV"
+        ) from error
+
+
+def _resumed(folder: Path, order: RebuildOrder, way: RealWay, tell: Tell) -> Run:
+    with _interruptible():
+        if order.arena == "lab":
+            return resume_in_lab(folder, tell)
+        return resume_real(folder, way.consent, tell)
+
+
+def _begun(folder: Path, order: RebuildOrder, way: RealWay, tell: Tell) -> Run:
+    with _interruptible():
+        if order.arena == "lab":
+            return run_rebuild_in_lab(InGuest(order, way.settings, "none"), folder, tell)
+        return run_real(order, folder, way.consent, tell, with_baseline=False)
+
+
+class _Pace:
+    """Tells of each cell that is done, and how long the others will take if they are like it."""
+
+    def __init__(self, cells: int, tell: Tell) -> None:
+        self._cells = cells
+        self._tell = tell
+        self._began_s = monotonic()
+        self._done = 0
+
+    def done(self, cell: Cell) -> Cell:
+        self._done += 1
+        left_s = (monotonic() - self._began_s) / self._done * (self._cells - self._done)
+        took = format_duration(cell.time_s * NS_PER_S) if cell.ended == "complete" else cell.ended
+        self._tell(
+            f"{self._done} of {self._cells}: {Place(cell.layout, cell.width, cell.fill)}: {took};"
+            f" about {format_duration(left_s * NS_PER_S)} left"
+        )
+        return cell
+
+
+def cell_of_run(place: Place, order: RebuildOrder, run: Run) -> Cell:
+    """Of a real rebuild, from its folder. Raises UsageError if that is damaged."""
+    try:
+        [told] = read_answers(run.path)["rebuilds"]
+        return cell_of(place, order, told)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"`{run.path}` is damaged: {error}", hint="remove it: the cell is then made anew") from error
+
+
+def cell_of(place: Place, order: RebuildOrder, told: Mapping[str, Any]) -> Cell:
+    """``told`` is what ``Rebuild.to_json`` gives."""
+    names = [drive_name(target) for target in (*order.members[:-1], order.replacement)]
+    slowest, new, members = told["slowest"], told["replacement"], told["members"]
+    who = "replacement" if slowest == new else f"drive {slowest}"
+    return Cell(
+        layout=place.layout,
+        width=place.width,
+        fill=place.fill,
+        time_s=round(told["duration_ns"] / NS_PER_S, 3),
+        deviation_s=round(told["deviation_ns"] / NS_PER_S, 3),
+        slowest=f"{who} ({names[slowest]})",
+        written_bytes=members[new]["bytes_written"],
+        read_bytes=sum(member["bytes_read"] for number, member in enumerate(members) if number != new),
+        estimate_error=_estimate_error(told["duration_ns"], told["progress"]),
+        ended=told["ended"],
+    )
+
+
+def _estimate_error(duration_ns: int, progress: Sequence[Mapping[str, Any]]) -> float | None:
+    """At the look nearest to half of the time."""
+    looks = [look for look in progress if 0 < look["at_ns"] < duration_ns]
+    half = min(looks, key=lambda look: abs(look["at_ns"] - duration_ns / 2), default=None)
+    if half is None or half["left_ns"] is None:
+        return None
+    return float(round(half["left_ns"] / (duration_ns - half["at_ns"]) - 1, 4))

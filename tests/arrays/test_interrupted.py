@@ -1,0 +1,147 @@
+"""A rebuild of drives that is interrupted on request: all is taken down, and what was rebuilt is not rebuilt again.
+
+The drives and the array are fakes; the real ones are tried in a guest.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shakedown.array import real
+from shakedown.array.order import RebuildOrder
+from shakedown.array.real import resume_real, run_real
+from shakedown.array.state import State
+from shakedown.device.array.array import Look
+from shakedown.device.array.drive import Traffic
+from shakedown.device.disk.facts import NO_CONSENT
+from shakedown.errors import Interrupted
+from shakedown.result.identity import Identity
+
+ORDER = RebuildOrder("raid1", ("/dev/a", "/dev/b"), "/dev/c", fill=0.0, state="used")
+
+
+class FakeDrive:
+    """Counts nothing, and remembers what happened to it."""
+
+    guarded = None
+
+    def __init__(self, text: str) -> None:
+        self.identity = Identity(kind="disk", text=text, name=text, model="fake", capacity_bytes=1 << 20)
+        self.happened: list[str] = []
+
+    def take(self) -> None:
+        self.happened.append("taken")
+
+    def wipe(self) -> None:
+        self.happened.append("wiped")
+
+    def is_blank(self) -> bool:
+        return True
+
+    def is_ours_but_for_array(self) -> bool:
+        return True
+
+    def traffic(self) -> Traffic:
+        return Traffic(0, 0, 0, 0, 0)
+
+
+class FakeArray:
+    """Rebuilds within three polls; ``interrupts`` are the rebuilds, counted from 1, at whose end Ctrl-C is pressed."""
+
+    identity = "fake"
+    allocated_bytes = 0
+
+    def __init__(self, interrupts: set[int]) -> None:
+        self.interrupts = interrupts
+        self.created: list[list[str]] = []
+        self.replaced: list[tuple[str, str]] = []
+        self.stands = False
+        self._polls_left = 0
+
+    def create(self, drives: Sequence[FakeDrive], *, are_blank: bool) -> None:
+        assert not self.stands
+        self.stands = True
+        self.created.append([drive.identity.name for drive in drives])
+
+    def find(self, drives: Sequence[FakeDrive]) -> bool:
+        return self.stands
+
+    def mount(self, folder: Path) -> None: ...
+
+    def unmount(self, folder: Path) -> None: ...
+
+    def lose(self, drive: FakeDrive) -> None: ...
+
+    def replace(self, lost: FakeDrive, new: FakeDrive) -> None:
+        self.replaced.append((lost.identity.name, new.identity.name))
+        self._polls_left = 3
+
+    def seems_over(self) -> bool:
+        self._polls_left -= 1
+        return self._polls_left < 0
+
+    def look(self) -> Look:
+        if len(self.replaced) in self.interrupts:
+            self.interrupts.remove(len(self.replaced))
+            raise KeyboardInterrupt
+        return Look(100, 100, None, None, is_over=True)
+
+    def exact_ns(self) -> None:
+        return None
+
+    def destroy(self) -> None:
+        self.stands = False
+
+
+@pytest.fixture
+def array(monkeypatch: pytest.MonkeyPatch) -> FakeArray:
+    fake = FakeArray(set())
+    drives = [FakeDrive(text) for text in (*ORDER.members, ORDER.replacement)]
+    monkeypatch.setattr(real, "_drives", lambda *_: drives)
+    monkeypatch.setattr(real, "_array", lambda *_: fake)
+    return fake
+
+
+def silent(_: str) -> None:
+    """Tell nobody."""
+
+
+def test_what_was_rebuilt_is_not_rebuilt_again(array: FakeArray, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    array.interrupts = {2, 4}
+    with pytest.raises(Interrupted, match="taken down") as stopped:
+        run_real(ORDER, out, NO_CONSENT, silent, with_baseline=True)
+    assert str(out) in stopped.value.hint
+    assert "rebuild 2 of 3" in stopped.value.hint
+    assert not array.stands
+    assert State.read(out).stage == "planned"
+    with pytest.raises(Interrupted):
+        resume_real(out, NO_CONSENT, silent)
+    run = resume_real(out, NO_CONSENT, silent)
+    # The baseline once, the new drive twice, and likewise the used one: then it stands in the array from the first.
+    b, c = "/dev/b", "/dev/c"
+    assert array.replaced == [(b, b), (b, c), (b, c), (c, c), (c, c)]
+    assert array.created == [["/dev/a", b], ["/dev/a", b], ["/dev/a", c]]
+    assert not State.is_in(out)
+    assert any("Interrupted 1 times and begun again" in note for note in run.record.notes)
+    assert run.baseline is not None
+    assert not any("begun again" in note for note in run.baseline.record.notes)
+
+
+def test_every_run_has_its_progress(array: FakeArray, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    run_real(ORDER, out, NO_CONSENT, silent, with_baseline=True)
+    for folder in (out, out / "baseline", out / "new"):
+        rows: list[dict[str, Any]] = list(csv.DictReader((folder / "progress.csv").open()))
+        assert list(rows[0]) == [
+            *("seed", "time_s", "done_bytes", "share", "shown_bytes_per_s", "shown_left_s", "left_s")
+        ]
+        assert (rows[0]["time_s"], rows[0]["share"], rows[0]["shown_left_s"]) == ("0.000000", "0.000000", "")
+        assert (rows[-1]["done_bytes"], rows[-1]["share"], rows[-1]["left_s"]) == ("100", "1.000000", "0.000000")
+        for row in rows:
+            assert float(row["time_s"]) + float(row["left_s"]) == pytest.approx(float(rows[-1]["time_s"]), abs=1e-5)

@@ -1,11 +1,14 @@
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from shakedown.tools.fio.document import Counters, Document, Job
+from shakedown.tools.fio.document import Counters, Document, Job, parse_document
 from shakedown.tools.fio.interval import Intervals
 
 MS = 1_000_000
+STALLED = Path(__file__).parent / "fio-stalled.jsonl"
 
 
 def job(count: int, bins: dict[int, int], *, mean: float = 0.0, worst: int = 0, **more: Any) -> Job:
@@ -21,7 +24,7 @@ def document(*jobs: Job) -> Document:
 def test_counts_and_latencies_are_those_of_the_interval_alone() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     intervals.samples(document(job(100, {10: 100}, mean=10, worst=12)), 1000 * MS)
-    (row,) = intervals.samples(document(job(110, {10: 100, 50: 9, 900: 1}, mean=25, worst=905)), 2000 * MS)
+    (_, row) = intervals.samples(document(job(110, {10: 100, 50: 9, 900: 1}, mean=25, worst=905)), 2000 * MS)
     assert (row.start_ns, row.duration_ns, row.count, row.bytes) == (1000 * MS, 1000 * MS, 10, 40960)
     assert row.latency_mean_ns == pytest.approx((25 * 110 - 10 * 100) / 10)
     assert (row.latency_p50_ns, row.latency_p99_ns, row.latency_max_ns) == (50, 900, 905)
@@ -30,35 +33,35 @@ def test_counts_and_latencies_are_those_of_the_interval_alone() -> None:
 def test_the_worst_of_an_interval_that_is_not_the_worst_so_far_comes_from_the_bins() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     intervals.samples(document(job(1, {900: 1}, mean=905, worst=905)), 1000 * MS)
-    (row,) = intervals.samples(document(job(3, {900: 1, 40: 1, 60: 1}, mean=335, worst=905)), 2000 * MS)
+    (_, row) = intervals.samples(document(job(3, {900: 1, 40: 1, 60: 1}, mean=335, worst=905)), 2000 * MS)
     assert row.latency_max_ns == 60
 
 
 def test_an_interval_without_completions_is_a_row() -> None:
     intervals = Intervals("s", ["read", "write"], 0, 1000 * MS)
-    rows = intervals.samples(document(job(0, {})), 1000 * MS)
+    rows = intervals.samples(document(job(0, {})), 1000 * MS, last=True)
     assert [(row.direction, row.count, row.latency_max_ns) for row in rows] == [("read", 0, None), ("write", 0, None)]
 
 
 def test_a_late_document_covers_all_the_time_since_the_one_before() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     intervals.samples(document(job(5, {10: 5}, mean=10, worst=10)), 1000 * MS)
-    (row,) = intervals.samples(document(job(6, {10: 5, 8000: 1}, mean=1341, worst=8000)), 9000 * MS)
+    (_, row) = intervals.samples(document(job(6, {10: 5, 8000: 1}, mean=1341, worst=8000)), 9000 * MS)
     assert (row.start_ns, row.duration_ns, row.count, row.latency_max_ns) == (1000 * MS, 8000 * MS, 1, 8000)
 
 
 def test_jobs_are_merged_by_direction() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     (row,) = intervals.samples(
-        document(job(10, {10: 10}, mean=10, worst=11), job(30, {30: 30}, mean=30, worst=31)), 1000 * MS
+        document(job(10, {10: 10}, mean=10, worst=11), job(30, {30: 30}, mean=30, worst=31)), 1000 * MS, last=True
     )
     assert (row.count, row.latency_mean_ns, row.latency_p50_ns, row.latency_max_ns) == (40, 25, 30, 31)
 
 
 def test_the_first_row_starts_with_the_first_job_not_with_fio() -> None:
-    (row,) = Intervals("s", ["write"], 0, 1000 * MS).samples(
-        document(job(1, {1: 1}, mean=1, worst=1, runtime_ms=900)), 1100 * MS
-    )
+    intervals = Intervals("s", ["write"], 0, 1000 * MS)
+    assert intervals.samples(document(job(1, {1: 1}, mean=1, worst=1, runtime_ms=900)), 1100 * MS) == []
+    (row,) = intervals.rest()
     assert (row.start_ns, row.duration_ns) == (200 * MS, 900 * MS)
 
 
@@ -66,30 +69,65 @@ def test_the_last_row_ends_with_the_last_job_not_with_fio() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     intervals.samples(document(job(1, {1: 1}, mean=1, worst=1)), 1000 * MS)
     last = job(2, {1: 2}, mean=1, worst=1, runtime_ms=1020)
-    (row,) = intervals.samples(document(last), 1200 * MS, last=True)
+    (_, row) = intervals.samples(document(last), 1200 * MS, last=True)
     assert row.duration_ns == 20 * MS
 
 
 def test_a_stall_from_the_start_is_in_the_first_row() -> None:
     stalled = job(1, {8000: 1}, mean=8000, worst=8000, runtime_ms=900)
-    (row,) = Intervals("s", ["write"], 50 * MS, 1000 * MS).samples(document(stalled), 8100 * MS)
-    assert (row.start_ns, row.duration_ns) == (50 * MS, 8050 * MS)
+    intervals = Intervals("s", ["write"], 50 * MS, 1000 * MS)
+    intervals.samples(document(stalled), 8100 * MS)
+    (row,) = intervals.rest()
+    assert (row.start_ns, row.duration_ns) == (150 * MS, 7950 * MS)
 
 
 def test_a_count_that_begins_afresh_is_not_negative() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     intervals.samples(document(job(100, {10: 100}, mean=10, worst=12)), 1000 * MS)
-    (row,) = intervals.samples(document(job(7, {20: 7}, mean=20, worst=21)), 2000 * MS)
+    (_, row) = intervals.samples(document(job(7, {20: 7}, mean=20, worst=21)), 2000 * MS)
     assert (row.count, row.latency_mean_ns) == (7, 20)
 
 
 def test_time_never_runs_backwards() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     intervals.samples(document(job(1, {1: 1}, mean=1, worst=1)), 2000 * MS)
-    (row,) = intervals.samples(document(job(2, {1: 2}, mean=1, worst=1)), 1500 * MS)
+    (_, row) = intervals.samples(document(job(2, {1: 2}, mean=1, worst=1)), 1500 * MS)
     assert (row.start_ns, row.duration_ns, row.iops) == (2000 * MS, 0, 0.0)
 
 
 def test_a_direction_that_shows_up_unannounced_is_reported() -> None:
-    rows = Intervals("s", ["read"], 0, 1000 * MS).samples(document(job(1, {1: 1}, mean=1, worst=1)), 1000 * MS)
+    intervals = Intervals("s", ["read"], 0, 1000 * MS)
+    rows = intervals.samples(document(job(1, {1: 1}, mean=1, worst=1)), 1000 * MS, last=True)
     assert [row.direction for row in rows] == ["read", "write"]
+
+
+def test_documents_of_a_drive_that_stalls_give_the_pass_the_length_that_fio_gives_it() -> None:
+    """Recorded: 128 MiB of sequential writes that stall four times, the first and the third time under a document."""
+    documents = [parse_document(line) for line in STALLED.read_text().splitlines()]
+    started_ms = documents[0].timestamp_ms - 1_750
+    intervals = Intervals("used", ["write"], 0, 1000 * MS)
+    made = [(each, (each.timestamp_ms - started_ms) * MS) for each in documents]
+    rows = [row for each, made_ns in made for row in intervals.samples(each, made_ns, last=each is documents[-1])]
+    ran_ms = documents[-1].jobs[0].runtime_ms
+    assert (rows[-1].start_ns + rows[-1].duration_ns - rows[0].start_ns) / MS == pytest.approx(ran_ms, abs=20)
+    assert sum(row.bytes for row in rows) == 128 << 20
+    assert all(row.start_ns + row.duration_ns == after.start_ns for row, after in pairwise(rows))
+    # The first document says 898 ms, and was made 724 ms later.
+    assert rows[0].duration_ns / MS == pytest.approx(898 + 724, abs=20)
+
+
+def test_a_last_document_after_one_that_was_held_up_ends_with_the_last_job() -> None:
+    intervals = Intervals("s", ["write"], 0, 1000 * MS)
+    intervals.samples(document(job(1, {1: 1}, mean=1, worst=1, runtime_ms=900)), 1000 * MS)
+    intervals.samples(document(job(2, {1: 2}, mean=1, worst=1, runtime_ms=1900)), 2700 * MS)
+    (row,) = intervals.samples(document(job(3, {1: 3}, mean=1, worst=1, runtime_ms=2700)), 2900 * MS, last=True)
+    assert (row.start_ns, row.duration_ns) == (2700 * MS, 100 * MS)
+
+
+def test_a_job_that_waits_for_its_turn_says_nothing_of_when_it_began() -> None:
+    up = {"runtime_ms": 10**9, "group": 1}
+    intervals = Intervals("s", ["write"], 0, 1000 * MS)
+    first = job(1, {1: 1}, mean=1, worst=1, runtime_ms=900)
+    intervals.samples(document(first, job(0, {}, **up)), 1000 * MS)
+    rows = intervals.samples(document(first, job(1, {1: 1}, mean=1, worst=1, runtime_ms=700, group=1)), 2000 * MS)
+    assert [(row.start_ns, row.duration_ns) for row in rows] == [(100 * MS, 900 * MS), (1000 * MS, 1000 * MS)]

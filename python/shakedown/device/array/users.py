@@ -68,7 +68,7 @@ class Users:
             document = parse_document((folder / "final.json").read_text())
         except OSError as error:
             raise EnvironmentFailure(f"fio has left nothing in {folder}", hint="did it run at all?") from error
-        rows = Intervals(self._step, DIRECTIONS, 0, _INTERVAL_NS).samples(document, NS_PER_S)
+        rows = Intervals(self._step, DIRECTIONS, 0, _INTERVAL_NS).samples(document, NS_PER_S, last=True)
         return [row for row in rows if row.count]
 
     def __enter__(self) -> Users:

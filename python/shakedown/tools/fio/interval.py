@@ -12,6 +12,8 @@ from shakedown.tools.fio.document import DIRECTIONS, Counters, Document, Job
 from shakedown.tools.fio.job import in_order
 
 _IDLE: Final = Counters()
+_NEVER_NS: Final = 2**63 - 1
+# Longer than that no fio takes from its start to its first job.
 _START_UP_NS: Final = 1_000_000_000
 
 
@@ -21,6 +23,9 @@ class Intervals:
     fio notes the jobs' run times and bytes, then waits until every job thread looks up from its I/O, and then takes
     the counts and the time stamp. So a thread that is blocked makes a row longer than the interval asked for: a stall
     has its true length, and its latency is in the same row or, where the count came a moment later, in the next.
+
+    When a job began is its document's time less its run time, or earlier if a stall held the document up. The earliest
+    of what the documents say is right as soon as one of them was not held up; the first rows wait for the second one.
     """
 
     def __init__(self, step: str, directions: Iterable[Direction], begin_ns: int, interval_ns: int) -> None:
@@ -30,14 +35,30 @@ class Intervals:
         self._interval_ns = interval_ns
         self._end_ns = begin_ns
         self._jobs: tuple[Job, ...] = ()
+        self._held: tuple[Document, int] | None = None
+        self._begins = Begins(begin_ns)
 
     def samples(self, document: Document, made_ns: int, *, last: bool = False) -> list[Sample]:
-        """Rows from the previous document to this one, which was made at ``made_ns`` on the run's clock."""
-        start_ns = self._start_ns(document, made_ns)
+        """Rows up to this document, which was made at ``made_ns`` on the run's clock; those of the first come later."""
+        is_first = not self._jobs and self._held is None
+        self._begins.note(document.jobs, made_ns)
+        if is_first and not last:
+            self._held = (document, made_ns)
+            return []
+        return self.rest() + self._rows(document, made_ns, last=last)
+
+    def rest(self) -> list[Sample]:
+        """The rows that still wait for a document."""
+        held, self._held = self._held, None
+        return self._rows(*held, last=False) if held else []
+
+    def _rows(self, document: Document, made_ns: int, *, last: bool) -> list[Sample]:
+        start_ns = self._end_ns if self._jobs else self._first_start_ns(document.jobs, made_ns, last=last)
         end_ns = max(made_ns, start_ns)
         if last and self._jobs:
             # The last document is made some 100 ms after the last I/O; the jobs' own clocks know when that was.
-            end_ns = min(end_ns, start_ns + _busy_ns(document.jobs, self._jobs))
+            noted_ns = min(start_ns, self._begins.noted_ns(self._jobs))
+            end_ns = max(start_ns, min(end_ns, noted_ns + _busy_ns(document.jobs, self._jobs)))
         moved = self._moved(document)
         self._jobs = document.jobs
         if end_ns <= start_ns and not any(each.count for each in moved.values()):
@@ -48,13 +69,14 @@ class Intervals:
             _sample(self._step, each, start_ns, end_ns - start_ns, moved[each]) for each in in_order(self._directions)
         ]
 
-    def _start_ns(self, document: Document, made_ns: int) -> int:
-        """The end of the previous row; for the first one, when the first job began rather than when fio was started."""
-        overdue = made_ns - self._end_ns > self._interval_ns + _START_UP_NS
-        # A first document that was held up by a stall has a run time from before the stall.
-        if self._jobs or overdue:
-            return self._end_ns
-        return max(self._end_ns, made_ns - document.jobs[0].runtime_ms * 1_000_000)
+    def _first_start_ns(self, jobs: tuple[Job, ...], made_ns: int, *, last: bool) -> int:
+        """When the first job began, rather than when fio was started."""
+        began_ns = self._begins.first_ns(jobs, made_ns)
+        if last:
+            return max(self._end_ns, began_ns)
+        # fio notes the run times of its first document when its first interval is over, and that begins with fio.
+        least_ns = self._end_ns + max(self._interval_ns - jobs[0].runtime_ms * 1_000_000, 0)
+        return least_ns if began_ns - least_ns > _START_UP_NS else max(least_ns, began_ns)
 
     def _moved(self, document: Document) -> dict[Direction, Counters]:
         before = self._jobs if len(self._jobs) == len(document.jobs) else (None,) * len(document.jobs)
@@ -121,6 +143,35 @@ def _percentile(bins: dict[int, int], per_mille: int) -> int:
         if seen * 1000 >= total * per_mille:
             return midpoint
     return 0
+
+
+class Begins:
+    """When each job began, as far as the documents tell: at the latest."""
+
+    def __init__(self, fio_began_ns: int) -> None:
+        """No job began before fio did."""
+        self._fio_began_ns = fio_began_ns
+        self._latest_ns: dict[int, int] = {}
+        self._runtime_ms: dict[int, int] = {}
+
+    def note(self, jobs: tuple[Job, ...], made_ns: int) -> None:
+        """Take what a document says that was made then."""
+        for at, job in enumerate(jobs):
+            latest_ns = made_ns - job.runtime_ms * 1_000_000
+            if latest_ns < self._fio_began_ns:  # of a job that waits for its turn fio prints how long the machine is up
+                continue
+            if job.runtime_ms >= self._runtime_ms.get(at, 0):  # else fio began to count afresh
+                latest_ns = min(latest_ns, self._latest_ns.get(at, latest_ns))
+            self._latest_ns[at], self._runtime_ms[at] = latest_ns, job.runtime_ms
+
+    def first_ns(self, jobs: tuple[Job, ...], made_ns: int) -> int:
+        """Of the first job."""
+        return self._latest_ns.get(0, made_ns - jobs[0].runtime_ms * 1_000_000)
+
+    def noted_ns(self, jobs: tuple[Job, ...]) -> int:
+        """When fio noted these run times, at the latest."""
+        known = [(jobs[at].runtime_ms, began_ns) for at, began_ns in self._latest_ns.items() if at < len(jobs)]
+        return max((began_ns + runtime_ms * 1_000_000 for runtime_ms, began_ns in known), default=_NEVER_NS)
 
 
 def _busy_ns(now: tuple[Job, ...], before: tuple[Job, ...]) -> int:

@@ -105,6 +105,8 @@ class FioLoad:
             yield from self._take(items, last=following == b"")
             chunk = self._read(self._interval_s) if following is None else following
         yield from self._take(self._stream.close(), last=False)
+        if rest := self._intervals.rest():
+            yield self._without_spoiled(rest)
         self._conclude(self._child.wait())
 
     def pause(self) -> None:

@@ -135,13 +135,14 @@ def test_a_drive_that_is_none_is_refused() -> None:
     ("script", "words"),
     [
         ("echo c > /proc/sysrq-trigger", "Kernel panic"),
-        ("while :; do :; done", "--wall-limit"),
-        ("read -r < <(sleep infinity)", "within 10 d"),
+        ("while :; do :; done", "--wall-limit` is over, before any virtual time"),
+        ("sleep 1m; while :; do :; done", "--wall-limit` is over, after 60 s"),
+        ("read -r < <(sleep infinity)", "within 2 d"),
     ],
 )
 def test_a_guest_that_does_not_end_is_told(script: str, words: str) -> None:
     with pytest.raises(EnvironmentFailure, match=words) as failed:
-        shell(script, wall_limit_s=20.0, virtual_limit_s=864_000)
+        shell(script, wall_limit_s=20.0, virtual_limit_s=2 * 86_400)
     assert failed.value.exit_status == 5
     assert "--memory" not in failed.value.hint
 
@@ -175,6 +176,22 @@ def test_a_guest_that_fills_its_disk_is_told_by_its_command() -> None:
     outcome, _, errors = shell("cat /dev/zero > /tmp/full", memory_bytes=128 << 20)
     assert outcome.exit_status == 1
     assert "No space left on device" in errors
+
+
+def test_all_that_can_be_filled_leaves_memory_for_programs() -> None:
+    script = "for place in /tmp /run /lab /dev; do cat /dev/zero > $place/full; done; "
+    script += "python3 -c 'print(len(b\"a\" * (20 << 20)))'"
+    outcome, output, errors = shell(script, memory_bytes=128 << 20, wall_limit_s=60.0)
+    assert outcome.exit_status == 0
+    assert errors.count("No space left on device") == 4
+    assert output == f"{20 << 20}\n"
+
+
+def test_a_program_that_needs_more_memory_than_there_is_is_killed() -> None:
+    script = "cat /dev/zero > /tmp/full; python3 -c 'b\"a\" * (60 << 20)'"
+    outcome, _, errors = shell(script, memory_bytes=128 << 20, wall_limit_s=60.0)
+    assert outcome.exit_status == 128 + signal.SIGKILL
+    assert "Killed" in errors
 
 
 def test_a_program_that_spins_until_time_has_passed_does_not_take_long() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from shakedown.data import lab_path
@@ -14,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def shown(script: str, *arguments: str, drives: tuple[str, ...], scale: int) -> str:
+def shown(script: str, *arguments: str, drives: tuple[str, ...], scale: int, beside: tuple[str, ...] = ()) -> str:
     printed = b""
 
     def keep(_: str, text: bytes) -> None:
@@ -25,7 +27,7 @@ def shown(script: str, *arguments: str, drives: tuple[str, ...], scale: int) -> 
         command=(f"./{script}", *arguments),
         drives=tuple(f"model:{drive}" for drive in drives),
         scale_divisor=scale,
-        bring_in=(lab_path(f"shows/{script}"),),
+        bring_in=tuple(lab_path(f"shows/{name}") for name in (script, *beside)),
     )
     assert run(order, keep).exit_status == 0, printed.decode()
     return printed.decode()
@@ -44,6 +46,7 @@ def test_md_kicks_a_drive_that_lets_commands_time_out() -> None:
 
 
 def test_md_rebuilds_a_mirror_that_is_in_use() -> None:
-    output = shown("md-rebuild-in-use.sh", drives=("wd40efrx", "wd40efrx"), scale=5000)
+    output = shown("md-rebuild-in-use.sh", drives=("wd40efrx", "wd40efrx"), scale=5000, beside=("users.py",))
     assert "h: [UU]" in output
+    assert re.search(r"users: [0-9]+ writes, which took 0\.0", output)
     assert "what was there before is there, read without /dev/sdb" in output

@@ -32,6 +32,8 @@ _STALL_LIMIT_S: Final = 60.0
 # A guest that does not get to its end by itself by then is ended.
 _GRACE_NS: Final = 2 * 3600 * NS_PER_S
 _LAST_LINES: Final = 12
+# What readings of the clock come to in a guest that only computes.
+_MOMENT_NS: Final = 1_000_000
 # Of the guest's memory for ZFS' cache; ZFS itself would take most of it.
 _ARC_PART: Final = 4
 # Of the kernel; before them it looks whether the host lets it do what it needs.
@@ -220,10 +222,13 @@ def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab, nu
 
 def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -> tuple[int, int]:
     """The command's exit status, and when it ended (ns, to 10 ms). Raises EnvironmentFailure if it never did."""
-    at = f"after {format_duration(report['virtual_ns'])} of virtual time"
+    at = _when(report["virtual_ns"])
     match report["outcome"]:
         case "wall_limit":
-            raise EnvironmentFailure(f"`--wall-limit` is over, {at}", hint="give it longer, or smaller drives: --scale")
+            raise EnvironmentFailure(
+                f"`--wall-limit` is over, {at}",
+                hint="give it longer, or smaller drives: --scale; computing takes no virtual time, nor does spinning",
+            )
         case "stalled":
             raise EnvironmentFailure(
                 f"the guest has not looked at its clock for {_STALL_LIMIT_S:.0f} s, {at}: a loop without system calls",
@@ -259,6 +264,12 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
         if _NO_MEMORY in said
         else "its kernel panicked, or the command halted or rebooted it",
     )
+
+
+def _when(virtual_ns: int) -> str:
+    if virtual_ns < _MOMENT_NS:
+        return "before any virtual time had passed"
+    return f"after {format_duration(virtual_ns)} of virtual time"
 
 
 def _last_words(said: str) -> str:

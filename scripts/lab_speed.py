@@ -25,11 +25,16 @@ BULK = (
 REPETITIONS = 3
 
 
-def took_s(script: str) -> float:
+def took_s(script: str, *, with_shakedown: bool = False) -> float:
     """Of a script in a guest with one drive: the best of three."""
 
     def once_s() -> float:
-        order = Order(command=("bash", "-c", script), drives=("model:wd40efrx",), scale_divisor=100)
+        order = Order(
+            command=("bash", "-c", script),
+            drives=("model:wd40efrx",),
+            scale_divisor=100,
+            with_shakedown=with_shakedown,
+        )
         began_s = time.monotonic()
         outcome = run(order, lambda _stream, _text: None)
         if outcome.exit_status:
@@ -57,6 +62,8 @@ def main() -> None:
         bulk_s = took_s(f"{command}{BULK_MIB}M") - took_s(f"{command}{LITTLE_MIB}M")
         speed = (BULK_MIB - LITTLE_MIB << 20) / 1e9 / bulk_s
         print(f"lab: {what} {speed:.2f} GB/s: {bulk_s:.2f} s (goal: 1 GB/s)")
+    print(f"lab: start of fio: {took_s(f'{write}{LITTLE_MIB}M') - boot_s:.2f} s")
+    print(f"lab: start of Shakedown: {took_s('shakedown --version', with_shakedown=True) - boot_s:.2f} s")
     print(f"lab: {os.cpu_count()} processors; load average, the lab's own 1 included: {os.getloadavg()[0]:.1f}")
 
 

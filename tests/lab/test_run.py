@@ -168,6 +168,7 @@ def test_a_host_without_ptrace_or_namespaces_is_told(call: int, told: str, hint:
     assert ended.returncode == 5
     error, _, advice = ended.stderr.partition("\nhint: ")
     assert told in error
+    assert len(error.splitlines()) <= 3
     assert re.search(hint, advice)
     assert "Traceback" not in ended.stderr
 

@@ -37,9 +37,11 @@ def run_folder() -> Iterator[Path]:
         place = Path("/tmp")
     _sweep(place)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # Under its name it is never free while we live: a sweep could take the folder away in between.
+    lock = os.open(folder / "lock.new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / "lock.new").rename(folder / "lock")
         for name in ("cell", "share"):
             (folder / name).mkdir()
         for name in PRINTED:

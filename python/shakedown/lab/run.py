@@ -32,6 +32,8 @@ _STALL_LIMIT_S: Final = 60.0
 # A guest that does not get to its end by itself by then is ended.
 _GRACE_NS: Final = 2 * 3600 * NS_PER_S
 _LAST_LINES: Final = 12
+# Of a kernel that looks what the host lets it do: what it was looking for, and what it found.
+_LINES_BEFORE_BOOT: Final = 2
 # What readings of the clock come to in a guest that only computes.
 _MOMENT_NS: Final = 1_000_000
 # Of the guest's memory for ZFS' cache; ZFS itself would take most of it.
@@ -255,7 +257,7 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
     said = (folder / "console").read_text(encoding="utf-8", errors="replace")
     if _FIRST_WORDS not in said:
         raise EnvironmentFailure(
-            f"the guest's kernel cannot run here: {_last_words(said)}",
+            f"the guest's kernel cannot run here: {_last_words(said, _LINES_BEFORE_BOOT)}",
             hint="it needs ptrace, which a container's seccomp profile or kernel.yama.ptrace_scope=3 may forbid",
         )
     raise EnvironmentFailure(
@@ -272,8 +274,8 @@ def _when(virtual_ns: int) -> str:
     return f"after {format_duration(virtual_ns)} of virtual time"
 
 
-def _last_words(said: str) -> str:
+def _last_words(said: str, most: int = _LAST_LINES) -> str:
     """Why the kernel says it panicked; if it does not, the end of what it said."""
     lines = said.expandtabs(2).splitlines()
     panics = [line for line in lines if "Kernel panic" in line]
-    return panics[0] if panics else "its last words:\n" + "\n".join(lines[-_LAST_LINES:])
+    return panics[0] if panics else "its last words:\n" + "\n".join(lines[-most:])

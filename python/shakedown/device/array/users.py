@@ -60,6 +60,7 @@ class Users:
         self._thread.join()
         if self._trouble is not None:
             raise self._trouble
+        self._load.__exit__(None, None, None)  # fio's last document lies in its folder from then on
         return self._samples, self._felt()
 
     def _felt(self) -> list[Sample]:

@@ -1,0 +1,33 @@
+"""Rebuilds of the real md in the lab beyond their time, on drives so small that each takes seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
+from shakedown.array.order import RebuildOrder
+from shakedown.lab.image import find_image
+from shakedown.lab.kernel import find_kernel
+
+pytestmark = pytest.mark.skipif(
+    find_kernel() is None or find_image() is None, reason="the lab is not built: `shakedown lab build`"
+)
+RED = "lab:wd40efrx"
+USERS = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\n"
+
+
+def test_users_feel_the_rebuild_and_the_used_drive_is_told_from_the_new_one(tmp_path: Path) -> None:
+    order = RebuildOrder("raid1", (RED,) * 2, RED, fill=0.05, state="used", load=USERS, scale_divisor=8000)
+    told: list[str] = []
+    run = run_rebuild_in_lab(InGuest(order, (), "none"), tmp_path / "r", told.append)
+    assert "will pass through the lab's drives" in told[0]
+    found = {(each.kind, each.step): each.value for each in run.record.findings}
+    during, alone = (found["latency", step] for step in ("rebuild-load", "load-alone"))
+    assert during is not None
+    assert alone is not None
+    assert 1 < alone < during < 1000  # ms: arms move, and a rebuild moves them more
+    assert {"rebuild-load", "load-alone"} <= set(run.samples["step"].unique())
+    for folder in (tmp_path / "r", tmp_path / "r" / "new"):
+        assert (folder / "progress.csv").read_text().startswith("seed,time_s,done_bytes")

@@ -68,10 +68,10 @@ class Machine:
     def now_ns(self) -> int: ...
     @property
     def model(self) -> str: ...
-    def start(self, job: str, interval_ns: int, seed: int, log_requests: bool = False, like_fio: bool = False) -> Load:
+    def start(self, job: str, interval_ns: int, seed: int, log_requests: bool = False, like_lab: bool = False) -> Load:
         """Begin a fio job; at most one at a time. Raises JobError.
 
-        ``like_fio``: a job with ``randseed`` and ``norandommap`` makes the very requests that fio makes of it.
+        ``like_lab``: a job with ``randseed`` and ``norandommap`` makes the very requests that fio makes of it.
         """
     def replay(
         self,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from lab.test_run import allowed as allowed  # noqa: PLC0414 - a fixture
 from lab.test_run import built
+from shakedown.errors import EnvironmentFailure
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = runpy.run_path(str(ROOT / "scripts" / "conformance_table.py"), run_name="script")
@@ -46,3 +48,42 @@ def test_a_figure_that_only_one_arena_states_misses_its_goal() -> None:
         row("worst-latency", 1.0, 9.0),
     ]
     assert [each.holds for each in judged] == [False, True, False, None, True, True, False, None]  # type: ignore[attr-defined]
+
+
+def test_a_pair_that_fails_is_told_of_and_the_others_are_played(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "conformance_table.py"), run_name="script")
+    own, kept = script["main"].__globals__, []
+
+    def compare(protocol: str, drive: str) -> list[object]:
+        if drive == "hd103uj":
+            raise EnvironmentFailure("the guest does not answer")
+        return [script["Row"](protocol, drive, "throughput", "s", "MiB/s", 1.0, 1.0, "")]
+
+    monkeypatch.setitem(own, "compare", compare)
+    monkeypatch.setitem(own, "keep", kept.append)
+    monkeypatch.setattr("sys.argv", ["", "random-1m", "hd103uj", "wd40efax"])
+    with pytest.raises(SystemExit, match="1 of 2 pairs failed"):
+        script["main"]()
+    assert [rows[0].drive for rows in kept] == ["wd40efax"]  # type: ignore[attr-defined]
+    assert "random-1m hd103uj failed: the guest does not answer" in capsys.readouterr().err
+
+
+def test_the_model_plays_again_beside_the_labs_figures_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "conformance_table.py"), run_name="script")
+    own, kept = script["main"].__globals__, []
+    before = [row for row in script["kept"]() if (row.protocol, row.drive) == ("random-1m", "wd40efax")]
+
+    def play(arena: str, protocol: str, drive: str) -> list[SimpleNamespace]:
+        assert (arena, protocol, drive) == ("model", "random-1m", "wd40efax")
+        return [SimpleNamespace(kind=row.kind, step=row.step, value=1.25) for row in before]
+
+    monkeypatch.setitem(own, "play", play)
+    monkeypatch.setitem(own, "keep", kept.append)
+    monkeypatch.setattr("sys.argv", ["", "--model", "random-1m", "wd40efax"])
+    script["main"]()
+    [rows] = kept
+    assert [(row.kind, row.step, row.model, row.lab) for row in rows] == [  # type: ignore[attr-defined]
+        (row.kind, row.step, 1.25, row.lab) for row in before
+    ]

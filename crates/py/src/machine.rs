@@ -60,7 +60,7 @@ impl Machine {
         &self.model
     }
 
-    #[pyo3(signature = (job, interval_ns, seed, log_requests = false, like_fio = false))]
+    #[pyo3(signature = (job, interval_ns, seed, log_requests = false, like_lab = false))]
     fn start(
         &self,
         py: Python<'_>,
@@ -68,14 +68,17 @@ impl Machine {
         interval_ns: u64,
         seed: u64,
         log_requests: bool,
-        like_fio: bool,
+        like_lab: bool,
     ) -> PyResult<Load> {
         let interval_ns = checked(interval_ns)?;
         let begun = py.detach(|| {
             self.begin(log_requests, |capacity_bytes, now_ns| {
                 let file = JobFile::parse(job, capacity_bytes)?;
-                let file = if like_fio { file.like_fio() } else { file };
-                Ok(Run::start(file, now_ns, interval_ns, seed))
+                Ok(if like_lab {
+                    Run::start(file.like_fio(), now_ns, interval_ns, seed).through_linux()
+                } else {
+                    Run::start(file, now_ns, interval_ns, seed)
+                })
             })
         });
         begun.map_err(|error| job_error(py, &error))?.ok_or_else(busy)

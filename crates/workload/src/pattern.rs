@@ -8,4 +8,3 @@ mod taus88;
 
 pub use cover::Cover;
 pub(crate) use source::{Extent, Source};
-pub(crate) use taus88::seed_of_places;

@@ -1,5 +1,6 @@
 //! A job file or a trace at work on a device.
 
+mod block_layer;
 mod closed_loop;
 mod log;
 mod pace;

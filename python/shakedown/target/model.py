@@ -90,7 +90,7 @@ class ModelArena:
         try:
             like_lab = self._like_lab
             seed = self._seed + self._started
-            load = self._machine.start(job, interval_ns, seed, log_requests=like_lab, like_fio=like_lab)
+            load = self._machine.start(job, interval_ns, seed, log_requests=like_lab, like_lab=like_lab)
         except _core.JobError as error:
             raise job_refusal(error) from error
         self._started += 1

@@ -199,7 +199,7 @@ pub struct Job {
     pub pause: Option<Pause>,
     /// `randseed`.
     pub seed: Option<u64>,
-    /// Draws the places that fio draws from its seed; see [`JobFile::like_fio`].
+    /// Draws what fio draws from its seed; see [`JobFile::like_fio`].
     pub like_fio: bool,
     /// Every pass draws the same numbers.
     pub repeats_draws: bool,
@@ -215,12 +215,12 @@ pub struct JobFile {
 }
 
 impl JobFile {
-    /// The same jobs, but those that have a `randseed` and keep no map (`norandommap`) of evenly drawn places make the very
-    /// requests that fio makes of them. Without this, requests follow from the seed in a way of our own.
+    /// The same jobs, but they make the very requests that fio makes of them, as long as they keep no map (`norandommap`),
+    /// draw places evenly, and lengths not at all. Without this, requests follow from the seed in a way of our own.
     #[must_use]
     pub fn like_fio(mut self) -> Self {
         for job in &mut self.jobs {
-            job.like_fio = job.seed.is_some();
+            job.like_fio = true;
         }
         self
     }

@@ -7,7 +7,7 @@ use sim::{stream, Stream};
 use super::cover::Cover;
 use super::covered::Covered;
 use super::skew::Skew;
-use super::taus88::Taus88;
+use super::taus88;
 use crate::job::{Access, Direction, Distribution, Job, Region, Sequencer};
 
 /// One request's place.
@@ -65,16 +65,16 @@ pub(crate) struct Source {
     seed: u64,
     draws: Draws,
     places: [Place; 3],
-    /// Draws places as fio does, for a job that is to be like fio's.
-    fio: Option<Taus88>,
+    /// The draws of fio, for a job that is to be like fio's.
+    fio: Option<taus88::Draws>,
     maps: Vec<Map>,
     until_random: u64,
     trimmed: Option<Extent>,
 }
 
 impl Source {
-    /// The extents of a copy within its region.
-    pub fn new(job: Arc<Job>, region: Region, seed: u64) -> Self {
+    /// The extents of a copy within its region; fio would have started it as its thread number `thread` (from 1).
+    pub fn new(job: Arc<Job>, region: Region, seed: u64, thread: u64) -> Self {
         let mut draws = Draws::new(seed);
         let maps = maps(&job, region, &mut draws.offset);
         let fresh = Extent { offset_bytes: region.begin_bytes, bytes: 0 };
@@ -86,7 +86,7 @@ impl Source {
             let map = (!maps.is_empty()).then(|| at.min(maps.len() - 1));
             Place { blocks, skew, map, last: fresh }
         });
-        let fio = (job.like_fio && job.distribution == Distribution::Uniform).then(|| Taus88::new(seed));
+        let fio = job.like_fio.then(|| taus88::Draws::new(job.seed, thread));
         Self { until_random: job.sequence, job, region, seed, draws, places, fio, maps, trimmed: None }
     }
 
@@ -106,10 +106,17 @@ impl Source {
     pub fn direction(&mut self) -> Direction {
         match self.job.access {
             Access::Only(direction) => direction,
-            Access::Mixed { read_percent } if self.draws.direction.below(100) < u64::from(read_percent) => {
-                Direction::Read
+            Access::Mixed { read_percent } => {
+                let reads = match &mut self.fio {
+                    Some(fio) => fio.mix.next_reads(read_percent),
+                    None => self.draws.direction.below(100) < u64::from(read_percent),
+                };
+                if reads {
+                    Direction::Read
+                } else {
+                    Direction::Write
+                }
             }
-            Access::Mixed { .. } => Direction::Write,
             Access::TrimThenWrite if self.trimmed.is_some() => Direction::Write,
             Access::TrimThenWrite => Direction::Trim,
         }
@@ -163,7 +170,11 @@ impl Source {
         }
         self.until_random = self.job.sequence;
         let share = self.job.random_percent[direction as usize];
-        share == 100 || self.draws.random.below(100) < u64::from(share)
+        let drawn = |draws: &mut Self| match &mut draws.fio {
+            Some(fio) => fio.random[direction as usize].below(100),
+            None => draws.draws.random.below(100),
+        };
+        share == 100 || drawn(self) < u64::from(share)
     }
 
     fn sequential(&mut self, direction: Direction) -> Option<Extent> {
@@ -194,8 +205,8 @@ impl Source {
         }
         let Some(map) = place.map else {
             let block = match &mut self.fio {
-                Some(fio) => fio.below(place.blocks),
-                None => place.skew.draw(place.blocks, &mut self.draws.offset),
+                Some(fio) if self.job.distribution == Distribution::Uniform => fio.place.below(place.blocks),
+                _ => place.skew.draw(place.blocks, &mut self.draws.offset),
             };
             return self.cut(direction, self.region.begin_bytes + block * self.job.align_bytes[at]);
         };

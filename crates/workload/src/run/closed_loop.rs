@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use drive::{BlockDevice, Completion, Forwarded, Reads, Request, Status};
 
+use super::block_layer::BlockLayer;
 use super::log::{RequestColumns, RequestLog};
 use super::replayer::{self, Replayer};
 use super::submitter::Submitter;
 use super::tally::{Row, Tally};
 use super::worker::{Wish, Worker};
 use crate::job::{Direction, Job, JobFile};
-use crate::pattern::seed_of_places;
+use crate::pattern::Source;
 use crate::trace::{Replay, Trace};
 
 /// Time without end.
@@ -42,13 +43,14 @@ struct Slot {
 
 const EMPTY: Slot = Slot { worker: 0, direction: None, submitted_ns: 0, bytes: 0 };
 
-/// A copy that has not been started: which job, which copy, which tags.
+/// A copy that has not been started: which job, which copy, which thread of fio's (from 1), which tags.
 #[derive(Clone, Debug)]
 struct Planned {
     job: Arc<Job>,
     number: u16,
     copy: usize,
     seed: u64,
+    thread: u64,
     tags: std::ops::Range<u32>,
 }
 
@@ -64,6 +66,8 @@ pub struct Run {
     slots: Vec<Slot>,
     /// Requests that wait in the host because the device's queue is full.
     backlog: VecDeque<Request>,
+    /// What the requests go through instead, if the host is like Linux.
+    block_layer: Option<BlockLayer>,
     in_device: u32,
     completions: Vec<Completion>,
     tallies: Vec<Tally>,
@@ -109,6 +113,7 @@ impl Run {
             ready: Vec::new(),
             slots: vec![EMPTY; slots],
             backlog: VecDeque::with_capacity(slots),
+            block_layer: None,
             in_device: 0,
             completions: Vec::with_capacity(slots),
             tallies,
@@ -125,6 +130,12 @@ impl Run {
     /// Keeps a row for each request that completes from now on and counts.
     pub fn log_requests(mut self) -> Self {
         self.log = Some(RequestLog::default());
+        self
+    }
+
+    /// Makes the host like Linux: requests are split, merged and sorted as its block layer does it with a rotating drive.
+    pub fn through_linux(mut self) -> Self {
+        self.block_layer = Some(BlockLayer::default());
         self
     }
 
@@ -169,6 +180,9 @@ impl Run {
     pub fn stop(&mut self, device: &mut impl BlockDevice) {
         self.over = true;
         self.backlog.clear();
+        if let Some(block_layer) = &mut self.block_layer {
+            block_layer.clear();
+        }
         while self.in_device > 0 {
             let Some(next_ns) = device.next_event_ns() else {
                 break;
@@ -197,6 +211,10 @@ impl Run {
             let limit_ns = self.next_wake_ns.min(end_ns).max(self.now_ns);
             self.completions.clear();
             self.now_ns = device.advance_to_completion(limit_ns, &mut self.completions).max(self.now_ns);
+            self.in_device -= self.completions.len() as u32;
+            if let Some(block_layer) = &mut self.block_layer {
+                block_layer.complete(&mut self.completions);
+            }
             self.retire();
             self.wake_sleepers();
             self.feed(device);
@@ -206,8 +224,10 @@ impl Run {
     /// Lets a stream of reads pass at once, if the only worker is at one, the device knows how, and nobody wants to know of
     /// each. Everything is then as if they had been asked for one by one.
     fn forward(&mut self, device: &mut impl BlockDevice, end_ns: u64) {
-        let ([Submitter::Job(worker)], [0], None) = (self.workers.as_mut_slice(), self.ready.as_slice(), &self.log)
-        else {
+        if self.log.is_some() || self.block_layer.is_some() {
+            return;
+        }
+        let ([Submitter::Job(worker)], [0]) = (self.workers.as_mut_slice(), self.ready.as_slice()) else {
             return;
         };
         let Some((next, most)) = worker.stream(self.now_ns) else {
@@ -240,7 +260,6 @@ impl Run {
             let worker = &mut self.workers[slot.worker as usize];
             let good = completion.status == Status::Good;
             worker.completed(completion.tag, slot.direction, slot.bytes, good);
-            self.in_device -= 1;
             if let Some(log) = self.log.as_mut().filter(|_| completion.completed_ns >= worker.measured_from_ns()) {
                 log.completed(completion, worker.number());
             }
@@ -315,18 +334,21 @@ impl Run {
     }
 
     fn submit(&mut self, device: &mut impl BlockDevice, request: Request) {
-        if self.in_device < device.queue_depth() {
-            self.in_device += 1;
-            device.submit(self.now_ns, request);
-        } else {
-            self.backlog.push_back(request);
+        match &mut self.block_layer {
+            Some(block_layer) => block_layer.insert(self.now_ns, request),
+            None => self.backlog.push_back(request),
         }
+        self.feed(device);
     }
 
     /// Hands over what has waited for room in the device's queue.
     fn feed(&mut self, device: &mut impl BlockDevice) {
         while self.in_device < device.queue_depth() {
-            let Some(request) = self.backlog.pop_front() else {
+            let next = match &mut self.block_layer {
+                Some(block_layer) => block_layer.next(self.now_ns),
+                None => self.backlog.pop_front(),
+            };
+            let Some(request) = next else {
                 return;
             };
             self.in_device += 1;
@@ -344,8 +366,9 @@ impl Run {
             .into_iter()
             .map(|planned| {
                 let start_ns = self.now_ns.max(self.started_ns.saturating_add(planned.job.start_delay_ns));
-                let Planned { job, number, copy, seed, tags } = planned;
-                Submitter::Job(Worker::new(job, number, copy, seed, start_ns, tags))
+                let Planned { job, number, copy, seed, thread, tags } = planned;
+                let source = Source::new(Arc::clone(&job), job.regions[copy], seed, thread);
+                Submitter::Job(Worker::new(job, number, copy, source, start_ns, tags))
             })
             .collect();
         self.begin(workers);
@@ -372,15 +395,15 @@ fn plan(file: JobFile, seed: u64) -> (VecDeque<Vec<Planned>>, usize) {
             let tags = next_tag..next_tag + job.depth;
             next_tag = tags.end;
             most_tags = most_tags.max(next_tag);
-            let own = job.seed.unwrap_or(seed).wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            let seed = job.seed.unwrap_or(seed).wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
             number += 1;
-            let seed = job.seed.filter(|_| job.like_fio).map_or(own, |randseed| seed_of_places(randseed, number));
             let stage = stages.back_mut().expect("a stage was opened above");
             stage.push(Planned {
                 job: Arc::clone(&job),
                 number: at.min(usize::from(u16::MAX)) as u16,
                 copy,
                 seed,
+                thread: number,
                 tags,
             });
         }

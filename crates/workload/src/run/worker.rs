@@ -76,11 +76,18 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// A copy of the job with this number that starts at `start_ns` and owns the tags given.
-    pub fn new(job: Arc<Job>, number: u16, copy: usize, seed: u64, start_ns: u64, tags: std::ops::Range<u32>) -> Self {
+    /// A copy of the job with this number whose requests go where `source` says, that starts at `start_ns` and owns the tags given.
+    pub fn new(
+        job: Arc<Job>,
+        number: u16,
+        copy: usize,
+        source: Source,
+        start_ns: u64,
+        tags: std::ops::Range<u32>,
+    ) -> Self {
         let measured_from_ns = start_ns.saturating_add(job.ramp_ns);
         Self {
-            source: Source::new(Arc::clone(&job), job.regions[copy], seed),
+            source,
             pace: Pace::new(job.rate_bytes, start_ns),
             phase: Phase::Asleep { until_ns: start_ns },
             free_tags: tags.rev().collect(),

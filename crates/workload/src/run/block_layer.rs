@@ -1,0 +1,359 @@
+//! What Linux has between a program and a rotating drive: requests that are too long are split, and those that wait for
+//! room in the drive's queue are merged with their neighbours and sorted, by the scheduler mq-deadline as it is set by
+//! default (`block/blk-merge.c`, `block/mq-deadline.c`).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
+
+use drive::{Completion, Request, Status, Verb};
+
+/// `max_sectors_kb`: no command is longer.
+const LONGEST_BYTES: u64 = 1280 << 10;
+/// `fifo_batch`: requests in one direction, in the order of their places.
+const BATCH: u32 = 16;
+/// `writes_starved`: so often reads go before writes that wait.
+const WRITES_STARVED: u32 = 2;
+/// `read_expire` and `write_expire`: who has waited for so long is where the next batch begins.
+const EXPIRE_NS: [u64; 2] = [500_000_000, 5_000_000_000];
+
+/// First byte, and a number that tells requests at one place apart.
+type Key = (u64, u64);
+
+/// A command in the making, and the program's requests that it carries out, in the order of their places.
+#[derive(Clone, Debug)]
+struct Waiting {
+    command: Request,
+    riders: Vec<u32>,
+    /// Its place in the order of arrival.
+    order: u64,
+    expires_ns: u64,
+}
+
+impl Waiting {
+    fn end_bytes(&self) -> u64 {
+        self.command.offset_bytes + self.command.bytes
+    }
+
+    /// Can the two be one command, if they are neighbours?
+    fn goes_with(&self, other: &Request) -> bool {
+        let plain = |request: &Request| matches!(request.verb, Verb::Read | Verb::Write) && !request.fua;
+        let fits = self.command.bytes + other.bytes <= LONGEST_BYTES;
+        self.command.verb == other.verb && plain(&self.command) && plain(other) && fits
+    }
+}
+
+/// What is left of a request of the program, by its tag.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    left: u32,
+    status: Status,
+}
+
+/// The layer above one drive.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BlockLayer {
+    /// Flushes, which overtake everything.
+    flushes: VecDeque<Request>,
+    /// Reads, and all else.
+    sorted: [BTreeMap<Key, Waiting>; 2],
+    arrived: [BTreeMap<u64, Key>; 2],
+    /// Where the batches go on.
+    next: [Option<Key>; 2],
+    batch_of: usize,
+    in_batch: u32,
+    starved: u32,
+    arrivals: u64,
+    /// Riders of the commands in the drive, by tag, and the tags that are free.
+    commands: Vec<Vec<u32>>,
+    free: Vec<u32>,
+    parts: Vec<Parts>,
+}
+
+impl BlockLayer {
+    /// Takes a request of the program.
+    pub fn insert(&mut self, now_ns: u64, request: Request) {
+        let splits = matches!(request.verb, Verb::Read | Verb::Write) && request.bytes > LONGEST_BYTES;
+        let longest_bytes = if splits { LONGEST_BYTES } else { request.bytes.max(1) };
+        let left = request.bytes.div_ceil(longest_bytes).max(1) as u32;
+        let tag = request.tag as usize;
+        if self.parts.len() <= tag {
+            self.parts.resize(tag + 1, Parts { left: 0, status: Status::Good });
+        }
+        self.parts[tag] = Parts { left, status: Status::Good };
+        for part in 0..u64::from(left) {
+            let begin_bytes = part * longest_bytes;
+            let bytes = longest_bytes.min(request.bytes - begin_bytes);
+            self.add(now_ns, Request { offset_bytes: request.offset_bytes + begin_bytes, bytes, ..request });
+        }
+    }
+
+    /// The next command for the drive, which has room for one.
+    pub fn next(&mut self, now_ns: u64) -> Option<Request> {
+        if let Some(flush) = self.flushes.pop_front() {
+            return Some(self.hand_over(flush, vec![flush.tag]));
+        }
+        let goes_on = self.next[self.batch_of].filter(|_| self.in_batch < BATCH);
+        let key = match goes_on {
+            Some(key) => key,
+            None => self.begin_batch(now_ns)?,
+        };
+        self.in_batch += 1;
+        let at = self.batch_of;
+        self.next[at] = self.behind(at, key);
+        let Waiting { command, riders, .. } = self.remove(at, key);
+        Some(self.hand_over(command, riders))
+    }
+
+    /// Commands have ended: in their place come the requests that have ended with them.
+    pub fn complete(&mut self, completions: &mut Vec<Completion>) {
+        for command in std::mem::take(completions) {
+            self.free.push(command.tag);
+            for tag in std::mem::take(&mut self.commands[command.tag as usize]) {
+                let parts = &mut self.parts[tag as usize];
+                parts.left -= 1;
+                if parts.status == Status::Good {
+                    parts.status = command.status;
+                }
+                if parts.left == 0 {
+                    completions.push(Completion { tag, status: parts.status, ..command });
+                }
+            }
+        }
+    }
+
+    /// Forgets what has not been handed over.
+    pub fn clear(&mut self) {
+        let (commands, free, parts) = (&mut self.commands, &mut self.free, &mut self.parts);
+        *self = Self {
+            commands: std::mem::take(commands),
+            free: std::mem::take(free),
+            parts: std::mem::take(parts),
+            ..Self::default()
+        };
+    }
+
+    fn hand_over(&mut self, command: Request, riders: Vec<u32>) -> Request {
+        let tag = self.free.pop().unwrap_or_else(|| {
+            self.commands.push(Vec::new());
+            self.commands.len() as u32 - 1
+        });
+        self.commands[tag as usize] = riders;
+        Request { tag, ..command }
+    }
+
+    fn add(&mut self, now_ns: u64, request: Request) {
+        if request.verb == Verb::Flush {
+            self.flushes.push_back(request);
+            return;
+        }
+        let at = usize::from(request.verb != Verb::Read);
+        if self.append(at, &request) || self.prepend(at, &request) {
+            return;
+        }
+        self.arrivals += 1;
+        let (order, expires_ns) = (self.arrivals, now_ns.saturating_add(EXPIRE_NS[at]));
+        let key = (request.offset_bytes, order);
+        self.arrived[at].insert(order, key);
+        self.sorted[at].insert(key, Waiting { riders: vec![request.tag], command: request, order, expires_ns });
+    }
+
+    /// Lets a request ride behind one that ends where it begins.
+    fn append(&mut self, at: usize, request: &Request) -> bool {
+        let begin_bytes = request.offset_bytes;
+        let near = (begin_bytes.saturating_sub(LONGEST_BYTES), 0)..(begin_bytes, 0);
+        let mut before = self.sorted[at].range_mut(near).rev();
+        let found = before.find(|(_, waiting)| waiting.end_bytes() == begin_bytes && waiting.goes_with(request));
+        let Some((&key, waiting)) = found else {
+            return false;
+        };
+        waiting.command.bytes += request.bytes;
+        waiting.riders.push(request.tag);
+        self.join_with_next(at, key);
+        true
+    }
+
+    /// Lets a request ride before one that begins where it ends.
+    fn prepend(&mut self, at: usize, request: &Request) -> bool {
+        let end_bytes = request.offset_bytes + request.bytes;
+        let mut there = self.sorted[at].range((end_bytes, 0)..=(end_bytes, u64::MAX));
+        let Some((&old, _)) = there.find(|(_, waiting)| waiting.goes_with(request)) else {
+            return false;
+        };
+        let mut waiting = self.sorted[at].remove(&old).expect("it was found");
+        let key = (request.offset_bytes, old.1);
+        waiting.command.offset_bytes = request.offset_bytes;
+        waiting.command.bytes += request.bytes;
+        waiting.riders.insert(0, request.tag);
+        self.arrived[at].insert(waiting.order, key);
+        self.sorted[at].insert(key, waiting);
+        if self.next[at] == Some(old) {
+            self.next[at] = Some(key);
+        }
+        let before = self.sorted[at].range(..key).next_back().map(|(&key, _)| key);
+        if let Some(before) = before {
+            self.join_with_next(at, before);
+        }
+        true
+    }
+
+    /// Makes a command and the one behind it one, if nothing is between them. It is as old as the older of the two.
+    fn join_with_next(&mut self, at: usize, key: Key) {
+        let Some(behind) = self.behind(at, key) else {
+            return;
+        };
+        let (one, other) = (&self.sorted[at][&key], &self.sorted[at][&behind]);
+        if one.end_bytes() != other.command.offset_bytes || !one.goes_with(&other.command) {
+            return;
+        }
+        let other = self.remove(at, behind);
+        let one = self.sorted[at].get_mut(&key).expect("it was there");
+        one.command.bytes += other.command.bytes;
+        one.riders.extend(other.riders);
+        if other.order < one.order {
+            self.arrived[at].remove(&one.order);
+            (one.order, one.expires_ns) = (other.order, other.expires_ns);
+            self.arrived[at].insert(one.order, key);
+        }
+    }
+
+    fn behind(&self, at: usize, key: Key) -> Option<Key> {
+        self.sorted[at].range((Excluded(key), Unbounded)).next().map(|(&key, _)| key)
+    }
+
+    fn remove(&mut self, at: usize, key: Key) -> Waiting {
+        if self.next[at] == Some(key) {
+            self.next[at] = self.behind(at, key);
+        }
+        let waiting = self.sorted[at].remove(&key).expect("who removes it has found it");
+        self.arrived[at].remove(&waiting.order);
+        waiting
+    }
+
+    /// Chooses a direction, and in it the one who has waited too long, or else who comes next.
+    fn begin_batch(&mut self, now_ns: u64) -> Option<Key> {
+        let at = self.direction()?;
+        let (_, &oldest) = self.arrived[at].first_key_value()?;
+        let is_late = self.sorted[at][&oldest].expires_ns <= now_ns;
+        (self.batch_of, self.in_batch) = (at, 0);
+        self.next[at].filter(|_| !is_late).or(Some(oldest))
+    }
+
+    fn direction(&mut self) -> Option<usize> {
+        let [reads, writes] = [0, 1].map(|at: usize| !self.arrived[at].is_empty());
+        let writes_turn = writes && (!reads || self.starved >= WRITES_STARVED);
+        self.starved = match (writes_turn, reads && writes) {
+            (true, _) => 0,
+            (false, true) => self.starved + 1,
+            (false, false) => self.starved,
+        };
+        match (writes_turn, reads) {
+            (true, _) => Some(1),
+            (false, true) => Some(0),
+            (false, false) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BlockLayer, BATCH, EXPIRE_NS, LONGEST_BYTES, WRITES_STARVED};
+    use drive::{Completion, Request, Status, Verb};
+
+    const PAGE: u64 = 4096;
+
+    fn ask(tag: u32, verb: Verb, page: u64) -> Request {
+        Request { tag, verb, fua: false, offset_bytes: page * PAGE, bytes: PAGE }
+    }
+
+    fn end(tag: u32, status: Status) -> Completion {
+        Completion { tag, completed_ns: 7, status }
+    }
+
+    /// Pages and lengths in pages of all commands that are left.
+    fn drained(layer: &mut BlockLayer) -> Vec<(u64, u64)> {
+        std::iter::from_fn(|| layer.next(0)).map(|one| (one.offset_bytes / PAGE, one.bytes / PAGE)).collect()
+    }
+
+    #[test]
+    fn neighbours_that_wait_become_one_command() {
+        let mut layer = BlockLayer::default();
+        for (tag, page) in [(0, 10), (1, 11), (2, 20), (3, 9), (4, 12), (5, 14), (6, 13)] {
+            layer.insert(0, ask(tag, Verb::Write, page));
+        }
+        let command = layer.next(0).unwrap();
+        assert_eq!((command.offset_bytes / PAGE, command.bytes / PAGE), (9, 6));
+        let mut completions = vec![end(command.tag, Status::Good)];
+        layer.complete(&mut completions);
+        let tags: Vec<u32> = completions.iter().map(|one| one.tag).collect();
+        assert_eq!(tags, [3, 0, 1, 4, 6, 5]);
+        assert_eq!(drained(&mut layer), [(20, 1)]);
+    }
+
+    #[test]
+    fn reads_do_not_become_one_with_writes_nor_with_what_the_drive_has_nor_beyond_the_longest() {
+        let mut layer = BlockLayer::default();
+        layer.insert(0, ask(0, Verb::Read, 1));
+        layer.insert(0, ask(1, Verb::Write, 2));
+        layer.next(0).unwrap();
+        layer.insert(0, ask(2, Verb::Read, 2));
+        layer.insert(0, Request { bytes: LONGEST_BYTES, ..ask(3, Verb::Read, 3) });
+        assert_eq!(drained(&mut layer), [(2, 1), (3, LONGEST_BYTES / PAGE), (2, 1)]);
+    }
+
+    #[test]
+    fn what_is_too_long_is_split_and_ends_with_its_last_part() {
+        let mut layer = BlockLayer::default();
+        layer.insert(0, Request { bytes: 2 << 20, ..ask(9, Verb::Write, 0) });
+        let parts = [layer.next(0).unwrap(), layer.next(0).unwrap()];
+        assert_eq!(parts.map(|part| (part.offset_bytes >> 10, part.bytes >> 10)), [(0, 1280), (1280, 768)]);
+        let mut completions = vec![end(parts[1].tag, Status::Gone)];
+        layer.complete(&mut completions);
+        assert_eq!(completions, []);
+        completions.push(end(parts[0].tag, Status::Good));
+        layer.complete(&mut completions);
+        assert_eq!(completions, [end(9, Status::Gone)]);
+    }
+
+    #[test]
+    fn a_batch_goes_upwards_and_reads_come_first_but_not_for_ever() {
+        let mut layer = BlockLayer::default();
+        for page in (0..100).rev().map(|page| 2 * page) {
+            layer.insert(0, ask(page as u32, Verb::Read, page));
+            layer.insert(0, ask(1000 + page as u32, Verb::Write, 1000 + page));
+        }
+        let commands = drained(&mut layer);
+        // A first batch begins with the oldest, which is the last of all; then there is nobody behind.
+        assert_eq!(commands[0], (198, 1));
+        let turns: Vec<bool> = commands[1..].iter().map(|(page, _)| *page >= 1000).collect();
+        let longest = turns.split(|writes| *writes).map(<[bool]>::len).max().unwrap();
+        assert!(longest <= (WRITES_STARVED * BATCH) as usize, "{longest}");
+        assert_eq!(commands.len(), 200);
+    }
+
+    #[test]
+    fn who_has_waited_too_long_begins_the_next_batch() {
+        let mut layer = BlockLayer::default();
+        layer.insert(0, ask(0, Verb::Read, 500));
+        for page in 0..40 {
+            layer.insert(1, ask(1 + page, Verb::Read, 2 * u64::from(page)));
+        }
+        assert_eq!(layer.next(2).unwrap().offset_bytes, 500 * PAGE);
+        let first = layer.next(EXPIRE_NS[0] + 1).unwrap();
+        assert_eq!(first.offset_bytes, 0);
+        for _ in 1..BATCH {
+            layer.next(2).unwrap();
+        }
+        layer.insert(3, ask(90, Verb::Read, 3));
+        assert_eq!(layer.next(4).unwrap().offset_bytes, u64::from(BATCH) * 2 * PAGE);
+    }
+
+    #[test]
+    fn a_flush_overtakes_and_nothing_is_left_once_forgotten() {
+        let mut layer = BlockLayer::default();
+        layer.insert(0, ask(0, Verb::Write, 1));
+        layer.insert(0, Request { bytes: 0, offset_bytes: 0, ..ask(1, Verb::Flush, 0) });
+        assert_eq!(layer.next(0).unwrap().verb, Verb::Flush);
+        layer.clear();
+        assert_eq!(layer.next(0), None);
+    }
+}

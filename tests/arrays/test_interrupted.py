@@ -128,9 +128,9 @@ def test_what_was_rebuilt_is_not_rebuilt_again(array: FakeArray, tmp_path: Path)
     assert array.replaced == [(b, b), (b, c), (b, c), (c, c), (c, c)]
     assert array.created == [["/dev/a", b], ["/dev/a", b], ["/dev/a", c]]
     assert not State.is_in(out)
-    assert any("Interrupted 1 times and begun again" in note for note in run.record.notes)
+    assert any("Begun again 1 times" in note for note in run.record.notes)
     assert run.baseline is not None
-    assert not any("begun again" in note for note in run.baseline.record.notes)
+    assert not any("Begun again" in note for note in run.baseline.record.notes)
 
 
 def test_every_run_has_its_progress(array: FakeArray, tmp_path: Path) -> None:
@@ -145,3 +145,19 @@ def test_every_run_has_its_progress(array: FakeArray, tmp_path: Path) -> None:
         assert (rows[-1]["done_bytes"], rows[-1]["share"], rows[-1]["left_s"]) == ("100", "1.000000", "0.000000")
         for row in rows:
             assert float(row["time_s"]) + float(row["left_s"]) == pytest.approx(float(rows[-1]["time_s"]), abs=1e-5)
+
+
+def test_a_cut_before_the_first_look_begins_the_rebuild_again(array: FakeArray, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    array.interrupts = {2}
+    with pytest.raises(Interrupted):
+        run_real(ORDER, out, NO_CONSENT, silent, with_baseline=True)
+    # As a reboot leaves it: the array stands, the drive is out, nobody has looked yet.
+    state = State.read(out)
+    state.stage, state.restarts, array.stands = "rebuilding", 0, True
+    state.write(out)
+    run = resume_real(out, NO_CONSENT, silent)
+    assert len(array.created) == 1
+    new = (out / "new" / "run.json").read_text()
+    assert "Begun again 1 times" in new
+    assert not any("Begun again" in note for note in run.record.notes)

@@ -83,8 +83,8 @@ def _notes(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) 
         notes.append(f"Cut off {watched.interruptions} times and gone on with; the time between is not counted.")
     if watched.restarts:
         notes.append(
-            f"Interrupted {watched.restarts} times and begun again, array and all: {new.identity.text} had been "
-            "written to before."
+            f"Begun again {watched.restarts} times after an interruption: {new.identity.text} had been written to "
+            "before."
         )
     return notes
 

@@ -136,6 +136,8 @@ class _Play:
             self._touched = list(dict.fromkeys(self._drives))
         if self._state.watched is not None:
             self._state.watched["interruptions"] += 1
+        elif self._state.stage == "rebuilding":
+            self._state.restarts += 1  # cut off before the first look: the drive is taken out once more
 
     def play(self) -> Run:
         """All that is left to do. Raises ShakedownError, after all was taken down."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,15 +102,23 @@ class Drive:
     def wipe(self) -> None:
         """Take away what makes it a member: superblocks, labels, signatures, on itself and its partitions."""
         self.check_same()
-        for path in [*self.partitions(), self.path]:
-            if attempt("zpool", "version").returncode == 0:
+        clears_labels = attempt("sh", "-c", "zpool version").returncode == 0
+        for path in [*self._partitions(), self.path]:
+            if clears_labels:
                 attempt("zpool", "labelclear", "-f", path)
+            else:
+                _clear_labels(path)
             attempt("mdadm", "--zero-superblock", path)
             call("wipefs", "--all", "--quiet", "--force", path)
         attempt("blockdev", "--rereadpt", self.path)
 
-    def partition(self, size_bytes: int) -> str:
-        """Make one partition of that size, where the array uses a part only; its path. Raises EnvironmentFailure."""
+    @property
+    def first_partition(self) -> str:
+        """Its node, whether it is there or not."""
+        return f"{self.path}{'p' if self.path[-1].isdigit() else ''}1"
+
+    def partition(self, size_bytes: int) -> None:
+        """Make one partition of that size, where the array uses a part only. Raises EnvironmentFailure."""
         self.check_same()
         sectors = size_bytes // _SECTOR_BYTES
         if attempt("sh", "-c", "command -v sfdisk").returncode == 0:
@@ -118,7 +127,6 @@ class Drive:
             # A guest of the lab has BusyBox's, which knows no GPT.
             last = _FIRST_SECTOR + sectors - 1
             call("sh", "-c", f"printf 'n\\np\\n1\\n{_FIRST_SECTOR}\\n{last}\\nw\\n' | fdisk -u {self.path}")
-        return self.partitions()[0]
 
     def traffic(self) -> Traffic:
         """What was counted so far."""
@@ -132,10 +140,24 @@ class Drive:
             in_flight,
         )
 
-    def partitions(self) -> list[str]:
-        """Their nodes."""
+    def _partitions(self) -> list[str]:
         folder = _system(self.path)
         return sorted(f"/dev/{each.parent.name}" for each in folder.glob(f"{folder.name}*/partition"))
+
+
+def _clear_labels(path: str) -> None:
+    """Zero the four labels of ZFS, as ``zpool labelclear`` does, which zfs-fuse has not: two at each end."""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        end = os.lseek(descriptor, 0, os.SEEK_END) // _LABEL_BYTES * _LABEL_BYTES
+        for at in (0, _LABEL_BYTES, end - 2 * _LABEL_BYTES, end - _LABEL_BYTES):
+            os.pwrite(descriptor, bytes(_LABEL_BYTES), at)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+_LABEL_BYTES: Final = 256 << 10
 
 
 def _system(path: str) -> Path:

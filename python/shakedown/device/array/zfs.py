@@ -41,7 +41,6 @@ class ZfsArray:
             )
         self._shape = shape
         self.identity = identity
-        self._parts: dict[str, str] = {}
         self._seen = Scan()
         # The document of 2.3 has nothing of a sequential rebuild.
         self._speaks_json = shape.options.order != "sequential" and not shape.layout.startswith("draid")
@@ -53,6 +52,8 @@ class ZfsArray:
         for name in ("compression=off", "atime=off", f"recordsize={options.record_bytes}"):
             command += ["-O", name]
         vdev = _vdev(self._shape.layout, options.draid, len(drives))
+        for drive in drives:
+            self._prepare(drive)
         where = (self.identity, vdev, *(self._part(drive) for drive in drives))
         done = attempt(*command, "-o", f"ashift={options.ashift}", *where)
         if done.returncode != 0:
@@ -60,11 +61,13 @@ class ZfsArray:
             call(*command, *(() if "ashift" in done.stderr else ("-o", f"ashift={options.ashift}")), *where)
 
     def _part(self, drive: Drive) -> str:
-        """What the pool gets of a drive: all of it, or a partition that is as large as it may be."""
-        if drive.path not in self._parts:
-            wanted = self._shape.member_bytes
-            self._parts[drive.path] = drive.path if wanted is None else drive.partition(wanted)
-        return self._parts[drive.path]
+        """What the pool has of a drive: all of it, or a partition that is as large as it may be."""
+        return drive.path if self._shape.member_bytes is None else drive.first_partition
+
+    def _prepare(self, drive: Drive) -> None:
+        """Make its partition, where the pool gets but one."""
+        if self._shape.member_bytes is not None:
+            drive.partition(self._shape.member_bytes)
 
     def find(self, drives: Sequence[Drive]) -> bool:
         """Import it by its name from these drives' nodes."""
@@ -73,8 +76,6 @@ class ZfsArray:
             ways = ((*paths, "-N"), ("-d", _NODES, "-N"), ("-d", _NODES))  # zfs-fuse has only the last
             if all(attempt("zpool", "import", *way, "-f", self.identity).returncode != 0 for way in ways):
                 return False
-        if self._shape.member_bytes is not None:
-            self._parts |= {drive.path: parts[0] for drive in drives if (parts := drive.partitions())}
         return True
 
     def mount(self, folder: Path) -> None:
@@ -93,17 +94,18 @@ class ZfsArray:
         os.sync()
         attempt("zpool", "sync", self.identity)  # zfs-fuse has none
         call("zpool", "offline", self.identity, self._part(drive))
-        self._parts.pop(drive.path) if self._shape.member_bytes is not None else None
 
     def replace(self, lost: Drive, new: Drive) -> None:
         """``zpool replace``, sequentially if that was ordered, by a distributed spare if one was named."""
         self._seen = self._status()[0]
         options = self._shape.options
         way = ["-s"] if options.order == "sequential" else []
-        place = self._parts.get(lost.path, lost.path)
+        place = self._part(lost)
         if options.spare is not None:
             call("zpool", "replace", *way, self.identity, place, f"{self._shape.layout}-0-{options.spare}")
-        elif lost.path == new.path:
+            return
+        self._prepare(new)
+        if lost.path == new.path:
             call("zpool", "replace", "-f", *way, self.identity, place)
         else:
             call("zpool", "replace", *way, self.identity, place, self._part(new))

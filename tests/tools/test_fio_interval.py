@@ -179,3 +179,10 @@ def test_a_job_that_has_ended_before_the_first_interval_was_as_long_as_it_says()
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     (row,) = rows_of(intervals, (document(job(1, {1: 1}, mean=1, worst=1, runtime_ms=570)), 760 * MS))
     assert (row.start_ns, row.duration_ns) == (190 * MS, 570 * MS)
+
+
+def test_a_document_from_before_the_first_job_is_no_row() -> None:
+    intervals = Intervals("s", ["write"], 50 * MS, 100 * MS)
+    early, late = job(0, {}, runtime_ms=10**6), job(9, {1: 9}, mean=1, worst=1, runtime_ms=61)
+    (row,) = rows_of(intervals, (document(early), 180 * MS), (document(late), 261 * MS), last=True)
+    assert (row.start_ns, row.duration_ns, row.count) == (200 * MS, 61 * MS, 9)

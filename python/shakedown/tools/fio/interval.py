@@ -15,7 +15,7 @@ _IDLE: Final = Counters()
 _NEVER_NS: Final = 2**63 - 1
 # Longer than that no fio takes from its start to its first job.
 _START_UP_NS: Final = 1_000_000_000
-# The first rows wait for two documents that agree when the first job began to a fiftieth of an interval, or for so many.
+# The first rows wait for two documents that agree to a fiftieth of an interval when the first job began, or for four.
 _AGREE: Final = 50
 _MOST_HELD: Final = 4
 
@@ -46,6 +46,8 @@ class Intervals:
         """Rows up to this document, which was made at ``made_ns`` on the run's clock; the first ones come later."""
         is_early = not self._jobs
         self._begins.note(document.jobs, made_ns)
+        if not (last or self._begins.any_known):  # it says nothing, and no time has passed for any job
+            return []
         if is_early and not last:
             self._held.append((document, made_ns))
             return self.rest() if self._knows_begin() else []
@@ -170,6 +172,11 @@ class Begins:
             if job.runtime_ms >= self._runtime_ms.get(at, 0):  # else fio began to count afresh
                 latest_ns = min(latest_ns, self._latest_ns.get(at, latest_ns))
             self._latest_ns[at], self._runtime_ms[at] = latest_ns, job.runtime_ms
+
+    @property
+    def any_known(self) -> bool:
+        """Has any job begun?"""
+        return bool(self._latest_ns)
 
     def first_ns(self, jobs: tuple[Job, ...], made_ns: int) -> int:
         """Of the first job."""

@@ -47,6 +47,12 @@ def test_a_row_that_was_missed_is_due_when_the_thread_wakes_next() -> None:
     assert [timer.due_ns(each * MS) / MS for each in idle_ms] == [1000, 2001, 3000, 4199, 5199, 6264]
 
 
+def test_requests_that_complete_together_are_in_one_row() -> None:
+    rows = FioRows("s", ["write"], began_ns=0, interval_ns=200 * MS)
+    found = rows.take(writes([90, 300, 300, 300]), 300 * MS) + rows.end(300 * MS)
+    assert [(row.duration_ns / MS, row.count) for row in found] == [(300, 4)]
+
+
 def test_both_directions_of_a_mixed_load_end_their_rows_at_the_same_moments() -> None:
     rows = FioRows("s", ["read", "write"], began_ns=0, interval_ns=200 * MS)
     mixed = pl.concat([writes([90, 300]), writes([95, 110, 400]).with_columns(verb=pl.lit("read"))])

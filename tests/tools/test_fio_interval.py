@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from shakedown.sample import Sample
 from shakedown.tools.fio.document import Counters, Document, Job, parse_document
 from shakedown.tools.fio.interval import Intervals
 
@@ -21,10 +22,20 @@ def document(*jobs: Job) -> Document:
     return Document(1, jobs, {})
 
 
+def rows_of(intervals: Intervals, *made: tuple[Document, int], last: bool = False) -> list[Sample]:
+    """Of all documents, and the last one is fio's last or only the last that came."""
+    found = [intervals.samples(*each, last=last and each is made[-1]) for each in made]
+    return [row for rows in [*found, intervals.rest()] for row in rows]
+
+
 def test_counts_and_latencies_are_those_of_the_interval_alone() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
-    intervals.samples(document(job(100, {10: 100}, mean=10, worst=12)), 1000 * MS)
-    (_, row) = intervals.samples(document(job(110, {10: 100, 50: 9, 900: 1}, mean=25, worst=905)), 2000 * MS)
+    (*_, row) = rows_of(
+        intervals,
+        (document(job(100, {10: 100}, mean=10, worst=12)), 1000 * MS),
+        (document(job(110, {10: 100, 50: 9, 900: 1}, mean=25, worst=905)), 2000 * MS),
+        last=False,
+    )
     assert (row.start_ns, row.duration_ns, row.count, row.bytes) == (1000 * MS, 1000 * MS, 10, 40960)
     assert row.latency_mean_ns == pytest.approx((25 * 110 - 10 * 100) / 10)
     assert (row.latency_p50_ns, row.latency_p99_ns, row.latency_max_ns) == (50, 900, 905)
@@ -32,8 +43,12 @@ def test_counts_and_latencies_are_those_of_the_interval_alone() -> None:
 
 def test_the_worst_of_an_interval_that_is_not_the_worst_so_far_comes_from_the_bins() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
-    intervals.samples(document(job(1, {900: 1}, mean=905, worst=905)), 1000 * MS)
-    (_, row) = intervals.samples(document(job(3, {900: 1, 40: 1, 60: 1}, mean=335, worst=905)), 2000 * MS)
+    (*_, row) = rows_of(
+        intervals,
+        (document(job(1, {900: 1}, mean=905, worst=905)), 1000 * MS),
+        (document(job(3, {900: 1, 40: 1, 60: 1}, mean=335, worst=905)), 2000 * MS),
+        last=False,
+    )
     assert row.latency_max_ns == 60
 
 
@@ -45,8 +60,12 @@ def test_an_interval_without_completions_is_a_row() -> None:
 
 def test_a_late_document_covers_all_the_time_since_the_one_before() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
-    intervals.samples(document(job(5, {10: 5}, mean=10, worst=10)), 1000 * MS)
-    (_, row) = intervals.samples(document(job(6, {10: 5, 8000: 1}, mean=1341, worst=8000)), 9000 * MS)
+    (*_, row) = rows_of(
+        intervals,
+        (document(job(5, {10: 5}, mean=10, worst=10)), 1000 * MS),
+        (document(job(6, {10: 5, 8000: 1}, mean=1341, worst=8000)), 9000 * MS),
+        last=False,
+    )
     assert (row.start_ns, row.duration_ns, row.count, row.latency_max_ns) == (1000 * MS, 8000 * MS, 1, 8000)
 
 
@@ -69,7 +88,7 @@ def test_the_last_row_ends_with_the_last_job_not_with_fio() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     intervals.samples(document(job(1, {1: 1}, mean=1, worst=1)), 1000 * MS)
     last = job(2, {1: 2}, mean=1, worst=1, runtime_ms=1020)
-    (_, row) = intervals.samples(document(last), 1200 * MS, last=True)
+    (*_, row) = intervals.samples(document(last), 1200 * MS, last=True)
     assert row.duration_ns == 20 * MS
 
 
@@ -83,15 +102,23 @@ def test_a_stall_from_the_start_is_in_the_first_row() -> None:
 
 def test_a_count_that_begins_afresh_is_not_negative() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
-    intervals.samples(document(job(100, {10: 100}, mean=10, worst=12)), 1000 * MS)
-    (_, row) = intervals.samples(document(job(7, {20: 7}, mean=20, worst=21)), 2000 * MS)
+    (*_, row) = rows_of(
+        intervals,
+        (document(job(100, {10: 100}, mean=10, worst=12)), 1000 * MS),
+        (document(job(7, {20: 7}, mean=20, worst=21)), 2000 * MS),
+        last=False,
+    )
     assert (row.count, row.latency_mean_ns) == (7, 20)
 
 
 def test_time_never_runs_backwards() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
-    intervals.samples(document(job(1, {1: 1}, mean=1, worst=1)), 2000 * MS)
-    (_, row) = intervals.samples(document(job(2, {1: 2}, mean=1, worst=1)), 1500 * MS)
+    (*_, row) = rows_of(
+        intervals,
+        (document(job(1, {1: 1}, mean=1, worst=1)), 2000 * MS),
+        (document(job(2, {1: 2}, mean=1, worst=1)), 1500 * MS),
+        last=False,
+    )
     assert (row.start_ns, row.duration_ns, row.iops) == (2000 * MS, 0, 0.0)
 
 
@@ -120,7 +147,7 @@ def test_a_last_document_after_one_that_was_held_up_ends_with_the_last_job() -> 
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     intervals.samples(document(job(1, {1: 1}, mean=1, worst=1, runtime_ms=900)), 1000 * MS)
     intervals.samples(document(job(2, {1: 2}, mean=1, worst=1, runtime_ms=1900)), 2700 * MS)
-    (row,) = intervals.samples(document(job(3, {1: 3}, mean=1, worst=1, runtime_ms=2700)), 2900 * MS, last=True)
+    (*_, row) = intervals.samples(document(job(3, {1: 3}, mean=1, worst=1, runtime_ms=2700)), 2900 * MS, last=True)
     assert (row.start_ns, row.duration_ns) == (2700 * MS, 100 * MS)
 
 
@@ -128,6 +155,34 @@ def test_a_job_that_waits_for_its_turn_says_nothing_of_when_it_began() -> None:
     up = {"runtime_ms": 10**9, "group": 1}
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     first = job(1, {1: 1}, mean=1, worst=1, runtime_ms=900)
-    intervals.samples(document(first, job(0, {}, **up)), 1000 * MS)
-    rows = intervals.samples(document(first, job(1, {1: 1}, mean=1, worst=1, runtime_ms=700, group=1)), 2000 * MS)
+    second = job(1, {1: 1}, mean=1, worst=1, runtime_ms=700, group=1)
+    made = [(document(first, job(0, {}, **up)), 1000 * MS), (document(first, second), 2000 * MS)]
+    rows = rows_of(intervals, *made)
     assert [(row.start_ns, row.duration_ns) for row in rows] == [(100 * MS, 900 * MS), (1000 * MS, 1000 * MS)]
+
+
+def test_the_first_rows_wait_until_two_documents_agree_or_for_four_of_them() -> None:
+    def held_up(late_ms: list[int]) -> list[int]:
+        intervals = Intervals("s", ["write"], 0, 1000 * MS)
+        each = [
+            (document(job(at, {1: at}, mean=1, worst=1, runtime_ms=900 + 1000 * at)), (1000 * (at + 1) + late) * MS)
+            for at, late in enumerate(late_ms)
+        ]
+        return [len(intervals.samples(*one)) for one in each]
+
+    assert held_up([0, 15, 0]) == [0, 2, 1]
+    assert held_up([300, 400, 0, 5, 0]) == [0, 0, 0, 4, 1]
+    assert held_up([300, 400, 200, 100, 0]) == [0, 0, 0, 4, 1]
+
+
+def test_a_job_that_has_ended_before_the_first_interval_was_as_long_as_it_says() -> None:
+    intervals = Intervals("s", ["write"], 0, 1000 * MS)
+    (row,) = rows_of(intervals, (document(job(1, {1: 1}, mean=1, worst=1, runtime_ms=570)), 760 * MS))
+    assert (row.start_ns, row.duration_ns) == (190 * MS, 570 * MS)
+
+
+def test_a_document_from_before_the_first_job_is_no_row() -> None:
+    intervals = Intervals("s", ["write"], 50 * MS, 100 * MS)
+    early, late = job(0, {}, runtime_ms=10**6), job(9, {1: 9}, mean=1, worst=1, runtime_ms=61)
+    (row,) = rows_of(intervals, (document(early), 180 * MS), (document(late), 261 * MS), last=True)
+    assert (row.start_ns, row.duration_ns, row.count) == (200 * MS, 61 * MS, 9)

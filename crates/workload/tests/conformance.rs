@@ -35,8 +35,12 @@ impl Traffic {
 }
 
 fn ours(job: &str) -> Traffic {
+    made_of(JobFile::parse(job, CAPACITY).unwrap())
+}
+
+fn made_of(file: JobFile) -> Traffic {
     let mut device = FixedLatency::new(CAPACITY, 32, 10_000);
-    let mut run = Run::start(JobFile::parse(job, CAPACITY).unwrap(), 0, 1_000_000_000, 1);
+    let mut run = Run::start(file, 0, 1_000_000_000, 1);
     while !run.is_over() {
         run.advance(&mut device, 100);
     }
@@ -125,6 +129,26 @@ fn sequential_jobs_ask_the_very_same() {
         };
         assert_eq!(real.asked, ours.asked, "{options}");
         assert_eq!(real.flushes, ours.flushes, "{options}");
+    }
+}
+
+/// Directions, places, and whether a request goes on behind the last one: all drawn as fio draws it.
+#[test]
+fn a_host_like_fio_draws_the_very_same() {
+    for options in [
+        "rw=randread bs=4k size=4m norandommap randrepeat=0 randseed=1 number_ios=300",
+        "rw=randrw bs=8k size=2g rwmixread=70 norandommap randrepeat=0 randseed=1 number_ios=900",
+        "rw=randrw bs=8k size=2g rwmixread=65 percentage_random=60 norandommap randrepeat=0 randseed=7 number_ios=900",
+        "rw=randrw bs=8k size=2g rwmixread=10 percentage_random=50 norandommap number_ios=900",
+        "rw=rw bs=32k size=2g rwmixread=50 number_ios=900",
+        "rw=randwrite bs=4k size=1g percentage_random=30 norandommap number_ios=300",
+    ] {
+        let job = format!("[job]\n{}\n", options.replace(' ', "\n"));
+        let Some(real) = real(&job) else {
+            return;
+        };
+        let ours = made_of(JobFile::parse(&job, CAPACITY).unwrap().like_fio());
+        assert_eq!(real.asked, ours.asked, "{options}");
     }
 }
 

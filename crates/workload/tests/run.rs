@@ -101,6 +101,29 @@ fn sync_writes_are_forced_and_fsync_flushes() {
 }
 
 #[test]
+fn a_host_like_fio_looks_at_the_last_requests_together() {
+    let job = JobFile::parse("rw=randread\nnorandommap\niodepth=4\nnumber_ios=4", CAPACITY).unwrap();
+    for (file, worst_ns, mean_ns) in [(job.clone(), 4000, 2500.0), (job.like_fio(), 4000, 3250.0)] {
+        let mut device = FixedLatency::new(CAPACITY, 1, 1000);
+        let rows = Run::start(file, 0, SECOND_NS, 1).advance(&mut device, 9);
+        assert_eq!((count(&rows), rows[0].latency_max_ns, rows[0].latency_mean_ns), (4, Some(worst_ns), Some(mean_ns)));
+    }
+}
+
+#[test]
+fn a_host_like_linux_merges_what_waits_and_splits_what_is_too_long() {
+    let play = |job: &str| {
+        let mut device = FixedLatency::new(CAPACITY, 2, 1000);
+        let mut run = Run::start(JobFile::parse(job, CAPACITY).unwrap(), 0, SECOND_NS, 1).through_linux();
+        let rows = run.advance(&mut device, 9);
+        assert!(run.is_over());
+        (device.asked.iter().map(|(_, request)| request.bytes >> 10).collect::<Vec<_>>(), count(&rows))
+    };
+    assert_eq!(play("rw=read\nbs=4k\niodepth=8\nnumber_ios=8"), (vec![4, 4, 24], 8));
+    assert_eq!(play("rw=write\nbs=2m\niodepth=1\nnumber_ios=2"), (vec![1280, 768, 1280, 768], 2));
+}
+
+#[test]
 fn a_failed_request_ends_its_job_only() {
     let mut device = FixedLatency::new(CAPACITY, 32, 1000);
     device.fails_at = Some(4096 * 5);

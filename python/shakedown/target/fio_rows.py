@@ -75,7 +75,8 @@ class FioRows:
             if at == len(completed_ns):
                 return
             end_ns = int(completed_ns[at])
-            yield from self._close(end_ns, at + 1)
+            # Those that complete together are looked at together.
+            yield from self._close(end_ns, int(np.searchsorted(completed_ns, end_ns, side="right")))
             self._due_ns = self._timer.due_ns(end_ns + _PRINTS_NS)
 
     def end(self, until_ns: int) -> list[Sample]:

@@ -70,6 +70,8 @@ pub struct Run {
     block_layer: Option<BlockLayer>,
     in_device: u32,
     completions: Vec<Completion>,
+    /// What has completed for workers that wait for all of theirs and have not looked yet.
+    unseen: Vec<Completion>,
     tallies: Vec<Tally>,
     log: Option<RequestLog>,
     started_ns: u64,
@@ -116,6 +118,7 @@ impl Run {
             block_layer: None,
             in_device: 0,
             completions: Vec::with_capacity(slots),
+            unseen: Vec::new(),
             tallies,
             log: None,
             started_ns: now_ns,
@@ -215,6 +218,7 @@ impl Run {
             if let Some(block_layer) = &mut self.block_layer {
                 block_layer.complete(&mut self.completions);
             }
+            self.keep_from_who_waits_for_all();
             self.retire();
             self.wake_sleepers();
             self.feed(device);
@@ -251,6 +255,28 @@ impl Run {
         self.now_ns = to_ns;
         self.completions.clear();
         device.advance(to_ns, &mut self.completions);
+    }
+
+    /// A worker that waits for all of its requests at once sees none of them before the last has completed.
+    fn keep_from_who_waits_for_all(&mut self) {
+        if self.workers.iter().all(|worker| worker.sees_after().is_none()) {
+            return;
+        }
+        for completion in std::mem::take(&mut self.completions) {
+            let of = self.slots[completion.tag as usize].worker;
+            let Some(count) = self.workers[of as usize].sees_after() else {
+                self.completions.push(completion);
+                continue;
+            };
+            self.unseen.push(completion);
+            let is_his = |one: &Completion| self.slots[one.tag as usize].worker == of;
+            if self.unseen.iter().filter(|one| is_his(one)).count() == count as usize {
+                let (his, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.unseen).into_iter().partition(is_his);
+                self.unseen = others;
+                let seen_ns = completion.completed_ns;
+                self.completions.extend(his.into_iter().map(|one| Completion { completed_ns: seen_ns, ..one }));
+            }
+        }
     }
 
     /// Counts what has completed and makes its workers ready.

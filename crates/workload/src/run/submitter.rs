@@ -55,6 +55,14 @@ impl Submitter {
         }
     }
 
+    /// After how many completions it looks what has become of its requests, if not after each.
+    pub fn sees_after(&self) -> Option<u32> {
+        match self {
+            Self::Job(worker) => worker.sees_after(),
+            Self::Trace(_) => None,
+        }
+    }
+
     /// Goes on as far as it can at `now_ns`.
     pub fn step(&mut self, now_ns: u64) -> Wish {
         match self {

@@ -133,6 +133,12 @@ impl Worker {
         self.measured_from_ns
     }
 
+    /// After how many completions it looks what has become of its requests, if not after each: fio waits for all that are
+    /// left at once when it has asked for its last.
+    pub fn sees_after(&self) -> Option<u32> {
+        (self.job.like_fio && self.phase == Phase::Closing).then_some(self.in_flight)
+    }
+
     /// Goes on as far as it can at `now_ns`.
     pub fn step(&mut self, now_ns: u64) -> Wish {
         loop {

@@ -14,6 +14,8 @@ from shakedown.sample import Direction
 
 DIRECTIONS: Final[tuple[Direction, ...]] = ("read", "write", "trim")
 _LARGEST: Final = 2**63 - 1
+# What fio says is left of a job that it knows nothing of yet, and at the end of a very short one.
+_UNKNOWN_S: Final = 2**31 - 1
 # C prints what is not a number as `nan` or `-inf`, which JSON does not know.
 _NOT_A_NUMBER: Final = re.compile(r"(:\s*)-?(?:nan|inf)(?=\s*[,}\]])", re.IGNORECASE)
 
@@ -51,7 +53,7 @@ class Document(NamedTuple):
     @property
     def hopeful(self) -> bool:
         """Whether fio expects nothing more: true of its last document, and now and then of others."""
-        return all(job.remaining_s == 0 for job in self.jobs)
+        return all(job.remaining_s in (0, _UNKNOWN_S) for job in self.jobs)
 
 
 def parse_document(text: str) -> Document:

@@ -15,6 +15,9 @@ _IDLE: Final = Counters()
 _NEVER_NS: Final = 2**63 - 1
 # Longer than that no fio takes from its start to its first job.
 _START_UP_NS: Final = 1_000_000_000
+# The first rows wait for two documents that agree to a fiftieth of an interval when the first job began, or for four.
+_AGREE: Final = 50
+_MOST_HELD: Final = 4
 
 
 class Intervals:
@@ -25,7 +28,8 @@ class Intervals:
     has its true length, and its latency is in the same row or, where the count came a moment later, in the next.
 
     When a job began is its document's time less its run time, or earlier if a stall held the document up. The earliest
-    of what the documents say is right as soon as one of them was not held up; the first rows wait for the second one.
+    of what the documents say is right as soon as one of them was not held up, and two that agree were not: the first
+    rows wait for them.
     """
 
     def __init__(self, step: str, directions: Iterable[Direction], begin_ns: int, interval_ns: int) -> None:
@@ -35,25 +39,32 @@ class Intervals:
         self._interval_ns = interval_ns
         self._end_ns = begin_ns
         self._jobs: tuple[Job, ...] = ()
-        self._held: tuple[Document, int] | None = None
+        self._held: list[tuple[Document, int]] = []
         self._begins = Begins(begin_ns)
 
     def samples(self, document: Document, made_ns: int, *, last: bool = False) -> list[Sample]:
-        """Rows up to this document, which was made at ``made_ns`` on the run's clock; those of the first come later."""
-        is_first = not self._jobs and self._held is None
+        """Rows up to this document, which was made at ``made_ns`` on the run's clock; the first ones come later."""
+        is_early = not self._jobs
         self._begins.note(document.jobs, made_ns)
-        if is_first and not last:
-            self._held = (document, made_ns)
+        if not (last or self._begins.any_known):  # it says nothing, and no time has passed for any job
             return []
+        if is_early and not last:
+            self._held.append((document, made_ns))
+            return self.rest() if self._knows_begin() else []
         return self.rest() + self._rows(document, made_ns, last=last)
 
     def rest(self) -> list[Sample]:
         """The rows that still wait for a document."""
-        held, self._held = self._held, None
-        return self._rows(*held, last=False) if held else []
+        held, self._held = self._held, []
+        return [row for document, made_ns in held for row in self._rows(document, made_ns, last=False)]
+
+    def _knows_begin(self) -> bool:
+        began_ns = sorted(made_ns - document.jobs[0].runtime_ms * 1_000_000 for document, made_ns in self._held)
+        agree = len(began_ns) > 1 and began_ns[1] - began_ns[0] <= self._interval_ns // _AGREE
+        return agree or len(began_ns) == _MOST_HELD
 
     def _rows(self, document: Document, made_ns: int, *, last: bool) -> list[Sample]:
-        start_ns = self._end_ns if self._jobs else self._first_start_ns(document.jobs, made_ns, last=last)
+        start_ns = self._end_ns if self._jobs else self._first_start_ns(document.jobs, made_ns)
         end_ns = max(made_ns, start_ns)
         if last and self._jobs:
             # The last document is made some 100 ms after the last I/O; the jobs' own clocks know when that was.
@@ -69,14 +80,12 @@ class Intervals:
             _sample(self._step, each, start_ns, end_ns - start_ns, moved[each]) for each in in_order(self._directions)
         ]
 
-    def _first_start_ns(self, jobs: tuple[Job, ...], made_ns: int, *, last: bool) -> int:
+    def _first_start_ns(self, jobs: tuple[Job, ...], made_ns: int) -> int:
         """When the first job began, rather than when fio was started."""
         began_ns = self._begins.first_ns(jobs, made_ns)
-        if last:
-            return max(self._end_ns, began_ns)
-        # fio notes the run times of its first document when its first interval is over, and that begins with fio.
+        # fio notes run times when its first interval is over, and that begins with fio: what comes later was held up.
         least_ns = self._end_ns + max(self._interval_ns - jobs[0].runtime_ms * 1_000_000, 0)
-        return least_ns if began_ns - least_ns > _START_UP_NS else max(least_ns, began_ns)
+        return least_ns if began_ns - least_ns > _START_UP_NS else max(self._end_ns, began_ns)
 
     def _moved(self, document: Document) -> dict[Direction, Counters]:
         before = self._jobs if len(self._jobs) == len(document.jobs) else (None,) * len(document.jobs)
@@ -163,6 +172,11 @@ class Begins:
             if job.runtime_ms >= self._runtime_ms.get(at, 0):  # else fio began to count afresh
                 latest_ns = min(latest_ns, self._latest_ns.get(at, latest_ns))
             self._latest_ns[at], self._runtime_ms[at] = latest_ns, job.runtime_ms
+
+    @property
+    def any_known(self) -> bool:
+        """Has any job begun?"""
+        return bool(self._latest_ns)
 
     def first_ns(self, jobs: tuple[Job, ...], made_ns: int) -> int:
         """Of the first job."""

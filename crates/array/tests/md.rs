@@ -146,6 +146,35 @@ fn a_rebuild_of_copies_reads_one_and_writes_all_once() {
     }
 }
 
+/// md writes what has been read, whatever was asked for before it (`raid5d`, `raid1d`, `raid10d`).
+#[test]
+fn a_read_that_others_overtake_is_written_after_them() {
+    for (layout, width) in [(Layout::Raid1, 2), (Layout::Raid10, 4), (Layout::Raid5, 4), (Layout::Raid6, 5)] {
+        let mut members = plain_members(width);
+        let first = HEADER + 64 * KIB;
+        members[0] = members[0].clone().overtaking(HEADER);
+        let mut array = Array::new(options(layout, width), members, 0).unwrap();
+        let used = array.options().used_bytes();
+        array.recover(1, 0, used).unwrap();
+        array.finish_recovery(u64::MAX);
+        let mut writes = array.members().device(1).writes();
+        writes.retain(|range| range.start >= HEADER);
+        assert!(writes[0].start >= first, "{layout:?}: {:?}", &writes[..4]);
+        assert!(writes.iter().any(|range| range.start == HEADER));
+        covered_once(&writes, HEADER..HEADER + used);
+    }
+}
+
+/// The pages of a block of 64 KiB lie anywhere in memory, each a segment of its own.
+#[test]
+fn requests_for_copies_have_as_many_blocks_as_there_are_segments_for() {
+    for (max_segments, kib) in [(254, 15 * 64), (168, 10 * 64), (1024, 1280)] {
+        let array = rebuilt(Options { max_segments, ..options(Layout::Raid1, 2) }, 1);
+        let longest = array.members().device(0).reads().iter().map(|range| range.end - range.start).max();
+        assert_eq!(longest, Some(kib * KIB), "{max_segments} segments");
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused_with_a_reason() {
     let refusal = |layout, width, bytes| Options::new(layout, width, bytes).unwrap_err().to_string();

@@ -290,10 +290,7 @@ impl<D: BlockDevice> Array<D> {
             }
             match stage {
                 WRITING => self.complete(number),
-                READING if unit.purpose == Purpose::Recovery => {
-                    unit.waits = true;
-                    self.write_in_order();
-                }
+                READING if unit.purpose == Purpose::Recovery => self.recovery_read(number),
                 _ => self.go_on(number),
             }
         }

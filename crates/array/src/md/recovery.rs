@@ -35,6 +35,8 @@ pub(super) struct Recovery {
     ended: Option<(u64, Ended)>,
     /// Units under way, the oldest first.
     order: VecDeque<u32>,
+    /// Those of which all is read and nothing written, the first that was ready first.
+    ready: VecDeque<u32>,
     awaited_ns: Vec<u64>,
     progress: Progress,
     next_look_bytes: u64,
@@ -72,6 +74,7 @@ impl<D: BlockDevice> Array<D> {
             began_ns: self.now_ns,
             ended: None,
             order: VecDeque::new(),
+            ready: VecDeque::new(),
             awaited_ns: vec![0; self.options.width],
             progress: Progress::default(),
             next_look_bytes: 0,
@@ -236,7 +239,7 @@ impl<D: BlockDevice> Array<D> {
         if let Some(recovery) = &mut self.recovery {
             recovery.thread.checkpointed();
         }
-        self.write_in_order();
+        self.write_what_is_ready();
     }
 
     /// How many bytes there is room for now.
@@ -296,19 +299,22 @@ impl<D: BlockDevice> Array<D> {
     /// Reads each block where there is a copy, and writes it; blocks that follow each other there go together.
     fn recover_copies(&mut self, recovery: &mut Recovery, from: u64, to: u64) {
         let copies = self.options.copies();
+        // The pages of a block lie anywhere in memory, and a request is made of whole blocks.
+        let segments_bytes = self.options.max_segments * PAGE_BYTES / BLOCK_BYTES * BLOCK_BYTES;
+        let most_bytes = self.options.max_request_bytes.min(segments_bytes.max(BLOCK_BYTES));
         let mut at = from;
         while at < to {
             let source = self.source(&copies, recovery.replacement, at);
             let in_chunk = copies.chunk_bytes - at % copies.chunk_bytes;
-            let mut bytes = in_chunk.min(to - at).min(self.options.max_request_bytes);
-            while at + bytes < to && bytes < self.options.max_request_bytes {
+            let mut bytes = in_chunk.min(to - at).min(most_bytes);
+            while at + bytes < to && bytes < most_bytes {
                 let follows = self.source(&copies, recovery.replacement, at + bytes);
                 let expected = source.map(|place| Place { offset_bytes: place.offset_bytes + bytes, ..place });
                 if follows != expected {
                     break;
                 }
                 let more = copies.chunk_bytes.min(to - at - bytes);
-                bytes = (bytes + more).min(self.options.max_request_bytes);
+                bytes = (bytes + more).min(most_bytes);
             }
             let number = self.units.make(Purpose::Recovery);
             let unit = self.units.get_mut(number);
@@ -342,23 +348,27 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// Lets units write for which all is read, in the order of the replacement. md itself takes stripes as they become
-    /// ready; what little gets out of order there the elevator sorts, and the drive's own cache.
-    pub(super) fn write_in_order(&mut self) {
+    /// All of a unit is read: it writes, before units that were asked for earlier and are still being read.
+    pub(super) fn recovery_read(&mut self, number: u32) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.ready.push_back(number);
+        }
+        self.write_what_is_ready();
+    }
+
+    /// Whoever writes the superblocks is who writes what has been read, too: one after the other.
+    fn write_what_is_ready(&mut self) {
         while let Some(number) = self.next_to_write() {
-            self.units.get_mut(number).waits = false;
             self.go_on(number);
         }
     }
 
-    fn next_to_write(&self) -> Option<u32> {
-        let recovery = self.recovery.as_ref()?;
+    fn next_to_write(&mut self) -> Option<u32> {
+        let recovery = self.recovery.as_mut()?;
         if recovery.thread.is_checkpointing {
             return None;
         }
-        let order = &recovery.order;
-        let mut read = order.iter().take_while(|number| self.units.get(**number).stage == WRITING);
-        read.find(|number| self.units.get(**number).waits).copied()
+        recovery.ready.pop_front()
     }
 
     /// A unit of the recovery is over.

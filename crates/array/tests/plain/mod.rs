@@ -7,6 +7,7 @@ use drive::{BlockDevice, Completion, Request, Status, Verb};
 
 const LATENCY_NS: u64 = 100_000;
 const NS_PER_KIB: u64 = 5_000;
+const OVERTAKEN_NS: u64 = 100_000_000;
 
 /// One request after the other: 0.1 ms and 5 us for each KiB.
 #[derive(Clone, Debug)]
@@ -15,11 +16,18 @@ pub struct Plain {
     free_ns: u64,
     due: VecDeque<Completion>,
     asked: Vec<(Verb, Range<u64>)>,
+    overtaken: Option<u64>,
 }
 
 impl Plain {
     pub fn new(capacity_bytes: u64) -> Self {
-        Self { capacity_bytes, free_ns: 0, due: VecDeque::new(), asked: Vec::new() }
+        Self { capacity_bytes, free_ns: 0, due: VecDeque::new(), asked: Vec::new(), overtaken: None }
+    }
+
+    /// Others overtake what begins at this offset: it takes 100 ms longer.
+    #[allow(dead_code, reason = "not every test has one")]
+    pub fn overtaking(self, offset_bytes: u64) -> Self {
+        Self { overtaken: Some(offset_bytes), ..self }
     }
 
     /// The ranges read, in the order asked for.
@@ -63,7 +71,10 @@ impl BlockDevice for Plain {
         assert!(offset_bytes + bytes <= self.capacity_bytes, "{request:?}");
         self.asked.push((verb, offset_bytes..offset_bytes + bytes));
         self.free_ns = self.free_ns.max(now_ns) + LATENCY_NS + bytes / 1024 * NS_PER_KIB;
-        self.due.push_back(Completion { tag, completed_ns: self.free_ns, status: Status::Good });
+        let waits_ns = if self.overtaken == Some(offset_bytes) { OVERTAKEN_NS } else { 0 };
+        let completed_ns = self.free_ns + waits_ns;
+        let at = self.due.partition_point(|other| other.completed_ns <= completed_ns);
+        self.due.insert(at, Completion { tag, completed_ns, status: Status::Good });
     }
 
     fn next_event_ns(&self) -> Option<u64> {

@@ -19,8 +19,11 @@ from shakedown.tools.fio.locate import locate_fio
 from shakedown.units import NS_PER_S
 
 _INTERVAL_NS: Final = NS_PER_S
-# fio has no word for "until it is over".
-_ENDLESS: Final = (Option("time_based", "1"), Option("runtime", str(365 * 86_400)))
+# fio has no word for "until it is over". And in the lab the processor's own clock is not that of the guest.
+_ENDLESS: Final = (
+    *(Option("time_based", "1"), Option("runtime", str(365 * 86_400))),
+    Option("clocksource", "clock_gettime"),
+)
 
 
 def endless(job: str) -> str:
@@ -58,6 +61,7 @@ class Users:
         """The samples, and one row for each direction over all of it. Raises EnvironmentFailure."""
         self._load.stop()
         self._thread.join()
+        self._load.__exit__(None, None, None)  # its last document is a file from then on
         if self._trouble is not None:
             raise self._trouble
         self._load.__exit__(None, None, None)  # fio's last document lies in its folder from then on

@@ -1,0 +1,46 @@
+"""docs/conformance-arrays.md says how far modelled arrays and real ones agree now. Where this fails:
+``scripts/conformance_arrays.py none`` computes the model's part anew.
+"""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = runpy.run_path(str(ROOT / "scripts" / "conformance_arrays.py"), run_name="script")
+
+
+def test_no_row_was_made_from_something_else() -> None:
+    assert SCRIPT["stale"]() == []
+
+
+def test_the_document_has_the_rows_and_names_what_is_missing() -> None:
+    text = (ROOT / "docs" / "conformance-arrays.md").read_text(encoding="utf-8")
+    assert SCRIPT["BEGIN"] + SCRIPT["table"](SCRIPT["kept"]()) + SCRIPT["END"] in text
+
+
+@pytest.mark.parametrize("name", ["raid5-4-cmr", "raid10-4-smr", "raidz1-4-cmr"])
+def test_the_model_still_says_what_the_table_says(name: str) -> None:
+    [case] = [each for each in SCRIPT["cases"]() if each.name == name]
+    told = SCRIPT["kept"]()[name]
+    found = SCRIPT["row"](case, told, [SCRIPT["modelled"](case, seed) for seed in range(1, SCRIPT["SEEDS"] + 1)])
+    assert {key: str(value) for key, value in found.items()} == told
+
+
+def test_what_misses_one_goal_does_not_hold() -> None:
+    def row(**changed: Any) -> dict[str, Any]:
+        good = {"time_error": "0.1", "read_error": "-0.03", "written_error": "0"}
+        return good | {"real_kicked": "no/no/no", "model_kicked": "no/no/no"} | changed
+
+    assert SCRIPT["holds"](row())
+    misses = [
+        {"time_error": "-0.101"},
+        {"read_error": "0.031"},
+        {"written_error": "1"},
+        {"model_kicked": "close/no/no"},
+    ]
+    assert not any(SCRIPT["holds"](row(**each)) for each in misses)

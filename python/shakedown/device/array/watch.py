@@ -72,12 +72,15 @@ class Watch:
     def follow(self, begin: Callable[[], None]) -> Watched:
         """Let it begin, and come back when it is over. Raises EnvironmentFailure."""
         seen, earlier_ns = self._seen, self._seen.duration_ns
+        ordered_ns = time.monotonic_ns()
         begin()
         self._wait_for_beginning()
         first = [drive.traffic() for drive in self._drives]
         base = [Member(**asdict(member)) for member in seen.members]
         began_ns = time.monotonic_ns()
         next_ns = began_ns
+        if self._array.look().is_over:
+            began_ns = ordered_ns  # it was over before the order had come back: it took no longer than that
         while True:
             now_ns = time.monotonic_ns()
             traffic = [drive.traffic() for drive in self._drives]

@@ -57,7 +57,7 @@ class ZfsArray:
         where = (self.identity, vdev, *(self._part(drive) for drive in drives))
         done = attempt(*command, "-o", f"ashift={options.ashift}", *where)
         if done.returncode != 0:
-            # zfs-fuse knows none. Whatever else was wrong is so again, and is told.
+            # Old ones know none. Whatever else was wrong is so again, and is told.
             call(*command, *(() if "ashift" in done.stderr else ("-o", f"ashift={options.ashift}")), *where)
 
     def _part(self, drive: Drive) -> str:

@@ -46,8 +46,8 @@ class Intervals:
         """Rows up to this document, which was made at ``made_ns`` on the run's clock; the first ones come later."""
         is_early = not self._jobs
         self._begins.note(document.jobs, made_ns)
-        if not (last or self._begins.any_known):  # it says nothing, and no time has passed for any job
-            return []
+        if not (last or self._begins.any_known or any(moved.count for moved in self._moved(document).values())):
+            return []  # no job has begun
         if is_early and not last:
             self._held.append((document, made_ns))
             return self.rest() if self._knows_begin() else []

@@ -1,36 +1,82 @@
-//! What a simulated request to a member costs while an array is rebuilt, from 4 members to 90.
+//! What a simulated request to a member costs while an array is rebuilt or a pool resilvered, from few members to 90.
 
 #![allow(missing_docs)]
 
 use array::md::{Array, Options};
-use array::Layout;
-use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
+use array::zfs::{Content, Geometry, Host, Order, Plan, Resilver, Sampling, Tunables};
+use array::{Layout, Members};
+use criterion::{criterion_group, criterion_main, BatchSize, BenchmarkId, Criterion, Throughput};
 use drive::{BlockDevice, Drive, Profile};
 
 const PROFILE: &str = include_str!("../../../drives/st12000vn0007.toml");
+const WIDTHS: [usize; 4] = [4, 12, 32, 90];
 const REBUILT_BYTES: u64 = 256 << 20;
+/// What a resilver writes to the new drive, about.
+const RESILVERED_BYTES: f64 = (256 << 20) as f64;
 
-fn rebuild(profile: &Profile, layout: Layout, width: usize) -> u64 {
-    let drives: Vec<Drive> = (0..width as u64).map(|seed| Drive::new(profile, seed)).collect();
-    let options = Options::new(layout, width, drives[0].capacity_bytes()).expect("a good layout");
-    let mut array = Array::new(options, drives, 0).expect("members of this size");
-    array.recover(0, 0, REBUILT_BYTES).expect("a member to rebuild");
-    array.finish_recovery(u64::MAX);
-    (0..width).map(|member| array.members().counters(member).requests).sum()
+fn drives(profile: &Profile, width: usize) -> Vec<Drive> {
+    (0..width as u64).map(|seed| Drive::new(profile, seed)).collect()
 }
 
-fn requests(criterion: &mut Criterion) {
+fn requests(members: &Members<Drive>) -> u64 {
+    (0..members.len()).map(|member| members.counters(member).requests).sum()
+}
+
+fn array(drives: Vec<Drive>, layout: Layout) -> Array<Drive> {
+    let options = Options::new(layout, drives.len(), drives[0].capacity_bytes()).expect("a good layout");
+    let mut array = Array::new(options, drives, 0).expect("members of this size");
+    array.recover(0, 0, REBUILT_BYTES).expect("a member to rebuild");
+    array
+}
+
+fn rebuilt(mut array: Array<Drive>) -> u64 {
+    array.finish_recovery(u64::MAX);
+    requests(array.members())
+}
+
+fn resilver(drives: Vec<Drive>) -> Resilver<Drive> {
+    let member_bytes = drives[0].capacity_bytes();
+    let plan = Plan {
+        geometry: Geometry::raidz(2, drives.len() as u64, 12).expect("a good layout"),
+        member_bytes,
+        content: Content { record_bytes: 128 << 10, fill: RESILVERED_BYTES / member_bytes as f64, run_records: None },
+        lost: 0,
+        spare: None,
+        order: Order::Sorted,
+        tunables: Tunables::v2_3(),
+        host: Host::default(),
+        sampling: Sampling::NONE,
+        second_failure: None,
+        seed: 1,
+    };
+    Resilver::new(plan, drives, 0).expect("members of this size")
+}
+
+fn resilvered(mut resilver: Resilver<Drive>) -> u64 {
+    resilver.finish();
+    requests(resilver.members())
+}
+
+fn compare(criterion: &mut Criterion) {
     let profile = Profile::parse(PROFILE).expect("a good profile");
     let mut group = criterion.benchmark_group("rebuild");
     group.sample_size(10);
-    for (layout, width) in [(Layout::Raid1, 2), (Layout::Raid6, 4), (Layout::Raid6, 12), (Layout::Raid6, 90)] {
-        group.throughput(Throughput::Elements(rebuild(&profile, layout, width)));
-        group.bench_with_input(BenchmarkId::new(layout.name(), width), &width, |bencher, width| {
-            bencher.iter(|| rebuild(&profile, layout, *width));
+    for (layout, width) in [(Layout::Raid1, 2)].into_iter().chain(WIDTHS.map(|width| (Layout::Raid6, width))) {
+        let begun = || array(drives(&profile, width), layout);
+        group.throughput(Throughput::Elements(rebuilt(begun())));
+        group.bench_function(BenchmarkId::new(layout.name(), width), |bencher| {
+            bencher.iter_batched(begun, rebuilt, BatchSize::PerIteration);
+        });
+    }
+    for width in WIDTHS {
+        let begun = || resilver(drives(&profile, width));
+        group.throughput(Throughput::Elements(resilvered(begun())));
+        group.bench_function(BenchmarkId::new("raidz2", width), |bencher| {
+            bencher.iter_batched(begun, resilvered, BatchSize::PerIteration);
         });
     }
     group.finish();
 }
 
-criterion_group!(benches, requests);
+criterion_group!(benches, compare);
 criterion_main!(benches);

@@ -61,7 +61,6 @@ class Users:
         """The samples, and one row for each direction over all of it. Raises EnvironmentFailure."""
         self._load.stop()
         self._thread.join()
-        self._load.__exit__(None, None, None)  # its last document is a file from then on
         if self._trouble is not None:
             raise self._trouble
         self._load.__exit__(None, None, None)  # fio's last document lies in its folder from then on

@@ -93,7 +93,9 @@ def test_what_the_guest_refuses_is_told(tmp_path: Path) -> None:
 def test_faults_befall_the_disk_and_are_recorded(tmp_path: Path) -> None:
     files = lab_run(tmp_path / "run", faults=('kind="stall", from_s=10, for_s=15',))
     assert b"for_s = 15" in files["run.json"]
-    assert read_run(tmp_path / "run").samples["latency_max_ns"].max() > 14e9  # type: ignore[operator]
+    run = read_run(tmp_path / "run")
+    assert run.samples["latency_max_ns"].max() > 14e9  # type: ignore[operator]
+    assert any("Faults were ordered" in note for note in run.record.notes)
 
 
 def test_faults_are_for_the_lab_only(tmp_path: Path) -> None:

@@ -276,6 +276,7 @@ def test_faults_and_power_cuts_on_the_command_line() -> None:
     for words, said in [
         (("--after-cut", "true"), "without a power cut"),
         (("--power-cut-at", "20s", "--power-cut-at", "25s"), "time without power"),
+        (("--power-cut-at", "0s"), "before the guest has begun"),
     ]:
         refused = lab_run(*words, "--", "true")
         assert refused.returncode == 2

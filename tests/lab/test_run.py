@@ -195,6 +195,15 @@ def test_a_program_that_needs_more_memory_than_there_is_is_killed() -> None:
     assert "Killed" in errors
 
 
+def test_volumes_are_made_without_udev() -> None:
+    script = """
+pvcreate -q /dev/sda && vgcreate -q vg /dev/sda && lvcreate -q -n volume -L 64M vg || exit
+mkfs.ext4 -q /dev/vg/volume && mount /dev/vg/volume /mnt && df --output=fstype /mnt
+"""
+    outcome, said, errors = shell(script, drives=("model:wd40efrx",), scale_divisor=1000)
+    assert (outcome.exit_status, said.split()) == (0, ["Type", "ext4"]), errors
+
+
 def test_a_program_that_spins_until_time_has_passed_does_not_take_long() -> None:
     script = "import time; end = time.monotonic() + 10\nwhile time.monotonic() < end: pass"
     outcome, _, _ = ran("python3", "-c", script)

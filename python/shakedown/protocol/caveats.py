@@ -1,4 +1,4 @@
-"""What a run cannot show because it spares what is there: the notes of its record."""
+"""What a run cannot show because of how its target was treated: the notes of its record."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from shakedown.units import format_size
 
 
 def caveats(protocol: Protocol, target: Identity) -> tuple[str, ...]:
-    """A sentence for each thing that a reader must know of the way in which the target was spared."""
+    """A sentence for each thing that a reader must know of the way in which the target was spared, or harmed."""
     found = []
+    if "faults" in target.details:
+        found.append(
+            "Faults were ordered for this drive: its figures and the verdict are of the drive and its faults together, and "
+            "tell nothing of a drive without them."
+        )
     if target.kind in ("file", "directory"):
         found.append(
             f"A file of {format_size(target.capacity_bytes)} on a file system was tested, not a whole drive: how it "

@@ -124,7 +124,9 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
     limit_ns = None if options.wall_limit is None else parse_duration_ns(options.wall_limit)
     cuts_ns = tuple(sorted(parse_duration_ns(text) for text in options.power_cut_at))
     off_ns = parse_duration_ns(options.power_off_for)
-    if any(later - earlier <= off_ns for earlier, later in pairwise((-off_ns, *cuts_ns))):
+    if cuts_ns and not cuts_ns[0]:
+        raise UsageError("the power cannot fail before the guest has begun", hint="--power-cut-at 90s")
+    if any(later - earlier <= off_ns for earlier, later in pairwise(cuts_ns)):
         raise UsageError("a power cut falls into the time without power of another", hint="--power-off-for 1s")
     if options.after_cut is not None and not cuts_ns:
         raise UsageError("`--after-cut` without a power cut", hint="like `--power-cut-at 10min`")

@@ -13,7 +13,7 @@ def caveats(protocol: Protocol, target: Identity) -> tuple[str, ...]:
     found = []
     if "faults" in target.details:
         found.append(
-            "Faults were ordered for this drive: its figures and the verdict are of the drive and its faults together, and "
+            "Faults were ordered for this drive: its figures and the verdict are of both together, and "
             "tell nothing of a drive without them."
         )
     if target.kind in ("file", "directory"):

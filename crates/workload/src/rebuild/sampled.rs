@@ -1,6 +1,7 @@
 //! A rebuild of which a stretch of each part is gone through, and stands for the part.
 
 use array::{Ended, MemberShare, Outcome, Point, Progress};
+use drive::Drive;
 
 use super::felt::{play, Feeling};
 use super::{Order, RebuildError, Report};
@@ -10,8 +11,8 @@ use crate::{Row, Run};
 const PARTS: u64 = 48;
 /// A stretch begins with what is not counted: streams are found, queues fill.
 const WARM_BYTES: u64 = 192 << 20;
-/// A drive whose cache is full has to make room before it finds the stream.
-const WORN_WARM_BYTES: u64 = 1 << 30;
+/// A shingled drive has to make room first if its cache is full, and what a beginning out of order has cost it comes later.
+const SHINGLED_WARM_BYTES: u64 = 1 << 30;
 /// That far the beginning of a rebuild is gone through, for what it takes longer than the rest.
 const BEGINNING_BYTES: u64 = 8 << 30;
 /// What is counted without a load: two bands of a shingled drive, some hundred tracks of any.
@@ -125,8 +126,8 @@ fn beginning_ns(order: &Order, ns_per_byte: f64) -> Result<f64, RebuildError> {
 }
 
 fn warm_bytes(order: &Order) -> u64 {
-    if order.start_ns > 0 {
-        WORN_WARM_BYTES
+    if order.drives.iter().any(Drive::is_shingled) {
+        SHINGLED_WARM_BYTES
     } else {
         WARM_BYTES
     }

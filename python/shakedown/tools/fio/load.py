@@ -95,16 +95,15 @@ class FioLoad:
         """
         chunk = self._read(self._interval_s)
         while chunk != b"":
-            items = self._stream.feed(chunk) if chunk else []
+            heard = self._hear(self._stream.feed(chunk)) if chunk else []
             self._lose_patience()
             if chunk is None:
                 yield []
             # Only its end tells fio's last document from one in which it is too hopeful, so that is waited for.
-            hopeful = bool(items) and isinstance(items[-1], Document) and items[-1].hopeful
-            following = self._read(_LAST_WORD_S) if hopeful else None
-            yield from self._take(items, last=following == b"")
+            following = self._read(_LAST_WORD_S) if heard and heard[-1][0].hopeful else None
+            yield from self._take(heard, last=following == b"")
             chunk = self._read(self._interval_s) if following is None else following
-        yield from self._take(self._stream.close(), last=False)
+        yield from self._take(self._hear(self._stream.close()), last=False)
         if rest := self._intervals.rest():
             yield self._without_spoiled(rest)
         self._conclude(self._child.wait())
@@ -149,7 +148,9 @@ class FioLoad:
         finally:
             self._belongings.close()
 
-    def _take(self, items: Sequence[Document | str], *, last: bool) -> Iterator[list[Sample]]:
+    def _hear(self, items: Sequence[Document | str]) -> list[tuple[Document, int]]:
+        """The documents of what has just come, each with when it was made."""
+        documents = []
         for item in items:
             if isinstance(item, str):
                 if len(self.messages) < _MESSAGES_KEPT:
@@ -158,8 +159,12 @@ class FioLoad:
             self._heard_ns = self._now_ns()
             self._last = item
             self._raw.keep(item)
-            made_ns = self._made_ns(item)
-            if samples := self._intervals.samples(item, made_ns, last=last and item is items[-1]):
+            documents.append((item, self._made_ns(item)))
+        return documents
+
+    def _take(self, heard: Sequence[tuple[Document, int]], *, last: bool) -> Iterator[list[Sample]]:
+        for number, (document, made_ns) in enumerate(heard, start=1):
+            if samples := self._intervals.samples(document, made_ns, last=last and number == len(heard)):
                 yield self._without_spoiled(samples)
 
     def _now_ns(self) -> int:

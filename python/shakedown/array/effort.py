@@ -77,10 +77,10 @@ def together(efforts: Iterable[Effort]) -> Effort:
 
 def check_disk(effort: Effort) -> None:
     """Raise UsageError if this machine's disk cannot keep what the drives of the lab are to hold."""
-    free = shutil.disk_usage(bays._SPILL).free
+    free = shutil.disk_usage(bays.SPILL_FOLDER).free
     if effort.kept_bytes > free:
         raise UsageError(
-            f"the lab's drives are to hold {format_size(effort.kept_bytes)}, and {bays._SPILL} has "
+            f"the lab's drives are to hold {format_size(effort.kept_bytes)}, and {bays.SPILL_FOLDER} has "
             f"{format_size(free)} free",
             hint="--scale 1/1000 makes drives smaller, --fill 10% what is on them",
         )

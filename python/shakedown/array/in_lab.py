@@ -17,12 +17,13 @@ from shakedown.array.effort import Effort, check_disk, effort_in_lab
 from shakedown.array.order import RebuildOrder, check_order
 from shakedown.array.zfs import ZfsOptions
 from shakedown.device.lab_disk import DISKS, numbered
-from shakedown.errors import EnvironmentFailure, Interrupted, RefusedError, UsageError
+from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.lab import run as lab
 from shakedown.lab.disks import disk_name
 from shakedown.lab.program import Say
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, read_run
+from shakedown.result.kept_order import kept_order
 
 _SCHEME: Final = "lab:"
 _DONE: Final = (0, 1, 3)
@@ -87,20 +88,8 @@ def resume_in_lab(out: Path, tell: Say) -> Run:
 
 
 def _kept(ordered: InGuest, out: Path, tell: Say) -> Run:
-    """Whatever ends it but a result, nothing is left; the order is, of one that was only stopped."""
-    try:
+    with kept_order(out / _ORDER_NAME, "rebuild"):
         _play(ordered, out, tell)
-    except KeyboardInterrupt as error:
-        raise Interrupted(
-            "interrupted; of a rebuild in the lab nothing is kept but its order",
-            hint=f"play it again, with the same outcome: `shakedown rebuild --resume {out}`",
-        ) from error
-    except BaseException:
-        (out / _ORDER_NAME).unlink(missing_ok=True)
-        if not any(out.iterdir()):
-            out.rmdir()
-        raise
-    (out / _ORDER_NAME).unlink()
     return read_run(out)
 
 

@@ -17,6 +17,7 @@ from shakedown.target.storage_box import refuse_lab_box, refuse_storage_box
 
 State = Literal["new", "used"]
 Arena = Literal["model", "lab", "device"]
+_ARENAS: Final[dict[str, Arena]] = {"model": "model", "lab": "lab"}
 MD_LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
 LEAST_WIDTHS: Final = {"raid0": 2, "raid1": 2, "raid10": 2, "raid5": 3, "raid6": 4, **ZFS_LEAST_WIDTHS}
 
@@ -104,9 +105,6 @@ def arena_of(targets: Sequence[str]) -> Arena:
             "the drives of one array are modelled, of the lab, or real: all alike", hint="--replace-with, too"
         )
     return found.pop()
-
-
-_ARENAS: Final[dict[str, Arena]] = {"model": "model", "lab": "lab"}
 
 
 def drive_name(target: str) -> str:

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from shakedown.characterize.run import Order, Outcome, read_order
 from shakedown.characterize.run import characterize as measure
-from shakedown.cli.consent import DESTROY_HELP, SIGNATURE_HELP
+from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
@@ -41,8 +41,8 @@ class CharacterizeOptions:
     seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
     scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
     size: Annotated[str | None, Parameter(help="of the file that is made: 10GiB")] = None
-    destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
-    allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
+    destroy_data_on: DestroyDataOn = ()
+    allow_signature: AllowSignature = ()
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the report")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
 

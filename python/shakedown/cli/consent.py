@@ -1,8 +1,26 @@
 """The options with which a user gives data up, the same wherever something is overwritten."""
 
-from typing import Final
+from typing import Annotated
 
-DESTROY_HELP: Final = (
-    "a target whose data may be overwritten: a file's path, a disk's serial number or WWN (repeatable)"
-)
-SIGNATURE_HELP: Final = "what may be on a disk that is overwritten: ext4, gpt, crypto_LUKS, ... (repeatable)"
+from cyclopts import Parameter
+
+DestroyDataOn = Annotated[
+    tuple[str, ...],
+    Parameter(
+        show_default=False,
+        help="a target whose data may be overwritten: a file's path, a disk's serial number or WWN (repeatable)",
+    ),
+]
+AllowSignature = Annotated[
+    tuple[str, ...],
+    Parameter(
+        show_default=False, help="what may be on a disk that is overwritten: ext4, gpt, crypto_LUKS, ... (repeatable)"
+    ),
+]
+PlanOnly = Annotated[
+    bool,
+    Parameter(
+        show_default=False, help="only say what would be done to real drives, if it may be, or how long the lab takes"
+    ),
+]
+"""Of a verb that makes arrays."""

@@ -16,7 +16,7 @@ from shakedown.analysis.identify.models import parse_models
 from shakedown.analysis.identify.recorded import parse_recorded
 from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shingled
 from shakedown.analysis.triage.follow import follow
-from shakedown.cli.consent import DESTROY_HELP, SIGNATURE_HELP
+from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.data import reference_path
@@ -51,8 +51,8 @@ def identify(
         bool,
         Parameter(show_default=False, help="put a load on them for half a minute; only read, unless told to destroy"),
     ] = False,
-    destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = (),
-    allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = (),
+    destroy_data_on: DestroyDataOn = (),
+    allow_signature: AllowSignature = (),
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of text")] = False,
 ) -> int:
     """Say whether drives are shingled, with graded evidence; nothing is written to them unless you give their data up.

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from shakedown.analysis.matrix import Cell, observations
 from shakedown.array.matrix import CSV_NAME, MatrixOrder, plan_matrix, run_matrix, to_csv
-from shakedown.cli.consent import DESTROY_HELP, SIGNATURE_HELP
+from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
@@ -51,15 +51,9 @@ class MatrixOptions:
     out: Annotated[Path, Parameter(("--out", "-o"), help="the folder; one that holds a part is gone on with")] = Path(
         "runs/matrix"
     )
-    destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
-    allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
-    plan: Annotated[
-        bool,
-        Parameter(
-            show_default=False,
-            help="only say what would be done to real drives, if it may be, or how long the lab takes",
-        ),
-    ] = False
+    destroy_data_on: DestroyDataOn = ()
+    allow_signature: AllowSignature = ()
+    plan: PlanOnly = False
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the CSV")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
 

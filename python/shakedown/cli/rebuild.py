@@ -18,7 +18,7 @@ from shakedown.array.order import RebuildOrder, State, drive_name, members_of
 from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.run import run_rebuild
 from shakedown.array.settings import parse_options
-from shakedown.cli.consent import DESTROY_HELP, SIGNATURE_HELP
+from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
@@ -75,15 +75,9 @@ class RebuildOptions:
         Path | None,
         Parameter(help="a copy of the run's progress.csv: time, bytes done, the tool's estimate, what was left"),
     ] = None
-    destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
-    allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
-    plan: Annotated[
-        bool,
-        Parameter(
-            show_default=False,
-            help="only say what would be done to real drives, if it may be, or how long the lab takes",
-        ),
-    ] = False
+    destroy_data_on: DestroyDataOn = ()
+    allow_signature: AllowSignature = ()
+    plan: PlanOnly = False
     resume: Annotated[
         Path | None, Parameter(help="go on with the rebuild of real drives that a reboot has cut off, in this folder")
     ] = None

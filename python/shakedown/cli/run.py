@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from shakedown.analysis.rules import Use
-from shakedown.cli.consent import DESTROY_HELP, SIGNATURE_HELP
+from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.progress import watch
@@ -70,8 +70,8 @@ class RunOptions:
         int | None,
         Parameter(help="°C at which the load on a disk pauses, until it is 5 °C cooler"),
     ] = None
-    destroy_data_on: Annotated[tuple[str, ...], Parameter(show_default=False, help=DESTROY_HELP)] = ()
-    allow_signature: Annotated[tuple[str, ...], Parameter(show_default=False, help=SIGNATURE_HELP)] = ()
+    destroy_data_on: DestroyDataOn = ()
+    allow_signature: AllowSignature = ()
     plan: Annotated[
         bool, Parameter(show_default=False, help="only say what would be done to a disk, and whether it is allowed")
     ] = False

@@ -14,7 +14,7 @@ from shakedown.lab.keep import Maker
 
 Bus = Literal["scsi", "blk"]
 
-_SPILL: Final = Path("/var/tmp")
+SPILL_FOLDER: Final = Path("/var/tmp")
 
 
 def make_lab(
@@ -49,7 +49,7 @@ def make_lab(
         for number, text in enumerate(drives)
     ]
     try:
-        return _core.Lab(str(folder), made, spill_folder=str(_SPILL))
+        return _core.Lab(str(folder), made, spill_folder=str(SPILL_FOLDER))
     except _core.ProfileError as error:
         raise UsageError(
             f"no drive for the lab: {error}", hint="docs/profiles.md; a smaller divisor for --scale"

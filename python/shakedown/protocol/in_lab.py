@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Final, Self
 
 from shakedown.device.lab_disk import DISKS, FAULTS
-from shakedown.errors import EnvironmentFailure, Interrupted, RefusedError, UsageError
+from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.relay import Hearer
 from shakedown.result.folder import Run, read_run
+from shakedown.result.kept_order import kept_order
 from shakedown.target.storage_box import refuse_lab_box
 
 _SCHEME: Final = "lab:"
@@ -85,17 +86,8 @@ def run_in_lab(order: LabOrder, out: Path, listener: Listener) -> Run:
 def run_again_in_lab(order: LabOrder, out: Path, listener: Listener) -> Run:
     """The same in a folder that holds the order already. Raises as ``run_in_lab``."""
     order.write(out)
-    try:
+    with kept_order(out / _ORDER, "run"):
         _play(order, out, listener)
-    except KeyboardInterrupt as error:
-        raise Interrupted(
-            "interrupted; of a run in the lab nothing is kept but its order",
-            hint=f"play it again, with the same outcome: `shakedown run --resume {out}`",
-        ) from error
-    except BaseException:
-        _forget(out)
-        raise
-    (out / _ORDER).unlink()
     return read_run(out)
 
 
@@ -104,13 +96,6 @@ def _faults(order: LabOrder) -> dict[int, str]:
     from shakedown.lab.faults import faults_by_drive  # noqa: PLC0415 - nobody but who goes to the lab waits for it
 
     return faults_by_drive(order.faults, len(order.targets))
-
-
-def _forget(out: Path) -> None:
-    """Remove the order, and the folder if that was all."""
-    (out / _ORDER).unlink(missing_ok=True)
-    if not any(out.iterdir()):
-        out.rmdir()
 
 
 def _play(order: LabOrder, out: Path, listener: Listener) -> None:

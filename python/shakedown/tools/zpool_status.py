@@ -12,6 +12,8 @@ State = Literal["none", "running", "done", "canceled"]
 
 _UNITS: Final = {unit: 1024**power for power, unit in enumerate("BKMGTPE")}
 _STATES: Final[dict[str, State]] = {"SCANNING": "running", "FINISHED": "done", "CANCELED": "canceled"}
+# Below it `zpool status` has no estimate.
+_SLOWEST_BYTES_PER_S: Final = 10 << 20
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,6 @@ def parse_zpool_status_json(text: str, pool: str, now_s: int) -> Scan:
         errors=_whole(stats, "errors"),
         when=f"{start} to {end}",
     )
-
-
-# Below it `zpool status` has no estimate.
-_SLOWEST_BYTES_PER_S: Final = 10 << 20
 
 
 def _finish_s(stats: dict[str, Any], issued: int | None, total: int | None, now_s: int) -> int | None:

@@ -70,6 +70,8 @@ pub struct Run {
     block_layer: Option<BlockLayer>,
     in_device: u32,
     completions: Vec<Completion>,
+    /// Whether any worker ever waits for all of its requests at once.
+    looks_together: bool,
     /// What has completed for workers that wait for all of theirs and have not looked yet.
     unseen: Vec<Completion>,
     tallies: Vec<Tally>,
@@ -87,7 +89,8 @@ impl Run {
     pub fn start(file: JobFile, now_ns: u64, interval_ns: u64, seed: u64) -> Self {
         let tallies = Direction::ALL.into_iter().filter(|direction| file.issues(*direction)).map(Tally::new).collect();
         let (stages, slots) = plan(file, seed);
-        let mut run = Self { stages, ..Self::idle(now_ns, interval_ns, slots, tallies) };
+        let looks_together = stages.iter().flatten().any(|planned| planned.job.like_fio);
+        let mut run = Self { stages, looks_together, ..Self::idle(now_ns, interval_ns, slots, tallies) };
         run.open_stage();
         // While every copy ramps up nothing is measured, and there are no rows.
         if run.workers.iter().all(Submitter::ramps) {
@@ -118,6 +121,7 @@ impl Run {
             block_layer: None,
             in_device: 0,
             completions: Vec::with_capacity(slots),
+            looks_together: false,
             unseen: Vec::new(),
             tallies,
             log: None,
@@ -218,7 +222,9 @@ impl Run {
             if let Some(block_layer) = &mut self.block_layer {
                 block_layer.complete(&mut self.completions);
             }
-            self.keep_from_who_waits_for_all();
+            if self.looks_together {
+                self.keep_from_who_waits_for_all();
+            }
             self.retire();
             self.wake_sleepers();
             self.feed(device);

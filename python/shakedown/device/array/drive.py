@@ -18,6 +18,8 @@ from shakedown.result.identity import Identity
 
 _SECTOR_BYTES: Final = 512
 _FIRST_SECTOR: Final = 2048
+# Of ZFS.
+_LABEL_BYTES: Final = 256 << 10
 # What stands on a drive because of an array; the array's own identity then has to show that it is ours.
 _OURS_MAY_BE: Final = frozenset({"member", "signature", "in-use"})
 
@@ -155,9 +157,6 @@ def _clear_labels(path: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-_LABEL_BYTES: Final = 256 << 10
 
 
 def _system(path: str) -> Path:

@@ -140,6 +140,24 @@ def test_what_was_seen_becomes_the_same_findings() -> None:
     assert done.filled_bytes == 100
 
 
+@pytest.mark.parametrize(
+    ("left_s", "told"),
+    [
+        ([30.0], "233% too long"),
+        ([4.5, 18.0], "anything from 50% too short to 100% too long"),
+        ([12.6, 18.0], "40% to 100% too long"),
+    ],
+)
+def test_estimates_whose_errors_cancel_out_are_told_with_both(left_s: list[float], told: str) -> None:
+    rebuilds = []
+    for left in left_s:
+        seen = watched()
+        seen.looks[0] = (1_000_000_000, 10, 100, 5.0, left)
+        rebuilds.append(measured(traced(seen), 1, []))
+    found = {each.kind: each for each in findings(rebuilds, ["old", "new"])}
+    assert found["estimate-error"].text == f"With a tenth done /proc/mdstat's estimate is {told}."
+
+
 def test_a_loss_and_a_failure_are_told() -> None:
     assert measured(traced(watched()), 1, ["000001"]).ended == "with-losses"
     failed = measured(traced(watched(failed=True)), 1, [])

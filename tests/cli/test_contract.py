@@ -108,6 +108,8 @@ def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
         ("run cliff new.img --size 10", "a file of 10 B is too small", "`--size 4096`"),
         ("run cliff model:wd40efax --use zfs", "says nothing on the use `zfs`", "desktop"),
         ("run cliff model:wd40efax --use nas", 'Invalid value "nas" for --use', "`shakedown run --help`"),
+        ("run cliff model:wd40efax --seed", "--seed needs a value", "`shakedown run --help`"),
+        ("serve model:wd40efax", "--nbd must be given", "`shakedown serve --help`"),
         ("run --resume nowhere", "there is no folder `nowhere`", "shakedown run"),
         ("run cliff --resume nowhere", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
         ("run --resume nowhere --seed 5", "none of --baseline, --out, --set, --seed", "--resume nowhere"),

@@ -76,7 +76,7 @@ def test_both_read_standard_input(tmp_path: Path) -> None:
     for arguments in (["triage", "-"], ["identify", "--recorded", "-"]):
         answer = shakedown(*arguments, cwd=tmp_path)
         assert "`-`" not in answer.stderr
-        assert "requires an argument" not in answer.stderr
+        assert "needs a value" not in answer.stderr
 
 
 @pytest.mark.parametrize("arguments", [[], ["/dev/nothing-there"], ["--recorded", "missing.json"], ["/"]])

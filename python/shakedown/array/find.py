@@ -133,11 +133,27 @@ def _estimate(rebuilds: Sequence[Rebuild]) -> Finding:
     errors = [error for each in rebuilds if (error := _error_at(each, 0.1)) is not None]
     if not errors:
         return Finding(kind="estimate-error", step=REBUILD, value=None, unit="share", text="It showed no estimate.")
-    error = fmean(errors)
-    way = "too short" if error < 0 else "too long"
     shown = "zpool status's" if rebuilds[0].allocated_bytes else "/proc/mdstat's"
-    text = f"With a tenth done {shown} estimate is {abs(error):.0%} {way}."
-    return Finding(kind="estimate-error", step=REBUILD, value=error, unit="share", text=text)
+    text = f"With a tenth done {shown} estimate is {_off(min(errors), max(errors))}."
+    evidence: dict[str, float | int | str] = {"least": min(errors), "most": max(errors)}
+    return Finding(kind="estimate-error", step=REBUILD, value=fmean(errors), unit="share", evidence=evidence, text=text)
+
+
+def _off(least: float, most: float) -> str:
+    """From ``least`` to ``most`` in words: seeds whose errors cancel each other are no good estimate."""
+    if most - least < _ALIKE:
+        return _way((least + most) / 2)
+    if least < 0 < most:
+        return f"anything from {_way(least)} to {_way(most)}"
+    nearer, farther = sorted((least, most), key=abs)
+    return f"{abs(nearer):.0%} to {_way(farther)}"
+
+
+def _way(error: float) -> str:
+    return f"{abs(error):.0%} {'too short' if error < 0 else 'too long'}"
+
+
+_ALIKE: Final = 0.05
 
 
 def _error_at(rebuild: Rebuild, share: float) -> float | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 from rich.console import Console
 
 from shakedown.cli.document import print_document
@@ -156,7 +156,7 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
         return _Failure(error.exit_status, str(error), error.hint)
     if isinstance(error, CycloptsError):
         called = " ".join(("shakedown", *(error.command_chain or ()), "--help"))
-        return _Failure(EXIT_USAGE, str(error), f"`{called}` shows how it is meant")
+        return _Failure(EXIT_USAGE, _wrong_usage(error, arguments), f"`{called}` shows how it is meant")
     if isinstance(error, KeyboardInterrupt):
         return _Failure(EXIT_INTERRUPTED, "interrupted", _GOES_ON.get(arguments[0], "") if arguments else "")
     if isinstance(error, OSError) and error.errno in _OF_THE_SYSTEM:
@@ -167,6 +167,14 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
         raise error
     hint = "please report it with what SHAKEDOWN_TRACEBACK=1 prints; a run that had begun keeps what it measured"
     return _Failure(EXIT_BUG, f"a bug in Shakedown: {type(error).__name__}: {error}", hint)
+
+
+def _wrong_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
+    """Cyclopts says the same of an option without its value and of one that is not there at all."""
+    if not isinstance(error, MissingArgumentError) or error.argument is None:
+        return str(error)
+    name = error.argument.name
+    return f"{name} needs a value" if name in arguments else f"{name} must be given"
 
 
 _GOES_ON: Final = {

@@ -266,7 +266,8 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"`{path}` cannot be read: {error}", hint="give the path of a text file") from error
+        why = error.strerror if isinstance(error, OSError) else error.reason
+        raise UsageError(f"`{path}` cannot be read: {why}", hint="give the path of a text file") from error
 
 
 def _name_of(target: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 import shakedown
 from shakedown.analysis.kick import judge_patience
+from shakedown.analysis.status import look_at
 from shakedown.array.find import findings, ratios
 from shakedown.array.order import RebuildOrder, members_of
 from shakedown.array.rebuild import simulate
@@ -68,6 +69,7 @@ def test_the_same_seed_gives_the_same() -> None:
         ({"layout": "raid7"}, "not a layout"),
         ({"layout": "raid0"}, "no redundancy"),
         ({"members": (IRONWOLF,) * 3}, "takes 4 or more"),
+        ({"members": (IRONWOLF,) * 1921}, "room for 1920"),
         ({"fill": 1.2}, "120% full"),
         ({"fill": 0.0, "load": JOB}, "needs data"),
         ({"replacement": RED}, "too small"),
@@ -103,6 +105,70 @@ def test_redundancy_decides_what_an_unreadable_sector_costs() -> None:
     raid6 = simulate(order(faults={1: bad}))
     assert (raid6.ended, raid6.members["bytes_written"][1]) == ("complete", 4096 + SUPERBLOCKS)
     assert raid6.members["longest_command_ns"][1] > 3e9
+
+
+def ordered(tmp_path: Path, layout: str, fault: str, **options: object) -> tuple[int, Path]:
+    """Exit status and run folder of four IronWolfs, of which the first has a fault."""
+    file = tmp_path / "faults.toml"
+    file.write_text(f"format_version = 1\n[[faults]]\n{fault}\n")
+    out = tmp_path / "out"
+    given = {"width": 4, "member_size": "20GiB", "seeds": 1, "baseline": "none", "faults": (f"0={file}",), "out": out}
+    return verb(layout, IRONWOLF, options=RebuildOptions(quiet=True, **{**given, **options})), out  # type: ignore[arg-type]
+
+
+def test_another_drive_that_fails_on_the_way_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = ordered(tmp_path, "raid6", 'kind = "gone"\nfrom_s = 30\nfor_s = 5')
+    told = " ".join(capsys.readouterr().out.split())
+    assert status == 1
+    assert "ANOTHER DRIVE FAILS." in told
+    assert "Drive 0, st12000vn0007, fails after 30 s, which the array survives." in told
+    assert read_run(out).record.findings[0].evidence["failed_on_the_way"] == 1
+
+
+def test_a_silent_drive_is_kicked_whichever_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _ = ordered(tmp_path, "raid5", 'kind = "stall"\nfrom_s = 20\nfor_s = 45')
+    told = " ".join(capsys.readouterr().out.split())
+    assert status == 1
+    assert "DRIVE 0, st12000vn0007, IS SILENT for 44.9 s, too long for a hardware RAID controller and Linux's" in told
+
+
+def test_of_a_failed_rebuild_nothing_is_said_to_be_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _ = ordered(tmp_path, "raid5", 'kind = "gone"\nfrom_s = 30\nfor_s = 5')
+    told = capsys.readouterr().out
+    assert status == 1
+    assert "fails, and that is one too many" in " ".join(told.split())
+    assert "says is left" not in told
+
+
+def test_an_empty_pool_is_resilvered_at_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    options = RebuildOptions(width=4, fill="0%", seeds=1, out=tmp_path / "out", quiet=True)
+    assert verb("raidz1", IRONWOLF, options=options) == 0
+    assert "0 MiB/s" in capsys.readouterr().out
+
+
+def test_a_distributed_spare_is_no_new_drive(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    settings = ("draid=2d:1s", "spare=0", "order=sequential")
+    options = RebuildOptions(
+        width=7, fill="1%", seeds=1, out=tmp_path / "out", quiet=True, settings=settings, baseline="none"
+    )
+    assert verb("draid1", IRONWOLF, options=options) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "no new one is put in" in told
+    assert "a drive's longest command" in told
+    assert "Kicked after 0 ms" not in told
+
+
+def test_estimates_are_told_where_somebody_looked() -> None:
+    progress = [
+        {"at_ns": at, "done_bytes": done, "left_ns": left}
+        for at, done, left in ((0, 0, None), (20, 14, 100), (60, 40, 30), (100, 100, 0))
+    ]
+    look = look_at(0.1, progress, 100)
+    assert look is not None
+    assert (look.share, look.left_ns, look.error) == (0.14, 80, 0.25)
+    assert look_at(0.5, progress, 100) is None
+    assert look_at(0.9, progress, 100) is None
+    assert look_at(0.1, progress[:1], 100) is None
 
 
 def test_patience_is_judged_against_the_longest_command() -> None:
@@ -143,8 +209,8 @@ def test_the_verb_leaves_a_run_that_others_read(
         "bottleneck",
     }
     verb("raid5", IRONWOLF, options=replace(small, state="used", out=used))
-    said = capsys.readouterr().out
-    for word in ("time to rebuild", "/proc/mdstat", "Kicked after", "baseline", "It waits for"):
+    said = " ".join(capsys.readouterr().out.split())
+    for word in ("time to rebuild", "/proc/mdstat", "question for whole drives", "baseline", "It waits for"):
         assert word in said
     runs = [read_run(path) for path in (new, used)]
     assert runs[0].baseline is not None

@@ -109,6 +109,7 @@ def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
         ("run cliff model:wd40efax --use zfs", "says nothing on the use `zfs`", "desktop"),
         ("run cliff model:wd40efax --use nas", 'Invalid value "nas" for --use', "`shakedown run --help`"),
         ("run cliff model:wd40efax --seed", "--seed needs a value", "`shakedown run --help`"),
+        ("rebuild raid5 model:wd40efrx --width 3 --fill -5%", "is written --fill=-5%", "`shakedown rebuild --help`"),
         ("serve model:wd40efax", "--nbd must be given", "`shakedown serve --help`"),
         ("run --resume nowhere", "there is no folder `nowhere`", "shakedown run"),
         ("run cliff --resume nowhere", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),

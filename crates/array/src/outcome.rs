@@ -29,6 +29,8 @@ pub struct MemberShare {
     pub counters: Counters,
     /// The share of the time in which the rebuild waited for this member and no other, 0..=1.
     pub awaited: f64,
+    /// When the array left it out because of an error, since the rebuild began; `None` of one that is still there.
+    pub failed_at_ns: Option<u64>,
 }
 
 /// What came of a rebuild. Which member was the bottleneck is the one with the largest [`MemberShare::awaited`].

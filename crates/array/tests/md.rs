@@ -280,7 +280,15 @@ fn a_second_failure_is_survived_or_not() {
         let used = array.options().used_bytes();
         array.recover(0, 0, used).unwrap();
         array.finish_recovery(u64::MAX);
-        array.outcome().unwrap().ended
+        let outcome = array.outcome().unwrap();
+        let failed: Vec<_> = (0..width).filter(|at| outcome.members[*at].failed_at_ns.is_some()).collect();
+        assert_eq!(failed, [member]);
+        let failed_at_ns = outcome.members[member].failed_at_ns.unwrap();
+        assert!(failed_at_ns >= 50_000_000);
+        if let Ended::Failed { at_ns, .. } = outcome.ended {
+            assert_eq!(at_ns, failed_at_ns);
+        }
+        outcome.ended
     };
     assert!(matches!(run(Layout::Raid5, 4, 2), Ended::Failed { member: 2, .. }));
     assert_eq!(run(Layout::Raid6, 5, 2), Ended::Complete);

@@ -188,6 +188,8 @@ fn a_second_failure_is_survived_or_not() {
             }
             Ended::WithLosses { .. } => panic!("nothing was unreadable"),
         }
+        assert!(report.outcome.members[3].failed_at_ns.is_some_and(|at_ns| at_ns >= 1_000_000_000));
+        assert!(report.outcome.members[4].failed_at_ns.is_none());
         let late = resilver.members().counters(3).requests;
         assert!(!ended || late < resilver.members().counters(4).requests);
     }

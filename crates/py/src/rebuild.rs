@@ -184,6 +184,7 @@ fn member<'py>(py: Python<'py>, share: &MemberShare) -> PyResult<Bound<'py, PyDi
     let told = PyDict::new(py);
     let counters = share.counters;
     told.set_item("awaited", share.awaited)?;
+    told.set_item("failed_at_ns", share.failed_at_ns)?;
     told.set_item("bytes_read", counters.bytes_read)?;
     told.set_item("bytes_written", counters.bytes_written)?;
     told.set_item("requests", counters.requests)?;

@@ -5,7 +5,7 @@ A real cell is a rebuild in a run folder of its own, ``cells/LAYOUT-WIDTH-FILL``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from shakedown.analysis.matrix import Cell
+from shakedown.analysis.status import look_at
 from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, resume_in_lab, run_rebuild_in_lab
 from shakedown.array.order import RebuildOrder, drive_name
 from shakedown.array.real import plan_real, resume_real, run_real
@@ -171,6 +172,7 @@ def cell_of(place: Place, order: RebuildOrder, told: Mapping[str, Any]) -> Cell:
     names = [drive_name(target) for target in (*order.members[:-1], order.replacement)]
     slowest, new, members = told["slowest"], told["replacement"], told["members"]
     who = "replacement" if slowest == new else f"drive {slowest}"
+    half = look_at(0.5, told["progress"], told["duration_ns"])
     return Cell(
         layout=place.layout,
         width=place.width,
@@ -180,15 +182,6 @@ def cell_of(place: Place, order: RebuildOrder, told: Mapping[str, Any]) -> Cell:
         slowest=f"{who} ({names[slowest]})",
         written_bytes=members[new]["bytes_written"],
         read_bytes=sum(member["bytes_read"] for number, member in enumerate(members) if number != new),
-        estimate_error=_estimate_error(told["duration_ns"], told["progress"]),
+        estimate_error=None if half is None else round(half.error, 4),
         ended=told["ended"],
     )
-
-
-def _estimate_error(duration_ns: int, progress: Sequence[Mapping[str, Any]]) -> float | None:
-    """At the look nearest to half of the time."""
-    looks = [look for look in progress if 0 < look["at_ns"] < duration_ns]
-    half = min(looks, key=lambda look: abs(look["at_ns"] - duration_ns / 2), default=None)
-    if half is None or half["left_ns"] is None:
-        return None
-    return float(round(half["left_ns"] / (duration_ns - half["at_ns"]) - 1, 4))

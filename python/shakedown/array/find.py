@@ -11,6 +11,7 @@ import polars as pl
 
 from shakedown.analysis.estimate import student
 from shakedown.analysis.finding import Finding, FindingKind
+from shakedown.analysis.status import look_at
 from shakedown.array.rebuild import Rebuild
 from shakedown.units import NS_PER_S, format_duration
 
@@ -24,7 +25,8 @@ def findings(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> list[Finding]
     """Findings of the same rebuild under several seeds; ``names`` are those of the drives, in their places."""
     if any(each.ended == "failed" for each in rebuilds):
         return [_failed(rebuilds, names)]
-    found = [_duration(rebuilds), _rate(rebuilds), _slowest(rebuilds, names), _longest(rebuilds), _estimate(rebuilds)]
+    found = [_duration(rebuilds, names), _rate(rebuilds), _slowest(rebuilds, names), _longest(rebuilds, names)]
+    found.append(_estimate(rebuilds))
     for step, felt in ((LOAD, "felt_during"), (ALONE, "felt_alone")):
         frames = [getattr(each, felt) for each in rebuilds]
         if any(frame.height for frame in frames):
@@ -68,7 +70,7 @@ def _interval(values: Sequence[float]) -> tuple[float, float, float]:
     return mean, max(mean - half, 0.0), mean + half
 
 
-def _duration(rebuilds: Sequence[Rebuild]) -> Finding:
+def _duration(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     mean, low, high = _interval([each.duration_s for each in rebuilds])
     lost = max(each.lost_bytes for each in rebuilds)
     losses = f"; {lost} bytes could not be rebuilt, being unreadable elsewhere" if lost else ""
@@ -79,13 +81,33 @@ def _duration(rebuilds: Sequence[Rebuild]) -> Finding:
         unit="s",
         low=low,
         high=high,
-        evidence={"seeds": len(rebuilds), "whole": int(rebuilds[0].whole), "lost_bytes": lost},
-        text=f"The rebuild takes {format_duration(mean * NS_PER_S)}{losses}.",
+        evidence={
+            "seeds": len(rebuilds),
+            "whole": int(rebuilds[0].whole),
+            "lost_bytes": lost,
+            "failed_on_the_way": max(len(each.failed_on_the_way) for each in rebuilds),
+        },
+        text=f"The rebuild takes {format_duration(mean * NS_PER_S)}{losses}.{_survived(rebuilds, names)}",
+    )
+
+
+def _survived(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> str:
+    """Of those that failed on the way, the earliest times."""
+    earliest: dict[int, int] = {}
+    for each in rebuilds:
+        for place, at_ns in each.failed_on_the_way.items():
+            earliest[place] = min(at_ns, earliest.get(place, at_ns))
+    return "".join(
+        f" Drive {place}, {names[place]}, fails after {format_duration(at_ns)}, which the array survives."
+        for place, at_ns in earliest.items()
     )
 
 
 def _rate(rebuilds: Sequence[Rebuild]) -> Finding:
-    mean, low, high = _interval([each.filled_bytes / _MIB / each.duration_s for each in rebuilds])
+    # An empty pool is resilvered at once.
+    mean, low, high = _interval(
+        [each.filled_bytes / _MIB / each.duration_s if each.duration_ns else 0.0 for each in rebuilds]
+    )
     text = f"The replacement is filled at {mean:.3g} MiB/s on average."
     return Finding(kind="throughput", step=REBUILD, value=mean, unit="MiB/s", low=low, high=high, text=text)
 
@@ -95,7 +117,7 @@ def _slowest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     shares = [each.members["awaited"][place] for each in rebuilds]
     share = fmean(shares)
     one = rebuilds[0]
-    busy = float(one.members["busy_ns"][place]) / one.duration_ns
+    busy = float(one.members["busy_ns"][place]) / max(one.duration_ns, 1)
     who = f"the replacement, {names[place]}" if place == one.replacement else f"drive {place}, {names[place]}"
     if share < _NOBODY:
         why = f"No single drive holds the rebuild up: it waits longest for {who}, {share:.0%} of the time."
@@ -116,23 +138,27 @@ _NOBODY: Final = 0.25
 _AT_ITS_END: Final = 0.9
 
 
-def _longest(rebuilds: Sequence[Rebuild]) -> Finding:
+def _longest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     one = max(rebuilds, key=lambda each: each.longest_command_ms)
-    others = one.members.filter(pl.int_range(pl.len()) != one.replacement)
+    others = one.members.filter(pl.int_range(pl.len()) != one.filled)
     evidence: dict[str, float | int | str] = {
-        "silence_ms": float(one.members["longest_silence_ns"][one.replacement]) / 1e6,
+        "member": one.filled,
+        "silence_ms": float(one.members["longest_silence_ns"][one.filled]) / 1e6,
         "others_ms": float(max(others["longest_command_ns"].to_list())) / 1e6,
     }
     longest_ms = one.longest_command_ms
-    text = f"The replacement's longest command takes {format_duration(longest_ms * 1e6)}."
+    who = "The replacement" if one.filled == one.replacement else f"Drive {one.filled}, {names[one.filled]}"
+    text = f"{who}'s longest command takes {format_duration(longest_ms * 1e6)}."
     return Finding(kind="worst-latency", step=REBUILD, value=longest_ms, unit="ms", evidence=evidence, text=text)
 
 
 def _estimate(rebuilds: Sequence[Rebuild]) -> Finding:
     """How far the estimate was off when a tenth was done: until then people decide whether to wait."""
-    errors = [error for each in rebuilds if (error := _error_at(each, 0.1)) is not None]
+    looks = [look_at(0.1, each.progress.to_dicts(), each.duration_ns) for each in rebuilds]
+    errors = [look.error for look in looks if look is not None]
     if not errors:
-        return Finding(kind="estimate-error", step=REBUILD, value=None, unit="share", text="It showed no estimate.")
+        text = "With a tenth done no estimate was shown, or nobody looked: it was over too soon."
+        return Finding(kind="estimate-error", step=REBUILD, value=None, unit="share", text=text)
     shown = "zpool status's" if rebuilds[0].allocated_bytes else "/proc/mdstat's"
     text = f"With a tenth done {shown} estimate is {_off(min(errors), max(errors))}."
     evidence: dict[str, float | int | str] = {"least": min(errors), "most": max(errors)}
@@ -154,14 +180,6 @@ def _way(error: float) -> str:
 
 
 _ALIKE: Final = 0.05
-
-
-def _error_at(rebuild: Rebuild, share: float) -> float | None:
-    done = (pl.col("done_bytes") >= share * rebuild.filled_bytes) & pl.col("left_ns").is_not_null()
-    then = rebuild.progress.filter(done).head(1)
-    if then.is_empty() or then["at_ns"][0] >= rebuild.duration_ns:
-        return None
-    return float(then["left_ns"][0] / (rebuild.duration_ns - then["at_ns"][0]) - 1)
 
 
 def _felt_mean(step: str, frames: Sequence[pl.DataFrame]) -> Finding:

@@ -6,14 +6,14 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import polars as pl
 
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.kick import judge_patience
 from shakedown.array.find import ALONE, LOAD, REBUILD
-from shakedown.array.order import RebuildOrder
+from shakedown.array.order import RebuildOrder, drive_name
 from shakedown.array.rebuild import Rebuild
 from shakedown.protocol.environment import describe_environment, shakedown_version
 from shakedown.result.answers import ANSWERS_NAME
@@ -70,15 +70,39 @@ def keep(
     )
     folder.note("run-began", target=order.replacement)
     folder.append(samples)
-    judged = [
-        {**each.patience._asdict(), "longest_ms": each.longest_ms, "kicked": each.kicked}
-        for each in judge_patience(max(each.longest_command_ms for each in rebuilds))
-    ]
-    answers = {"order": asdict(order), "rebuilds": [each.to_json() for each in rebuilds], "patience": judged}
+    answers = {
+        "order": asdict(order),
+        "rebuilds": [each.to_json() for each in rebuilds],
+        "patience": _patience(order, rebuilds),
+    }
     replace_file(folder.raw / ANSWERS_NAME, json.dumps(answers, sort_keys=True).encode() + b"\n")
     replace_file(folder.path / PROGRESS_NAME, progress_csv(rebuilds, order.seed).encode())
     folder.write(record)
     folder.note("run-ended", status=record.status)
+
+
+def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str, Any]]:
+    """Who waits how long for the drive that is filled, and of the others who would be kicked out."""
+    longest_ms = [
+        max(float(each.members["longest_command_ns"][place]) / 1e6 for each in rebuilds)
+        for place in range(len(order.members))
+    ]
+    slowest = max(rebuilds, key=lambda each: each.longest_command_ms)
+    judged = []
+    for place in (slowest.filled, *(place for place in range(len(order.members)) if place != slowest.filled)):
+        target = order.replacement if place == order.place else order.members[place]
+        judged += [
+            {
+                **each.patience._asdict(),
+                "member": place,
+                "drive": drive_name(target),
+                "longest_ms": each.longest_ms,
+                "kicked": each.kicked,
+            }
+            for each in judge_patience(longest_ms[place])
+            if place == slowest.filled or each.kicked == "yes"
+        ]
+    return judged
 
 
 def progress_csv(rebuilds: Sequence[Rebuild], seed: int) -> str:
@@ -108,9 +132,10 @@ def _protocol(order: RebuildOrder) -> ProtocolRecord:
     text = json.dumps(alike, indent=1, sort_keys=True)
     size = "" if order.member_bytes is None else f" of {format_size(order.member_bytes)} each"
     width = len(order.members)
+    fate = "fails, a distributed spare takes its place" if order.on_spare else "is replaced"
     return ProtocolRecord(
         name="rebuild",
-        title=f"{order.layout} of {width} drives{size}, {order.fill:.0%} full: one is replaced",
+        title=f"{order.layout} of {width} drives{size}, {order.fill:.0%} full: one {fate}",
         question=_QUESTION,
         source=_SOURCE,
         uses=(),

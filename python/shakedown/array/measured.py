@@ -95,6 +95,7 @@ def _members(watched: Watched) -> pl.DataFrame:
         [
             {
                 "awaited": member.polls_awaited / polls,
+                "failed_at_ns": None,
                 "bytes_read": member.bytes_read,
                 "bytes_written": member.bytes_written,
                 "requests": member.requests,

@@ -50,6 +50,11 @@ class RebuildOrder:
         return self.layout in ZFS_LEAST_WIDTHS
 
     @property
+    def on_spare(self) -> bool:
+        """A distributed spare of dRAID takes the failed drive's place: no new drive is put in."""
+        return isinstance(self.options, ZfsOptions) and self.options.spare is not None
+
+    @property
     def place(self) -> int:
         """The place of the member that failed."""
         return len(self.members) - 1
@@ -140,6 +145,9 @@ def model_path(target: str) -> Path:
     return profile_path(target.removeprefix("model:"))
 
 
+_MOST_MEMBERS: Final = 1920  # roles in 4 KiB less the header (`mdp_superblock_1`); a vdev of ZFS has fewer
+
+
 def check_order(order: RebuildOrder) -> None:
     """Raise UsageError for what no array can be, whatever it is made of."""
     for target in (*order.members, order.replacement):
@@ -157,6 +165,11 @@ def check_order(order: RebuildOrder) -> None:
     if len(order.members) < LEAST_WIDTHS[order.layout]:
         raise UsageError(
             f"{order.layout} of {len(order.members)} drives cannot be: it takes {LEAST_WIDTHS[order.layout]} or more",
+            hint="--width says how many",
+        )
+    if len(order.members) > _MOST_MEMBERS:
+        raise UsageError(
+            f"{order.layout} of {len(order.members)} drives cannot be: md's superblock has room for {_MOST_MEMBERS}",
             hint="--width says how many",
         )
     if not 0 <= order.fill <= 1:

@@ -60,9 +60,22 @@ class Rebuild:
         return max((int(done) for done in self.progress["done_bytes"].to_list()), default=0)
 
     @property
+    def filled(self) -> int:
+        """Who is judged for what it is given to write: the replacement, or of a distributed spare its slowest part."""
+        longest_ns = self.members["longest_command_ns"]
+        on_spare = self.filled_bytes > 0 and self.members["requests"][self.replacement] == 0
+        return int(longest_ns.arg_max() or 0) if on_spare else self.replacement
+
+    @property
     def longest_command_ms(self) -> float:
-        """The longest that the replacement took over a command."""
-        return float(self.members["longest_command_ns"][self.replacement]) / 1e6
+        """The longest that it took over a command."""
+        return float(self.members["longest_command_ns"][self.filled]) / 1e6
+
+    @property
+    def failed_on_the_way(self) -> dict[int, int]:
+        """Places of the others that the array left out meanwhile, and after how many nanoseconds."""
+        times = enumerate(self.members["failed_at_ns"].to_list())
+        return {place: int(at_ns) for place, at_ns in times if at_ns is not None and place != self.replacement}
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the samples, as plain values."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 
 from shakedown.analysis.finding import Finding
 from shakedown.array.find import findings, ratios
@@ -47,15 +50,30 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
 
 
 def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell) -> list[Rebuild]:
-    """The core lets other threads work while it does."""
-    orders = [replace(order, seed=order.seed + number) for number in range(seeds)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        rebuilds = []
-        for number, rebuild in enumerate(pool.map(simulate, orders), start=1):
-            rebuilds.append(rebuild)
-            what = f"{order.replacement} ({order.state}), {number} of {seeds}"
-            tell(f"{what}: {rebuild.ended} after {format_duration(rebuild.duration_ns)} of virtual time")
-    return rebuilds
+    """The core lets other threads work while it does, and an interruption waits for none of them."""
+    waiting = deque(replace(order, seed=order.seed + number) for number in range(seeds))
+    came: SimpleQueue[tuple[int, Rebuild | BaseException]] = SimpleQueue()
+
+    def work() -> None:
+        with suppress(IndexError):
+            while True:
+                each = waiting.popleft()
+                try:
+                    came.put((each.seed, simulate(each)))
+                except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+                    came.put((each.seed, error))
+
+    for _ in range(min(seeds, os.cpu_count() or 1)):
+        Thread(target=work, daemon=True).start()
+    rebuilds: dict[int, Rebuild] = {}
+    for number in range(1, seeds + 1):
+        seed, rebuild = came.get()
+        if isinstance(rebuild, BaseException):
+            raise rebuild
+        rebuilds[seed] = rebuild
+        what = f"{order.replacement} ({order.state}), {number} of {seeds}"
+        tell(f"{what}: {rebuild.ended} after {format_duration(rebuild.duration_ns)} of virtual time")
+    return [rebuilds[seed] for seed in sorted(rebuilds)]
 
 
 def _names(order: RebuildOrder) -> list[str]:
@@ -76,9 +94,14 @@ def _identity(order: RebuildOrder) -> Identity:
 def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
     drives = [model_path(target).stem for target in order.members]
     counted = [f"{drives.count(name)} x {name}" for name in dict.fromkeys(drives)]
+    instead = (
+        "the last fails, and a distributed spare takes its place"
+        if order.on_spare
+        else f"the last is replaced by {order.replacement}, {order.state}"
+    )
     how = "every request was gone through" if one.whole else f"sampled: {one.requests} requests stand for all"
     return (
-        f"{order.layout} of {', '.join(counted)}; the last is replaced by {order.replacement}, {order.state}; {how}.",
+        f"{order.layout} of {', '.join(counted)}; {instead}; {how}.",
         "ZFS resilvers what is allocated."
         if order.is_zfs
         else "md rebuilds all of a member, however full the array is.",

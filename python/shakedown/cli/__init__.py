@@ -174,7 +174,13 @@ def _wrong_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
     if not isinstance(error, MissingArgumentError) or error.argument is None:
         return str(error)
     name = error.argument.name
-    return f"{name} needs a value" if name in arguments else f"{name} must be given"
+    if name not in arguments:
+        return f"{name} must be given"
+    after = arguments[arguments.index(name) + 1 : arguments.index(name) + 2]
+    written = (
+        f"; one that begins with a minus is written {name}={after[0]}" if after and after[0].startswith("-") else ""
+    )
+    return f"{name} needs a value{written}"
 
 
 _GOES_ON: Final = {

@@ -93,8 +93,8 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
 
     The last of the drives has failed and is replaced. The same with a drive like the one that failed is the baseline.
     Of real drives the array is made, filled, rebuilt and taken down: all that is on them is lost.
-    Exit status 1: the rebuild fails or loses data, or somebody would kick the new drive out. 3: with --scale nobody
-    can say who would.
+    Exit status 1: the rebuild fails or loses data, another drive fails on the way, or somebody would kick a drive out.
+    3: with --scale nobody can say who would.
 
     For example:
 
@@ -176,6 +176,8 @@ def _regular(path: Path) -> Path:
     """Raise UsageError for what would be replaced and is no file: a folder, a device."""
     if path.exists() and not path.is_file():
         raise UsageError(f"`--csv {path}` is no file", hint="give the path of a file, new or to be replaced")
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder `{path.parent}` for `--csv {path}`", hint="make it first")
     return path
 
 
@@ -238,7 +240,10 @@ def _baseline(order: RebuildOrder, target: str | None) -> RebuildOrder | None:
 def _status(run: Run) -> int:
     """A loss is a loss at any scale; who would be kicked is a question for whole drives."""
     answers = answers_of(run)
+    found = run.record.findings
     if any(each["ended"] != "complete" for each in answers["rebuilds"]):
+        return EXIT_FAIL
+    if any(each.evidence.get("failed_on_the_way") for each in found):
         return EXIT_FAIL
     if run.record.scale_divisor > 1:
         return InconclusiveError.exit_status

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, Final
 
+from shakedown.analysis.status import look_at
 from shakedown.report import words
 from shakedown.report.plain_text import table, wrap
 from shakedown.result.answers import read_answers
@@ -35,6 +36,8 @@ def render_rebuild(run: Run) -> str:
 def _heading(run: Run) -> str:
     record = run.record
     who = f"{words.target_name(record.target)} ({record.target.text}, {record.parameters['state']})"
+    if _on_spare(run):
+        who = f"All drives are {words.target_name(record.target)} ({record.target.text}); no new one is put in."
     lines = [f"REBUILD: {record.protocol.title}", who, *([words.MODELLED] if record.is_modelled else [])]
     if record.scale_divisor > 1:
         lines.append(
@@ -46,6 +49,7 @@ def _heading(run: Run) -> str:
 
 def _figures(run: Run) -> str:
     theirs = {(each.kind, each.step): each for each in run.baseline.record.findings} if run.baseline else {}
+    names = _NAMES | (_OF_A_SPARE if _on_spare(run) else {})
     rows, sentences = [], []
     for each in run.record.findings:
         if each.kind.endswith("-ratio"):
@@ -56,10 +60,12 @@ def _figures(run: Run) -> str:
             continue
         if each.evidence.get("lost_bytes"):
             sentences.insert(0, f"DATA IS LOST. {each.text}")
+        elif each.evidence.get("failed_on_the_way"):
+            sentences.insert(0, f"ANOTHER DRIVE FAILS. {each.text}")
         bounds = ""
         if each.low is not None and each.high is not None and each.high > each.low:
             bounds = f"{words.quantity(each.low, each.unit)} to {words.quantity(each.high, each.unit)}"
-        row = [_NAMES.get((each.kind, each.step), f"{words.kind_name(each.kind)} ({each.step})")]
+        row = [names.get((each.kind, each.step), f"{words.kind_name(each.kind)} ({each.step})")]
         row += [words.quantity(each.value, each.unit), bounds]
         rows.append([*row, words.quantity(other.value, other.unit) if other else words.NONE])
     columns = 4 if run.baseline else 3
@@ -77,6 +83,17 @@ _NAMES: Final = {
     ("latency", "load-alone"): "their mean latency before",
     ("worst-latency", "load-alone"): "their longest wait before",
 }
+
+
+_OF_A_SPARE: Final = {
+    ("throughput", "rebuild"): "spare filled at",
+    ("worst-latency", "rebuild"): "a drive's longest command",
+}
+
+
+def _on_spare(run: Run) -> bool:
+    """Of dRAID: the drives share out what the failed one held."""
+    return answers_of(run)["order"]["options"].get("spare") is not None
 
 
 def _progress(name: str, run: Run) -> str:
@@ -107,22 +124,37 @@ def _time_at(looks: list[dict[str, Any]], done: float) -> float:
 def _estimates(run: Run) -> str:
     """What ``/proc/mdstat`` or ``zpool status`` would have said was left, beside what was."""
     one = answers_of(run)["rebuilds"][0]
-    whole = max((look["done_bytes"] for look in one["progress"]), default=0)
-    rows = []
-    for share in _LOOKS:
-        look = next((each for each in one["progress"] if whole and each["done_bytes"] >= share * whole), None)
-        if look is not None and look["left_ns"] is not None and look["at_ns"] < one["duration_ns"]:
-            left = format_duration(one["duration_ns"] - look["at_ns"])
-            rows.append([f"{share:.0%} done", format_duration(look["left_ns"]), left])
+    if one["ended"] == "failed":
+        return ""  # nobody knows what was left
+    looks = [look_at(share, one["progress"], one["duration_ns"]) for share in _LOOKS]
+    rows = [
+        [f"{look.share:.0%} done", format_duration(look.said_ns), format_duration(look.left_ns)]
+        for look in dict.fromkeys(looks)
+        if look is not None
+    ]
     shown = "zpool status" if one["allocated_bytes"] else "/proc/mdstat"
     return table([shown, "says is left", "is left"], rows) if rows else ""
 
 
 def _patience(run: Run) -> str:
-    rows = [
-        [each["who"], format_duration(each["limit_ms"] * 1e6), _VERDICTS[each["kicked"]]]
-        for each in answers_of(run)["patience"]
+    """Who would lose patience with the drive that is filled; and with which of the others, if any."""
+    if run.record.scale_divisor > 1:
+        return ""  # the heading says why
+    judged = answers_of(run)["patience"]
+    first = judged[0]
+    ours = [each for each in judged if each.get("member") == first.get("member")]
+    rows = [[each["who"], format_duration(each["limit_ms"] * 1e6), _VERDICTS[each["kicked"]]] for each in ours]
+    head = [f"Kicked after {format_duration(first['longest_ms'] * 1e6)} of silence?", "waits", ""]
+    return "\n".join([table(head, rows), *(wrap(text, "") for text in _others(judged[len(ours) :]))])
+
+
+def _others(judged: list[dict[str, Any]]) -> list[str]:
+    """A sentence for each of the others that somebody would kick out."""
+    by_member: dict[int, list[dict[str, Any]]] = {}
+    for each in judged:
+        by_member.setdefault(each["member"], []).append(each)
+    return [
+        f"DRIVE {member}, {rows[0]['drive']}, IS SILENT for {format_duration(rows[0]['longest_ms'] * 1e6)}, too long "
+        f"for {' and '.join(row['who'] for row in rows)}: kicked out, too, it is missing in what is being rebuilt."
+        for member, rows in by_member.items()
     ]
-    longest = answers_of(run)["patience"][0]["longest_ms"]
-    head = [f"Kicked after {format_duration(longest * 1e6)} of silence?", "waits", ""]
-    return table(head, rows)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -39,6 +41,7 @@ class RunFolder:
         """Take ``path`` as it is; ``create`` and ``reopen`` look at it first."""
         self.path = path
         self._made: list[Path] = []
+        self._held: int | None = None
         self._samples = SampleWriter(path)
 
     @classmethod
@@ -57,6 +60,7 @@ class RunFolder:
             raise failed_write(path, error) from error
         folder = cls(path)
         folder._made = made
+        folder._claim()
         return folder
 
     @classmethod
@@ -68,6 +72,20 @@ class RunFolder:
         except OSError as error:
             raise failed_write(path, error) from error
         return cls(path)
+
+    def _claim(self) -> None:
+        """Two runs that begin at once in one empty folder: the first has it, until its process ends or lets go."""
+        with suppress(OSError):
+            self._held = os.open(self.path, os.O_RDONLY)
+        if self._held is None:
+            return
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self.close()
+            raise UsageError(f"another run has just begun in `{self.path}`", hint="choose another --out") from error
+        except OSError:
+            pass  # a network's file system without locks
 
     def discard(self) -> None:
         """Take a new folder in which no run has begun away again, with the folders made to hold it, if empty."""
@@ -110,6 +128,9 @@ class RunFolder:
     def close(self) -> None:
         """Let go of the folder, keeping what has not been folded in."""
         self._samples.close()
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
 
 @dataclass(frozen=True)

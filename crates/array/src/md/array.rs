@@ -97,6 +97,8 @@ pub struct Array<D> {
     fresh: bool,
     /// More members are missing than the layout survives.
     pub(super) failed: bool,
+    /// When a member was left out because of an error.
+    pub(super) failed_at_ns: Vec<Option<u64>>,
     done: Vec<Done>,
 }
 
@@ -135,6 +137,7 @@ impl<D: BlockDevice> Array<D> {
             now_ns,
             fresh: false,
             failed: false,
+            failed_at_ns: vec![None; width],
             done: Vec::new(),
             options,
         })

@@ -124,6 +124,7 @@ impl<D: BlockDevice> Array<D> {
         let share = |member: usize| MemberShare {
             counters: self.members.counters(member),
             awaited: recovery.awaited_ns[member] as f64 / duration_ns.max(1) as f64,
+            failed_at_ns: self.failed_at_ns[member].map(|at_ns| at_ns.saturating_sub(recovery.began_ns)),
         };
         Some(Outcome {
             duration_ns,

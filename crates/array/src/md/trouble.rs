@@ -18,6 +18,7 @@ impl<D: BlockDevice> Array<D> {
         match (status, part.verb) {
             (Status::MediumError { offset_bytes }, Verb::Read) => self.could_not_read(number, part, offset_bytes),
             _ => {
+                self.failed_at_ns[part.member].get_or_insert(self.now_ns);
                 self.kick(part.member);
                 if part.verb == Verb::Read && !self.failed {
                     self.read_elsewhere(number, part);

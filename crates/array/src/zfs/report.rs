@@ -23,6 +23,8 @@ pub(super) struct Tally {
     pub done_records: f64,
     pub lost_bytes: f64,
     pub failed: Option<(u64, usize)>,
+    /// When a member was lost on the way.
+    pub failed_at_ns: Vec<Option<u64>>,
     points: Vec<Point>,
 }
 
@@ -39,6 +41,7 @@ impl Tally {
             done_records: 0.0,
             lost_bytes: 0.0,
             failed: None,
+            failed_at_ns: vec![None; width],
             points: Vec::new(),
         }
     }
@@ -64,7 +67,8 @@ impl Tally {
         let [bytes_read, bytes_written, requests, busy_ns] = self.sums[member].map(|sum| sum.round() as u64);
         let all: f64 = self.awaited_ns.iter().sum();
         let counters = Counters { bytes_read, bytes_written, requests, busy_ns, ..self.last[member] };
-        MemberShare { counters, awaited: if all > 0.0 { self.awaited_ns[member] / all } else { 0.0 } }
+        let awaited = if all > 0.0 { self.awaited_ns[member] / all } else { 0.0 };
+        MemberShare { counters, awaited, failed_at_ns: self.failed_at_ns[member] }
     }
 }
 

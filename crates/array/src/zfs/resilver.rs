@@ -485,6 +485,7 @@ impl<D: BlockDevice> Resilver<D> {
             return;
         }
         self.roles[member] = Role::Dead;
+        self.tally.failed_at_ns[member] = Some(self.clock.at(self.now_ns) as u64);
         let gone = self.roles.iter().filter(|role| **role != Role::Good).count() as u64;
         if gone > self.pool.geometry.redundancy() {
             self.tally.failed = Some((self.clock.at(self.now_ns) as u64, member));

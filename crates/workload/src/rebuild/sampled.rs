@@ -176,10 +176,10 @@ fn sum(order: &Order, parts: &[Part]) -> Outcome {
 
 /// What a member did in all parts, its stretches counted for the parts.
 fn share(parts: &[Part], member: usize, duration_ns: f64) -> MemberShare {
-    let mut sum = MemberShare { counters: array::Counters::default(), awaited: 0.0 };
+    let mut sum = MemberShare { counters: array::Counters::default(), awaited: 0.0, failed_at_ns: None };
     let (mut read, mut written, mut requests, mut busy) = (0.0, 0.0, 0.0, 0.0);
     for part in parts {
-        let MemberShare { counters, awaited } = part.outcome.members[member];
+        let MemberShare { counters, awaited, .. } = part.outcome.members[member];
         let times = part.bytes as f64 / part.stretch_bytes.max(1) as f64;
         read += counters.bytes_read as f64 * times;
         written += counters.bytes_written as f64 * times;

@@ -1,0 +1,36 @@
+"""What the status of a rebuild (``/proc/mdstat``, ``zpool status``) said is left, beside what was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+
+class Look(NamedTuple):
+    """With ``share`` done (0..1) the status said ``said_ns``; in truth it took another ``left_ns``."""
+
+    share: float
+    said_ns: float
+    left_ns: float
+
+    @property
+    def error(self) -> float:
+        """0 if it was right, -0.5 if it said half."""
+        return self.said_ns / self.left_ns - 1
+
+
+def look_at(share: float, progress: Iterable[Mapping[str, Any]], duration_ns: float) -> Look | None:
+    """The look nearest to ``share``; None if nobody looked near it, or the status said nothing then.
+
+    ``progress`` has ``at_ns``, ``done_bytes`` and ``left_ns`` of each look. A short one is over between two.
+    """
+    looks = [look for look in progress if look["at_ns"] <= duration_ns]
+    whole = max((look["done_bytes"] for look in looks), default=0)
+    told = [look for look in looks if look["left_ns"] is not None and 0 < look["at_ns"] < duration_ns]
+    nearest = min(told, key=lambda look: abs(look["done_bytes"] - share * whole), default=None)
+    if nearest is None or not whole or abs(nearest["done_bytes"] / whole - share) > _NEAR:
+        return None
+    return Look(nearest["done_bytes"] / whole, nearest["left_ns"], duration_ns - nearest["at_ns"])
+
+
+_NEAR: Final = 0.05

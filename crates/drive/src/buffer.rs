@@ -16,6 +16,8 @@ pub(crate) struct Dirty {
     pub direct: bool,
     /// Somebody waits for it to be durable.
     pub wanted: bool,
+    /// The number of its band, and where that begins, if there are bands.
+    pub band: (u32, u64),
     /// Where it begins on the surface, if the heads choose by that.
     pub spot: Option<Spot>,
 }
@@ -406,7 +408,7 @@ mod tests {
     use super::*;
 
     fn about(sequence: u64) -> Dirty {
-        Dirty { sequence, arrived: 0, writes: 1, direct: false, wanted: false, spot: None }
+        Dirty { sequence, arrived: 0, writes: 1, direct: false, wanted: false, band: (0, 0), spot: None }
     }
 
     fn buffer(ranges: &[(u64, u64)]) -> WriteBuffer {

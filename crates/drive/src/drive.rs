@@ -70,6 +70,8 @@ pub struct Drive {
     /// Everything up to this tick has happened.
     pub(crate) now: u64,
     pub(crate) work: Option<(Work, u64)>,
+    /// Idle heads look for work at this tick: at once, which is zero, when something came.
+    pub(crate) idle_until: u64,
     pub(crate) queue: CommandQueue,
     pub(crate) read_cache: ReadCache,
     pub(crate) read_ahead_blocks: u64,
@@ -123,6 +125,7 @@ impl Drive {
             head: Head { track: 0, cylinder: 0, rested_at: NEVER },
             now: 0,
             work: None,
+            idle_until: 0,
             queue: CommandQueue::new(depth, profile.queue.order, span(profile.queue.starvation_ms)),
             read_cache: ReadCache::new(profile.dram.read_segments as usize),
             read_ahead_blocks: profile.dram.read_ahead_bytes / crate::geometry::BLOCK_BYTES,
@@ -163,23 +166,27 @@ impl Drive {
     }
 
     /// Lets everything up to `to` happen.
+    #[inline]
     pub(crate) fn run(&mut self, to: u64) {
-        loop {
-            if let Some((work, until)) = self.work {
-                if until > to {
-                    break;
-                }
-                self.now = until;
-                self.work = None;
-                self.finish(work);
-            }
-            match self.choose() {
-                Choice::Busy => {}
-                Choice::Rest(Some(until)) if until <= to => self.now = self.now.max(until),
-                Choice::Rest(_) => break,
-            }
+        while self.turns_at() <= to {
+            self.turn();
         }
         self.now = self.now.max(to);
+    }
+
+    /// When the heads' work ends, or they have to look for some.
+    fn turns_at(&self) -> u64 {
+        self.work.map_or(self.idle_until, |(_, until)| until)
+    }
+
+    fn turn(&mut self) {
+        self.now = self.now.max(self.turns_at());
+        if let Some((work, _)) = self.work.take() {
+            self.finish(work);
+        }
+        if let Choice::Rest(until) = self.choose() {
+            self.idle_until = until.unwrap_or(u64::MAX);
+        }
     }
 
     fn finish(&mut self, work: Work) {
@@ -323,8 +330,12 @@ impl Drive {
 
     pub(crate) fn complete(&mut self, tag: u32, at: u64, status: Status) {
         self.host_seen_at = self.host_seen_at.max(at);
-        let index = self.due.partition_point(|due| due.at <= at);
-        self.due.insert(index, Due { at, tag, status });
+        let due = Due { at, tag, status };
+        if self.due.back().is_none_or(|last| last.at <= at) {
+            self.due.push_back(due);
+        } else {
+            self.due.insert(self.due.partition_point(|other| other.at <= at), due);
+        }
     }
 
     pub(crate) fn capacity_sectors(&self) -> u64 {
@@ -365,6 +376,7 @@ impl Drive {
             Verb::Write => self.write(request, arrives),
             Verb::Trim => self.trim(request, arrives),
         }
+        self.idle_until = 0;
         self.run(now);
     }
 
@@ -387,6 +399,7 @@ impl Drive {
     pub fn set_write_cache(&mut self, now_ns: u64, on: bool) {
         self.run(self.clock.ticks(now_ns).max(self.now));
         self.set_write_back(on);
+        self.idle_until = 0;
         self.run(self.now);
     }
 

@@ -38,10 +38,13 @@ impl Drive {
 
     /// The first run of sectors in `start..end` that DRAM does not hold, neither as dirty nor as read data.
     fn missing(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        if start >= end {
+            return None;
+        }
         let range = Range { start, end };
         let (first, last) = self.surface(&range);
         if !self.in_flight.holds_of(&range) && !self.read_cache.holds_of(first, last) && !self.buffer.holds_of(&range) {
-            return (start < end).then_some((start, end));
+            return Some((start, end));
         }
         let home = self.home_block();
         let read = self.read_cache.overlapping(first, last).map(|(first, end)| Range {
@@ -239,7 +242,7 @@ impl Drive {
     }
 
     /// The home address of the host's first block.
-    fn home_block(&self) -> u64 {
+    pub(crate) fn home_block(&self) -> u64 {
         self.shingled.as_ref().map_or(0, |layer| layer.first_band_block())
     }
 }

@@ -9,7 +9,7 @@ use crate::profile::DramProfile;
 use crate::queue::Candidate;
 use crate::reads::sectors;
 use crate::request::{Request, Status, SECTOR_BYTES};
-use crate::shingled::{Extent, Shingled, VISIT_PACKETS};
+use crate::shingled::{Band, Extent, VISIT_PACKETS};
 
 /// What a profile says about writes in DRAM, in the drive's units.
 #[derive(Clone, Debug)]
@@ -153,7 +153,8 @@ impl Drive {
             layer.untrim(first, end);
             direct = layer.streams.observe(range.start, range.sectors(), through);
         }
-        let about = Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, spot: None };
+        let about =
+            Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, band: (0, 0), spot: None };
         self.add_dirty(range, about);
         if through {
             self.durable.push(Durable { tag: Some(request.tag), arrived, need: Need::Range(range, self.sequence) });
@@ -168,9 +169,12 @@ impl Drive {
         let mut start = range.start;
         while start < range.end {
             let band = self.band_around(start);
-            let part = Range { start, end: range.end.min(band.map_or(u64::MAX, |band| band.end * BLOCK_SECTORS)) };
+            let home = self.home_block();
+            let part =
+                Range { start, end: range.end.min(band.map_or(u64::MAX, |band| (band.end - home) * BLOCK_SECTORS)) };
             let is_border = |block: u64| band.is_some_and(|band| block == band.start || block == band.end);
-            let index = self.buffer.add(part, about, barrier, |sector| !is_border(sector / BLOCK_SECTORS));
+            let about = Dirty { band: band.map_or((0, 0), |band| (band.number, band.start)), ..about };
+            let index = self.buffer.add(part, about, barrier, |sector| !is_border(home + sector / BLOCK_SECTORS));
             self.locate(index);
             // The extent is as old as its oldest part, so who waits for a part of that age waits for all of it.
             if self.durable.iter().any(|durable| durable.awaits(&self.buffer.get(index).range)) {
@@ -180,12 +184,10 @@ impl Drive {
         }
     }
 
-    /// The host's blocks in the band of a sector, if there are bands.
-    fn band_around(&self, sector: u64) -> Option<Range> {
+    /// The band of a sector of the host's, if there are bands.
+    fn band_around(&self, sector: u64) -> Option<Band> {
         let layer = self.shingled.as_ref()?;
-        let home = layer.first_band_block();
-        let band = layer.band_around(&self.mechanics.geometry, home + sector / BLOCK_SECTORS);
-        Some(Range { start: band.start - home, end: band.end - home })
+        Some(layer.band_around(&self.mechanics.geometry, layer.first_band_block() + sector / BLOCK_SECTORS))
     }
 
     /// Finds where an extent begins on the surface, for the heads to choose by. Into the log it goes by its age.
@@ -332,7 +334,7 @@ impl Drive {
             Some(layer) if layer.is_spread() => {
                 let oldest = self
                     .oldest_extent(|about| !about.direct)
-                    .map_or(0, |index| self.extent(layer, &self.buffer.get(index)).first);
+                    .map_or(0, |index| self.extent(&self.buffer.get(index)).first);
                 layer.region_of(&self.mechanics.geometry, oldest)
             }
             _ => 0,
@@ -347,7 +349,7 @@ impl Drive {
         while let Some(index) = self.oldest_extent(|about| !about.direct) {
             let Some(layer) = &self.shingled else { break };
             let range = self.buffer.get(index).range;
-            let whole = self.extent(layer, &self.buffer.get(index));
+            let whole = self.extent(&self.buffer.get(index));
             if layer.region_of(&self.mechanics.geometry, whole.first) != region {
                 break;
             }
@@ -359,8 +361,7 @@ impl Drive {
             }
             let most = layer.packet_sectors(range.sectors(), whole.writes);
             let piece = self.take(index, most);
-            let Some(layer) = &self.shingled else { break };
-            let extent = if piece.range == range { whole } else { self.extent(layer, &piece) };
+            let extent = if piece.range == range { whole } else { self.extent(&piece) };
             (blocks, writes) = (blocks + extent.blocks(), writes + extent.writes);
             sectors += piece.range.sectors();
             arrived = arrived.max(piece.about.arrived);
@@ -370,9 +371,10 @@ impl Drive {
         arrived
     }
 
-    fn extent(&self, layer: &Shingled, piece: &Piece) -> Extent {
+    fn extent(&self, piece: &Piece) -> Extent {
         let (first, end) = self.surface(&piece.range);
-        layer.extent(&self.mechanics.geometry, first, end, u64::from(piece.about.writes))
+        let (band, band_start) = piece.about.band;
+        Extent { band, inside: (first - band_start) as u32, first, end, writes: u64::from(piece.about.writes) }
     }
 
     /// Whether an extent may be destaged now: any, unless somebody waits for some to be durable and nobody for room.

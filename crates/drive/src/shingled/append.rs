@@ -4,7 +4,7 @@ use super::map::Piece;
 use super::Shingled;
 use crate::clock::TURN;
 use crate::drive::BLOCK_SECTORS;
-use crate::geometry::{Geometry, BLOCK_BYTES};
+use crate::geometry::BLOCK_BYTES;
 use crate::mechanics::Arm;
 use crate::profile::EntryCounts;
 
@@ -30,12 +30,6 @@ impl Extent {
 }
 
 impl Shingled {
-    /// An extent of blocks of the surface.
-    pub fn extent(&self, geometry: &Geometry, first: u64, end: u64, writes: u64) -> Extent {
-        let band = self.bands.around(geometry, first);
-        Extent { band: band.number, inside: (first - band.start) as u32, first, end, writes }
-    }
-
     /// How many packets of any size fit now, by space, by entries and by packets.
     pub fn room_packets(&self, region: usize) -> u64 {
         let entries_left = self.rules.entries.saturating_sub(self.entries());

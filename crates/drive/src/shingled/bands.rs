@@ -4,6 +4,7 @@
 //! surface that row has holes, where a cache in several places and spare bands lie, and a band that was moved lies in what
 //! was a hole. Where nothing of this is chosen, home addresses are blocks of the surface.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -40,6 +41,8 @@ pub(crate) struct Bands {
     places: Vec<u32>,
     /// Spare places, those free longest first.
     spare: VecDeque<u32>,
+    /// The band asked for last: mostly the next question is about the same.
+    last: Cell<Band>,
 }
 
 impl Bands {
@@ -54,6 +57,7 @@ impl Bands {
             holes: Vec::new(),
             places: Vec::new(),
             spare: VecDeque::new(),
+            last: Cell::new(Band { number: 0, start: 0, end: 0 }),
         }
     }
 
@@ -77,6 +81,7 @@ impl Bands {
         let before = self.holes.last().map_or(0, |hole| hole.shift);
         self.holes.push(Hole { home: start - before, band: bands.end, shift: before + end - start });
         self.end_block -= end - start;
+        self.last.set(Band { number: 0, start: 0, end: 0 });
     }
 
     /// Lets bands move, to begin with into `spare`.
@@ -92,7 +97,18 @@ impl Bands {
     }
 
     /// The band of a home address.
+    #[inline]
     pub fn around(&self, geometry: &Geometry, home: u64) -> Band {
+        let last = self.last.get();
+        if (last.start..last.end).contains(&home) {
+            return last;
+        }
+        let band = self.find(geometry, home);
+        self.last.set(band);
+        band
+    }
+
+    fn find(&self, geometry: &Geometry, home: u64) -> Band {
         let shift = self.holes_before(home);
         let block = home + shift;
         let place = geometry.place(block);

@@ -24,7 +24,8 @@ use crate::profile::{CleaningDriven, CleaningOrder, CleaningWhen, EntryCounts, P
 use crate::truth::Truth;
 
 pub(crate) use append::{Extent, VISIT_PACKETS};
-use bands::{Band, Bands};
+pub(crate) use bands::Band;
+use bands::Bands;
 use clean::Cleaning;
 use direct::OpenBand;
 use map::{Change, Map};

@@ -120,7 +120,7 @@ impl<D: BlockDevice> Array<D> {
             self.abort_recovery(member);
         }
         if self.failed {
-            self.abandon_delayed();
+            self.abandon_gathered();
         }
     }
 

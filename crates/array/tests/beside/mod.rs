@@ -1,11 +1,10 @@
 //! Linux md beside a load: who waits for whom.
 
-mod plain;
-
 use array::md::{Array, Options};
 use array::Layout;
 use drive::{BlockDevice, Request, Verb};
-use plain::Plain;
+
+use crate::plain::Plain;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

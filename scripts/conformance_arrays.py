@@ -32,6 +32,10 @@ SCALE: Final = 1000
 # Beside a load a rebuild takes ten times as long.
 SCALE_LOADED: Final = 4000
 LOAD: Final = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\nrandseed=7\n"
+# Where ext4 lays the file that the load works on, in MB of the array: first and size, as the lab's requests show.
+USERS_AT_MB: Final = {"raid1": (143, 227), "raid10": (147, 423), "raid5": (153, 634), "raid6": (150, 419)}
+# ext4 commits the times of a file that is written to every five seconds: two blocks and a flush.
+JOURNAL: Final = "[journal]\nrw=write\nbs=8k\nfsync=1\nthinktime=5s\n"
 # The lab's kernel and host adapter, which are no choice of ours: CONFIG_HZ, and the segments of virtio-scsi.
 LAB_MD: Final = MdOptions(jiffy_ns=10_000_000, max_segments=254)
 LAB_MEMORY_BYTES: Final = 2 << 30
@@ -139,6 +143,15 @@ def real(case: Case, work: Path) -> dict[str, Any]:
     }
 
 
+def load(case: Case) -> tuple[str | None, float]:
+    """The load and the fill that give the model's array, which has no filesystem, the requests of the real one."""
+    if not case.load or case.is_zfs:
+        return LOAD if case.load else None, case.fill
+    first, size = USERS_AT_MB[case.layout]
+    place = f"offset={first}m\nsize={size}m\n"
+    return LOAD + place + JOURNAL + place, 1.0
+
+
 def modelled(case: Case, seed: int) -> Rebuild:
     """The same order in the model, on a host like the lab's."""
     options: MdOptions | ZfsOptions = LAB_MD
@@ -146,13 +159,14 @@ def modelled(case: Case, seed: int) -> Rebuild:
         draid = (2, 0) if case.layout.startswith("draid") else None
         order: HealingOrder | None = "sequential" if case.sequential else None
         options = ZfsOptions(memory_bytes=LAB_MEMORY_BYTES, cores=1, draid=draid, order=order)
+    jobs, fill = load(case)
     return simulate(
         RebuildOrder(
             layout=case.layout,
             members=(f"model:{CMR}",) * case.width,
             replacement=f"model:{case.new}",
-            fill=case.fill,
-            load=LOAD if case.load else None,
+            fill=fill,
+            load=jobs,
             scale_divisor=case.scale_divisor,
             whole=True,
             options=options,

@@ -421,5 +421,12 @@ def test_a_link_to_nothing_is_refused_and_not_followed(place: Path) -> None:
 
 def test_the_environment_alone_makes_no_disk_of_the_lab(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHAKEDOWN_LAB_DISKS", '{"lab:x": "/dev/sda"}')
-    with pytest.raises(UsageError, match="is a disk of the lab"):
+    with pytest.raises(UsageError, match="is a disk of the lab") as refused:
         LabDisk("lab:x")
+    assert "shakedown run PROTOCOL lab:x" in refused.value.hint
+
+
+def test_an_array_in_the_lab_is_made_of_its_drives() -> None:
+    with pytest.raises(UsageError, match="is a disk of the lab") as refused:
+        LabDisk("lab:raid5:wd40efrx")
+    assert "shakedown rebuild raid5 lab:NAME --width 4" in refused.value.hint

@@ -2,9 +2,12 @@
 
 #![allow(missing_docs)]
 
+mod cpu_time;
+
 use array::md::{Array, Options};
 use array::zfs::{Content, Geometry, Host, Order, Plan, Resilver, Sampling, Tunables};
 use array::{Layout, Members};
+use cpu_time::CpuTime;
 use criterion::{criterion_group, criterion_main, BatchSize, BenchmarkId, Criterion, Throughput};
 use drive::{BlockDevice, Drive, Profile};
 
@@ -57,7 +60,7 @@ fn resilvered(mut resilver: Resilver<Drive>) -> u64 {
     requests(resilver.members())
 }
 
-fn compare(criterion: &mut Criterion) {
+fn compare(criterion: &mut Criterion<CpuTime>) {
     let profile = Profile::parse(PROFILE).expect("a good profile");
     let mut group = criterion.benchmark_group("rebuild");
     group.sample_size(10);
@@ -78,5 +81,9 @@ fn compare(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, compare);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(CpuTime);
+    targets = compare
+}
 criterion_main!(benches);

@@ -1,5 +1,6 @@
 //! Linux md: layouts against hand-worked tables, conservation of every rebuild, what failures do.
 
+mod beside;
 mod plain;
 
 use array::md::{Arrangement, Array, Copies, Options, Parity, Rotation};

@@ -29,6 +29,14 @@ def numbered(text: str, number: int) -> str:
     return f"{number} {text}"
 
 
+def _way_in(text: str) -> str:
+    """Which command plays it in the lab: the lab has drives, and arrays of them."""
+    kind, colon, _ = text.removeprefix("lab:").partition(":")
+    if colon:
+        return f"the lab is given drives, and makes arrays of them itself: shakedown rebuild {kind} lab:NAME --width 4"
+    return f"shakedown run PROTOCOL {text}; it cannot be resumed"
+
+
 class LabDisk:
     """Implements ``Medium``. Its disks hold nobody's data, so no consent is asked."""
 
@@ -43,9 +51,7 @@ class LabDisk:
         key = text if number is None else numbered(text, number)
         # The environment alone is no proof: on a machine of its own it would name somebody's disk.
         if key not in disks or "User Mode Linux" not in _CPU_INFO.read_text():
-            raise UsageError(
-                f"`{text}` is a disk of the lab", hint=f"shakedown run PROTOCOL {text}; it cannot be resumed"
-            )
+            raise UsageError(f"`{text}` is a disk of the lab, and this command does not go there", hint=_way_in(text))
         self.disk = disks[key]
         system = Path("/sys/block") / Path(self.disk).name
         faults: dict[str, str] = json.loads(os.environ.get(FAULTS, "{}"))

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 
-use super::foreground::{Delayed, Positions};
+use super::foreground::{Piece, Positions};
 use super::options::{Options, HEADER_BYTES, PAGE_BYTES};
 use super::recovery::Recovery;
 use super::thread::Mood;
@@ -65,6 +65,8 @@ pub(super) struct Barrier {
     pub raised: bool,
     /// The recovery has passed since it was raised.
     pub passed: bool,
+    /// The recovery has slept a jiffy for those that wait before it asks for its next block.
+    pub napped: bool,
     pub held: VecDeque<Request>,
     pub pending: u32,
 }
@@ -79,7 +81,7 @@ pub struct Array<D> {
     pub(super) bios: Vec<Bio>,
     pub(super) free_bios: Vec<u32>,
     pub(super) due: VecDeque<Completion>,
-    pub(super) delayed: Delayed,
+    pub(super) gathered: Vec<Piece>,
     pub(super) stripes: StripeCache,
     /// Units of the host's that wait for stripes.
     pub(super) short_of_stripes: VecDeque<u32>,
@@ -124,7 +126,7 @@ impl<D: BlockDevice> Array<D> {
             bios: Vec::new(),
             free_bios: Vec::new(),
             due: VecDeque::new(),
-            delayed: Delayed::default(),
+            gathered: Vec::new(),
             stripes: StripeCache { active: 0, size: options.stripe_cache, most: options.stripe_cache_most },
             short_of_stripes: VecDeque::new(),
             barrier: Barrier::default(),
@@ -212,8 +214,12 @@ impl<D: BlockDevice> Array<D> {
         if self.now_ns >= self.next_daemon_ns {
             self.clear_marks();
         }
+        if !self.barrier.held.is_empty() {
+            // The recovery wakes when its last block ends, as those do that it kept waiting, and still sees them wait.
+            self.recover_on();
+        }
         self.lower_barrier();
-        self.begin_delayed();
+        self.begin_gathered();
         self.serve_short_of_stripes();
         self.recover_on();
     }
@@ -241,9 +247,6 @@ impl<D: BlockDevice> Array<D> {
                 return;
             }
             unit.stage += 1;
-            if stage == READING && std::mem::take(&mut unit.prereads) {
-                self.delayed.prereading -= 1;
-            }
             if stage == WRITING {
                 self.complete(number);
                 return;
@@ -288,9 +291,6 @@ impl<D: BlockDevice> Array<D> {
             // Its stage has been issued: what follows is the next one.
             let stage = unit.stage;
             unit.stage += 1;
-            if stage == READING && std::mem::take(&mut unit.prereads) {
-                self.delayed.prereading -= 1;
-            }
             match stage {
                 WRITING => self.complete(number),
                 READING if unit.purpose == Purpose::Recovery => self.recovery_read(number),
@@ -409,7 +409,10 @@ impl<D: BlockDevice> BlockDevice for Array<D> {
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {
-        self.run(now_ns, Until::Then);
+        // Who submits several at once is not interrupted: the array's own thread has its turn when that is done.
+        if now_ns > self.now_ns {
+            self.run(now_ns, Until::Then);
+        }
         self.take_request(request);
         self.fresh = true;
     }

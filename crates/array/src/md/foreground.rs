@@ -9,7 +9,7 @@ use super::parity::Parity;
 use super::unit::Purpose;
 use crate::layout::Layout;
 
-/// A part of a write in one chunk, in bytes of the chunk.
+/// A part of a write in one chunk, in bytes of the chunk. Those of one moment are gathered before their stripes are begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     row: u64,
@@ -17,14 +17,6 @@ pub(super) struct Piece {
     start: u64,
     end: u64,
     bio: u32,
-}
-
-/// Writes to arrays with parity, which are gathered before their stripes are begun.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Delayed {
-    pieces: Vec<Piece>,
-    /// Units that read before they write: while there are any, others that would have to wait.
-    pub prereading: u32,
 }
 
 /// Where the arms of the members are, as far as md knows: it reads a copy that is near.
@@ -56,9 +48,14 @@ impl<D: BlockDevice> Array<D> {
         if active > 0 || (!self.barrier.passed && self.recovery_asks()) {
             return;
         }
-        (self.barrier.raised, self.barrier.passed) = (false, false);
+        // Who wakes a recovery that waits for its turn has one request let in, and finds the barrier raised at the next.
+        let turns = self.recovery_asks();
+        (self.barrier.raised, self.barrier.passed) = (turns, false);
         while let Some(request) = self.barrier.held.pop_front() {
             self.let_in(request);
+            if turns {
+                break;
+            }
         }
     }
 
@@ -78,7 +75,7 @@ impl<D: BlockDevice> Array<D> {
                     self.read_parity(bio, self.options.parity(rotation), offset_bytes, bytes);
                 }
                 (Verb::Write, Arrangement::Parity(rotation)) => {
-                    self.delay_write(bio, self.options.parity(rotation), offset_bytes, bytes);
+                    self.gather_write(bio, self.options.parity(rotation), offset_bytes, bytes);
                 }
                 (Verb::Read | Verb::Write, Arrangement::Copies { .. }) => {
                     self.read_or_write_copies(bio, verb, offset_bytes, bytes);
@@ -150,34 +147,29 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    fn delay_write(&mut self, bio: u32, parity: Parity, offset_bytes: u64, bytes: u64) {
+    fn gather_write(&mut self, bio: u32, parity: Parity, offset_bytes: u64, bytes: u64) {
         let (mut at, end) = (offset_bytes, offset_bytes + bytes);
         while at < end {
             let (row, index, start) = parity.locate(at);
             let length = (parity.chunk_bytes - start).min(end - at);
             self.bios[bio as usize].left += 1;
-            self.delayed.pieces.push(Piece { row, index, start, end: start + length, bio });
+            self.gathered.push(Piece { row, index, start, end: start + length, bio });
             at += length;
         }
     }
 
-    /// Begins what was gathered: all of it when nobody reads before writing, else whole rows only, which need no reads.
-    pub(super) fn begin_delayed(&mut self) {
+    /// Begins what was gathered, a row at a time: all of a row together needs no reads. Nothing is put off until it makes a
+    /// row, which md does with writes that nobody waits for (`REQ_SYNC` sets `STRIPE_PREREAD_ACTIVE`).
+    pub(super) fn begin_gathered(&mut self) {
         let Arrangement::Parity(rotation) = self.options.arrangement else { return };
-        if self.delayed.pieces.is_empty() {
+        if self.gathered.is_empty() {
             return;
         }
         let parity = self.options.parity(rotation);
-        let mut pieces = std::mem::take(&mut self.delayed.pieces);
+        let mut pieces = std::mem::take(&mut self.gathered);
         pieces.sort_by_key(|piece| (piece.row, piece.start, piece.index, piece.bio));
-        let whole_bytes = parity.chunk_bytes * parity.data_members() as u64;
-        let all = self.delayed.prereading == 0;
         for row in pieces.chunk_by(|one, other| one.row == other.row) {
-            if all || row.iter().map(|piece| piece.end - piece.start).sum::<u64>() >= whole_bytes {
-                self.begin_row(&parity, row);
-            } else {
-                self.delayed.pieces.extend_from_slice(row);
-            }
+            self.begin_row(&parity, row);
         }
     }
 
@@ -239,10 +231,6 @@ impl<D: BlockDevice> Array<D> {
             if (touched | parities) >> member & 1 == 1 {
                 unit.part(WRITING, Verb::Write, member, HEADER_BYTES + on_member, bytes);
             }
-        }
-        if reads != 0 {
-            self.units.get_mut(number).prereads = true;
-            self.delayed.prereading += 1;
         }
         self.begin_with_stripes(number, bytes / PAGE_BYTES);
     }
@@ -310,8 +298,8 @@ impl<D: BlockDevice> Array<D> {
     }
 
     /// Ends every request that was only gathered: the array has failed.
-    pub(super) fn abandon_delayed(&mut self) {
-        for piece in std::mem::take(&mut self.delayed.pieces) {
+    pub(super) fn abandon_gathered(&mut self) {
+        for piece in std::mem::take(&mut self.gathered) {
             self.let_go(piece.bio);
         }
         while let Some(Request { tag, .. }) = self.barrier.held.pop_front() {

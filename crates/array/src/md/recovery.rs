@@ -79,6 +79,8 @@ impl<D: BlockDevice> Array<D> {
             progress: Progress::default(),
             next_look_bytes: 0,
         });
+        // A drive is added to an array that is suspended: nobody else has anything under way when the recovery begins.
+        self.recover_on();
         Ok(())
     }
 
@@ -260,7 +262,13 @@ impl<D: BlockDevice> Array<D> {
     }
 
     /// raid10: the host's requests and the recovery's take turns.
-    fn room_behind_barrier(&mut self, thread: &Thread) -> u64 {
+    fn room_behind_barrier(&mut self, thread: &mut Thread) -> u64 {
+        if !self.barrier.held.is_empty() && !self.barrier.napped {
+            // Who asks for the next block while others wait first sleeps a jiffy: they have a turn if this one ends meanwhile.
+            self.barrier.napped = true;
+            thread.nap(self.now_ns, self.options.jiffy_ns);
+            return 0;
+        }
         if !self.barrier.raised && !self.barrier.held.is_empty() {
             return 0;
         }
@@ -269,7 +277,7 @@ impl<D: BlockDevice> Array<D> {
         if self.barrier.pending > 0 || turn_is_over {
             return 0;
         }
-        self.barrier.passed = true;
+        (self.barrier.passed, self.barrier.napped) = (true, false);
         match self.barrier.held.is_empty() {
             true => (RAID10_DEPTH * BLOCK_BYTES).saturating_sub(thread.active_bytes),
             false => BLOCK_BYTES,

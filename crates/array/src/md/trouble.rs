@@ -121,7 +121,7 @@ impl<D: BlockDevice> Array<D> {
             self.abort_recovery(member);
         }
         if self.failed {
-            self.abandon_delayed();
+            self.abandon_gathered();
         }
     }
 

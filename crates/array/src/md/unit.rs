@@ -41,8 +41,6 @@ pub(crate) struct Unit {
     pub stripes: u64,
     /// Bytes of the replacement that it recovers.
     pub recovers_bytes: u64,
-    /// It counts as reading before writing until its reads are there.
-    pub prereads: bool,
     /// Something of it could not be read, and could not be made up for.
     pub spoiled: bool,
 }
@@ -58,7 +56,6 @@ impl Unit {
             bios: Vec::new(),
             stripes: 0,
             recovers_bytes: 0,
-            prereads: false,
             spoiled: false,
         }
     }

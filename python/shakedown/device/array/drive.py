@@ -17,6 +17,8 @@ from shakedown.errors import RefusedError, UsageError
 from shakedown.result.identity import Identity
 
 _SECTOR_BYTES: Final = 512
+# Where in the line of statistics flushes stand, and behind them their time.
+_FLUSHES: Final = 15
 _FIRST_SECTOR: Final = 2048
 # Of ZFS.
 _LABEL_BYTES: Final = 256 << 10
@@ -26,13 +28,34 @@ _OURS_MAY_BE: Final = frozenset({"member", "signature", "in-use"})
 
 @dataclass(frozen=True)
 class Traffic:
-    """What the kernel has counted of a drive: ``/sys/block/*/stat``."""
+    """What the kernel has counted of a drive: ``/sys/block/*/stat``.
+
+    Flushes are not among ``requests`` or ``in_flight``: they are counted, and how long they took, when they have ended.
+    """
 
     requests: int
     read_bytes: int
     written_bytes: int
     busy_ns: int
     in_flight: int
+    flushes: int = 0
+    flush_ns: int = 0
+
+    @classmethod
+    def parse(cls, stat: str) -> Traffic:
+        """The file's one line. Before Linux 5.5 it says nothing of flushes."""
+        fields = [int(field) for field in stat.split()]
+        reads, _, read_sectors, _, writes, _, written_sectors, _, in_flight, busy_ms = fields[:10]
+        flushes, flush_ms = fields[_FLUSHES : _FLUSHES + 2] if len(fields) > _FLUSHES else (0, 0)
+        return cls(
+            reads + writes,
+            read_sectors * _SECTOR_BYTES,
+            written_sectors * _SECTOR_BYTES,
+            busy_ms * 1_000_000,
+            in_flight,
+            flushes,
+            flush_ms * 1_000_000,
+        )
 
 
 class Drive:
@@ -132,15 +155,7 @@ class Drive:
 
     def traffic(self) -> Traffic:
         """What was counted so far."""
-        fields = [int(field) for field in (_system(self.path) / "stat").read_text().split()]
-        reads, _, read_sectors, _, writes, _, written_sectors, _, in_flight, busy_ms = fields[:10]
-        return Traffic(
-            reads + writes,
-            read_sectors * _SECTOR_BYTES,
-            written_sectors * _SECTOR_BYTES,
-            busy_ms * 1_000_000,
-            in_flight,
-        )
+        return Traffic.parse((_system(self.path) / "stat").read_text())
 
     def _partitions(self) -> list[str]:
         folder = _system(self.path)

@@ -19,6 +19,15 @@ _BEGINNING_NS: Final = 5 * NS_PER_S
 _BEGINNING_POLL_S: Final = 0.005
 
 
+def longest_flush_ns(then: Traffic, now: Traffic, between_ns: int) -> int:
+    """What the longest flush that ended between two polls took at least.
+
+    A drive gets one at a time: of several only the first can have begun before the earlier poll.
+    """
+    together_ns = now.flush_ns - then.flush_ns
+    return together_ns if now.flushes - then.flushes == 1 else max(together_ns - between_ns, 0)
+
+
 @dataclass
 class Member:
     """What one drive did during the rebuild. ``polls_awaited``: in how many polls it alone had requests."""
@@ -68,6 +77,7 @@ class Watch:
         self._seen = before or Watched(members=[Member() for _ in drives])
         self._interval_ns = _FIRST_INTERVAL_NS
         self._heard = [(0, 0)] * len(drives)
+        self._flushed: list[tuple[int, Traffic]] = []
 
     def follow(self, begin: Callable[[], None]) -> Watched:
         """Let it begin, and come back when it is over. Raises EnvironmentFailure."""
@@ -119,6 +129,10 @@ class Watch:
                 continue
             member = seen.members[place]
             member.longest_silence_ns = max(member.longest_silence_ns, now_ns - heard_ns)
+        for member, (then_ns, then), each in zip(seen.members, self._flushed, traffic, strict=False):
+            flush_ns = longest_flush_ns(then, each, now_ns - then_ns)
+            member.longest_silence_ns = max(member.longest_silence_ns, flush_ns)
+        self._flushed = [(now_ns, each) for each in traffic]
 
     def _count(self, base: Sequence[Member], first: Sequence[Traffic], now: Sequence[Traffic]) -> None:
         for member, then, began, each in zip(self._seen.members, base, first, now, strict=True):

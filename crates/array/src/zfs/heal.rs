@@ -19,11 +19,13 @@ impl<D: BlockDevice> Resilver<D> {
                 Phase::Draining | Phase::Over => break,
             }
         }
-        if self.phase == Phase::Draining && self.flight_flows == 0 {
-            self.turn(0.0);
-            self.note_progress();
-            self.phase = Phase::Over;
-        }
+    }
+
+    /// Nothing is left to be done.
+    pub(super) fn end(&mut self) {
+        self.turn(0.0);
+        self.note_progress();
+        self.phase = Phase::Over;
     }
 
     fn may_issue(&self) -> bool {
@@ -78,6 +80,10 @@ impl<D: BlockDevice> Resilver<D> {
             self.phase = Phase::Scanning { asked: asked + 1 };
             self.read_indirect(offset_bytes);
         } else {
+            // Of a window that stands for others it counts what is issued: few groups of all see the scan at its end.
+            if !window.is_sampled() {
+                self.end_visit();
+            }
             self.begin_issuing();
         }
     }

@@ -83,7 +83,9 @@ impl Pool {
         let records_per_metaslab =
             room / with_indirect * RECORDS_PER_INDIRECT + room % with_indirect / record_allocated.max(1);
         let records_per_metaslab = records_per_metaslab - records_per_metaslab % run_records.unwrap_or(1);
-        let shown = allocatable - (allocatable / 32).clamp((128 << 20).min(allocatable / 2), 128 << 30);
+        // What users are shown is what metaslabs give out; what does not make a whole one at the vdev's end is nobody's.
+        let given_out = metaslabs << metaslab_shift;
+        let shown = given_out - (given_out / 32).clamp((128 << 20).min(given_out / 2), 128 << 30);
         let records = ((shown as f64 * fill) as u64 / record_allocated).min(metaslabs * records_per_metaslab);
         let mut pool = Self {
             geometry,

@@ -139,7 +139,7 @@ pub(super) enum Phase {
     Scanning { asked: u64 },
     /// Reading and writing the blocks of the window.
     Issuing,
-    /// All is asked for.
+    /// All is asked for; it ends with the transaction group that the last of it is in.
     Draining,
     /// All is done, or lost.
     Over,
@@ -172,8 +172,6 @@ pub struct Resilver<D> {
     pub(super) tally: Tally,
     pub(super) began_ns: u64,
     pub(super) now_ns: u64,
-    touched: Vec<bool>,
-    touched_list: Vec<u32>,
     done: Vec<Done>,
     taken: Vec<Entry>,
     pub(super) columns: Vec<Column>,
@@ -192,7 +190,9 @@ impl<D: BlockDevice> Resilver<D> {
         let Self { walk, pool, plan, .. } = &resilver;
         resilver.windows = windows(walk, pool, plan).into();
         resilver.note_progress();
-        resilver.open_window();
+        if !resilver.windows.is_empty() {
+            resilver.open_window();
+        }
         resilver.start_what_can();
         Ok(resilver)
     }
@@ -222,7 +222,7 @@ impl<D: BlockDevice> Resilver<D> {
             commands: Slab::default(),
             walk,
             windows: VecDeque::new(),
-            phase: Phase::Draining,
+            phase: Phase::Over,
             flight_bytes: 0,
             flight_flows: 0,
             at_metaslab_end: false,
@@ -235,8 +235,6 @@ impl<D: BlockDevice> Resilver<D> {
             tally: Tally::new(width),
             began_ns: now_ns,
             now_ns,
-            touched: vec![false; width],
-            touched_list: Vec::new(),
             done: Vec::new(),
             taken: Vec::new(),
             columns: Vec::new(),
@@ -299,16 +297,21 @@ impl<D: BlockDevice> Resilver<D> {
         self.fail_when_due();
         self.advance_txg();
         self.heal_on();
-        self.issue_touched();
     }
 
-    /// A column's request, for the queue of its member.
+    /// A column's request, for the queue of its member, which gives the drive what it may have at once: what comes first
+    /// goes alone (`vdev_queue_io`).
     pub(super) fn ask(&mut self, flow: u32, class: Class, is_write: bool, target: Target) {
+        self.ask_at(flow, class, is_write, Target { offset_bytes: LABEL_START_BYTES + target.offset_bytes, ..target });
+    }
+
+    /// The same at a place of the drive itself.
+    pub(super) fn ask_at(&mut self, flow: u32, class: Class, is_write: bool, target: Target) {
         let Target { member, offset_bytes, bytes } = target;
         self.flows.get_mut(flow).left += 1;
-        let entry = Entry::new(self.now_ns, LABEL_START_BYTES + offset_bytes, bytes, is_write, flow);
+        let entry = Entry::new(self.now_ns, offset_bytes, bytes, is_write, flow);
         self.queues[member as usize].push(class, entry);
-        self.touch(member);
+        self.issue(member as usize);
     }
 
     /// A request at a place of the drive itself, past the queue: a flush, or what failed as a part of a larger one.
@@ -331,29 +334,19 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
-    pub(super) fn touch(&mut self, member: u32) {
-        if !std::mem::replace(&mut self.touched[member as usize], true) {
-            self.touched_list.push(member);
-        }
-    }
-
-    /// Gives the drives what their queues let through.
-    fn issue_touched(&mut self) {
+    /// Gives a drive what its queue lets through.
+    fn issue(&mut self, member: usize) {
         let dirty = self.dirty_share();
-        while let Some(member) = self.touched_list.pop() {
-            let at = member as usize;
-            self.touched[at] = false;
-            let mut taken = std::mem::take(&mut self.taken);
-            while let Some(issued) = self.queues[at].issue(&self.plan.tunables, dirty, &mut taken) {
-                let command = self.commands.take(|| Command { entries: Vec::new(), class: None });
-                let slot = self.commands.get_mut(command);
-                slot.class = Some(issued.class);
-                std::mem::swap(&mut slot.entries, &mut taken);
-                let verb = if issued.is_write { Verb::Write } else { Verb::Read };
-                self.members.submit(at, verb, issued.offset_bytes, issued.bytes, u64::from(command));
-            }
-            self.taken = taken;
+        let mut taken = std::mem::take(&mut self.taken);
+        while let Some(issued) = self.queues[member].issue(&self.plan.tunables, dirty, &mut taken) {
+            let command = self.commands.take(|| Command { entries: Vec::new(), class: None });
+            let slot = self.commands.get_mut(command);
+            slot.class = Some(issued.class);
+            std::mem::swap(&mut slot.entries, &mut taken);
+            let verb = if issued.is_write { Verb::Write } else { Verb::Read };
+            self.members.submit(member, verb, issued.offset_bytes, issued.bytes, u64::from(command));
         }
+        self.taken = taken;
     }
 
     fn answered(&mut self, done: Done) {
@@ -363,6 +356,7 @@ impl<D: BlockDevice> Resilver<D> {
         let mut entries = std::mem::take(&mut command.entries);
         if let Some(class) = class {
             self.queues[done.member].done(class, &self.plan.tunables);
+            self.issue(done.member);
         }
         let bad = done.status != Status::Good;
         let dead = self.roles[done.member] == Role::Dead;
@@ -376,14 +370,15 @@ impl<D: BlockDevice> Resilver<D> {
                 self.ask_drive(done.member, verb, class, *entry);
             }
         } else {
-            for entry in &entries {
+            // The parts of a request are told of its end in reverse (`zio_walk_parents`, of a list that grows at its head).
+            // What is rebuilt of them is written so: the last two alone, the others when one of these is done.
+            for entry in entries.iter().rev() {
                 self.column_done(done.member, *entry, bad || dead);
             }
         }
         entries.clear();
         self.commands.get_mut(number).entries = entries;
         self.commands.release(number);
-        self.touch(done.member as u32);
     }
 
     fn column_done(&mut self, member: usize, entry: Entry, failed: bool) {

@@ -58,7 +58,7 @@ impl Tunables {
         Self {
             top_maxinflight: None,
             scan_vdev_limit_bytes: 16 * MIB,
-            resilver_min_time_ns: 1_500_000_000,
+            resilver_min_time_ns: 3_000_000_000,
             txg_timeout_ns: 5_000_000_000,
             resilver_delay_ns: 0,
             scan_mem_lim_fact: 20,
@@ -81,7 +81,6 @@ impl Tunables {
     pub fn v2_1() -> Self {
         Self {
             scan_vdev_limit_bytes: 4 * MIB,
-            resilver_min_time_ns: 3_000_000_000,
             rebuild_vdev_limit_bytes: 32 * MIB,
             rebuild_waits_for_txg: false,
             ..Self::v2_3()
@@ -92,7 +91,6 @@ impl Tunables {
     pub fn v0_6() -> Self {
         Self {
             top_maxinflight: Some(32),
-            resilver_min_time_ns: 3_000_000_000,
             // Two ticks of a kernel with 250 a second.
             resilver_delay_ns: 8_000_000,
             async_write: Active { min: 1, max: 10 },

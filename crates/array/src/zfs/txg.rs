@@ -16,42 +16,60 @@ enum Stage {
     Scan { since_ns: u64 },
     /// Waiting for what the scan has in flight.
     Drain,
-    /// Uberblocks, then a flush.
+    /// A flush, so that all that the uberblocks will name is there.
+    Flush,
+    /// Uberblocks, then a flush (`vdev_config_sync`).
     Labels { flushing: bool },
     /// Nothing to do until then.
     Open { until_ns: u64 },
 }
 
 /// The transaction group under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Txg {
     stage: Stage,
     began_ns: u64,
     parts_left: u64,
+    /// The pointers have been followed: what they name is issued from the next group on.
+    visited: bool,
+    /// All is done that was to be resilvered, and is durable when this group is.
+    is_last: bool,
 }
 
 impl Txg {
     pub fn new(now_ns: u64) -> Self {
-        Self { stage: Stage::Data, began_ns: now_ns, parts_left: 0 }
+        Self { stage: Stage::Data, began_ns: now_ns, parts_left: 0, visited: false, is_last: false }
     }
 }
 
-/// Uberblocks at the first and the last labels of a drive.
-const UBERBLOCK_BYTES: u64 = 8 << 10;
+/// Two labels at each end of a drive, and where in each the uberblocks are.
+const LABEL_BYTES: u64 = 256 << 10;
+const UBERBLOCKS_AT_BYTES: u64 = 128 << 10;
+const UBERBLOCK_BYTES: u64 = 4 << 10;
 
 impl<D: BlockDevice> Resilver<D> {
     /// May the scan issue more?
     pub(super) fn txg_lets_scan(&self) -> bool {
-        matches!(self.txg.stage, Stage::Scan { .. })
+        matches!(self.txg.stage, Stage::Scan { .. }) && !self.txg.visited
     }
 
     /// When the group goes on by itself.
     pub(super) fn next_txg_ns(&self) -> u64 {
         match self.txg.stage {
+            Stage::Scan { .. } if !self.scans() => self.now_ns,
             Stage::Scan { since_ns } => self.scan_ends_ns(since_ns),
             Stage::Open { until_ns } => until_ns,
-            Stage::Data | Stage::Drain | Stage::Labels { .. } => u64::MAX,
+            Stage::Data | Stage::Drain | Stage::Flush | Stage::Labels { .. } => u64::MAX,
         }
+    }
+
+    fn is_sequential(&self) -> bool {
+        self.plan.order == Order::Sequential
+    }
+
+    /// Has this group anything to do for the scan?
+    fn scans(&self) -> bool {
+        !self.is_sequential() && !self.txg.visited && !matches!(self.phase, Phase::Draining | Phase::Over)
     }
 
     fn scan_ends_ns(&self, since_ns: u64) -> u64 {
@@ -59,6 +77,11 @@ impl<D: BlockDevice> Resilver<D> {
         let least_ns = since_ns + tunables.resilver_min_time_ns;
         let due_ns = if self.dirty_share() >= 0.3 { 0 } else { self.txg.began_ns + tunables.txg_timeout_ns };
         least_ns.max(due_ns)
+    }
+
+    /// The scan knows what there is; this group has no more to do for it (`dsl_scan_sync` either visits or issues).
+    pub(super) fn end_visit(&mut self) {
+        self.txg.visited = true;
     }
 
     /// One of the parts that the stage waits for is done.
@@ -72,18 +95,22 @@ impl<D: BlockDevice> Resilver<D> {
             if self.txg.parts_left > 0 {
                 return;
             }
-            let scans = self.plan.order != Order::Sequential && !matches!(self.phase, Phase::Draining | Phase::Over);
+            let scans = self.scans();
             let next = match self.txg.stage {
                 Stage::Data if scans => Stage::Scan { since_ns: self.now_ns },
-                Stage::Data => Stage::Labels { flushing: false },
+                Stage::Data => Stage::Flush,
                 Stage::Scan { since_ns } if scans && self.now_ns < self.scan_ends_ns(since_ns) => return,
                 Stage::Scan { .. } => Stage::Drain,
-                Stage::Drain if self.plan.order != Order::Sequential && self.flight_flows > 0 => return,
-                Stage::Drain => Stage::Labels { flushing: false },
+                Stage::Drain if !self.is_sequential() && self.flight_flows > 0 => return,
+                Stage::Drain => Stage::Flush,
+                Stage::Flush => Stage::Labels { flushing: false },
                 Stage::Labels { flushing: false } => Stage::Labels { flushing: true },
                 Stage::Labels { flushing: true } => {
                     self.users_are_synced();
-                    let waits = self.plan.order == Order::Sequential || !scans;
+                    if self.txg.is_last {
+                        self.end();
+                    }
+                    let waits = self.is_sequential() || matches!(self.phase, Phase::Draining | Phase::Over);
                     let until_ns = if waits { self.txg.began_ns + self.plan.tunables.txg_timeout_ns } else { 0 };
                     Stage::Open { until_ns: until_ns.max(self.now_ns) }
                 }
@@ -97,20 +124,27 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
-    /// A sequential rebuild at the end of a metaslab wants a group; so do users whose data fills memory.
+    /// A sequential rebuild at the end of a metaslab wants a group; so do users whose data fills memory. That all is done
+    /// is told by a group that nobody hurries (`vdev_rebuild_complete_sync`).
     fn group_is_wanted(&self) -> bool {
         self.dirty_share() >= 0.2 || (self.at_metaslab_end && self.flight_flows == 0)
+    }
+
+    fn is_drained(&self) -> bool {
+        self.phase == Phase::Draining && self.flight_flows == 0
     }
 
     fn enter(&mut self, stage: Stage) {
         self.txg.stage = stage;
         match stage {
             Stage::Data => {
-                self.txg.began_ns = self.now_ns;
+                self.txg = Txg { is_last: self.is_drained(), began_ns: self.now_ns, visited: false, ..self.txg };
                 self.txg.parts_left = self.write_users_data();
             }
             Stage::Labels { flushing: false } => self.write_labels(),
-            Stage::Labels { flushing: true } => {
+            Stage::Flush | Stage::Labels { flushing: true } => {
+                // A sequential rebuild goes on while a group is written: what is not done at its beginning is of the next.
+                self.txg.is_last |= !self.is_sequential() && self.is_drained();
                 let number = self.begin(Flow::new(Purpose::Label { is_flush: true }, 0, 0));
                 self.txg.parts_left = 1;
                 self.flush_members(number);
@@ -122,14 +156,14 @@ impl<D: BlockDevice> Resilver<D> {
 
     fn write_labels(&mut self) {
         let number = self.begin(Flow::new(Purpose::Label { is_flush: false }, 0, 0));
-        let last = self.plan.member_bytes - super::geometry::LABEL_START_BYTES - super::geometry::LABEL_END_BYTES;
+        let end = self.plan.member_bytes;
+        let labels = [0, LABEL_BYTES, end - 2 * LABEL_BYTES, end - LABEL_BYTES];
         for member in 0..self.roles.len() {
-            if self.roles[member] != Role::Dead {
-                // The labels in front lie before the data: that far back is as near as its first sector.
-                for offset_bytes in [0, last] {
-                    let target = Target { member: member as u32, offset_bytes, bytes: UBERBLOCK_BYTES };
-                    self.ask(number, Class::SyncWrite, true, target);
-                }
+            let has_labels = self.roles[member] != Role::Dead;
+            for label in labels.into_iter().filter(|_| has_labels) {
+                let offset_bytes = label + UBERBLOCKS_AT_BYTES;
+                let target = Target { member: member as u32, offset_bytes, bytes: UBERBLOCK_BYTES };
+                self.ask_at(number, Class::SyncWrite, true, target);
             }
         }
         self.txg.parts_left = 1;

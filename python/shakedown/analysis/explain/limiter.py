@@ -141,7 +141,8 @@ def _of_the_limiter(box: Box, used: dict[Part, float], limiter: Limiter, *, sure
         share = max(used["heads"] if used["heads"] <= CACHED else 0, used["drives"])
         rest = "" if sure else " Nothing else comes near."
         return f"The drives limit: {_percent(share)} of what {box.layout} allows them{_as_known(share)}.{rest}"
-    return f"The {limiter} limits: {_percent(used[limiter])} of what it allows{_as_known(used[limiter])}."
+    share = used["link" if limiter == "link" else "round trip"]
+    return f"The {limiter} limits: {_percent(share)} of what it allows{_as_known(share)}."
 
 
 def _of_the_queue(measured: Measured) -> list[str]:

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 from report import synthetic
@@ -13,6 +15,9 @@ from shakedown.analysis.finding import Finding
 from shakedown.report.compare import compare
 from shakedown.report.html import render_page
 from shakedown.report.outcome import outcome
+from shakedown.report.pictures import pictures
+from shakedown.report.played import samples_of
+from shakedown.report.series import Line, decode
 from shakedown.report.summary import render
 from shakedown.result.folder import Run, read_run
 
@@ -120,3 +125,52 @@ def test_a_rebuild_without_its_answers_is_told_from_its_findings(tmp_path: Path)
     run = rebuilt(tmp_path / "run", LOST, lost_bytes=4096)
     (run.path / "raw" / "rebuild.json").unlink()
     assert "DATA IS LOST" in render_page([run])
+
+
+def loaded(folder: Path) -> Run:
+    """A rebuild of 3600 s with two stretches of a load beside it, each standing for half, and the load alone."""
+    run = rebuilt(folder, COMPLETE)
+    first, stretch = run.record.steps[0], 25 * synthetic.S
+    rebuild = first.model_copy(update={"end_ns": 3600 * synthetic.S, "interval_ns": 10 * synthetic.S})
+    load = first.model_copy(update={"name": "rebuild-load", "end_ns": rebuild.end_ns, "interval_ns": stretch})
+    alone = load.model_copy(
+        update={"name": "load-alone", "start_ns": load.end_ns, "end_ns": load.end_ns + 60 * synthetic.S}
+    )
+    rows = run.samples.head(360).with_columns(start_ns=run.samples["start_ns"] * 10, duration_ns=10 * synthetic.S)
+    users = run.samples.head(2).with_columns(
+        step=pl.lit("rebuild-load"),
+        start_ns=pl.Series([0, 1800 * synthetic.S]),
+        duration_ns=stretch,
+        count=25 * 44,
+        bytes=25 * 44 * 16384,
+    )
+    calm = users.head(1).with_columns(step=pl.lit("load-alone"), start_ns=alone.start_ns, duration_ns=60 * synthetic.S)
+    parts = [part.cast(dict(run.samples.schema)) for part in (rows, users, calm)]  # type: ignore[arg-type]
+    pl.concat(parts).write_parquet(run.path / "samples.parquet")
+    record = run.record.model_copy(update={"steps": (rebuild, load, alone)})
+    (run.path / "run.json").write_bytes(record.to_json())
+    return read_run(run.path)
+
+
+def test_stretches_are_drawn_over_all_that_they_stand_for(tmp_path: Path) -> None:
+    run = loaded(tmp_path / "run")
+    users = samples_of(run, run.record.steps[1:2])
+    assert users["start_ns"].to_list() == [0, 1800 * synthetic.S]
+    assert users["duration_ns"].to_list() == [1800 * synthetic.S] * 2
+    assert users["count"].to_list() == [1800 * 44] * 2
+    assert samples_of(run, run.record.steps[:1]).equals(run.samples.head(360))
+
+
+def test_the_load_lies_over_the_rebuild_each_in_its_own_unit(tmp_path: Path) -> None:
+    (picture,) = pictures([loaded(tmp_path / "run")])
+    whole = picture["views"][0]
+    (side,) = whole["sides"]
+    both, alone = side["bands"]
+    assert (both["name"], both["from_s"], both["to_s"]) == ("rebuild + rebuild-load", 0, 3600)
+    assert (alone["from_s"], whole["span_s"]) == (3600, 3660)
+    assert set(whole["rates"]) == {"mib", "iops"}
+    drawn = {name: decode(Line(**side["lines"][name]), whole["slots"]) for name in ("mib", "iops")}
+    during = int(3600 / whole["slot_s"]) - 1
+    assert np.nanmin(drawn["mib"][:during]) > 5  # nothing of the users' 0.7 MiB/s
+    assert np.isfinite(drawn["iops"]).all()
+    assert drawn["iops"][:during] == pytest.approx(44, rel=0.01)  # and no gap between stretches

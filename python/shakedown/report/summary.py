@@ -13,6 +13,7 @@ from shakedown.report import words
 from shakedown.report.figures import NOT_STEADY, Candidate, Figure, candidates, figures
 from shakedown.report.outcome import Outcome, outcome
 from shakedown.report.plain_text import table, wrap
+from shakedown.report.played import samples_of
 from shakedown.report.series import Grid, envelope, tracks
 from shakedown.result.folder import Run
 from shakedown.units import format_duration, format_size
@@ -121,7 +122,7 @@ def _sparklines(run: Run) -> str:
 def _sparkline(run: Run, step: str) -> str:
     sides = [("candidate", run)] + ([("baseline", run.baseline)] if run.baseline else [])
     spans = [
-        (name, side.samples.filter(pl.col("step") == step), record)
+        (name, samples_of(side, [record]), record)
         for name, side in sides
         for record in side.record.steps
         if record.name == step and record.end_ns > record.start_ns

@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from shakedown.errors import EnvironmentFailure, UsageError
-from shakedown.report import words
+from shakedown.report import sweep, words
 from shakedown.report.figures import candidates, figures, highlights
 from shakedown.report.outcome import outcome
 from shakedown.report.pictures import pictures
@@ -56,7 +56,13 @@ def render_page(runs: Sequence[Run]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"words": words, "figures": figures, "highlights": highlights, "outcome": outcome}
+    environment.globals |= {
+        "words": words,
+        "figures": figures,
+        "highlights": highlights,
+        "outcome": outcome,
+        "sweep_answers": sweep.answers,
+    }
     environment.filters |= {
         "figures_of": figures,
         "outcome_of": outcome,

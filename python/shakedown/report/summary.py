@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from shakedown.report import words
+from shakedown.report import sweep, words
 from shakedown.report.figures import NOT_STEADY, Candidate, Figure, candidates, figures
 from shakedown.report.outcome import Outcome, outcome
 from shakedown.report.plain_text import table, wrap
@@ -86,6 +86,7 @@ def _protocol(run: Run) -> str:
         columns = len(head) if run.baseline else 2
         lines.append(table(head[:columns], [row[:columns] for row in rows], _INDENT))
     lines += [wrap(text, _INDENT, _INDENT * 2) for text in _remarks(figures(run))]
+    lines += [wrap(text, _INDENT, _INDENT * 2) for text in sweep.answers(run)]
     if told := outcome(run):
         lines += [wrap(text, _INDENT, _INDENT * 2) for text in told.sentences[1:]]
         lines += [indent(text, _INDENT) for text in told.tables]

@@ -48,7 +48,8 @@ def outcome(run: Run) -> Outcome | None:
     status, headline = _ended(duration, is_kicked=bool(kicked) and is_whole)
     if not is_whole and status == "pass":
         status = "inconclusive"
-    sentences = (duration.text, *(_kicks(kicked) if is_whole else ()), *_why(found), *_felt(found))
+    ended = " ".join([duration.text, *(_kicks(kicked) if is_whole else ())])
+    sentences = (ended, *_why(found), *_felt(found))
     return Outcome(status, headline, sentences, tables, int(duration.evidence.get("seeds", 1)))
 
 

@@ -78,6 +78,42 @@ def test_a_full_link_is_named() -> None:
     assert (found.limiter, found.sure) == ("link", True)
 
 
+@pytest.mark.parametrize(
+    ("figure", "limiter", "says"),
+    [
+        ("3500 IOPS", "link", "97.5 % of what it allows."),
+        ("3700 IOPS", "link", "103 % of what it allows, which is not better known than that."),
+        ("4000 IOPS", "impossible", "This cannot be: it is 1.11 times what the link allows."),
+        ("100000 IOPS", "impossible", "the host's own cache answered, or a figure is wrong"),
+    ],
+)
+def test_what_never_crossed_the_link_is_no_news_of_the_box(figure: str, limiter: str, says: str) -> None:
+    found = proof(f"x: 32KiB 100R 0rand depth 64 = {figure}")
+    assert found.limiter == limiter
+    assert says in " ".join(found.statements)
+    assert (len(found.statements) == 1) == (limiter == "impossible")
+
+
+def test_drives_that_were_gone_past_do_not_limit() -> None:
+    box = Box(Layout("raidz1", 4), SLOW_DRIVE)
+    within, past = (proof(f"4KiB 100R 100rand depth 16 = {iops} IOPS", box) for iops in (232, 326))
+    assert (within.limiter, past.limiter) == ("drives", "elsewhere")
+    assert "116 % of what RAIDZ1 of 4 allows them, which is not better known" in " ".join(within.statements)
+    assert "1.63 times what the drives can" in " ".join(past.statements)
+    assert "The drives limit" not in " ".join(past.statements)
+
+
+def test_no_request_is_sooner_back_than_the_round_trip() -> None:
+    box = Box(Layout("single", 1), RuleOfThumb(50, 200e6), Way(round_trip_s=0.001))
+    assert prove(box, Measured("sync", Load(4096, 1, 0, 1), 1200)).limiter == "impossible"
+
+
+def test_a_cache_is_no_more_than_one_of_the_reasons() -> None:
+    said = " ".join(proof("8KiB 65R 60rand depth 64 = 155 IOPS").statements)
+    assert "A cache works, or reordering" in said
+    assert "The cache works" not in said
+
+
 def test_a_long_way_is_named() -> None:
     box = Box(Layout("single", 1), RuleOfThumb(50, 200e6), Way(round_trip_s=0.001))
     assert prove(box, Measured("sync", Load(4096, 1, 0, 1), 950)).limiter == "round trip"

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -35,7 +37,13 @@ def test_the_knee_is_where_the_most_is_reached(alone_s: float, most_iops: float)
 def test_a_target_that_was_never_full_has_none() -> None:
     finding = find_knee("ramp", ramp(DOUBLED, 0.01, 1e9))
     assert finding.value is None
-    assert "still grew" in finding.text
+    assert "still grew at its end, at 128 in flight" in finding.text
+
+
+def test_what_drains_at_the_end_of_a_level_is_not_in_flight_besides() -> None:
+    series = ramp(DOUBLED, 0.01, 1e9, noise=0)
+    drained = replace(series, waited_s=series.waited_s * np.append(np.ones(len(series) - 2), [1.1, 1.1]))
+    assert find_knee("ramp", drained).evidence["most_in_flight"] == pytest.approx(128)
 
 
 def test_too_little_shows_none() -> None:

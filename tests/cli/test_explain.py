@@ -67,3 +67,9 @@ def test_what_cannot_be_explained_is_refused(arguments: tuple[str, ...], tmp_pat
     assert answer.returncode == 2
     assert answer.stderr.startswith("error: ")
     assert "Traceback" not in answer.stderr
+
+
+def test_a_figure_that_cannot_be_is_inconclusive(tmp_path: Path) -> None:
+    answer = shakedown("explain", *BOX, "--measured", "x: 32KiB 100R 0rand depth 64 = 100000 IOPS", cwd=tmp_path)
+    assert answer.returncode == 3
+    assert "This cannot be" in answer.stdout

@@ -58,10 +58,15 @@ class Series:
 
     @classmethod
     def of(cls, samples: pl.DataFrame, step: str) -> Series:
-        """Take a step out of a frame of SAMPLE_SCHEMA."""
+        """Take a step out of a frame of SAMPLE_SCHEMA.
+
+        Directions go on at once; rows of one direction never do: what share their beginning came one after the other.
+        """
         timed = pl.col("latency_mean_ns").is_not_null()
+        own_length = pl.col("duration_ns").sum().over("start_ns", "direction")
         rows = (
             samples.filter(pl.col("step") == step)
+            .with_columns(duration_ns=own_length)
             .group_by("start_ns")
             .agg(
                 pl.col("duration_ns").max(),

@@ -186,7 +186,8 @@ def _felt_mean(step: str, frames: Sequence[pl.DataFrame]) -> Finding:
     means = [_mean_ms(frame) for frame in frames if frame.height]
     mean, low, high = _interval(means)
     p99_ms = _largest_ms(frames, "p99_ns")
-    text = f"A request takes {mean:.3g} ms on average, one of a hundred more than {p99_ms:.3g} ms."
+    usual, rare = format_duration(mean * 1e6), format_duration(p99_ms * 1e6)
+    text = f"A request takes {usual} on average, one of a hundred more than {rare}."
     evidence: dict[str, float | int | str] = {"p99_ms": p99_ms, "requests": sum(int(f["count"].sum()) for f in frames)}
     return Finding(kind="latency", step=step, value=mean, unit="ms", low=low, high=high, evidence=evidence, text=text)
 

@@ -28,6 +28,7 @@ PROGRESS_NAME: Final = "progress.csv"
 """How far it was at each look, for each seed: docs/rebuild.md tells its columns."""
 
 _SOURCE: Final = "field notes A (Ars Technica, 2020)"
+_SAMPLED: Final = "stretches of it were played, and each stands for all up to the next"
 _QUESTION: Final = "How long does the rebuild take, which drive holds it up, and what do the users feel meanwhile?"
 
 
@@ -145,19 +146,25 @@ def _protocol(order: RebuildOrder) -> ProtocolRecord:
 
 
 def _steps(order: RebuildOrder, one: Rebuild) -> tuple[tuple[StepRecord, ...], list[Sample]]:
-    """The rebuild, the job beside it, and the job alone; each begins at zero of its own, one behind the other."""
+    """The rebuild and, from its beginning on, the job beside it; then the job alone, from a zero of its own."""
     size = f"{len(order.members)} drives"
     job = f"# {'ZFS' if order.is_zfs else 'md'} fills the replacement in a {order.layout} of {size}"
     spans = [(REBUILD, "Rebuild: what is written to the replacement", job, _rebuilding(one))]
     if order.load is not None:
         spans.append((LOAD, "The job beside the rebuild", order.load, one.during))
         spans.append((ALONE, "The same job on the healthy array", order.load, one.alone))
-    steps, samples, at_ns = [], [], 0
+    steps: list[StepRecord] = []
+    samples: list[Sample] = []
+    at_ns = 0
     for name, title, text, frame in spans:
-        rows = [Sample(*row) for row in frame.sort("start_ns").iter_rows()]
+        rows = [Sample(*row) for row in _one_after_the_other(frame).iter_rows()]
+        at_ns = 0 if name == LOAD else at_ns
         begin_ns = rows[0].start_ns if rows else 0
         rows = [row._replace(start_ns=row.start_ns - begin_ns + at_ns) for row in rows]
         end_ns = max((row.start_ns + row.duration_ns for row in rows), default=at_ns)
+        is_sampled = name == LOAD and not one.whole
+        if is_sampled:
+            end_ns = max(end_ns, steps[0].end_ns)
         interval_ns = max(min((row.duration_ns for row in rows), default=1), 1)
         steps.append(
             StepRecord(
@@ -167,12 +174,20 @@ def _steps(order: RebuildOrder, one: Rebuild) -> tuple[tuple[StepRecord, ...], l
                 end_ns=end_ns,
                 interval_ns=interval_ns,
                 ended_because="failed" if name == REBUILD and one.ended == "failed" else "job-ended",
+                detail=_SAMPLED if is_sampled else None,
                 job=text,
             )
         )
         samples += rows
-        at_ns = end_ns
+        at_ns = max(step.end_ns for step in steps)
     return tuple(steps), samples
+
+
+def _one_after_the_other(frame: pl.DataFrame) -> pl.DataFrame:
+    """In order of time. The rows of a stretch all say where in the rebuild it stands."""
+    length_ns = pl.col("duration_ns")
+    before_ns = (length_ns.cum_sum() - length_ns).over("start_ns", "direction")
+    return frame.with_columns(pl.col("start_ns") + before_ns).sort("start_ns", maintain_order=True)
 
 
 def _rebuilding(one: Rebuild) -> pl.DataFrame:

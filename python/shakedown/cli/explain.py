@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,10 +17,10 @@ from shakedown.analysis.explain.limiter import isolate, prove
 from shakedown.analysis.explain.load import Measured, parse_measured
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
-from shakedown.errors import UsageError
-from shakedown.protocol.measured import measured_loads
+from shakedown.errors import InconclusiveError, UsageError
+from shakedown.protocol.measured import measured_loads, of_another_array
 from shakedown.report.explain import explain_document, explain_text
-from shakedown.result.folder import read_run
+from shakedown.result.folder import Run, read_run
 from shakedown.target.ability import ModelledDrive
 from shakedown.units import NS_PER_S, parse_bytes_per_s, parse_duration_ns
 
@@ -63,36 +64,39 @@ def explain(
         _drive(drive),
         Way(_link(link), _round_trip(round_trip)),
     )
-    proofs = [prove(box, each) for each in _all_measured(runs, measured)]
-    told = (box, proofs, isolate(proofs), changes(box, proofs, [_drive(each) for each in instead]))
-    if json:
-        print_document("explain", explain_document(*told))
-    else:
-        sys.stdout.write(plain(explain_text(*told)))
-    return 0
-
-
-def _all_measured(runs: tuple[Path, ...], typed: tuple[str, ...]) -> list[Measured]:
-    if not runs and not typed:
+    if not runs and not measured:
         raise UsageError(
             "nothing was measured: give the folder of a run, or `--measured`",
             hint='shakedown explain ... --measured "8KiB 65R 60rand depth 64 = 89 IOPS"',
         )
-    found = [each for path in runs for each in _measured(path, alone=len(runs) == 1)]
+    found = list(_read(runs))
+    proofs = [prove(box, each) for each in _all_measured(found, measured)]
+    differing = [text for run, _ in found for text in of_another_array(run, box.layout)]
+    told = (box, proofs, differing + isolate(proofs), changes(box, proofs, [_drive(each) for each in instead]))
+    if json:
+        print_document("explain", explain_document(*told))
+    else:
+        sys.stdout.write(plain(explain_text(*told)))
+    return InconclusiveError.exit_status if any(proof.limiter == "impossible" for proof in proofs) else 0
+
+
+def _all_measured(runs: Sequence[tuple[Run, list[Measured]]], typed: tuple[str, ...]) -> list[Measured]:
+    found = [each for _, loads in runs for each in loads]
     if not found and not typed:
         raise UsageError("none of these runs holds a step that can be explained", hint=_WHAT_IS_EXPLAINED)
     return found + [parse_measured(each) for each in typed]
 
 
-def _measured(path: Path, *, alone: bool) -> list[Measured]:
-    """What a run measured; beside others, one that measured nothing of use is told of and left out."""
-    try:
-        return measured_loads(read_run(path))
-    except UsageError as error:
-        if alone:
-            raise
-        print(plain(f"left out: {error}"), file=sys.stderr)
-        return []
+def _read(paths: Sequence[Path]) -> Iterator[tuple[Run, list[Measured]]]:
+    """Runs and what they measured; of several, one that measured nothing of use is told of and left out."""
+    for path in paths:
+        try:
+            run = read_run(path)
+            yield run, measured_loads(run)
+        except UsageError as error:
+            if len(paths) == 1:
+                raise
+            print(plain(f"left out: {error}"), file=sys.stderr)
 
 
 def _drive(text: str) -> Drive:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+from shakedown.analysis.explain.layout import Layout
 from shakedown.analysis.explain.load import Load, Measured
 from shakedown.analysis.series import Series
 from shakedown.errors import UsageError
@@ -19,6 +23,32 @@ def measured_loads(run: Run) -> list[Measured]:
             hint="a step needs one job, of one size of request, and must have completed something",
         )
     return found
+
+
+def of_another_array(run: Run, layout: Layout) -> Iterator[str]:
+    """In words, what the run's folder says of its array that is not what is explained; nothing where it is silent."""
+    own = _array_of(run)
+    if own is not None and own != (layout.kind, layout.width):
+        kind, width = own
+        what = "one drive" if kind == "single" else f"{kind} of {width}"
+        yield f"`{run.path}` was measured on {what}, and is explained as {layout}: these are another array's ceilings."
+    if run.record.protocol.name == "rebuild" and any(step.name == "rebuild-load" for step in run.record.steps):
+        yield f"`{run.path}`, rebuild-load: a rebuild went on meanwhile and took its part of the drives."
+    if "missing" in run.record.target.details.get("drives", ""):
+        yield f"`{run.path}` was measured on an array with a drive missing: a whole one's ceilings are higher."
+
+
+def _array_of(run: Run) -> tuple[str, int] | None:
+    """Layout and width, if the run tells: that of a rebuild, of a modelled storage box, of one modelled drive."""
+    target = run.record.target
+    if {"layout", "width"} <= target.details.keys():
+        return target.details["layout"], int(target.details["width"])
+    if target.kind != "model":
+        return None
+    if "drives" not in target.details:
+        return "single", 1
+    found = re.fullmatch(r"(\w+) of (\d+)", target.model or "")
+    return (found[1], int(found[2])) if found else None
 
 
 def _measured(run: Run, step: StepRecord) -> Measured | None:

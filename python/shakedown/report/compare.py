@@ -9,6 +9,8 @@ from typing import Any, Final
 from shakedown.analysis.finding import Finding
 from shakedown.errors import UsageError
 from shakedown.report import words
+from shakedown.report.figures import spread
+from shakedown.report.outcome import Outcome, outcome
 from shakedown.report.plain_text import WIDTH, table, wrap
 from shakedown.result.folder import Run
 
@@ -48,17 +50,22 @@ class Group:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs beside each other: ``names`` are numbered from 0 as in the groups."""
+    """Runs beside each other: ``names`` are numbered from 0 as in the groups; so are the ``outcomes`` of rebuilds."""
 
     names: tuple[str, ...]
     groups: tuple[Group, ...]
     alone: tuple[int, ...] = ()
+    outcomes: tuple[Outcome | None, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """One document with ``format_version``; values in the units of the findings, ratios to a group's first."""
         return {
             "format_version": FORMAT_VERSION,
             "runs": list(self.names),
+            "outcomes": [
+                told and {"status": told.status, "headline": told.headline, "sentences": list(told.sentences)}
+                for told in self.outcomes
+            ],
             "protocols": [
                 {
                     "protocol": group.protocol,
@@ -80,7 +87,13 @@ class Comparison:
     def to_text(self) -> str:
         """Tables for people; ends with a newline."""
         legend = [wrap(f"{_label(number)} {name}", "", "    ") for number, name in enumerate(self.names)]
-        parts = ["\n".join(legend), *(_group_text(group) for group in self.groups)]
+        told = [
+            wrap(f"{_label(number)} {each.headline} {' '.join(each.sentences)}", "", "    ")
+            for number, each in enumerate(self.outcomes)
+            if each
+        ]
+        parts = ["\n".join(lines) for lines in (legend, told) if lines]
+        parts += [_group_text(group) for group in self.groups]
         if self.alone:
             labels = ", ".join(_label(number) for number in self.alone)
             parts.append(wrap(f"Nothing to compare with: {labels}, the only one of its protocol."))
@@ -114,7 +127,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
         )
     shown = {number for group in groups for number in group.runs}
     alone = tuple(number for number in range(len(sides)) if number not in shown)
-    return Comparison(tuple(_name(run) for run in sides), tuple(groups), alone)
+    return Comparison(tuple(_name(run, sides) for run in sides), tuple(groups), alone, tuple(map(outcome, sides)))
 
 
 def _sides(runs: Sequence[Run]) -> list[Run]:
@@ -128,9 +141,14 @@ def _sides(runs: Sequence[Run]) -> list[Run]:
     return sides
 
 
-def _name(run: Run) -> str:
+def _name(run: Run, sides: Sequence[Run]) -> str:
     record = run.record
-    return f"{words.target_name(record.target)} ({record.target.text}), {record.protocol.name}: {words.where(record)}"
+    # A rebuild's name says nothing of the array, its title does.
+    told = outcome(run)
+    what = record.protocol.name if told is None else f"{record.protocol.name}, {record.protocol.title}"
+    whose = [_label(other) for other, side in enumerate(sides) if side.baseline and side.baseline.record == record]
+    role = f"baseline of {', '.join(whose)}; " if whose else ""
+    return f"{words.target_name(record.target)} ({record.target.text}), {what}: {role}{words.where(record)}"
 
 
 def _group(protocol: str, numbers: list[int], sides: Sequence[Run]) -> Group:
@@ -161,7 +179,7 @@ def _cell(finding: Finding | None, first: Finding | None) -> Cell | None:
         return None
     comparable = first is not None and first.unit == finding.unit
     ratio = finding.value / first.value if comparable and first and finding.value is not None and first.value else None
-    return Cell(finding.value, finding.unit, finding.low, finding.high, ratio, finding.text)
+    return Cell(finding.value, finding.unit, *spread(finding), ratio, finding.text)
 
 
 def _label(number: int) -> str:
@@ -178,9 +196,9 @@ def _group_text(group: Group) -> str:
         tables.append(_table(group, shown, shown + fitting))
         shown += fitting
     if not group.same_text:
-        tables.append(
-            "The text, the parameters or the scale of the protocol differ between these runs: compare with care."
-        )
+        is_rebuild = group.protocol == "rebuild"
+        differing = "The arrays, their fill, load, faults" if is_rebuild else "The text, the parameters"
+        tables.append(wrap(f"{differing} or the scale differ: compare with care."))
     return "\n\n".join(tables)
 
 
@@ -204,4 +222,4 @@ def _row(line: Line, start: int, stop: int) -> list[str]:
 
 
 def _cell_text(line: Line, cell: Cell | None) -> str:
-    return words.found(line.kind, cell.value, cell.unit) if cell else words.NONE
+    return words.found(line.kind, cell.value, cell.unit, cell.low, cell.high) if cell else words.NONE

@@ -41,7 +41,7 @@ def _paragraph(proof: Proof) -> Iterator[str]:
     block = proof.measured.load.block_bytes
     for name, iops in rows:
         bar = "#" * max(1, round(_BAR * min(iops / most, 1)))
-        yield f"  {name:<19}{figure(iops):>7} /s {iops * block / 1e6:>8.3g} MB/s  {bar}"
+        yield f"  {name:<19}{figure(iops):>7} /s {figure(iops * block / 1e6):>8} MB/s  {bar}"
     for each in proof.ceilings.values():
         yield wrap(f"{_NAMES[each.part]}: {each.reason}", "    ", "      ")
     for statement in proof.statements:

@@ -60,7 +60,14 @@ class Figure:
 
 
 def _value(finding: Finding | None) -> str:
-    return words.found(finding.kind, finding.value, finding.unit) if finding else words.NONE
+    return words.found(finding.kind, finding.value, finding.unit, *spread(finding)) if finding else words.NONE
+
+
+def spread(finding: Finding) -> tuple[float | None, float | None]:
+    """The interval of a value; of an estimate's errors, which have none, the least and the most of all seeds."""
+    if finding.kind == "estimate-error" and finding.value is not None:
+        return float(finding.evidence.get("least", finding.value)), float(finding.evidence.get("most", finding.value))
+    return finding.low, finding.high
 
 
 def figures(run: Run) -> list[Figure]:

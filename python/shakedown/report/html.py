@@ -19,8 +19,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from shakedown.errors import EnvironmentFailure, UsageError
-from shakedown.report import words
+from shakedown.report import sweep, words
 from shakedown.report.figures import candidates, figures, highlights
+from shakedown.report.outcome import outcome
 from shakedown.report.pictures import pictures
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, read_run
@@ -55,9 +56,16 @@ def render_page(runs: Sequence[Run]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"words": words, "figures": figures, "highlights": highlights}
+    environment.globals |= {
+        "words": words,
+        "figures": figures,
+        "highlights": highlights,
+        "outcome": outcome,
+        "sweep_answers": sweep.answers,
+    }
     environment.filters |= {
         "figures_of": figures,
+        "outcome_of": outcome,
         "duration": format_duration,
         "size": format_size,
         "data": _inert_json,

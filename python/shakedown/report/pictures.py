@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from shakedown.report.played import are_beside, samples_of
 from shakedown.report.series import Grid, Quantity, Values, encode, envelope, tracks
 from shakedown.result.folder import Run
 from shakedown.result.run_record import RunRecord, StepRecord
@@ -91,7 +92,7 @@ def _view(name: str, spans: list[_Span], most_bins: int) -> Json:
         "sides": [
             {
                 "who": "candidate" if index == 0 else "baseline",
-                "bands": [_band(step, span) for step in span.steps],
+                "bands": _bands(span),
                 "marks": _marks(span),
                 "lines": {quantity: vars(encode(values[:, :slots].ravel())) for quantity, values in lines.items()},
             }
@@ -102,26 +103,39 @@ def _view(name: str, spans: list[_Span], most_bins: int) -> Json:
 
 def _rate_units(span: _Span) -> list[Quantity]:
     """MiB/s for large requests, IOPS for small ones; both where steps differ, the longer-lasting first."""
-    per_step = (
+    by_size = _per_step(span).group_by("large").agg(pl.col("duration_ns").sum()).sort("duration_ns", descending=True)
+    return ["mib" if large else "iops" for large in by_size["large"]] or ["iops"]
+
+
+def _per_step(span: _Span) -> pl.DataFrame:
+    """Of each step that completed any: how long, and whether its requests were large.
+
+    Of a rebuild only what is written to the replacement: what users do meanwhile and after is of one unit.
+    """
+    is_rebuild = span.run.record.protocol.name == "rebuild"
+    is_large = pl.col("bytes") >= pl.col("count") * _LARGE_REQUEST_BYTES
+    return (
         _within(span)
         .group_by("step")
         .agg(pl.col("bytes").sum(), pl.col("count").sum(), pl.col("duration_ns").sum())
         .filter(pl.col("count") > 0)
-        .with_columns(large=pl.col("bytes") >= pl.col("count") * _LARGE_REQUEST_BYTES)
-        .group_by("large")
-        .agg(pl.col("duration_ns").sum())
-        .sort("duration_ns", descending=True)
+        .with_columns(large=pl.col("step") == "rebuild" if is_rebuild else is_large)
     )
-    return ["mib" if large else "iops" for large in per_step["large"]] or ["iops"]
 
 
 def _within(span: _Span) -> pl.DataFrame:
-    return span.run.samples.filter(pl.col("step").is_in([step.name for step in span.steps]))
+    return samples_of(span.run, span.steps)
 
 
 def _draw(span: _Span, shape: Grid, rates: list[Quantity]) -> dict[Quantity, Values]:
     grid = Grid(span.start_ns, shape.bin_ns, shape.bins)
-    measured = tracks(_within(span))
+    samples = _within(span)
+    measured = tracks(samples)
+    if are_beside(span.steps):
+        # A rebuild's MiB/s and its users' IOPS go on at once: each is drawn in its own unit alone.
+        for quantity in rates:
+            own = _per_step(span).filter(pl.col("large") == (quantity == "mib"))["step"].to_list()
+            measured[quantity] = tracks(samples.filter(pl.col("step").is_in(own)))[quantity]
     wanted: tuple[Quantity, ...] = (*rates, *_LATENCIES)
     return {quantity: envelope(grid, measured[quantity]) for quantity in wanted}
 
@@ -133,6 +147,17 @@ def _is_sparse(span: _Span) -> bool:
 
 def _flat(values: Values) -> bool:
     return bool(np.array_equal(values[:, 0], values[:, 1], equal_nan=True))
+
+
+def _bands(span: _Span) -> list[Json]:
+    """One for each step; steps that go on at once share one."""
+    bands: list[Json] = []
+    for band in (_band(step, span) for step in span.steps):
+        if bands and band["from_s"] < bands[-1]["to_s"]:
+            bands[-1] |= {"name": f"{bands[-1]['name']} + {band['name']}", "to_s": max(bands[-1]["to_s"], band["to_s"])}
+        else:
+            bands.append(band)
+    return bands
 
 
 def _band(step: StepRecord, span: _Span) -> Json:

@@ -33,6 +33,11 @@ def render_rebuild(run: Run) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def told_tables(run: Run) -> tuple[str, ...]:
+    """Who would be kicked, and the estimates beside the truth. Raises UsageError where it is no rebuild."""
+    return tuple(filter(None, (_patience(run), _estimates(run))))
+
+
 def _heading(run: Run) -> str:
     record = run.record
     who = f"{words.target_name(record.target)} ({record.target.text}, {record.parameters['state']})"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from textwrap import indent
 from typing import Final
 
 import numpy as np
 import polars as pl
 
-from shakedown.report import words
+from shakedown.report import sweep, words
 from shakedown.report.figures import NOT_STEADY, Candidate, Figure, candidates, figures
+from shakedown.report.outcome import Outcome, outcome
 from shakedown.report.plain_text import table, wrap
+from shakedown.report.played import samples_of
 from shakedown.report.series import Grid, envelope, tracks
 from shakedown.result.folder import Run
 from shakedown.units import format_duration, format_size
@@ -54,9 +57,14 @@ def _verdict(candidate: Candidate) -> str:
             facts = f" {words.sentence(reason.facts)}" if reason.status != "pass" and reason.facts else ""
             said = f"{_MARKS[reason.status]} {words.sentence(reason.headline)}{facts}{names}"
             lines.append(wrap(said, _INDENT * 2, _INDENT * 3))
-    if not candidate.verdict.uses:
+    lines += [wrap(f"{told.headline} {told.sentences[0]}", _INDENT) for told in _outcomes(candidate)]
+    if not candidate.verdict.uses and len(lines) == 1:
         lines.append(f"{_INDENT}These protocols bear on no use: there is nothing to judge.")
     return "\n".join(lines)
+
+
+def _outcomes(candidate: Candidate) -> list[Outcome]:
+    return [told for run in candidate.runs if (told := outcome(run))]
 
 
 def _protocol(run: Run) -> str:
@@ -78,6 +86,10 @@ def _protocol(run: Run) -> str:
         columns = len(head) if run.baseline else 2
         lines.append(table(head[:columns], [row[:columns] for row in rows], _INDENT))
     lines += [wrap(text, _INDENT, _INDENT * 2) for text in _remarks(figures(run))]
+    lines += [wrap(text, _INDENT, _INDENT * 2) for text in sweep.answers(run)]
+    if told := outcome(run):
+        lines += [wrap(text, _INDENT, _INDENT * 2) for text in told.sentences[1:]]
+        lines += [indent(text, _INDENT) for text in told.tables]
     lines.append(_sparklines(run))
     return "\n".join(lines)
 
@@ -111,7 +123,7 @@ def _sparklines(run: Run) -> str:
 def _sparkline(run: Run, step: str) -> str:
     sides = [("candidate", run)] + ([("baseline", run.baseline)] if run.baseline else [])
     spans = [
-        (name, side.samples.filter(pl.col("step") == step), record)
+        (name, samples_of(side, [record]), record)
         for name, side in sides
         for record in side.record.steps
         if record.name == step and record.end_ns > record.start_ns

@@ -120,13 +120,24 @@ def quantity(value: float | None, unit: str) -> str:
         return NONE
     if unit in _TIME_UNITS_NS:
         return format_duration(value * _TIME_UNITS_NS[unit])
+    if unit == "share":
+        return f"{value * 100:.0f} %"
     return f"{number(value)} {unit}".rstrip()
 
 
-def found(kind: str, value: float | None, unit: str) -> str:
-    """A finding's value: what was looked for and did not happen was `not seen`; what was not looked for is a dash."""
+def found(kind: str, value: float | None, unit: str, low: float | None = None, high: float | None = None) -> str:
+    """A finding's value: what was looked for and did not happen was `not seen`; what was not looked for is a dash.
+
+    Of estimates that were off to both sides the mean says nothing: ``low`` to ``high`` does.
+    """
+    if value is None and kind == "rebuild-time":
+        return "failed"
     if value is None and kind in ("cliff", "recovery", "knee") and unit:
         return "not seen"
+    if kind == "estimate-error" and value is not None:
+        if low is not None and high is not None and low < 0 < high:
+            return f"{quantity(low, unit)} to +{quantity(high, unit)}"
+        return f"{quantity(abs(value), unit)} too {'short' if value < 0 else 'long'}"
     return quantity(value, unit)
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Final, Literal
 
-from shakedown.analysis.explain.ceiling import Box, Ceiling, Part, ceilings
+from shakedown.analysis.explain.ceiling import PAYLOAD_SHARE, Box, Ceiling, Part, ceilings
 from shakedown.analysis.explain.load import Load, Measured
 from shakedown.analysis.rate import figure
 
-Limiter = Literal["drives", "link", "round trip", "elsewhere", "unknown"]
+Limiter = Literal["drives", "link", "round trip", "elsewhere", "unknown", "impossible"]
 
 TOUCHED: Final = 0.8
 """From this share of a ceiling on, that part is what limits: its figures are not better known than that."""
@@ -19,8 +19,12 @@ TOUCHED: Final = 0.8
 NEAR: Final = 0.5
 """From here on, if no other part comes half as near."""
 
-CACHED: Final = 1.25
-"""So many times what moving heads could have served: a cache did it."""
+CACHED: Final = 1 / TOUCHED
+"""So many times what moving heads could have served: not every request moved them."""
+
+_NOT_PAST: Final[dict[Part, float]] = {"drives": 1 / TOUCHED, "link": 1 / PAYLOAD_SHARE, "round trip": 1.1}
+"""Up to so many times a ceiling a figure is at it, as near as the ceiling is known: drives to a fifth, a link up to its
+bits on the wire, a round trip as it was measured. What is more went past that part."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class Proof:
     """One measured load and what follows from it.
 
     ``used`` is the share of each ceiling that was measured. ``limiter`` is ``elsewhere`` if no ceiling is near,
-    ``unknown`` if how near the drives are cannot be told.
+    ``unknown`` if how near the drives are cannot be told, ``impossible`` if what was measured cannot have come from the
+    box. ``cached`` says that not every request moved the heads.
     """
 
     measured: Measured
@@ -44,27 +49,47 @@ def prove(box: Box, measured: Measured) -> Proof:
     """Lay a measured figure beside the ceilings of its load."""
     found = ceilings(box, measured.load)
     used: dict[Part, float] = {part: measured.iops / ceiling.iops for part, ceiling in found.items()}
+    past = {part for part, most in _NOT_PAST.items() if used.get(part, 0) > most}
     cached = used["heads"] > CACHED and used["heads"] > used["drives"]
-    limiter, sure = _limiter(used, cached=cached)
-    if limiter == "elsewhere" and _streams_compete(measured.load):
+    limiter, sure = _limiter(used, past, cached=cached)
+    if limiter == "elsewhere" and not past and _streams_compete(measured.load):
         limiter = "unknown"
-    statements = [
-        *_of_the_cache(box, measured, found, cached=cached, limiter=limiter),
-        _of_the_limiter(box, used, limiter, sure=sure),
-    ]
+    statements = [_gone_past(part, used[part]) for part in used if part in past]
+    if limiter == "impossible":
+        statements = statements[-1:]  # what it says of the drives is no news of them
+    else:
+        statements += _of_the_cache(box, measured, found, cached=cached, limiter=limiter)
+        statements.append(
+            _of_the_limiter(box, {part: used[part] for part in used if part not in past}, limiter, sure=sure)
+        )
     statements += _of_the_queue(measured)
     return Proof(measured, found, used, limiter, sure, cached, tuple(statements))
 
 
-def _limiter(used: dict[Part, float], *, cached: bool) -> tuple[Limiter, bool]:
+def _limiter(used: dict[Part, float], past: set[Part], *, cached: bool) -> tuple[Limiter, bool]:
     """The part that is used most. Where nothing is cached, drives are used as far as their heads are."""
-    near: dict[Limiter, float] = {"drives": used["drives"] if cached else max(used["heads"], used["drives"])}
-    near |= {part: used[part] for part in ("link", "round trip") if part in used}
+    if past & {"link", "round trip"}:
+        return "impossible", True
+    near: dict[Limiter, float] = {part: used[part] for part in ("link", "round trip") if part in used}
+    if "drives" not in past:
+        near["drives"] = used["drives"] if cached else max(used["heads"], used["drives"])
+    if not near:
+        return "elsewhere", True
     (first, share), *others = sorted(near.items(), key=lambda item: -item[1])
     if share >= TOUCHED:
         return first, True
     alone = all(other < share / 2 for _, other in others)
-    return (first, False) if share >= NEAR and alone else ("elsewhere", True)
+    return (first, False) if share >= NEAR and alone and not past else ("elsewhere", True)
+
+
+def _gone_past(part: Part, share: float) -> str:
+    """What is more than a part can do was not done by it."""
+    if part == "drives":
+        return f"It is {figure(share)} times what the drives can: part of the load never reached them."
+    return (
+        f"This cannot be: it is {figure(share)} times what the {part} allows. It never came out of the box: the host's"
+        " own cache answered, or a figure is wrong. So nothing follows for the box."
+    )
 
 
 def _streams_compete(load: Load) -> bool:
@@ -93,31 +118,31 @@ def _of_the_cache(
 def _what_works(load: Load) -> str:
     if load.random_share == 1:
         return "Reordering in the drives' queues works, or a cache"
-    return {1.0: "The read cache (or reading ahead) works", 0.0: "The write cache works"}.get(
-        load.read_share, "The cache works"
-    )
+    if load.random_share or _streams_compete(load):
+        return "A cache works, or reordering and gathering in the drives' queues"
+    return "The read cache (or reading ahead) works" if load.read_share else "A write cache works, or gathering"
 
 
 def _of_the_limiter(box: Box, used: dict[Part, float], limiter: Limiter, *, sure: bool) -> str:
+    """``used`` is of the parts that the figure did not go past."""
     if limiter == "unknown":
         return (
             "Streams of reads and of writes share the heads: what the drives allow lies between a seek for each and"
             " their best, and so does the figure. No other part is near."
         )
     if limiter == "elsewhere":
-        nearest = max((share, part) for part, share in used.items() if part != "heads")
+        nearest = max(((share, part) for part, share in used.items() if part != "heads"), default=None)
+        near = f": of the {nearest[1]}, the nearest, {_percent(nearest[0])} are used" if nearest else ""
         return (
-            f"Something outside what is reckoned here holds it: of the {nearest[1]}, the nearest,"
-            f" {_percent(nearest[0])} are used. That leaves the box's processor, its target software, the protocol,"
-            " or the host."
+            f"Something outside what is reckoned here holds it{near}. That leaves the box's processor, its target"
+            " software, the protocol, or the host."
         )
     if limiter == "drives":
         share = max(used["heads"] if used["heads"] <= CACHED else 0, used["drives"])
-        if share > CACHED:
-            return f"It is {figure(share)} times what the drives can: part of the load never reached them."
         rest = "" if sure else " Nothing else comes near."
-        return f"The drives limit: {_percent(share)} of what {box.layout} allows them.{rest}"
-    return f"The {limiter} limits: {_percent(used[limiter])} of what it allows."
+        return f"The drives limit: {_percent(share)} of what {box.layout} allows them{_as_known(share)}.{rest}"
+    share = used["link" if limiter == "link" else "round trip"]
+    return f"The {limiter} limits: {_percent(share)} of what it allows{_as_known(share)}."
 
 
 def _of_the_queue(measured: Measured) -> list[str]:
@@ -149,3 +174,7 @@ def isolate(proofs: Sequence[Proof]) -> list[str]:
 
 def _percent(share: float) -> str:
     return f"{figure(share * 100)} %"
+
+
+def _as_known(share: float) -> str:
+    return ", which is not better known than that" if share > 1 else ""

@@ -21,7 +21,8 @@ NEAR: Final = 0.9
 """What is left to gain from there on is less than a tenth."""
 
 LIGHTEST: Final = 1.25
-"""Blocks with up to so many times the fewest requests in flight tell the latency when alone."""
+"""Blocks with up to so many times the fewest requests in flight tell the latency when alone, those near the most how
+many that is."""
 
 RAISED: Final = 4
 """Between the least and the most in flight, for a bend to show."""
@@ -41,18 +42,20 @@ def find_knee(step: str, series: Series) -> Finding:
         return Finding(kind="knee", step=step, value=None, unit="requests", text=text)
     light = in_flight <= LIGHTEST * in_flight.min()
     alone_s = float(np.median(in_flight[light] / rates[light]))
+    # The block in which a level ends has more than its share: the last requests are waited for, and none follow.
+    heaviest = float(np.median(in_flight[in_flight * LIGHTEST >= in_flight.max()]))
     smooth = np.convolve(rates, np.full(BLOCKS // 16, 16 / BLOCKS), mode="valid")
     most = float(smooth.max())
     evidence: dict[str, float | int | str] = {
         "most_iops": most,
         "alone_ms": alone_s * 1000,
-        "most_in_flight": float(in_flight.max()),
+        "most_in_flight": heaviest,
     }
     window = len(rates) - len(smooth) + 1
     levels = np.convolve(in_flight, np.full(window, 1 / window), mode="valid")
     knee = float(levels[int(np.argmax(smooth >= NEAR * most))])
     if _still_grows(smooth):
-        text = f"The rate of step {step} still grew at its end, at {figure(float(in_flight.max()))} in flight: no knee."
+        text = f"The rate of step {step} still grew at its end, at {figure(heaviest)} in flight: no knee."
         return Finding(kind="knee", step=step, value=None, unit="requests", evidence=evidence, text=text)
     text = (
         f"From {figure(knee)} requests in flight on, step {step} gains hardly more than waiting: {figure(most)} IOPS is"

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from shakedown.report import words
+from shakedown.report.played import are_beside, samples_of
 from shakedown.report.series import Grid, Values, envelope, tracks
 from shakedown.result.folder import Run
 from shakedown.units import NS_PER_S, format_duration, format_size
@@ -96,7 +97,9 @@ def _rate(run: Run) -> tuple[Grid, Values]:
     end_ns = max((step.end_ns for step in steps), default=0)
     interval_ns = min((step.interval_ns for step in steps if step.job), default=NS_PER_S)
     grid = Grid.over(0, end_ns, interval_ns, BINS)
-    return grid, envelope(grid, tracks(run.samples)["iops"])
+    # Mebibytes of a rebuild are no requests of the users' beside it.
+    drawn = [step for step in steps if step.name != "rebuild"] if are_beside(steps) else steps
+    return grid, envelope(grid, tracks(samples_of(run, drawn))["iops"])
 
 
 def _plot(run: Run, grid: Grid, rate: Values) -> list[str]:

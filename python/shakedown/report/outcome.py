@@ -1,0 +1,85 @@
+"""What a rebuild came to, the same in a report and in a comparison: how it ended, who would be kicked, what users felt.
+
+What ``shakedown rebuild`` printed when it was done, out of the run's folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shakedown.analysis.finding import Finding
+from shakedown.analysis.verdict import Status
+from shakedown.errors import UsageError
+from shakedown.report import words
+from shakedown.report.rebuild import told_tables
+from shakedown.result.answers import read_answers
+from shakedown.result.folder import Run
+from shakedown.units import format_duration
+
+_REBUILD: Final = "rebuild"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``headline`` in capitals where it is bad news; sentences, the first of which says how it ended; text tables."""
+
+    status: Status
+    headline: str
+    sentences: tuple[str, ...]
+    tables: tuple[str, ...]
+    seeds: int
+
+
+def outcome(run: Run) -> Outcome | None:
+    """None for a run that is no rebuild."""
+    found = [each for each in run.record.findings if not each.kind.endswith("-ratio")]
+    duration = next((each for each in found if each.kind == "rebuild-time"), None)
+    if run.record.protocol.name != _REBUILD or duration is None:
+        return None
+    try:
+        answers = read_answers(run.path)
+        tables = told_tables(run)
+    except UsageError:  # a folder without them tells of its findings still
+        answers, tables = {}, ()
+    kicked = [each for each in answers.get("patience", ()) if each["kicked"] == "yes"]
+    is_whole = run.record.scale_divisor == 1
+    status, headline = _ended(duration, is_kicked=bool(kicked) and is_whole)
+    if not is_whole and status == "pass":
+        status = "inconclusive"
+    ended = " ".join([duration.text, *(_kicks(kicked) if is_whole else ())])
+    sentences = (ended, *_why(found), *_felt(found))
+    return Outcome(status, headline, sentences, tables, int(duration.evidence.get("seeds", 1)))
+
+
+def _ended(duration: Finding, *, is_kicked: bool) -> tuple[Status, str]:
+    if duration.value is None:
+        return "fail", "THE REBUILD FAILS."
+    if duration.evidence.get("lost_bytes"):
+        return "fail", "DATA IS LOST."
+    if duration.evidence.get("failed_on_the_way"):
+        return "fail", "ANOTHER DRIVE FAILS."
+    return ("fail", "A DRIVE WOULD BE KICKED OUT.") if is_kicked else ("pass", "The rebuild is complete.")
+
+
+def _kicks(kicked: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for each in kicked:
+        silent, waits = (format_duration(each[name] * 1e6) for name in ("longest_ms", "limit_ms"))
+        who = f"drive {each['member']}" if "member" in each else "the replacement"
+        yield f"After {silent} without an answer {each['who']} would kick {who} out: it waits {waits}."
+
+
+def _why(found: Sequence[Finding]) -> Iterator[str]:
+    return (each.text for each in found if each.kind in ("bottleneck", "estimate-error"))
+
+
+def _felt(found: Sequence[Finding]) -> Iterator[str]:
+    """Beside the rebuild and without it: only together they say what it costs."""
+    means = {each.step: each.value for each in found if each.kind == "latency"}
+    during, alone = means.get("rebuild-load"), means.get("load-alone")
+    if during and alone:
+        yield (
+            f"Users wait {words.quantity(during, 'ms')} on average beside the rebuild and {words.quantity(alone, 'ms')}"
+            f" on the healthy array: {words.times('latency', during / alone)}."
+        )

@@ -1,0 +1,62 @@
+"""Of a run that did the same with requests of several sizes: from which size on it is as fast as it can be."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from shakedown.analysis.series import Series
+from shakedown.report import words
+from shakedown.result.folder import Run
+from shakedown.units import format_size
+
+NEAR: Final = 0.9
+"""Of the most: what is left to gain is less than a tenth."""
+
+_FEWEST_SIZES: Final = 4
+_OWN: Final = re.compile(r"^\s*((bs|blocksize)\s*=|\[(?!global\]\s*$)).*$", re.MULTILINE)
+"""The size in a job, and its name."""
+_VERBS: Final = {"read": "reading", "write": "writing", "trim": "trimming"}
+
+
+class _Pass(NamedTuple):
+    """One step: the size of its requests and how fast they went."""
+
+    request_bytes: int
+    mib_per_s: float
+
+
+def answers(run: Run) -> Iterator[str]:
+    """A sentence for each job that came in several sizes and differed in nothing else, and the figures behind it."""
+    kinds: defaultdict[tuple[str, str], list[_Pass]] = defaultdict(list)
+    for step in run.record.steps:
+        series = Series.of(run.samples, step.name)
+        seconds = float(series.duration_s.sum())
+        if step.job is None or not seconds or not series.requests.sum():
+            continue
+        done = run.samples.filter((pl.col("step") == step.name) & (pl.col("count") > 0))
+        verbs = " and ".join(_VERBS[each] for each in sorted(done["direction"].unique()))
+        made = _Pass(round(series.request_bytes), float(series.bytes.sum()) / 2**20 / seconds)
+        kinds[verbs, _OWN.sub("", step.job)].append(made)
+    for (verbs, _), found in kinds.items():
+        if len({each.request_bytes for each in found}) == len(found) >= _FEWEST_SIZES:
+            yield _answer(verbs.capitalize(), sorted(found))
+
+
+def _answer(what: str, by_size: Sequence[_Pass]) -> str:
+    rates = [each.mib_per_s for each in by_size]
+    sizes = [format_size(each.request_bytes).replace(".0 ", " ") for each in by_size]
+    most = max(rates)
+    enough = max((place + 1 for place, rate in enumerate(rates) if rate < NEAR * most), default=0)
+    figures = ", ".join(f"{words.number(rate)} at {size}" for rate, size in zip(rates, sizes, strict=True))
+    if enough == len(rates):
+        told = f"it is fastest at {sizes[rates.index(most)]}, and larger requests are slower again"
+    elif enough == len(rates) - 1:
+        told = f"it still gains with the size of requests at {sizes[-1]}, the largest"
+    else:
+        told = f"from {sizes[enough]} on it is as fast as it can be, to a tenth"
+    return f"{what}: {told}. In MiB/s: {figures}."

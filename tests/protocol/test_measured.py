@@ -1,0 +1,62 @@
+"""What is handed to those who explain: rates of runs, and what their folders say of the array."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from report import synthetic
+from shakedown.analysis.explain.layout import Layout
+from shakedown.protocol.measured import measured_loads, of_another_array
+from shakedown.result.folder import Run, read_run
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    step = synthetic.Step("load", "A load", synthetic.noisy(3, 60, 44.0), 16384, depth=4)
+    return read_run(synthetic.write(tmp_path / "run", synthetic.Recipe("day", *synthetic.EFAX, [step])))
+
+
+def test_rows_that_share_their_beginning_came_one_after_the_other(run: Run) -> None:
+    """So a sampled rebuild tells of its load: five rows of five seconds, all where their stretch stands."""
+    (told,) = measured_loads(run)
+    (step,) = run.record.steps
+    stretches = run.samples.with_columns(start_ns=run.samples["start_ns"] // (5 * synthetic.S) * 400 * synthetic.S)
+    stretches.write_parquet(run.path / "samples.parquet")
+    (sampled,) = measured_loads(read_run(run.path))
+    assert sampled.iops == pytest.approx(told.iops)
+    assert sampled.iops == pytest.approx(44, rel=0.05)
+    assert step.end_ns == 60 * synthetic.S
+
+
+def test_both_directions_at_once_take_no_longer(run: Run) -> None:
+    """Reads beside writes double the rate."""
+    (one,) = measured_loads(run)
+    both = run.samples.vstack(run.samples.with_columns(direction=run.samples["direction"].str.replace("write", "read")))
+    both.write_parquet(run.path / "samples.parquet")
+    (two,) = measured_loads(read_run(run.path))
+    assert two.iops == pytest.approx(2 * one.iops)
+
+
+@pytest.mark.parametrize(
+    ("target", "layout", "says"),
+    [
+        ({"details": {"layout": "raid6", "width": "8"}}, Layout("raid5", 4), "raid6 of 8, and is explained as RAID5"),
+        ({"details": {"layout": "raid6", "width": "8"}}, Layout("raid6", 8), ""),
+        ({"details": {"drives": "a, a, a, missing"}, "model": "raid5 of 4"}, Layout("raid5", 4), "a drive missing"),
+        ({"details": {"drives": "a, a, a, a"}, "model": "raid5 of 4"}, Layout("raid10", 4), "measured on raid5 of 4"),
+        ({}, Layout("raid5", 4), "measured on one drive"),
+        ({}, Layout("single", 1), ""),
+        ({"kind": "device"}, Layout("raid5", 4), ""),
+    ],
+)
+def test_another_array_than_the_one_explained_is_told(
+    run: Run, target: dict[str, object], layout: Layout, says: str
+) -> None:
+    identity = run.record.target.model_copy(update=target)
+    other = replace(run, record=run.record.model_copy(update={"target": identity}))
+    said = " ".join(of_another_array(other, layout))
+    assert says in said
+    assert bool(said) == bool(says)

@@ -1,0 +1,176 @@
+"""A report and a comparison of rebuilds say how they ended: what the command printed, out of the run folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from report import synthetic
+from shakedown.analysis.finding import Finding
+from shakedown.report.compare import compare
+from shakedown.report.html import render_page
+from shakedown.report.outcome import outcome
+from shakedown.report.pictures import pictures
+from shakedown.report.played import samples_of
+from shakedown.report.series import Line, decode
+from shakedown.report.summary import render
+from shakedown.result.folder import Run, read_run
+
+LOST = "The rebuild takes 6 min; 4096 bytes could not be rebuilt, being unreadable elsewhere."
+FAILED = "The rebuild fails after 2 min: drive 0, wd40efrx, fails, and that is one too many."
+COMPLETE = "The rebuild takes 6 min."
+
+
+def rebuilt(folder: Path, text: str, *, lost_bytes: int = 0, kicked: str = "no", title: str = "raid5 of 3") -> Run:
+    """A run folder as ``shakedown rebuild`` leaves it behind, made of numbers."""
+    step = synthetic.Step("rebuild", "Rebuild", synthetic.noisy(3, 360, 100), 2**20)
+    path = synthetic.write(folder, synthetic.Recipe("day", *synthetic.WOLF, [step]))
+    record = read_run(path).record
+    value = None if text == FAILED else 360.0
+    evidence: dict[str, float | int | str] = {"lost_bytes": lost_bytes, "seeds": 3}
+    found = [
+        Finding(kind="rebuild-time", step="rebuild", value=value, unit="s", text=text, evidence=evidence),
+        Finding(kind="bottleneck", step="rebuild", value=0.433, unit="share", text="It waits for drive 1."),
+        Finding(
+            kind="estimate-error",
+            step="rebuild",
+            value=-0.0509,
+            unit="share",
+            text="It is off.",
+            evidence={"least": -0.06, "most": -0.04},
+        ),
+        Finding(kind="latency", step="rebuild-load", value=93.0, unit="ms", text="A request takes 93 ms on average."),
+        Finding(kind="latency", step="load-alone", value=14.0, unit="ms", text="A request takes 14 ms on average."),
+    ]
+    protocol = record.protocol.model_copy(update={"name": "rebuild", "title": title, "uses": (), "sha256": title})
+    record = record.model_copy(update={"protocol": protocol, "findings": tuple(found)})
+    (path / "run.json").write_bytes(record.to_json())
+    (path / "raw").mkdir()
+    (path / "raw" / "rebuild.json").write_text(json.dumps(_answers(kicked)))
+    return read_run(path)
+
+
+def _answers(kicked: str) -> dict[str, Any]:
+    looks = [{"at_ns": at * 10**9, "done_bytes": at * 10**8, "left_ns": (300 - at) * 10**9} for at in range(0, 360, 9)]
+    patience = [{"who": "a hardware RAID controller", "limit_ms": 8000, "longest_ms": 15900.0, "kicked": kicked}]
+    one = {"ended": "complete", "duration_ns": 360 * 10**9, "progress": looks, "allocated_bytes": 0}
+    return {"rebuilds": [one], "patience": patience}
+
+
+@pytest.mark.parametrize(
+    ("made", "status", "headline"),
+    [
+        ({"text": COMPLETE}, "pass", "The rebuild is complete."),
+        ({"text": LOST, "lost_bytes": 4096}, "fail", "DATA IS LOST."),
+        ({"text": FAILED}, "fail", "THE REBUILD FAILS."),
+        ({"text": COMPLETE, "kicked": "yes"}, "fail", "A DRIVE WOULD BE KICKED OUT."),
+    ],
+)
+def test_how_it_ended_comes_first_everywhere(tmp_path: Path, made: dict[str, Any], status: str, headline: str) -> None:
+    run, other = rebuilt(tmp_path / "run", **made), rebuilt(tmp_path / "other", COMPLETE, title="raid6 of 8")
+    told = outcome(run)
+    assert told is not None
+    assert (told.status, told.headline) == (status, headline)
+    side_by_side = compare([run, other])
+    for shown in (render_page([run]), render([run]), side_by_side.to_text()):
+        whole = " ".join(shown.split())
+        assert headline in whole
+        assert made["text"] in whole
+        assert "93 ms on average beside the rebuild and 14 ms on the healthy array" in whole
+        assert "nothing to judge" not in whole
+    assert side_by_side.to_json()["outcomes"][0]["status"] == status
+
+
+def test_who_would_be_kicked_and_the_estimates_are_shown(tmp_path: Path) -> None:
+    run = rebuilt(tmp_path / "run", COMPLETE, kicked="yes")
+    for shown in (render_page([run]), render([run])):
+        whole = " ".join(shown.split())
+        assert "a hardware RAID controller 8 s YES" in whole
+        assert "/proc/mdstat says is left is left" in whole
+        assert "After 15.9 s without an answer a hardware RAID controller would kick the replacement out" in whole
+
+
+def test_a_failed_rebuild_says_so_where_its_time_would_stand(tmp_path: Path) -> None:
+    runs = [rebuilt(tmp_path / name, text) for name, text in (("a", COMPLETE), ("b", FAILED))]
+    (row,) = [line for line in compare(runs).to_text().splitlines() if line.startswith("time to rebuild (rebuild)")]
+    assert row.split()[4:] == ["6", "min", "failed", "–"]
+
+
+def test_shares_are_plain_figures(tmp_path: Path) -> None:
+    text = compare([rebuilt(tmp_path / name, COMPLETE) for name in ("a", "b")]).to_text()
+    assert "43 %" in text
+    assert "5 % too short" in text
+    assert "share" not in text
+
+
+def test_the_array_is_named(tmp_path: Path) -> None:
+    text = compare([rebuilt(tmp_path / kind, COMPLETE, title=kind) for kind in ("raid5 of 3", "raid6 of 8")]).to_text()
+    whole = " ".join(text.split())
+    assert "rebuild, raid5 of 3: " in whole
+    assert "rebuild, raid6 of 8: " in whole
+    assert "The arrays, their fill, load, faults or the scale differ" in whole
+
+
+def test_steps_are_those_of_one_seed_and_findings_of_all(tmp_path: Path) -> None:
+    page = render_page([rebuilt(tmp_path / "run", COMPLETE)])
+    assert "of the first of 3 seeds; findings are the mean of all" in page
+
+
+def test_a_rebuild_without_its_answers_is_told_from_its_findings(tmp_path: Path) -> None:
+    run = rebuilt(tmp_path / "run", LOST, lost_bytes=4096)
+    (run.path / "raw" / "rebuild.json").unlink()
+    assert "DATA IS LOST" in render_page([run])
+
+
+def loaded(folder: Path) -> Run:
+    """A rebuild of 3600 s with two stretches of a load beside it, each standing for half, and the load alone."""
+    run = rebuilt(folder, COMPLETE)
+    first, stretch = run.record.steps[0], 25 * synthetic.S
+    rebuild = first.model_copy(update={"end_ns": 3600 * synthetic.S, "interval_ns": 10 * synthetic.S})
+    load = first.model_copy(update={"name": "rebuild-load", "end_ns": rebuild.end_ns, "interval_ns": stretch})
+    alone = load.model_copy(
+        update={"name": "load-alone", "start_ns": load.end_ns, "end_ns": load.end_ns + 60 * synthetic.S}
+    )
+    rows = run.samples.head(360).with_columns(start_ns=run.samples["start_ns"] * 10, duration_ns=10 * synthetic.S)
+    users = run.samples.head(2).with_columns(
+        step=pl.lit("rebuild-load"),
+        start_ns=pl.Series([0, 1800 * synthetic.S]),
+        duration_ns=stretch,
+        count=25 * 44,
+        bytes=25 * 44 * 16384,
+    )
+    calm = users.head(1).with_columns(step=pl.lit("load-alone"), start_ns=alone.start_ns, duration_ns=60 * synthetic.S)
+    parts = [part.cast(dict(run.samples.schema)) for part in (rows, users, calm)]  # type: ignore[arg-type]
+    pl.concat(parts).write_parquet(run.path / "samples.parquet")
+    record = run.record.model_copy(update={"steps": (rebuild, load, alone)})
+    (run.path / "run.json").write_bytes(record.to_json())
+    return read_run(run.path)
+
+
+def test_stretches_are_drawn_over_all_that_they_stand_for(tmp_path: Path) -> None:
+    run = loaded(tmp_path / "run")
+    users = samples_of(run, run.record.steps[1:2])
+    assert users["start_ns"].to_list() == [0, 1800 * synthetic.S]
+    assert users["duration_ns"].to_list() == [1800 * synthetic.S] * 2
+    assert users["count"].to_list() == [1800 * 44] * 2
+    assert samples_of(run, run.record.steps[:1]).equals(run.samples.head(360))
+
+
+def test_the_load_lies_over_the_rebuild_each_in_its_own_unit(tmp_path: Path) -> None:
+    (picture,) = pictures([loaded(tmp_path / "run")])
+    whole = picture["views"][0]
+    (side,) = whole["sides"]
+    both, alone = side["bands"]
+    assert (both["name"], both["from_s"], both["to_s"]) == ("rebuild + rebuild-load", 0, 3600)
+    assert (alone["from_s"], whole["span_s"]) == (3600, 3660)
+    assert set(whole["rates"]) == {"mib", "iops"}
+    drawn = {name: decode(Line(**side["lines"][name]), whole["slots"]) for name in ("mib", "iops")}
+    during = int(3600 / whole["slot_s"]) - 1
+    assert np.nanmin(drawn["mib"][:during]) > 5  # nothing of the users' 0.7 MiB/s
+    assert np.isfinite(drawn["iops"]).all()
+    assert drawn["iops"][:during] == pytest.approx(44, rel=0.01)  # and no gap between stretches

@@ -110,10 +110,10 @@ impl Order {
         self.array().and_then(|mut array| Ok(array.recover(self.replacement, 0, self.options.used_bytes())?))
     }
 
-    /// Whether what a member does depends on what it did long before: a cache that fills, a fault at some time.
+    /// Whether a stretch depends on what was long before it: a fault at some time; beside a load md's stripe cache, which
+    /// grows for minutes, and the caches of shingled drives, which fill.
     fn history_matters(&self) -> bool {
-        let shingled = self.drives.iter().any(Drive::is_shingled);
-        self.faults.iter().any(Option::is_some) || (self.load.is_some() && shingled)
+        self.load.is_some() || self.faults.iter().any(Option::is_some)
     }
 
     /// The array as it was before a member was lost.

@@ -3,9 +3,7 @@
 use array::{Ended, MemberShare, Outcome, Point, Progress};
 use drive::Drive;
 
-use super::felt::{play, Feeling};
 use super::{Order, RebuildError, Report};
-use crate::{Row, Run};
 
 /// Parts that the members are cut into: more than a drive has recording zones, as a rule.
 const PARTS: u64 = 48;
@@ -15,11 +13,8 @@ const WARM_BYTES: u64 = 192 << 20;
 const SHINGLED_WARM_BYTES: u64 = 1 << 30;
 /// That far the beginning of a rebuild is gone through, for what it takes longer than the rest.
 const BEGINNING_BYTES: u64 = 8 << 30;
-/// What is counted without a load: two bands of a shingled drive, some hundred tracks of any.
+/// What is counted: two bands of a shingled drive, some hundred tracks of any.
 const COUNTED_BYTES: u64 = 512 << 20;
-/// With a load what counts is time: its requests come at random.
-const WARM_NS: u64 = 5_000_000_000;
-const COUNTED_NS: u64 = 25_000_000_000;
 /// The speed that md limits is an average of the last 27 to 30 s, divided by one more than the whole seconds of that.
 const MARK_S: f64 = 28.5;
 const DIVIDED_BY_S: f64 = 29.0;
@@ -35,7 +30,6 @@ struct Part {
     /// Of the whole stretch.
     outcome: Outcome,
     stretch_bytes: u64,
-    rows: Vec<Row>,
 }
 
 /// The rebuild as the sum of its parts.
@@ -48,70 +42,44 @@ pub(super) fn rebuild(order: &Order) -> Result<Report, RebuildError> {
     let page = |bytes: u64| bytes / 4096 * 4096;
     let borders: Vec<u64> =
         (0..=PARTS).map(|part| if part == PARTS { used } else { page(used / PARTS * part) }).collect();
-    let (mut feeling, mut parts, mut at_ns) = (Feeling::new(), Vec::new(), 0.0);
+    let mut parts = Vec::new();
     for border in borders.windows(2).filter(|border| border[0] < border[1]) {
-        let mut part = play_part(&stretches, border[0], border[1], &mut feeling)?;
+        let mut part = play_part(&stretches, border[0], border[1])?;
         part.ns_per_byte = part.ns_per_byte.max(least_ns_per_byte);
-        for row in &mut part.rows {
-            // Where in the rebuild the stretch stands.
-            row.start_ns = order.start_ns + at_ns as u64;
-        }
-        at_ns += part.bytes as f64 * part.ns_per_byte + part.beginning_ns;
         parts.push(part);
-    }
-    let (mut alone, mut feeling_alone) = (Vec::new(), Feeling::new());
-    if let Some(file) = order.job_file()? {
-        let mut array = order.array()?;
-        let mut run = Run::start(file, order.start_ns, COUNTED_NS, order.seed).log_requests();
-        alone = play(&mut run, &mut array, PARTS as usize / 2, &mut feeling_alone);
     }
     let requests = parts.iter().flat_map(|part| &part.outcome.members).map(|member| member.counters.requests).sum();
     Ok(Report {
         outcome: sum(order, &parts),
-        during: parts.into_iter().flat_map(|part| part.rows).collect(),
-        felt_during: feeling.felt(),
-        alone,
-        felt_alone: feeling_alone.felt(),
+        during: Vec::new(),
+        felt_during: Vec::new(),
+        alone: Vec::new(),
+        felt_alone: Vec::new(),
         whole: false,
         requests,
     })
 }
 
 /// A stretch from the middle of a part on, or as much of the part as there is.
-fn play_part(order: &Order, begin: u64, end: u64, feeling: &mut Feeling) -> Result<Part, RebuildError> {
+fn play_part(order: &Order, begin: u64, end: u64) -> Result<Part, RebuildError> {
     let used = order.options.used_bytes();
     let (warm, wanted) = (warm_bytes(order), stretch_bytes(order));
     let from = ((begin + end) / 2 / 4096 * 4096).min(used.saturating_sub(wanted) / 4096 * 4096);
     let mut array = order.array()?;
-    let to = if order.load.is_some() { used } else { used.min(from + wanted) };
+    let to = used.min(from + wanted);
     array.recover(order.replacement, from, to)?;
-    let mut rows = Vec::new();
-    let (warm_ns, warm_bytes) = match order.job_file()? {
-        None => {
-            array.recover_to(from + warm.min((to - from) / 2), u64::MAX);
-            let warm = (array.now_ns(), array.recovered_bytes());
-            array.finish_recovery(u64::MAX);
-            warm
-        }
-        Some(file) => {
-            let mut run = Run::start(file, order.start_ns, WARM_NS, order.seed.wrapping_add(begin)).log_requests();
-            run.advance(&mut array, 1);
-            run.take_requests();
-            let warm = (array.now_ns(), array.recovered_bytes());
-            rows = play(&mut run, &mut array, (COUNTED_NS / WARM_NS) as usize, feeling);
-            warm
-        }
-    };
+    array.recover_to(from + warm.min((to - from) / 2), u64::MAX);
+    let (warm_ns, warm_bytes) = (array.now_ns(), array.recovered_bytes());
+    array.finish_recovery(u64::MAX);
     let counted = (array.recovered_bytes() - warm_bytes).max(4096);
     let outcome = array.outcome().expect("a rebuild was begun");
     let ns_per_byte = (array.now_ns() - warm_ns) as f64 / counted as f64;
     Ok(Part {
         bytes: end - begin,
         ns_per_byte,
-        beginning_ns: if begin == 0 && order.load.is_none() { beginning_ns(order, ns_per_byte)? } else { 0.0 },
+        beginning_ns: if begin == 0 { beginning_ns(order, ns_per_byte)? } else { 0.0 },
         stretch_bytes: array.recovered_bytes() - from,
         outcome,
-        rows,
     })
 }
 
@@ -139,7 +107,7 @@ fn stretch_bytes(order: &Order) -> u64 {
 
 /// Whether a sample would be as long as the whole.
 pub(super) fn is_in_vain(order: &Order) -> bool {
-    order.load.is_none() && PARTS * stretch_bytes(order) + BEGINNING_BYTES >= order.options.used_bytes()
+    PARTS * stretch_bytes(order) + BEGINNING_BYTES >= order.options.used_bytes()
 }
 
 fn sum(order: &Order, parts: &[Part]) -> Outcome {

@@ -41,7 +41,7 @@ PLAYED: Final = {
         **{"tail": "5s", "probes": "5", "pause": "5s", "interval": "200ms", "long_interval": "1s"},
     },
     **{protocol: {"span": "2G", "duration": "10s"} for protocol in IOMETER},
-    "atto": {"length": "32M"},
+    "atto": {"length": "256M"},
     "ramp": {"span": "2G", "each": "5s"},
 }
 # Of random writing, for drives that take it longer.

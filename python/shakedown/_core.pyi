@@ -228,7 +228,7 @@ class LabDriveReport(LabIdentity):
 class LabReport(TypedDict):
     """One run, from the guest's boot to its end."""
 
-    outcome: Literal["ended", "wall_limit", "stalled", "deadlock", "power_cut", "interrupted"]
+    outcome: Literal["ended", "wall_limit", "loops", "hangs", "rebooted", "deadlock", "power_cut", "interrupted"]
     virtual_ns: int
     wall_ns: int
     boot_wall_ns: int | None
@@ -292,6 +292,9 @@ class Lab:
         """Serve one boot until the process ``guest_pid`` ends or a limit is reached; it is never killed here.
 
         At ``power_cut_at_ns``, which counts as ``now_ns`` does, the run is over: kill the guest, then ``power_cycle``.
+
+        ``stall_limit_s`` is how long the guest's processes may use a processor without a word to its clock (it
+        ``loops``), or all of them sleep (it ``hangs``); on a machine that does not let them run they have all time.
 
         ``on_tick`` is called about ten times a second; what it or a signal handler raises ends the run and is raised.
         ``pin_cpu`` keeps this thread on one processor, where the guest should be, too. Raises LabError,

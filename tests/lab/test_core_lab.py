@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -88,9 +93,38 @@ def test_a_guest_that_cannot_be(tmp_path: Path, process: subprocess.Popen[bytes]
     with pytest.raises(OSError, match="stay on one processor"):
         lab.run(process.pid, pin_cpu=10**6)
     silent = lab.run(process.pid, stall_limit_s=0.2)
-    assert (silent["outcome"], silent["virtual_ns"], silent["boot_wall_ns"]) == ("stalled", 0, None)
+    assert (silent["outcome"], silent["virtual_ns"], silent["boot_wall_ns"]) == ("hangs", 0, None)
     process.kill()
     assert lab.run(process.pid)["outcome"] == "ended"
+
+
+@contextmanager
+def silent_guest(script: str) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["bash", "-c", script], start_new_session=True) as guest:
+        try:
+            yield guest
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(guest.pid, signal.SIGKILL)
+
+
+def test_a_guest_that_loops_is_told_from_one_that_hangs(tmp_path: Path) -> None:
+    lab = _core.Lab(str(tmp_path), [drive()])
+    with silent_guest("while :; do :; done & wait") as looping:
+        assert lab.run(looping.pid, stall_limit_s=0.5)["outcome"] == "loops"
+    with silent_guest("sleep 1000 & wait") as hanging:
+        assert lab.run(hanging.pid, stall_limit_s=0.5)["outcome"] == "hangs"
+
+
+def test_a_guest_that_does_not_get_its_turn_is_waited_for(tmp_path: Path) -> None:
+    lab = _core.Lab(str(tmp_path), [drive()])
+    # One that is stopped is as one that never gets a processor, but for sure.
+    with silent_guest("kill -STOP $$; kill -KILL $$") as starved:
+        go_on = threading.Timer(3.0, os.kill, (starved.pid, signal.SIGCONT))
+        go_on.start()
+        began_s = time.monotonic()
+        assert lab.run(starved.pid, stall_limit_s=0.5)["outcome"] == "ended"
+        assert time.monotonic() - began_s > 2.5
 
 
 def test_who_asks_while_it_runs_is_told_so(tmp_path: Path, process: subprocess.Popen[bytes]) -> None:

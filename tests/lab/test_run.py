@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -135,8 +136,8 @@ def test_a_drive_that_is_none_is_refused() -> None:
     ("script", "words"),
     [
         ("echo c > /proc/sysrq-trigger", "Kernel panic"),
-        ("while :; do :; done", "--wall-limit` is over, before any virtual time"),
-        ("sleep 1m; while :; do :; done", "--wall-limit` is over, after 60 s"),
+        ("while :; do :; done", "--wall-limit` is over; last heard of before any virtual time"),
+        ("sleep 1m; while :; do :; done", "--wall-limit` is over; last heard of after 60 s"),
         ("read -r < <(sleep infinity)", "within 2 d"),
     ],
 )
@@ -145,6 +146,45 @@ def test_a_guest_that_does_not_end_is_told(script: str, words: str) -> None:
         shell(script, wall_limit_s=20.0, virtual_limit_s=2 * 86_400)
     assert failed.value.exit_status == 5
     assert "--memory" not in failed.value.hint
+
+
+def test_a_guest_that_loops_is_given_up_without_any_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shakedown.lab.run._STALL_LIMIT_S", 3.0)
+    with pytest.raises(EnvironmentFailure, match="the guest loops: it has computed for 3 s"):
+        shell("sleep 1m; while :; do :; done")
+
+
+def kernels_with(token: str) -> list[int]:
+    """Not what they trace, which their guests' programs run in."""
+    with_it = processes_with(token)
+    return [pid for pid in with_it if "TracerPid:\t0\n" in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")]
+
+
+def test_a_guest_that_does_not_get_its_turn_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shakedown.lab.run._STALL_LIMIT_S", 3.0)
+    stopped_at_s: list[float] = []
+
+    def stop_for_a_while(stream: str, text: bytes) -> None:
+        if stopped_at_s or b"computing" not in text:
+            return
+        kernels = kernels_with("shakedown.seed=8128")
+        for pid in kernels:
+            os.kill(pid, signal.SIGSTOP)
+        threading.Timer(6.0, lambda: [os.kill(pid, signal.SIGCONT) for pid in kernels]).start()
+        stopped_at_s.append(time.monotonic())
+
+    script = "echo computing; sleep 0.1; for i in $(seq 60); do echo $i | md5sum; done > /dev/null"
+    outcome = run(Order(command=("bash", "-c", script), seed=8128), stop_for_a_while)
+    assert outcome.exit_status == 0
+    assert time.monotonic() - stopped_at_s[0] > 6
+
+
+def test_a_reboot_ends_the_run_at_once() -> None:
+    began_s = time.monotonic()
+    with pytest.raises(EnvironmentFailure, match="the command has rebooted the guest") as failed:
+        shell("busybox reboot -f; sleep 1h", wall_limit_s=50.0)
+    assert time.monotonic() - began_s < 40
+    assert "--power-cut-at" in failed.value.hint
 
 
 # Forbids one system call, as a container may, and becomes the program.

@@ -9,7 +9,9 @@ use drive::{BlockDevice, Drive, Profile};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use serve::lab::{self, DriveReport, FrontKind, Identity, Kept, LabError, LabOptions, LabReport, Limits, Outcome};
+use serve::lab::{
+    self, DriveReport, FrontKind, Guest, Identity, Kept, LabError, LabOptions, LabReport, Limits, Outcome,
+};
 
 use crate::errors::{self, profile_error};
 
@@ -112,7 +114,7 @@ impl Lab {
             cpu: pin_cpu,
             power_cut_ns: power_cut_at_ns,
         };
-        let guest = lab::end_of_process(guest_pid)?;
+        let guest = Guest::of_process(guest_pid)?;
         let mut interruption = Ok(());
         // Signals reach Python's main thread only, which is this one: it looks at them itself.
         let mut go_on = || {
@@ -202,7 +204,9 @@ fn report_to_dict<'py>(py: Python<'py>, report: &LabReport) -> PyResult<Bound<'p
     let outcome = match report.outcome {
         Outcome::Ended => "ended",
         Outcome::WallLimit => "wall_limit",
-        Outcome::Stalled => "stalled",
+        Outcome::Loops => "loops",
+        Outcome::Hangs => "hangs",
+        Outcome::Rebooted => "rebooted",
         Outcome::Deadlock => "deadlock",
         Outcome::PowerCut => "power_cut",
         Outcome::Interrupted => "interrupted",

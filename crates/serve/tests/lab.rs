@@ -11,7 +11,7 @@ use fake_guest::scripted::{Log, Scripted, CAPACITY_BYTES};
 use fake_guest::wire::tt;
 use fake_guest::{process, FakeGuest};
 use proptest::prelude::*;
-use serve::lab::{FrontKind, Identity, Lab, LabDrive, LabError, LabOptions, LabReport, Limits, Outcome};
+use serve::lab::{FrontKind, Guest, Identity, Lab, LabDrive, LabError, LabOptions, LabReport, Limits, Outcome};
 
 fn identity() -> Identity {
     Identity {
@@ -482,7 +482,7 @@ fn a_guest_that_does_not_go_on_is_given_up() {
         })
     };
     assert_eq!(outcome(limits(None, 60_000), true, FakeGuest::sleep), Outcome::Deadlock);
-    assert_eq!(outcome(limits(None, 200), true, |_| ()), Outcome::Stalled);
+    assert_eq!(outcome(limits(None, 200), true, |_| ()), Outcome::Hangs);
     assert_eq!(outcome(limits(Some(200), 60_000), true, |_| ()), Outcome::WallLimit);
     assert_eq!(outcome(limits(None, 60_000), false, |_| ()), Outcome::Interrupted);
 }
@@ -491,9 +491,9 @@ fn a_guest_that_does_not_go_on_is_given_up() {
 fn a_guest_that_never_speaks_ends_with_its_process() {
     let folder = tempfile::tempdir().unwrap();
     let mut lab = Lab::new(vec![drive(Scripted::new(), FrontKind::Scsi)], &LabOptions::new(folder.path())).unwrap();
-    let (guest, end) = process();
+    let (process, end) = process();
     end();
-    let report = lab.run(Some(&guest), &Limits::default(), &mut || true).unwrap();
+    let report = lab.run(Some(&Guest::unseen(process)), &Limits::default(), &mut || true).unwrap();
     assert_eq!((report.outcome, report.virtual_ns, report.boot_wall_ns), (Outcome::Ended, 0, None));
 }
 

@@ -224,17 +224,27 @@ def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab, nu
 
 def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -> tuple[int, int]:
     """The command's exit status, and when it ended (ns, to 10 ms). Raises EnvironmentFailure if it never did."""
-    at = _when(report["virtual_ns"])
+    at = _last_heard(report["virtual_ns"])
     match report["outcome"]:
         case "wall_limit":
             raise EnvironmentFailure(
-                f"`--wall-limit` is over, {at}",
+                f"`--wall-limit` is over; {at}",
                 hint="give it longer, or smaller drives: --scale; computing takes no virtual time, nor does spinning",
             )
-        case "stalled":
+        case "loops":
             raise EnvironmentFailure(
-                f"the guest has not looked at its clock for {_STALL_LIMIT_S:.0f} s, {at}: a loop without system calls",
-                hint="programs that wait by spinning cannot run in virtual time; nor can a guest be rebooted",
+                f"the guest loops: it has computed for {_STALL_LIMIT_S:.0f} s without a look at its clock; {at}",
+                hint="programs that wait by spinning cannot run in virtual time",
+            )
+        case "hangs":
+            raise EnvironmentFailure(
+                f"the guest hangs: for {_STALL_LIMIT_S:.0f} s nothing of it could run, and it does not wait; {at}",
+                hint="the same order again; if it hangs there, too, its kernel and the lab wait for each other: a bug",
+            )
+        case "rebooted":
+            raise EnvironmentFailure(
+                f"the command has rebooted the guest; {at}",
+                hint="a guest boots once, and again after a loss of power: --power-cut-at, --after-cut",
             )
         case "interrupted":
             raise KeyboardInterrupt
@@ -251,7 +261,7 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
         return int(ended[0]), round(float(ended[1]) * NS_PER_S)
     if report["outcome"] in ("deadlock", "power_cut"):
         raise EnvironmentFailure(
-            f"the guest sleeps for ever, {at}: nothing is left that could wake it",
+            f"the guest sleeps for ever: nothing is left that could wake it; {at}",
             hint="the command waits for something that never comes; its standard input is empty",
         )
     said = (folder / "console").read_text(encoding="utf-8", errors="replace")
@@ -261,17 +271,18 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
             hint="it needs ptrace, which a container's seccomp profile or kernel.yama.ptrace_scope=3 may forbid",
         )
     raise EnvironmentFailure(
-        f"the guest ended before its command did, {at}: {_last_words(said)}",
+        f"the guest ended before its command did; {at}: {_last_words(said)}",
         hint=f"--memory {order.memory_bytes >> 19}MiB"
         if _NO_MEMORY in said
-        else "its kernel panicked, or the command halted or rebooted it",
+        else "its kernel panicked, or the command halted it",
     )
 
 
-def _when(virtual_ns: int) -> str:
+def _last_heard(virtual_ns: int) -> str:
+    """What is known of when it was: a guest tells the time when it turns to a drive, and once a minute."""
     if virtual_ns < _MOMENT_NS:
-        return "before any virtual time had passed"
-    return f"after {format_duration(virtual_ns)} of virtual time"
+        return "last heard of before any virtual time had passed"
+    return f"last heard of after {format_duration(virtual_ns)} of virtual time"
 
 
 def _last_words(said: str, most: int = _LAST_LINES) -> str:

@@ -1,7 +1,7 @@
 //! The lab: a User-Mode Linux kernel whose clock is ours, with modelled drives.
 //!
-//! In reading order: [`Lab`](setup) keeps the drives over several boots, `session` is one boot, `clock` what time it is,
-//! `bay` a drive's commands and their ends, with its `plug`; `front` says what `blk` and `scsi` have in common; `port`, `ring` and `memory`
+//! In reading order: [`Lab`](setup) keeps the drives over several boots, `session` is one boot, `clock` what time it is, `watch` and
+//! `guest` when it is given up, `bay` a drive's commands and their ends, with its `plug`; `front` says what `blk` and `scsi` have in common; `port`, `ring` and `memory`
 //! are how the guest's kernel speaks to them, over `link`; `media` and `blocks` hold the data, `undo` what it was before, `history` what a drive needs to go on in another lab; `trace` and `report` what
 //! happened.
 //!
@@ -15,6 +15,7 @@ mod blocks;
 mod clock;
 mod error;
 mod front;
+mod guest;
 mod history;
 mod identity;
 mod link;
@@ -29,10 +30,12 @@ mod session;
 mod setup;
 mod trace;
 mod undo;
+mod watch;
 
 pub use error::LabError;
+pub use guest::Guest;
 pub use history::{History, Kept};
 pub use identity::Identity;
 pub use report::{Counters, DriveReport, LabReport, Outcome};
-pub use session::Limits;
-pub use setup::{end_of_process, FrontKind, Lab, LabDrive, LabOptions};
+pub use setup::{FrontKind, Lab, LabDrive, LabOptions};
+pub use watch::Limits;

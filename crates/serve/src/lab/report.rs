@@ -11,8 +11,12 @@ pub enum Outcome {
     Ended,
     /// The time allowed by the wall clock has passed.
     WallLimit,
-    /// The guest has computed for long without saying anything.
-    Stalled,
+    /// The guest has used the processor for long without saying anything.
+    Loops,
+    /// The guest says nothing, and nothing of it could run.
+    Hangs,
+    /// The guest's kernel has started again.
+    Rebooted,
     /// The guest sleeps for ever, and no drive has anything to tell it.
     Deadlock,
     /// The power was cut, as ordered. The guest is still there: it is to be killed.

@@ -14,37 +14,16 @@ use rustix::io::Errno;
 use super::bay::Bay;
 use super::clock::{Clock, Which, NEVER_NS};
 use super::error::LabError;
+use super::guest::Guest;
 use super::link::Link;
 use super::port::Port;
 use super::report::Outcome;
 use super::trace::Trace;
+use super::watch::{Limits, Watch, LOOK_INTERVAL};
 
 /// How far a guest may run without asking: so it is heard of even if it has nothing to do with drives, and so its time
 /// is roughly known. A day of silence costs 1440 questions.
 const ROPE_NS: u64 = 60_000_000_000;
-/// How often the limits are looked at.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-
-/// When a guest is given up.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// By the wall clock.
-    pub wall: Option<Duration>,
-    /// Without a word of the guest, by the wall clock.
-    pub silence: Duration,
-    /// The processor on which the lab stays. It and the guest wait for each other all the time: on one processor that takes
-    /// a fraction of the time that it takes on two.
-    pub cpu: Option<usize>,
-    /// When, in the lab's time, the power of guest and drives fails.
-    pub power_cut_ns: Option<u64>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { wall: None, silence: Duration::from_secs(60), cpu: None, power_cut_ns: None }
-    }
-}
-
 /// Where the guest's kernel knocks.
 pub(super) struct Doors {
     clock: Door,
@@ -99,6 +78,8 @@ impl Drop for Door {
 enum Source {
     Clock,
     Guest,
+    /// A kernel that looks for a clock.
+    Boot,
     Drive(usize),
 }
 
@@ -107,7 +88,8 @@ impl Source {
         match self {
             Self::Clock => 0,
             Self::Guest => 1,
-            Self::Drive(index) => 2 + index as u64,
+            Self::Boot => 2,
+            Self::Drive(index) => 3 + index as u64,
         }
     }
 
@@ -115,7 +97,8 @@ impl Source {
         match token {
             0 => Self::Clock,
             1 => Self::Guest,
-            index => Self::Drive(index as usize - 2),
+            2 => Self::Boot,
+            index => Self::Drive(index as usize - 3),
         }
     }
 }
@@ -157,50 +140,18 @@ pub(super) struct Session<'a> {
     first_kick: Option<Instant>,
 }
 
-/// What the wall clock has to say.
-struct Watch<'a> {
-    limits: &'a Limits,
-    go_on: &'a mut dyn FnMut() -> bool,
-    begun: Instant,
-    looked: Instant,
-    heard: Instant,
-}
-
-impl Watch<'_> {
-    fn look(&mut self, heard: bool) -> Result<(), Stop> {
-        let now = Instant::now();
-        if heard {
-            self.heard = now;
-        }
-        if now - self.looked < LOOK_INTERVAL {
-            return Ok(());
-        }
-        self.looked = now;
-        if !(self.go_on)() {
-            return Err(Stop::Over(Outcome::Interrupted));
-        }
-        if self.limits.wall.is_some_and(|wall| now - self.begun >= wall) {
-            return Err(Stop::Over(Outcome::WallLimit));
-        }
-        match now - self.heard >= self.limits.silence {
-            true => Err(Stop::Over(Outcome::Stalled)),
-            false => Ok(()),
-        }
-    }
-}
-
 impl<'a> Session<'a> {
     pub fn new(
         doors: &'a Doors,
         bays: &'a mut [Bay],
         trace: &'a mut Trace,
         boot_ns: u64,
-        guest: Option<&OwnedFd>,
+        guest: Option<&Guest>,
     ) -> Result<Self, LabError> {
         let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| LabError::socket("poll", error))?;
         let ports = bays.iter().map(|_| None).collect();
         let nobody = epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-        let spoken = vec![nobody; bays.len() + 2];
+        let spoken = vec![nobody; bays.len() + 3];
         let session = Self {
             doors,
             bays,
@@ -214,12 +165,12 @@ impl<'a> Session<'a> {
             first_heard: None,
             first_kick: None,
         };
-        session.watch_for(Source::Clock, &doors.clock.listener)?;
+        session.watch_for(Source::Boot, &doors.clock.listener)?;
         for (index, door) in doors.drives.iter().enumerate() {
             session.watch_for(Source::Drive(index), &door.listener)?;
         }
         if let Some(guest) = guest {
-            session.watch_for(Source::Guest, guest)?;
+            session.watch_for(Source::Guest, &guest.end)?;
         }
         Ok(session)
     }
@@ -234,9 +185,14 @@ impl<'a> Session<'a> {
         epoll::delete(&self.poller, descriptor).map_err(|error| LabError::socket("poll", error))
     }
 
-    pub fn run(mut self, limits: &Limits, go_on: &mut dyn FnMut() -> bool) -> Result<End, LabError> {
+    pub fn run(
+        mut self,
+        limits: &Limits,
+        guest: Option<&Guest>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<End, LabError> {
         let begun = Instant::now();
-        let mut watch = Watch { limits, go_on, begun, looked: begun, heard: begun };
+        let mut watch = Watch::begin(limits, guest, go_on);
         let outcome = loop {
             let step = match self.clock.as_ref().is_some_and(Clock::is_waiting) {
                 true => self.pass_time(&mut watch),
@@ -262,7 +218,8 @@ impl<'a> Session<'a> {
 
     /// The guest waits.
     fn pass_time(&mut self, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        watch.look(false)?;
+        // It is not its turn to say anything.
+        watch.look(true).map_err(Stop::Over)?;
         self.take_kicks()?;
         let event_ns = self.next_event_ns();
         let Some(clock) = &mut self.clock else { return Ok(()) };
@@ -327,27 +284,33 @@ impl<'a> Session<'a> {
             Err(Errno::INTR) => 0,
             Err(error) => return Err(LabError::socket("poll", error).into()),
         };
-        watch.look(heard > 0)?;
+        watch.look(heard > 0).map_err(Stop::Over)?;
         self.spoken[..heard].sort_unstable_by_key(|event| event.data.u64());
         for index in 0..heard {
             match Source::of(self.spoken[index].data.u64()) {
                 Source::Clock => self.hear_clock()?,
                 Source::Guest => return Err(Stop::Over(Outcome::Ended)),
+                Source::Boot => self.welcome()?,
                 Source::Drive(index) => self.hear_drive(index)?,
             }
         }
         Ok(())
     }
 
+    /// A kernel has started. A second one is the first one's, which was told to reboot.
+    fn welcome(&mut self) -> Result<(), Stop> {
+        if self.clock.is_some() {
+            return Err(Stop::Over(Outcome::Rebooted));
+        }
+        let clock = Clock::new(self.doors.clock.admit()?, self.boot_ns);
+        self.watch_for(Source::Clock, &clock)?;
+        self.clock = Some(clock);
+        self.first_heard = Some(Instant::now());
+        Ok(())
+    }
+
     fn hear_clock(&mut self) -> Result<(), Stop> {
-        let Some(clock) = &mut self.clock else {
-            let clock = Clock::new(self.doors.clock.admit()?, self.boot_ns);
-            self.ignore(&self.doors.clock.listener)?;
-            self.watch_for(Source::Clock, &clock)?;
-            self.clock = Some(clock);
-            self.first_heard = Some(Instant::now());
-            return Ok(());
-        };
+        let Some(clock) = &mut self.clock else { return Ok(()) };
         match clock.listen()? {
             true => Ok(()),
             false => Err(Stop::Over(Outcome::Ended)),

@@ -1,13 +1,11 @@
 //! The drives of a lab, over as many boots of a guest as are wanted.
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use drive::faults::Schedule;
 use drive::{BlockDevice, Profile};
-use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
 
 use super::bay::Bay;
@@ -15,14 +13,16 @@ use super::blk::Blk;
 use super::blocks::{Blocks, Budget};
 use super::error::LabError;
 use super::front::Front;
+use super::guest::Guest;
 use super::history::History;
 use super::identity::Identity;
 use super::media::Media;
 use super::plug::Plug;
 use super::report::{DriveReport, LabReport};
 use super::scsi::Scsi;
-use super::session::{Doors, Limits, Session};
+use super::session::{Doors, Session};
 use super::trace::Trace;
+use super::watch::Limits;
 
 /// The kind of device that the guest sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ impl Lab {
     /// wrong is none.
     pub fn run(
         &mut self,
-        guest: Option<&OwnedFd>,
+        guest: Option<&Guest>,
         limits: &Limits,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<LabReport, LabError> {
@@ -175,7 +175,7 @@ impl Lab {
         let boot_ns = self.now_ns;
         self.bays.iter_mut().try_for_each(|bay| bay.forget_host(boot_ns))?;
         let session = Session::new(&self.doors, &mut self.bays, &mut self.trace, boot_ns, guest)?;
-        let end = session.run(limits, go_on);
+        let end = session.run(limits, guest, go_on);
         self.trace.flush();
         let end = end?;
         self.now_ns = end.now_ns;
@@ -190,15 +190,6 @@ impl Lab {
             drives: self.bays.iter().map(drive_report).collect(),
         })
     }
-}
-
-/// A descriptor that becomes readable when the process `pid` ends.
-///
-/// # Errors
-/// What the system says: there is no such process, or no room for a descriptor.
-pub fn end_of_process(pid: i32) -> std::io::Result<OwnedFd> {
-    let pid = (pid > 0).then(|| Pid::from_raw(pid)).flatten().ok_or(std::io::ErrorKind::InvalidInput)?;
-    Ok(pidfd_open(pid, PidfdFlags::empty())?)
 }
 
 /// This thread on one processor, until dropped.

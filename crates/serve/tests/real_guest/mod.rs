@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use serve::lab::{end_of_process, Lab, LabDrive, LabOptions, LabReport, Limits};
+use serve::lab::{self, Lab, LabDrive, LabOptions, LabReport, Limits};
 
 /// A kernel that `shakedown lab build` has made.
 pub fn kernel() -> Option<PathBuf> {
@@ -43,9 +43,9 @@ pub fn boot(kernel: &Path, lab: &mut Lab, folder: &Path, script: &str) -> (LabRe
     let printed = std::fs::File::create(&output).unwrap();
     command.stdin(Stdio::null()).stderr(printed.try_clone().unwrap()).stdout(printed);
     let guest = Guest(command.spawn().expect("taskset and setarch are installed"));
-    let end = end_of_process(guest.0.id() as i32).unwrap();
+    let process = lab::Guest::of_process(guest.0.id() as i32).unwrap();
     let limits = Limits { wall: Some(Duration::from_secs(120)), cpu: Some(0), ..Limits::default() };
-    let report = lab.run(Some(&end), &limits, &mut || true).unwrap();
+    let report = lab.run(Some(&process), &limits, &mut || true).unwrap();
     drop(guest);
     (report, std::fs::read_to_string(&output).unwrap())
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,9 @@ _ROUNDS: Final = 80
 _PATIENCE_ROUNDS: Final = 8
 _LONGEST_REST_MS: Final = 16_000
 _REST_BLOCKS: Final = 200
+_PROBES: Final = 200
+_PROBES_BYTES: Final = 4 << 30
+_PROBES_SHARE: Final = 16
 _TRIES: Final = 6
 _LATE: Final = 2
 _SURPLUS_MS: Final = 200.0
@@ -82,8 +86,9 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     bench.play("rest-write", Trace.writes(offsets, flush_every=1))
     press.after(first, _REST_BLOCKS)
     away = watch.angles()
-    fresh = iter(apart(2000) * spacing // 2 % bench.capacity_bytes)
-    # The first read brings the heads to where the others are: no long seek looks like cleaning then.
+    # Near each other, so that no long seek looks like cleaning; the first read brings the heads there.
+    near_bytes = min(_PROBES_BYTES, bench.capacity_bytes // _PROBES_SHARE)
+    fresh = cycle(apart(_PROBES) * (near_bytes // _PROBES // BLOCK_BYTES * BLOCK_BYTES))
     last_ns = bench.play("rest-begin", Trace.reads(np.array([next(fresh)]))).ended_ns
     low, high, idle_ms, tries, late = 0.0, np.inf, 60.0, 0, 0
     while high > 1.06 * low + 5 and idle_ms <= _LONGEST_REST_MS:

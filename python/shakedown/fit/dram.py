@@ -14,6 +14,7 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Trace
 _AGAIN: Final = 12
 _SIZES: Final = (4096, 65_536, 262_144, 1 << 20)
 _SEGMENTS: Final = 300
+_COUNTS: Final = 3
 # Longer and longer ones: a small cache behind the memory is not to be filled by what tells of the memory.
 _BURSTS: Final = (200, 800, 3000)
 _LARGE_BYTES: Final = 1 << 20
@@ -55,9 +56,12 @@ def read_segments(bench: Bench, hit_ms: float) -> int:
     The newest is the one that the heads still read on from; it is not kept yet.
     """
     places = np.arange(_SEGMENTS) * _spacing(bench.capacity_bytes, _SEGMENTS)
-    log = bench.play("read-segments", Trace.reads(np.concatenate([places, places[::-1]])))
-    missed = np.flatnonzero(log.latency_ms[_SEGMENTS:] > hit_ms)
-    return max(int(missed[0]) - 1, 1) if len(missed) else _SEGMENTS
+    trace = Trace.reads(np.concatenate([places, places[::-1]]))
+    # A host that is late ends a count early, and none late.
+    missed = [
+        np.flatnonzero(bench.play("read-segments", trace).latency_ms[_SEGMENTS:] > hit_ms) for _ in range(_COUNTS)
+    ]
+    return max(max(int(one[0]) - 1, 1) if len(one) else _SEGMENTS for one in missed)
 
 
 def read_ahead(bench: Bench, hit_ms: float) -> Estimate:

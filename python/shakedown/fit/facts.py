@@ -304,7 +304,7 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         first, region = int(cache.bands[0.5].border + _FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES, int(size)
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
     journal_ms = cache.journal.ms if cache.journal else None
-    bench.idle(settle_ns)
+    bench.idle(_settle_ns(cache, _MARKED_BANDS))
     order = fill.Order(first, region, settle_ns, rewritten=not cache.lazy or cache.streams is not None)
     kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
     for kind in kinds:

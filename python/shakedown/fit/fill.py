@@ -21,7 +21,12 @@ _CALM_FACTOR: Final = 3.0
 _LEAST_STALL_MS: Final = 150.0
 _SURE_STALL_MS: Final = 2500.0
 _IN_A_ROW: Final = 3
-_DENSE_SHARE: Final = 0.1
+_ALIKE: Final = 2.0
+# Within two passes over regions that take the fewest writes, of eight bands each.
+_NEAR_WRITES: Final = 10_000
+_NEAR_SHARE: Final = 0.16
+_HOST_LATE: Final = 2
+_JOURNAL_WIDTH: Final = 0.1
 
 
 @dataclass(frozen=True)
@@ -83,25 +88,30 @@ class Limits:
 
     @staticmethod
     def of(log: Log, journal_ms: float) -> Limits:
-        """From the first writes of a fill."""
-        usual = float(log.cycle_ms[1:_CALM_WRITES].max())
-        return Limits(usual - journal_ms if journal_ms and usual > journal_ms else usual, journal_ms)
+        """From the first writes of a fill: visits to the log are many among them, late answers of a host are few."""
+        cycle = np.sort(log.cycle_ms[1:_CALM_WRITES])
+        about = max(_JOURNAL_WIDTH * journal_ms, 2 * float(np.median(cycle)))
+        calm = cycle[np.abs(cycle - journal_ms) > about] if journal_ms else cycle
+        return Limits(float(calm[-1 - _HOST_LATE] if len(calm) > _HOST_LATE else cycle[-1]), journal_ms)
 
 
 def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
-    """The stalls, once there are some in a row; a single one that is late may be the host, or the journal.
+    """The stalls, once some came that are alike: a full drive cleans as many bands for every so many writes.
 
-    So long a one is neither: a drive that cleans many bands at a time then has room for long.
+    A single one that is late may be the host, or the journal. So long a one is neither: a drive that cleans many bands
+    at a time then has room for long.
     """
     late = cycle_ms > max(_CALM_FACTOR * limits.usual_ms, _LEAST_STALL_MS)
     if limits.journal_ms:
         late &= np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2) > limits.usual_ms + 0.05 * limits.journal_ms
     found = np.flatnonzero(late)
-    ahead = found[_IN_A_ROW - 1 :] - found[: len(found) - _IN_A_ROW + 1]
-    dense = np.flatnonzero(ahead < _DENSE_SHARE * found[: len(ahead)] + _LEAST_CHUNK)
-    sure = np.flatnonzero(cycle_ms[found] > _SURE_STALL_MS)
-    first = min([*dense[:1], *sure[:1]], default=len(found))
-    return found[first:]
+    lengths = cycle_ms[found]
+    for number, (at, length) in enumerate(zip(found, lengths, strict=True)):
+        near = found[number:] <= at + _NEAR_WRITES + _NEAR_SHARE * at
+        alike = near & (lengths[number:] < _ALIKE * length) & (length < _ALIKE * lengths[number:])
+        if length > _SURE_STALL_MS or np.sum(alike) >= _IN_A_ROW:
+            return found[number:]
+    return found[:0]
 
 
 @dataclass(frozen=True)

@@ -81,14 +81,14 @@ class Filler:
         share = (self.bench.capacity_bytes >> 17) // BLOCK_BYTES * BLOCK_BYTES
         return min(max(share, _LEAST_FILLER_BYTES), _MOST_FILLER_BYTES)
 
-    def offsets(self, count: int) -> Ints:
-        """Places of so many writes, none in sequence."""
+    def offsets(self, count: int, begin: int = 0) -> Ints:
+        """Places of so many writes from number ``begin`` on, none in sequence."""
         each = self.size + 16 * BLOCK_BYTES
         first, slots = aligned(_FILLER_AT * self.bench.capacity_bytes), _SLOTS
         if self.room:
             first = self.room.first
             slots = int(np.clip(self.room.size_bytes // each, _LEAST_SLOTS, _SLOTS))
-        return scattered(count, first, slots, each)
+        return scattered(count, first, slots, each, begin=begin)
 
     def near(self, offset: int) -> Filler:
         """One whose places lie before an offset, or well behind one near the edge: a spread cache has its log there."""
@@ -104,7 +104,11 @@ class Filler:
 
     def write(self, name: str, log_bytes: float) -> Log:
         """Move the log's head on by so much."""
-        offsets = self.offsets(max(self.writes(log_bytes), 1))
+        return self.put(name, max(self.writes(log_bytes), 1))
+
+    def put(self, name: str, count: int, begin: int = 0) -> Log:
+        """So many of them; from where the last were, lest some places live on in the log behind all others."""
+        offsets = self.offsets(count, begin)
         return self.bench.play(name, Trace.writes(offsets, self.size, flush_every=1))
 
     def journal(self) -> Journal:
@@ -134,17 +138,26 @@ def measure(filler: Filler, band_bytes: int, settle_ns: int) -> Length | None:
     assert filler.room
     marks = filler.room.marks_at + np.arange(MARKS) * spacing
     count = max(filler.writes(_FIRST_SHARE * bench.capacity_bytes), 4 * _CALM)
-    before: Length | None = None
+    met: list[Length] = []
     for _ in range(_TRIES):
         bench.idle(settle_ns)
         found = estimate(bench.play("length", _trace(marks, filler.offsets(count), filler.size)), layout, spacing)
-        if found and before and abs(found.bytes_found.value / before.bytes_found.value - 1) < _AGREE:
+        if found and met and abs(found.bytes_found.value / met[-1].bytes_found.value - 1) < _AGREE:
             return found
-        before = found or before
+        met += [found] if found else []
         count = 2 * count if found is None else int(_MORE * filler.writes(found.bytes_found.value)) + 2 * _WINDOW
         if layout.space_bytes(filler.size) * count > _MOST_SHARE * bench.capacity_bytes:
             break
-    return before
+    return _vague(met)
+
+
+def _vague(met: list[Length]) -> Length | None:
+    """The last of some that do not agree, known no better than they differ; the first one does not count, nor alone."""
+    if not met:
+        return None
+    telling = [one.bytes_found for one in met[1:] or met]
+    low, high = min(one.low for one in telling), max(one.high for one in telling)
+    return replace(met[-1], bytes_found=Estimate(met[-1].bytes_found.value, low, high))
 
 
 def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:

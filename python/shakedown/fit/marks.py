@@ -14,6 +14,7 @@ from shakedown.fit.trace import BLOCK_BYTES, Floats, Trace
 from shakedown.fit.whereabouts import Sight, Watch
 
 _STEPS: Final = 40
+_LEAST_STEPS: Final = 6
 _SPACING_BYTES: Final = 96 << 20
 _MARKS_AT: Final = 0.78
 _REST_SURPLUS_MS: Final = 12_000.0
@@ -22,7 +23,6 @@ _FIRST_STEP: Final = 4
 _LOOKS: Final = 60
 _QUIET_LOOKS: Final = 3
 _FULL: Final = 0.985
-STEP: Final = _FULL / _STEPS
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,33 @@ class Marks:
 
     high: Estimate
     low: Estimate
+    step: float
+    """From one mark that was written to the next."""
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """How marks and fillers share a log, of which a small one has room for few."""
+
+    count: int
+    fillers: int
+    """Behind each mark."""
+    mark: float
+    """Share of the log that it takes."""
+    filled: float
+    """Share that the fillers of a step take."""
+
+    @staticmethod
+    def of(filler: Filler, length_bytes: float) -> _Steps:
+        mark = filler.layout.space_bytes(BLOCK_BYTES) / length_bytes
+        each = filler.layout.space_bytes(filler.size) / length_bytes
+        count = int(np.clip(_FULL / (mark + each), _LEAST_STEPS, _STEPS))
+        fillers = max(int((_FULL / count - mark) / each), 1)
+        return _Steps(count, fillers, mark, fillers * each)
+
+    @property
+    def whole(self) -> float:
+        return self.mark + self.filled
 
 
 def measure(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Marks | None:
@@ -39,37 +66,40 @@ def measure(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -
     None where none comes home.
     """
     filler = filler.near(aligned(_MARKS_AT * filler.bench.capacity_bytes))
-    high = _high(filler, sight, length_bytes, rest_ms)
-    low = _low(filler, sight, length_bytes, rest_ms)
-    return Marks(high, low) if high and low else None
+    steps = _Steps.of(filler, length_bytes)
+    high = _high(filler, sight, length_bytes, rest_ms, steps)
+    low = _low(filler, sight, length_bytes, rest_ms, steps)
+    return Marks(high, low, steps.whole) if high and low else None
 
 
-def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Estimate | None:
+def _begin(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, name: str, steps: _Steps) -> Watch:
     filler.flush_out(length_bytes)
     # A lazy drive, too, closes what a stream has left, and may clean a band or two with it.
     filler.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
-    watch = _watch(filler, sight, "high-mark")
+    return _watch(filler, sight, name, steps.count)
+
+
+def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, steps: _Steps) -> Estimate | None:
+    watch = _begin(filler, sight, length_bytes, rest_ms, "high-mark", steps)
     watch.bench.play("high-mark-write", Trace.writes(watch.offsets, flush_every=1))
     before = watch.angles()
-    for step in range(1, _STEPS + 1):
-        filler.write("high-mark-fill", STEP * length_bytes)
+    for step in range(1, int((_FULL - steps.count * steps.mark) / steps.filled) + 1):
+        filler.put("high-mark-fill", steps.fillers, begin=step * steps.fillers)
         if step < _FIRST_STEP:
             continue
         watch.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
         if sight.differ(watch.angles(), before).sum() >= _SURE:
             # A drive looks at its marks now and then only: it may have been a step sooner.
-            return Estimate(STEP * (step - 0.5), STEP * (step - 2), STEP * step)
+            full = steps.count * steps.mark + steps.filled * step
+            return Estimate(full - steps.filled / 2, full - 2 * steps.filled, full)
     return None
 
 
-def _low(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Estimate | None:
-    filler.flush_out(length_bytes)
-    # A lazy drive, too, closes what a stream has left, and may clean a band or two with it.
-    filler.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
-    watch = _watch(filler, sight, "low-mark")
-    for mark in watch.offsets:
+def _low(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, steps: _Steps) -> Estimate | None:
+    watch = _begin(filler, sight, length_bytes, rest_ms, "low-mark", steps)
+    for number, mark in enumerate(watch.offsets):
         watch.bench.play("low-mark-write", Trace.writes(np.array([mark]), flush_every=1))
-        filler.write("low-mark-fill", _FULL * length_bytes / len(watch.offsets))
+        filler.put("low-mark-fill", steps.fillers, begin=number * steps.fillers)
     before = watch.angles()
     came, quiet = np.zeros(len(before), bool), 0
     for _ in range(_LOOKS):
@@ -81,13 +111,13 @@ def _low(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> E
             break
     if not came.any():
         return None
-    fills: Floats = _FULL * (1 - np.arange(len(came)) / len(came))
+    fills: Floats = steps.whole * np.arange(len(came), 0, -1).astype(float)
     last = int(np.flatnonzero(came)[-1])
     below = float(fills[last + 1]) if last + 1 < len(fills) else 0.0
     return Estimate((float(fills[last]) + below) / 2, below, float(fills[last]))
 
 
-def _watch(filler: Filler, sight: Sight, name: str) -> Watch:
+def _watch(filler: Filler, sight: Sight, name: str, count: int) -> Watch:
     bench = filler.bench
     spacing = min(_SPACING_BYTES, bench.capacity_bytes // (6 * _STEPS)) // BLOCK_BYTES * BLOCK_BYTES
-    return Watch.over(bench, name, aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(_STEPS) * spacing, sight)
+    return Watch.over(bench, name, aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(count) * spacing, sight)

@@ -95,7 +95,9 @@ def _follows(bench: Bench, count: int, request: int, run_bytes: float, sight: Si
     apart = min(bench.capacity_bytes // (3 * count), 1 << 30) // request * request
     bases = aligned(0.64 * bench.capacity_bytes) + np.arange(count) * max(apart, length + request)
     offsets = (np.arange(length // request)[:, None] * request + bases[None, :]).ravel()
-    ends = bases + length - (1 << 20)
+    # Several of each, so that no single answer decides.
+    each = -(-_ENDS // count)
+    ends = (bases[:, None] + length - (1 << 20) - np.arange(each, 0, -1)[None, :] * _APART_BYTES).ravel()
     for base in bases:
         rewrite(bench, f"streams-{count}-before", int(base), length)
     forget(bench)

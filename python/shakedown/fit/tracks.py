@@ -18,6 +18,7 @@ _LOOKS: Final = 3
 _ALIKE: Final = 6.0
 _FROM_MEMORY_TURNS: Final = 0.06
 _LEAST_SKEW: Final = 0.02
+_VAGUE: Final = 0.1
 _LEAST_DIFFERENCE: Final = 0.01
 
 
@@ -51,8 +52,8 @@ def trace(first: int, track_guess: float, tracks: int) -> Trace:
 def estimate(log: Log, turn_ms: float) -> Tracks | None:
     """Track size, skews and heads, from the angles of evenly spaced blocks."""
     offsets, angle = _angles(log, turn_ms)
-    steps = np.diff(angle) % 1.0
-    slope = float(np.median(steps))
+    slope = float(np.median(np.diff(angle) % 1.0))
+    steps = np.diff(_without_strays(angle, slope)) % 1.0
     noise = max(1.5 * float(np.median(np.abs(steps - slope))), 1e-4)
     jumps = steps - slope
     borders = np.flatnonzero((jumps > max(_LEAST_SKEW, 5 * noise)) & (jumps < 0.6))
@@ -71,20 +72,24 @@ def estimate(log: Log, turn_ms: float) -> Tracks | None:
     spread = np.diag(np.linalg.pinv((design / scale).T @ (design / scale)))
     errors = _ALIKE * noise_turns * np.sqrt(spread) / scale
     size, skew = 1 / found[1], float(found[2])
+    higher = skew + (float(found[3]) if high.any() else 0.0)
+    size_error = float(errors[1]) * size**2
+    if size_error > _VAGUE * size or not 0 <= skew <= higher < 1:
+        return None  # as many jumps are the host's as are those of tracks
     between = np.diff(borders[high])
     spacing = float(offsets[1] - offsets[0])
     heads = round(float(np.median(between)) * spacing / size) if len(between) else None
     return Tracks(
-        Estimate.around(size, float(errors[1]) * size**2),
+        Estimate.around(size, size_error),
         Estimate.around(skew, float(errors[2])),
-        Estimate.around(skew + (float(found[3]) if high.any() else 0.0), float(errors[2:].sum())),
+        Estimate.around(higher, float(errors[2:].sum())),
         heads,
         int(offsets[borders[0]] + spacing / 2),
     )
 
 
 def _angles(log: Log, turn_ms: float) -> tuple[NDArray[np.int64], Floats]:
-    """Each block and its angle, the middle one of all looks: a late answer spoils one of them."""
+    """Each block and its angle, the earlier one of the two looks that agree best: a host may be late, never early."""
     order = np.argsort(log.offsets, kind="stable")
     offsets = np.unique(log.offsets)
     looks = rotation.phases(log, turn_ms)[order].reshape(len(offsets), -1)
@@ -92,7 +97,20 @@ def _angles(log: Log, turn_ms: float) -> tuple[NDArray[np.int64], Floats]:
     from_memory = log.latency_ms[order].reshape(looks.shape) < _FROM_MEMORY_TURNS * turn_ms
     # The first counts in any case, for one that nothing else is known of.
     apart[:, 1:][from_memory[:, 1:]] = np.nan
-    return offsets, np.asarray((looks[:, 0] + np.nanmedian(apart, axis=1)) % 1.0)
+    ranked = np.sort(apart, axis=1)
+    gaps = np.nan_to_num(np.diff(ranked, axis=1), nan=np.inf)
+    earlier = np.take_along_axis(ranked, np.argmin(gaps, axis=1)[:, None], axis=1)[:, 0]
+    return offsets, np.asarray((looks[:, 0] + earlier) % 1.0)
+
+
+def _without_strays(angle: Floats, slope: float) -> Floats:
+    """The angles, but for blocks of which every look was late: way there and way back make up for each other."""
+    off = (np.diff(angle) - slope + 0.5) % 1.0 - 0.5
+    back = (off[:-1] + off[1:] + 0.5) % 1.0 - 0.5
+    stray = 1 + np.flatnonzero((np.abs(off[:-1]) > _LEAST_SKEW) & (np.abs(back) < _LEAST_SKEW))
+    mended = angle.copy()
+    mended[stray] = angle[stray - 1] + slope
+    return mended
 
 
 def _higher(skews: Floats, noise: float) -> NDArray[np.bool_]:

@@ -9,7 +9,6 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit import marks
 from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Cache, Facts, gathered_bytes, space_bound
@@ -193,10 +192,10 @@ def _translation(twin: Twin, facts: Facts) -> None:
         return
     twin.put("translation", "kind", "shingled", share)
     cache = facts.cache
-    counts = {at: band.size_bytes.value / facts.track_bytes(at) for at, band in cache.bands.items()}
-    tracks = max(round(float(np.median(list(counts.values()))) if counts else 20), 2)
+    counts = _band_tracks(facts, cache)
+    tracks = max(round(float(np.median(counts)) if counts else 20), 2)
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
-    twin.put("translation", "tracks_per_band", tracks, bands_origin(list(counts.values()), found))
+    twin.put("translation", "tracks_per_band", tracks, bands_origin(counts, found))
     if cache.static_share is None:
         twin.put("translation", "mapping", "static", f"{_UNKNOWN}; nothing came home")
     else:
@@ -214,9 +213,18 @@ def bands_origin(counts: list[float], found: str) -> str:
     """A band has as many tracks wherever it lies: places that say otherwise saw something else, or too late."""
     if not counts:
         return _UNKNOWN
-    if max(counts) > _BANDS_AGREE * min(counts):
+    if not _bands_agree(counts):
         return f"{_UNKNOWN}; places disagree: {found}"
     return f"measured: {found} {_BY}"
+
+
+def _band_tracks(facts: Facts, cache: Cache) -> list[float]:
+    """How many tracks a band has, at each place where any were seen."""
+    return [band.size_bytes.value / facts.track_bytes(at) for at, band in cache.bands.items()]
+
+
+def _bands_agree(counts: list[float]) -> bool:
+    return max(counts) <= _BANDS_AGREE * min(counts)
 
 
 def _cache(twin: Twin, cache: Cache) -> None:
@@ -275,13 +283,22 @@ def _limits(twin: Twin, cache: Cache, writes: int) -> None:
         twin.put(section, "entry_counts", counts, why)
         return
     by_packet = bool(cache.append and cache.append.packet_writes and writes == 1)
+    # Single writes are packets: fewer of them than there is space for means that packets are counted.
+    space_ends_at = room / cache.regions / cache.layout.space_bytes(BLOCK_BYTES)
+    by_space_alone = single is not None and single > 0.9 * space_ends_at
     if single is not None and not by_packet:
-        # Single writes are packets: fewer of them than there is space for means that packets are counted.
-        space_ends_at = room / cache.regions / cache.layout.space_bytes(BLOCK_BYTES)
-        by_packet = single < min(0.9 * space_ends_at, 0.6 * small)
-    entries = single if by_packet and single else small
-    twin.put(section, "entries", entries, f"measured: {entries} small writes to the first stall {_BY}")
-    twin.put(section, "entry_counts", "packet" if by_packet else "write", f"measured: {_BY}")
+        by_packet = not by_space_alone and single < 0.6 * small
+    counted = [single] if by_packet and single else [small]
+    if single and not by_packet and not by_space_alone and single > small:
+        # What a visit to the log takes at once may have hidden the last that had room.
+        counted.append(single)
+    entries = max(counted)
+    low, high = min(counted), max(*counted, small + cache.in_memory if counted == [small] else 0)
+    twin.put(section, "entries", entries, f"measured: {low}..{high} small writes to the first stall {_BY}")
+    why = "each small write is a packet" if writes == 1 else "packets of one write end with the space"
+    told = writes > 1 and not by_space_alone
+    origin = f"measured: {_BY}" if told else f"{_UNKNOWN}; {why}"
+    twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 
 
 def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
@@ -320,7 +337,7 @@ def _mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
     if key == "high_mark":
         return cache.marks.high
     found, passed = cache.marks.low, pass_of(facts)
-    below = marks.STEP * (passed.bands.value - 1) if passed else 0.0
+    below = cache.marks.step * (passed.bands.value - 1) if passed else 0.0
     return Estimate(found.value + below / 2, found.low, found.high + below)
 
 
@@ -339,7 +356,7 @@ def _pass(twin: Twin, facts: Facts) -> None:
 def pass_of(facts: Facts) -> Pass | None:
     """What a forced pass does, from its stalls over marks."""
     cache = facts.cache
-    if cache is None or not cache.bands or not cache.length:
+    if cache is None or not cache.bands or not cache.length or not _bands_agree(_band_tracks(facts, cache)):
         return None
     met = cache.length
     span = MARKS * met.mark_bytes / facts.capacity_bytes

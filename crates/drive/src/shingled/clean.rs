@@ -272,8 +272,9 @@ impl Shingled {
         let open = self.open.iter().position(|open| open.band == band).map(|index| self.open.remove(index).written_to);
         let first = dirty.into_iter().chain(open).chain([from]).min().filter(|first| *first < end)?;
         let newest_packet = self.regions[self.region(band)].log.newest_id();
-        // What a stream left half written is completed where it is.
-        let to = if open.is_none() { self.bands.spare_for(geometry, band) } else { None };
+        // What a stream left half written is completed where it is, and so is what an abandoned pass had begun to.
+        let whole = open.is_none() && from == end;
+        let to = if whole { self.bands.spare_for(geometry, band) } else { None };
         let at = match to {
             Some(_) => start,
             None => first - geometry.place(first.wrapping_add(self.bands.shift(geometry, band))).sector,

@@ -44,6 +44,17 @@ def test_account_d_is_right_over_the_whole_matrix(cells: list[Cell]) -> None:
         assert 2.0 < sum(ratios) / len(ratios) < 2.2, (layout, ratios)
 
 
+def test_a_tie_with_the_same_pair_of_drives_is_no_counterexample() -> None:
+    """All mirrors are one pair: what they differ by is chance."""
+
+    def cell(layout: str, width: int, time_s: float) -> Cell:
+        return Cell(layout, width, 0.25, time_s, 0.0, "drive 0 (x)", 1, 1, None, "complete")
+
+    mirrors = [cell("mirror", 4, 2363.4), cell("mirror", 5, 2362.1)]
+    assert observations([*mirrors, cell("raidz3", 4, 2362.6)])[0].holds
+    assert not observations([*mirrors, cell("raidz3", 4, 2361.9)])[0].holds
+
+
 def test_a_cell_that_cannot_be_is_left_out(cells: list[Cell]) -> None:
     """raidz3 takes four drives."""
     assert {cell.width for cell in cells if cell.layout == "raidz3"} == {5, 11}

@@ -113,13 +113,21 @@ def hand_over(folder: Path) -> None:
 
 
 def brought_out(folder: Path, bring_out: Sequence[str], out: Path) -> None:
-    """Unpack what the guest has packed as ``out``/NAME each. Raises EnvironmentFailure if something is missing."""
+    """Unpack what the guest has packed as ``out``/NAME each. Raises EnvironmentFailure if something is left behind."""
+    odd: list[str] = []
     try:
         with tarfile.open(folder / "share" / "out.tar") as archive:
             for member in archive:
-                _extract(archive, member, [_inside(path) for path in bring_out], out)
+                if member.isreg() or member.isdir():
+                    _extract(archive, member, [_inside(path) for path in bring_out], out)
+                else:
+                    odd.append(f"/{member.name}")
     except (OSError, tarfile.TarError) as error:
         raise EnvironmentFailure(f"what the guest has packed cannot be brought out: {error}") from error
+    if odd:
+        raise EnvironmentFailure(
+            f"neither files nor folders, and left in the guest: {', '.join(odd)}", hint="all else has been brought out"
+        )
     missing = [path for path in bring_out if not os.path.lexists(out / PurePosixPath(path).name)]
     if missing:
         raise EnvironmentFailure(f"not in the guest: {', '.join(missing)}", hint="`--bring-out` takes absolute paths")
@@ -134,9 +142,9 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, wanted: list[str
         if member.name != path and not member.name.startswith(path + "/"):
             continue
         place = out / (PurePosixPath(path).name + member.name[len(path) :])
-        content = archive.extractfile(member) if member.isreg() else None
-        if ".." in place.relative_to(out).parts or not (content or member.isdir()):
-            raise tarfile.TarError(f"{member.name} is neither a file nor a folder")
+        if ".." in place.relative_to(out).parts:
+            raise tarfile.TarError(f"{member.name} would lie elsewhere")
+        content = archive.extractfile(member)
         if content is None:
             place.mkdir(parents=True, exist_ok=True)
             continue

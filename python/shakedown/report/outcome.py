@@ -13,7 +13,7 @@ from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Status
 from shakedown.errors import UsageError
 from shakedown.report import words
-from shakedown.report.rebuild import told_tables
+from shakedown.report.rebuild import bad_news, told_tables
 from shakedown.result.answers import read_answers
 from shakedown.result.folder import Run
 from shakedown.units import format_duration
@@ -56,10 +56,8 @@ def outcome(run: Run) -> Outcome | None:
 def _ended(duration: Finding, *, is_kicked: bool) -> tuple[Status, str]:
     if duration.value is None:
         return "fail", "THE REBUILD FAILS."
-    if duration.evidence.get("lost_bytes"):
-        return "fail", "DATA IS LOST."
-    if duration.evidence.get("failed_on_the_way"):
-        return "fail", "ANOTHER DRIVE FAILS."
+    if headline := bad_news(duration):
+        return "fail", headline
     return ("fail", "A DRIVE WOULD BE KICKED OUT.") if is_kicked else ("pass", "The rebuild is complete.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, Final
 
+from shakedown.analysis.finding import Finding
 from shakedown.analysis.status import look_at
 from shakedown.report import words
 from shakedown.report.plain_text import table, wrap
@@ -31,6 +32,13 @@ def render_rebuild(run: Run) -> str:
     parts += [_estimates(run), _patience(run)]
     parts.append("\n".join(wrap(note, "") for note in run.record.notes))
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def bad_news(duration: Finding) -> str:
+    """The headline of a rebuild that came to an end at a price; empty if there is none."""
+    if duration.evidence.get("lost_bytes"):
+        return "DATA IS LOST."
+    return "ANOTHER DRIVE FAILS." if duration.evidence.get("failed_on_the_way") else ""
 
 
 def told_tables(run: Run) -> tuple[str, ...]:
@@ -63,10 +71,8 @@ def _figures(run: Run) -> str:
         if each.kind in ("bottleneck", "estimate-error") or each.value is None:
             sentences.append(each.text)
             continue
-        if each.evidence.get("lost_bytes"):
-            sentences.insert(0, f"DATA IS LOST. {each.text}")
-        elif each.evidence.get("failed_on_the_way"):
-            sentences.insert(0, f"ANOTHER DRIVE FAILS. {each.text}")
+        if headline := bad_news(each):
+            sentences.insert(0, f"{headline} {each.text}")
         bounds = ""
         if each.low is not None and each.high is not None and each.high > each.low:
             bounds = f"{words.quantity(each.low, each.unit)} to {words.quantity(each.high, each.unit)}"

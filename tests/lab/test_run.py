@@ -75,6 +75,27 @@ def test_what_a_command_leaves_running_does_not_hold_it() -> None:
     assert outcome.virtual_ns < 60e9
 
 
+WAITS_BY_THE_CLOCK = """
+import os, time
+drive = os.open("/dev/sda", os.O_RDWR)
+for page in range(2000):
+    os.pwrite(drive, bytes(4096), page * 65536)
+if os.fork() == 0:
+    os.fsync(drive)
+    os._exit(0)
+until = time.monotonic() + 2
+while time.monotonic() < until:
+    pass
+print("waited", os.WEXITSTATUS(os.wait()[1]))
+"""
+
+
+def test_a_drive_answers_twice_while_a_program_reads_the_clock() -> None:
+    """Once the kernel could not bear it: a reading takes time, and interrupts that come meanwhile are held back."""
+    outcome, output, _ = ran("python3", "-c", WAITS_BY_THE_CLOCK, drives=("model:wd40efrx",), scale_divisor=1000)
+    assert (outcome.exit_status, output) == (0, "waited 0\n")
+
+
 def test_files_go_in_and_out(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a").write_text("A")

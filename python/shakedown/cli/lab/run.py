@@ -100,6 +100,8 @@ def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options:
     """
     if not command:
         raise UsageError("no command was given", hint="shakedown lab run --drive model:wd40efax -- lsblk")
+    if command[0].startswith("-"):
+        raise UsageError(f"there is no option `{command[0]}`", hint="what is to run stands behind `--`; --help has all")
     order = _order(command, options)
     with terminated_as_interrupted():
         outcome = run_in_lab(order, _print, say)

@@ -22,7 +22,7 @@ test: build system-packages ## all tests, Rust and Python
 	$(call say,Rust tests)
 	cargo test --workspace --exclude py --quiet
 	$(call say,Python tests)
-	$(BIN)/pytest -q -rs
+	$(BIN)/pytest -q -rs -n auto --dist loadgroup
 
 .PHONY: lint
 lint: build ## formatting, lints, types, the import law

@@ -14,6 +14,8 @@ from shakedown.cli import main
 from shakedown.errors import UsageError
 from shakedown.report.matrix import matrix_svg, matrix_text
 
+pytestmark = pytest.mark.xdist_group("matrix")
+
 D = MatrixOrder(
     layouts=("mirror", "raidz1", "raidz2", "raidz3"),
     widths=(3, 5, 11),

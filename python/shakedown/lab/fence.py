@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -37,7 +38,7 @@ class Fence:
 
         ``printed`` are the files behind its standard output, with standard error, and behind its descriptors 3, 4...
         """
-        self.cpu = _some_cpu()
+        self.cpu, self._claim = _some_cpu()
         self._trouble = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the fence
         trouble = self._trouble.fileno()
         with ExitStack() as files:
@@ -85,6 +86,8 @@ class Fence:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._claim is not None:
+            self._claim.close()
 
     def raise_trouble(self) -> None:
         """Raise EnvironmentFailure if the program could not be started."""
@@ -104,7 +107,15 @@ class Fence:
         self.end()
 
 
-def _some_cpu() -> int:
-    """One of those we may use; different ones for runs side by side, as far as chance goes."""
+def _some_cpu() -> tuple[int, socket.socket | None]:
+    """One of those we may use on which no other guest runs, and the name that says so while it is open; else any."""
     allowed = sorted(os.sched_getaffinity(0))
-    return allowed[os.getpid() % len(allowed)]
+    for cpu in allowed:
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0shakedown-lab-cpu-{cpu}")
+        except OSError:
+            claim.close()
+        else:
+            return cpu, claim
+    return allowed[os.getpid() % len(allowed)], None

@@ -22,11 +22,12 @@ from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
-from shakedown.cli.status import EXIT_FAIL
+from shakedown.cli.status import EXIT_OF
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.device.disk.facts import Consent
 from shakedown.device.lab_disk import DISKS
-from shakedown.errors import InconclusiveError, Planned, UsageError
+from shakedown.errors import Planned, UsageError
+from shakedown.report.outcome import outcome
 from shakedown.report.rebuild import answers_of, render_rebuild
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, free_folder
@@ -239,15 +240,9 @@ def _baseline(order: RebuildOrder, target: str | None) -> RebuildOrder | None:
 
 def _status(run: Run) -> int:
     """A loss is a loss at any scale; who would be kicked is a question for whole drives."""
-    answers = answers_of(run)
-    found = run.record.findings
-    if any(each["ended"] != "complete" for each in answers["rebuilds"]):
-        return EXIT_FAIL
-    if any(each.evidence.get("failed_on_the_way") for each in found):
-        return EXIT_FAIL
-    if run.record.scale_divisor > 1:
-        return InconclusiveError.exit_status
-    return EXIT_FAIL if any(each["kicked"] == "yes" for each in answers["patience"]) else 0
+    judged = outcome(run)
+    assert judged is not None, "it is a rebuild"
+    return EXIT_OF[judged.status]
 
 
 def _share(text: str) -> float:

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from shakedown.analysis.rules import Use
-from shakedown.analysis.verdict import UseVerdict, Verdict
+from shakedown.analysis.verdict import Status, UseVerdict, Verdict
 from shakedown.errors import InconclusiveError
 
 EXIT_FAIL: Final = 1
+EXIT_OF: Final[dict[Status, int]] = {"pass": 0, "fail": EXIT_FAIL, "inconclusive": InconclusiveError.exit_status}
 
 
 def exit_status(verdict: Verdict | None, use: Use | None) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from shakedown.fit import append, bands, destage, flash, layout, rotation, seek
+from shakedown.fit.dram import until_full
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Limits, stalls_in
 from shakedown.fit.streams import Streams
@@ -175,3 +176,16 @@ def test_bands_that_do_not_have_as_many_tracks_everywhere_are_not_identified() -
     assert bands_origin([19.9, 20.9, 19.9], "20 MB").startswith("measured")
     assert bands_origin([15.1, 16.8, 8.5], "16 MB").startswith("assumed: not identified; places disagree")
     assert bands_origin([], "") == "assumed: not identified"
+
+
+def test_a_memory_is_full_where_waits_begin_to_follow_each_other_and_not_where_a_host_is_late() -> None:
+    burst = np.full(400, 0.1)
+    burst[150::64] = 12.0
+    assert until_full(burst, 2.0) == 150
+    late = burst.copy()
+    late[[30, 77]] = 4.0
+    assert until_full(late, 2.0) == 150
+    assert until_full(np.full(400, 0.1), 2.0) is None
+    never = np.full(400, 0.1)
+    never[np.random.default_rng(2).random(400) < 0.04] = 3.0
+    assert until_full(never, 2.0) is None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from shakedown.fit import append, bands, destage, flash, layout, rotation, seek
+from shakedown.fit.dram import until_full
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Limits, stalls_in
 from shakedown.fit.streams import Streams
@@ -72,6 +73,12 @@ def test_stalls_are_those_that_come_in_a_row() -> None:
     assert stalls_in(log.cycle_ms, Limits(6.0, 300.0))[0] == 8000
 
 
+def test_a_stall_that_is_none_for_certain_counts_once_one_like_it_is_certain() -> None:
+    cycle = np.full(5000, 6.0)
+    cycle[1200], cycle[2000], cycle[3798] = 900, 2223, 2886
+    assert list(stalls_in(cycle, Limits(6.0, 0.0))) == [2000, 3798]
+
+
 def _logged(space: Callable[[int], float], track_bytes: float) -> np.ndarray:
     """Angles of writes that take so much of a log each, on tracks with a skew of a tenth of a turn."""
     at, rows = 0.0, []
@@ -83,10 +90,17 @@ def _logged(space: Callable[[int], float], track_bytes: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("visit", "least", "packet"), [(0.0, 0.0, 1 << 40), (0.5, 0.0, 1 << 40), (0.0, 0.4, 524_288), (0.5, 0.4, 524_288)]
+    ("visit", "least", "packet", "track"),
+    [
+        (0.0, 0.0, 1 << 40, 1_900_544),
+        (0.5, 0.0, 1 << 40, 1_900_544),
+        (0.0, 0.4, 524_288, 1_900_544),
+        (0.5, 0.4, 524_288, 1_900_544),
+        # A full packet takes more than the least: only those that are not full leave gaps.
+        (0.0, 0.4, 524_288, 1_224_704),
+    ],
 )
-def test_angles_tell_what_a_visit_and_a_packet_take(visit: float, least: float, packet: int) -> None:
-    track = 1_900_544.0
+def test_angles_tell_what_a_visit_and_a_packet_take(visit: float, least: float, packet: int, track: int) -> None:
     angles = _logged(lambda size: visit * track + layout.packed_bytes(size, packet, least * track), track)
     jitter = np.random.default_rng(3).normal(0, 0.004, angles.shape)
     found = layout.estimate((angles + jitter) % 1.0, track / 1.1, track)
@@ -162,3 +176,16 @@ def test_bands_that_do_not_have_as_many_tracks_everywhere_are_not_identified() -
     assert bands_origin([19.9, 20.9, 19.9], "20 MB").startswith("measured")
     assert bands_origin([15.1, 16.8, 8.5], "16 MB").startswith("assumed: not identified; places disagree")
     assert bands_origin([], "") == "assumed: not identified"
+
+
+def test_a_memory_is_full_where_waits_begin_to_follow_each_other_and_not_where_a_host_is_late() -> None:
+    burst = np.full(400, 0.1)
+    burst[150::64] = 12.0
+    assert until_full(burst, 2.0) == 150
+    late = burst.copy()
+    late[[30, 77]] = 4.0
+    assert until_full(late, 2.0) == 150
+    assert until_full(np.full(400, 0.1), 2.0) is None
+    never = np.full(400, 0.1)
+    never[np.random.default_rng(2).random(400) < 0.04] = 3.0
+    assert until_full(never, 2.0) is None

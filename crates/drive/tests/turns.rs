@@ -3,7 +3,7 @@
 mod rig;
 
 use drive::faults::{Schedule, Stall};
-use drive::{BlockDevice, CleaningDriven, Drive, Profile, Request, Verb};
+use drive::{BlockDevice, CleaningDriven, Completion, Drive, Profile, Request, Truth, Verb};
 use rig::{profile, Host};
 
 const S: u64 = 1_000_000_000;
@@ -63,6 +63,87 @@ fn cleaning_under_pressure_gives_way_after_each_operation() {
     // A band takes three operations at least: reading, collecting, writing.
     let cleaned = after.bands_cleaned - before.bands_cleaned;
     assert!((1..=20 / 3 + 1).contains(&cleaned), "{cleaned} bands while 20 reads were answered");
+}
+
+/// A drive that cleans under pressure, whose bands take three operations each: reading, collecting one piece, writing.
+fn in_three_operations() -> Profile {
+    let mut profile = profile("canvio-3tb").scaled(1000).unwrap();
+    profile.interface.bridge = None;
+    let track_bytes = profile.geometry.outer_track_bytes;
+    let shingled = profile.shingled.as_mut().unwrap();
+    let cleaning = &mut shingled.cleaning;
+    (cleaning.driven, cleaning.idle_ms, cleaning.finishes_band) = (CleaningDriven::Pressure, 0.0, false);
+    (cleaning.merge_on_disk, cleaning.merge_bytes) = (false, shingled.tracks_per_band * track_bytes);
+    profile
+}
+
+/// What the host got done, and how many bands were cleaned, while it asked for something at `depth` all the time.
+fn without_a_rest(verb: Verb, depth: u32, turns: impl Fn(&Truth) -> u64) -> (u64, u64) {
+    let profile = in_three_operations();
+    let mut host = Host::new(&profile);
+    let mut offsets = sim::stream(2, "offsets");
+    let mut anywhere = move || offsets.below(profile.capacity_bytes() / 4096) * 4096;
+    (0..80).for_each(|_| _ = host.ask(Verb::Write, anywhere(), 4096, true));
+    let mut ask = |host: &mut Host, tag| {
+        let request = Request { tag, verb, fua: true, offset_bytes: anywhere(), bytes: 4096 };
+        host.drive.submit(host.now_ns, request);
+    };
+    let (before, mut done) = (host.drive.truth(), Vec::<Completion>::new());
+    (0..depth).for_each(|tag| ask(&mut host, tag));
+    while turns(&host.drive.truth()) - turns(&before) < 48 {
+        host.now_ns = host.drive.next_event_ns().unwrap();
+        host.drive.advance(host.now_ns, &mut done);
+        done.drain(..).for_each(|completion| ask(&mut host, completion.tag));
+    }
+    let after = host.drive.truth();
+    assert!(after.dirty_bands > 0 && after.forced_passes == 0, "{after:?}");
+    (turns(&after) - turns(&before), after.bands_cleaned - before.bands_cleaned)
+}
+
+/// Neither starves, however many requests wait: the heads do one thing for the host and one for cleaning.
+#[test]
+fn under_pressure_host_and_cleaning_work_in_turns_at_any_depth() {
+    for depth in [1, 2, 8, 32] {
+        let reads = without_a_rest(Verb::Read, depth, |truth| truth.completed - truth.dram_read_hits);
+        let writes = without_a_rest(Verb::Write, depth, |truth| truth.cache_visits);
+        for (turns, cleaned) in [reads, writes] {
+            assert!(turns.abs_diff(3 * cleaned) <= 6, "{depth} in flight: {turns} turns, {cleaned} bands");
+        }
+    }
+}
+
+/// The least that a stream's durable write takes, whatever the angle at which it is asked for, in turns.
+fn least_turns(profile: &Profile, before: Option<u64>, offset_bytes: u64) -> f64 {
+    let bytes = profile.shingled.as_ref().unwrap().streams.min_run_bytes;
+    let took_turns = |phase: f64| {
+        let mut host = Host::new(profile);
+        if let Some(offset_bytes) = before {
+            host.ask(Verb::Write, offset_bytes, bytes, true);
+        }
+        host.ask(Verb::Read, profile.capacity_bytes() / 8192 * 4096, 4096, false);
+        host.pause((phase * turn_ns(profile)) as u64);
+        let took_ns = host.ask(Verb::Write, offset_bytes, bytes, true);
+        assert_eq!(host.drive.truth().cached_bytes, 0, "it bypasses the cache");
+        took_ns as f64 / turn_ns(profile)
+    };
+    (0..64).map(|phase| took_turns(f64::from(phase) / 64.0)).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn a_stream_that_enters_within_a_track_merges_it_in_a_turn_and_going_on_costs_none() {
+    let mut profile = profile("wd40efax").scaled(20).unwrap();
+    let track_bytes = profile.geometry.outer_track_bytes;
+    let shingled = profile.shingled.as_mut().unwrap();
+    (shingled.streams.min_request_bytes, shingled.streams.min_run_bytes) = (65_536, 65_536);
+    let band_bytes = shingled.tracks_per_band * track_bytes;
+    for track in [0, 1, 5] {
+        let begins = 3 * band_bytes + track * track_bytes;
+        let within = begins + track_bytes / 8192 * 4096;
+        let at_border = least_turns(&profile, None, begins);
+        let merged = least_turns(&profile, None, within) - at_border;
+        let going_on = least_turns(&profile, Some(within - 65_536), within) - at_border;
+        assert!((merged - 1.0).abs() < 0.1 && going_on.abs() < 0.1, "track {track}: {merged} and {going_on} turns");
+    }
 }
 
 #[test]

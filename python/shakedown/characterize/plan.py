@@ -30,6 +30,7 @@ _PARTS_S: Final[dict[str, float]] = {
     "journal": 20,
     "what memory writes at once": 40,
     "fill with small writes": 60,
+    "collecting what a band has cached": 240,
     "parking of the heads": _PARKING_S,
 }
 _LAST_CONVENTIONAL: Final = "does what was written lie where it should"

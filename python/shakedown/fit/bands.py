@@ -35,7 +35,7 @@ _JITTER: Final = 0.02
 _BAND_NS: Final = 15_000_000_000
 
 
-def _nothing(_offset: int, _count: int = 0) -> None:
+def _nothing(_offset: int, _count: int = 0, _size: int = 0) -> None:
     """A drive that cleans whatever it holds needs none."""
 
 
@@ -43,11 +43,11 @@ def _nothing(_offset: int, _count: int = 0) -> None:
 class Press:
     """What has to be done before and after writing at an offset so that a drive cleans that, and that alone.
 
-    Afterwards it matters how many blocks were written.
+    Afterwards it matters how many writes of which size that were.
     """
 
     before: Callable[[int], None] = _nothing
-    after: Callable[[int, int], None] = _nothing
+    after: Callable[[int, int, int], None] = _nothing
 
 
 NO_PRESS: Final = Press()
@@ -84,7 +84,7 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     press.before(first)
     watch = Watch.over(bench, "rest", offsets, sight)
     bench.play("rest-write", Trace.writes(offsets, flush_every=1))
-    press.after(first, _REST_BLOCKS)
+    press.after(first, _REST_BLOCKS, BLOCK_BYTES)
     away = watch.angles()
     # Near each other, so that no long seek looks like cleaning; the first read brings the heads there.
     near_bytes = min(_PROBES_BYTES, bench.capacity_bytes // _PROBES_SHARE)
@@ -139,7 +139,7 @@ def watch_home(
     press.before(first)
     watch = Watch.over(bench, name, offsets, sight)
     bench.play(f"{name}-write", Trace.writes(offsets, flush_every=1))
-    press.after(first, _BLOCKS)
+    press.after(first, _BLOCKS, BLOCK_BYTES)
     before, again = watch.angles(), watch.angles()
     left = sight.differ(before, watch.home) & ~sight.differ(again, before)
     looks: list[Floats] = []

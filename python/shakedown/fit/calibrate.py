@@ -37,6 +37,8 @@ class Stage:
     """As a share: what the figure is known to."""
     figure: Callable[[Bench], float | None]
     what: str
+    asked: Callable[[Twin], Twin] = lambda twin: twin
+    """What of the twin is asked."""
 
 
 def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
@@ -92,7 +94,7 @@ def _stages(facts: Facts) -> list[Stage]:
                 "rate of small writes in sequence",
             )
         )
-    if cache and not cache.lazy and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:
+    if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:
         bands, rest_ms, band_ms = cache.bands[0.5], cache.rest_ms.value, cache.band_ms
         sight = Sight(turn_ms, flash=cache.place == "flash")
         stages.append(
@@ -106,6 +108,7 @@ def _stages(facts: Facts) -> list[Stage]:
                 (band_ms.high - band_ms.low) / band_ms.value,
                 lambda bench: _or_none(cleaning.band_ms(bench, bands, sight, rest_ms)),
                 "time to clean a band",
+                Twin.aggressive,
             )
         )
     return stages
@@ -118,7 +121,7 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     for scale in stage.candidates:
         value = max(round(direct * scale / stage.grain), 1) * stage.grain
         candidate = twin.with_value(stage.section, stage.key, value)
-        figure = stage.figure(make(candidate.toml))
+        figure = stage.figure(make(stage.asked(candidate).toml))
         if figure is not None:
             tried.append((abs(figure / stage.wanted - 1), value, candidate))
     if not tried:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, rewrite, scattered
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 _AGAIN: Final = 12
 _SIZES: Final = (4096, 65_536, 262_144, 1 << 20)
@@ -19,6 +19,11 @@ _COUNTS: Final = 3
 _BURSTS: Final = (200, 800, 3000)
 _LARGE_BYTES: Final = 1 << 20
 _LARGE_BURSTS: Final = (40, 150, 600)
+# So much of a burst at most, that enough of it is seen behind.
+_SEEN: Final = 0.75
+_MOST_LOST: Final = 3.0
+_CERTAIN: Final = 3.0
+_FELT: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -119,8 +124,8 @@ def _small_burst(bench: Bench, waited_ms: float) -> tuple[float, int | None]:
         bench.idle(1_000_000_000)
         log = bench.play("burst-small", Trace.writes(places))
         rewrite(bench, "burst-small-rewrite", first, 16 * count * BLOCK_BYTES)
-        writes = _until(log, waited_ms)
-        if writes is not None:
+        writes = until_full(log.latency_ms, waited_ms)
+        if writes is not None and writes <= _SEEN * count:
             break
     return float(np.median(log.latency_ms[:16])), writes
 
@@ -128,27 +133,39 @@ def _small_burst(bench: Bench, waited_ms: float) -> tuple[float, int | None]:
 def _large_burst(bench: Bench, waited_ms: float) -> int | None:
     """How many bytes of large writes are taken before one has to wait."""
     first = aligned(0.22 * bench.capacity_bytes)
-    slots = min(bench.capacity_bytes // _LARGE_BYTES // 4, 2 * _LARGE_BURSTS[-1])
     taken: int | None = None
     for count in _LARGE_BURSTS:
+        slots = min(bench.capacity_bytes // _LARGE_BYTES // 4, 2 * count)
         places = scattered(min(count, slots // 2), first, slots, 2 * _LARGE_BYTES)
         bench.idle(1_000_000_000)
         log = bench.play("burst-large", Trace.writes(places, _LARGE_BYTES))
         rewrite(bench, "burst-large-rewrite", first, slots * 2 * _LARGE_BYTES)
         taken = _taken(log, waited_ms)
-        if taken is not None:
+        if taken is not None and taken <= _SEEN * count * _LARGE_BYTES:
             break
     return taken
 
 
-def _until(log: Log, waited_ms: float) -> int | None:
-    waits = np.flatnonzero(log.latency_ms > waited_ms)
-    return int(waits[0]) if len(waits) else None
+def until_full(latency_ms: Floats, waited_ms: float) -> int | None:
+    """How many writes are taken before they have to wait; None: they never do, or not so that it is certain.
+
+    A full memory lets one wait after the other; a host is late now and then, from the beginning on. So it is the place
+    from which on time is lost at more than half the pace of the end, if that is much more than before and is felt.
+    """
+    # None counts for more than a visit of the heads takes.
+    lost = np.clip(latency_ms - waited_ms, 0.0, _MOST_LOST * waited_ms)
+    pace = float(np.mean(lost[len(lost) // 2 :])) / 2
+    full = int(np.argmin(np.cumsum(np.concatenate([[0.0], lost - pace]))))
+    if not pace or full == len(lost):
+        return None
+    before, after = float(np.mean(lost[:full])) if full else 0.0, float(np.mean(lost[full:]))
+    usual = float(np.median(latency_ms[: max(full, 1)]))
+    return full if after > max(_CERTAIN * before, _FELT * usual) else None
 
 
 def _taken(log: Log, waited_ms: float) -> int | None:
     carried = float(np.min(log.latency_ms))
-    count = _until(log, waited_ms + carried)
+    count = until_full(log.latency_ms, waited_ms + carried)
     return None if count is None else count * int(log.lengths[0])
 
 

@@ -113,6 +113,7 @@ class Cache:
     flash: flash.Flash | None = None
     destage_bytes: Estimate | None = None
     """What is written from memory to the log at once."""
+    collect_turns: Estimate | None = None
     length: length.Length | None = None
     """Of each log."""
     journal: appends.Journal | None = None
@@ -196,6 +197,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     if cache.lazy and cache.length:
         _find_lazy(bench, facts, cache, sight, tell)
     _fill(bench, cache, tell)
+    _find_collecting(bench, cache, sight, tell)
     return cache
 
 
@@ -276,10 +278,7 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     """A lazy drive shows what others show by themselves once its log is full."""
     assert cache.length
     filler, size = filler_of(bench, cache), cache.length.bytes_found.value
-
-    press = bands.Press(
-        lambda at: filler.near(at).flush_out(size), lambda at, count: filler.near(at).press(size, count)
-    )
+    press = _press(bench, cache)
     tell("when cleaning of a full cache begins")
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts), press)
     if cache.rest_ms is None:
@@ -289,10 +288,34 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     _find_bands(bench, cache, sight, tell, press)
 
 
+def _press(bench: Bench, cache: Cache) -> bands.Press:
+    """What makes the drive clean what was just written: a lazy one needs a full log for it."""
+    if not cache.lazy or cache.length is None:
+        return bands.NO_PRESS
+    filler, length_bytes = filler_of(bench, cache), cache.length.bytes_found.value
+    return bands.Press(
+        lambda at: filler.near(at).flush_out(length_bytes),
+        lambda at, count, size: filler.near(at).press(length_bytes, count, size),
+    )
+
+
 def _settle_ns(cache: Cache, count: int) -> int:
     """How long the drive needs for some bands."""
     rest_ms = cache.rest_ms.high if cache.rest_ms and not cache.lazy else 0.0
     return max(int((rest_ms + count * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6), _SETTLE_NS)
+
+
+def _find_collecting(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> None:
+    """What cleaning takes for each piece that lies apart, where the log turns and its room is known."""
+    if sight.flash or cache.length is None or cache.rest_ms is None or cache.band_ms is None:
+        return
+    tell("collecting what a band has cached")
+    size = cache.length.bytes_found.value
+    met = [fill.writes for fill in (cache.small, cache.single) if fill and fill.writes]
+    room = cleaning.Room(cache.layout, size, min(met, default=size / cache.layout.space_bytes(BLOCK_BYTES)))
+    cache.collect_turns = cleaning.collect_turns(
+        bench, cache.bands[0.5], sight, cache.rest_ms.value, cache.band_ms.value, room, _press(bench, cache)
+    )
 
 
 def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:

@@ -110,8 +110,14 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
         near = found[number:] <= at + _NEAR_WRITES + _NEAR_SHARE * at
         alike = near & (lengths[number:] < _ALIKE * length) & (length < _ALIKE * lengths[number:])
         if length > _SURE_STALL_MS or np.sum(alike) >= _IN_A_ROW:
-            return found[number:]
+            return found[_first_like(lengths[: number + 1]) :]
     return found[:0]
+
+
+def _first_like(lengths: Floats) -> int:
+    """The first of the stalls that lead up to the last without a break and are like it: what one alone did not tell."""
+    unlike = np.flatnonzero((lengths < lengths[-1] / _ALIKE) | (lengths > _ALIKE * lengths[-1]))
+    return int(unlike[-1]) + 1 if len(unlike) else 0
 
 
 @dataclass(frozen=True)

@@ -134,12 +134,12 @@ def _fit(
         turns += step - 1 if step > 1 - _SLACK_TURNS else step
         spaces.append(turns * turn_bytes)
     tracks = np.array(spaces) / track_bytes
-    # Packets show where they leave gaps.
+    # Packets show where they leave gaps: at least behind the last one of a write.
     return min(
         _misfit(tracks, packet, least, track_bytes)
         for least in _leasts(float(tracks[0]))
         for packet in _PACKETS
-        if packet < least * track_bytes or packet == _PACKETS[0]
+        if packet == _PACKETS[0] or least * track_bytes > 1.5 * BLOCK_BYTES
     )
 
 

@@ -120,9 +120,9 @@ class Filler:
         """Leave nothing in the cache but the places of the filler."""
         self.write("flush-out", 1.02 * length_bytes)
 
-    def press(self, length_bytes: float, count: int) -> None:
-        """Fill the log nearly up to the last ``count`` blocks that were written before."""
-        self.write("press", _PRESSED * length_bytes - count * self.layout.space_bytes(BLOCK_BYTES))
+    def press(self, length_bytes: float, count: int, size: int) -> None:
+        """Fill the log nearly up to the last ``count`` writes of ``size`` before."""
+        self.write("press", _PRESSED * length_bytes - count * self.layout.space_bytes(size))
 
 
 def measure(filler: Filler, band_bytes: int, settle_ns: int) -> Length | None:

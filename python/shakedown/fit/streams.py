@@ -71,7 +71,9 @@ def _run_bytes(bench: Bench, request: int, sight: Sight) -> Estimate:
     rewrite(bench, "stream-run-before", first, _LONG_RUN_BYTES)
     forget(bench)
     watch = Watch.over(bench, "stream-run", places, sight)
-    _write(bench, "stream-run-write", first + np.arange(_LONG_RUN_BYTES // request) * request, request)
+    # Each durable before the next: what is still in memory when the run becomes a stream goes with it, past the cache.
+    run = first + np.arange(_LONG_RUN_BYTES // request) * request
+    bench.play("stream-run-write", Trace.writes(run, request, flush_every=1))
     away = watch.away()
     rewrite(bench, "stream-run-rewrite", first, _LONG_RUN_BYTES)
     # The place that parts best what lies elsewhere from what does not.

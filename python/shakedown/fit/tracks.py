@@ -74,6 +74,8 @@ def estimate(log: Log, turn_ms: float) -> Tracks | None:
     size, skew = 1 / found[1], float(found[2])
     higher = skew + (float(found[3]) if high.any() else 0.0)
     size_error = float(errors[1]) * size**2
+    # Two skews that are not told from one another may differ by so much.
+    alike = 0.0 if high.any() else _unlike(noise)
     if size_error > _VAGUE * size or not 0 <= skew <= higher < 1:
         return None  # as many jumps are the host's as are those of tracks
     between = np.diff(borders[high])
@@ -81,8 +83,8 @@ def estimate(log: Log, turn_ms: float) -> Tracks | None:
     heads = round(float(np.median(between)) * spacing / size) if len(between) else None
     return Tracks(
         Estimate.around(size, size_error),
-        Estimate.around(skew, float(errors[2])),
-        Estimate.around(higher, float(errors[2:].sum())),
+        Estimate.around(skew, float(errors[2]) + alike),
+        Estimate.around(higher, float(errors[2:].sum()) + alike),
         heads,
         int(offsets[borders[0]] + spacing / 2),
     )
@@ -118,9 +120,14 @@ def _higher(skews: Floats, noise: float) -> NDArray[np.bool_]:
     ranked = np.sort(skews)
     gaps = np.diff(ranked)
     widest = int(np.argmax(gaps))
-    if gaps[widest] < max(_LEAST_DIFFERENCE, 4 * noise):
+    if gaps[widest] < _unlike(noise):
         return np.zeros(len(skews), bool)
     return np.asarray(skews > ranked[widest] + gaps[widest] / 2)
+
+
+def _unlike(noise: float) -> float:
+    """By how much two skews differ at least that are told from one another."""
+    return max(_LEAST_DIFFERENCE, 4 * noise)
 
 
 def _counts(borders: NDArray[np.int64], count: int) -> Floats:

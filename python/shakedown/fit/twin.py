@@ -49,6 +49,14 @@ class Twin:
         other.put(section, key, value, self.sections[section][key][1])
         return other
 
+    def aggressive(self) -> Twin:
+        """One that cleans whatever it holds: how it does that is the same, and shows without filling its cache."""
+        section = "translation.cleaning"
+        other = self.with_value(section, "when", "aggressive")
+        for mark in ("high_mark", "low_mark"):
+            other.sections[section].pop(mark, None)
+        return other
+
     @property
     def toml(self) -> str:
         """The text of the profile."""
@@ -294,9 +302,12 @@ def _limits(twin: Twin, cache: Cache, writes: int) -> None:
         counted.append(single)
     entries = max(counted)
     low, high = min(counted), max(*counted, small + cache.in_memory if counted == [small] else 0)
-    twin.put(section, "entries", entries, f"measured: {low}..{high} small writes to the first stall {_BY}")
-    why = "each small write is a packet" if writes == 1 else "packets of one write end with the space"
     told = writes > 1 and not by_space_alone
+    shown = f"measured: {low}..{high} small writes to the first stall {_BY}"
+    if writes > 1 and not told:
+        shown += f"; as many packets as {writes} of them fill, if those are counted"
+    twin.put(section, "entries", entries, shown)
+    why = "each small write is a packet" if writes == 1 else "packets of one write end with the space"
     origin = f"measured: {_BY}" if told else f"{_UNKNOWN}; {why}"
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 
@@ -321,7 +332,9 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     once_ms = tracks * turn / skew
     band_ms = cache.band_ms.value if cache.band_ms else 2.2 * once_ms
     on_disk = band_ms > 2.95 * once_ms
-    if cache.place != "flash":
+    if cache.collect_turns:
+        _measured(twin, section, "collect_turns", cache.collect_turns, 3)
+    elif cache.place != "flash":
         twin.put(section, "collect_turns", 0.2, f"{_UNKNOWN}; a part of a turn, and few pieces to a band")
     _pass(twin, facts)
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{_UNKNOWN}; usual")

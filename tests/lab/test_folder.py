@@ -63,7 +63,9 @@ def test_a_guest_cannot_reach_out_of_the_folder(tmp_path: Path) -> None:
         pack(folder, file("lab/run/../../z"))
         with pytest.raises(EnvironmentFailure, match="would lie elsewhere"):
             brought_out(folder, ["/lab/run"], tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    [kept] = (tmp_path / "out").iterdir()
+    assert kept.name.startswith("brought-out-") and tarfile.is_tarfile(kept)
 
 
 @pytest.mark.parametrize("member", [link("lab/run/x", "/etc/shadow"), link("lab/run/x", "../../y"), pipe("lab/run/x")])
@@ -75,7 +77,7 @@ def test_what_is_neither_file_nor_folder_stays_in_the_guest(tmp_path: Path, memb
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["a", "z"]
 
 
-@pytest.mark.parametrize("path", ["relative", "/", "/lab/../etc"])
+@pytest.mark.parametrize("path", ["relative", "/", "/lab/../etc", "/proc/mdstat", "/sys/block/sda/size"])
 def test_only_plain_absolute_paths_are_brought_out(path: str) -> None:
     with run_folder() as folder, pytest.raises(UsageError):
         fill(folder, ["true"], 1, [], [path])
@@ -90,6 +92,25 @@ def test_what_is_brought_in_is_the_same_whoever_owns_it(tmp_path: Path) -> None:
             fill(folder, ["true"], 1, [tmp_path / "job"], [])
             packed.append((folder / "share" / "in.tar").read_bytes())
     assert packed[0] == packed[1]
+
+
+def test_files_of_one_name_are_not_laid_over_each_other(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for path in (paths := [tmp_path / "job", tmp_path / "sub" / "job"]):
+        path.write_text(str(path))
+    with run_folder() as folder, pytest.raises(UsageError, match="2 of what is to be brought in are called `job`"):
+        fill(folder, ["true"], 1, paths, [])
+
+
+def test_what_lies_in_the_way_leaves_all_in_one_file(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("of somebody else")
+    with run_folder() as folder:
+        pack(folder, file("lab/run/a"))
+        with pytest.raises(EnvironmentFailure, match="cannot be brought out") as told:
+            brought_out(folder, ["/lab/run"], tmp_path)
+    [kept] = tmp_path.glob("brought-out-*.tar")
+    assert str(kept) in told.value.hint
+    assert (tmp_path / "run").read_text() == "of somebody else"
 
 
 def test_a_missing_file_to_bring_in_is_told(tmp_path: Path) -> None:

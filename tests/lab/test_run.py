@@ -200,6 +200,17 @@ def test_a_guest_that_does_not_get_its_turn_is_waited_for(monkeypatch: pytest.Mo
     assert time.monotonic() - stopped_at_s[0] > 6
 
 
+def test_who_halts_the_guest_is_told() -> None:
+    with pytest.raises(EnvironmentFailure, match="the command has halted the guest"):
+        shell("busybox halt -f; sleep 1h", wall_limit_s=50.0)
+
+
+def test_few_open_files_are_enough(tmp_path: Path) -> None:
+    program = ["prlimit", "--nofile=32", sys.executable, "-c", ENTRY, "lab", "run", "--quiet", "--", "echo", "hi"]
+    done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "hi\n", "")
+
+
 def test_a_reboot_ends_the_run_at_once() -> None:
     began_s = time.monotonic()
     with pytest.raises(EnvironmentFailure, match="the command has rebooted the guest") as failed:

@@ -159,14 +159,23 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
         return _Failure(EXIT_USAGE, _wrong_usage(error, arguments), f"`{called}` shows how it is meant")
     if isinstance(error, KeyboardInterrupt):
         return _Failure(EXIT_INTERRUPTED, "interrupted", _GOES_ON.get(arguments[0], "") if arguments else "")
-    if isinstance(error, OSError) and error.errno in _OF_THE_SYSTEM:
-        what = f"`{error.filename}`" if error.filename else "what was to be printed"
-        hint = "free some space, or send the output elsewhere; a run that had begun keeps what it measured"
-        return _Failure(EnvironmentFailure.exit_status, f"{what} could not be written: {error.strerror}", hint)
+    if isinstance(error, OSError) and (told := _of_the_system(error)):
+        return told
     if os.environ.get("SHAKEDOWN_TRACEBACK"):
         raise error
     hint = "please report it with what SHAKEDOWN_TRACEBACK=1 prints; a run that had begun keeps what it measured"
     return _Failure(EXIT_BUG, f"a bug in Shakedown: {type(error).__name__}: {error}", hint)
+
+
+def _of_the_system(error: OSError) -> _Failure | None:
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        message = f"no more files can be opened: {error.strerror}"
+        return _Failure(EnvironmentFailure.exit_status, message, "ulimit -n 1024; a run that had begun can be resumed")
+    if error.errno not in _OF_THE_SYSTEM:
+        return None
+    what = f"`{error.filename}`" if error.filename else "what was to be printed"
+    hint = "free some space, or send the output elsewhere; a run that had begun keeps what it measured"
+    return _Failure(EnvironmentFailure.exit_status, f"{what} could not be written: {error.strerror}", hint)
 
 
 def _wrong_usage(error: CycloptsError, arguments: Sequence[str]) -> str:

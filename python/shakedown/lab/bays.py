@@ -57,7 +57,8 @@ def make_lab(
     except ValueError as error:
         raise UsageError(f"a fault cannot be as ordered: {error}", hint="docs/faults.md") from error
     except OSError as error:
-        raise EnvironmentFailure(f"the lab's drives cannot be made: {error}") from error
+        hint = "a kept drive that is damaged has to go: remove its folder behind DIR/drives" if kept else ""
+        raise EnvironmentFailure(f"the lab's drives cannot be made: {error}", hint=hint) from error
 
 
 def makers(drives: Sequence[str], *, seed: int, scale_divisor: int) -> list[Maker]:

@@ -14,6 +14,7 @@ Failures to set it up are written as ``{"message": ..., "hint": ...}`` to the fi
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -45,6 +46,13 @@ _ADDR_NO_RANDOMIZE: Final = 0x0040000
 _SYS_PIVOT_ROOT: Final = 155
 
 NOBODY: Final = 65534
+_FORBIDDEN: Final = "a container's seccomp profile or security module may forbid it; outside of a container it works"
+_HINTS: Final = {
+    errno.EPERM: _FORBIDDEN,
+    errno.EACCES: _FORBIDDEN,
+    errno.EMFILE: "it needs some 30 open files: ulimit -n 256",
+    errno.EAGAIN: "it needs some 20 processes, and more for what the command starts: ulimit -u",
+}
 EXIT_TROUBLE: Final = 125
 
 _libc: Final = ctypes.CDLL(None, use_errno=True)
@@ -208,7 +216,7 @@ def _program(order: dict[str, Any]) -> NoReturn:
 
 def _lay_descriptors(files: list[int]) -> None:
     """Make ``files`` the descriptors 0, 1, 2 and so on: a command line that names them is always the same."""
-    apart = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 100) for file in files]
+    apart = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, len(files)) for file in files]
     for number, file in enumerate(apart):
         os.dup2(file, number, inheritable=True)
 
@@ -225,8 +233,11 @@ def _wait(child: int) -> int:
             return code if code >= 0 else 128 - code
 
 
-def _trouble(order: dict[str, Any], error: Exception) -> int:
-    message, hint = error.args if isinstance(error, Trouble) else (f"the cell cannot be set up: {error}", "")
+def _trouble(order: dict[str, Any], error: OSError | Trouble) -> int:
+    if isinstance(error, Trouble):
+        message, hint = error.args
+    else:
+        message, hint = f"the cell cannot be set up: {error}", _HINTS.get(error.errno or 0, "")
     os.write(order["trouble"], json.dumps({"message": message, "hint": hint}).encode())
     return EXIT_TROUBLE
 

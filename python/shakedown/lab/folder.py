@@ -15,8 +15,9 @@ import shlex
 import shutil
 import tarfile
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -27,6 +28,8 @@ _PREFIX: Final = "shakedown-lab-"
 # The address of a socket has room for 107 bytes.
 _LONGEST_PATH_BYTES: Final = 90
 PRINTED: Final = ("console", "output", "errors")
+# Where the guest's kernel shows what it knows.
+_NO_FILES: Final = ("proc", "sys")
 
 
 @contextmanager
@@ -37,9 +40,11 @@ def run_folder() -> Iterator[Path]:
         place = Path("/tmp")
     _sweep(place)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
-    # Under its name it is never free while we live: a sweep could take the folder away in between.
-    lock = os.open(folder / "lock.new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+    with ExitStack() as ours:
+        ours.callback(shutil.rmtree, folder, ignore_errors=True)
+        # Under its name it is never free while we live: a sweep could take the folder away in between.
+        lock = os.open(folder / "lock.new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        ours.callback(os.close, lock)
         fcntl.flock(lock, fcntl.LOCK_EX)
         (folder / "lock.new").rename(folder / "lock")
         for name in ("cell", "share"):
@@ -47,9 +52,6 @@ def run_folder() -> Iterator[Path]:
         for name in PRINTED:
             (folder / name).touch()
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
 
 
 def _sweep(place: Path) -> None:
@@ -89,6 +91,7 @@ def fill(
     if bring_out:
         (share / "bring-out").write_text("".join(f"{_inside(path)}\n" for path in bring_out), encoding="utf-8")
     if bring_in:
+        _refuse_namesakes(bring_in)
         with tarfile.open(share / "in.tar", "w") as archive:
             for path in bring_in:
                 try:
@@ -96,6 +99,13 @@ def fill(
                 except OSError as error:
                     hint = "give the path of a file or a folder of this machine"
                     raise UsageError(f"`--bring-in {path}`: {error.strerror}", hint=hint) from error
+
+
+def _refuse_namesakes(bring_in: Sequence[Path]) -> None:
+    """Raise UsageError where one would lie over another."""
+    for name, times in Counter(path.resolve().name for path in bring_in).items():
+        if times > 1:
+            raise UsageError(f"{times} of what is to be brought in are called `{name}`", hint="bring a folder in")
 
 
 def hand_over(folder: Path) -> None:
@@ -113,7 +123,10 @@ def hand_over(folder: Path) -> None:
 
 
 def brought_out(folder: Path, bring_out: Sequence[str], out: Path) -> None:
-    """Unpack what the guest has packed as ``out``/NAME each. Raises EnvironmentFailure if something is left behind."""
+    """Unpack what the guest has packed as ``out``/NAME each.
+
+    Raises EnvironmentFailure if something is left behind; what cannot be unpacked is kept as it was packed.
+    """
     odd: list[str] = []
     try:
         with tarfile.open(folder / "share" / "out.tar") as archive:
@@ -123,14 +136,29 @@ def brought_out(folder: Path, bring_out: Sequence[str], out: Path) -> None:
                 else:
                     odd.append(f"/{member.name}")
     except (OSError, tarfile.TarError) as error:
-        raise EnvironmentFailure(f"what the guest has packed cannot be brought out: {error}") from error
+        raise EnvironmentFailure(
+            f"what the guest has packed cannot be brought out: {error}", hint=_kept(folder / "share" / "out.tar", out)
+        ) from error
     if odd:
         raise EnvironmentFailure(
             f"neither files nor folders, and left in the guest: {', '.join(odd)}", hint="all else has been brought out"
         )
     missing = [path for path in bring_out if not os.path.lexists(out / PurePosixPath(path).name)]
     if missing:
-        raise EnvironmentFailure(f"not in the guest: {', '.join(missing)}", hint="`--bring-out` takes absolute paths")
+        hint = "the command did not make it, or under another name; all else has been brought out"
+        raise EnvironmentFailure(f"not in the guest: {', '.join(missing)}", hint=hint)
+
+
+def _kept(packed: Path, out: Path) -> str:
+    """Where what was packed is kept, in words."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        number, kept = tempfile.mkstemp(prefix="brought-out-", suffix=".tar", dir=out)
+        os.close(number)
+        shutil.copyfile(packed, kept)
+    except OSError as error:
+        return f"nor could it be kept: {error.strerror}"
+    return f"all of it is kept in {kept}"
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, wanted: list[str], out: Path) -> None:
@@ -159,6 +187,9 @@ def _inside(path: str) -> str:
     inside = PurePosixPath(path)
     if not inside.is_absolute() or ".." in inside.parts or inside == PurePosixPath("/"):
         raise UsageError(f"`--bring-out {path}` is no absolute path", hint="like `--bring-out /lab/result.json`")
+    if len(inside.parts) > 1 and inside.parts[1] in _NO_FILES:
+        hint = f"let the command copy it: cp {path} /lab, and `--bring-out /lab/{inside.name}`"
+        raise UsageError(f"`--bring-out {path}`: what lies there is no file of a known length", hint=hint)
     return str(inside.relative_to("/"))
 
 

@@ -42,6 +42,10 @@ _ARC_PART: Final = 4
 _FIRST_WORDS: Final = "Linux version"
 # Of the kernel, in all that it says when it kills for memory, or panics because nothing is left to be killed.
 _NO_MEMORY: Final = "Out of memory"
+# Of the program that the kernel is, where the host gives it no room (ENOMEM).
+_NO_SPACE: Final = "errno = -12"
+# Of a kernel that somebody has sent to sleep.
+_HALTED: Final = ("reboot: System halted", "reboot: Power down")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,13 +272,17 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
     if _FIRST_WORDS not in said:
         raise EnvironmentFailure(
             f"the guest's kernel cannot run here: {_last_words(said, _LINES_BEFORE_BOOT)}",
-            hint="it needs ptrace, which a container's seccomp profile or kernel.yama.ptrace_scope=3 may forbid",
+            hint="it needs its memory as address space: ulimit -v unlimited, or a smaller --memory"
+            if _NO_SPACE in said
+            else "it needs ptrace, which a container's seccomp profile or kernel.yama.ptrace_scope=3 may forbid",
+        )
+    if any(words in said for words in _HALTED):
+        raise EnvironmentFailure(
+            f"the command has halted the guest; {at}", hint="a guest halts by itself when its command has ended"
         )
     raise EnvironmentFailure(
         f"the guest ended before its command did; {at}: {_last_words(said)}",
-        hint=f"--memory {order.memory_bytes >> 19}MiB"
-        if _NO_MEMORY in said
-        else "its kernel panicked, or the command halted it",
+        hint=f"--memory {order.memory_bytes >> 19}MiB" if _NO_MEMORY in said else "its kernel panicked",
     )
 
 

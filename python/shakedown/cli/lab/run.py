@@ -123,6 +123,8 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
     for path in options.bring_out:
         if os.path.lexists(options.out / Path(path).name):
             raise RefusedError(f"{options.out / Path(path).name} exists already", hint="choose another folder: --out")
+    if options.bring_out:
+        _make_folder(options.out)
     limit_ns = None if options.wall_limit is None else parse_duration_ns(options.wall_limit)
     cuts_ns = tuple(sorted(parse_duration_ns(text) for text in options.power_cut_at))
     off_ns = parse_duration_ns(options.power_off_for)
@@ -153,6 +155,16 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         with_zfs=options.zfs,
         keep=options.keep,
     )
+
+
+def _make_folder(out: Path) -> None:
+    """Before the run, not after it. Raises UsageError."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"`--out {out}` cannot be made: {error.strerror}", hint="a folder, new or not") from error
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise UsageError(f"`--out {out}` cannot be written to", hint="choose another folder")
 
 
 def _print(stream: str, text: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 _AGAIN: Final = 12
 _SIZES: Final = (4096, 65_536, 262_144, 1 << 20)
 _SEGMENTS: Final = 300
+_HITS, _LOOKS = 2, 5
 _COUNTS: Final = 3
 # Longer and longer ones: a small cache behind the memory is not to be filled by what tells of the memory.
 _BURSTS: Final = (200, 800, 3000)
@@ -71,19 +73,20 @@ def read_segments(bench: Bench, hit_ms: float) -> int:
 
 def read_ahead(bench: Bench, hit_ms: float) -> Estimate:
     """How far the heads read on past a read when nobody asks for more."""
-    place = iter(np.random.default_rng(3).permutation(64) * (bench.capacity_bytes // 70 // BLOCK_BYTES * BLOCK_BYTES))
+    apart = bench.capacity_bytes // 70 // BLOCK_BYTES * BLOCK_BYTES
+    place = cycle(np.random.default_rng(3).permutation(64) * apart)
 
     def reaches(ahead: int) -> bool:
-        hits = 0
-        for _ in range(3):
+        hits = misses = 0
+        # A host that is late makes a hit a miss.
+        while hits < _HITS and misses <= _LOOKS - _HITS:
             first = int(next(place))
             bench.play("read-ahead", Trace.reads(np.array([first])))
             bench.idle(700_000_000)
             log = bench.play("read-ahead-probe", Trace.reads(np.array([first + ahead])))
-            hits += bool(log.latency_ms[0] < hit_ms)
-            if hits == 2 or not hits:
-                break
-        return hits >= 2
+            hit = bool(log.latency_ms[0] < hit_ms)
+            hits, misses = hits + hit, misses + (not hit)
+        return hits >= _HITS
 
     low, high = 0, 64 << 20
     if not reaches(BLOCK_BYTES):

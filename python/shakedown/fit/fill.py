@@ -27,6 +27,7 @@ _NEAR_WRITES: Final = 10_000
 _NEAR_SHARE: Final = 0.16
 _HOST_LATE: Final = 2
 _JOURNAL_WIDTH: Final = 0.1
+_LEAST_EBB: Final = 4000
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Fill:
 
     writes: int | None
     """Until the first one that stalled; None: none did."""
+    ebb_ms: float | None = None
+    """What the last writes before it took longer in all than others."""
 
 
 def fill(
@@ -76,7 +79,21 @@ def fill(
     if order.rewritten:
         rewrite(bench, f"{name}-rewrite", first, plan.end(done))
     bench.idle(order.settle_ns)
-    return Fill(int(stalls[0]) if len(stalls) else None)
+    if not len(stalls):
+        return Fill(None)
+    return Fill(int(stalls[0]), None if flush_every else ebb_ms(np.concatenate(cycles)[: stalls[0]]))
+
+
+def ebb_ms(cycle_ms: Floats) -> float | None:
+    """How much longer the last writes before the log is full take in all, than as many when there was more room.
+
+    A drive that goes there only with what certainly fits takes fewer and fewer writes along: it pays for more visits.
+    """
+    if len(cycle_ms) < _LEAST_EBB:
+        return None
+    usual = float(np.mean(cycle_ms[len(cycle_ms) // 4 : len(cycle_ms) // 2]))
+    rest = np.cumsum((cycle_ms - usual)[::-1])
+    return float(np.max(rest))
 
 
 @dataclass(frozen=True)

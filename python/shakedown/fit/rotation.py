@@ -16,7 +16,18 @@ _LOWEST_HZ, _HIGHEST_HZ = 25.0, 300.0
 
 def measure(bench: Bench) -> Estimate:
     """Length of a turn in ms."""
-    return estimate(bench.play("rotation", trace(bench.capacity_bytes)))
+    return estimate(look(bench))
+
+
+def look(bench: Bench) -> Log:
+    """The log that tells it."""
+    return bench.play("rotation", trace(bench.capacity_bytes))
+
+
+def blur_turns(log: Log, turn_ms: float) -> float:
+    """By how much moments that are whole turns apart are not, four times of five: what the host's clock is worth."""
+    turns = _spans_s(log) * 1e3 / turn_ms
+    return float(np.quantile(np.abs(turns - np.round(turns)), 0.8))
 
 
 def trace(capacity_bytes: int) -> Trace:

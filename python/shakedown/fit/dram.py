@@ -18,7 +18,7 @@ _SEGMENTS: Final = 300
 _HITS, _LOOKS = 2, 5
 _COUNTS: Final = 3
 # Longer and longer ones: a small cache behind the memory is not to be filled by what tells of the memory.
-_BURSTS: Final = (200, 800, 3000)
+_BURSTS: Final = (256, 800, 3000)
 _LARGE_BYTES: Final = 1 << 20
 _LARGE_BURSTS: Final = (40, 150, 600)
 # So much of a burst at most, that enough of it is seen behind.

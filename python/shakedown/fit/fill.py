@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shakedown.fit.append import journal
 from shakedown.fit.place import rewrite, scattered
@@ -27,6 +28,7 @@ _NEAR_WRITES: Final = 10_000
 _NEAR_SHARE: Final = 0.16
 _HOST_LATE: Final = 2
 _JOURNAL_WIDTH: Final = 0.1
+_JOURNAL_AHEAD: Final = 0.2
 _LEAST_EBB: Final = 4000
 
 
@@ -111,6 +113,12 @@ class Limits:
         calm = cycle[np.abs(cycle - journal_ms) > about] if journal_ms else cycle
         return Limits(float(calm[-1 - _HOST_LATE] if len(calm) > _HOST_LATE else cycle[-1]), journal_ms)
 
+    def is_journal(self, cycle_ms: Floats) -> NDArray[np.bool_]:
+        """What the journal explains: a host that was ahead of it waits for less than all of it."""
+        least = (1 - _JOURNAL_AHEAD) * self.journal_ms - self.usual_ms / 2
+        most = (1 + _JOURNAL_WIDTH / 2) * self.journal_ms + 1.5 * self.usual_ms
+        return np.asarray((cycle_ms > least) & (cycle_ms < most))
+
 
 def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     """The stalls, once some came that are alike: a full drive cleans as many bands for every so many writes.
@@ -120,7 +128,7 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     """
     late = cycle_ms > max(_CALM_FACTOR * limits.usual_ms, _LEAST_STALL_MS)
     if limits.journal_ms:
-        late &= np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2) > limits.usual_ms + 0.05 * limits.journal_ms
+        late &= ~limits.is_journal(cycle_ms)
     found = np.flatnonzero(late)
     lengths = cycle_ms[found]
     for number, (at, length) in enumerate(zip(found, lengths, strict=True)):

@@ -24,6 +24,7 @@ _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
 _BANDS_AGREE: Final = 1.25
 _ON_DISK: Final = 2.95
+_SEGMENTS: Final = 128
 
 Plain = int | float | bool | str | list[list[float]]
 
@@ -182,7 +183,7 @@ def _dram(twin: Twin, facts: Facts) -> None:
     twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
     count = bursts.writes
     origin = f"measured: {count} taken at once {_BY}" if count else f"{_UNKNOWN}; usual"
-    twin.put("dram", "write_segments", count or 64, origin)
+    twin.put("dram", "write_segments", count or _SEGMENTS, origin)
     destaged = facts.cache.destage_bytes if facts.cache else None
     if destaged:
         size = min(_blocks(destaged.value), max(_blocks(taken), track))
@@ -290,6 +291,12 @@ def _limits(twin: Twin, cache: Cache, writes: int) -> None:
         origin = f"measured: {low:.0f}..{high:.0f}, what was written until marks were met again {_BY}"
     twin.put(section, "bytes", _blocks(room), origin)
     by_space = int(room / each)
+    if cache.length is None and small is not None:
+        # Which of both ended is not known.
+        why = f"{_UNKNOWN}; at least {max(small, single or 0)}, where entries or space ended"
+        twin.put(section, "entries", max(small, single or 0), why)
+        twin.put(section, "entry_counts", "write", why)
+        return
     if small is None or space_bound(cache, small):
         why = f"{_UNKNOWN}; at least {small or 0}: space for as many writes ends first"
         counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"

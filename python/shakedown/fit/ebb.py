@@ -25,9 +25,10 @@ def packet_bytes(lost_ms: float, cost: Append, layout: Layout, turn_ms: float, w
 
     None where too little is lost, or packets of any size would lose as much.
     """
-    if cost.packet_writes is None or lost_ms < _LEAST_VISITS * cost.append_turns.value * turn_ms:
+    if lost_ms < _LEAST_VISITS * cost.append_turns.value * turn_ms:
         return None
-    writes = int(cost.packet_writes.value)
+    # Where it does not show how many share a packet, it does not matter.
+    writes = int(cost.packet_writes.value) if cost.packet_writes else 1
 
     def found(append_turns: float) -> float | None:
         """Of which size they lose as much, if a visit takes so many turns."""

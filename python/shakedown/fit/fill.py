@@ -28,7 +28,7 @@ _NEAR_WRITES: Final = 10_000
 _NEAR_SHARE: Final = 0.16
 _HOST_LATE: Final = 2
 _JOURNAL_WIDTH: Final = 0.1
-_JOURNAL_AHEAD: Final = 0.2
+_JOURNAL_AHEAD: Final = 1.5
 _LEAST_EBB: Final = 4000
 
 
@@ -111,11 +111,15 @@ class Limits:
         cycle = np.sort(log.cycle_ms[1:_CALM_WRITES])
         about = max(_JOURNAL_WIDTH * journal_ms, 2 * float(np.median(cycle)))
         calm = cycle[np.abs(cycle - journal_ms) > about] if journal_ms else cycle
-        return Limits(float(calm[-1 - _HOST_LATE] if len(calm) > _HOST_LATE else cycle[-1]), journal_ms)
+        if len(calm) <= _HOST_LATE:
+            return Limits(float(cycle[-1]), journal_ms)
+        # Where a visit takes hundreds of writes along there are few of them, but one is as long as the other.
+        alike = calm[1:][np.diff(calm) < _JOURNAL_WIDTH * calm[1:]]
+        return Limits(float(max(calm[-1 - _HOST_LATE], alike[-1] if len(alike) else 0.0)), journal_ms)
 
     def is_journal(self, cycle_ms: Floats) -> NDArray[np.bool_]:
         """What the journal explains: a host that was ahead of it waits for less than all of it."""
-        least = (1 - _JOURNAL_AHEAD) * self.journal_ms - self.usual_ms / 2
+        least = self.journal_ms - _JOURNAL_AHEAD * self.usual_ms
         most = (1 + _JOURNAL_WIDTH / 2) * self.journal_ms + 1.5 * self.usual_ms
         return np.asarray((cycle_ms > least) & (cycle_ms < most))
 

@@ -75,7 +75,8 @@ def _stages(facts: Facts) -> list[Stage]:
                 BLOCK_BYTES,
                 buffered,
                 taken,
-                0.004,
+                # A large write more or less.
+                dram.LARGE_BYTES / taken,
                 lambda bench: _bytes(bench, overhead_ms, turn_ms),
                 "burst of large writes",
             )

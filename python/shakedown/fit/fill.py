@@ -136,17 +136,28 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     found = np.flatnonzero(late)
     lengths = cycle_ms[found]
     for number, (at, length) in enumerate(zip(found, lengths, strict=True)):
-        near = found[number:] <= at + _NEAR_WRITES + _NEAR_SHARE * at
+        near = found[number:] <= _near(int(at))
         alike = near & (lengths[number:] < _ALIKE * length) & (length < _ALIKE * lengths[number:])
         if length > _SURE_STALL_MS or np.sum(alike) >= _IN_A_ROW:
-            return found[_first_like(lengths[: number + 1]) :]
+            return found[_first_like(found[: number + 1], lengths[: number + 1]) :]
     return found[:0]
 
 
-def _first_like(lengths: Floats) -> int:
-    """The first of the stalls that lead up to the last without a break and are like it: what one alone did not tell."""
-    unlike = np.flatnonzero((lengths < lengths[-1] / _ALIKE) | (lengths > _ALIKE * lengths[-1]))
-    return int(unlike[-1]) + 1 if len(unlike) else 0
+def _near(at: int) -> float:
+    """How far behind a stall the next one of the same kind is at most."""
+    return at + _NEAR_WRITES + _NEAR_SHARE * at
+
+
+def _first_like(found: Ints, lengths: Floats) -> int:
+    """The first of the stalls that lead up to the last and are like it: what one alone did not tell for certain."""
+    first = len(found) - 1
+    while first and found[first] <= _near(int(found[first - 1])) and _alike(lengths[first - 1], lengths[-1]):
+        first -= 1
+    return first
+
+
+def _alike(one: float, other: float) -> bool:
+    return bool(one < _ALIKE * other and other < _ALIKE * one)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shakedown.fit.append import journal
 from shakedown.fit.place import rewrite, scattered
@@ -28,7 +27,6 @@ _NEAR_WRITES: Final = 10_000
 _NEAR_SHARE: Final = 0.16
 _HOST_LATE: Final = 2
 _JOURNAL_WIDTH: Final = 0.1
-_JOURNAL_AHEAD: Final = 1.5
 _LEAST_EBB: Final = 4000
 
 
@@ -117,12 +115,6 @@ class Limits:
         alike = calm[1:][np.diff(calm) < _JOURNAL_WIDTH * calm[1:]]
         return Limits(float(max(calm[-1 - _HOST_LATE], alike[-1] if len(alike) else 0.0)), journal_ms)
 
-    def is_journal(self, cycle_ms: Floats) -> NDArray[np.bool_]:
-        """What the journal explains: a host that was ahead of it waits for less than all of it."""
-        least = self.journal_ms - _JOURNAL_AHEAD * self.usual_ms
-        most = (1 + _JOURNAL_WIDTH / 2) * self.journal_ms + 1.5 * self.usual_ms
-        return np.asarray((cycle_ms > least) & (cycle_ms < most))
-
 
 def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     """The stalls, once some came that are alike: a full drive cleans as many bands for every so many writes.
@@ -132,7 +124,7 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     """
     late = cycle_ms > max(_CALM_FACTOR * limits.usual_ms, _LEAST_STALL_MS)
     if limits.journal_ms:
-        late &= ~limits.is_journal(cycle_ms)
+        late &= np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2) > limits.usual_ms + 0.05 * limits.journal_ms
     found = np.flatnonzero(late)
     lengths = cycle_ms[found]
     for number, (at, length) in enumerate(zip(found, lengths, strict=True)):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from shakedown.fit import append, bands, destage, flash, layout, rotation, seek
+from shakedown.fit import append, bands, destage, ebb, flash, layout, rotation, seek
 from shakedown.fit.dram import until_full
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.fill import Limits, stalls_in
+from shakedown.fit.fill import Limits, ebb_ms, stalls_in
 from shakedown.fit.streams import Streams
 from shakedown.fit.trace import Log
+from shakedown.fit.tracks import Tracks, agrees
 from shakedown.fit.twin import bands_origin
 
 
@@ -189,3 +191,29 @@ def test_a_memory_is_full_where_waits_begin_to_follow_each_other_and_not_where_a
     never = np.full(400, 0.1)
     never[np.random.default_rng(2).random(400) < 0.04] = 3.0
     assert until_full(never, 2.0) is None
+
+
+def test_tracks_that_the_rate_contradicts_are_jumps_of_the_host() -> None:
+    skew = Estimate.around(0.25, 0.01)
+    seen = Tracks(Estimate.around(368_640, 4096), skew, skew, 4, 0)
+    assert agrees(seen, 368_640 / 1.25)
+    assert not agrees(replace(seen, track_bytes=Estimate.around(106_496, 4096)), 368_640 / 1.25)
+
+
+def test_the_last_visits_to_a_log_tell_how_large_a_packet_may_be() -> None:
+    """Visits of half a turn with up to 64 writes, each of which is counted as a packet of a MiB."""
+    turn_ms, track, room = 10.0, 950_272, 300 << 20
+    cycles: list[float] = []
+    while (packets := min(room >> 20, 64)) > 0:
+        visit_ms = 0.5 * turn_ms + packets * 4096 / track * turn_ms
+        cycles += [0.1] * (packets - 1) + [max(visit_ms - 0.1 * (packets - 1), 0.1)]
+        room -= packets * 4096
+    lost_ms = ebb_ms(np.array(cycles))
+    free = Estimate(0.0, 0.0, 0.0)
+    cost = append.Append(Estimate(0.5, 0.45, 0.55), free, None, Estimate.around(1, 0), 0.0)
+    assert lost_ms is not None
+    found = ebb.packet_bytes(lost_ms, cost, layout.Layout.without_gaps(track), turn_ms, 0.1)
+    assert found is not None
+    assert found.value == pytest.approx(1 << 20, rel=0.05)
+    assert found.low < 1 << 20 < found.high
+    assert ebb.packet_bytes(1.0, cost, layout.Layout.without_gaps(track), turn_ms, 0.1) is None

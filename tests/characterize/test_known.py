@@ -51,6 +51,14 @@ def _check(outcome: Outcome, truth: Truth) -> None:
     assert twin.value("translation.streams", "tracked") == values["translation.streams.tracked"]
     if values["translation.streams.tracked"]:
         _near(outcome, truth, "translation.streams.min_request_bytes", 0.01)
+        _near(outcome, truth, "translation.streams.min_run_bytes", 0.1)
+    assert outcome.facts.cache
+    collecting = outcome.facts.cache.collect_turns
+    if collecting:
+        assert collecting.low <= values["translation.cleaning.collect_turns"] <= collecting.high
+        assert collecting.high - collecting.low <= 0.3 + 1e-9
+    if "translation.cache.packet_bytes" not in twin.unidentified():
+        _near(outcome, truth, "translation.cache.packet_bytes", 0.2)
 
 
 @pytest.mark.parametrize("name", list_profiles())

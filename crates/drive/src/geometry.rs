@@ -372,11 +372,18 @@ mod tests {
             prop_assert_eq!(place.track_blocks.get(), geometry.track_blocks(place.track));
         }
 
-        /// Whatever way a transfer is cut in two, the second part begins exactly where the first ended.
+        /// Whatever way a transfer is cut in two, the second part begins exactly where the first ended. Half of them go
+        /// over a border between zones, behind which a track holds another number of blocks.
         #[test]
-        fn transfers_are_seamless(share in 0.0..0.99_f64, first in 1..5_000_u64, second in 1..5_000_u64) {
+        fn transfers_are_seamless(
+            share in 0.0..0.99_f64,
+            zone in prop::option::of(1..20_usize),
+            first in 1..5_000_u64,
+            second in 1..5_000_u64,
+        ) {
             let geometry = Geometry::new(&profile(), 0);
-            let block = (share * geometry.blocks() as f64) as u64;
+            let before = (share * (first + second) as f64) as u64;
+            let block = zone.map_or((share * geometry.blocks() as f64) as u64, |zone| geometry.zones[zone].first_block - before);
             let (place, middle) = (geometry.place(block), geometry.place(block + first));
             let end_phase = geometry.phase(place) + geometry.transfer_ticks(place, first);
             let gap = (geometry.phase(middle).wrapping_sub(end_phase)) & PHASE_MASK;

@@ -12,7 +12,7 @@ from shakedown.fit import append as appends
 from shakedown.fit import cleaning, dram
 from shakedown.fit.facts import Facts
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.twin import Twin
+from shakedown.fit.twin import Twin, band_size_is_known
 from shakedown.fit.whereabouts import Sight
 
 Make = Callable[[str], Bench]
@@ -75,7 +75,8 @@ def _stages(facts: Facts) -> list[Stage]:
                 BLOCK_BYTES,
                 buffered,
                 taken,
-                0.004,
+                # A large write more or less.
+                dram.LARGE_BYTES / taken,
                 lambda bench: _bytes(bench, overhead_ms, turn_ms),
                 "burst of large writes",
             )
@@ -94,7 +95,7 @@ def _stages(facts: Facts) -> list[Stage]:
                 "rate of small writes in sequence",
             )
         )
-    if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands:
+    if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands and band_size_is_known(facts):
         bands, rest_ms, band_ms = cache.bands[0.5], cache.rest_ms.value, cache.band_ms
         sight = Sight(turn_ms, flash=cache.place == "flash")
         stages.append(

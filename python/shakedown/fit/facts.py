@@ -14,6 +14,7 @@ from shakedown.fit import (
     cleaning,
     destage,
     dram,
+    ebb,
     fill,
     flash,
     layout,
@@ -70,6 +71,8 @@ class Facts:
     parking: parking.Parking | None
     moved: Moved
     cache: Cache | None = None
+    blur_turns: float = 0.0
+    """What angles are known to."""
 
     @property
     def surface(self) -> seek.Surface:
@@ -114,6 +117,8 @@ class Cache:
     destage_bytes: Estimate | None = None
     """What is written from memory to the log at once."""
     collect_turns: Estimate | None = None
+    packet_bytes: Estimate | None = None
+    """Where it shows in nothing but the last writes before the log is full."""
     length: length.Length | None = None
     """Of each log."""
     journal: appends.Journal | None = None
@@ -132,7 +137,8 @@ class Cache:
 def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     """Measure everything; ``tell`` hears what is measured next."""
     tell("rotation")
-    turn = rotation.measure(bench)
+    log = rotation.look(bench)
+    turn = rotation.estimate(log)
     tell("transfer rates")
     found = tuple(rates.measure(bench, float(share)) for share in RATE_SHARES)
     tell("tracks, heads and skews")
@@ -161,6 +167,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
         dram.deep_reads_gain(bench),
         None,
         Moved(0.0),
+        blur_turns=rotation.blur_turns(log, turn.value),
     )
     bench.idle(5_000_000_000)
     tell("does what was written lie where it should")
@@ -179,7 +186,7 @@ def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
 
 
 def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
-    sight = Sight(facts.turn_ms.value, flash=facts.moved.flash_share > _MOVED)
+    sight = Sight.through(facts.turn_ms.value, facts.blur_turns, flash=facts.moved.flash_share > _MOVED)
     tell("where the cache lies")
     place: Place = "flash"
     if not sight.flash:
@@ -197,6 +204,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     if cache.lazy and cache.length:
         _find_lazy(bench, facts, cache, sight, tell)
     _fill(bench, cache, tell)
+    cache.packet_bytes = _packet_bytes(facts, cache)
     _find_collecting(bench, cache, sight, tell)
     return cache
 
@@ -303,6 +311,16 @@ def _settle_ns(cache: Cache, count: int) -> int:
     """How long the drive needs for some bands."""
     rest_ms = cache.rest_ms.high if cache.rest_ms and not cache.lazy else 0.0
     return max(int((rest_ms + count * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6), _SETTLE_NS)
+
+
+def _packet_bytes(facts: Facts, cache: Cache) -> Estimate | None:
+    filled, cost = cache.small, cache.append
+    if cache.flash or not cost or cost.packet_bytes or not filled or not filled.writes or not filled.ebb_ms:
+        return None
+    if not space_bound(cache, filled.writes):
+        return None
+    write_ms = facts.overhead_ms + BLOCK_BYTES / facts.link.rate_mb_s.value / 1e3
+    return ebb.packet_bytes(filled.ebb_ms, cost, cache.layout, facts.turn_ms.value, write_ms)
 
 
 def _find_collecting(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> None:

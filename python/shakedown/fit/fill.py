@@ -27,6 +27,7 @@ _NEAR_WRITES: Final = 10_000
 _NEAR_SHARE: Final = 0.16
 _HOST_LATE: Final = 2
 _JOURNAL_WIDTH: Final = 0.1
+_LEAST_EBB: Final = 4000
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Fill:
 
     writes: int | None
     """Until the first one that stalled; None: none did."""
+    ebb_ms: float | None = None
+    """What the last writes before it took longer in all than others."""
 
 
 def fill(
@@ -76,7 +79,21 @@ def fill(
     if order.rewritten:
         rewrite(bench, f"{name}-rewrite", first, plan.end(done))
     bench.idle(order.settle_ns)
-    return Fill(int(stalls[0]) if len(stalls) else None)
+    if not len(stalls):
+        return Fill(None)
+    return Fill(int(stalls[0]), None if flush_every else ebb_ms(np.concatenate(cycles)[: stalls[0]]))
+
+
+def ebb_ms(cycle_ms: Floats) -> float | None:
+    """How much longer the last writes before the log is full take in all, than as many when there was more room.
+
+    A drive that goes there only with what certainly fits takes fewer and fewer writes along: it pays for more visits.
+    """
+    if len(cycle_ms) < _LEAST_EBB:
+        return None
+    usual = float(np.mean(cycle_ms[len(cycle_ms) // 4 : len(cycle_ms) // 2]))
+    rest = np.cumsum((cycle_ms - usual)[::-1])
+    return float(np.max(rest))
 
 
 @dataclass(frozen=True)
@@ -92,7 +109,11 @@ class Limits:
         cycle = np.sort(log.cycle_ms[1:_CALM_WRITES])
         about = max(_JOURNAL_WIDTH * journal_ms, 2 * float(np.median(cycle)))
         calm = cycle[np.abs(cycle - journal_ms) > about] if journal_ms else cycle
-        return Limits(float(calm[-1 - _HOST_LATE] if len(calm) > _HOST_LATE else cycle[-1]), journal_ms)
+        if len(calm) <= _HOST_LATE:
+            return Limits(float(cycle[-1]), journal_ms)
+        # Where a visit takes hundreds of writes along there are few of them, but one is as long as the other.
+        alike = calm[1:][np.diff(calm) < _JOURNAL_WIDTH * calm[1:]]
+        return Limits(float(max(calm[-1 - _HOST_LATE], alike[-1] if len(alike) else 0.0)), journal_ms)
 
 
 def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
@@ -107,17 +128,28 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     found = np.flatnonzero(late)
     lengths = cycle_ms[found]
     for number, (at, length) in enumerate(zip(found, lengths, strict=True)):
-        near = found[number:] <= at + _NEAR_WRITES + _NEAR_SHARE * at
+        near = found[number:] <= _near(int(at))
         alike = near & (lengths[number:] < _ALIKE * length) & (length < _ALIKE * lengths[number:])
         if length > _SURE_STALL_MS or np.sum(alike) >= _IN_A_ROW:
-            return found[_first_like(lengths[: number + 1]) :]
+            return found[_first_like(found[: number + 1], lengths[: number + 1]) :]
     return found[:0]
 
 
-def _first_like(lengths: Floats) -> int:
-    """The first of the stalls that lead up to the last without a break and are like it: what one alone did not tell."""
-    unlike = np.flatnonzero((lengths < lengths[-1] / _ALIKE) | (lengths > _ALIKE * lengths[-1]))
-    return int(unlike[-1]) + 1 if len(unlike) else 0
+def _near(at: int) -> float:
+    """How far behind a stall the next one of the same kind is at most."""
+    return at + _NEAR_WRITES + _NEAR_SHARE * at
+
+
+def _first_like(found: Ints, lengths: Floats) -> int:
+    """The first of the stalls that lead up to the last and are like it: what one alone did not tell for certain."""
+    first = len(found) - 1
+    while first and found[first] <= _near(int(found[first - 1])) and _alike(lengths[first - 1], lengths[-1]):
+        first -= 1
+    return first
+
+
+def _alike(one: float, other: float) -> bool:
+    return bool(one < _ALIKE * other and other < _ALIKE * one)
 
 
 @dataclass(frozen=True)

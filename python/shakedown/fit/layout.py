@@ -182,7 +182,8 @@ def _misfit(tracks: Floats, packet: int, least: float, track_bytes: float) -> tu
         visit = 0.0
     least = least if least * track_bytes > 1.5 * BLOCK_BYTES else 0.0
     wrong = float(np.sqrt(np.average((tracks - packed - visit) ** 2, weights=_WEIGHTS)))
-    return wrong + _SIMPLE * ((visit > 0) + (least > 0) + (packet < _PACKETS[0])), visit, least, packet
+    parts = sum(map(bool, (visit > 0, least > 0, packet < _PACKETS[0])))
+    return wrong + _SIMPLE * parts, visit, least, packet
 
 
 def _around(tracks: float, misfit: float) -> Estimate:

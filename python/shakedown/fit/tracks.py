@@ -20,6 +20,7 @@ _FROM_MEMORY_TURNS: Final = 0.06
 _LEAST_SKEW: Final = 0.02
 _VAGUE: Final = 0.1
 _LEAST_DIFFERENCE: Final = 0.01
+_AGREES: Final = 0.1
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,14 @@ class Tracks:
 def measure(bench: Bench, first: int, rate: float, turn_ms: float, tracks: int) -> Tracks | None:
     """The tracks from ``first`` on, where so many bytes come in a second; None where no pattern is seen."""
     guess = rate * turn_ms / 1e3
-    return estimate(bench.play(f"tracks-{first}", trace(first, guess, tracks)), turn_ms)
+    found = estimate(bench.play(f"tracks-{first}", trace(first, guess, tracks)), turn_ms)
+    return found if found and agrees(found, guess) else None
+
+
+def agrees(found: Tracks, turn_bytes: float) -> bool:
+    """Whether as much comes in a turn as a track with its skew lets: a host that is late makes jumps, too."""
+    skew = (found.track_skew.value + found.cylinder_skew.value) / 2
+    return abs(found.track_bytes.value / (turn_bytes * (1 + skew)) - 1) < _AGREES
 
 
 def trace(first: int, track_guess: float, tracks: int) -> Trace:

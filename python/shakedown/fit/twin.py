@@ -23,6 +23,8 @@ _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
 _BANDS_AGREE: Final = 1.25
+_ON_DISK: Final = 2.95
+_SEGMENTS: Final = 128
 
 Plain = int | float | bool | str | list[list[float]]
 
@@ -181,7 +183,7 @@ def _dram(twin: Twin, facts: Facts) -> None:
     twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
     count = bursts.writes
     origin = f"measured: {count} taken at once {_BY}" if count else f"{_UNKNOWN}; usual"
-    twin.put("dram", "write_segments", count or 64, origin)
+    twin.put("dram", "write_segments", count or _SEGMENTS, origin)
     destaged = facts.cache.destage_bytes if facts.cache else None
     if destaged:
         size = min(_blocks(destaged.value), max(_blocks(taken), track))
@@ -231,6 +233,11 @@ def _band_tracks(facts: Facts, cache: Cache) -> list[float]:
     return [band.size_bytes.value / facts.track_bytes(at) for at, band in cache.bands.items()]
 
 
+def band_size_is_known(facts: Facts) -> bool:
+    """Without it nothing is known that is counted in bands."""
+    return bool(facts.cache and facts.cache.bands and _bands_agree(_band_tracks(facts, facts.cache)))
+
+
 def _bands_agree(counts: list[float]) -> bool:
     return max(counts) <= _BANDS_AGREE * min(counts)
 
@@ -245,7 +252,7 @@ def _cache(twin: Twin, cache: Cache) -> None:
         twin.put(section, "regions", cache.regions, f"measured: which writes share a log {_BY}")
     writes = int(cost.packet_writes.value) if cost.packet_writes else 1
     _limits(twin, cache, writes)
-    _or_unknown(twin, section, "packet_bytes", cost.packet_bytes, _packet_bytes(cache))
+    _or_unknown(twin, section, "packet_bytes", cost.packet_bytes or cache.packet_bytes, _packet_bytes(cache))
     _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
     if cache.flash:
         _measured(twin, section, "flash_read_us", cache.flash.read_us, 1)
@@ -266,8 +273,8 @@ def _cache(twin: Twin, cache: Cache) -> None:
 
 
 def _packet_bytes(cache: Cache) -> int:
-    found = cache.append.packet_bytes if cache.append else None
-    return int(found.value) if found else 524_288
+    found = (cache.append.packet_bytes if cache.append else None) or cache.packet_bytes
+    return _blocks(found.value) if found else 524_288
 
 
 def _limits(twin: Twin, cache: Cache, writes: int) -> None:
@@ -284,6 +291,12 @@ def _limits(twin: Twin, cache: Cache, writes: int) -> None:
         origin = f"measured: {low:.0f}..{high:.0f}, what was written until marks were met again {_BY}"
     twin.put(section, "bytes", _blocks(room), origin)
     by_space = int(room / each)
+    if cache.length is None and small is not None:
+        # Which of both ended is not known.
+        why = f"{_UNKNOWN}; at least {max(small, single or 0)}, where entries or space ended"
+        twin.put(section, "entries", max(small, single or 0), why)
+        twin.put(section, "entry_counts", "write", why)
+        return
     if small is None or space_bound(cache, small):
         why = f"{_UNKNOWN}; at least {small or 0}: space for as many writes ends first"
         counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
@@ -327,20 +340,19 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
                 _measured(twin, section, key, found, 4)
             else:
                 twin.put(section, key, value, _UNKNOWN)
-    turn = facts.turn_ms.value
-    skew = facts.rates[0].value * turn / 1e3 / facts.track_bytes(0.0)
-    once_ms = tracks * turn / skew
-    band_ms = cache.band_ms.value if cache.band_ms else 2.2 * once_ms
-    on_disk = band_ms > 2.95 * once_ms
     if cache.collect_turns:
         _measured(twin, section, "collect_turns", cache.collect_turns, 3)
     elif cache.place != "flash":
         twin.put(section, "collect_turns", 0.2, f"{_UNKNOWN}; a part of a turn, and few pieces to a band")
     _pass(twin, facts)
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{_UNKNOWN}; usual")
-    twin.put(
-        section, "merge_on_disk", on_disk, f"measured: {band_ms / once_ms:.2f} times what reading a band takes {_BY}"
-    )
+    if cache.band_ms is None or not band_size_is_known(facts):
+        twin.put(section, "merge_on_disk", False, _UNKNOWN)
+        return
+    turn = facts.turn_ms.value
+    skew = facts.rates[0].value * turn / 1e3 / facts.track_bytes(0.0)
+    times = cache.band_ms.value / (tracks * turn / skew)
+    twin.put(section, "merge_on_disk", times > _ON_DISK, f"measured: {times:.2f} times what reading a band takes {_BY}")
 
 
 def _mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
@@ -369,7 +381,7 @@ def _pass(twin: Twin, facts: Facts) -> None:
 def pass_of(facts: Facts) -> Pass | None:
     """What a forced pass does, from its stalls over marks."""
     cache = facts.cache
-    if cache is None or not cache.bands or not cache.length or not _bands_agree(_band_tracks(facts, cache)):
+    if cache is None or not cache.length or not band_size_is_known(facts):
         return None
     met = cache.length
     span = MARKS * met.mark_bytes / facts.capacity_bytes

@@ -13,6 +13,8 @@ from shakedown.fit.place import aligned, apart, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
 
 _TOLERANCE_TURNS: Final = 0.03
+_MOST_TOLERANCE_TURNS: Final = 0.08
+_BLURS: Final = 3.0
 _FROM_MEMORY_TURNS: Final = 0.06
 _BLOCKS: Final = 96
 _MARKS: Final = 24
@@ -27,10 +29,17 @@ class Sight:
 
     turn_ms: float
     flash: bool = False
+    tolerance: float = _TOLERANCE_TURNS
+    """Angles that differ by less, in turns, are the same."""
+
+    @staticmethod
+    def through(turn_ms: float, blur_turns: float, *, flash: bool) -> Sight:
+        """Where moments are known to so much only."""
+        return Sight(turn_ms, flash, float(np.clip(_BLURS * blur_turns, _TOLERANCE_TURNS, _MOST_TOLERANCE_TURNS)))
 
     def differ(self, now: Floats, before: Floats) -> NDArray[np.bool_]:
         """Which blocks do not lie where they did, as far as both is known."""
-        moved = np.abs((now - before + 0.5) % 1.0 - 0.5) > _TOLERANCE_TURNS
+        moved = np.abs((now - before + 0.5) % 1.0 - 0.5) > self.tolerance
         return np.asarray(moved | (np.isnan(now) != np.isnan(before)) if self.flash else moved)
 
 

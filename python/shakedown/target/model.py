@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from random import Random
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
@@ -27,6 +28,8 @@ _HOST: Final = "host"
 # have it; and 18 such sleeps after the look that found all over comes the first request of the next fio.
 _FIO_SLEEPS_NS: Final = 10_050_900
 _FIO_STARTS_NS: Final = 18 * _FIO_SLEEPS_NS
+# What reading the clock on the way comes to, more or less; the seed draws it.
+_FIO_LATE_NS: Final = 200_000
 _UNWATCHED_INTERVALS: Final = 512
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
 
@@ -55,6 +58,7 @@ class ModelArena:
         self._seed = seed
         self._started = 0
         self._began_ns = 0
+        self._late = Random(seed)
         make = storage_box if names_storage_box(text) else modelled_drive
         modelled = make(text, seed=seed, scale_divisor=scale_divisor)
         self._machine = modelled.machine
@@ -89,7 +93,8 @@ class ModelArena:
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
         """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
         if self._like_lab:
-            self._machine.idle(_fio_starts_ns(self._machine.now_ns - self._began_ns))
+            starts_ns = _fio_starts_ns(self._machine.now_ns - self._began_ns)
+            self._machine.idle(starts_ns + self._late.randrange(_FIO_LATE_NS))
             self._began_ns = self._machine.now_ns
         try:
             like_lab = self._like_lab

@@ -3,7 +3,12 @@ docs/conformance.csv and as the table of docs/conformance.md: ``make conformance
 from the same protocol, drive and settings is not played again, so one that was stopped goes on where it was; a pair
 that fails is told of and left for the next time. With arguments, only what they name is played (``cliff``,
 ``wd40efax``). With ``--model`` the model plays again what is there already, for the lab's figures as they are: a change
-of the model does not change them, and they are what takes long.
+of the model does not change them, and they are what takes long. With ``--scatter`` only those pairs are played of
+which the model says that one play is not enough.
+
+One play is not enough where a stall more or less decides: the model plays every pair with several seeds, which draw the
+fifth of a millisecond in which each fio starts. Where a figure with a goal scatters by more than the goal allows, so
+does the lab, whose runs differ by their folders' names, too, and means are compared.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 from shakedown.analysis.finding import Finding
@@ -49,13 +55,22 @@ LIMITS: Final = {"backup-plus-slim-2tb": "60s", "canvio-3tb": "200s"}
 # Of sequential writing, for drives of which much of a pass would otherwise still be in memory when the next one begins.
 AMOUNTS: Final = {"cmr-16tb": "512M"}
 GOALS: Final = {"throughput": 0.05, "latency": 0.05, "cliff": 0.03, "recovery": 0.05}
+# The first is that of a pair that is played once.
+SEEDS: Final = (1, 2, 3)
 # When a backlog went is known to one row of probes.
 PROBES_APART_S: Final = 5.1
+
+Play = tuple[Finding, ...]
+_NUMBERS: Final = ("model", "lab", "model_least", "model_most", "lab_least", "lab_most")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of one protocol on one drive, in both arenas; None where there is nothing to state."""
+    """One figure of one protocol on one drive, in both arenas; None where there is nothing to state.
+
+    Of a pair that was played several times ``model`` and ``lab`` are means, and beside them stand the least and the
+    most that came out.
+    """
 
     protocol: str
     drive: str
@@ -65,6 +80,11 @@ class Row:
     model: float | None
     lab: float | None
     made_from: str
+    plays: int = 1
+    model_least: float | None = None
+    model_most: float | None = None
+    lab_least: float | None = None
+    lab_most: float | None = None
 
     @property
     def error(self) -> float | None:
@@ -87,12 +107,41 @@ class Row:
         """As the table has it."""
         error = "differs" if self.error is None else f"{self.error:+.1%}".replace("%", " %")
         held = {None: "", True: "yes", False: "**no**"}[self.holds]
-        figures = [_figure(self.model, self.unit), _figure(self.lab, self.unit)]
-        return [self.protocol, self.drive, f"{self.kind} ({self.step})", *figures, error, held]
+        model = _figure(self.model, self.unit, self.model_least, self.model_most)
+        lab = _figure(self.lab, self.unit, self.lab_least, self.lab_most)
+        return [self.protocol, self.drive, f"{self.kind} ({self.step})", str(self.plays), model, lab, error, held]
 
 
-def _figure(value: float | None, unit: str) -> str:
-    return "none" if value is None else f"{value:.4g} {unit}"
+def _figure(value: float | None, unit: str, least: float | None, most: float | None) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.4g} {unit}" + ("" if least is None or most is None else f" ({least:.4g} to {most:.4g})")
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """A figure as one or several plays in one arena found it; None where most of them had nothing to state."""
+
+    mean: float | None
+    least: float | None
+    most: float | None
+    disputed: bool
+
+    @classmethod
+    def of(cls, values: list[float | None]) -> Scatter:
+        """Of what each play found."""
+        stated = [value for value in values if value is not None]
+        disputed = 0 < len(stated) < len(values)
+        if 2 * len(stated) <= len(values):
+            return cls(None, None, None, disputed)
+        least, most = (min(stated), max(stated)) if len(values) > 1 else (None, None)
+        return cls(fmean(stated), least, most, disputed)
+
+    def exceeds(self, goal: float) -> bool:
+        """Whether two plays can be further apart than two arenas may be."""
+        return self.disputed or (
+            self.least is not None and self.most is not None and self.most > self.least * (1 + goal)
+        )
 
 
 def settings(protocol: str, drive: str) -> dict[str, str]:
@@ -109,28 +158,56 @@ def made_from(protocol: str, drive: str) -> str:
     return sha256(b"".join(path.read_bytes() for path in files) + asked).hexdigest()[:12]
 
 
-def play(arena: str, protocol: str, drive: str) -> tuple[Finding, ...]:
+def play(arena: str, protocol: str, drive: str, seed: int) -> Play:
     """Every figure that the protocol finds on that drive, in one arena."""
     loaded = load_protocol(protocol, settings(protocol, drive))
-    order = Order(target=f"{arena}:{drive}", scale_divisor=SCALE[protocol], like_lab=arena == "model")
+    order = Order(target=f"{arena}:{drive}", scale_divisor=SCALE[protocol], seed=seed, like_lab=arena == "model")
     with tempfile.TemporaryDirectory() as folder:
-        return tuple(run(loaded, order, Path(folder) / arena, Silence()).record.findings)
+        out = Path(folder) / (arena if seed == SEEDS[0] else f"{arena}-{seed}")
+        return tuple(run(loaded, order, out, Silence()).record.findings)
 
 
-def compare(protocol: str, drive: str) -> list[Row]:
-    """Both arenas beside each other."""
+def plays(arena: str, protocol: str, drive: str, seeds: tuple[int, ...]) -> list[Play]:
+    """Several of them."""
+    return [play(arena, protocol, drive, seed) for seed in seeds]
+
+
+def together(found: list[Play]) -> list[tuple[Finding, Scatter]]:
+    """Each figure as the first play found it, and what all of them say of it."""
+    return [(same[0], Scatter.of([each.value for each in same])) for same in zip(*found, strict=True)]
+
+
+def scatters(found: list[Play]) -> bool:
+    """Whether plays in one arena are further apart than two arenas may be."""
+    return any(scatter.exceeds(GOALS[figure.kind]) for figure, scatter in together(found) if figure.kind in GOALS)
+
+
+def compare(protocol: str, drive: str, *, only_scatter: bool = False) -> list[Row]:
+    """Both arenas beside each other; nothing if one play is enough and that is not wanted."""
+    found = plays("model", protocol, drive, SEEDS)
+    if not scatters(found):
+        found = found[: 0 if only_scatter else 1]
+    others = plays("lab", protocol, drive, SEEDS[: len(found)])
     source = made_from(protocol, drive)
     return [
-        Row(protocol, drive, one.kind, one.step, one.unit or other.unit, one.value, other.value, source)
-        for one, other in zip(play("model", protocol, drive), play("lab", protocol, drive), strict=True)
+        Row(
+            *(protocol, drive, one.kind, one.step, one.unit or other.unit, ours.mean, theirs.mean, source, len(found)),
+            *(ours.least, ours.most, theirs.least, theirs.most),
+        )
+        for (one, ours), (other, theirs) in zip(together(found), together(others), strict=True)
     ]
 
 
 def model_again(protocol: str, drive: str) -> list[Row]:
     """The rows of a pair with what the model says now."""
     rows = [row for row in kept() if (row.protocol, row.drive) == (protocol, drive)]
-    found = {(each.kind, each.step): each.value for each in play("model", protocol, drive)}
-    return [replace(row, model=found[row.kind, row.step]) for row in rows]
+    found = together(plays("model", protocol, drive, SEEDS[: rows[0].plays]))
+    says = {(figure.kind, figure.step): scatter for figure, scatter in found}
+    return [_with_model(row, says[row.kind, row.step]) for row in rows]
+
+
+def _with_model(row: Row, says: Scatter) -> Row:
+    return replace(row, model=says.mean, model_least=says.least, model_most=says.most)
 
 
 def kept() -> list[Row]:
@@ -139,7 +216,7 @@ def kept() -> list[Row]:
         return []
     with KEPT.open(encoding="utf-8", newline="") as file:
         return [
-            Row(**values | {name: _number(values[name]) for name in ("model", "lab")})
+            Row(**values | {"plays": int(values["plays"])} | {name: _number(values[name]) for name in _NUMBERS})
             for values in csv.DictReader(file)
         ]  # type: ignore[arg-type]
 
@@ -182,7 +259,9 @@ def table(rows: list[Row]) -> str:
     text = f"{held} of {len(judged)} figures with a goal hold it."
     text += f" {len(left)} pairs of protocol and drive were not played yet." if left else ""
     text += (
-        "\n\n| protocol | drive | figure | `model:` | `lab:` | difference | within the goal |\n" + "| --- " * 7 + "|\n"
+        "\n\n| protocol | drive | figure | plays | `model:` | `lab:` | difference | within the goal |\n"
+        + "| --- " * 8
+        + "|\n"
     )
     return text + "".join(f"| {' | '.join(row.cells())} |\n" for row in rows)
 
@@ -192,18 +271,19 @@ def main() -> None:
     wanted = set(sys.argv[1:])
     protocols, drives = wanted & set(PLAYED), wanted & set(list_profiles())
     named = [pair for pair in pairs() if pair[0] in (protocols or PLAYED) and pair[1] in (drives or list_profiles())]
-    again = "--model" in wanted
+    again, only_scatter = "--model" in wanted, "--scatter" in wanted
     there = {(row.protocol, row.drive) for row in kept()} - set(stale())
     chosen = [pair for pair in named if pair in there] if again else named if wanted else stale()
     failed = 0
     for pair in chosen:
         try:
-            found = model_again(*pair) if again else compare(*pair)
+            found = model_again(*pair) if again else compare(*pair, only_scatter=only_scatter)
         except EnvironmentFailure as error:
             failed += 1
             print(*pair, f"failed: {error}", file=sys.stderr, flush=True)
             continue
-        keep(found)
+        if found:
+            keep(found)
         for row in found:
             print(" | ".join(row.cells()), file=sys.stderr, flush=True)
     if failed:

@@ -56,7 +56,8 @@ def test_a_pair_that_fails_is_told_of_and_the_others_are_played(
     script = runpy.run_path(str(ROOT / "scripts" / "conformance_table.py"), run_name="script")
     own, kept = script["main"].__globals__, []
 
-    def compare(protocol: str, drive: str) -> list[object]:
+    def compare(protocol: str, drive: str, *, only_scatter: bool) -> list[object]:
+        assert not only_scatter
         if drive == "hd103uj":
             raise EnvironmentFailure("the guest does not answer")
         return [script["Row"](protocol, drive, "throughput", "s", "MiB/s", 1.0, 1.0, "")]
@@ -75,8 +76,8 @@ def test_the_model_plays_again_beside_the_labs_figures_as_they_are(monkeypatch: 
     own, kept = script["main"].__globals__, []
     before = [row for row in script["kept"]() if (row.protocol, row.drive) == ("random-1m", "wd40efax")]
 
-    def play(arena: str, protocol: str, drive: str) -> list[SimpleNamespace]:
-        assert (arena, protocol, drive) == ("model", "random-1m", "wd40efax")
+    def play(arena: str, protocol: str, drive: str, seed: int) -> list[SimpleNamespace]:
+        assert (arena, protocol, drive, seed) == ("model", "random-1m", "wd40efax", 1)
         return [SimpleNamespace(kind=row.kind, step=row.step, value=1.25) for row in before]
 
     monkeypatch.setitem(own, "play", play)
@@ -87,3 +88,30 @@ def test_the_model_plays_again_beside_the_labs_figures_as_they_are(monkeypatch: 
     assert [(row.kind, row.step, row.model, row.lab) for row in rows] == [  # type: ignore[attr-defined]
         (row.kind, row.step, 1.25, row.lab) for row in before
     ]
+
+
+def test_a_pair_that_scatters_is_played_several_times_in_both_arenas(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "conformance_table.py"), run_name="script")
+    said = {
+        ("model", "wd40efax"): [100.0, 120.0, 80.0],
+        ("lab", "wd40efax"): [90.0, 110.0, 100.0],
+        ("model", "hd103uj"): [100.0, 104.0, 101.0],
+        ("lab", "hd103uj"): [94.0],
+    }
+
+    def play(arena: str, protocol: str, drive: str, seed: int) -> tuple[SimpleNamespace, ...]:
+        assert protocol == "atto"
+        return (SimpleNamespace(kind="throughput", step="s", unit="MiB/s", value=said[arena, drive][seed - 1]),)
+
+    monkeypatch.setitem(script["main"].__globals__, "play", play)
+    [scattered], [plain] = (script["compare"]("atto", drive) for drive in ("wd40efax", "hd103uj"))
+    assert (scattered.plays, scattered.model, scattered.lab, scattered.holds) == (3, 100.0, 100.0, True)
+    assert [scattered.model_least, scattered.model_most, scattered.lab_least, scattered.lab_most] == [80, 120, 90, 110]
+    assert (plain.plays, plain.model, plain.lab, plain.holds, plain.lab_least) == (1, 100.0, 94.0, False, None)
+    assert script["compare"]("atto", "hd103uj", only_scatter=True) == []
+
+
+def test_what_most_plays_do_not_state_is_not_stated() -> None:
+    scatters = [SCRIPT["Scatter"].of(values) for values in ([1.0, None, 3.0], [None, 2.0, None], [None] * 3, [4.0])]
+    assert [(each.mean, each.most) for each in scatters] == [(2.0, 3.0), (None, None), (None, None), (4.0, None)]
+    assert [each.exceeds(0.05) for each in scatters] == [True, True, False, False]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shakedown.target.model import ModelLoad
+from shakedown.target.model import ModelArena, ModelLoad
 
 
 class FailingCore:
@@ -24,3 +24,18 @@ def test_a_request_that_the_drive_fails_is_a_result_after_all_that_was_measured(
     load = ModelLoad(FailingCore(), "step", intervals=1)  # type: ignore[arg-type]
     assert [sample.count for batch in load for sample in batch] == [10]
     assert load.error == "write of 4096 bytes at 8192 failed"
+
+
+def test_a_host_like_the_labs_begins_a_job_so_many_sleeps_of_fios_after_it_saw_the_end_of_the_one_before() -> None:
+    def begins(*, like_lab: bool) -> tuple[int, int]:
+        """Of the second of two jobs, after the first one's beginning and after its end."""
+        arena = ModelArena("model:wd40efrx", seed=1, scale_divisor=1000, like_lab=like_lab)
+        job = "[job]\nrw=randread\nsize=1M\nnumber_ios=20\nrandseed=1\n"
+        one, other = ([row for batch in arena.start(step, job, 10**9) for row in batch] for step in "ab")
+        return other[0].start_ns - one[0].start_ns, other[0].start_ns - one[-1].start_ns - one[-1].duration_ns
+
+    sleep_ns = 10_050_900
+    start_to_start_ns, pause_ns = begins(like_lab=True)
+    assert start_to_start_ns % sleep_ns < 200_000
+    assert 18 * sleep_ns <= pause_ns < 19 * sleep_ns + 200_000
+    assert begins(like_lab=False)[1] == 0

@@ -19,6 +19,7 @@ from shakedown.tools.fio.command import render_job, run_command
 from shakedown.tools.fio.job import Option, parse_job
 from shakedown.tools.fio.load import FioLoad, Patience, Plan
 from shakedown.tools.fio.locate import Fio, locate_fio
+from shakedown.tools.fio.process import Child
 from shakedown.tools.fio.raw import Raw, new_folder
 from shakedown.units import NS_PER_S
 
@@ -258,3 +259,16 @@ def test_a_clock_that_is_set_moves_no_row(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(samples) >= 8
     assert max(sample.duration_ns for sample in samples) < 1.5 * NS_PER_S
     assert min(sample.duration_ns for sample in samples[:-1]) > 0
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setscheduler"), reason="a system with other rules for its processor")
+def test_who_reads_lets_fio_go_first_and_only_as_long_as_it_reads(tmp_path: Path) -> None:
+    def rules(*pids: int) -> list[int]:
+        return [os.sched_getscheduler(pid) for pid in pids]
+
+    before = rules(0)
+    for _ in range(2):
+        child = Child(["sleep", "1000"], tmp_path)
+        assert rules(0, child.pid) == [os.SCHED_BATCH, os.SCHED_OTHER]
+        child.close()
+        assert rules(0) == before == [os.SCHED_OTHER]

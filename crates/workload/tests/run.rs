@@ -111,6 +111,19 @@ fn a_host_like_fio_looks_at_the_last_requests_together() {
 }
 
 #[test]
+fn a_host_like_fio_begins_what_is_behind_a_stonewall_two_looks_after_it_saw_the_end() {
+    let job = "number_ios=2\n[a]\nrw=read\n[b]\nstonewall\nrw=read\n[c]\nstonewall\nrw=read\n";
+    let job = JobFile::parse(&format!("[global]\n{job}"), CAPACITY).unwrap();
+    let look_ns = 100_051_300;
+    for (file, begins_ns) in [(job.clone(), [0, 2000, 4000]), (job.like_fio(), [0, 3 * look_ns, 6 * look_ns])] {
+        let mut device = FixedLatency::new(CAPACITY, 32, 1000);
+        Run::start(file, 0, SECOND_NS, 1).advance(&mut device, 9);
+        let times: Vec<u64> = device.asked.iter().map(|(time_ns, _)| *time_ns).collect();
+        assert_eq!(times, begins_ns.map(|begin_ns| [begin_ns, begin_ns + 1000]).concat());
+    }
+}
+
+#[test]
 fn a_host_like_linux_merges_what_waits_and_splits_what_is_too_long() {
     let play = |job: &str| {
         let mut device = FixedLatency::new(CAPACITY, 2, 1000);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from random import Random
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
@@ -23,8 +24,12 @@ from shakedown.tools.fio.job import OptionError
 _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
 # In the details of a target, if its host is not just a queue.
 _HOST: Final = "host"
-# From the last request of one fio to the first of the next, in the lab's traces.
-_FIO_STARTS_NS: Final = 185_000_000
+# In the lab's traces fio looks whether its jobs are over every 10 ms, by a sleep that is 50 µs longer, as Linux' timers
+# have it; and 18 such sleeps after the look that found all over comes the first request of the next fio.
+_FIO_SLEEPS_NS: Final = 10_050_900
+_FIO_STARTS_NS: Final = 18 * _FIO_SLEEPS_NS
+# What reading the clock on the way comes to, more or less; the seed draws it.
+_FIO_LATE_NS: Final = 200_000
 _UNWATCHED_INTERVALS: Final = 512
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
 
@@ -52,6 +57,8 @@ class ModelArena:
         self._like_lab = like_lab
         self._seed = seed
         self._started = 0
+        self._began_ns = 0
+        self._late = Random(seed)
         make = storage_box if names_storage_box(text) else modelled_drive
         modelled = make(text, seed=seed, scale_divisor=scale_divisor)
         self._machine = modelled.machine
@@ -86,7 +93,9 @@ class ModelArena:
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
         """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
         if self._like_lab:
-            self._machine.idle(_FIO_STARTS_NS)
+            starts_ns = _fio_starts_ns(self._machine.now_ns - self._began_ns)
+            self._machine.idle(starts_ns + self._late.randrange(_FIO_LATE_NS))
+            self._began_ns = self._machine.now_ns
         try:
             like_lab = self._like_lab
             seed = self._seed + self._started
@@ -122,6 +131,11 @@ class ModelArena:
 
     def close(self, *, finished: bool = True) -> None:
         """Nothing was made outside of memory."""
+
+
+def _fio_starts_ns(ran_ns: int) -> int:
+    """From the last request of a fio that ran for so long to the first of the next: it has to see that it is over."""
+    return -ran_ns % _FIO_SLEEPS_NS + _FIO_STARTS_NS
 
 
 class ModelLoad:

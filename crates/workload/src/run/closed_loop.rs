@@ -18,6 +18,11 @@ use crate::trace::{Replay, Trace};
 /// Time without end.
 const NEVER: u64 = u64::MAX;
 
+/// While jobs wait for their turn fio looks every 100 ms whether those before them are over, by a sleep that is 51 µs longer,
+/// as Linux' timers have it. Its next job begins two looks after the one that found them over.
+const FIO_LOOKS_EVERY_NS: u64 = 100_051_300;
+const FIO_LOOKS_UNTIL_NEXT: u64 = 2;
+
 /// Fewer reads of a stream are asked for one by one.
 const LEAST_FORWARDED: u64 = 64;
 
@@ -70,13 +75,15 @@ pub struct Run {
     block_layer: Option<BlockLayer>,
     in_device: u32,
     completions: Vec<Completion>,
-    /// Whether any worker ever waits for all of its requests at once.
-    looks_together: bool,
+    /// Whether any job is done as fio does it.
+    like_fio: bool,
     /// What has completed for workers that wait for all of theirs and have not looked yet.
     unseen: Vec<Completion>,
     tallies: Vec<Tally>,
     log: Option<RequestLog>,
     started_ns: u64,
+    /// When the jobs of this stage began.
+    stage_ns: u64,
     now_ns: u64,
     interval_ns: u64,
     interval_start_ns: u64,
@@ -89,8 +96,8 @@ impl Run {
     pub fn start(file: JobFile, now_ns: u64, interval_ns: u64, seed: u64) -> Self {
         let tallies = Direction::ALL.into_iter().filter(|direction| file.issues(*direction)).map(Tally::new).collect();
         let (stages, slots) = plan(file, seed);
-        let looks_together = stages.iter().flatten().any(|planned| planned.job.like_fio);
-        let mut run = Self { stages, looks_together, ..Self::idle(now_ns, interval_ns, slots, tallies) };
+        let like_fio = stages.iter().flatten().any(|planned| planned.job.like_fio);
+        let mut run = Self { stages, like_fio, ..Self::idle(now_ns, interval_ns, slots, tallies) };
         run.open_stage();
         // While every copy ramps up nothing is measured, and there are no rows.
         if run.workers.iter().all(Submitter::ramps) {
@@ -121,11 +128,12 @@ impl Run {
             block_layer: None,
             in_device: 0,
             completions: Vec::with_capacity(slots),
-            looks_together: false,
+            like_fio: false,
             unseen: Vec::new(),
             tallies,
             log: None,
             started_ns: now_ns,
+            stage_ns: now_ns,
             now_ns,
             interval_ns: interval_ns.max(1),
             interval_start_ns: now_ns,
@@ -222,7 +230,7 @@ impl Run {
             if let Some(block_layer) = &mut self.block_layer {
                 block_layer.complete(&mut self.completions);
             }
-            if self.looks_together {
+            if self.like_fio {
                 self.keep_from_who_waits_for_all();
             }
             self.retire();
@@ -394,16 +402,26 @@ impl Run {
             self.over = true;
             return;
         };
+        self.stage_ns = self.next_stage_ns();
         let workers = stage
             .into_iter()
             .map(|planned| {
-                let start_ns = self.now_ns.max(self.started_ns.saturating_add(planned.job.start_delay_ns));
+                let start_ns = self.stage_ns.max(self.started_ns.saturating_add(planned.job.start_delay_ns));
                 let Planned { job, number, copy, seed, thread, tags } = planned;
                 let source = Source::new(Arc::clone(&job), job.regions[copy], seed, thread);
                 Submitter::Job(Worker::new(job, number, copy, source, start_ns, tags))
             })
             .collect();
         self.begin(workers);
+    }
+
+    /// When the jobs behind a stonewall begin, now that those before it are over.
+    fn next_stage_ns(&self) -> u64 {
+        let looks = (self.now_ns - self.stage_ns).div_ceil(FIO_LOOKS_EVERY_NS);
+        if !self.like_fio || looks == 0 {
+            return self.now_ns;
+        }
+        self.stage_ns + (looks + FIO_LOOKS_UNTIL_NEXT) * FIO_LOOKS_EVERY_NS
     }
 
     fn begin(&mut self, workers: Vec<Submitter>) {

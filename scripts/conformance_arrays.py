@@ -1,12 +1,15 @@
 """Model arrays beside the real md and the real OpenZFS in the lab: docs/conformance-arrays.csv, a row a case, and the
 table of docs/conformance-arrays.md.
 
-Usage: conformance_arrays.py [NAME...|none]. What the lab has measured of the same order is kept, and the model's part
-computed anew; without names, all is played that has no row yet. The lab has to be built (`shakedown lab build --zfs`).
+Usage: conformance_arrays.py [--plays N] [NAME...|none]. What the lab has measured of the same order is kept, and the
+model's part computed anew; without names, all is played that has no row yet, or fewer than N plays. Each play of a case
+is under a name and a seed of its own: docs/conformance-arrays-plays.csv has those of the cases that were played more
+than once. The lab has to be built (`shakedown lab build --zfs`).
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import subprocess
@@ -26,6 +29,7 @@ from shakedown.target.md_options import MdOptions
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 TABLE: Final = ROOT / "docs" / "conformance-arrays.csv"
+PLAYS: Final = ROOT / "docs" / "conformance-arrays-plays.csv"
 DOCUMENT: Final = ROOT / "docs" / "conformance-arrays.md"
 BEGIN, END = "<!-- made by scripts/conformance_arrays.py -->\n", "<!-- end of what is made -->"
 SCALE: Final = 1000
@@ -49,6 +53,10 @@ HEAD: Final = (
     *("real_read_bytes", "model_read_bytes", "read_error"),
     *("real_written_bytes", "model_written_bytes", "written_error", "real_kicked", "model_kicked"),
 )
+
+
+PLAYED: Final = ("real_s", "real_read_bytes", "real_written_bytes", "real_kicked")
+PLAYS_HEAD: Final = ("case", "made_from", "seed", *PLAYED)
 
 
 @dataclass(frozen=True)
@@ -105,9 +113,9 @@ def cases() -> list[Case]:
     return [*idle, *sequential, *(replace(case, load=True) for case in idle)]
 
 
-def real(case: Case, work: Path) -> dict[str, Any]:
-    """What the lab measures: columns of the table."""
-    out = work / case.name
+def real(case: Case, work: Path, seed: int) -> dict[str, Any]:
+    """What the lab measures: columns of the table. The folder's name is part of what is played, as the seed is."""
+    out = work / (case.name if seed == 1 else f"{case.name}-{seed}")
     command: list[str | Path] = [
         Path(sys.executable).with_name("shakedown"),
         "rebuild",
@@ -124,7 +132,7 @@ def real(case: Case, work: Path) -> dict[str, Any]:
         "--baseline",
         "none",
     ]
-    command += ["--fill", f"{case.fill:.0%}", "--out", out, "--json", "--quiet"]
+    command += ["--fill", f"{case.fill:.0%}", "--seed", str(seed), "--out", out, "--json", "--quiet"]
     command += [word for text in case.settings for word in ("--set", text)]
     if case.load:
         (work / "load.fio").write_text(LOAD)
@@ -204,28 +212,52 @@ def verdict(longest_ms: float) -> str:
     return "/".join(each.kicked for each in judge_patience(longest_ms))
 
 
+def of_all(plays: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the table has of several plays: their means, and the worst that anybody would say."""
+    worst = zip(*(each["real_kicked"].split("/") for each in plays), strict=True)
+    return {
+        "real_s": round(mean(float(each["real_s"]) for each in plays), 2),
+        **{key: round(mean(float(each[key]) for each in plays)) for key in ("real_read_bytes", "real_written_bytes")},
+        "real_kicked": "/".join(max(said, key=("no", "close", "yes").index) for said in worst),
+    }
+
+
 def kept() -> dict[str, dict[str, Any]]:
     """Rows by their cases."""
     with TABLE.open() as file:
         return {each["case"]: each for each in csv.DictReader(file)}
 
 
+def kept_plays() -> dict[str, list[dict[str, Any]]]:
+    """Every play of the lab by its case: the row itself is the only one, unless there are more."""
+    plays = {name: [{"seed": "1", **each}] for name, each in kept().items()}
+    with PLAYS.open() as file:
+        listed = list(csv.DictReader(file))
+    for name in {each["case"] for each in listed}:
+        plays[name] = [each for each in listed if each["case"] == name]
+    return plays
+
+
 def stale() -> list[str]:
-    """Cases whose row was made from another order, or other drives."""
-    rows = kept()
-    return [case.name for case in cases() if case.name in rows and rows[case.name]["made_from"] != case.made_from]
+    """Cases of which a play was made from another order, or other drives."""
+    plays = kept_plays()
+    return [
+        case.name for case in cases() if any(each["made_from"] != case.made_from for each in plays.get(case.name, []))
+    ]
 
 
-def table(rows: dict[str, dict[str, Any]]) -> str:
+def table(rows: dict[str, dict[str, Any]], plays: dict[str, list[dict[str, Any]]]) -> str:
     """As the document has it: what misses its goal is printed bold; then what was not played."""
-    lines = ["| case | real md or ZFS | model | time | read | written | kicked |", "| --- " * 7 + "|"]
+    lines = ["| case | plays | real md or ZFS | model | time | read | written | kicked |", "| --- " * 8 + "|"]
     played = [case.name for case in cases() if case.name in rows]
     for name in played:
         each = rows[name]
+        times_s = [float(play["real_s"]) for play in plays[name]]
+        lab = f"{each['real_s']} s" + (f" ({min(times_s)} to {max(times_s)})" if len(times_s) > 1 else "")
         model = f"{each['model_s']} s ({each['model_least_s']} to {each['model_most_s']})"
         errors = [_error(float(each[f"{what}_error"]), goal) for what, goal in GOALS.items()]
         kicked = "the same" if each["real_kicked"] == each["model_kicked"] else "**differs**"
-        lines.append("| " + " | ".join([name, f"{each['real_s']} s", model, *errors, kicked]) + " |")
+        lines.append("| " + " | ".join([name, str(len(times_s)), lab, model, *errors, kicked]) + " |")
     missing = ", ".join(f"`{case.name}`" for case in cases() if case.name not in rows)
     held = sum(holds(rows[name]) for name in played)
     told = f"{len(played)} of {len(cases())} cases have been played; {held} hold in everything."
@@ -245,26 +277,42 @@ def _error(error: float, goal: float) -> str:
 
 def main() -> None:
     """Fill in what the table lacks."""
-    rows, old = kept(), set(stale())
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plays", type=int, default=1)
+    parser.add_argument("names", nargs="*")
+    asked = parser.parse_args()
+    rows, plays, old = kept(), kept_plays(), set(stale())
     with tempfile.TemporaryDirectory() as folder:
         for case in cases():
-            known = rows.get(case.name) if case.name not in old else None
-            if known is None and sys.argv[1:] and case.name not in sys.argv[1:]:
+            have = plays.get(case.name, []) if case.name not in old else []
+            more = asked.plays - len(have) if not asked.names or case.name in asked.names else 0
+            for seed in range(len(have) + 1, len(have) + more + 1):
+                played = {"case": case.name, "made_from": case.made_from, "seed": seed}
+                have = [*have, played | real(case, Path(folder), seed)]
+                print(have[-1], flush=True)
+            if not have:
                 continue
-            told = known or real(case, Path(folder))
-            rows[case.name] = row(case, told, [modelled(case, seed) for seed in range(1, SEEDS + 1)])
+            plays[case.name] = have
+            rows[case.name] = row(case, of_all(have), [modelled(case, seed) for seed in range(1, SEEDS + 1)])
             print(rows[case.name], flush=True)
-            write(rows)
+            write(rows, plays)
 
 
-def write(rows: dict[str, dict[str, Any]]) -> None:
+def write(rows: dict[str, dict[str, Any]], plays: dict[str, list[dict[str, Any]]]) -> None:
     """All that is known."""
-    with TABLE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, HEAD, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows[case.name] for case in cases() if case.name in rows)
+    named = [case.name for case in cases() if case.name in rows]
+    write_csv(TABLE, HEAD, [rows[name] for name in named])
+    write_csv(PLAYS, PLAYS_HEAD, [play for name in named if len(plays[name]) > 1 for play in plays[name]])
     before, rest = DOCUMENT.read_text(encoding="utf-8").split(BEGIN)
-    DOCUMENT.write_text(before + BEGIN + table(rows) + END + rest.split(END)[1], encoding="utf-8")
+    DOCUMENT.write_text(before + BEGIN + table(rows, plays) + END + rest.split(END)[1], encoding="utf-8")
+
+
+def write_csv(path: Path, head: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
+    """The columns of ``head``; what else a row has is no part of it."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, head, lineterminator="\n", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def test_no_row_was_made_from_something_else() -> None:
 
 def test_the_document_has_the_rows_and_names_what_is_missing() -> None:
     text = (ROOT / "docs" / "conformance-arrays.md").read_text(encoding="utf-8")
-    assert SCRIPT["BEGIN"] + SCRIPT["table"](SCRIPT["kept"]()) + SCRIPT["END"] in text
+    assert SCRIPT["BEGIN"] + SCRIPT["table"](SCRIPT["kept"](), SCRIPT["kept_plays"]()) + SCRIPT["END"] in text
 
 
 @pytest.mark.parametrize("name", ["raid5-4-cmr", "raid10-4-smr", "raidz1-4-cmr"])
@@ -29,6 +29,25 @@ def test_the_model_still_says_what_the_table_says(name: str) -> None:
     told = SCRIPT["kept"]()[name]
     found = SCRIPT["row"](case, told, [SCRIPT["modelled"](case, seed) for seed in range(1, SCRIPT["SEEDS"] + 1)])
     assert {key: str(value) for key, value in found.items()} == told
+
+
+def test_what_is_told_of_the_lab_is_the_mean_of_its_plays() -> None:
+    rows = SCRIPT["kept"]()
+    for name, plays in SCRIPT["kept_plays"]().items():
+        told = {key: str(value) for key, value in SCRIPT["of_all"](plays).items()}
+        assert told == {key: rows[name][key] for key in told}
+        assert len({each["seed"] for each in plays}) == len(plays)
+
+
+def test_the_worst_of_several_verdicts_counts() -> None:
+    play = {"real_s": "1", "real_read_bytes": "2", "real_written_bytes": "3", "real_kicked": "close/no/no"}
+    other = play | {"real_s": "2", "real_kicked": "no/yes/no"}
+    assert SCRIPT["of_all"]([play, other]) == play | {
+        "real_s": 1.5,
+        "real_read_bytes": 2,
+        "real_written_bytes": 3,
+        "real_kicked": "close/yes/no",
+    }
 
 
 def test_what_misses_one_goal_does_not_hold() -> None:

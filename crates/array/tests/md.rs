@@ -205,9 +205,14 @@ fn write_once(array: &mut Array<Plain>, offset_bytes: u64, bytes: u64) -> Status
     completions[0].status
 }
 
+/// Reads and writes of each member, without superblocks.
 fn counts(array: &Array<Plain>) -> Vec<(usize, usize)> {
     (0..array.options().width)
-        .map(|member| (array.members().device(member).reads().len(), array.members().device(member).writes().len()))
+        .map(|member| {
+            let device = array.members().device(member);
+            let superblock = |range: &std::ops::Range<u64>| range.start == 4 * KIB;
+            (device.reads().len(), device.writes().iter().filter(|range| !superblock(range)).count())
+        })
         .collect()
 }
 
@@ -238,7 +243,7 @@ fn a_bitmap_is_marked_once_before_the_write() {
     write_once(&mut array, 0, 4 * KIB);
     write_once(&mut array, 8 * KIB, 4 * KIB);
     assert_eq!(counts(&array), [(0, 3), (0, 3)]);
-    assert!(array.members().device(0).writes()[0].start < HEADER);
+    assert!((8 * KIB..HEADER).contains(&array.members().device(0).writes()[1].start));
     // Some seconds later the mark is cleared.
     array.advance(20_000_000_000, &mut Vec::new());
     assert_eq!(counts(&array), [(0, 4), (0, 4)]);

@@ -4,9 +4,11 @@ use std::collections::{HashMap, VecDeque};
 
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 
+use super::barrier::Barrier;
 use super::foreground::{Piece, Positions};
 use super::options::{Options, HEADER_BYTES, PAGE_BYTES};
 use super::recovery::Recovery;
+use super::superblocks::Superblocks;
 use super::thread::Mood;
 use super::unit::{Purpose, Units};
 use crate::layout::LayoutError;
@@ -46,6 +48,9 @@ pub(super) enum Until {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bio {
     pub tag: u32,
+    pub changes_data: bool,
+    /// The barrier that it is behind, if any.
+    pub bucket: Option<u64>,
     /// Units and pieces that it waits for.
     pub left: u32,
     pub status: Status,
@@ -57,18 +62,6 @@ pub(super) struct StripeCache {
     pub active: u64,
     pub size: u64,
     pub most: u64,
-}
-
-/// raid10 keeps its recovery and the host's requests apart.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Barrier {
-    pub raised: bool,
-    /// The recovery has passed since it was raised.
-    pub passed: bool,
-    /// The recovery has slept a jiffy for those that wait before it asks for its next block.
-    pub napped: bool,
-    pub held: VecDeque<Request>,
-    pub pending: u32,
 }
 
 /// An md array in virtual time. See [`BlockDevice`] for how to use it; [`Array::recover`] begins a rebuild.
@@ -85,6 +78,7 @@ pub struct Array<D> {
     pub(super) stripes: StripeCache,
     /// Units of the host's that wait for stripes.
     pub(super) short_of_stripes: VecDeque<u32>,
+    pub(super) superblocks: Superblocks,
     pub(super) barrier: Barrier,
     pub(super) heads: Positions,
     /// Regions that the bitmap marks, and when they were last written to.
@@ -129,6 +123,7 @@ impl<D: BlockDevice> Array<D> {
             gathered: Vec::new(),
             stripes: StripeCache { active: 0, size: options.stripe_cache, most: options.stripe_cache_most },
             short_of_stripes: VecDeque::new(),
+            superblocks: Superblocks::new(),
             barrier: Barrier::default(),
             heads: Positions::new(width),
             marked: HashMap::new(),
@@ -206,7 +201,7 @@ impl<D: BlockDevice> Array<D> {
             Some(Mood::Sleeps { until_ns, .. }) if self.recovering() => until_ns,
             _ => u64::MAX,
         };
-        wakes_ns.min(self.next_daemon_ns).max(self.now_ns)
+        wakes_ns.min(self.next_daemon_ns).min(self.superblocks.next_own_ns()).max(self.now_ns)
     }
 
     fn start_what_can(&mut self) {
@@ -214,6 +209,7 @@ impl<D: BlockDevice> Array<D> {
         if self.now_ns >= self.next_daemon_ns {
             self.clear_marks();
         }
+        self.tend_superblocks();
         if !self.barrier.held.is_empty() {
             // The recovery wakes when its last block ends, as those do that it kept waiting, and still sees them wait.
             self.recover_on();
@@ -234,9 +230,16 @@ impl<D: BlockDevice> Array<D> {
 
     /// Issues what belongs to the stage of a unit, or to the next that has something; without any, it is over.
     pub(super) fn go_on(&mut self, number: u32) {
+        if self.put_off(number) {
+            return;
+        }
         loop {
             let unit = self.units.get(number);
             let (stage, count) = (unit.stage, unit.parts.len());
+            if stage > WRITING {
+                self.complete(number);
+                return;
+            }
             for index in 0..count {
                 if self.units.get(number).parts[index].stage == stage {
                     self.issue(number, index);
@@ -247,10 +250,6 @@ impl<D: BlockDevice> Array<D> {
                 return;
             }
             unit.stage += 1;
-            if stage == WRITING {
-                self.complete(number);
-                return;
-            }
         }
     }
 
@@ -279,23 +278,17 @@ impl<D: BlockDevice> Array<D> {
         unit.outstanding &= !(1 << part.member);
         match unit.purpose {
             Purpose::Recovery => self.recovery_flight[part.member] -= part.bytes as i64,
-            Purpose::Foreground | Purpose::Bitmap => self.others_bytes[part.member] += part.bytes as i64,
-            // md's own, and less than it would notice.
-            Purpose::Superblock => {}
+            _ => self.others_bytes[part.member] += part.bytes as i64,
         }
         if done.status != Status::Good {
             self.part_failed(number, index, done.status);
         }
+        self.arm_moved(number, part);
         let unit = self.units.get_mut(number);
         if unit.requests == 0 {
             // Its stage has been issued: what follows is the next one.
-            let stage = unit.stage;
             unit.stage += 1;
-            match stage {
-                WRITING => self.complete(number),
-                READING if unit.purpose == Purpose::Recovery => self.recovery_read(number),
-                _ => self.go_on(number),
-            }
+            self.go_on(number);
         }
     }
 
@@ -312,15 +305,20 @@ impl<D: BlockDevice> Array<D> {
         self.units.get_mut(number).bios = bios;
         match purpose {
             Purpose::Recovery => self.recovered(number),
-            Purpose::Superblock => self.checkpointed(),
+            Purpose::Superblock => self.superblocks_written(),
             Purpose::Foreground | Purpose::Bitmap => {}
         }
         self.units.release(number);
     }
 
     /// Remembers a request of the host's; it ends when it has been let go as often as it is held.
-    pub(super) fn take_in(&mut self, tag: u32) -> u32 {
-        let bio = Bio { tag, left: 1, status: Status::Good };
+    pub(super) fn take_in(&mut self, request: &Request) -> u32 {
+        let changes_data = self.changes_data(request.verb);
+        let bucket = (request.verb != Verb::Flush).then(|| self.bucket(request.offset_bytes));
+        if let Some(bucket) = bucket {
+            self.barrier.enter(bucket);
+        }
+        let bio = Bio { tag: request.tag, changes_data, bucket, left: 1, status: Status::Good };
         match self.free_bios.pop() {
             Some(place) => {
                 self.bios[place as usize] = bio;
@@ -339,8 +337,13 @@ impl<D: BlockDevice> Array<D> {
         if bio.left == 0 {
             let status = if self.failed && bio.status == Status::Good { Status::Gone } else { bio.status };
             self.due.push_back(Completion { tag: bio.tag, completed_ns: self.now_ns, status });
+            if bio.changes_data {
+                self.superblocks.write_ended(self.now_ns, self.options.jiffy_ns);
+            }
+            if let Some(bucket) = bio.bucket {
+                self.barrier.leave(bucket);
+            }
             self.free_bios.push(place);
-            self.barrier.pending = self.barrier.pending.saturating_sub(1);
         }
     }
 
@@ -413,7 +416,7 @@ impl<D: BlockDevice> BlockDevice for Array<D> {
         if now_ns > self.now_ns {
             self.run(now_ns, Until::Then);
         }
-        self.take_request(request);
+        self.pass_superblocks(request);
         self.fresh = true;
     }
 
@@ -421,7 +424,7 @@ impl<D: BlockDevice> BlockDevice for Array<D> {
         if let Some(due) = self.due.front() {
             return Some(due.completed_ns);
         }
-        if self.bios.len() == self.free_bios.len() && self.barrier.held.is_empty() {
+        if self.bios.len() == self.free_bios.len() && self.barrier.held.is_empty() && self.superblocks.held.is_empty() {
             return None;
         }
         let own_ns = if self.fresh { self.now_ns } else { self.next_own_ns() };

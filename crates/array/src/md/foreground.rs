@@ -6,7 +6,7 @@ use super::array::{Array, Role, READING, WRITING};
 use super::copies::Place;
 use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
 use super::parity::Parity;
-use super::unit::Purpose;
+use super::unit::{Part, Purpose};
 use crate::layout::Layout;
 
 /// A part of a write in one chunk, in bytes of the chunk. Those of one moment are gathered before their stripes are begun.
@@ -30,39 +30,9 @@ impl Positions {
 }
 
 impl<D: BlockDevice> Array<D> {
-    /// A request of the host, now.
-    pub(super) fn take_request(&mut self, request: Request) {
-        if self.options.layout == Layout::Raid10 && self.barrier.raised {
-            self.barrier.held.push_back(request);
-        } else {
-            self.let_in(request);
-        }
-    }
-
-    /// Lets in what the barrier has held, once the recovery has passed.
-    pub(super) fn lower_barrier(&mut self) {
-        if !self.barrier.raised {
-            return;
-        }
-        let active = self.recovery.as_ref().map_or(0, |recovery| recovery.thread.active_bytes);
-        if active > 0 || (!self.barrier.passed && self.recovery_asks()) {
-            return;
-        }
-        // Who wakes a recovery that waits for its turn has one request let in, and finds the barrier raised at the next.
-        let turns = self.recovery_asks();
-        (self.barrier.raised, self.barrier.passed) = (turns, false);
-        while let Some(request) = self.barrier.held.pop_front() {
-            self.let_in(request);
-            if turns {
-                break;
-            }
-        }
-    }
-
-    fn let_in(&mut self, request: Request) {
-        let Request { tag, verb, offset_bytes, bytes, .. } = request;
-        self.barrier.pending += 1;
-        let bio = self.take_in(tag);
+    pub(super) fn let_in(&mut self, request: Request) {
+        let Request { verb, offset_bytes, bytes, .. } = request;
+        let bio = self.take_in(&request);
         let end = offset_bytes.checked_add(bytes);
         if end.is_none_or(|end| end > self.capacity_bytes()) {
             self.bios[bio as usize].status = Status::OutOfRange;
@@ -105,7 +75,7 @@ impl<D: BlockDevice> Array<D> {
         match self.roles[member] {
             Role::InSync => true,
             Role::Missing => false,
-            Role::Rebuilding => self.recovered_bytes() >= end_bytes,
+            Role::Rebuilding => self.superblocks.filled_bytes >= end_bytes,
         }
     }
 
@@ -118,18 +88,22 @@ impl<D: BlockDevice> Array<D> {
             let member = parity.data(row, index);
             let number = self.units.make(Purpose::Foreground);
             self.hold(number, bio);
+            let first = on_member / PAGE_BYTES * PAGE_BYTES;
+            let pages = (on_member + length - first).div_ceil(PAGE_BYTES);
             if self.is_readable(member, on_member + length) {
                 self.units.get_mut(number).part(READING, Verb::Read, member, HEADER_BYTES + on_member, length);
-                self.begin(number);
             } else {
-                let first = on_member / PAGE_BYTES * PAGE_BYTES;
-                let pages = (on_member + length - first).div_ceil(PAGE_BYTES);
                 for other in (0..parity.width).filter(|other| *other != member) {
                     if self.is_readable(other, first + pages * PAGE_BYTES) {
                         let unit = self.units.get_mut(number);
                         unit.part(READING, Verb::Read, other, HEADER_BYTES + first, pages * PAGE_BYTES);
                     }
                 }
+            }
+            if self.roles.iter().all(|role| *role == Role::InSync) {
+                self.begin(number);
+            } else {
+                // Reads go past the stripe cache only while nothing is missing.
                 self.begin_with_stripes(number, pages);
             }
             at += length;
@@ -266,12 +240,10 @@ impl<D: BlockDevice> Array<D> {
                 for place in &places {
                     let unit = self.units.get_mut(number);
                     unit.part(WRITING, verb, place.member, HEADER_BYTES + place.offset_bytes, length);
-                    self.heads.0[place.member] = place.offset_bytes + length;
                 }
             } else if let Some(place) = self.nearest_copy(&places, length) {
                 let unit = self.units.get_mut(number);
                 unit.part(READING, verb, place.member, HEADER_BYTES + place.offset_bytes, length);
-                self.heads.0[place.member] = place.offset_bytes + length;
             } else {
                 self.units.get_mut(number).spoiled = true;
             }
@@ -280,16 +252,26 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// The copy to read (`read_balance`): where the arm stands; else in raid10 an idle member's, and of several far copies
-    /// the outermost; else the nearest.
+    /// Where the arm of a member is, as far as arrays of copies know (`update_head_pos`): where its last request has ended. In
+    /// raid1 what is written to fill the replacement does not count.
+    pub(super) fn arm_moved(&mut self, number: u32, part: Part) {
+        let fills = self.units.get(number).purpose == Purpose::Recovery && part.verb == Verb::Write;
+        if part.offset_bytes >= HEADER_BYTES && !(fills && self.options.layout == Layout::Raid1) {
+            self.heads.0[part.member] = part.offset_bytes + part.bytes - HEADER_BYTES;
+        }
+    }
+
+    /// The copy to read (`read_balance`): where the arm stands; else an idle member's, and of several far copies the
+    /// outermost; else the nearest.
     pub(super) fn nearest_copy(&self, places: &[Place], bytes: u64) -> Option<Place> {
-        let Arrangement::Copies { far, .. } = self.options.arrangement else { return None };
-        let raid10 = self.options.layout == Layout::Raid10;
+        let Arrangement::Copies { near, far, .. } = self.options.arrangement else { return None };
         let distance = |place: &Place| {
             let moves = place.offset_bytes.abs_diff(self.heads.0[place.member]);
-            match raid10 {
-                true if far > 1 => place.offset_bytes,
-                true if self.members.in_flight(place.member) == 0 => 0,
+            let idle = !self.is_at_work(place.member);
+            match self.options.layout {
+                Layout::Raid10 if near > 1 && idle => 0,
+                Layout::Raid10 if far > 1 => place.offset_bytes,
+                Layout::Raid1 if idle && moves > 0 => 1,
                 _ => moves,
             }
         };
@@ -297,12 +279,20 @@ impl<D: BlockDevice> Array<D> {
         readable.min_by_key(|place| distance(place)).copied()
     }
 
+    /// Has a member something to do, as arrays of copies count it (`nr_pending`)? Whom the recovery reads and writes has as
+    /// long as a block of it is on the way.
+    fn is_at_work(&self, member: usize) -> bool {
+        let recovers = self.recovery.as_ref().is_some_and(|recovery| recovery.is_using(&self.units, member));
+        recovers || self.members.in_flight(member) > 0
+    }
+
     /// Ends every request that was only gathered: the array has failed.
     pub(super) fn abandon_gathered(&mut self) {
         for piece in std::mem::take(&mut self.gathered) {
             self.let_go(piece.bio);
         }
-        while let Some(Request { tag, .. }) = self.barrier.held.pop_front() {
+        let waiting = self.barrier.held.drain(..).chain(self.superblocks.held.drain(..));
+        for Request { tag, .. } in waiting.collect::<Vec<_>>() {
             self.answer(Completion { tag, completed_ns: self.now_ns, status: Status::Gone });
         }
     }

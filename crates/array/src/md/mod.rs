@@ -2,14 +2,17 @@
 //!
 //! In reading order: [`options`] what an array is made of, [`parity`] and [`copies`] where things lie, `unit` what goes
 //! to the members together, `thread` how the rebuild holds itself back, [`array`] the array itself, with `foreground`
-//! what the host asks, `recovery` how a replacement is filled, and `trouble` what happens when members fail.
+//! what the host asks, `recovery` how a replacement is filled, `barrier` and `superblocks` who waits for whom, and `trouble`
+//! what happens when members fail.
 
 pub mod array;
+mod barrier;
 pub mod copies;
 mod foreground;
 pub mod options;
 pub mod parity;
 mod recovery;
+mod superblocks;
 mod thread;
 mod trouble;
 mod unit;

@@ -4,23 +4,21 @@ use std::collections::VecDeque;
 
 use drive::{BlockDevice, Verb};
 
-use super::array::{Array, Role, Until, MARKING, READING, WRITING};
+use super::array::{Array, Role, Until, READING, WRITING};
 use super::copies::{Copies, Place};
 use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
 use super::thread::{Mood, Thread};
-use super::unit::Purpose;
+use super::unit::{Purpose, Units};
 use crate::layout::{Layout, LayoutError};
 use crate::outcome::{Ended, MemberShare, Outcome};
 use crate::progress::{Point, Progress};
 
 /// Mirrors are recovered in blocks of this (`RESYNC_BLOCK_SIZE`),
-const BLOCK_BYTES: u64 = 64 << 10;
+pub(super) const BLOCK_BYTES: u64 = 64 << 10;
 /// of which raid1 has so many under way (`RESYNC_DEPTH`),
-const RAID1_DEPTH: u64 = 32;
+pub(super) const RAID1_DEPTH: u64 = 32;
 /// and raid10 32 MiB of them.
-const RAID10_DEPTH: u64 = 512;
-/// Where a superblock of version 1.2 lies.
-const SUPERBLOCK_OFFSET_BYTES: u64 = 4096;
+pub(super) const RAID10_DEPTH: u64 = 512;
 /// How many looks at the progress are kept of a whole rebuild.
 const LOOKS: u64 = 240;
 
@@ -35,11 +33,16 @@ pub(super) struct Recovery {
     ended: Option<(u64, Ended)>,
     /// Units under way, the oldest first.
     order: VecDeque<u32>,
-    /// Those of which all is read and nothing written, the first that was ready first.
-    ready: VecDeque<u32>,
     awaited_ns: Vec<u64>,
     progress: Progress,
     next_look_bytes: u64,
+}
+
+impl Recovery {
+    /// Does it read or write a member now, or shall it for what is on its way?
+    pub fn is_using(&self, units: &Units, member: usize) -> bool {
+        self.order.iter().any(|number| units.get(*number).parts.iter().any(|part| part.member == member))
+    }
 }
 
 impl<D: BlockDevice> Array<D> {
@@ -66,6 +69,7 @@ impl<D: BlockDevice> Array<D> {
             // As it would be by then.
             self.stripes.size = self.stripes.most.max(self.stripes.size);
         }
+        self.superblocks.filled_bytes = from_bytes;
         self.recovery = Some(Recovery {
             thread: Thread::new(self.options.width, from_bytes, to_bytes, self.now_ns),
             replacement,
@@ -74,7 +78,6 @@ impl<D: BlockDevice> Array<D> {
             began_ns: self.now_ns,
             ended: None,
             order: VecDeque::new(),
-            ready: VecDeque::new(),
             awaited_ns: vec![0; self.options.width],
             progress: Progress::default(),
             next_look_bytes: 0,
@@ -195,7 +198,6 @@ impl<D: BlockDevice> Array<D> {
             Mood::Sleeps { until_ns, .. } => self.now_ns >= until_ns,
             Mood::Drains => thread.active_bytes == 0,
             Mood::Blocked => 4 * self.stripes.active < 3 * self.stripes.size,
-            Mood::Checkpoints => false,
         };
         if !goes_on {
             return false;
@@ -215,34 +217,12 @@ impl<D: BlockDevice> Array<D> {
         }
         if thread.active_bytes > 0 {
             thread.mood = Mood::Drains;
-        } else {
-            // Stripes are the array's own thread's to handle, which is who writes the superblocks. Copies are read on.
-            let waits = matches!(self.options.arrangement, Arrangement::Parity(_));
-            thread.checkpoints(self.now_ns, waits);
-            self.write_superblocks();
-            return !waits;
+            return false;
         }
-        false
-    }
-
-    /// Each after what was written before it, and forced to the medium (`md_update_sb`). Who writes them is the array's own
-    /// thread, so nothing is written to the replacement meanwhile.
-    fn write_superblocks(&mut self) {
-        let number = self.units.make(Purpose::Superblock);
-        for member in (0..self.roles.len()).filter(|member| self.roles[*member] != Role::Missing) {
-            let unit = self.units.get_mut(number);
-            unit.part(MARKING, Verb::Flush, member, 0, 0);
-            unit.part(WRITING, Verb::Write, member, SUPERBLOCK_OFFSET_BYTES, PAGE_BYTES);
-        }
-        self.begin(number);
-    }
-
-    /// The superblocks tell how far it is: it goes on.
-    pub(super) fn checkpointed(&mut self) {
-        if let Some(recovery) = &mut self.recovery {
-            recovery.thread.checkpointed();
-        }
-        self.write_what_is_ready();
+        // It goes on asking; what the array's own thread has to do for it waits until they are written.
+        thread.checkpoints(self.now_ns);
+        self.checkpoint(thread.position);
+        true
     }
 
     /// How many bytes there is room for now.
@@ -256,31 +236,7 @@ impl<D: BlockDevice> Array<D> {
                 }
                 free * PAGE_BYTES
             }
-            Layout::Raid1 => (RAID1_DEPTH * BLOCK_BYTES).saturating_sub(thread.active_bytes),
             _ => self.room_behind_barrier(thread),
-        }
-    }
-
-    /// raid10: the host's requests and the recovery's take turns.
-    fn room_behind_barrier(&mut self, thread: &mut Thread) -> u64 {
-        if !self.barrier.held.is_empty() && !self.barrier.napped {
-            // Who asks for the next block while others wait first sleeps a jiffy: they have a turn if this one ends meanwhile.
-            self.barrier.napped = true;
-            thread.nap(self.now_ns, self.options.jiffy_ns);
-            return 0;
-        }
-        if !self.barrier.raised && !self.barrier.held.is_empty() {
-            return 0;
-        }
-        self.barrier.raised = true;
-        let turn_is_over = self.barrier.passed && !self.barrier.held.is_empty();
-        if self.barrier.pending > 0 || turn_is_over {
-            return 0;
-        }
-        (self.barrier.passed, self.barrier.napped) = (true, false);
-        match self.barrier.held.is_empty() {
-            true => (RAID10_DEPTH * BLOCK_BYTES).saturating_sub(thread.active_bytes),
-            false => BLOCK_BYTES,
         }
     }
 
@@ -355,29 +311,6 @@ impl<D: BlockDevice> Array<D> {
         } else {
             self.begin(number);
         }
-    }
-
-    /// All of a unit is read: it writes, before units that were asked for earlier and are still being read.
-    pub(super) fn recovery_read(&mut self, number: u32) {
-        if let Some(recovery) = &mut self.recovery {
-            recovery.ready.push_back(number);
-        }
-        self.write_what_is_ready();
-    }
-
-    /// Whoever writes the superblocks is who writes what has been read, too: one after the other.
-    fn write_what_is_ready(&mut self) {
-        while let Some(number) = self.next_to_write() {
-            self.go_on(number);
-        }
-    }
-
-    fn next_to_write(&mut self) -> Option<u32> {
-        let recovery = self.recovery.as_mut()?;
-        if recovery.thread.is_checkpointing {
-            return None;
-        }
-        recovery.ready.pop_front()
     }
 
     /// A unit of the recovery is over.

@@ -24,8 +24,6 @@ pub(crate) enum Mood {
     Drains,
     /// Waits for a quarter of the stripe cache.
     Blocked,
-    /// Waits until the superblocks tell how far it is.
-    Checkpoints,
 }
 
 /// The thread that fills the replacement, from `position` to `end` on the members.
@@ -40,7 +38,6 @@ pub(crate) struct Thread {
     looks: bool,
     /// Up to where, and when, the superblocks were told last.
     checkpoint: (u64, u64),
-    pub is_checkpointing: bool,
     /// When, and how much was done then.
     marks: [(u64, u64); MARKS],
     last_mark: usize,
@@ -62,7 +59,6 @@ impl Thread {
             last_look: 0,
             looks: false,
             checkpoint: (from, now_ns),
-            is_checkpointing: false,
             marks: [mark; MARKS],
             last_mark: 0,
             since: mark,
@@ -117,21 +113,9 @@ impl Thread {
         self.position > position && (self.position - position > used_bytes / 16 || now_ns >= at_ns + CHECKPOINT_NS)
     }
 
-    /// They are being told; whether it `waits` until they are.
-    pub fn checkpoints(&mut self, now_ns: u64, waits: bool) {
+    /// They are about to be.
+    pub fn checkpoints(&mut self, now_ns: u64) {
         self.checkpoint = (self.position, now_ns);
-        self.is_checkpointing = true;
-        if waits {
-            self.mood = Mood::Checkpoints;
-        }
-    }
-
-    /// They are told.
-    pub fn checkpointed(&mut self) {
-        self.is_checkpointing = false;
-        if self.mood == Mood::Checkpoints {
-            self.mood = Mood::Asks;
-        }
     }
 
     /// The time has come, or what it waited for: it asks again.
@@ -181,6 +165,7 @@ impl Thread {
     }
 }
 
-fn next_jiffy(now_ns: u64, jiffy_ns: u64) -> u64 {
+/// When the tick after a time is.
+pub(crate) fn next_jiffy(now_ns: u64, jiffy_ns: u64) -> u64 {
     (now_ns / jiffy_ns + 1) * jiffy_ns
 }

@@ -10,10 +10,17 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const CHUNK: u64 = 512 * KIB;
 
+/// When an array has been written to, so that its superblocks say that it is not clean.
+const START_NS: u64 = 100_000_000;
+
 fn array(layout: Layout) -> Array<Plain> {
     let bytes = 1025 * MIB;
     let options = Options::new(layout, 4, bytes).unwrap();
-    Array::new(options, vec![Plain::new(bytes); 4], 0).unwrap()
+    let mut array = Array::new(options, vec![Plain::new(bytes); 4], 0).unwrap();
+    // A whole row: it needs no reads.
+    submit(&mut array, 0, Verb::Write, 3000 * CHUNK / 4, 3 * CHUNK);
+    array.advance(START_NS, &mut Vec::new());
+    array
 }
 
 fn submit(array: &mut Array<Plain>, at_ns: u64, verb: Verb, offset_bytes: u64, bytes: u64) {
@@ -28,9 +35,9 @@ fn reads(array: &Array<Plain>) -> usize {
 #[test]
 fn a_write_reads_what_it_needs_while_others_still_do() {
     let mut array = array(Layout::Raid5);
-    submit(&mut array, 0, Verb::Write, 0, 16 * KIB);
-    submit(&mut array, 50_000, Verb::Write, 9 * CHUNK, 16 * KIB);
-    array.advance(60_000, &mut Vec::new());
+    submit(&mut array, START_NS, Verb::Write, 0, 16 * KIB);
+    submit(&mut array, START_NS + 50_000, Verb::Write, 9 * CHUNK, 16 * KIB);
+    array.advance(START_NS + 60_000, &mut Vec::new());
     assert_eq!(reads(&array), 4, "two each, and none has ended by then");
 }
 
@@ -40,7 +47,7 @@ fn writes_of_one_moment_that_make_a_row_read_nothing() {
     let written = |times: [u64; 3]| {
         let mut array = array(Layout::Raid5);
         for (chunk, at_ns) in times.into_iter().enumerate() {
-            submit(&mut array, at_ns, Verb::Write, chunk as u64 * CHUNK, CHUNK);
+            submit(&mut array, START_NS + at_ns, Verb::Write, chunk as u64 * CHUNK, CHUNK);
         }
         array.advance(1_000_000_000, &mut Vec::new());
         reads(&array)
@@ -59,7 +66,7 @@ fn in_raid10_the_host_has_one_turn_and_then_a_jiffy() {
     array.recover(3, 0, used).unwrap();
     // Not rebuilt yet: only the third member has it, from which the last is filled.
     for part in 0..5 {
-        submit(&mut array, 1_000_000, Verb::Read, (2 * 2000 + 1) * CHUNK + part * 32 * KIB, 16 * KIB);
+        submit(&mut array, START_NS + 1_000_000, Verb::Read, (2 * 2000 + 1) * CHUNK + part * 32 * KIB, 16 * KIB);
     }
     array.advance(2_000_000_000, &mut Vec::new());
     let asked = array.members().device(2).reads();
@@ -68,4 +75,55 @@ fn in_raid10_the_host_has_one_turn_and_then_a_jiffy() {
     let before: u64 = lengths[..first].iter().sum();
     assert_eq!(before, 32 * KIB, "what the recovery had asked for when nobody waited");
     assert_eq!(lengths[first..first + 6], [16, 64, 16, 16, 16, 16]);
+}
+
+/// Safe mode: a write waits until the superblocks say that the array is not clean; one to two delays of 51 jiffies after the
+/// last write, and what the timer is late by, they say that it is.
+#[test]
+fn a_write_after_a_pause_waits_for_the_superblocks() {
+    for layout in [Layout::Raid1, Layout::Raid10, Layout::Raid5] {
+        let mut array = array(layout);
+        let told = |array: &Array<Plain>| {
+            let writes = array.members().device(3).writes();
+            writes.iter().filter(|range| range.start < MIB).count()
+        };
+        assert_eq!(told(&array), 1, "{layout:?}: the first write had to wait");
+        array.advance(200_000_000, &mut Vec::new());
+        assert_eq!(told(&array), 1, "{layout:?}: not yet");
+        array.advance(600_000_000, &mut Vec::new());
+        assert_eq!(told(&array), 2, "{layout:?}: it is clean");
+        let mut completions = Vec::new();
+        submit(&mut array, 700_000_000, Verb::Read, 0, 16 * KIB);
+        array.advance_to_completion(u64::MAX, &mut completions);
+        assert_eq!(told(&array), 2, "{layout:?}: who reads does not change that");
+        submit(&mut array, 800_000_000, Verb::Write, 0, 16 * KIB);
+        array.advance(800_100_000, &mut completions);
+        let data: usize = (0..4).map(|member| array.members().device(member).writes().len()).sum();
+        submit(&mut array, 800_100_000, Verb::Read, 0, 16 * KIB);
+        array.advance(800_200_000, &mut completions);
+        assert_eq!(completions.len(), 1, "{layout:?}: both wait for the superblocks, the second behind the first");
+        array.advance(801_000_000, &mut completions);
+        assert!((0..4).map(|member| array.members().device(member).writes().len()).sum::<usize>() > data);
+        assert_eq!((completions.len(), told(&array)), (3, 3), "{layout:?}");
+    }
+}
+
+/// raid1 has a barrier for each 64 MiB: writes into those that are being filled take turns with it, nothing else does.
+#[test]
+fn in_raid1_only_writes_to_what_is_being_filled_wait() {
+    let waits = |verb, offset_bytes| {
+        let mut array = array(Layout::Raid1);
+        let used = array.options().used_bytes();
+        array.recover(3, 0, used).unwrap();
+        submit(&mut array, START_NS + 1_000_000, verb, offset_bytes, 16 * KIB);
+        let mut completions = Vec::new();
+        // Longer than what is on the way takes, and than the request itself.
+        array.advance_to_completion(u64::MAX, &mut completions);
+        let asked: u64 = array.members().device(3).writes().iter().map(|range| range.end - range.start).sum();
+        (completions[0].completed_ns - START_NS, asked)
+    };
+    let (elsewhere_ns, _) = waits(Verb::Write, 640 * MIB);
+    let (there_ns, _) = waits(Verb::Write, 32 * MIB);
+    let (read_ns, _) = waits(Verb::Read, 32 * MIB);
+    assert!(there_ns > elsewhere_ns && there_ns > read_ns, "{there_ns} {elsewhere_ns} {read_ns}");
 }

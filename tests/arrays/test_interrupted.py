@@ -16,7 +16,7 @@ from shakedown.array import real
 from shakedown.array.order import RebuildOrder
 from shakedown.array.real import resume_real, run_real
 from shakedown.array.state import State
-from shakedown.device.array.array import Look
+from shakedown.device.array.array import Look, Span
 from shakedown.device.array.drive import Traffic
 from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.errors import Interrupted
@@ -91,8 +91,8 @@ class FakeArray:
             raise KeyboardInterrupt
         return Look(100, 100, None, None, is_over=True)
 
-    def exact_ns(self) -> None:
-        return None
+    def span(self) -> Span:
+        return Span()
 
     def destroy(self) -> None:
         self.stands = False

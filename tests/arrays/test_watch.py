@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import cast
 
-from shakedown.device.array.array import Look, RealArray
+from shakedown.device.array.array import Look, RealArray, Span
 from shakedown.device.array.drive import Drive, Traffic
-from shakedown.device.array.watch import Watch, longest_flush_ns
+from shakedown.device.array.watch import POLL_S, Member, Watch, longest_flush_ns
 
 S = 1_000_000_000
 # Linux's Documentation/block/stat.rst: reads, writes, in flight, busy and waited, discards, flushes.
@@ -55,8 +56,8 @@ class FakeArray:
         self._looks += 1
         return Look(self._looks, 3, None, None, is_over=self._looks > 3)
 
-    def exact_ns(self) -> None:
-        return None
+    def span(self) -> Span:
+        return Span()
 
 
 def test_a_flush_is_a_command_that_lasts() -> None:
@@ -67,3 +68,60 @@ def test_a_flush_is_a_command_that_lasts() -> None:
     watch = Watch(cast(RealArray, FakeArray()), cast(list[Drive], drives), lambda _: None, None)
     seen = watch.follow(lambda: None)
     assert [member.longest_silence_ns for member in seen.members] == [8 * S, 0]
+
+
+class Timed(FakeDrive):
+    """It knows when it was asked."""
+
+    def __init__(self, *told: Traffic) -> None:
+        super().__init__(*told)
+        self.asked_ns: list[int] = []
+
+    def traffic(self) -> Traffic:
+        self.asked_ns.append(time.time_ns())
+        return super().traffic()
+
+
+def follow(array: FakeArray, drive: FakeDrive, order: Callable[[], None] = lambda: None) -> Member:
+    watch = Watch(cast(RealArray, array), cast(list[Drive], [drive]), lambda _: None, None)
+    return watch.follow(order).members[0]
+
+
+def test_what_is_done_before_the_order_has_come_back_is_the_rebuilds() -> None:
+    """``zpool replace -s`` waits for a transaction group, and the rebuild goes on meanwhile."""
+
+    class Early(FakeArray):
+        began_ns: int | None = None
+
+        def span(self) -> Span:
+            return Span(self.began_ns)
+
+    array = Early()
+    drive = Timed(Traffic(1, 0, 100, 0, 0), *[Traffic(2, 0, 500, 0, 0)] * 99)
+
+    def order() -> None:
+        while not drive.asked_ns:
+            time.sleep(POLL_S / 50)
+        array.began_ns = time.time_ns()
+        while len(drive.asked_ns) < 3:
+            time.sleep(POLL_S / 50)
+
+    assert follow(array, drive, order).bytes_written == 400
+
+
+def test_what_is_done_after_the_end_is_not_the_rebuilds() -> None:
+    """Behind a sequential resilver comes a scrub, and its end is seen at the next look."""
+    drive = Timed(*[Traffic(1, read_bytes, 0, 0, 0) for read_bytes in range(99)])
+
+    class Late(FakeArray):
+        def seems_over(self) -> bool:
+            return len(drive.asked_ns) > 7
+
+        def look(self) -> Look:
+            return Look(1, 3, None, None, is_over=self.seems_over())
+
+        def span(self) -> Span:
+            # Between the fifth and the sixth time; the order took the first, and the second is the beginning.
+            return Span(drive.asked_ns[0] - S, drive.asked_ns[5] - 1) if self.seems_over() else Span()
+
+    assert follow(Late(), drive).bytes_read == 3

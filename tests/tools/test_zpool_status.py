@@ -70,6 +70,17 @@ def test_zfs_fuse_tells_the_share_alone() -> None:
     assert (scan.state, scan.issued_bytes, scan.share, scan.finish_s) == ("running", None, 0.275, 180)
 
 
+def test_a_sequential_resilver_is_over_when_its_scrub_begins() -> None:
+    text = status(
+        "scrub in progress since Sun Apr 12 18:33:30 2020\n"
+        "\t415M / 415M scanned, 12.1M / 415M issued at 12.1M/s\n"
+        "\t0B repaired, 2.92% done, 00:00:33 to go\n"
+        "  scan: resilvered (mirror-0) 415M in 00:01:06 with 0 errors on Sun Apr 12 18:33:30 2020"
+    )
+    expected = Scan("resilver", "done", resilvered_bytes=415 << 20, took_s=66, errors=0)
+    assert parse_zpool_status(text, "tank") == expected
+
+
 def test_scrubs_and_pools_are_told_apart() -> None:
     scrub = "scrub repaired 0B in 00:00:01 with 2 errors on Sun Apr 12 18:33:30 2020"
     text = status(scrub).replace("tank", "tank2") + status("none requested")

@@ -42,7 +42,12 @@ fn resilver(drives: Vec<Drive>) -> Resilver<Drive> {
     let plan = Plan {
         geometry: Geometry::raidz(2, drives.len() as u64, 12).expect("a good layout"),
         member_bytes,
-        content: Content { record_bytes: 128 << 10, fill: RESILVERED_BYTES / member_bytes as f64, run_records: None },
+        content: Content {
+            record_bytes: 128 << 10,
+            fill: RESILVERED_BYTES / member_bytes as f64,
+            run_records: None,
+            file_bytes: None,
+        },
         lost: 0,
         spare: None,
         order: Order::Sorted,

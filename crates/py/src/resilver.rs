@@ -38,6 +38,7 @@ pub struct Given {
     fill: f64,
     record_bytes: u64,
     run_records: Option<u64>,
+    file_bytes: Option<u64>,
     ashift: u32,
     draid: Option<(u64, u64)>,
     replacement: usize,
@@ -85,7 +86,12 @@ impl Given {
         Ok(Plan {
             geometry,
             member_bytes: self.member_bytes,
-            content: Content { record_bytes: self.record_bytes, fill: self.fill, run_records: self.run_records },
+            content: Content {
+                record_bytes: self.record_bytes,
+                fill: self.fill,
+                run_records: self.run_records,
+                file_bytes: self.file_bytes,
+            },
             lost: self.replacement,
             spare: self.spare,
             order,

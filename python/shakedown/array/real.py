@@ -191,7 +191,8 @@ class _Play:
         share = order.fill * (1 - _USERS_PART if order.load is not None else 1)
         content = self._state.content and Content(**self._state.content)
         if not content:
-            content = Content.of_share(folder, share, order.seed)
+            file_bytes = order.options.file_bytes if isinstance(order.options, ZfsOptions) else None
+            content = Content.of_share(folder, share, order.seed, file_bytes)
             self._state.content = asdict(content)
             if order.load is not None:
                 self._state.users = asdict(Content.of_share(folder, order.fill * _USERS_PART, order.seed + 1).as_one())

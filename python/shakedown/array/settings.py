@@ -71,6 +71,7 @@ _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "recordsize": ("record_bytes", parse_size_bytes),
     "ashift": ("ashift", int),
     "run": ("run_records", int),
+    "file": ("file_bytes", parse_size_bytes),
     "draid": ("draid", _draid),
     "spare": ("spare", int),
     "order": ("order", _one_of(HealingOrder)),

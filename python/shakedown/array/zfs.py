@@ -20,7 +20,8 @@ class ZfsOptions:
     """Of ``zpool create``, ``zfs set`` and ``zpool replace``, and of the machine.
 
     ``run_records`` is how many neighbouring records an aged pool keeps together (None: a fresh pool, filled from its
-    beginning). ``draid`` are the data drives of a group and the number of distributed spares, ``spare`` the one that
+    beginning), ``file_bytes`` how long the files of a fresh one are, each of which was written durably (None: all is
+    one file). ``draid`` are the data drives of a group and the number of distributed spares, ``spare`` the one that
     takes the place of the failed drive instead of the replacement. ``order`` is that of a resilver (None: what the
     release does by itself). ``core_bytes_per_s`` is what one of the ``cores`` verifies and rebuilds (None: more than
     any drives deliver). ``second_failure``: another drive and the nanoseconds after which it fails, too.
@@ -29,6 +30,7 @@ class ZfsOptions:
     record_bytes: int = 128 * 1024
     ashift: int = 12
     run_records: int | None = None
+    file_bytes: int | None = None
     draid: tuple[int, int] | None = None
     spare: int | None = None
     order: HealingOrder | None = None
@@ -44,6 +46,7 @@ class ZfsOptions:
             "record_bytes": self.record_bytes,
             "ashift": self.ashift,
             "run_records": self.run_records,
+            "file_bytes": self.file_bytes,
             "draid": self.draid,
             "spare": self.spare,
             "order": self.order or ("blocks" if self.release == "0.6" else "sorted"),

@@ -93,9 +93,9 @@ def _finish_s(stats: dict[str, Any], issued: int | None, total: int | None, now_
     return (total - issued) // rate or None
 
 
-def took_by_events_ns(text: str) -> int | None:
-    """How long the last resilver took, out of ``zpool events -H``; None if its beginning or end is not told."""
-    began_ns = took_ns = None
+def span_by_events_ns(text: str) -> tuple[int | None, int | None]:
+    """When the last resilver began and ended, out of ``zpool events -H``, since 1970; None what is not told."""
+    began_ns = ended_ns = None
     for line in text.splitlines():
         match = re.match(r"(\w{3} +\d+ \d{4} \d\d:\d\d:\d\d)\.(\d{9})\s+\S*resilver_(start|finish)\s*$", line)
         if match is None:
@@ -106,10 +106,10 @@ def took_by_events_ns(text: str) -> int | None:
             continue
         at_ns = int(moment.timestamp()) * 1_000_000_000 + int(match[2])
         if match[3] == "start":
-            began_ns, took_ns = at_ns, None
+            began_ns, ended_ns = at_ns, None
         elif began_ns is not None:
-            took_ns = at_ns - began_ns
-    return took_ns
+            ended_ns = at_ns
+    return began_ns, ended_ns
 
 
 def parse_took_s(text: str) -> int | None:
@@ -137,12 +137,13 @@ _TOOK: Final = r"((?:\d+ days? )?\d+:\d\d:\d\d|(?:\d+[dhms])+)"
 
 def _scan(block: str) -> Scan:
     # The text runs on to the line `config:`; releases break it differently.
-    scan = re.search(
-        r"^\s*(?:scan|scrub):\s*(.*?)(?=^\s*(?:config|checkpoint|remove|action|see|errors):|\Z)",
+    scans = re.findall(
+        r"^\s*(?:scan|scrub):\s*(.*?)(?=^\s*(?:scan|config|checkpoint|remove|action|see|errors):|\Z)",
         block,
         re.MULTILINE | re.DOTALL,
     )
-    words = " ".join(scan[1].split()) if scan else ""
+    # The scrub behind a sequential resilver has a line of its own, before that one's.
+    words = " ".join(scans[-1].split()) if scans else ""
     # The sequential resilver of dRAID names its vdev in brackets.
     words = re.sub(r"^(resilver|resilvered) \([^)]*\)", r"\1", words)
     date = re.search(r" (?:since|on|for) (.*?\d\d:\d\d:\d\d \d{4}|\S+)", words)

@@ -108,7 +108,7 @@ impl Walk {
                 }
             }
             Order::Sequential => {
-                let records = left.min(self.end - record);
+                let records = pool.left_in_stretch(record).min(self.end - record);
                 self.segments(pool, pool.record_offset(record), records);
                 self.next += records;
                 if records == left || self.next == pool.records {
@@ -187,7 +187,7 @@ mod tests {
         for order in [Order::Blocks, Order::Sorted, Order::Sequential] {
             for run_records in [None, Some(5)] {
                 let geometry = Geometry::mirror(2, 12).unwrap();
-                let content = Content { record_bytes: 1 << 20, fill: 0.4, run_records };
+                let content = Content { record_bytes: 1 << 20, fill: 0.4, run_records, file_bytes: None };
                 let pool = Pool::new(geometry, 30 << 30, content, 1).unwrap();
                 let mut walk = Walk::new(&pool, order, &Tunables::v2_3(), &host);
                 walk.go_to(0, walk.steps(&pool));

@@ -3,6 +3,7 @@
 
 use super::geometry::Geometry;
 use super::shuffle::Shuffle;
+use super::stretch::Stretches;
 use crate::LayoutError;
 
 /// Records under one indirect block of 128 KiB, whose pointers take 128 bytes each.
@@ -21,6 +22,8 @@ pub struct Content {
     /// How many neighbouring records an aged pool still keeps together, in order of their birth anywhere on the vdev. `None`:
     /// a fresh pool, filled from its beginning.
     pub run_records: Option<u64>,
+    /// Of a fresh pool's files, each of which was written durably before the next. `None`: all is one file.
+    pub file_bytes: Option<u64>,
 }
 
 /// A vdev with its content: which record lies where.
@@ -34,6 +37,7 @@ pub(super) struct Pool {
     metaslab_shift: u32,
     metaslabs: u64,
     records_per_metaslab: u64,
+    stretches: Stretches,
     pub runs: Option<Runs>,
 }
 
@@ -60,7 +64,7 @@ impl Pool {
     /// # Errors
     /// [`LayoutError::Value`] for what cannot be.
     pub fn new(geometry: Geometry, member_bytes: u64, content: Content, seed: u64) -> Result<Self, LayoutError> {
-        let Content { record_bytes, fill, run_records } = content;
+        let Content { record_bytes, fill, run_records, file_bytes } = content;
         if !(0.0..=1.0).contains(&fill) {
             return Err(LayoutError::value("fill", format!("{:.0} %", fill * 100.0), "0 % is empty and 100 % is full"));
         }
@@ -70,6 +74,9 @@ impl Pool {
         if run_records == Some(0) {
             return Err(LayoutError::value("run of records", 0, "at least one record lies in one piece"));
         }
+        if let Some(bytes) = file_bytes.filter(|bytes| *bytes < record_bytes) {
+            return Err(LayoutError::value("file", format!("{bytes} bytes"), "it has a record at least"));
+        }
         let allocatable = geometry.allocatable_bytes(member_bytes);
         let metaslab_shift = metaslab_shift(allocatable);
         let metaslabs = allocatable >> metaslab_shift;
@@ -78,10 +85,9 @@ impl Pool {
         }
         let record_allocated = geometry.allocated_bytes(record_bytes);
         let indirect_allocated = geometry.allocated_bytes(INDIRECT_BYTES);
-        let room = (1 << metaslab_shift) - geometry.alignment_bytes() - 2 * indirect_allocated;
-        let with_indirect = RECORDS_PER_INDIRECT * record_allocated + 2 * indirect_allocated;
-        let records_per_metaslab =
-            room / with_indirect * RECORDS_PER_INDIRECT + room % with_indirect / record_allocated.max(1);
+        let stretches = Stretches::new(&geometry, content);
+        let room = (1 << metaslab_shift) - geometry.alignment_bytes();
+        let records_per_metaslab = stretches.fitting(room, record_allocated, indirect_allocated);
         let records_per_metaslab = records_per_metaslab - records_per_metaslab % run_records.unwrap_or(1);
         // What users are shown is what metaslabs give out; what does not make a whole one at the vdev's end is nobody's.
         let given_out = metaslabs << metaslab_shift;
@@ -96,6 +102,7 @@ impl Pool {
             metaslab_shift,
             metaslabs,
             records_per_metaslab,
+            stretches,
             runs: None,
         };
         pool.runs = run_records.map(|run_records| pool.scattered(run_records, seed));
@@ -152,7 +159,8 @@ impl Pool {
     }
 
     fn place(&self, metaslab: u64, record: u64) -> u64 {
-        self.metaslab_offset(metaslab) + record * self.record_allocated
+        let behind = self.stretches.behind_bytes(record);
+        self.metaslab_offset(metaslab) + record * self.record_allocated + behind
     }
 
     fn metaslab_offset(&self, metaslab: u64) -> u64 {
@@ -169,6 +177,20 @@ impl Pool {
         let apart = (home + (self.metaslabs / 8).max(1)) % self.metaslabs;
         [(home, 2 * number), (apart, 2 * number + 1)]
             .map(|(metaslab, place)| self.place(metaslab, self.records_per_metaslab) + place * self.indirect_allocated)
+    }
+
+    /// Where a copy of what the pool says of itself lies, of so many bytes: in metaslabs from the middle on, an eighth
+    /// of the vdev apart. At their ends, which their last records have, too, if they are full: only the way of the arm
+    /// matters.
+    pub fn own_offset(&self, copy: u64, bytes: u64) -> u64 {
+        let metaslab = (self.metaslabs / 2 + copy * (self.metaslabs / 8).max(1)) % self.metaslabs;
+        let offset = ((metaslab + 1) << self.metaslab_shift) - (copy + 1) * bytes;
+        offset - offset % self.geometry.alignment_bytes()
+    }
+
+    /// How many records lie in one piece from this one on, the metaslab's others included.
+    pub fn left_in_stretch(&self, record: u64) -> u64 {
+        self.stretches.left(record % self.records_per_metaslab).min(self.left_in_metaslab(record))
     }
 
     /// How many records the metaslab of this record still holds from it on.
@@ -195,13 +217,17 @@ mod tests {
     use std::collections::HashSet;
 
     fn pool(run_records: Option<u64>, fill: f64) -> Pool {
+        of_files(run_records, fill, None)
+    }
+
+    fn of_files(run_records: Option<u64>, fill: f64, file_bytes: Option<u64>) -> Pool {
         let geometry = Geometry::raidz(2, 6, 12).unwrap();
-        Pool::new(geometry, 40 << 30, Content { record_bytes: 128 << 10, fill, run_records }, 1).unwrap()
+        Pool::new(geometry, 40 << 30, Content { record_bytes: 128 << 10, fill, run_records, file_bytes }, 1).unwrap()
     }
 
     #[test]
     fn nothing_lies_on_anything_else() {
-        for pool in [pool(None, 1.0), pool(Some(7), 0.6)] {
+        for pool in [pool(None, 1.0), pool(Some(7), 0.6), of_files(None, 1.0, Some(1 << 20))] {
             let mut ranges: Vec<(u64, u64)> =
                 (0..pool.records).map(|record| (pool.record_offset(record), pool.record_allocated())).collect();
             ranges.extend(

@@ -3,6 +3,7 @@
 use drive::BlockDevice;
 
 use super::flow::{Flow, Purpose, Target};
+use super::geometry::LABEL_START_BYTES;
 use super::order::Order;
 use super::queue::Class;
 use super::resilver::{Phase, Resilver, Role};
@@ -16,6 +17,8 @@ enum Stage {
     Scan { since_ns: u64 },
     /// Waiting for what the scan has in flight.
     Drain,
+    /// Writing what changed of the pool itself: what is allocated, how far a scan is, and the tree above it (the MOS).
+    Own,
     /// A flush, so that all that the uberblocks will name is there.
     Flush,
     /// Uberblocks, then a flush (`vdev_config_sync`).
@@ -30,6 +33,8 @@ pub(super) struct Txg {
     stage: Stage,
     began_ns: u64,
     parts_left: u64,
+    /// How many there were before.
+    number: u64,
     /// The pointers have been followed: what they name is issued from the next group on.
     visited: bool,
     /// All is done that was to be resilvered, and is durable when this group is.
@@ -38,7 +43,7 @@ pub(super) struct Txg {
 
 impl Txg {
     pub fn new(now_ns: u64) -> Self {
-        Self { stage: Stage::Data, began_ns: now_ns, parts_left: 0, visited: false, is_last: false }
+        Self { stage: Stage::Data, began_ns: now_ns, parts_left: 0, number: 0, visited: false, is_last: false }
     }
 }
 
@@ -46,6 +51,11 @@ impl Txg {
 const LABEL_BYTES: u64 = 256 << 10;
 const UBERBLOCKS_AT_BYTES: u64 = 128 << 10;
 const UBERBLOCK_BYTES: u64 = 4 << 10;
+
+/// Blocks of the pool itself that a group changes, each kept three times: the lab's OpenZFS writes 21 to 29 of 4 KiB.
+const OWN_BLOCKS: u64 = 24;
+const OWN_BLOCK_BYTES: u64 = 4 << 10;
+const OWN_COPIES: u64 = 3;
 
 impl<D: BlockDevice> Resilver<D> {
     /// May the scan issue more?
@@ -59,7 +69,7 @@ impl<D: BlockDevice> Resilver<D> {
             Stage::Scan { .. } if !self.scans() => self.now_ns,
             Stage::Scan { since_ns } => self.scan_ends_ns(since_ns),
             Stage::Open { until_ns } => until_ns,
-            Stage::Data | Stage::Drain | Stage::Flush | Stage::Labels { .. } => u64::MAX,
+            Stage::Data | Stage::Drain | Stage::Own | Stage::Flush | Stage::Labels { .. } => u64::MAX,
         }
     }
 
@@ -98,11 +108,12 @@ impl<D: BlockDevice> Resilver<D> {
             let scans = self.scans();
             let next = match self.txg.stage {
                 Stage::Data if scans => Stage::Scan { since_ns: self.now_ns },
-                Stage::Data => Stage::Flush,
+                Stage::Data => Stage::Own,
                 Stage::Scan { since_ns } if scans && self.now_ns < self.scan_ends_ns(since_ns) => return,
                 Stage::Scan { .. } => Stage::Drain,
                 Stage::Drain if !self.is_sequential() && self.flight_flows > 0 => return,
-                Stage::Drain => Stage::Flush,
+                Stage::Drain => Stage::Own,
+                Stage::Own => Stage::Flush,
                 Stage::Flush => Stage::Labels { flushing: false },
                 Stage::Labels { flushing: false } => Stage::Labels { flushing: true },
                 Stage::Labels { flushing: true } => {
@@ -139,8 +150,10 @@ impl<D: BlockDevice> Resilver<D> {
         match stage {
             Stage::Data => {
                 self.txg = Txg { is_last: self.is_drained(), began_ns: self.now_ns, visited: false, ..self.txg };
+                self.txg.number += 1;
                 self.txg.parts_left = self.write_users_data();
             }
+            Stage::Own => self.txg.parts_left = self.write_own_blocks(),
             Stage::Labels { flushing: false } => self.write_labels(),
             Stage::Flush | Stage::Labels { flushing: true } => {
                 // A sequential rebuild goes on while a group is written: what is not done at its beginning is of the next.
@@ -152,6 +165,34 @@ impl<D: BlockDevice> Resilver<D> {
             Stage::Open { .. } if self.flight_flows == 0 => self.at_metaslab_end = false,
             Stage::Scan { .. } | Stage::Drain | Stage::Open { .. } => {}
         }
+    }
+
+    /// Returns how many blocks there are.
+    fn write_own_blocks(&mut self) -> u64 {
+        let places = self.own_blocks(self.txg.number);
+        for offset_bytes in &places {
+            let flow = self.begin(Flow::new(Purpose::Data, *offset_bytes, OWN_BLOCK_BYTES));
+            self.write_block(flow, Class::AsyncWrite);
+        }
+        places.len() as u64
+    }
+
+    /// Where on the vdev a group writes the pool's own blocks. Nothing is overwritten: what the group before wrote stays.
+    fn own_blocks(&self, group: u64) -> Vec<u64> {
+        let block = self.pool.geometry.allocated_bytes(OWN_BLOCK_BYTES);
+        let copy_bytes = OWN_BLOCKS * block;
+        let copies = (0..OWN_COPIES).map(|copy| self.pool.own_offset(copy, 2 * copy_bytes) + group % 2 * copy_bytes);
+        copies.flat_map(|first| (0..OWN_BLOCKS).map(move |number| first + number * block)).collect()
+    }
+
+    /// Members and their bytes at which the pool's own blocks begin.
+    pub fn own_places(&self) -> Vec<(usize, u64)> {
+        let mut columns = Vec::new();
+        for offset_bytes in [0, 1].into_iter().flat_map(|group| self.own_blocks(group)) {
+            self.pool.geometry.columns(offset_bytes, OWN_BLOCK_BYTES, &mut columns);
+        }
+        let places = columns.iter().filter_map(|column| self.place(column));
+        places.map(|target| (target.member as usize, LABEL_START_BYTES + target.offset_bytes)).collect()
     }
 
     fn write_labels(&mut self) {

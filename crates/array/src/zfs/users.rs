@@ -213,7 +213,7 @@ impl<D: BlockDevice> Resilver<D> {
         place
     }
 
-    fn write_block(&mut self, number: u32, class: Class) {
+    pub(super) fn write_block(&mut self, number: u32, class: Class) {
         let flow = *self.flows.get(number);
         let mut columns = std::mem::take(&mut self.columns);
         columns.clear();

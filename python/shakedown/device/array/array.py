@@ -26,6 +26,13 @@ class Look(NamedTuple):
     errors: int = 0
 
 
+class Span(NamedTuple):
+    """When a rebuild began and ended by the array's own records, in nanoseconds since 1970; None where it has none."""
+
+    began_ns: int | None = None
+    ended_ns: int | None = None
+
+
 @dataclass(frozen=True)
 class Shape:
     """What is made: ``member_bytes`` of each drive (None: all); ``options`` are those of the order."""
@@ -73,8 +80,8 @@ class RealArray(Protocol):
         """Whether a look is worth its while: asked ten times a second, so it has to cost nothing."""
         ...
 
-    def exact_ns(self) -> int | None:
-        """How long the last rebuild took by the array's own clock; None where it keeps none."""
+    def span(self) -> Span:
+        """Of the last rebuild."""
         ...
 
     @property

@@ -33,12 +33,13 @@ class Content:
     files: int
 
     @classmethod
-    def of_share(cls, folder: Path, fill: float, seed: int) -> Content:
-        """What fills the share ``fill`` of what ``df`` shows of the filesystem of ``folder``."""
+    def of_share(cls, folder: Path, fill: float, seed: int, file_bytes: int | None = None) -> Content:
+        """What fills the share ``fill`` of what ``df`` shows of the filesystem of ``folder``, in files of any size."""
         there = os.statvfs(folder)
         wanted = int(there.f_blocks * there.f_frsize * fill)
         wanted = min(wanted, int(there.f_bavail * there.f_frsize * _FULL))
-        size = min(_LARGEST_BYTES, max(wanted // _LEAST_FILES, 1) // _GRAIN_BYTES * _GRAIN_BYTES) or _GRAIN_BYTES
+        size = file_bytes or min(_LARGEST_BYTES, wanted // _LEAST_FILES)
+        size = max(size // _GRAIN_BYTES, 1) * _GRAIN_BYTES
         return cls(seed, size, wanted // size)
 
     def as_one(self) -> Content:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from shakedown.device.array.array import Look, Shape
+from shakedown.device.array.array import Look, Shape, Span
 from shakedown.device.array.drive import Drive
 from shakedown.device.array.programs import attempt, call, require
 from shakedown.errors import EnvironmentFailure
@@ -138,9 +138,9 @@ class MdArray:
         path = Path("/sys/block", Path(self._device).name, "md", "sync_action")
         return not path.exists() or path.read_text().strip() == "idle"
 
-    def exact_ns(self) -> int | None:
+    def span(self) -> Span:
         """Md tells the kernel's log only."""
-        return None
+        return Span()
 
     def destroy(self) -> None:
         """``--stop``."""

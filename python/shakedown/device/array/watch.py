@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -82,33 +83,69 @@ class Watch:
     def follow(self, begin: Callable[[], None]) -> Watched:
         """Let it begin, and come back when it is over. Raises EnvironmentFailure."""
         seen, earlier_ns = self._seen, self._seen.duration_ns
-        ordered_ns = time.monotonic_ns()
-        begin()
-        self._wait_for_beginning()
-        first = [drive.traffic() for drive in self._drives]
         base = [Member(**asdict(member)) for member in seen.members]
-        began_ns = time.monotonic_ns()
+        ordered_ns, since_ns = time.monotonic_ns(), time.time_ns()
+        began_ns, first = self._order(begin)
         next_ns = began_ns
         if self._array.look().is_over:
             began_ns = ordered_ns  # it was over before the order had come back: it took no longer than that
+        recent: list[tuple[int, list[Traffic]]] = []
+        last: list[Traffic] | None = None
         while True:
             now_ns = time.monotonic_ns()
-            traffic = [drive.traffic() for drive in self._drives]
-            self._poll(traffic, now_ns)
+            traffic = self._traffic()
+            recent.append((time.time_ns(), traffic))
+            if last is None:
+                self._poll(traffic, now_ns)
             if now_ns >= next_ns or self._array.seems_over():
                 look = self._array.look()
                 # The look itself may take a while.
                 seen.duration_ns = earlier_ns + now_ns - began_ns
-                self._count(base, first, traffic)
+                last = last or self._at_end(recent, since_ns)
+                self._count(base, first, last or traffic)
                 self._note(look)
                 if look.is_over or look.failed:
                     break
+                recent.clear()
                 next_ns = now_ns + self._interval_ns
             time.sleep(POLL_S)
-        exact_ns = self._array.exact_ns()
-        if exact_ns is not None and not seen.interruptions:
-            seen.duration_ns = exact_ns
+        exact = self._array.span()
+        if exact.began_ns is not None and exact.ended_ns is not None and not seen.interruptions:
+            seen.duration_ns = exact.ended_ns - exact.began_ns
         return seen
+
+    def _order(self, begin: Callable[[], None]) -> tuple[int, list[Traffic]]:
+        """Let it begin; when that was, and what the drives had done by then.
+
+        The order may come back later than the rebuild begins: ``zpool replace -s`` waits for a transaction group. What
+        is done meanwhile is the rebuild's.
+        """
+        polls: list[tuple[int, int, list[Traffic]]] = []
+        with ThreadPoolExecutor(1) as pool:
+            order = pool.submit(begin)
+            while True:
+                polls.append((time.time_ns(), time.monotonic_ns(), self._traffic()))
+                if wait([order], POLL_S).done:
+                    break
+            order.result()
+        self._wait_for_beginning()
+        told_ns = self._array.span().began_ns
+        before = [(now_ns, traffic) for at_ns, now_ns, traffic in polls if told_ns is not None and at_ns <= told_ns]
+        if not before:
+            return time.monotonic_ns(), self._traffic()
+        for _, now_ns, traffic in polls[len(before) :]:
+            self._poll(traffic, now_ns)
+        return before[-1]
+
+    def _at_end(self, recent: Sequence[tuple[int, list[Traffic]]], since_ns: int) -> list[Traffic] | None:
+        """What the drives had done at the end, if there was one: behind a sequential resilver goes on a scrub."""
+        ended_ns = self._array.span().ended_ns
+        if ended_ns is None or ended_ns < since_ns:
+            return None
+        return next((traffic for at_ns, traffic in reversed(recent) if at_ns <= ended_ns), recent[0][1])
+
+    def _traffic(self) -> list[Traffic]:
+        return [drive.traffic() for drive in self._drives]
 
     def _wait_for_beginning(self) -> None:
         """What the array does before it rebuilds, like telling its superblocks, is no part of the rebuild."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from shakedown.device.array.array import Look, Shape
+from shakedown.device.array.array import Look, Shape, Span
 from shakedown.device.array.drive import Drive
 from shakedown.device.array.programs import attempt, call, require
 from shakedown.errors import EnvironmentFailure
@@ -18,7 +18,7 @@ from shakedown.tools.zpool_status import (
     parse_zfs_size_bytes,
     parse_zpool_status,
     parse_zpool_status_json,
-    took_by_events_ns,
+    span_by_events_ns,
 )
 
 _PROGRAMS: Final = {"zpool": "zfsutils-linux", "zfs": "zfsutils-linux", "wipefs": "util-linux"}
@@ -143,10 +143,10 @@ class ZfsArray:
         text = call("zpool", "status", self.identity)
         return parse_zpool_status(text, self.identity), _REPLACING.search(text) is not None
 
-    def exact_ns(self) -> int | None:
-        """From the beginning of the last resilver to its end, by ZFS's own events; None where it keeps none."""
+    def span(self) -> Span:
+        """By ZFS's own events; zfs-fuse keeps none."""
         done = attempt("zpool", "events", "-H")
-        return took_by_events_ns(done.stdout) if done.returncode == 0 else None
+        return Span(*span_by_events_ns(done.stdout)) if done.returncode == 0 else Span()
 
     @property
     def allocated_bytes(self) -> int:

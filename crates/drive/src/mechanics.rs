@@ -308,6 +308,22 @@ mod tests {
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
     }
 
+    /// Writing takes the settling more, to whatever other track, and nothing where the head is; back is as far as there.
+    #[test]
+    fn a_write_settles_wherever_the_heads_have_moved() {
+        let (mechanics, _) = mechanics(None);
+        let heads = 16;
+        for (from, to, settles) in [(0, 0, false), (0, 1, true), (heads, 5 * heads, true), (7, 1000 * heads, true)] {
+            let ticks = |from: u64, to: u64, way| {
+                let head = Head { track: from, cylinder: mechanics.geometry.cylinder(from), rested_at: 0 };
+                mechanics.position_ticks(&head, 0, to, way)
+            };
+            let more = ticks(from, to, Way::Write) - ticks(from, to, Way::Read);
+            assert_eq!(more, if settles { mechanics.write_settle } else { 0 }, "from {from} to {to}");
+            assert_eq!(ticks(from, to, Way::Read), ticks(to, from, Way::Read), "from {from} to {to} and back");
+        }
+    }
+
     #[test]
     fn the_next_cylinder_takes_the_first_point() {
         let (mechanics, clock) = mechanics(None);

@@ -121,14 +121,20 @@ def bursts(bench: Bench, overhead_ms: float, turn_ms: float) -> Bursts:
 
 def _small_burst(bench: Bench, waited_ms: float) -> tuple[float, int | None]:
     """What one of the first takes, and how many are taken before one has to wait, if two looks agree in that."""
+    log, count, writes = first_look(bench, waited_ms)
+    again = until_full(_burst(bench, count).latency_ms, waited_ms) if writes is not None else None
+    agree = writes is not None and again is not None and abs(again - writes) <= _AGREE * writes
+    return float(np.median(log.latency_ms[:16])), writes if agree else None
+
+
+def first_look(bench: Bench, waited_ms: float) -> tuple[Log, int, int | None]:
+    """A burst of small writes, how many it has, and how many are taken before one has to wait."""
     for count in _BURSTS:
         log = _burst(bench, count)
         writes = until_full(log.latency_ms, waited_ms)
         if writes is not None and writes <= _SEEN * count:
             break
-    again = until_full(_burst(bench, count).latency_ms, waited_ms) if writes is not None else None
-    agree = writes is not None and again is not None and abs(again - writes) <= _AGREE * writes
-    return float(np.median(log.latency_ms[:16])), writes if agree else None
+    return log, count, writes
 
 
 def _burst(bench: Bench, count: int) -> Log:

@@ -125,7 +125,10 @@ def _geometry(twin: Twin, facts: Facts) -> None:
         size = seen.track_bytes if seen else None
         if size is None:
             rate = facts.rates[share]
-            twin.put("geometry", key, value, f"measured: {rate.low / 1e6:.2f}..{rate.high / 1e6:.2f} MB/s {_BY}")
+            shown = f"{rate.low / 1e6:.2f}..{rate.high / 1e6:.2f} MB/s"
+            # Without skews a track holds less than comes in a turn.
+            origin = f"measured: {shown} {_BY}" if facts.outer else f"{_UNKNOWN}; {shown}, skews left out"
+            twin.put("geometry", key, value, origin)
         else:
             twin.put("geometry", key, value, f"measured: {size.low:.0f}..{size.high:.0f} {_BY}")
     zones = max(min(_ZONES, facts.capacity_bytes // ((heads or 4) * outer)), 1)

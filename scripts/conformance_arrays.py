@@ -43,6 +43,8 @@ JOURNAL: Final = "[journal]\nrw=write\nbs=8k\nfsync=1\nthinktime=5s\n"
 # The lab's kernel and host adapter, which are no choice of ours: CONFIG_HZ, and the segments of virtio-scsi.
 LAB_MD: Final = MdOptions(jiffy_ns=10_000_000, max_segments=254)
 LAB_MEMORY_BYTES: Final = 2 << 30
+# Of a pool: a 64th of what is filled, in whole MiB. Beside a load nearly all is one file.
+FILES_MIB: Final = {"mirror": 6, "raidz1": 19, "raidz2": 20, "draid2": 20}
 CMR: Final = "wd40efrx"
 SMR: Final = "wd40efax"
 # Which request overtakes which is chance, and on a shingled drive it costs seconds: the mean of so many seeds.
@@ -166,7 +168,8 @@ def modelled(case: Case, seed: int) -> Rebuild:
     if case.is_zfs:
         draid = (2, 0) if case.layout.startswith("draid") else None
         order: HealingOrder | None = "sequential" if case.sequential else None
-        options = ZfsOptions(memory_bytes=LAB_MEMORY_BYTES, cores=1, draid=draid, order=order)
+        files = None if case.load else FILES_MIB[case.layout] << 20
+        options = ZfsOptions(memory_bytes=LAB_MEMORY_BYTES, cores=1, draid=draid, order=order, file_bytes=files)
     jobs, fill = load(case)
     return simulate(
         RebuildOrder(

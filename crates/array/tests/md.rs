@@ -269,7 +269,7 @@ fn unreadable_sectors_are_made_up_for_as_long_as_there_is_redundancy() {
     let outcome = run(Layout::Raid6, 4);
     assert_eq!(outcome.ended, Ended::Complete);
     // Beside it fifteen superblocks, one a sixteenth of the way.
-    assert_eq!(outcome.members[2].counters.bytes_written, 4096 + 15 * 4096);
+    assert_eq!(outcome.members[2].counters.bytes_written, 4096 + 15 * 512);
     assert!(outcome.members[2].counters.longest_command_ns >= 1_000_000_000);
 }
 

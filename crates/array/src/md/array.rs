@@ -210,10 +210,6 @@ impl<D: BlockDevice> Array<D> {
             self.clear_marks();
         }
         self.tend_superblocks();
-        if !self.barrier.held.is_empty() {
-            // The recovery wakes when its last block ends, as those do that it kept waiting, and still sees them wait.
-            self.recover_on();
-        }
         self.lower_barrier();
         self.begin_gathered();
         self.serve_short_of_stripes();

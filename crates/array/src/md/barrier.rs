@@ -7,7 +7,7 @@ use drive::{BlockDevice, Request, Verb};
 
 use super::array::Array;
 use super::recovery::{BLOCK_BYTES, RAID10_DEPTH, RAID1_DEPTH};
-use super::thread::Thread;
+use super::thread::{Mood, Thread};
 use crate::layout::Layout;
 
 /// raid1 has a barrier for each of these (`BARRIER_UNIT_SECTOR_SIZE`). That in Linux a 1024th of them share one is left out.
@@ -16,13 +16,12 @@ const BUCKET_BYTES: u64 = 64 << 20;
 /// Where it is, who is on which side of it and who waits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Barrier {
+    /// For the recovery's next block; it is also up as long as any is on its way.
     raised: bool,
     /// Which of raid1's.
     bucket: u64,
-    /// The recovery has passed since it was raised.
-    passed: bool,
-    /// The recovery has slept a jiffy for those that wait before it asks for its next block.
-    napped: bool,
+    /// The recovery has seen whether anybody waits before it asks for its next block.
+    looked: bool,
     /// The first waits, and with it what the same program would have asked for next.
     pub held: VecDeque<Request>,
     /// Requests of the host that are under way, by bucket.
@@ -42,10 +41,6 @@ impl Barrier {
             }
         }
     }
-
-    fn is_pending(&self) -> bool {
-        self.pending.contains_key(&self.bucket)
-    }
 }
 
 impl<D: BlockDevice> Array<D> {
@@ -57,15 +52,18 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    fn is_stopped(&self, request: &Request) -> bool {
+    /// Does a request of the host have to wait where the barrier is up?
+    fn concerns(&self, bucket: u64, request: &Request) -> bool {
         match self.options.layout {
-            Layout::Raid10 => self.barrier.raised,
-            Layout::Raid1 => {
-                let concerned = request.verb != Verb::Read && self.bucket(request.offset_bytes) == self.barrier.bucket;
-                self.barrier.raised && concerned
-            }
+            Layout::Raid10 => true,
+            Layout::Raid1 => request.verb != Verb::Read && self.bucket(request.offset_bytes) == bucket,
             _ => false,
         }
+    }
+
+    fn is_stopped(&self, request: &Request) -> bool {
+        let active = self.recovery.as_ref().map_or(0, |recovery| recovery.thread.active_bytes);
+        (self.barrier.raised || active > 0) && self.concerns(self.barrier.bucket, request)
     }
 
     /// A request of the host, behind those that wait.
@@ -77,56 +75,53 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// Lets in who waits, once the recovery has passed.
+    /// Lets in who waits, once the recovery has passed. A recovery that waits for its turn wakes when the first of them is
+    /// let in, and has raised the barrier before the same program comes with the next. One that waits until all it asked for is
+    /// done wakes behind the program, which goes on as far as it can.
     pub(super) fn lower_barrier(&mut self) {
-        if !self.barrier.raised {
+        if self.barrier.held.front().is_none_or(|first| self.is_stopped(first)) {
             return;
         }
-        let active = self.recovery.as_ref().map_or(0, |recovery| recovery.thread.active_bytes);
-        if active > 0 || (!self.barrier.passed && self.recovery_asks()) {
-            return;
-        }
-        // Who wakes a recovery that waits for its turn has one request let in, and finds the barrier raised at the next.
-        (self.barrier.raised, self.barrier.passed) = (self.recovery_asks(), false);
-        if let Some(first) = self.barrier.held.pop_front() {
+        let has_turn = self.recovery.as_ref().is_some_and(|recovery| recovery.thread.mood == Mood::Asks);
+        let mut held = std::mem::take(&mut self.barrier.held);
+        if let Some(first) = held.pop_front() {
             self.let_in(first);
         }
-        while let Some(next) = self.barrier.held.front().copied() {
-            if self.is_stopped(&next) {
-                break;
-            }
-            self.barrier.held.pop_front();
-            self.let_in(next);
+        if has_turn {
+            self.recover_on();
+        }
+        for next in held {
+            self.pass_barrier(next);
         }
     }
 
     /// How many bytes the recovery may ask for: it and the host's requests take turns.
     pub(super) fn room_behind_barrier(&mut self, thread: &mut Thread) -> u64 {
-        let waiting = !self.barrier.held.is_empty();
-        if waiting && !self.barrier.napped {
-            // Who asks for the next block while others wait first sleeps a jiffy: they have a turn if this one ends meanwhile.
-            self.barrier.napped = true;
+        let bucket = self.bucket(thread.position);
+        let waiting = self.barrier.held.front().is_some_and(|first| self.concerns(bucket, first));
+        if !std::mem::replace(&mut self.barrier.looked, true) && waiting {
+            // They have a turn if what is on its way ends meanwhile.
             thread.nap(self.now_ns, self.options.jiffy_ns);
             return 0;
         }
-        let bucket = self.bucket(thread.position);
-        let elsewhere = bucket != self.barrier.bucket && thread.active_bytes > 0;
-        if waiting && (!self.barrier.raised || elsewhere) {
+        if !self.barrier.raised && waiting {
             return 0;
         }
         (self.barrier.raised, self.barrier.bucket) = (true, bucket);
-        let turn_is_over = self.barrier.passed && waiting;
-        if self.barrier.is_pending() || turn_is_over {
-            return 0;
-        }
-        (self.barrier.passed, self.barrier.napped) = (true, false);
         let (depth, end) = match self.options.layout {
             Layout::Raid1 => (RAID1_DEPTH, (bucket + 1) * BUCKET_BYTES),
             _ => (RAID10_DEPTH, u64::MAX),
         };
-        match waiting {
-            false => (depth * BLOCK_BYTES).saturating_sub(thread.active_bytes).min(end - thread.position),
-            true => BLOCK_BYTES,
+        // The one that waits for room counts, too.
+        let room = ((depth - 1) * BLOCK_BYTES).saturating_sub(thread.active_bytes).min(end - thread.position);
+        if self.barrier.pending.contains_key(&bucket) || room == 0 {
+            return 0;
+        }
+        (self.barrier.raised, self.barrier.looked) = (false, false);
+        if waiting {
+            room.min(BLOCK_BYTES)
+        } else {
+            room
         }
     }
 }

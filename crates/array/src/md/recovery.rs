@@ -140,14 +140,6 @@ impl<D: BlockDevice> Array<D> {
         })
     }
 
-    /// Would it ask for more, if it were let?
-    pub(super) fn recovery_asks(&self) -> bool {
-        self.recovering()
-            && self.recovery.as_ref().is_some_and(|recovery| {
-                recovery.thread.mood == Mood::Asks && recovery.thread.position < recovery.thread.end
-            })
-    }
-
     /// Whom the oldest unit has waited for since the time passed last.
     pub(super) fn account(&mut self, to_ns: u64) {
         let Some(recovery) = &mut self.recovery else { return };

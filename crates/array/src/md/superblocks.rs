@@ -9,13 +9,15 @@ use std::collections::VecDeque;
 use drive::{BlockDevice, Request, Verb};
 
 use super::array::{Array, Role, MARKING, WRITING};
-use super::options::{Arrangement, PAGE_BYTES};
+use super::options::Arrangement;
 use super::thread::next_jiffy;
 use super::unit::Purpose;
 use crate::layout::Layout;
 
-/// Where a superblock of version 1.2 lies.
+/// Where a superblock of version 1.2 lies,
 const OFFSET_BYTES: u64 = 4096;
+/// and how long it is with room for 128 members.
+const SUPERBLOCK_BYTES: u64 = 512;
 /// The array is told to be clean one to two of these after the last write (`DEFAULT_SAFEMODE_DELAY`, less a jiffy).
 const SAFE_MODE_DELAY_NS: u64 = 200_000_000;
 
@@ -133,7 +135,7 @@ impl<D: BlockDevice> Array<D> {
         for member in (0..self.roles.len()).filter(|member| self.roles[*member] != Role::Missing) {
             let unit = self.units.get_mut(number);
             unit.part(MARKING, Verb::Flush, member, 0, 0);
-            unit.part(WRITING, Verb::Write, member, OFFSET_BYTES, PAGE_BYTES);
+            unit.part(WRITING, Verb::Write, member, OFFSET_BYTES, SUPERBLOCK_BYTES);
         }
         self.begin(number);
     }

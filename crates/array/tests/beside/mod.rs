@@ -73,7 +73,7 @@ fn in_raid10_the_host_has_one_turn_and_then_a_jiffy() {
     let lengths: Vec<u64> = asked.iter().map(|range| (range.end - range.start) / KIB).collect();
     let first = lengths.iter().position(|kib| *kib == 16).unwrap();
     let before: u64 = lengths[..first].iter().sum();
-    assert_eq!(before, 32 * KIB, "what the recovery had asked for when nobody waited");
+    assert_eq!(before, 32 * KIB, "what is asked for when nobody waits, and the block that waited for room");
     assert_eq!(lengths[first..first + 6], [16, 64, 16, 16, 16, 16]);
 }
 

@@ -377,6 +377,22 @@ fn a_start_replays_what_the_map_does_not_know() {
 }
 
 #[test]
+fn what_a_start_has_replayed_the_map_knows() {
+    let mut profile = profile("st8000as0002");
+    profile.mechanics.spin_up_s = 10.0;
+    profile.shingled.as_mut().expect("shingled").cache.replay_ms = 20.0;
+    let mut host = Host::new(&profile);
+    (0..100).for_each(|index| _ = host.ask(Verb::Write, index << 24, 4096, true));
+    let starts_ns = [0, 1].map(|_| {
+        host.drive.power_loss(host.now_ns);
+        let on_ns = host.now_ns + S;
+        host.now_ns = host.drive.power_on(on_ns);
+        host.now_ns - on_ns
+    });
+    assert!(starts_ns[0].abs_diff(12 * S) < 1000 && starts_ns[1].abs_diff(10 * S) < 1000, "{starts_ns:?}");
+}
+
+#[test]
 fn a_stream_goes_on_where_it_ended_within_a_physical_sector() {
     let stream = |shift: u64, bytes: u64| {
         let mut host = Host::new(&profile("wd40efax"));

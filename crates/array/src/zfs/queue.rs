@@ -63,6 +63,8 @@ pub(super) struct Issued {
 #[derive(Clone, Debug, Default)]
 pub(super) struct VdevQueue {
     waiting: [VecDeque<Entry>; CLASSES.len()],
+    /// In which classes something waits, a bit each: most looks find that nothing does.
+    wanting: u8,
     active: [u32; CLASSES.len()],
     interactive: u32,
     credit: u32,
@@ -82,6 +84,7 @@ impl VdevQueue {
     }
 
     pub fn push(&mut self, class: Class, entry: Entry) {
+        self.wanting |= 1 << class as u8;
         let queue = &mut self.waiting[class as usize];
         let key = |one: &Entry| (one.age, one.offset_bytes);
         if class.is_fifo() || queue.back().is_none_or(|last| key(last) <= key(&entry)) {
@@ -92,8 +95,14 @@ impl VdevQueue {
         }
     }
 
+    /// Does nothing wait?
+    pub fn is_idle(&self) -> bool {
+        self.wanting == 0
+    }
+
     /// Drops all that waits; returns it.
     pub fn drain(&mut self) -> Vec<Entry> {
+        self.wanting = 0;
         self.waiting.iter_mut().flat_map(|queue| queue.drain(..)).collect()
     }
 
@@ -106,6 +115,9 @@ impl VdevQueue {
         let range = neighbours(queue, at, tunables);
         taken.clear();
         taken.extend(queue.drain(range));
+        if queue.is_empty() {
+            self.wanting &= !(1 << class as u8);
+        }
         let (first, last) = (taken[0], taken[taken.len() - 1]);
         let issued = Issued {
             class,
@@ -143,9 +155,10 @@ impl VdevQueue {
     }
 
     fn class_to_issue(&self, tunables: &Tunables, dirty: f64) -> Option<Class> {
-        let wanting = |at: usize| !self.waiting[at].is_empty();
-        let below_min = (1..=CLASSES.len())
-            .map(|step| (self.last_class + step) % CLASSES.len())
+        let wanting = |at: usize| self.wanting >> at & 1 != 0;
+        let behind_last = self.last_class + 1..CLASSES.len();
+        let below_min = behind_last
+            .chain(0..=self.last_class)
             .find(|at| wanting(*at) && self.active[*at] < self.min_active(CLASSES[*at], tunables));
         let found = below_min.or_else(|| {
             (0..CLASSES.len())

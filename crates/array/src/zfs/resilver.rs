@@ -336,6 +336,9 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Gives a drive what its queue lets through.
     fn issue(&mut self, member: usize) {
+        if self.queues[member].is_idle() {
+            return;
+        }
         let dirty = self.dirty_share();
         let mut taken = std::mem::take(&mut self.taken);
         while let Some(issued) = self.queues[member].issue(&self.plan.tunables, dirty, &mut taken) {

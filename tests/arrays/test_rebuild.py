@@ -25,7 +25,7 @@ from shakedown.result.folder import read_run
 
 IRONWOLF = "model:st12000vn0007"
 RED = "model:wd40efax"
-SUPERBLOCKS = 15 * 4096
+SUPERBLOCKS = 15 * 512
 """Written to each drive: a page every sixteenth of the way, but for the end."""
 JOB = "[users]\nrw=randread\nbs=16k\niodepth=2\nnorandommap\n"
 
@@ -129,7 +129,7 @@ def test_a_silent_drive_is_kicked_whichever_it_is(tmp_path: Path, capsys: pytest
     status, _ = ordered(tmp_path, "raid5", 'kind = "stall"\nfrom_s = 20\nfor_s = 45')
     told = " ".join(capsys.readouterr().out.split())
     assert status == 1
-    assert "DRIVE 0, st12000vn0007, IS SILENT for 44.9 s, too long for a hardware RAID controller and Linux's" in told
+    assert "DRIVE 0, st12000vn0007, IS SILENT for 44.8 s, too long for a hardware RAID controller and Linux's" in told
 
 
 def test_of_a_failed_rebuild_nothing_is_said_to_be_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

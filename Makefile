@@ -22,7 +22,9 @@ test: build system-packages ## all tests, Rust and Python
 	$(call say,Rust tests)
 	cargo test --workspace --exclude py --quiet
 	$(call say,Python tests)
-	$(BIN)/pytest -q -rs -n auto --dist loadgroup
+	$(BIN)/pytest -q -rs -n auto --dist loadgroup -m "not real_time"
+	$(call say,Python tests that want the machine for themselves)
+	$(BIN)/pytest -q -rs -m real_time
 
 .PHONY: lint
 lint: build ## formatting, lints, types, the import law

@@ -15,7 +15,10 @@ from shakedown.fit import rotation
 from shakedown.fit.whereabouts import moved
 from shakedown.target.open import open_target
 
-pytestmark = pytest.mark.skipif(find_spec("shakedown._core") is None, reason="the Rust core is not built")
+pytestmark = [
+    pytest.mark.skipif(find_spec("shakedown._core") is None, reason="the Rust core is not built"),
+    pytest.mark.real_time,
+]
 
 _PACE = 10_000.0
 
@@ -34,7 +37,7 @@ def test_fio_sees_the_turn_and_whether_what_is_written_lies_elsewhere(shingled: 
     (tmp_path / "hidden.toml").write_text(truth.toml)
     with served(f"model:{tmp_path / 'hidden.toml'}", tmp_path, scale="1") as server:
         bench = _bench(server.uri, tmp_path)
-        turn = rotation.measure(bench)
+        turn = rotation.estimate(rotation.look(bench))
         assert 6e4 / turn.value == pytest.approx(_PACE, rel=0.001)
         found = moved(bench, turn.value)
         assert (found.share > 0.5) is shingled

@@ -13,10 +13,9 @@ from serving import served, shakedown
 from shakedown.analysis.finding import Finding
 from shakedown.result.folder import Run, read_run
 
-# One process plays them all, since both arms are made once for the module.
 pytestmark = [
     pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
-    pytest.mark.xdist_group("two_arms"),
+    pytest.mark.real_time,
 ]
 
 PROFILE = Path(__file__).parent / "small-shingled.toml"

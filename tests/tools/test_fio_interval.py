@@ -186,3 +186,17 @@ def test_a_document_from_before_the_first_job_is_no_row() -> None:
     early, late = job(0, {}, runtime_ms=10**6), job(9, {1: 9}, mean=1, worst=1, runtime_ms=61)
     (row,) = rows_of(intervals, (document(early), 180 * MS), (document(late), 261 * MS), last=True)
     assert (row.start_ns, row.duration_ns, row.count) == (200 * MS, 61 * MS, 9)
+
+
+def test_a_first_document_without_requests_does_not_make_the_first_row_begin_with_fio() -> None:
+    """As real fio told of a drive that kept its first write waiting for 141 ms, 500 ms after fio was started."""
+    intervals = Intervals("s", ["write"], 0, 100 * MS)
+    told = [(0, 100, 0, 500), (25, 99, 141, 645), (49, 198, 141, 786), (73, 386, 141, 928)]
+    first, *_ = rows_of(
+        intervals,
+        *(
+            (document(job(count, {MS: count}, mean=MS, worst=worst_ms * MS, runtime_ms=runtime_ms)), made_ms * MS)
+            for count, runtime_ms, worst_ms, made_ms in told
+        ),
+    )
+    assert (first.start_ns, first.duration_ns, first.count) == (504 * MS, 141 * MS, 25)

@@ -138,7 +138,7 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
 
 
 def _burst(bench: Bench, overhead_ms: float, turn_ms: float) -> float | None:
-    _, _, writes = dram.first_look(bench, overhead_ms + 0.25 * turn_ms)
+    _, _, writes = dram.first_look(bench, dram.waited_ms(overhead_ms, turn_ms))
     return None if writes is None else float(writes)
 
 

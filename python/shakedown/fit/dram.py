@@ -113,25 +113,31 @@ class Bursts:
 
 def bursts(bench: Bench, overhead_ms: float, turn_ms: float) -> Bursts:
     """How many small writes, and how many bytes, are answered from memory before one has to wait."""
-    first_ms, writes = _small_burst(bench, overhead_ms + 0.25 * turn_ms)
-    taken = _large_burst(bench, overhead_ms + 0.25 * turn_ms)
+    limit_ms = waited_ms(overhead_ms, turn_ms)
+    first_ms, writes = _small_burst(bench, limit_ms)
+    taken = _large_burst(bench, limit_ms)
     write_back = first_ms < overhead_ms + 0.15 * turn_ms
     return Bursts(True, writes, taken) if write_back else Bursts(False, None, None)
 
 
-def _small_burst(bench: Bench, waited_ms: float) -> tuple[float, int | None]:
+def waited_ms(overhead_ms: float, turn_ms: float) -> float:
+    """What takes longer had to wait for the platters."""
+    return overhead_ms + 0.25 * turn_ms
+
+
+def _small_burst(bench: Bench, limit_ms: float) -> tuple[float, int | None]:
     """What one of the first takes, and how many are taken before one has to wait, if two looks agree in that."""
-    log, count, writes = first_look(bench, waited_ms)
-    again = until_full(_burst(bench, count).latency_ms, waited_ms) if writes is not None else None
+    log, count, writes = first_look(bench, limit_ms)
+    again = until_full(_burst(bench, count).latency_ms, limit_ms) if writes is not None else None
     agree = writes is not None and again is not None and abs(again - writes) <= _AGREE * writes
     return float(np.median(log.latency_ms[:16])), writes if agree else None
 
 
-def first_look(bench: Bench, waited_ms: float) -> tuple[Log, int, int | None]:
+def first_look(bench: Bench, limit_ms: float) -> tuple[Log, int, int | None]:
     """A burst of small writes, how many it has, and how many are taken before one has to wait."""
     for count in _BURSTS:
         log = _burst(bench, count)
-        writes = until_full(log.latency_ms, waited_ms)
+        writes = until_full(log.latency_ms, limit_ms)
         if writes is not None and writes <= _SEEN * count:
             break
     return log, count, writes
@@ -145,7 +151,7 @@ def _burst(bench: Bench, count: int) -> Log:
     return log
 
 
-def _large_burst(bench: Bench, waited_ms: float) -> int | None:
+def _large_burst(bench: Bench, limit_ms: float) -> int | None:
     """How many bytes of large writes are taken before one has to wait."""
     first = aligned(0.22 * bench.capacity_bytes)
     taken: int | None = None
@@ -155,20 +161,20 @@ def _large_burst(bench: Bench, waited_ms: float) -> int | None:
         bench.idle(1_000_000_000)
         log = bench.play("burst-large", Trace.writes(places, LARGE_BYTES))
         rewrite(bench, "burst-large-rewrite", first, slots * 2 * LARGE_BYTES)
-        taken = _taken(log, waited_ms)
+        taken = _taken(log, limit_ms)
         if taken is not None and taken <= _SEEN * count * LARGE_BYTES:
             break
     return taken
 
 
-def until_full(latency_ms: Floats, waited_ms: float) -> int | None:
+def until_full(latency_ms: Floats, limit_ms: float) -> int | None:
     """How many writes are taken before they have to wait; None: they never do, or not so that it is certain.
 
     A full memory lets one wait after the other; a host is late now and then, from the beginning on. So it is the place
     from which on time is lost at more than half the pace of the end, if that is much more than before and is felt.
     """
     # None counts for more than a visit of the heads takes.
-    lost = np.clip(latency_ms - waited_ms, 0.0, _MOST_LOST * waited_ms)
+    lost = np.clip(latency_ms - limit_ms, 0.0, _MOST_LOST * limit_ms)
     pace = float(np.mean(lost[len(lost) // 2 :])) / 2
     full = int(np.argmin(np.cumsum(np.concatenate([[0.0], lost - pace]))))
     if not pace or full == len(lost):
@@ -178,9 +184,9 @@ def until_full(latency_ms: Floats, waited_ms: float) -> int | None:
     return full if after > max(_CERTAIN * before, _FELT * usual) else None
 
 
-def _taken(log: Log, waited_ms: float) -> int | None:
+def _taken(log: Log, limit_ms: float) -> int | None:
     carried = float(np.min(log.latency_ms))
-    count = until_full(log.latency_ms, waited_ms + carried)
+    count = until_full(log.latency_ms, limit_ms + carried)
     return None if count is None else count * int(log.lengths[0])
 
 

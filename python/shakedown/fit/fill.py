@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shakedown.fit.append import journal
 from shakedown.fit.place import rewrite, scattered
@@ -101,8 +102,8 @@ def ebb_ms(cycle_ms: Floats) -> float | None:
     def lost(end: int) -> float:
         return float(np.max(np.cumsum(longer[end - count // 4 : end][::-1])))
 
-    by_chance = max(lost(int(share * count)) for share in _EARLIER)
-    return lost(count) if lost(count) > _FAR_MORE * by_chance else None
+    at_end, by_chance = lost(count), max(lost(int(share * count)) for share in _EARLIER)
+    return at_end if at_end > _FAR_MORE * by_chance else None
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,7 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     lengths = cycle_ms[found]
     for number, (at, length) in enumerate(zip(found, lengths, strict=True)):
         near = found[number:] <= _near(int(at))
-        alike = near & (lengths[number:] < _ALIKE * length) & (length < _ALIKE * lengths[number:])
-        if length > _SURE_STALL_MS or np.sum(alike) >= _IN_A_ROW:
+        if length > _SURE_STALL_MS or np.sum(near & _alike(lengths[number:], length)) >= _IN_A_ROW:
             return found[_first_like(found[: number + 1], lengths[: number + 1]) :]
     return found[:0]
 
@@ -151,14 +151,15 @@ def _near(at: int) -> float:
 
 def _first_like(found: Ints, lengths: Floats) -> int:
     """The first of the stalls that lead up to the last and are like it: what one alone did not tell for certain."""
+    alike = _alike(lengths, lengths[-1])
     first = len(found) - 1
-    while first and found[first] <= _near(int(found[first - 1])) and _alike(lengths[first - 1], lengths[-1]):
+    while first and found[first] <= _near(int(found[first - 1])) and alike[first - 1]:
         first -= 1
     return first
 
 
-def _alike(one: float, other: float) -> bool:
-    return bool(one < _ALIKE * other and other < _ALIKE * one)
+def _alike(lengths: Floats, length: float) -> NDArray[np.bool_]:
+    return np.asarray((lengths < _ALIKE * length) & (length < _ALIKE * lengths))
 
 
 @dataclass(frozen=True)

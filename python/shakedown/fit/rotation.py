@@ -17,13 +17,8 @@ _CLOCK: Final = 2e-5
 _LOWEST_HZ, _HIGHEST_HZ = 25.0, 300.0
 
 
-def measure(bench: Bench) -> Estimate:
-    """Length of a turn in ms."""
-    return estimate(look(bench))
-
-
 def look(bench: Bench) -> Log:
-    """The log that tells it."""
+    """The log that tells how long a turn is."""
     return bench.play("rotation", trace(bench.capacity_bytes))
 
 

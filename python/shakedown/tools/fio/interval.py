@@ -71,10 +71,9 @@ class Intervals:
             noted_ns = min(start_ns, self._begins.noted_ns(self._jobs))
             end_ns = max(start_ns, min(end_ns, noted_ns + _busy_ns(document.jobs, self._jobs)))
         moved = self._moved(document)
-        self._jobs = document.jobs
+        self._jobs, self._end_ns = document.jobs, end_ns
         if end_ns <= start_ns and not any(each.count for each in moved.values()):
             return []
-        self._end_ns = end_ns
         self._directions |= {each for each, counters in moved.items() if counters.count}
         return [
             _sample(self._step, each, start_ns, end_ns - start_ns, moved[each]) for each in in_order(self._directions)
@@ -166,7 +165,9 @@ class Begins:
     def note(self, jobs: tuple[Job, ...], made_ns: int) -> None:
         """Take what a document says that was made then."""
         for at, job in enumerate(jobs):
-            latest_ns = made_ns - job.runtime_ms * 1_000_000
+            # What was answered after 100 ms was asked for that long ago, whatever fio noted before a thread looked up.
+            answered_ns = max(moved.latency_max_ns for moved in job.moves.values())
+            latest_ns = made_ns - max(job.runtime_ms * 1_000_000, answered_ns)
             if latest_ns < self._fio_began_ns:  # of a job that waits for its turn fio prints how long the machine is up
                 continue
             if job.runtime_ms >= self._runtime_ms.get(at, 0):  # else fio began to count afresh

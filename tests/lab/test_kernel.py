@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from shakedown.errors import EnvironmentFailure
 from shakedown.lab import cache, kernel, program
+from shakedown.lab.build import build
 
 
 @pytest.fixture(autouse=True)
@@ -45,10 +49,36 @@ def test_one_that_fits_is_not_built_again(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_missing_programs_are_named_with_the_line_for_apt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(program, "_HEADERS", cache.cache_folder())
     with pytest.raises(EnvironmentFailure, match=r"missing to build the lab: .*flex") as refused:
-        kernel.build_kernel(pytest.fail)
+        build(pytest.fail, with_zfs=True)
     assert refused.value.hint.startswith("apt install ")
-    assert " flex" in refused.value.hint
+    # Of the kernel, of its headers, of OpenZFS and of the image: all at once, before anything is built.
+    assert {"flex", "libc6-dev", "libblkid-dev", "erofs-utils"} <= set(refused.value.hint.split())
+
+
+def test_what_is_there_already_needs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    lay(kernel._recipe("6.1"), "0", "6.1.1-1")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(EnvironmentFailure, match=r"missing to build the lab: apt-get, dpkg-deb, mkfs.erofs$"):
+        build(pytest.fail)
+
+
+def test_a_program_ends_with_us_even_if_we_are_killed(tmp_path: Path) -> None:
+    """A build that nobody waits for any more is not gone on with."""
+    us = (
+        "from pathlib import Path; from shakedown.lab.program import follow;"
+        f"follow(['sh', '-c', 'echo $$; exec sleep 600'], cwd=Path({str(tmp_path)!r}), on_line=lambda line:"
+        " print(line, end='', flush=True))"
+    )
+    with subprocess.Popen([sys.executable, "-c", us], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        pid = process.stdout.readline().strip()
+        process.kill()
+    until_s = time.monotonic() + 30
+    while Path("/proc", pid).exists() and "Z" not in Path("/proc", pid, "stat").read_text().split()[2]:
+        assert time.monotonic() < until_s, "it still runs"
+        time.sleep(0.05)
 
 
 def test_two_builds_at_once_are_one_too_many() -> None:

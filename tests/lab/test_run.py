@@ -104,6 +104,34 @@ def test_files_go_in_and_out(tmp_path: Path) -> None:
     assert (out / "b").read_text() == (out / "d" / "b").read_text() == "A"
 
 
+def test_what_cannot_be_brought_out_hides_neither_the_time_nor_the_status(tmp_path: Path) -> None:
+    options = ["--bring-out", "/lab/a", "--bring-out", "/lab/b", "--out", str(tmp_path)]
+    command = ["bash", "-c", "echo A > a; sleep 1h; exit 3"]
+    program = [sys.executable, "-c", ENTRY, "lab", "run", *options, "--", *command]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert (done.returncode, (tmp_path / "a").read_text()) == (5, "A\n")
+    account, error, _ = done.stderr.splitlines()
+    assert account.startswith("lab: 60 min of virtual time in ")
+    assert error == "error: not in the guest: /lab/b; the command ended with status 3"
+
+
+READ_TWICE = """
+import time
+def cost_ns():
+    began_ns = time.monotonic_ns()
+    read = open("/sbin/vgs", "rb").read()
+    return time.monotonic_ns() - began_ns
+print(cost_ns(), cost_ns())
+"""
+
+
+def test_reading_the_image_takes_no_time() -> None:
+    """Or else a result would hang on where in the image a file lies, and so on the versions of other packages."""
+    _, output, _ = ran("python3", "-c", READ_TWICE)
+    from_the_image_ns, from_memory_ns = map(int, output.split())
+    assert from_the_image_ns == from_memory_ns
+
+
 def test_the_guest_sees_no_file_of_the_host() -> None:
     _, output, _ = shell(
         f"ls -d {Path(__file__).parent} /home/* 2>&1; mount -t hostfs -o / h /mnt && ls /mnt /mnt/share"
@@ -265,6 +293,23 @@ def test_a_program_that_needs_more_memory_than_there_is_is_killed() -> None:
     outcome, _, errors = shell(script, memory_bytes=128 << 20, wall_limit_s=60.0)
     assert outcome.exit_status == 128 + signal.SIGKILL
     assert "Killed" in errors
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo , | sfdisk -q --label gpt /dev/sda",
+        "parted -s /dev/sda mklabel gpt mkpart data 1MiB 100%",
+        "sgdisk -n 1:0:0 /dev/sda",
+        "printf 'g\\nn\\n\\n\\n\\nw\\n' | fdisk /dev/sda",
+    ],
+)
+def test_partitions_are_made_and_have_nodes(line: str) -> None:
+    script = f"({line}) > said || exit; strace -e trace=openat dd if=/dev/sda1 count=1 of=block"
+    script += " && blkid -p -s PTTYPE -o value /dev/sda"
+    outcome, said, errors = shell(script, drives=("model:wd40efrx",), scale_divisor=1000)
+    assert (outcome.exit_status, said.split()) == (0, ["gpt"]), errors
+    assert '"/dev/sda1", O_RDONLY' in errors
 
 
 def test_volumes_are_made_without_udev() -> None:

@@ -15,9 +15,9 @@ from shakedown.lab import cache
 from shakedown.lab.erofs import write_erofs
 from shakedown.lab.initramfs import initramfs
 from shakedown.lab.packages import guest_packages, unpack
-from shakedown.lab.program import Say, require, run
+from shakedown.lab.program import Say, run
 
-_PROGRAMS: Final = {"apt-get": "apt", "dpkg-deb": "dpkg", "mkfs.erofs": "erofs-utils"}
+NEEDED: Final = {"apt-get": "apt", "dpkg-deb": "dpkg", "mkfs.erofs": "erofs-utils"}
 _UNUSED: Final = (
     "etc/init.d",
     "lib/systemd",
@@ -80,12 +80,11 @@ def find_image() -> Image | None:
 def build_image(say: Say, *, renew: bool = False) -> Image:
     """The image that fits, made if there is none, or if ``renew`` and apt offers other packages.
 
-    Raises EnvironmentFailure if a program or a package is missing.
+    Raises EnvironmentFailure if a package is missing; what is ``NEEDED`` has to be there.
     """
     image = find_image()
     if image is not None and not renew:
         return image
-    require(_PROGRAMS)
     with cache.locked() as work:
         say("image: choosing packages")
         packages = guest_packages(work)

@@ -18,18 +18,19 @@ from typing import Final
 from shakedown.data import lab_path
 from shakedown.errors import EnvironmentFailure
 from shakedown.lab import cache, zfs
-from shakedown.lab.program import Say, follow, require, run
+from shakedown.lab.program import HINT_GET, Say, follow, run
 
-_PROGRAMS: Final = {
+_NEEDED: Final = {
     "apt-get": "apt",
     "bc": "bc",
     "bison": "bison",
     "dpkg-deb": "dpkg",
     "flex": "flex",
-    "gcc": "gcc libc6-dev",
+    "gcc": "gcc",
     "make": "make",
     "nice": "coreutils",
     "patch": "patch",
+    "stdio.h": "libc6-dev",
     "tar": "tar",
     "xz": "xz-utils",
 }
@@ -68,17 +69,19 @@ def find_kernel(*, with_zfs: bool = False) -> Kernel | None:
     return max(found, key=lambda each: each[0])[1] if found else None
 
 
+def needed(*, with_zfs: bool = False) -> dict[str, str]:
+    """The programs and headers it is built with, and the package of each."""
+    return _NEEDED | zfs.NEEDED if with_zfs else _NEEDED
+
+
 def build_kernel(say: Say, *, with_zfs: bool = False, renew: bool = False) -> Kernel:
     """The kernel that fits, built if there is none, or if ``renew`` and Debian's source or the compiler is another.
 
-    Raises EnvironmentFailure if a program or the source is missing, or the build fails.
+    Raises EnvironmentFailure if the source is missing or the build fails; what is ``needed`` has to be there.
     """
     kernel = find_kernel(with_zfs=with_zfs)
     if kernel is not None and not renew:
         return kernel
-    require(_PROGRAMS)
-    if with_zfs:
-        zfs.require_for_zfs()
     with cache.locked() as work:
         package, version = _offered(work)
         zfs_version = zfs.offered(work) if with_zfs else None
@@ -138,7 +141,7 @@ def _source(package: str, version: str, zfs_version: str | None, work: Path, say
     shutil.rmtree(work / "deb", ignore_errors=True)
     (work / "deb").mkdir()
     say(f"kernel: getting {package} {version}")
-    run(["apt-get", "-q", "download", f"{package}={version}"], cwd=work / "deb", hint="apt update")
+    run(["apt-get", "-q", "download", f"{package}={version}"], cwd=work / "deb", hint=HINT_GET)
     [archive] = (work / "deb").glob("*.deb")
     run(["dpkg-deb", "-x", archive, "."], cwd=work / "deb")
     say("kernel: unpacking")
@@ -173,7 +176,8 @@ def _configure(tree: Path, ours: str) -> None:
 
 
 def _compile(tree: Path, say: Say, *, with_zfs: bool) -> None:
-    compiled, files = 0, _COMPILED_FILES[with_zfs]
+    # A build that goes on finds what an earlier one has compiled.
+    compiled, files = sum(1 for _ in tree.rglob("*.o")), _COMPILED_FILES[with_zfs]
 
     def count(line: str) -> None:
         nonlocal compiled
@@ -185,7 +189,7 @@ def _compile(tree: Path, say: Say, *, with_zfs: bool) -> None:
     jobs = len(os.sched_getaffinity(0))
     # Debian's own name and our path would be in it otherwise.
     stamp = ("KBUILD_BUILD_TIMESTAMP=1970-01-01", "KBUILD_BUILD_USER=shakedown", "KBUILD_BUILD_HOST=lab")
-    hint = "the same command goes on where this ended; a full disk and a missing libc6-dev are the usual reasons"
+    hint = "the same command goes on where this ended; a full disk is the usual reason"
     follow(["nice", "-n", "10", "make", "ARCH=um", f"-j{jobs}", *stamp, "linux"], cwd=tree, hint=hint, on_line=count)
 
 

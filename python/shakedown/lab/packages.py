@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shakedown.data import lab_path
 from shakedown.errors import EnvironmentFailure
-from shakedown.lab.program import run
+from shakedown.lab.program import HINT_GET, run
 
 _NO_MORE_THAN_NEEDED = [
     f"--no-{kind}" for kind in ("recommends", "suggests", "conflicts", "breaks", "replaces", "enhances")
@@ -34,7 +34,7 @@ def unpack(packages: list[str], folder: Path, root: Path) -> None:
     folder.mkdir(exist_ok=True)
     root.mkdir()
     # Chmods what apt's own user could not read anyway: without it apt warns of what we do on purpose.
-    run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", *packages], cwd=folder, hint="apt update")
+    run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", *packages], cwd=folder, hint=HINT_GET)
     for package in packages:
         name, _, version = package.partition("=")
         [archive] = folder.glob(f"{name}_{version.replace(':', '%3a')}_*.deb")

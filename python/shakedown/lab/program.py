@@ -8,20 +8,32 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from shakedown.errors import EnvironmentFailure
 
 Say = Callable[[str], None]
 
 
+# What apt cannot fetch has a new version, or there is no way to it.
+HINT_GET: Final = "is the network there? if it is: apt update"
+_HEADERS: Final = Path("/usr/include")
+# What we start ends with us even if we are killed: setpriv becomes the program.
+_ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "TERM")
+
+
 def require(packages_of: Mapping[str, str]) -> None:
-    """Raise EnvironmentFailure unless all programs (keys) are here; it names their Debian packages (values)."""
-    missing = {program: package for program, package in packages_of.items() if shutil.which(program) is None}
+    """Raise EnvironmentFailure unless all programs and C headers (keys) are here; it names their packages (values)."""
+    missing = {name: package for name, package in packages_of.items() if not _is_here(name)}
     if missing:
         raise EnvironmentFailure(
             f"missing to build the lab: {', '.join(missing)}",
             hint=f"apt install {' '.join(sorted(set(missing.values())))}",
         )
+
+
+def _is_here(name: str) -> bool:
+    return (_HEADERS / name).is_file() if name.endswith(".h") else shutil.which(name) is not None
 
 
 def run(command: Sequence[str | Path], *, cwd: Path, hint: str = "") -> str:
@@ -32,10 +44,10 @@ def run(command: Sequence[str | Path], *, cwd: Path, hint: str = "") -> str:
 def follow(command: Sequence[str | Path], *, cwd: Path, hint: str = "", on_line: Callable[[str], None] | None) -> str:
     """As ``run``; every line goes to ``on_line`` as it comes, errors included, if that is given.
 
-    The program and all that it starts end with us, unless we are killed: then the lock of the cache tells of them.
+    The program ends with us, however we end, and what it has started a little later: the cache's lock tells of that.
     """
     process = subprocess.Popen(
-        [os.fspath(part) for part in command],
+        [*_ENDS_WITH_US, *(os.fspath(part) for part in command)],
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

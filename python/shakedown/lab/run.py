@@ -88,11 +88,21 @@ class Outcome:
     report: _core.LabReport
 
 
+class NotBroughtOut(EnvironmentFailure):
+    """A command has come to its end, and not all that was to be brought out is there."""
+
+    def __init__(self, error: EnvironmentFailure, outcome: Outcome) -> None:
+        """``outcome`` is how the command ended."""
+        ended = f"; the command ended with status {outcome.exit_status}" if outcome.exit_status else ""
+        super().__init__(f"{error}{ended}", hint=error.hint)
+        self.outcome = outcome
+
+
 def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
     """Boot a guest, run the command in it and wait for its end; what it prints goes to ``on_print`` as it comes.
 
     Nothing is left running, however this ends. Raises UsageError for the order, EnvironmentFailure if the lab is not
-    built, cannot run here, or the guest does not come to its end.
+    built, cannot run here, or the guest does not come to its end, NotBroughtOut if it does.
     """
     began_ns = time.monotonic_ns()
     kernel, image = _built(order)
@@ -126,12 +136,24 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
                 continue
             status, uptime_ns = _status(folder, fence, report, order)
             break
-        if order.bring_out:
-            brought_out(folder, order.bring_out, order.out)
+        left_behind = _left_behind(folder, order)
         lab.end()
     # The clock does not hear of time that passes while no drive has anything to do.
     virtual_ns = booted_ns + max(report["virtual_ns"], uptime_ns)
-    return Outcome(status, virtual_ns, time.monotonic_ns() - began_ns, report)
+    outcome = Outcome(status, virtual_ns, time.monotonic_ns() - began_ns, report)
+    if left_behind is not None:
+        raise NotBroughtOut(left_behind, outcome) from left_behind
+    return outcome
+
+
+def _left_behind(folder: Path, order: Order) -> EnvironmentFailure | None:
+    """Bring out what is to be brought out; why that is not all of it."""
+    try:
+        if order.bring_out:
+            brought_out(folder, order.bring_out, order.out)
+    except EnvironmentFailure as error:
+        return error
+    return None
 
 
 @contextmanager

@@ -14,12 +14,14 @@ from typing import Final
 from shakedown.data import lab_path
 from shakedown.errors import EnvironmentFailure
 from shakedown.lab.erofs import write_erofs
-from shakedown.lab.program import Say, require, run
+from shakedown.lab.program import HINT_GET, Say, run
 
 _PACKAGE: Final = "zfs-linux"
-_PROGRAMS: Final = {"apt-get": "apt", "awk": "mawk", "gcc": "gcc libc6-dev", "make": "make", "patch": "patch"}
-_PROGRAMS_FOR_TOOLS: Final = {"mkfs.erofs": "erofs-utils", "strip": "binutils"}
-_HEADERS: Final = {
+# Besides what a kernel is built with.
+NEEDED: Final = {
+    "awk": "mawk",
+    "mkfs.erofs": "erofs-utils",
+    "strip": "binutils",
     "blkid/blkid.h": "libblkid-dev",
     "openssl/evp.h": "libssl-dev",
     "tirpc/rpc/xdr.h": "libtirpc-dev",
@@ -39,16 +41,6 @@ _CONFIGURE: Final = (
 )
 
 
-def require_for_zfs() -> None:
-    """Raise EnvironmentFailure unless all that it is built with is here."""
-    missing = sorted(name for header, name in _HEADERS.items() if not Path("/usr/include", header).is_file())
-    if missing:
-        raise EnvironmentFailure(
-            f"missing to build OpenZFS: {', '.join(missing)}", hint=f"apt install {' '.join(missing)}"
-        )
-    require(_PROGRAMS | _PROGRAMS_FOR_TOOLS)
-
-
 def recipe() -> list[bytes]:
     """What shapes what is built."""
     patches = [patch.read_bytes() for series in _series() for patch in _patches(series)]
@@ -66,7 +58,7 @@ def offered(work: Path) -> str:
     keys = f"[signed-by={_KEYS}] " if _KEYS.is_file() else ""
     suites = [suite.format(release=release) for suite in _SUITES]
     (lists / "sources.list").write_text("".join(f"deb-src {keys}{mirror} {suite} contrib\n" for suite in suites))
-    run(["apt-get", *apt, "-q", "update"], cwd=work, hint="is the network there? apt update")
+    run(["apt-get", *apt, "-q", "update"], cwd=work, hint=HINT_GET)
     shown = run(["apt-cache", *apt, "showsrc", _PACKAGE], cwd=work)
     versions: list[str] = re.findall(r"^Version: (\S+)", shown, re.MULTILINE)
     for version in versions:
@@ -137,7 +129,7 @@ def _unpack(source: Path, version: str, work: Path) -> None:
     """The source with our patches. Debian's own patches are for its packages: the archive of the release suffices."""
     shutil.rmtree(source, ignore_errors=True)
     get = ["apt-get", *_apt(work), "-q", "source", "--download-only", "--only-source", "--tar-only"]
-    run([*get, f"{_PACKAGE}={version}"], cwd=work / "apt", hint="apt update")
+    run([*get, f"{_PACKAGE}={version}"], cwd=work / "apt", hint=HINT_GET)
     [archive] = (work / "apt").glob(f"{_PACKAGE}_*.orig.tar.*")
     source.mkdir()
     run(["tar", "-xf", archive, "-C", source, "--strip-components=1"], cwd=work, hint="is the disk full?")

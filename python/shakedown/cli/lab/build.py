@@ -9,8 +9,7 @@ from cyclopts import Parameter
 
 from shakedown.cli.document import print_document
 from shakedown.cli.lab.say import say
-from shakedown.lab.image import build_image
-from shakedown.lab.kernel import build_kernel
+from shakedown.lab.build import build as build_lab
 
 
 @Parameter(name="*")
@@ -41,8 +40,7 @@ def build(*, options: BuildOptions = _DEFAULTS) -> int:
 
     shakedown lab build --zfs
     """
-    kernel = build_kernel(say, with_zfs=options.zfs, renew=options.renew)
-    image = build_image(say, renew=options.renew)
+    kernel, image = build_lab(say, with_zfs=options.zfs, renew=options.renew)
     if options.json:
         found = {"path": str(kernel.path), "source": kernel.source, "compiler": kernel.compiler}
         print_document("lab build", {"kernel": found, "image": {"path": str(image.tools), "packages": image.packages}})

@@ -17,7 +17,7 @@ from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.errors import RefusedError, UsageError
 from shakedown.lab.bays import Bus
 from shakedown.lab.faults import faults_by_drive
-from shakedown.lab.run import Order, Outcome
+from shakedown.lab.run import NotBroughtOut, Order, Outcome
 from shakedown.lab.run import run as run_in_lab
 from shakedown.units import NS_PER_S, format_duration, format_size, parse_duration_ns, parse_size_bytes
 
@@ -104,9 +104,14 @@ def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options:
         raise UsageError(f"there is no option `{command[0]}`", hint="what is to run stands behind `--`; --help has all")
     order = _order(command, options)
     with terminated_as_interrupted():
-        outcome = run_in_lab(order, _print, say)
+        try:
+            outcome, left_behind = run_in_lab(order, _print, say), None
+        except NotBroughtOut as error:
+            outcome, left_behind = error.outcome, error
     if not options.quiet:
         print(_account(outcome), file=sys.stderr)
+    if left_behind is not None:
+        raise left_behind
     return outcome.exit_status
 
 

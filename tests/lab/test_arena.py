@@ -70,7 +70,9 @@ def lab_run(
 @built
 def test_a_run_comes_out_marked_as_the_labs_and_is_the_same_again(tmp_path: Path) -> None:
     notes = Notes()
-    first, second = (lab_run(tmp_path / name / "run", listener=notes) for name in "ab")
+    # Whatever the folder is called.
+    folders = (tmp_path / "a", tmp_path / "elsewhere" / "a-folder-of-another-name")
+    first, second = (lab_run(folder, listener=notes) for folder in folders)
     assert first == second
     assert b'"arena": "lab"' in first["run.json"]
     assert b'"kind": "lab"' in first["run.json"]
@@ -78,7 +80,7 @@ def test_a_run_comes_out_marked_as_the_labs_and_is_the_same_again(tmp_path: Path
     assert {"samples.parquet", "raw/write/final.json"} <= set(first)
     # What came out while it ran is what is in the folder.
     assert notes.events == 2 * ["lab short lab:wd40efax", "write", "job-ended"]
-    kept = read_run(tmp_path / "a" / "run").samples
+    kept = read_run(tmp_path / "a").samples
     assert [tuple(sample) for sample in notes.samples] == 2 * kept.rows()
 
 

@@ -100,7 +100,11 @@ def test_files_go_in_and_out(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a").write_text("A")
     out = tmp_path / "out"
-    shell("cat in/a > b; mkdir d; cp b d", bring_in=(tmp_path / "in",), bring_out=("/lab/b", "/lab/d"), out=out)
+    shell(
+        "cat in/a > b; mkdir d; cp b d",
+        bring_in=(tmp_path / "in",),
+        bring_out={"/lab/b": out / "b", "/lab/d": out / "d"},
+    )
     assert (out / "b").read_text() == (out / "d" / "b").read_text() == "A"
 
 

@@ -125,8 +125,7 @@ def test_a_disk_that_returns_under_another_name_is_found_by_who_it_is(tmp_path: 
         drives=("model:wd40efrx",) * 2,
         scale_divisor=10_000,
         bring_in=(tmp_path / "long.toml",),
-        bring_out=("/lab/run",),
-        out=tmp_path,
+        bring_out={"/lab/run": tmp_path / "run"},
         with_shakedown=True,
     )
     assert output.splitlines() == ["1", "the other is as it was", "sdb sdc "], errors
@@ -196,8 +195,7 @@ def week(out: Path, *cuts_s: float) -> RunRecord:
         power_cuts_ns=tuple(int(each * 1e9) for each in cuts_s),
         after_cut=("bash", "-c", GO_ON) if cuts_s else (),
         bring_in=(out / "week.toml",),
-        bring_out=("/lab/run",),
-        out=out,
+        bring_out={"/lab/run": out / "run"},
         with_shakedown=True,
     )
     assert "TRUST IT" in output, errors
@@ -255,8 +253,7 @@ def test_a_drive_that_is_too_warm_rests_and_its_figures_are_those_without_the_re
         drives=("model:wd40efrx",),
         scale_divisor=10_000,
         bring_in=(tmp_path / "warm.toml",),
-        bring_out=("/lab/cool", "/lab/warm"),
-        out=tmp_path,
+        bring_out={f"/lab/{name}": tmp_path / name for name in ("cool", "warm")},
         with_shakedown=True,
     )
     assert [line for line in output.splitlines() if line.isdecimal()] == ["0", "0", "5"], errors

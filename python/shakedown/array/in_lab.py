@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 from shakedown.array.effort import Effort, check_disk, effort_in_lab
 from shakedown.array.order import RebuildOrder, check_order
 from shakedown.array.zfs import ZfsOptions
-from shakedown.device.lab_disk import DISKS, numbered
+from shakedown.device.lab_disk import DISKS, RUN_FOLDER, numbered
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.lab import run as lab
 from shakedown.lab.disks import disk_name
@@ -122,28 +122,27 @@ def _order_of_lab(ordered: InGuest, out: Path, brought: tuple[Path, ...]) -> lab
     if isinstance(order.options, ZfsOptions):
         memory_bytes = min(order.options.memory_bytes, _MEMORY_OF_ZFS_BYTES)
     return lab.Order(
-        command=_command(ordered, out.name),
+        command=_command(ordered),
         drives=tuple("model:" + text.removeprefix(_SCHEME) for text in texts),
         seed=order.seed,
         scale_divisor=order.scale_divisor,
         memory_bytes=memory_bytes,
         bring_in=brought,
-        bring_out=(f"/lab/{out.name}",),
-        out=out.parent,
+        bring_out={RUN_FOLDER: out},
         with_shakedown=True,
         faults=faults,
         with_zfs=order.is_zfs and not _is_fuse(order),
     )
 
 
-def _command(ordered: InGuest, out: str) -> tuple[str, ...]:
+def _command(ordered: InGuest) -> tuple[str, ...]:
     """The same order, its targets being disks of the guest, each by its place."""
     order = ordered.order
     texts = (*order.members, order.replacement)
     disks = {numbered(text, number): f"/dev/{disk_name(number)}" for number, text in enumerate(texts)}
     command = ["env", f"{DISKS}={json.dumps(disks)}", "shakedown", "rebuild", order.layout, *order.members]
     command += ["--replace-with", order.replacement, "--fill", f"{order.fill * 100:.6f}%", "--state", order.state]
-    command += ["--seed", str(order.seed), "--scale", f"1/{order.scale_divisor}", "--out", out]
+    command += ["--seed", str(order.seed), "--scale", f"1/{order.scale_divisor}", "--out", RUN_FOLDER]
     command += [word for text in ordered.settings for word in ("--set", text)]
     if order.member_bytes is not None:
         command += ["--member-size", str(order.member_bytes)]

@@ -20,6 +20,8 @@ from shakedown.tools.fio.locate import Fio
 DISKS: Final = "SHAKEDOWN_LAB_DISKS"
 # And what befalls the disks that something befalls.
 FAULTS: Final = "SHAKEDOWN_LAB_FAULTS"
+# Where a guest has its run's folder, whatever its name is outside: what a guest does hangs on every byte it is given.
+RUN_FOLDER: Final = "/lab/run"
 _CPU_INFO: Final = Path("/proc/cpuinfo")
 _SECTOR_BYTES: Final = 512
 

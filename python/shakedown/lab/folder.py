@@ -16,7 +16,7 @@ import shutil
 import tarfile
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -76,7 +76,7 @@ def fill(
     command: Sequence[str],
     limit_s: int,
     bring_in: Sequence[Path],
-    bring_out: Sequence[str],
+    bring_out: Iterable[str],
     *,
     stays: bool = False,
 ) -> None:
@@ -122,8 +122,8 @@ def hand_over(folder: Path) -> None:
                 ) from error
 
 
-def brought_out(folder: Path, bring_out: Sequence[str], out: Path) -> None:
-    """Unpack what the guest has packed as ``out``/NAME each.
+def brought_out(folder: Path, bring_out: Mapping[str, Path]) -> None:
+    """Unpack what the guest has packed, each path of the guest to its place here.
 
     Raises EnvironmentFailure if something is left behind; what cannot be unpacked is kept as it was packed.
     """
@@ -132,18 +132,19 @@ def brought_out(folder: Path, bring_out: Sequence[str], out: Path) -> None:
         with tarfile.open(folder / "share" / "out.tar") as archive:
             for member in archive:
                 if member.isreg() or member.isdir():
-                    _extract(archive, member, [_inside(path) for path in bring_out], out)
+                    _extract(archive, member, {_inside(path): place for path, place in bring_out.items()})
                 else:
                     odd.append(f"/{member.name}")
     except (OSError, tarfile.TarError) as error:
         raise EnvironmentFailure(
-            f"what the guest has packed cannot be brought out: {error}", hint=_kept(folder / "share" / "out.tar", out)
+            f"what the guest has packed cannot be brought out: {error}",
+            hint=_kept(folder / "share" / "out.tar", next(iter(bring_out.values())).parent),
         ) from error
     if odd:
         raise EnvironmentFailure(
             f"neither files nor folders, and left in the guest: {', '.join(odd)}", hint="all else has been brought out"
         )
-    missing = [path for path in bring_out if not os.path.lexists(out / PurePosixPath(path).name)]
+    missing = [path for path, place in bring_out.items() if not os.path.lexists(place)]
     if missing:
         hint = "the command did not make it, or under another name; all else has been brought out"
         raise EnvironmentFailure(f"not in the guest: {', '.join(missing)}", hint=hint)
@@ -161,15 +162,15 @@ def _kept(packed: Path, out: Path) -> str:
     return f"all of it is kept in {kept}"
 
 
-def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, wanted: list[str], out: Path) -> None:
-    """Unpack a member under each of the wanted paths that it belongs to; never outside of ``out``.
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, wanted: Mapping[str, Path]) -> None:
+    """Unpack a member under each of the wanted paths that it belongs to; never outside of their places.
 
     Python's own filter for this is not in the Python of every distribution.
     """
-    for path in wanted:
+    for path, out in wanted.items():
         if member.name != path and not member.name.startswith(path + "/"):
             continue
-        place = out / (PurePosixPath(path).name + member.name[len(path) :])
+        place = out / member.name[len(path) + 1 :]
         if ".." in place.relative_to(out).parts:
             raise tarfile.TarError(f"{member.name} would lie elsewhere")
         content = archive.extractfile(member)

@@ -50,7 +50,7 @@ _HALTED: Final = ("reboot: System halted", "reboot: Power down")
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """What to run, on what. ``bring_out`` are paths of the guest; each becomes ``out``/NAME.
+    """What to run, on what. ``bring_out`` are paths of the guest, each with where it is to lie here.
 
     ``faults`` are TOML, by the number of the drive. At each of ``power_cuts_ns``, which count from the first boot, the
     power of guest and drives fails; it is back after ``power_off_ns``, and the guest boots and runs ``after_cut``, or
@@ -67,8 +67,7 @@ class Order:
     wall_limit_s: float | None = None
     virtual_limit_s: int = 365 * 86_400
     bring_in: tuple[Path, ...] = ()
-    bring_out: tuple[str, ...] = ()
-    out: Path = Path()
+    bring_out: Mapping[str, Path] = field(default_factory=dict)
     with_shakedown: bool = False
     faults: Mapping[int, str] = field(default_factory=dict)
     power_cuts_ns: tuple[int, ...] = ()
@@ -150,7 +149,7 @@ def _left_behind(folder: Path, order: Order) -> EnvironmentFailure | None:
     """Bring out what is to be brought out; why that is not all of it."""
     try:
         if order.bring_out:
-            brought_out(folder, order.bring_out, order.out)
+            brought_out(folder, order.bring_out)
     except EnvironmentFailure as error:
         return error
     return None

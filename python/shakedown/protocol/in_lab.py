@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from shakedown.device.lab_disk import DISKS, FAULTS
+from shakedown.device.lab_disk import DISKS, FAULTS, RUN_FOLDER
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener
@@ -111,13 +111,12 @@ def _play(order: LabOrder, out: Path, listener: Listener) -> None:
         protocol = Path(folder) / f"{order.protocol}.toml"
         protocol.write_text(order.text, encoding="utf-8")
         ordered = lab.Order(
-            command=_command(order, protocol.name, out.name),
+            command=_command(order, protocol.name),
             drives=tuple("model:" + text.removeprefix(_SCHEME) for text in order.targets),
             seed=order.seed,
             scale_divisor=order.scale_divisor,
             bring_in=(protocol,),
-            bring_out=(f"/lab/{out.name}",),
-            out=out.parent,
+            bring_out={RUN_FOLDER: out},
             with_shakedown=True,
             faults=_faults(order),
         )
@@ -131,13 +130,13 @@ def _play(order: LabOrder, out: Path, listener: Listener) -> None:
         raise EnvironmentFailure(f"in the guest: {said.decode(errors='replace').strip()}")
 
 
-def _command(order: LabOrder, protocol: str, out: str) -> tuple[str, ...]:
+def _command(order: LabOrder, protocol: str) -> tuple[str, ...]:
     """What the guest is to run: the same order, its targets being disks there."""
     disks = {text: f"/dev/sd{letter}" for text, letter in zip(order.targets, "ab", strict=False)}
     faults = {disks[order.targets[number]]: toml for number, toml in _faults(order).items()}
     command = ["env", f"{DISKS}={json.dumps(disks)}", f"{FAULTS}={json.dumps(faults)}"]
     command += ["shakedown", "run", f"./{protocol}", order.targets[0], "--quiet"]
-    command += ["--seed", str(order.seed), "--scale", f"1/{order.scale_divisor}", "--out", out]
+    command += ["--seed", str(order.seed), "--scale", f"1/{order.scale_divisor}", "--out", RUN_FOLDER]
     command += [word for name, value in order.parameters.items() for word in ("--set", f"{name}={value}")]
     if order.temperature_limit_celsius is not None:
         command += ["--temperature-limit", str(order.temperature_limit_celsius)]

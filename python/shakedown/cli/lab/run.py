@@ -125,9 +125,10 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         )
     if not 0 <= options.seed < 2**63:
         raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^63 - 1")
-    for path in options.bring_out:
-        if os.path.lexists(options.out / Path(path).name):
-            raise RefusedError(f"{options.out / Path(path).name} exists already", hint="choose another folder: --out")
+    places = {path: options.out / Path(path).name for path in options.bring_out}
+    for place in places.values():
+        if os.path.lexists(place):
+            raise RefusedError(f"{place} exists already", hint="choose another folder: --out")
     if options.bring_out:
         _make_folder(options.out)
     limit_ns = None if options.wall_limit is None else parse_duration_ns(options.wall_limit)
@@ -150,8 +151,7 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         wall_limit_s=None if limit_ns is None else limit_ns / NS_PER_S,
         virtual_limit_s=virtual_limit_s,
         bring_in=options.bring_in,
-        bring_out=options.bring_out,
-        out=options.out,
+        bring_out=places,
         with_shakedown=options.with_shakedown,
         faults=faults_by_drive(options.fault, len(options.drive)),
         power_cuts_ns=cuts_ns,

@@ -3,7 +3,7 @@ table of docs/conformance-arrays.md.
 
 Usage: conformance_arrays.py [--plays N] [NAME...|none]. What the lab has measured of the same order is kept, and the
 model's part computed anew; without names, all is played that has no row yet, or fewer than N plays. Each play of a case
-is under a name and a seed of its own: docs/conformance-arrays-plays.csv has those of the cases that were played more
+has a seed of its own: docs/conformance-arrays-plays.csv has those of the cases that were played more
 than once. The lab has to be built (`shakedown lab build --zfs`).
 """
 
@@ -116,7 +116,7 @@ def cases() -> list[Case]:
 
 
 def real(case: Case, work: Path, seed: int) -> dict[str, Any]:
-    """What the lab measures: columns of the table. The folder's name is part of what is played, as the seed is."""
+    """What the lab measures: columns of the table."""
     out = work / (case.name if seed == 1 else f"{case.name}-{seed}")
     command: list[str | Path] = [
         Path(sys.executable).with_name("shakedown"),

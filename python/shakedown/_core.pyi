@@ -314,7 +314,16 @@ def resilver(order: dict[str, Any]) -> dict[str, Any]:
     The answer is that of ``rebuild`` with ``deviation_ns``, ``simulated_ns``, ``allocated_bytes``, ``records``.
     """
 
-def rebuild(order: dict[str, Any]) -> dict[str, Any]:
+@final
+class Share:
+    """How much of a rebuild is done, for who waits for it in another thread. Of one that is sampled it stays 0."""
+
+    def __init__(self) -> None: ...
+    @property
+    def done(self) -> float:
+        """0 to 1."""
+
+def rebuild(order: dict[str, Any], share: Share) -> dict[str, Any]:
     """Rebuild the member in place ``replacement`` of an array. Raises ArrayError, ProfileError, JobError.
 
     The order: ``layout``, ``profiles`` (texts, of all members in their places), ``scale_divisor``, ``faults`` (texts or

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import shakedown
 from shakedown.analysis.kick import judge_patience
 from shakedown.analysis.status import look_at
+from shakedown.array import run
 from shakedown.array.find import findings, ratios
 from shakedown.array.order import RebuildOrder, members_of
 from shakedown.array.rebuild import simulate
@@ -219,6 +221,29 @@ def test_the_verb_leaves_a_run_that_others_read(
     assert filled == document["answers"]["rebuilds"][0]["progress"][-1]["done_bytes"]
     assert "time to rebuild" in compare(runs).to_text()
     assert "time to rebuild" in write([new, used], Path("report.html")).read_text()
+
+
+def test_who_waits_for_long_is_told_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every ten seconds: here of a rebuild that takes less, of which more is done each time."""
+    monkeypatch.setattr(run, "_EVERY_S", 0.01)
+    lines: list[str] = []
+    run.run_rebuild(
+        order(replacement=RED, members=(RED,) * 4, scale_divisor=100), None, 3, tmp_path / "run", lines.append
+    )
+    told = [re.fullmatch(r"model:wd40efax \(new\): (\d+)% done, about .* left", line) for line in lines]
+    shares = [int(each[1]) for each in told if each is not None]
+    assert len(shares) > 5
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < 50 < shares[-1] <= 100
+
+
+@pytest.mark.parametrize(
+    ("shares", "done"),
+    [([], 0), ([0.5], 0.25), ([0.9, 0.8], 0.4), ([0.99, 0.9, 0.1], 0.55), ([0.99, 0.99, 0.5], 0.75)],
+)
+def test_the_time_is_that_of_who_began_last(shares: list[float], done: float) -> None:
+    """Three seeds over two threads take as long as two rebuilds."""
+    assert run._done(shares, seeds=3, threads=2) == pytest.approx(done)
 
 
 def test_a_failed_rebuild_is_told_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

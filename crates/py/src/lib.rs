@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use crate::machine::Machine;
     #[pymodule_export]
-    use crate::rebuild::rebuild;
+    use crate::rebuild::{rebuild, Share};
     #[pymodule_export]
     use crate::requests::RequestColumns;
     #[pymodule_export]

@@ -1,12 +1,14 @@
 //! A rebuild from one order to one answer, both plain dictionaries.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use array::md::{Arrangement, Options};
 use array::{Ended, Layout, LayoutError, MemberShare, Progress};
 use drive::faults::Faults;
 use drive::{BlockDevice, Drive, Profile};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use workload::rebuild::{rebuild as play, wear, Felt, Order, RebuildError, Report};
+use workload::rebuild::{rebuild_telling, wear, Felt, Order, RebuildError, Report};
 
 use crate::errors::{job_error, profile_error, ArrayError};
 use crate::load::{tuple, RowTuple};
@@ -14,13 +16,32 @@ use crate::load::{tuple, RowTuple};
 /// Seeds of members are that far from each other, so that those of neighbouring arrays do not meet.
 pub(crate) const SEEDS_APART: u64 = 1000;
 
+/// How far a rebuild is, for who waits for it in another thread.
+#[pyclass(frozen, module = "shakedown._core")]
+#[derive(Default)]
+pub struct Share(AtomicU64);
+
+#[pymethods]
+impl Share {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    #[getter]
+    fn done(&self) -> f64 {
+        f64::from_bits(self.0.load(Ordering::Relaxed))
+    }
+}
+
 /// See the stub for the order and the answer.
 #[pyfunction]
-pub fn rebuild<'py>(py: Python<'py>, order: Given) -> PyResult<Bound<'py, PyDict>> {
+pub fn rebuild<'py>(py: Python<'py>, order: Given, share: &Bound<'py, Share>) -> PyResult<Bound<'py, PyDict>> {
     let wanted = Wanted::read(py, order)?;
+    let Share(share) = share.get();
     let report = py.detach(|| {
         let order = wanted.order()?;
-        play(&order)
+        rebuild_telling(&order, &mut |done| share.store(done.to_bits(), Ordering::Relaxed))
     });
     answer(py, &report.map_err(|error| refusal(py, error))?)
 }

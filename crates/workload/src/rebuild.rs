@@ -1,7 +1,7 @@
 //! A rebuild with people at work: an array, a job that goes on meanwhile, and how long it all takes.
 //!
 //! A rebuild of terabytes is tens of millions of requests to each member. Most of it is the same everywhere but for the
-//! recording zones, so unless its history matters it is *sampled*: the members are cut into equal parts, a stretch
+//! recording zones, so unless its history matters, as it does to shingled drives, it is *sampled*: the members are cut into equal parts, a stretch
 //! of each is simulated, request by request, and counted for the whole part. The tests hold this against whole rebuilds.
 
 mod felt;
@@ -87,9 +87,17 @@ pub enum RebuildError {
 /// # Errors
 /// When the array, the job or the faults cannot be, or contradict each other.
 pub fn rebuild(order: &Order) -> Result<Report, RebuildError> {
+    rebuild_telling(order, &mut |_share| ())
+}
+
+/// The same for those who wait: `told` hears now and then which share is done, 0..=1. A sample is soon made, and tells nothing.
+///
+/// # Errors
+/// As of [`rebuild`].
+pub fn rebuild_telling(order: &Order, told: &mut dyn FnMut(f64)) -> Result<Report, RebuildError> {
     order.check()?;
     if order.whole || order.history_matters() || sampled::is_in_vain(order) {
-        whole::rebuild(order)
+        whole::rebuild(order, told)
     } else {
         sampled::rebuild(order)
     }
@@ -111,9 +119,11 @@ impl Order {
     }
 
     /// Whether a stretch depends on what was long before it: a fault at some time; beside a load md's stripe cache, which
-    /// grows for minutes, and the caches of shingled drives, which fill.
+    /// grows for minutes; the cache of a shingled drive, in which all gathers that came out of order since the last
+    /// checkpoint.
     fn history_matters(&self) -> bool {
-        self.load.is_some() || self.faults.iter().any(Option::is_some)
+        let faulty = self.faults.iter().any(Option::is_some);
+        faulty || self.load.is_some() || self.drives.iter().any(Drive::is_shingled)
     }
 
     /// The array as it was before a member was lost.

@@ -14,6 +14,8 @@ from shakedown.sample import SAMPLE_SCHEMA
 from shakedown.target.model import job_refusal
 from shakedown.units import NS_PER_S
 
+Share = _core.Share
+
 
 @dataclass(frozen=True)
 class Rebuild:
@@ -84,10 +86,11 @@ class Rebuild:
         return told | {key: getattr(self, key).to_dicts() for key in frames}
 
 
-def simulate(order: RebuildOrder) -> Rebuild:
-    """Rebuild once, with the order's seed. Raises UsageError for what cannot be."""
+def simulate(order: RebuildOrder, share: Share | None = None) -> Rebuild:
+    """Rebuild once, with the order's seed; ``share`` tells how far it is. Raises UsageError for what cannot be."""
     try:
-        told = (_core.resilver if order.is_zfs else _core.rebuild)(order.to_core())
+        given = order.to_core()
+        told = _core.resilver(given) if order.is_zfs else _core.rebuild(given, share or Share())
     except _core.JobError as error:
         raise job_refusal(error) from error
     except (_core.ArrayError, _core.ProfileError) as error:

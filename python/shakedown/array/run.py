@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Thread
+from time import monotonic
+from typing import Final
 
 from shakedown.analysis.finding import Finding
 from shakedown.array.find import findings, ratios
 from shakedown.array.keep import Setting, keep
 from shakedown.array.order import RebuildOrder, model_path
-from shakedown.array.rebuild import Rebuild, simulate
+from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
 from shakedown.target.model import ModelArena
-from shakedown.units import format_duration
+from shakedown.units import NS_PER_S, format_duration
 
 Tell = Callable[[str], None]
+_EVERY_S: Final = 10.0
 
 
 def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, out: Path, tell: Tell) -> Run:
@@ -50,30 +54,50 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
 
 
 def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell) -> list[Rebuild]:
-    """The core lets other threads work while it does, and an interruption waits for none of them."""
+    """The core lets other threads work while it does, and an interruption waits for none of them.
+
+    Nobody waits for long without a word of how far it is.
+    """
+    threads = min(seeds, os.cpu_count() or 1)
     waiting = deque(replace(order, seed=order.seed + number) for number in range(seeds))
     came: SimpleQueue[tuple[int, Rebuild | BaseException]] = SimpleQueue()
+    shares: list[Share] = []
 
     def work() -> None:
         with suppress(IndexError):
             while True:
-                each = waiting.popleft()
+                each, share = waiting.popleft(), Share()
+                shares.append(share)
                 try:
-                    came.put((each.seed, simulate(each)))
+                    came.put((each.seed, simulate(each, share)))
                 except BaseException as error:  # noqa: BLE001 - raised where it is waited for
                     came.put((each.seed, error))
 
-    for _ in range(min(seeds, os.cpu_count() or 1)):
+    for _ in range(threads):
         Thread(target=work, daemon=True).start()
     rebuilds: dict[int, Rebuild] = {}
-    for number in range(1, seeds + 1):
-        seed, rebuild = came.get()
+    what, began_s = f"{order.replacement} ({order.state})", monotonic()
+    while len(rebuilds) < seeds:
+        try:
+            seed, rebuild = came.get(timeout=_EVERY_S)
+        except Empty:
+            done = _done([each.done for each in shares], seeds, threads)
+            if done:
+                left_s = (monotonic() - began_s) * (1 / done - 1)
+                tell(f"{what}: {done:.0%} done, about {format_duration(left_s * NS_PER_S)} left")
+            continue
         if isinstance(rebuild, BaseException):
             raise rebuild
         rebuilds[seed] = rebuild
-        what = f"{order.replacement} ({order.state}), {number} of {seeds}"
-        tell(f"{what}: {rebuild.ended} after {format_duration(rebuild.duration_ns)} of virtual time")
+        ended = f"{rebuild.ended} after {format_duration(rebuild.duration_ns)} of virtual time"
+        tell(f"{what}, {len(rebuilds)} of {seeds}: {ended}")
     return [rebuilds[seed] for seed in sorted(rebuilds)]
+
+
+def _done(shares: Sequence[float], seeds: int, threads: int) -> float:
+    """Which share of the time is over: rebuilds take about as long each, and whose turn came last ends last."""
+    rounds = (len(shares) - 1) // threads + shares[-1] if shares else 0.0
+    return rounds / ceil(seeds / threads)
 
 
 def _names(order: RebuildOrder) -> list[str]:

@@ -1,7 +1,6 @@
 //! A rebuild of which a stretch of each part is gone through, and stands for the part.
 
 use array::{Ended, MemberShare, Outcome, Point, Progress};
-use drive::Drive;
 
 use super::{Order, RebuildError, Report};
 
@@ -9,12 +8,11 @@ use super::{Order, RebuildError, Report};
 const PARTS: u64 = 48;
 /// A stretch begins with what is not counted: streams are found, queues fill.
 const WARM_BYTES: u64 = 192 << 20;
-/// A shingled drive has to make room first if its cache is full, and what a beginning out of order has cost it comes later.
-const SHINGLED_WARM_BYTES: u64 = 1 << 30;
 /// That far the beginning of a rebuild is gone through, for what it takes longer than the rest.
 const BEGINNING_BYTES: u64 = 8 << 30;
-/// What is counted: two bands of a shingled drive, some hundred tracks of any.
+/// What is counted: some hundred tracks.
 const COUNTED_BYTES: u64 = 512 << 20;
+const STRETCH_BYTES: u64 = WARM_BYTES + COUNTED_BYTES;
 /// The speed that md limits is an average of the last 27 to 30 s, divided by one more than the whole seconds of that.
 const MARK_S: f64 = 28.5;
 const DIVIDED_BY_S: f64 = 29.0;
@@ -25,7 +23,7 @@ const NO_LIMIT: u64 = 1 << 50;
 struct Part {
     bytes: u64,
     ns_per_byte: f64,
-    /// What the beginning of the rebuild takes longer: the stripe cache is small, a full cache needs room.
+    /// What the beginning of the rebuild takes longer: the stripe cache is small.
     beginning_ns: f64,
     /// Of the whole stretch.
     outcome: Outcome,
@@ -63,12 +61,11 @@ pub(super) fn rebuild(order: &Order) -> Result<Report, RebuildError> {
 /// A stretch from the middle of a part on, or as much of the part as there is.
 fn play_part(order: &Order, begin: u64, end: u64) -> Result<Part, RebuildError> {
     let used = order.options.used_bytes();
-    let (warm, wanted) = (warm_bytes(order), stretch_bytes(order));
-    let from = ((begin + end) / 2 / 4096 * 4096).min(used.saturating_sub(wanted) / 4096 * 4096);
+    let from = ((begin + end) / 2 / 4096 * 4096).min(used.saturating_sub(STRETCH_BYTES) / 4096 * 4096);
     let mut array = order.array()?;
-    let to = used.min(from + wanted);
+    let to = used.min(from + STRETCH_BYTES);
     array.recover(order.replacement, from, to)?;
-    array.recover_to(from + warm.min((to - from) / 2), u64::MAX);
+    array.recover_to(from + WARM_BYTES.min((to - from) / 2), u64::MAX);
     let (warm_ns, warm_bytes) = (array.now_ns(), array.recovered_bytes());
     array.finish_recovery(u64::MAX);
     let counted = (array.recovered_bytes() - warm_bytes).max(4096);
@@ -93,21 +90,9 @@ fn beginning_ns(order: &Order, ns_per_byte: f64) -> Result<f64, RebuildError> {
     Ok((took_ns - bytes as f64 * ns_per_byte).max(0.0))
 }
 
-fn warm_bytes(order: &Order) -> u64 {
-    if order.drives.iter().any(Drive::is_shingled) {
-        SHINGLED_WARM_BYTES
-    } else {
-        WARM_BYTES
-    }
-}
-
-fn stretch_bytes(order: &Order) -> u64 {
-    warm_bytes(order) + COUNTED_BYTES
-}
-
 /// Whether a sample would be as long as the whole.
 pub(super) fn is_in_vain(order: &Order) -> bool {
-    PARTS * stretch_bytes(order) + BEGINNING_BYTES >= order.options.used_bytes()
+    PARTS * STRETCH_BYTES + BEGINNING_BYTES >= order.options.used_bytes()
 }
 
 fn sum(order: &Order, parts: &[Part]) -> Outcome {

@@ -10,20 +10,30 @@ const INTERVAL_NS: u64 = 60_000_000_000;
 const ALONE_INTERVALS: usize = 10;
 /// so many is given up.
 const PATIENT_INTERVALS: u32 = 2 * 24 * 60;
+/// How often it is told how far a rebuild is.
+const TOLD: u64 = 100;
 
 /// Every request of the rebuild and of the job beside it.
-pub(super) fn rebuild(order: &Order) -> Result<Report, RebuildError> {
+pub(super) fn rebuild(order: &Order, told: &mut dyn FnMut(f64)) -> Result<Report, RebuildError> {
     let mut array = order.array()?;
-    array.recover(order.replacement, 0, order.options.used_bytes())?;
+    let used = order.options.used_bytes();
+    array.recover(order.replacement, 0, used)?;
     let (mut during, mut feeling, mut alone, mut feeling_alone) =
         (Vec::new(), Feeling::new(), Vec::new(), Feeling::new());
     if let Some(file) = order.job_file()? {
         let mut run = Run::start(file.clone(), order.start_ns, INTERVAL_NS, order.seed).log_requests();
-        beside(&mut run, &mut array, &mut during, &mut feeling);
+        during = beside(&mut run, &mut array, |run, array| {
+            told(array.recovered_bytes() as f64 / used as f64);
+            play(run, array, 1, &mut feeling)
+        });
         let mut whole = order.array()?;
         let mut run = Run::start(file, order.start_ns, INTERVAL_NS, order.seed).log_requests();
         alone = play(&mut run, &mut whole, ALONE_INTERVALS, &mut feeling_alone);
     } else {
+        for time in 1..TOLD {
+            array.recover_to(used / TOLD * time, u64::MAX);
+            told(time as f64 / TOLD as f64);
+        }
         array.finish_recovery(u64::MAX);
     }
     let outcome = array.outcome().expect("a rebuild was begun");
@@ -40,10 +50,10 @@ pub(super) fn rebuild(order: &Order) -> Result<Report, RebuildError> {
 }
 
 /// The job goes on until the rebuild is over, or itself.
-fn beside(run: &mut Run, array: &mut Array, rows: &mut Vec<Row>, feeling: &mut Feeling) {
-    let (mut recovered, mut patience) = (0, PATIENT_INTERVALS);
+fn beside(run: &mut Run, array: &mut Array, mut interval: impl FnMut(&mut Run, &mut Array) -> Vec<Row>) -> Vec<Row> {
+    let (mut rows, mut recovered, mut patience) = (Vec::new(), 0, PATIENT_INTERVALS);
     while array.recovering() && !run.is_over() && patience > 0 {
-        rows.extend(play(run, array, 1, feeling));
+        rows.extend(interval(run, array));
         let before = std::mem::replace(&mut recovered, array.recovered_bytes());
         patience = if recovered > before { PATIENT_INTERVALS } else { patience - 1 };
     }
@@ -51,4 +61,5 @@ fn beside(run: &mut Run, array: &mut Array, rows: &mut Vec<Row>, feeling: &mut F
         array.give_up();
     }
     array.finish_recovery(u64::MAX);
+    rows
 }

@@ -1,11 +1,13 @@
 //! What Linux has between a program and a rotating drive: requests that are too long are split, and those that wait for
 //! room in the drive's queue are merged with their neighbours and sorted, by the scheduler mq-deadline as it is set by
-//! default (`block/blk-merge.c`, `block/mq-deadline.c`).
+//! default (`block/blk-merge.c`, `block/mq-deadline.c`). What the drive has, `Sent` watches over.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use drive::{Completion, Request, Status, Verb};
+
+use super::sent::{Command, Sent};
 
 /// `max_sectors_kb`: no command is longer.
 const LONGEST_BYTES: u64 = 1280 << 10;
@@ -63,9 +65,7 @@ pub(crate) struct BlockLayer {
     in_batch: u32,
     starved: u32,
     arrivals: u64,
-    /// Riders of the commands in the drive, by tag, and the tags that are free.
-    commands: Vec<Vec<u32>>,
-    free: Vec<u32>,
+    sent: Sent,
     parts: Vec<Parts>,
 }
 
@@ -89,8 +89,14 @@ impl BlockLayer {
 
     /// The next command for the drive, which has room for one.
     pub fn next(&mut self, now_ns: u64) -> Option<Request> {
+        if self.sent.holds_back(now_ns) {
+            return None;
+        }
+        if let Some(again) = self.sent.again(now_ns) {
+            return Some(again);
+        }
         if let Some(flush) = self.flushes.pop_front() {
-            return Some(self.hand_over(flush, vec![flush.tag]));
+            return Some(self.sent.send(now_ns, Command::new(flush, vec![flush.tag])));
         }
         let goes_on = self.next[self.batch_of].filter(|_| self.in_batch < BATCH);
         let key = match goes_on {
@@ -101,44 +107,47 @@ impl BlockLayer {
         let at = self.batch_of;
         self.next[at] = self.behind(at, key);
         let Waiting { command, riders, .. } = self.remove(at, key);
-        Some(self.hand_over(command, riders))
+        Some(self.sent.send(now_ns, Command::new(command, riders)))
+    }
+
+    /// When it has to look at what the drive does not answer.
+    pub fn looks_ns(&mut self) -> u64 {
+        self.sent.looks_ns()
+    }
+
+    /// It is time for that: commands are taken back, and the requests of those that were taken back too often have failed.
+    pub fn look(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
+        for riders in self.sent.take_back(now_ns) {
+            let failed = Completion { tag: 0, completed_ns: now_ns, status: Status::Aborted };
+            self.end(riders, failed, completions);
+        }
     }
 
     /// Commands have ended: in their place come the requests that have ended with them.
     pub fn complete(&mut self, completions: &mut Vec<Completion>) {
         for command in std::mem::take(completions) {
-            self.free.push(command.tag);
-            for tag in std::mem::take(&mut self.commands[command.tag as usize]) {
-                let parts = &mut self.parts[tag as usize];
-                parts.left -= 1;
-                if parts.status == Status::Good {
-                    parts.status = command.status;
-                }
-                if parts.left == 0 {
-                    completions.push(Completion { tag, status: parts.status, ..command });
-                }
+            let riders = self.sent.answered(command.tag);
+            self.end(riders, command, completions);
+        }
+    }
+
+    fn end(&mut self, riders: Vec<u32>, command: Completion, completions: &mut Vec<Completion>) {
+        for tag in riders {
+            let parts = &mut self.parts[tag as usize];
+            parts.left -= 1;
+            if parts.status == Status::Good {
+                parts.status = command.status;
+            }
+            if parts.left == 0 {
+                completions.push(Completion { tag, status: parts.status, ..command });
             }
         }
     }
 
     /// Forgets what has not been handed over.
     pub fn clear(&mut self) {
-        let (commands, free, parts) = (&mut self.commands, &mut self.free, &mut self.parts);
-        *self = Self {
-            commands: std::mem::take(commands),
-            free: std::mem::take(free),
-            parts: std::mem::take(parts),
-            ..Self::default()
-        };
-    }
-
-    fn hand_over(&mut self, command: Request, riders: Vec<u32>) -> Request {
-        let tag = self.free.pop().unwrap_or_else(|| {
-            self.commands.push(Vec::new());
-            self.commands.len() as u32 - 1
-        });
-        self.commands[tag as usize] = riders;
-        Request { tag, ..command }
+        let (sent, parts) = (std::mem::take(&mut self.sent), std::mem::take(&mut self.parts));
+        *self = Self { sent, parts, ..Self::default() };
     }
 
     fn add(&mut self, now_ns: u64, request: Request) {

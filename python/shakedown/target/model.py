@@ -32,11 +32,13 @@ _FIO_STARTS_NS: Final = 17 * _FIO_SLEEPS_NS + 10_000_000
 # up to so much earlier or later, which the seed draws.
 _FIO_OFF_NS: Final = 120_000
 # When the guest finds its drive it asks what it is, which the drive answers without its platters, as it answers a flush
-# of nothing. Then, with so many looks at the clock on the way, it reads the first block, and so long after that has
-# come fio makes its very first request. This decides at which angle it meets the platters.
+# of nothing. Then, with so many looks at the clock on the way, it reads the first block. Before the first fio that
+# makes requests, another one has a look at each job; what they sleep, and the looks at the clock, decide at which angle
+# the first request meets the platters.
 _GUEST_ASKS: Final = 37
 _GUEST_LOOKS_NS: Final = 52_244
-_FIRST_FIO_NS: Final = 3_558_170_000
+_FIO_CHECKS_NS: Final = 14 * _FIO_SLEEPS_NS
+_FIRST_FIO_NS: Final = 18 * _FIO_SLEEPS_NS + 90_000
 _UNWATCHED_INTERVALS: Final = 512
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
 
@@ -63,6 +65,7 @@ class ModelArena:
         """
         self._like_lab = like_lab
         self._seed = seed
+        self._checked = 0
         self._started = 0
         self._began_ns = 0
         self._off = Random(seed)
@@ -94,6 +97,7 @@ class ModelArena:
         """Raise UsageError if the job cannot run in virtual time."""
         try:
             _core.check_job(job, self._machine.capacity_bytes)
+            self._checked += 1
         except _core.JobError as error:
             raise job_refusal(error) from error
 
@@ -107,7 +111,8 @@ class ModelArena:
         """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
         if self._like_lab:
             ran_ns = self._machine.now_ns - self._began_ns
-            starts_ns = _fio_starts_ns(ran_ns) if self._started else _FIRST_FIO_NS
+            first_ns = _FIRST_FIO_NS + self._checked * _FIO_CHECKS_NS
+            starts_ns = _fio_starts_ns(ran_ns) if self._started else first_ns
             self._machine.idle(starts_ns + self._off.randint(-_FIO_OFF_NS, _FIO_OFF_NS))
             self._began_ns = self._machine.now_ns
         try:

@@ -11,6 +11,9 @@ use super::sent::{Command, Sent};
 
 /// `max_sectors_kb`: no command is longer.
 const LONGEST_BYTES: u64 = 1280 << 10;
+/// A request that is split reaches the scheduler part by part, with a look at the guest's clock after each, the last two
+/// together.
+const PART_NS: u64 = 256;
 /// `fifo_batch`: requests in one direction, in the order of their places.
 const BATCH: u32 = 16;
 /// `writes_starved`: so often reads go before writes that wait.
@@ -54,6 +57,8 @@ struct Parts {
 /// The layer above one drive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BlockLayer {
+    /// Parts of requests, and when they get here.
+    coming: VecDeque<(u64, Request)>,
     /// Flushes, which overtake everything.
     flushes: VecDeque<Request>,
     /// Reads, and all else.
@@ -70,8 +75,8 @@ pub(crate) struct BlockLayer {
 }
 
 impl BlockLayer {
-    /// Takes a request of the program.
-    pub fn insert(&mut self, now_ns: u64, request: Request) {
+    /// Takes a request of the program; returns how long that keeps it.
+    pub fn insert(&mut self, now_ns: u64, request: Request) -> u64 {
         let splits = matches!(request.verb, Verb::Read | Verb::Write) && request.bytes > LONGEST_BYTES;
         let longest_bytes = if splits { LONGEST_BYTES } else { request.bytes.max(1) };
         let left = request.bytes.div_ceil(longest_bytes).max(1) as u32;
@@ -83,7 +88,19 @@ impl BlockLayer {
         for part in 0..u64::from(left) {
             let begin_bytes = part * longest_bytes;
             let bytes = longest_bytes.min(request.bytes - begin_bytes);
-            self.add(now_ns, Request { offset_bytes: request.offset_bytes + begin_bytes, bytes, ..request });
+            let at_ns = now_ns + PART_NS * part.min(u64::from(left).saturating_sub(2));
+            let offset_bytes = request.offset_bytes + begin_bytes;
+            self.coming.push_back((at_ns, Request { offset_bytes, bytes, ..request }));
+        }
+        self.arrive(now_ns);
+        PART_NS * u64::from(left - 1)
+    }
+
+    /// Parts get here.
+    fn arrive(&mut self, now_ns: u64) {
+        while let Some(&(_, part)) = self.coming.front().filter(|(at_ns, _)| *at_ns <= now_ns) {
+            self.coming.pop_front();
+            self.add(now_ns, part);
         }
     }
 
@@ -110,13 +127,14 @@ impl BlockLayer {
         Some(self.sent.send(now_ns, Command::new(command, riders)))
     }
 
-    /// When it has to look at what the drive does not answer.
+    /// When it has to look at what gets here, or is not answered.
     pub fn looks_ns(&mut self) -> u64 {
-        self.sent.looks_ns()
+        self.coming.front().map_or(u64::MAX, |(at_ns, _)| *at_ns).min(self.sent.looks_ns())
     }
 
     /// It is time for that: commands are taken back, and the requests of those that were taken back too often have failed.
     pub fn look(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
+        self.arrive(now_ns);
         for riders in self.sent.take_back(now_ns) {
             let failed = Completion { tag: 0, completed_ns: now_ns, status: Status::Aborted };
             self.end(riders, failed, completions);

@@ -382,9 +382,9 @@ impl Run {
                     if let Some(log) = &mut self.log {
                         log.submitted(self.now_ns, request);
                     }
-                    self.submit(device, request);
+                    let kept_ns = self.submit(device, request);
                     if self.like_fio {
-                        self.busy_until_ns[at as usize] = self.now_ns + FIO_ASKS_NS;
+                        self.busy_until_ns[at as usize] = self.now_ns + kept_ns + FIO_ASKS_NS;
                     }
                 }
                 Wish::Completion | Wish::Over => break NEVER,
@@ -394,12 +394,17 @@ impl Run {
         std::mem::replace(&mut self.wake_ns[at as usize], wake_ns) != wake_ns
     }
 
-    fn submit(&mut self, device: &mut impl BlockDevice, request: Request) {
-        match &mut self.block_layer {
+    /// Returns how long it keeps the worker.
+    fn submit(&mut self, device: &mut impl BlockDevice, request: Request) -> u64 {
+        let kept_ns = match &mut self.block_layer {
             Some(block_layer) => block_layer.insert(self.now_ns, request),
-            None => self.backlog.push_back(request),
-        }
+            None => {
+                self.backlog.push_back(request);
+                0
+            }
+        };
         self.feed(device);
+        kept_ns
     }
 
     /// Hands over what has waited for room in the device's queue.

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from shakedown.target.model import ModelArena, ModelLoad
 
 
@@ -34,8 +36,26 @@ def test_a_host_like_the_labs_begins_a_job_so_many_sleeps_of_fios_after_it_saw_t
         one, other = ([row for batch in arena.start(step, job, 10**9) for row in batch] for step in "ab")
         return other[0].start_ns - one[0].start_ns, other[0].start_ns - one[-1].start_ns - one[-1].duration_ns
 
-    sleep_ns = 10_050_900
+    sleep_ns, off_ns = 10_050_980, 120_000
+    starts_ns = 17 * sleep_ns + 10_000_000
     start_to_start_ns, pause_ns = begins(like_lab=True)
-    assert start_to_start_ns % sleep_ns < 200_000
-    assert 18 * sleep_ns <= pause_ns < 19 * sleep_ns + 200_000
+    assert (start_to_start_ns - starts_ns + off_ns) % sleep_ns <= 2 * off_ns
+    assert starts_ns - off_ns <= pause_ns < starts_ns + sleep_ns + off_ns
     assert begins(like_lab=False)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("drive", "read_ns", "first_ns"),
+    [
+        ("skylight-1", 4_534_019, 3_562_827_927),
+        ("skylight-3", 5_550_974, 3_563_506_896),
+        ("st5000as0011", 306_257_075, 3_864_180_229),
+    ],
+)
+def test_a_host_like_the_labs_meets_the_platters_at_the_labs_angle(drive: str, read_ns: int, first_ns: int) -> None:
+    """The read with which a guest finds its drive ends in the very nanosecond; the figures are of the lab's traces."""
+    arena = ModelArena(f"model:{drive}", seed=1, scale_divisor=100, like_lab=True)
+    assert arena._machine.now_ns == read_ns
+    job = "[job]\nrw=write\nbs=4k\nsize=1M\n"
+    rows = [row for batch in arena.start("step", job, 10**9) for row in batch]
+    assert rows[0].start_ns == pytest.approx(first_ns, abs=400_000)

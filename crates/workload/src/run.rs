@@ -5,6 +5,7 @@ mod closed_loop;
 mod log;
 mod pace;
 mod replayer;
+mod sent;
 mod submitter;
 mod tally;
 mod worker;

@@ -103,8 +103,9 @@ fn sync_writes_are_forced_and_fsync_flushes() {
 #[test]
 fn a_host_like_fio_looks_at_the_last_requests_together() {
     let job = JobFile::parse("rw=randread\nnorandommap\niodepth=4\nnumber_ios=4", CAPACITY).unwrap();
-    for (file, worst_ns, mean_ns) in [(job.clone(), 4000, 2500.0), (job.like_fio(), 4000, 3250.0)] {
-        let mut device = FixedLatency::new(CAPACITY, 1, 1000);
+    // Those of fio go out 1280 ns apart.
+    for (file, worst_ns, mean_ns) in [(job.clone(), 40_000, 25_000.0), (job.like_fio(), 38_720, 30_580.0)] {
+        let mut device = FixedLatency::new(CAPACITY, 1, 10_000);
         let rows = Run::start(file, 0, SECOND_NS, 1).advance(&mut device, 9);
         assert_eq!((count(&rows), rows[0].latency_max_ns, rows[0].latency_mean_ns), (4, Some(worst_ns), Some(mean_ns)));
     }
@@ -115,11 +116,12 @@ fn a_host_like_fio_begins_what_is_behind_a_stonewall_two_looks_after_it_saw_the_
     let job = "number_ios=2\n[a]\nrw=read\n[b]\nstonewall\nrw=read\n[c]\nstonewall\nrw=read\n";
     let job = JobFile::parse(&format!("[global]\n{job}"), CAPACITY).unwrap();
     let look_ns = 100_051_300;
-    for (file, begins_ns) in [(job.clone(), [0, 2000, 4000]), (job.like_fio(), [0, 3 * look_ns, 6 * look_ns])] {
+    let (plain, like_fio) = ((job.clone(), 0, [0, 2000, 4000]), (job.like_fio(), 1280, [0, 3 * look_ns, 6 * look_ns]));
+    for (file, asks_ns, begins_ns) in [plain, like_fio] {
         let mut device = FixedLatency::new(CAPACITY, 32, 1000);
         Run::start(file, 0, SECOND_NS, 1).advance(&mut device, 9);
         let times: Vec<u64> = device.asked.iter().map(|(time_ns, _)| *time_ns).collect();
-        assert_eq!(times, begins_ns.map(|begin_ns| [begin_ns, begin_ns + 1000]).concat());
+        assert_eq!(times, begins_ns.map(|begin_ns| [begin_ns, begin_ns + 1000 + asks_ns]).concat());
     }
 }
 
@@ -134,6 +136,19 @@ fn a_host_like_linux_merges_what_waits_and_splits_what_is_too_long() {
     };
     assert_eq!(play("rw=read\nbs=4k\niodepth=8\nnumber_ios=8"), (vec![4, 4, 24], 8));
     assert_eq!(play("rw=write\nbs=2m\niodepth=1\nnumber_ios=2"), (vec![1280, 768, 1280, 768], 2));
+}
+
+#[test]
+fn a_host_like_linux_asks_again_after_thirty_seconds_and_gives_up_after_five_more_times() {
+    let mut device = FixedLatency::new(CAPACITY, 32, 40 * SECOND_NS);
+    let job = JobFile::parse("rw=write\nnumber_ios=1", CAPACITY).unwrap();
+    let mut run = Run::start(job, 0, SECOND_NS, 1).through_linux();
+    run.advance(&mut device, 1000);
+    assert!(run.is_over());
+    let times_s: Vec<u64> = device.asked.iter().map(|(time_ns, _)| time_ns / SECOND_NS).collect();
+    assert_eq!(times_s, [0, 30, 60, 90, 120, 150]);
+    assert!(device.asked.iter().all(|(_, request)| request.offset_bytes == 0));
+    assert_eq!(run.failure().unwrap().status, Status::Aborted);
 }
 
 #[test]

@@ -12,7 +12,7 @@ import polars as pl
 
 from shakedown import _core
 from shakedown.errors import UsageError
-from shakedown.fit.trace import Log, Trace
+from shakedown.fit.trace import FLUSH, Log, Trace
 from shakedown.requests import requests_frame
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
@@ -25,11 +25,20 @@ _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "t
 # In the details of a target, if its host is not just a queue.
 _HOST: Final = "host"
 # In the lab's traces fio looks whether its jobs are over every 10 ms, by a sleep that is 50 µs longer, as Linux' timers
-# have it; and 18 such sleeps after the look that found all over comes the first request of the next fio.
-_FIO_SLEEPS_NS: Final = 10_050_900
-_FIO_STARTS_NS: Final = 18 * _FIO_SLEEPS_NS
-# What reading the clock on the way comes to, more or less; the seed draws it.
-_FIO_LATE_NS: Final = 200_000
+# have it, and four looks at the clock. From the look that found all over to the first request of the next fio it is 17
+# such sleeps and 10 ms,
+_FIO_SLEEPS_NS: Final = 10_050_980
+_FIO_STARTS_NS: Final = 17 * _FIO_SLEEPS_NS + 10_000_000
+# up to so much earlier or later, which the seed draws.
+_FIO_OFF_NS: Final = 120_000
+# When the guest finds its drive it asks what it is, which the drive answers without its platters, as it answers a flush
+# of nothing. Then, with so many looks at the clock on the way, it reads the first block. Before the first fio that
+# makes requests, another one has a look at each job; what they sleep, and the looks at the clock, decide at which angle
+# the first request meets the platters.
+_GUEST_ASKS: Final = 37
+_GUEST_LOOKS_NS: Final = 52_244
+_FIO_CHECKS_NS: Final = 14 * _FIO_SLEEPS_NS
+_FIRST_FIO_NS: Final = 18 * _FIO_SLEEPS_NS + 90_000
 _UNWATCHED_INTERVALS: Final = 512
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
 
@@ -56,14 +65,15 @@ class ModelArena:
         """
         self._like_lab = like_lab
         self._seed = seed
+        self._checked = 0
         self._started = 0
         self._began_ns = 0
-        self._late = Random(seed)
+        self._off = Random(seed)
         make = storage_box if names_storage_box(text) else modelled_drive
         modelled = make(text, seed=seed, scale_divisor=scale_divisor)
         self._machine = modelled.machine
         if like_lab:
-            self.replay("found", Trace.reads(np.zeros(1, np.int64)))
+            self._find()
         self.identity = Identity(
             kind="model",
             text=text,
@@ -74,6 +84,12 @@ class ModelArena:
             details=modelled.details | {"scale_divisor": str(scale_divisor)} | ({_HOST: "lab"} if like_lab else {}),
         )
 
+    def _find(self) -> None:
+        asks = np.zeros(_GUEST_ASKS, np.int64)
+        self.replay("asked", Trace(asks + FLUSH, asks, asks))
+        self._machine.idle(_GUEST_LOOKS_NS)
+        self.replay("found", Trace.reads(asks[:1]))
+
     def guarded(self) -> None:
         """A model holds nobody's data."""
 
@@ -81,6 +97,7 @@ class ModelArena:
         """Raise UsageError if the job cannot run in virtual time."""
         try:
             _core.check_job(job, self._machine.capacity_bytes)
+            self._checked += 1
         except _core.JobError as error:
             raise job_refusal(error) from error
 
@@ -93,8 +110,10 @@ class ModelArena:
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
         """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
         if self._like_lab:
-            starts_ns = _fio_starts_ns(self._machine.now_ns - self._began_ns)
-            self._machine.idle(starts_ns + self._late.randrange(_FIO_LATE_NS))
+            ran_ns = self._machine.now_ns - self._began_ns
+            first_ns = _FIRST_FIO_NS + self._checked * _FIO_CHECKS_NS
+            starts_ns = _fio_starts_ns(ran_ns) if self._started else first_ns
+            self._machine.idle(starts_ns + self._off.randint(-_FIO_OFF_NS, _FIO_OFF_NS))
             self._began_ns = self._machine.now_ns
         try:
             like_lab = self._like_lab

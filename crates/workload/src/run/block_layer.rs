@@ -1,14 +1,19 @@
 //! What Linux has between a program and a rotating drive: requests that are too long are split, and those that wait for
 //! room in the drive's queue are merged with their neighbours and sorted, by the scheduler mq-deadline as it is set by
-//! default (`block/blk-merge.c`, `block/mq-deadline.c`).
+//! default (`block/blk-merge.c`, `block/mq-deadline.c`). What the drive has, `Sent` watches over.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use drive::{Completion, Request, Status, Verb};
 
+use super::sent::{Command, Sent};
+
 /// `max_sectors_kb`: no command is longer.
 const LONGEST_BYTES: u64 = 1280 << 10;
+/// A request that is split reaches the scheduler part by part, with a look at the guest's clock after each, the last two
+/// together.
+const PART_NS: u64 = 256;
 /// `fifo_batch`: requests in one direction, in the order of their places.
 const BATCH: u32 = 16;
 /// `writes_starved`: so often reads go before writes that wait.
@@ -52,6 +57,8 @@ struct Parts {
 /// The layer above one drive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BlockLayer {
+    /// Parts of requests, and when they get here.
+    coming: VecDeque<(u64, Request)>,
     /// Flushes, which overtake everything.
     flushes: VecDeque<Request>,
     /// Reads, and all else.
@@ -63,15 +70,13 @@ pub(crate) struct BlockLayer {
     in_batch: u32,
     starved: u32,
     arrivals: u64,
-    /// Riders of the commands in the drive, by tag, and the tags that are free.
-    commands: Vec<Vec<u32>>,
-    free: Vec<u32>,
+    sent: Sent,
     parts: Vec<Parts>,
 }
 
 impl BlockLayer {
-    /// Takes a request of the program.
-    pub fn insert(&mut self, now_ns: u64, request: Request) {
+    /// Takes a request of the program; returns how long that keeps it.
+    pub fn insert(&mut self, now_ns: u64, request: Request) -> u64 {
         let splits = matches!(request.verb, Verb::Read | Verb::Write) && request.bytes > LONGEST_BYTES;
         let longest_bytes = if splits { LONGEST_BYTES } else { request.bytes.max(1) };
         let left = request.bytes.div_ceil(longest_bytes).max(1) as u32;
@@ -83,14 +88,32 @@ impl BlockLayer {
         for part in 0..u64::from(left) {
             let begin_bytes = part * longest_bytes;
             let bytes = longest_bytes.min(request.bytes - begin_bytes);
-            self.add(now_ns, Request { offset_bytes: request.offset_bytes + begin_bytes, bytes, ..request });
+            let at_ns = now_ns + PART_NS * part.min(u64::from(left).saturating_sub(2));
+            let offset_bytes = request.offset_bytes + begin_bytes;
+            self.coming.push_back((at_ns, Request { offset_bytes, bytes, ..request }));
+        }
+        self.arrive(now_ns);
+        PART_NS * u64::from(left - 1)
+    }
+
+    /// Parts get here.
+    fn arrive(&mut self, now_ns: u64) {
+        while let Some(&(_, part)) = self.coming.front().filter(|(at_ns, _)| *at_ns <= now_ns) {
+            self.coming.pop_front();
+            self.add(now_ns, part);
         }
     }
 
     /// The next command for the drive, which has room for one.
     pub fn next(&mut self, now_ns: u64) -> Option<Request> {
+        if self.sent.holds_back(now_ns) {
+            return None;
+        }
+        if let Some(again) = self.sent.again(now_ns) {
+            return Some(again);
+        }
         if let Some(flush) = self.flushes.pop_front() {
-            return Some(self.hand_over(flush, vec![flush.tag]));
+            return Some(self.sent.send(now_ns, Command::new(flush, vec![flush.tag])));
         }
         let goes_on = self.next[self.batch_of].filter(|_| self.in_batch < BATCH);
         let key = match goes_on {
@@ -101,44 +124,48 @@ impl BlockLayer {
         let at = self.batch_of;
         self.next[at] = self.behind(at, key);
         let Waiting { command, riders, .. } = self.remove(at, key);
-        Some(self.hand_over(command, riders))
+        Some(self.sent.send(now_ns, Command::new(command, riders)))
+    }
+
+    /// When it has to look at what gets here, or is not answered.
+    pub fn looks_ns(&mut self) -> u64 {
+        self.coming.front().map_or(u64::MAX, |(at_ns, _)| *at_ns).min(self.sent.looks_ns())
+    }
+
+    /// It is time for that: commands are taken back, and the requests of those that were taken back too often have failed.
+    pub fn look(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
+        self.arrive(now_ns);
+        for riders in self.sent.take_back(now_ns) {
+            let failed = Completion { tag: 0, completed_ns: now_ns, status: Status::Aborted };
+            self.end(riders, failed, completions);
+        }
     }
 
     /// Commands have ended: in their place come the requests that have ended with them.
     pub fn complete(&mut self, completions: &mut Vec<Completion>) {
         for command in std::mem::take(completions) {
-            self.free.push(command.tag);
-            for tag in std::mem::take(&mut self.commands[command.tag as usize]) {
-                let parts = &mut self.parts[tag as usize];
-                parts.left -= 1;
-                if parts.status == Status::Good {
-                    parts.status = command.status;
-                }
-                if parts.left == 0 {
-                    completions.push(Completion { tag, status: parts.status, ..command });
-                }
+            let riders = self.sent.answered(command.tag);
+            self.end(riders, command, completions);
+        }
+    }
+
+    fn end(&mut self, riders: Vec<u32>, command: Completion, completions: &mut Vec<Completion>) {
+        for tag in riders {
+            let parts = &mut self.parts[tag as usize];
+            parts.left -= 1;
+            if parts.status == Status::Good {
+                parts.status = command.status;
+            }
+            if parts.left == 0 {
+                completions.push(Completion { tag, status: parts.status, ..command });
             }
         }
     }
 
     /// Forgets what has not been handed over.
     pub fn clear(&mut self) {
-        let (commands, free, parts) = (&mut self.commands, &mut self.free, &mut self.parts);
-        *self = Self {
-            commands: std::mem::take(commands),
-            free: std::mem::take(free),
-            parts: std::mem::take(parts),
-            ..Self::default()
-        };
-    }
-
-    fn hand_over(&mut self, command: Request, riders: Vec<u32>) -> Request {
-        let tag = self.free.pop().unwrap_or_else(|| {
-            self.commands.push(Vec::new());
-            self.commands.len() as u32 - 1
-        });
-        self.commands[tag as usize] = riders;
-        Request { tag, ..command }
+        let (sent, parts) = (std::mem::take(&mut self.sent), std::mem::take(&mut self.parts));
+        *self = Self { sent, parts, ..Self::default() };
     }
 
     fn add(&mut self, now_ns: u64, request: Request) {

@@ -23,6 +23,10 @@ const NEVER: u64 = u64::MAX;
 const FIO_LOOKS_EVERY_NS: u64 = 100_051_300;
 const FIO_LOOKS_UNTIL_NEXT: u64 = 2;
 
+/// fio looks at the clock five times before a request goes out, and in the lab a look takes 256 ns: so long after the end of
+/// one comes the next, and so far apart are those that go out together.
+const FIO_ASKS_NS: u64 = 1280;
+
 /// Fewer reads of a stream are asked for one by one.
 const LEAST_FORWARDED: u64 = 64;
 
@@ -67,6 +71,8 @@ pub struct Run {
     workers: Vec<Submitter>,
     wake_ns: Vec<u64>,
     next_wake_ns: u64,
+    /// Before that a worker is busy with its last request, or the end of one.
+    busy_until_ns: Vec<u64>,
     ready: Vec<u32>,
     slots: Vec<Slot>,
     /// Requests that wait in the host because the device's queue is full.
@@ -122,6 +128,7 @@ impl Run {
             workers: Vec::new(),
             wake_ns: Vec::new(),
             next_wake_ns: NEVER,
+            busy_until_ns: Vec::new(),
             ready: Vec::new(),
             slots: vec![EMPTY; slots],
             backlog: VecDeque::with_capacity(slots),
@@ -223,12 +230,16 @@ impl Run {
             if self.over || self.now_ns >= end_ns {
                 return;
             }
-            let limit_ns = self.next_wake_ns.min(end_ns).max(self.now_ns);
+            let looks_ns = self.block_layer.as_mut().map_or(NEVER, BlockLayer::looks_ns);
+            let limit_ns = self.next_wake_ns.min(looks_ns).min(end_ns).max(self.now_ns);
             self.completions.clear();
             self.now_ns = device.advance_to_completion(limit_ns, &mut self.completions).max(self.now_ns);
             self.in_device -= self.completions.len() as u32;
             if let Some(block_layer) = &mut self.block_layer {
                 block_layer.complete(&mut self.completions);
+                if looks_ns <= self.now_ns {
+                    block_layer.look(self.now_ns, &mut self.completions);
+                }
             }
             if self.like_fio {
                 self.keep_from_who_waits_for_all();
@@ -303,6 +314,10 @@ impl Run {
             if let Some(log) = self.log.as_mut().filter(|_| completion.completed_ns >= worker.measured_from_ns()) {
                 log.completed(completion, worker.number());
             }
+            if self.like_fio {
+                let busy_until_ns = &mut self.busy_until_ns[slot.worker as usize];
+                *busy_until_ns = (*busy_until_ns).max(self.now_ns + FIO_ASKS_NS);
+            }
             if self.ready.last() != Some(&slot.worker) {
                 self.ready.push(slot.worker);
             }
@@ -354,6 +369,9 @@ impl Run {
     /// Submits what a worker wants to; returns whether its alarm clock has changed.
     fn let_worker_go_on(&mut self, device: &mut impl BlockDevice, at: u32) -> bool {
         let wake_ns = loop {
+            if self.now_ns < self.busy_until_ns[at as usize] {
+                break self.busy_until_ns[at as usize];
+            }
             match self.workers[at as usize].step(self.now_ns) {
                 Wish::Submit { request, direction } => {
                     if self.slots.len() <= request.tag as usize {
@@ -364,7 +382,10 @@ impl Run {
                     if let Some(log) = &mut self.log {
                         log.submitted(self.now_ns, request);
                     }
-                    self.submit(device, request);
+                    let kept_ns = self.submit(device, request);
+                    if self.like_fio {
+                        self.busy_until_ns[at as usize] = self.now_ns + kept_ns + FIO_ASKS_NS;
+                    }
                 }
                 Wish::Completion | Wish::Over => break NEVER,
                 Wish::Wake(wake_ns) => break wake_ns,
@@ -373,12 +394,17 @@ impl Run {
         std::mem::replace(&mut self.wake_ns[at as usize], wake_ns) != wake_ns
     }
 
-    fn submit(&mut self, device: &mut impl BlockDevice, request: Request) {
-        match &mut self.block_layer {
+    /// Returns how long it keeps the worker.
+    fn submit(&mut self, device: &mut impl BlockDevice, request: Request) -> u64 {
+        let kept_ns = match &mut self.block_layer {
             Some(block_layer) => block_layer.insert(self.now_ns, request),
-            None => self.backlog.push_back(request),
-        }
+            None => {
+                self.backlog.push_back(request);
+                0
+            }
+        };
         self.feed(device);
+        kept_ns
     }
 
     /// Hands over what has waited for room in the device's queue.
@@ -428,6 +454,7 @@ impl Run {
         self.workers = workers;
         self.wake_ns = vec![NEVER; self.workers.len()];
         self.next_wake_ns = NEVER;
+        self.busy_until_ns = vec![0; self.workers.len()];
         self.ready.extend(0..self.workers.len() as u32);
     }
 }

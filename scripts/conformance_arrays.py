@@ -38,6 +38,8 @@ SCALE_LOADED: Final = 4000
 LOAD: Final = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\nrandseed=7\n"
 # Where ext4 lays the file that the load works on, in MB of the array: first and size, as the lab's requests show.
 USERS_AT_MB: Final = {"raid1": (143, 227), "raid10": (147, 423), "raid5": (153, 634), "raid6": (150, 419)}
+# Of a pool 7/8 of what is filled is the load's file, and the rest others.
+USERS_OF_ZFS: Final = "size=87%\n"
 # ext4 commits the times of a file that is written to every five seconds: two blocks and a flush.
 JOURNAL: Final = "[journal]\nrw=write\nbs=8k\nfsync=1\nthinktime=5s\n"
 # The lab's kernel and host adapter, which are no choice of ours: CONFIG_HZ, and the segments of virtio-scsi.
@@ -155,8 +157,10 @@ def real(case: Case, work: Path, seed: int) -> dict[str, Any]:
 
 def load(case: Case) -> tuple[str | None, float]:
     """The load and the fill that give the model's array, which has no filesystem, the requests of the real one."""
-    if not case.load or case.is_zfs:
-        return LOAD if case.load else None, case.fill
+    if not case.load:
+        return None, case.fill
+    if case.is_zfs:
+        return LOAD + USERS_OF_ZFS, case.fill
     first, size = USERS_AT_MB[case.layout]
     place = f"offset={first}m\nsize={size}m\n"
     return LOAD + place + JOURNAL + place, 1.0

@@ -297,6 +297,47 @@ fn users_are_answered_and_slow_the_resilver() {
     assert!((1_000_000..1_000_000_000).contains(&longest_ns), "{longest_ns}");
 }
 
+/// Reads of 16 KiB, each of another record, all at once.
+fn read_some(resilver: &mut Resilver<Clockwork>, count: u32) -> Vec<u64> {
+    let now_ns = resilver.now_ns();
+    for tag in 0..count {
+        let offset_bytes = u64::from(tag * 100) << 17;
+        resilver.submit(now_ns, Request { tag, verb: Verb::Read, fua: false, offset_bytes, bytes: 16 << 10 });
+    }
+    let mut completions = Vec::new();
+    while completions.len() < count as usize {
+        resilver.advance_to_completion(u64::MAX, &mut completions);
+    }
+    completions.iter().map(|one| one.completed_ns - now_ns).collect()
+}
+
+#[test]
+fn a_program_has_one_request_answered_before_the_next() {
+    let plan = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
+    let last_ns = |programs: Option<usize>| {
+        let mut healthy = Resilver::healthy(plan.clone(), clockworks(&plan), 0).unwrap();
+        programs.into_iter().for_each(|programs| healthy.set_programs(programs));
+        read_some(&mut healthy, 8).into_iter().max().unwrap()
+    };
+    // A mirror of two reads on both sides, unless nobody asks for more than one at a time.
+    assert!(last_ns(Some(1)) * 10 > last_ns(None) * 15, "{} beside {}", last_ns(Some(1)), last_ns(None));
+}
+
+#[test]
+fn a_read_of_what_lacks_a_drive_asks_once_for_each_column() {
+    let plan = plan(Geometry::raidz(1, 4, 12).unwrap(), Order::Sorted);
+    let read = |resilver: &Resilver<Clockwork>| -> u64 {
+        let asked = (0..4).flat_map(|member| &resilver.members().device(member).asked);
+        asked.filter(|one| one.verb == Verb::Read).map(|one| one.bytes).sum()
+    };
+    let (alone, _) = resilvered(&plan, clockworks(&plan));
+    let mut beside = Resilver::new(plan.clone(), clockworks(&plan), 0).unwrap();
+    read_some(&mut beside, 8);
+    beside.finish();
+    // Three columns of 44 KiB for each of eight records at most.
+    assert!(read(&beside) - read(&alone) <= 8 * 3 * (44 << 10), "{} {}", read(&beside), read(&alone));
+}
+
 fn drives(name: &str, width: usize) -> Vec<Drive> {
     let text = std::fs::read_to_string(format!("{}/../../drives/{name}.toml", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let profile = Profile::parse(&text).unwrap();

@@ -19,8 +19,8 @@ pub(super) enum Purpose {
     User { bio: u32 },
     /// Data of a transaction group.
     Data,
-    /// The intent log, for a user who waits for it.
-    Log { bio: u32 },
+    /// The intent log, or a record past the cache, for a user who waits for it.
+    Durable { bio: u32 },
     /// Uberblocks, and the flush behind them.
     Label { is_flush: bool },
 }
@@ -40,6 +40,8 @@ pub(super) struct Flow {
     pub offset_bytes: u64,
     pub bytes: u64,
     pub is_segment: bool,
+    /// Written since the resilver began: the new drive has it, too.
+    pub is_young: bool,
     /// What counts against the limits of a scan.
     pub flight_bytes: u64,
     pub records: u64,
@@ -63,6 +65,7 @@ impl Flow {
             offset_bytes,
             bytes,
             is_segment: false,
+            is_young: false,
             flight_bytes: bytes,
             records: 0,
             targets: [Target::default(); TARGETS],

@@ -9,6 +9,9 @@ use super::pool::INDIRECT_BYTES;
 use super::queue::Class;
 use super::resilver::{Phase, Resilver, Role};
 
+/// `zfs_vdev_mirror_rotating_seek_offset`.
+const NEAR_BYTES: u64 = 1 << 20;
+
 impl<D: BlockDevice> Resilver<D> {
     /// Asks for as much of the scan as may be in flight.
     pub(super) fn heal_on(&mut self) {
@@ -54,6 +57,11 @@ impl<D: BlockDevice> Resilver<D> {
             return;
         };
         self.walk.go_to(window.first, window.end);
+        let made_ns = self.now_ns - self.began_ns;
+        if window.is_sampled() && made_ns > 0 {
+            let stands_for = self.clock.at(self.now_ns) / made_ns as f64;
+            self.rewritten.look(self.pool.places.rewrites(), self.pool.records, stands_for);
+        }
         if self.plan.order == Order::Sorted {
             self.turn(if window.is_sampled() { 0.0 } else { 1.0 });
             self.phase = Phase::Scanning { asked: 0 };
@@ -102,6 +110,7 @@ impl<D: BlockDevice> Resilver<D> {
             self.turn(window.weight);
         }
         match self.walk.next(&self.pool) {
+            Some(Work::Block { records: 1, .. }) if self.rewritten.is_next() => {}
             Some(Work::Metaslab) => self.at_metaslab_end = self.plan.tunables.rebuild_waits_for_txg,
             Some(work) => self.heal(work),
             None => {
@@ -220,16 +229,20 @@ impl<D: BlockDevice> Resilver<D> {
     /// Reads from the member of a mirror that has least to do and has not been asked yet; returns whether there is one.
     pub(super) fn read_copy(&mut self, number: u32, class: Class) -> bool {
         let flow = *self.flows.get(number);
-        let untried = |member: &usize| self.roles[*member] == Role::Good && flow.tried >> (member % 128) & 1 == 0;
+        let untried = |member: &usize| self.has(*member, &flow) && flow.tried >> (member % 128) & 1 == 0;
         let load = |member: &usize| {
             let queue = &self.queues[*member];
-            // `vdev_mirror_load`: going on where the arm stands costs nothing.
-            let seeks = queue.last_end() != LABEL_START_BYTES + flow.offset_bytes;
-            queue.load() + 5 * usize::from(seeks)
+            // `vdev_mirror_load`: going on where the arm stands costs nothing, and near it little.
+            let way_bytes = queue.last_end().abs_diff(LABEL_START_BYTES + flow.offset_bytes);
+            queue.load() + usize::from(way_bytes > 0) * if way_bytes < NEAR_BYTES { 2 } else { 5 }
         };
-        let Some(member) = (0..self.roles.len()).filter(untried).min_by_key(load) else {
+        let Some(least) = (0..self.roles.len()).filter(untried).map(|member| load(&member)).min() else {
             return false;
         };
+        // Of those who have as little to do, the place decides (`vdev_mirror_preferred_child_randomize`).
+        let preferred = |member: &usize| untried(member) && load(member) == least;
+        let which = (flow.offset_bytes >> 21) as usize % (0..self.roles.len()).filter(preferred).count();
+        let member = (0..self.roles.len()).filter(preferred).nth(which).expect("there are more than that");
         self.flows.get_mut(number).tried |= 1 << (member % 128);
         let bytes = flow.bytes.next_multiple_of(self.pool.geometry.sector_bytes());
         self.ask(number, class, false, Target { member: member as u32, offset_bytes: flow.offset_bytes, bytes });

@@ -37,6 +37,8 @@ pub(super) struct Walk {
     order: Order,
     next: u64,
     end: u64,
+    /// Slots behind the first that hold what users have rewritten.
+    beyond: Vec<u64>,
     batches: u64,
     batch_runs: u64,
     segment_bytes: u64,
@@ -54,14 +56,17 @@ impl Walk {
             batches = runs.used.div_ceil(batch_runs).max(1);
         }
         let segment_bytes = tunables.rebuild_max_segment_bytes;
-        Self { order, next: 0, end: 0, batches, batch_runs, segment_bytes, pending: VecDeque::new() }
+        // Pointers name what lies there, too; of an aged pool it is left out.
+        let is_by_place = order != Order::Blocks && pool.runs.is_none();
+        let beyond = if is_by_place { pool.places.beyond() } else { Vec::new() };
+        Self { order, next: 0, end: 0, beyond, batches, batch_runs, segment_bytes, pending: VecDeque::new() }
     }
 
     /// How many steps all of it takes.
     pub fn steps(&self, pool: &Pool) -> u64 {
         match &pool.runs {
             Some(runs) if self.order != Order::Blocks => runs.slots * self.batches,
-            _ => pool.records,
+            _ => pool.records + self.beyond.len() as u64,
         }
     }
 
@@ -90,32 +95,60 @@ impl Walk {
     /// From the record at hand on: itself, or all that one segment holds.
     fn record(&mut self, pool: &Pool) {
         let record = self.next;
-        let left = pool.left_in_metaslab(record);
+        let slot = if self.order == Order::Blocks { pool.places.of(record) } else { self.slot_at(pool, record) };
+        let left = pool.left_in_metaslab(slot);
         match self.order {
             Order::Blocks => {
                 if record % RECORDS_PER_INDIRECT == 0 {
                     let copies = pool.indirect_offsets(record / RECORDS_PER_INDIRECT);
                     self.pending.extend(copies.map(indirect));
                 }
-                self.block(pool, pool.record_offset(record));
+                self.block_in(pool, slot);
                 self.next += 1;
             }
             Order::Sorted => {
-                self.block(pool, pool.record_offset(record));
+                self.block_in(pool, slot);
                 self.next += 1;
-                if left == 1 || record + 1 == pool.records {
+                if record < pool.records && (left == 1 || record + 1 == pool.records) {
                     self.indirects(pool, record);
                 }
             }
             Order::Sequential => {
-                let records = pool.left_in_stretch(record).min(self.end - record);
-                self.segments(pool, pool.record_offset(record), records);
-                self.next += records;
-                if records == left || self.next == pool.records {
-                    self.indirects(pool, self.next - 1);
+                let most = pool.left_in_stretch(slot).min(self.in_one_piece(pool, record));
+                let records = pool.places.old_from(slot, most);
+                self.segments(pool, pool.record_offset(slot), records);
+                self.next += records.max(1);
+                let ends = self.next == pool.records || self.next == self.steps(pool);
+                if records.max(1) == left || ends {
+                    if record < pool.records {
+                        self.indirects(pool, self.next - 1);
+                    }
                     self.pending.push_back(Work::Metaslab);
                 }
             }
+        }
+    }
+
+    /// What is there at a step, by place.
+    fn slot_at(&self, pool: &Pool, step: u64) -> u64 {
+        step.checked_sub(pool.records).map_or(step, |number| self.beyond[number as usize])
+    }
+
+    /// How many steps from this one on are of slots that follow each other.
+    fn in_one_piece(&self, pool: &Pool, step: u64) -> u64 {
+        match step.checked_sub(pool.records) {
+            None => pool.records.min(self.end) - step,
+            Some(number) => {
+                let slots = &self.beyond[number as usize..(self.end - pool.records) as usize];
+                slots.iter().zip(slots[0]..).take_while(|(slot, expected)| *slot == expected).count() as u64
+            }
+        }
+    }
+
+    /// The block in a slot, unless it was rewritten meanwhile (`dsl_scan_freed`).
+    fn block_in(&mut self, pool: &Pool, slot: u64) {
+        if pool.places.is_old(slot) {
+            self.block(pool, pool.record_offset(slot));
         }
     }
 

@@ -1,7 +1,11 @@
 //! What is on a vdev: records of one size in metaslabs, written one behind the other or scattered by age, and their
 //! indirect blocks.
 
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use super::geometry::Geometry;
+use super::places::Places;
 use super::shuffle::Shuffle;
 use super::stretch::Stretches;
 use crate::LayoutError;
@@ -39,6 +43,8 @@ pub(super) struct Pool {
     records_per_metaslab: u64,
     stretches: Stretches,
     pub runs: Option<Runs>,
+    /// Where users have written since.
+    pub places: Places,
 }
 
 /// Runs of records scattered over slots.
@@ -104,6 +110,7 @@ impl Pool {
             records_per_metaslab,
             stretches,
             runs: None,
+            places: Places::new(records, fresh(records, records_per_metaslab, metaslabs)),
         };
         pool.runs = run_records.map(|run_records| pool.scattered(run_records, seed));
         Ok(pool)
@@ -136,12 +143,7 @@ impl Pool {
         self.records * self.record_allocated + 2 * self.indirects() * self.indirect_allocated
     }
 
-    /// What the users can write: the size of the device that they see.
-    pub fn records_at_most(&self) -> u64 {
-        self.metaslabs * self.records_per_metaslab
-    }
-
-    /// Where on the vdev a record lies.
+    /// Where on the vdev a record lies that was not rewritten; of others, the slot of this number.
     pub fn record_offset(&self, record: u64) -> u64 {
         match &self.runs {
             None => self.place(record / self.records_per_metaslab, record % self.records_per_metaslab),
@@ -197,6 +199,19 @@ impl Pool {
     pub fn left_in_metaslab(&self, record: u64) -> u64 {
         self.records_per_metaslab - record % self.records_per_metaslab
     }
+}
+
+/// Slots of records in the order in which users' data takes them. The first empty metaslab is filled (`metaslab_compare`),
+/// but three have the pool's own blocks since the pool was made, and each import takes three more, of which users get the
+/// first. So it is in the lab, where a pool is imported twice before there are users: behind content in metaslabs 0 and 1
+/// come 8, 11 and 13, then those that hold little.
+fn fresh(records: u64, records_per_metaslab: u64, metaslabs: u64) -> VecDeque<Range<u64>> {
+    let used = records.div_ceil(records_per_metaslab);
+    let is_taken = |metaslab: &u64| matches!(metaslab - used, 0..=5 | 7 | 8 | 10);
+    let (taken, empty): (Vec<u64>, Vec<u64>) = (used..metaslabs).partition(is_taken);
+    let slots = |metaslab: u64| metaslab * records_per_metaslab..(metaslab + 1) * records_per_metaslab;
+    let rest = records..used * records_per_metaslab;
+    empty.into_iter().chain(taken).map(slots).chain([rest]).collect()
 }
 
 /// `vdev_metaslab_set_size`: about 200 metaslabs of 512 MiB to 16 GiB.

@@ -11,7 +11,7 @@ use super::order::{Order, Walk};
 use super::pool::{Content, Pool};
 use super::queue::{Class, Entry, VdevQueue};
 use super::report::Tally;
-use super::sample::{windows, Clock, Sampling, Window};
+use super::sample::{windows, Clock, Rewritten, Sampling, Window};
 use super::tunables::{Host, Tunables};
 use super::txg::Txg;
 use super::users::Users;
@@ -169,6 +169,7 @@ pub struct Resilver<D> {
     pub(super) txg: Txg,
     pub(super) users: Users,
     pub(super) clock: Clock,
+    pub(super) rewritten: Rewritten,
     pub(super) tally: Tally,
     pub(super) began_ns: u64,
     pub(super) now_ns: u64,
@@ -184,17 +185,30 @@ impl<D: BlockDevice> Resilver<D> {
     /// # Errors
     /// [`LayoutError`] for a plan that cannot be, such as a replacement that is too small.
     pub fn new(plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
+        Ok(Self::whole(plan, devices, now_ns)?.begun())
+    }
+
+    /// The same behind the users of a vdev that was whole: what they have rewritten lies elsewhere.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn after(before: &Self, plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
         let mut resilver = Self::whole(plan, devices, now_ns)?;
-        let lost = resilver.plan.lost;
-        resilver.roles[lost] = if resilver.plan.spare.is_some() { Role::Dead } else { Role::Target };
-        let Self { walk, pool, plan, .. } = &resilver;
-        resilver.windows = windows(walk, pool, plan).into();
-        resilver.note_progress();
-        if !resilver.windows.is_empty() {
-            resilver.open_window();
+        resilver.take_over_users(before);
+        Ok(resilver.begun())
+    }
+
+    fn begun(mut self) -> Self {
+        let lost = self.plan.lost;
+        self.roles[lost] = if self.plan.spare.is_some() { Role::Dead } else { Role::Target };
+        self.walk = Walk::new(&self.pool, self.plan.order, &self.plan.tunables, &self.plan.host);
+        self.windows = windows(&self.walk, &self.pool, &self.plan).into();
+        self.note_progress();
+        if !self.windows.is_empty() {
+            self.open_window();
         }
-        resilver.start_what_can();
-        Ok(resilver)
+        self.start_what_can();
+        self
     }
 
     /// The same vdev before anything failed: with users, and nothing to resilver.
@@ -230,8 +244,9 @@ impl<D: BlockDevice> Resilver<D> {
             computing: BinaryHeap::new(),
             cores_free_ns: vec![now_ns; cores],
             txg: Txg::new(now_ns),
-            users: Users::new(&pool, plan.host.memory_bytes),
+            users: Users::new(&plan),
             clock: Clock::new(now_ns),
+            rewritten: Rewritten::new(plan.seed),
             tally: Tally::new(width),
             began_ns: now_ns,
             now_ns,
@@ -290,11 +305,13 @@ impl<D: BlockDevice> Resilver<D> {
     pub(super) fn next_own_ns(&self) -> u64 {
         let computed_ns = self.computing.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
         let held_ns = if self.held_until_ns > self.now_ns { self.held_until_ns } else { u64::MAX };
-        computed_ns.min(held_ns).min(self.next_txg_ns()).max(self.now_ns)
+        let answer_ns = self.users.next_answer_ns().unwrap_or(u64::MAX);
+        computed_ns.min(held_ns).min(answer_ns).min(self.next_txg_ns()).max(self.now_ns)
     }
 
     pub(super) fn start_what_can(&mut self) {
         self.fail_when_due();
+        self.serve_users();
         self.advance_txg();
         self.heal_on();
     }
@@ -423,9 +440,9 @@ impl<D: BlockDevice> Resilver<D> {
                 self.flows.release(number);
             }
             Purpose::User { bio } => self.user_served(number, bio),
-            Purpose::Log { bio } => {
+            Purpose::Durable { bio } => {
                 self.flows.release(number);
-                self.logged(bio);
+                self.durable(bio);
             }
             Purpose::Data | Purpose::Label { .. } => {
                 self.flows.release(number);

@@ -118,6 +118,30 @@ pub(super) fn windows(walk: &Walk, pool: &Pool, plan: &Plan) -> Vec<Window> {
     windows
 }
 
+/// Of a window's blocks, those that users would have rewritten by then, had all the time before it been made: they need no
+/// resilver. Users are taken to rewrite any record alike.
+#[derive(Clone, Debug)]
+pub(super) struct Rewritten {
+    share: f64,
+    draws: sim::Stream,
+}
+
+impl Rewritten {
+    pub fn new(seed: u64) -> Self {
+        Self { share: 0.0, draws: sim::stream(seed, "rewritten records") }
+    }
+
+    /// So many writes of records were made, of so many records, in a time that stands for so many times as much.
+    pub fn look(&mut self, made: u64, records: u64, stands_for: f64) {
+        self.share = 1.0 - (-(made as f64) * stands_for / records.max(1) as f64).exp();
+    }
+
+    /// Was the next block?
+    pub fn is_next(&mut self) -> bool {
+        self.share > 0.0 && self.draws.unit() < self.share
+    }
+}
+
 /// Time as it would be, had all been made.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {

@@ -46,6 +46,8 @@ pub struct Tunables {
     pub rebuild_vdev_limit_bytes: u64,
     /// Does a sequential rebuild wait for a transaction group at the end of each metaslab?
     pub rebuild_waits_for_txg: bool,
+    /// Do requests that ask for it (fio's `direct=1`) pass the cache by? Before 2.3 none did.
+    pub direct_io: bool,
     /// `zpool status` speaks of what was issued; before 0.8 of what was examined.
     pub status_counts_issued: bool,
 }
@@ -73,6 +75,7 @@ impl Tunables {
             rebuild_max_segment_bytes: MIB,
             rebuild_vdev_limit_bytes: 64 * MIB,
             rebuild_waits_for_txg: true,
+            direct_io: true,
             status_counts_issued: true,
         }
     }
@@ -83,6 +86,7 @@ impl Tunables {
             scan_vdev_limit_bytes: 4 * MIB,
             rebuild_vdev_limit_bytes: 32 * MIB,
             rebuild_waits_for_txg: false,
+            direct_io: false,
             ..Self::v2_3()
         }
     }
@@ -97,6 +101,7 @@ impl Tunables {
             scrub: Active { min: 1, max: 2 },
             nia: None,
             aggregation_limit_bytes: 128 << 10,
+            direct_io: false,
             status_counts_issued: false,
             ..Self::v2_3()
         }

@@ -1,20 +1,23 @@
 //! Users of the pool while it is resilvered: one file, read and rewritten through the cache and the intent log.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 
 use super::flow::{Flow, Purpose, Slab};
 use super::geometry::{Column, Spread};
-use super::pool::Pool;
+use super::memory::Memory;
 use super::queue::Class;
-use super::resilver::{Resilver, Role};
+use super::resilver::{Plan, Resilver, Role};
 
 /// The longest write of the intent log.
 const LOG_BYTES: u64 = 128 << 10;
 
 /// `zfs_dirty_data_max`: a tenth of memory, and no more.
 const DIRTY_MAX_BYTES: u64 = 4 << 30;
+
+/// Assumed: what the host takes to answer. Without it a job whose data is all in memory would never see time pass.
+const ANSWER_NS: u64 = 10_000;
 
 /// A user's request.
 #[derive(Clone, Copy, Debug)]
@@ -28,15 +31,20 @@ struct Bio {
 /// What users have in memory, and what they wait for.
 #[derive(Clone, Debug)]
 pub(super) struct Users {
+    /// Who asks: ZFS answers a program's request before it takes its next (`zfs_read`; `io_submit` waits for it).
+    programs: usize,
+    /// What they ask for next, in its order, and how many are being answered.
+    asked: VecDeque<Request>,
+    at_work: usize,
     bios: Slab<Bio>,
+    /// Answers on their way, and those that are there.
+    answers: VecDeque<Completion>,
     due: VecDeque<Completion>,
+    memory: Memory,
     /// Records in memory that the next transaction group writes, and those that the one under way does.
     dirty: HashSet<u64>,
     order: Vec<u64>,
-    syncing: HashSet<u64>,
-    /// Where rewritten records lie now: nothing is overwritten.
-    moved: HashMap<u64, u64>,
-    next_free: u64,
+    syncing: BTreeSet<u64>,
     most_dirty: u64,
     unlogged_bytes: u64,
     /// Writes that wait until there is less in memory.
@@ -45,20 +53,33 @@ pub(super) struct Users {
 }
 
 impl Users {
-    pub fn new(pool: &Pool, memory_bytes: u64) -> Self {
+    pub fn new(plan: &Plan) -> Self {
+        let (memory_bytes, record_bytes) = (plan.host.memory_bytes, plan.content.record_bytes);
         Self {
+            programs: usize::MAX,
+            asked: VecDeque::new(),
+            at_work: 0,
+            answers: VecDeque::new(),
+            memory: Memory::new(&plan.host, &plan.tunables, record_bytes),
             bios: Slab::default(),
             due: VecDeque::new(),
             dirty: HashSet::new(),
             order: Vec::new(),
-            syncing: HashSet::new(),
-            moved: HashMap::new(),
-            next_free: pool.records,
-            most_dirty: ((memory_bytes / 10).min(DIRTY_MAX_BYTES) / pool.record_bytes).max(1),
+            syncing: BTreeSet::new(),
+            most_dirty: ((memory_bytes / 10).min(DIRTY_MAX_BYTES) / record_bytes).max(1),
             unlogged_bytes: 0,
             waiting: VecDeque::new(),
             active_ns: None,
         }
+    }
+
+    /// When the next answer is there.
+    pub fn next_answer_ns(&self) -> Option<u64> {
+        self.answers.front().map(|answer| answer.completed_ns)
+    }
+
+    fn answer(&mut self, now_ns: u64, tag: u32, status: Status) {
+        self.answers.push_back(Completion { tag, completed_ns: now_ns + ANSWER_NS, status });
     }
 
     /// Was anybody here within so many nanoseconds?
@@ -73,12 +94,43 @@ impl<D: BlockDevice> Resilver<D> {
         (self.users.dirty.len() + self.users.syncing.len()) as f64 / self.users.most_dirty as f64
     }
 
+    /// So many programs make the users' requests; without this each has a program of its own.
+    pub fn set_programs(&mut self, programs: usize) {
+        self.users.programs = programs.max(1);
+    }
+
+    /// Gives out answers, and takes what programs ask for then.
+    pub(super) fn serve_users(&mut self) {
+        while self.users.next_answer_ns().is_some_and(|at_ns| at_ns <= self.now_ns) {
+            self.users.due.extend(self.users.answers.pop_front());
+            self.users.at_work -= 1;
+        }
+        while self.users.at_work < self.users.programs {
+            let Some(request) = self.users.asked.pop_front() else { return };
+            self.users.at_work += 1;
+            self.take_request(request);
+        }
+    }
+
+    /// What users had in memory is written, and what they have read stays: as another resilver of the same vdev begins.
+    pub(super) fn take_over_users(&mut self, before: &Self) {
+        self.pool.places = before.pool.places.clone();
+        self.users.memory = before.users.memory.clone();
+        self.users.programs = before.users.programs;
+        let (dirty, syncing) = (&before.users.order, &before.users.syncing);
+        for record in dirty {
+            self.pool.places.rewrite(*record);
+        }
+        syncing.iter().chain(dirty).for_each(|record| self.users.memory.synced(*record));
+        self.pool.places.grow_old();
+    }
+
     fn take_request(&mut self, request: Request) {
         self.users.active_ns = Some(self.now_ns);
         let Request { tag, verb, fua, offset_bytes, bytes } = request;
         let bio = Bio { tag, left: 1, status: Status::Good, is_durable: fua || verb == Verb::Flush };
         if offset_bytes.checked_add(bytes).is_none_or(|end| end > self.capacity_bytes()) {
-            self.users.due.push_back(Completion { tag, completed_ns: self.now_ns, status: Status::OutOfRange });
+            self.users.answer(self.now_ns, tag, Status::OutOfRange);
             return;
         }
         if verb == Verb::Write && self.dirty_share() >= 1.0 {
@@ -102,15 +154,17 @@ impl<D: BlockDevice> Resilver<D> {
             let start = record * record_bytes;
             let whole = offset_bytes <= start && end >= start + record_bytes;
             let in_memory = self.users.dirty.contains(&record) || self.users.syncing.contains(&record);
-            let overwritten = is_write && whole;
-            if !in_memory && !overwritten {
-                self.users.bios.get_mut(bio).left += 1;
-                let flow = Flow::new(Purpose::User { bio }, self.user_offset(record), record_bytes);
-                let number = self.begin(flow);
-                self.read_data(number, Class::SyncRead);
-                if self.flows.get(number).left == 0 {
-                    self.user_served(number, bio);
-                }
+            if is_write && whole && self.users.memory.is_direct() {
+                self.write_past_memory(bio, record);
+                continue;
+            }
+            let is_there = in_memory
+                || match is_write {
+                    true => self.users.memory.has_for_write(record) || whole,
+                    false => self.users.memory.has_for_read(record),
+                };
+            if !is_there {
+                self.read_record(bio, record);
             }
             if is_write && self.users.dirty.insert(record) {
                 self.users.order.push(record);
@@ -121,8 +175,36 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
-    fn user_offset(&self, record: u64) -> u64 {
-        self.pool.record_offset(self.users.moved.get(&record).copied().unwrap_or(record))
+    fn read_record(&mut self, bio: u32, record: u64) {
+        self.users.bios.get_mut(bio).left += 1;
+        let slot = self.pool.places.of(record);
+        let flow = Flow::new(Purpose::User { bio }, self.pool.record_offset(slot), self.pool.record_bytes);
+        let number = self.begin(Flow { is_young: self.pool.places.is_young(slot), ..flow });
+        self.read_data(number, Class::SyncRead);
+        if self.flows.get(number).left == 0 {
+            self.user_served(number, bio);
+        }
+    }
+
+    /// A whole record is written at once, and waited for (`dmu_write_direct`).
+    fn write_past_memory(&mut self, bio: u32, record: u64) {
+        self.users.bios.get_mut(bio).left += 1;
+        self.users.memory.drop_record(record);
+        if self.users.dirty.remove(&record) {
+            self.users.order.retain(|dirty| *dirty != record);
+        }
+        let slot = self.pool.places.rewrite(record);
+        self.write_for(bio, slot, self.pool.record_bytes);
+    }
+
+    /// Writes a block that a user waits for.
+    fn write_for(&mut self, bio: u32, slot: u64, bytes: u64) {
+        let number = self.begin(Flow::new(Purpose::Durable { bio }, self.pool.record_offset(slot), bytes));
+        self.write_block(number, Class::SyncWrite);
+        if self.flows.get(number).left == 0 {
+            self.flows.release(number);
+            self.durable(bio);
+        }
     }
 
     /// Reads the data columns of a block; with one of them gone, all that there are.
@@ -136,11 +218,13 @@ impl<D: BlockDevice> Resilver<D> {
         columns.clear();
         self.pool.geometry.columns(flow.offset_bytes, flow.bytes, &mut columns);
         self.flows.get_mut(number).spared = self.pool.geometry.spared(columns.len());
-        let unreadable = |column: &Column| self.roles[column.member as usize] != Role::Good;
+        let unreadable = |column: &Column| !self.has(column.member as usize, &flow);
         let all = flow.tried > 0 || columns.iter().any(|column| !column.is_parity && unreadable(column));
+        // With all of it asked for there is nothing to be asked for again.
+        self.flows.get_mut(number).tried |= u128::from(all);
         for column in columns.iter().filter(|column| all || !column.is_parity) {
-            if self.roles[column.member as usize] == Role::Good {
-                let target = self.place(column).expect("a good member has a place");
+            if self.has(column.member as usize, &flow) {
+                let target = self.place(column).expect("who has it has a place");
                 self.ask(number, class, false, target);
             } else {
                 self.flows.get_mut(number).missing += 1;
@@ -182,35 +266,23 @@ impl<D: BlockDevice> Resilver<D> {
         let unlogged = std::mem::take(&mut bio.is_durable).then(|| std::mem::take(&mut self.users.unlogged_bytes));
         if let Some(bytes) = unlogged.filter(|bytes| *bytes > 0) {
             self.users.bios.get_mut(number).left = 1;
-            self.write_log(number, bytes.min(LOG_BYTES).next_multiple_of(self.pool.geometry.sector_bytes()));
+            let slot = self.pool.places.borrow();
+            self.write_for(number, slot, bytes.min(LOG_BYTES).next_multiple_of(self.pool.geometry.sector_bytes()));
             return;
         }
         let Bio { tag, status, .. } = *self.users.bios.get(number);
-        self.users.due.push_back(Completion { tag, completed_ns: self.now_ns, status });
+        self.users.answer(self.now_ns, tag, status);
         self.users.bios.release(number);
     }
 
-    fn write_log(&mut self, bio: u32, bytes: u64) {
-        let offset_bytes = self.new_place();
-        let number = self.begin(Flow::new(Purpose::Log { bio }, self.pool.record_offset(offset_bytes), bytes));
-        self.write_block(number, Class::SyncWrite);
-        if self.flows.get(number).left == 0 {
-            self.flows.release(number);
-            self.logged(bio);
-        }
-    }
-
-    /// The intent log is on the drives.
-    pub(super) fn logged(&mut self, bio: u32) {
+    /// What a user waits for is on the drives.
+    pub(super) fn durable(&mut self, bio: u32) {
         self.let_go(bio);
     }
 
-    /// A record's place that nobody uses, as long as there is one.
-    fn new_place(&mut self) -> u64 {
-        let all = self.pool.records_at_most();
-        let place = self.users.next_free.min(all - 1);
-        self.users.next_free = if place + 1 < all { place + 1 } else { self.pool.records.min(all - 1) };
-        place
+    /// Has a member its part of a block?
+    pub(super) fn has(&self, member: usize, flow: &Flow) -> bool {
+        self.roles[member] == Role::Good || (flow.is_young && self.roles[member] == Role::Target)
     }
 
     pub(super) fn write_block(&mut self, number: u32, class: Class) {
@@ -229,11 +301,10 @@ impl<D: BlockDevice> Resilver<D> {
     /// A transaction group begins to write what is dirty; returns how many blocks these are.
     pub(super) fn write_users_data(&mut self) -> u64 {
         let records = std::mem::take(&mut self.users.order);
-        self.users.syncing = std::mem::take(&mut self.users.dirty);
+        self.users.syncing = std::mem::take(&mut self.users.dirty).into_iter().collect();
         for record in &records {
-            let place = self.new_place();
-            self.users.moved.insert(*record, place);
-            let number = self.begin(Flow::new(Purpose::Data, self.pool.record_offset(place), self.pool.record_bytes));
+            let slot = self.pool.places.rewrite(*record);
+            let number = self.begin(Flow::new(Purpose::Data, self.pool.record_offset(slot), self.pool.record_bytes));
             self.write_block(number, Class::AsyncWrite);
         }
         self.users.unlogged_bytes = 0;
@@ -242,7 +313,9 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// A transaction group is on the drives.
     pub(super) fn users_are_synced(&mut self) {
-        self.users.syncing.clear();
+        for record in std::mem::take(&mut self.users.syncing) {
+            self.users.memory.synced(record);
+        }
         for request in std::mem::take(&mut self.users.waiting) {
             self.take_request(request);
         }
@@ -262,7 +335,7 @@ impl<D: BlockDevice> BlockDevice for Resilver<D> {
         if now_ns > self.now_ns {
             self.advance_until(now_ns, false);
         }
-        self.take_request(request);
+        self.users.asked.push_back(request);
         self.start_what_can();
     }
 

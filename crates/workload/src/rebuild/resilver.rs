@@ -44,21 +44,27 @@ pub struct Resilvered {
 /// # Errors
 /// When the vdev, the job or the faults cannot be, or contradict each other.
 pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
-    let mut resilver = Resilver::new(order.plan.clone(), order.devices()?, order.start_ns)?;
     let (mut during, mut feeling, mut alone, mut feeling_alone) =
         (Vec::new(), Feeling::new(), Vec::new(), Feeling::new());
-    if let Some(file) = order.job_file(resilver.capacity_bytes())? {
-        let mut run = Run::start(file.clone(), order.start_ns, INTERVAL_NS, order.seed).log_requests();
+    let mut resilver = if let Some(text) = &order.load {
+        // Users are there before anything fails: what they rewrite then lies elsewhere when it does.
+        let mut healthy = Resilver::healthy(order.plan.clone(), order.devices_before()?, order.start_ns)?;
+        let file = job_file(text, healthy.capacity_bytes())?;
+        healthy.set_programs(file.jobs.iter().map(|job| job.regions.len()).sum());
+        let start = || Run::start(file.clone(), order.start_ns, INTERVAL_NS, order.seed).log_requests();
+        alone = play(&mut start(), &mut healthy, ALONE_INTERVALS, &mut feeling_alone);
+        let mut resilver = Resilver::after(&healthy, order.plan.clone(), order.devices()?, order.start_ns)?;
+        let mut run = start();
         while !resilver.is_over() && !run.is_over() {
             let mut rows = play(&mut run, &mut resilver, 1, &mut feeling);
             let at_ns = resilver.elapsed_ns();
             rows.iter_mut().for_each(|row| row.start_ns = at_ns.saturating_sub(row.duration_ns));
             during.extend(rows);
         }
-        let mut healthy = Resilver::healthy(order.plan.clone(), order.devices()?, order.start_ns)?;
-        let mut run = Run::start(file, order.start_ns, INTERVAL_NS, order.seed).log_requests();
-        alone = play(&mut run, &mut healthy, ALONE_INTERVALS, &mut feeling_alone);
-    }
+        resilver
+    } else {
+        Resilver::new(order.plan.clone(), order.devices()?, order.start_ns)?
+    };
     resilver.finish();
     let zfs = resilver.report();
     let requests = (0..order.drives.len()).map(|member| resilver.members().counters(member).requests).sum();
@@ -76,30 +82,37 @@ pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
 
 impl ResilverOrder {
     fn devices(&self) -> Result<Vec<Device>, RebuildError> {
-        let faulty = |(member, drive): (usize, &Drive)| -> Result<Device, RebuildError> {
-            Ok(match self.faults.get(member) {
-                Some(Some(faults)) => faults.wrap(drive.clone())?,
-                _ => Box::new(drive.clone()),
-            })
-        };
-        self.drives.iter().enumerate().map(faulty).collect()
+        (0..self.drives.len()).map(|member| self.device(member)).collect()
     }
 
-    /// The job, on what is written to the pool, going on for ever.
-    fn job_file(&self, data_bytes: u64) -> Result<Option<JobFile>, RebuildError> {
-        let Some(text) = &self.load else {
-            return Ok(None);
-        };
-        if data_bytes == 0 {
-            let reason = "a job needs data to work on; fill the pool, or leave the load out";
-            return Err(LayoutError::value("fill", "0 %", reason).into());
-        }
-        let mut file = JobFile::parse(text, data_bytes)?;
-        if file.jobs.iter().any(|job| job.stonewall) {
-            let reason = "jobs that wait for each other do not go on beside a rebuild; leave `stonewall` out";
-            return Err(LayoutError::value("load", "stonewall", reason).into());
-        }
-        file.jobs.iter_mut().for_each(for_ever);
-        Ok(Some(file))
+    /// Before one failed: it was like its neighbour.
+    fn devices_before(&self) -> Result<Vec<Device>, RebuildError> {
+        let lost = self.plan.lost;
+        let neighbour = if lost == 0 { self.drives.len() - 1 } else { lost - 1 };
+        let stood_there = |member: usize| if member == lost { neighbour } else { member };
+        (0..self.drives.len()).map(|member| self.device(stood_there(member))).collect()
     }
+
+    fn device(&self, member: usize) -> Result<Device, RebuildError> {
+        let drive = self.drives[member].clone();
+        Ok(match self.faults.get(member) {
+            Some(Some(faults)) => faults.wrap(drive)?,
+            _ => Box::new(drive),
+        })
+    }
+}
+
+/// The job, on what is written to the pool, going on for ever.
+fn job_file(text: &str, data_bytes: u64) -> Result<JobFile, RebuildError> {
+    if data_bytes == 0 {
+        let reason = "a job needs data to work on; fill the pool, or leave the load out";
+        return Err(LayoutError::value("fill", "0 %", reason).into());
+    }
+    let mut file = JobFile::parse(text, data_bytes)?;
+    if file.jobs.iter().any(|job| job.stonewall) {
+        let reason = "jobs that wait for each other do not go on beside a rebuild; leave `stonewall` out";
+        return Err(LayoutError::value("load", "stonewall", reason).into());
+    }
+    file.jobs.iter_mut().for_each(for_ever);
+    Ok(file)
 }

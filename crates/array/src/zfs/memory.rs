@@ -1,0 +1,109 @@
+//! Which of the users' records are in the host's memory: the cache (ARC), and the newest of them as they are used (dbufs).
+
+use lru::LruCache;
+
+use super::tunables::{Host, Tunables};
+
+/// What the cache may at least have (`arc_set_limits`), and how much more than it needs (`arc_adapt`).
+const LEAST_BYTES: u64 = 32 << 20;
+const SPARE_BYTES: u64 = 32 << 20;
+
+/// Records by when they were last used.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    record_bytes: u64,
+    least_bytes: u64,
+    most_bytes: u64,
+    /// What the cache aims at: it grows when it is needed, and is not made smaller while nobody else wants memory.
+    aim_bytes: u64,
+    cached: LruCache<u64, ()>,
+    dbufs: LruCache<u64, ()>,
+    is_direct: bool,
+}
+
+impl Memory {
+    pub fn new(host: &Host, tunables: &Tunables, record_bytes: u64) -> Self {
+        let least_bytes = (host.memory_bytes / 32).max(LEAST_BYTES);
+        Self {
+            record_bytes,
+            least_bytes,
+            most_bytes: (host.memory_bytes / 2).max(least_bytes),
+            aim_bytes: least_bytes,
+            cached: LruCache::unbounded(),
+            dbufs: LruCache::unbounded(),
+            is_direct: tunables.direct_io,
+        }
+    }
+
+    /// Do users' requests pass the cache by?
+    pub fn is_direct(&self) -> bool {
+        self.is_direct
+    }
+
+    /// Has it a record for a reader? A direct read looks among the dbufs only, and leaves nothing in memory (`dmu_read_abd`).
+    pub fn has_for_read(&mut self, record: u64) -> bool {
+        if self.is_direct {
+            self.dbufs.get(&record).is_some()
+        } else {
+            self.takes_in(record)
+        }
+    }
+
+    /// Has it a record of which a part is written? If not, it is read, and kept from then on.
+    pub fn has_for_write(&mut self, record: u64) -> bool {
+        self.takes_in(record)
+    }
+
+    /// A record written as a whole is in memory.
+    pub fn takes_in(&mut self, record: u64) -> bool {
+        let was_there = self.cached.put(record, ()).is_some();
+        if self.cached.len() as u64 * self.record_bytes > self.most_bytes {
+            self.cached.pop_lru();
+        }
+        let needed_bytes = self.cached.len() as u64 * self.record_bytes + SPARE_BYTES;
+        self.aim_bytes = self.aim_bytes.max(needed_bytes.clamp(self.least_bytes, self.most_bytes));
+        was_there
+    }
+
+    /// A record was written past the cache.
+    pub fn drop_record(&mut self, record: u64) {
+        self.cached.pop(&record);
+        self.dbufs.pop(&record);
+    }
+
+    /// A record that was dirty is on the drives: its dbuf is kept among the last (`dbuf_cache_shift`: a 32nd of the cache).
+    pub fn synced(&mut self, record: u64) {
+        self.dbufs.put(record, ());
+        if self.dbufs.len() as u64 * self.record_bytes > self.aim_bytes / 32 {
+            self.dbufs.pop_lru();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(tunables: Tunables) -> Memory {
+        Memory::new(&Host { memory_bytes: 2 << 30, ..Host::default() }, &tunables, 128 << 10)
+    }
+
+    #[test]
+    fn a_direct_read_leaves_nothing_and_finds_only_what_was_just_written() {
+        let mut new = memory(Tunables::v2_3());
+        assert!(!new.has_for_read(1) && !new.has_for_read(1));
+        assert!(!new.has_for_write(1) && new.has_for_write(1));
+        assert!(!new.has_for_read(1), "it is in the cache, which a direct read does not ask");
+        (1..=16).for_each(|record| new.synced(record));
+        // A 32nd of 64 MiB are sixteen records.
+        assert!(new.has_for_read(1));
+        new.synced(17);
+        assert!(new.has_for_read(1) && !new.has_for_read(2));
+    }
+
+    #[test]
+    fn before_2_3_what_was_read_once_is_in_memory() {
+        let mut old = memory(Tunables::v2_1());
+        assert!(!old.has_for_read(1) && old.has_for_read(1));
+    }
+}

@@ -2,7 +2,7 @@
 //! kept what each place of the surface holds, as the drive's own movements put it there, and after each movement every
 //! block is looked up as a read would.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::buffer::Range;
 use crate::drive::{Drive, Work, BLOCK_SECTORS};
@@ -18,6 +18,8 @@ struct Shadow {
     newest: HashMap<u64, u64>,
     /// The write of each block of which the drive said that it is durable.
     promised: HashMap<u64, u64>,
+    /// What was trimmed, where the drive took that advice, and not written since.
+    trimmed: HashSet<u64>,
     dram: HashMap<u64, u64>,
     /// By block of the surface.
     platters: HashMap<u64, u64>,
@@ -35,6 +37,11 @@ struct Shadow {
     lost_blocks: u64,
 }
 
+/// The sectors of a block of the host's.
+fn sector_range(block: u64) -> Range {
+    Range { start: block * BLOCK_SECTORS, end: (block + 1) * BLOCK_SECTORS }
+}
+
 impl Shadow {
     fn new(profile: &Profile) -> Self {
         let map = HashMap::new;
@@ -42,6 +49,7 @@ impl Shadow {
             drive: Drive::new(profile, 3),
             newest: map(),
             promised: map(),
+            trimmed: HashSet::new(),
             dram: map(),
             platters: map(),
             copies: map(),
@@ -123,6 +131,21 @@ impl Shadow {
                 let expected = self.drive.mechanics.spot(self.in_band(piece.range.start / BLOCK_SECTORS));
                 assert_eq!(spot, expected, "{piece:?}");
             }
+        }
+    }
+
+    /// No part of what was just trimmed waits to be written, nor is it cached if the drive took the advice.
+    fn check_gone(&self, mut blocks: std::ops::Range<u64>, taken: bool) {
+        let waits = |block: u64| self.drive.buffer.ranges().iter().any(|range| range.overlaps(&sector_range(block)));
+        assert!(!blocks.clone().any(waits), "{blocks:?}");
+        assert!(!taken || blocks.all(|block| self.place(block) == self.in_band(block)), "{blocks:?}");
+    }
+
+    /// The drive spares the reading of what was trimmed, and of nothing else.
+    fn check_trimmed(&self) {
+        let Some(layer) = &self.drive.shingled else { return };
+        for block in 0..BLOCKS + 8 {
+            assert_eq!(layer.is_trimmed(self.home(block)), self.trimmed.contains(&block), "block {block}");
         }
     }
 
@@ -210,7 +233,16 @@ impl Shadow {
             _ => {}
         }
         let now_ns = self.drive.clock.ns(self.drive.now);
+        let takes_advice = self.drive.shingled.as_ref().is_some_and(|layer| layer.room_to_cut());
         self.drive.submit(now_ns, request);
+        match verb {
+            Verb::Write => self.trimmed.retain(|block| !(first..first + blocks).contains(block)),
+            Verb::Trim if takes_advice => self.trimmed.extend(first..first + blocks),
+            _ => {}
+        }
+        if verb == Verb::Trim {
+            self.check_gone(first..first + blocks, takes_advice);
+        }
         self.look();
         while let Some(event_ns) = self.drive.next_event_ns() {
             self.drive.advance(event_ns, &mut Vec::new());
@@ -221,6 +253,7 @@ impl Shadow {
             self.newest.extend((first..first + blocks).map(|block| (block, id)));
             self.look();
         }
+        self.check_trimmed();
         match verb {
             Verb::Write if fua => self.promised.extend((first..first + blocks).map(|block| (block, id))),
             Verb::Flush => self.promised.clone_from(&self.newest),

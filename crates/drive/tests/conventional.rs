@@ -355,6 +355,11 @@ fn a_loss_of_power_leaves_what_the_heads_had_written() {
     assert!(starts.is_sorted());
     starts.dedup();
     assert!(starts.len() > 30, "it goes on all the time: {starts:?}");
+    let sector_ns = turn_ns as f64 * 4096.0 / profile.geometry.outer_track_bytes as f64;
+    for missing in 1..20 {
+        let lost = lost_at(end_ns - ((missing as f64 - 0.5) * sector_ns) as u64);
+        assert_eq!(lost.end - lost.start, missing * 4096, "half of the first of {missing} has passed");
+    }
 }
 
 #[test]

@@ -225,6 +225,12 @@ impl Shingled {
         }
     }
 
+    /// Whether a block holds nothing of worth.
+    #[cfg(test)]
+    pub fn is_trimmed(&self, block: u64) -> bool {
+        self.trimmed.contains(&block)
+    }
+
     /// Forgets what the cache holds of `first..end`.
     fn drop_cached(&mut self, geometry: &Geometry, first: u64, end: u64) {
         let mut at = first;

@@ -253,10 +253,9 @@ def keep(found: list[Row]) -> None:
 
 def table(rows: list[Row]) -> str:
     """A summary and the rows."""
-    judged = [row for row in rows if row.holds is not None]
-    held = sum(row.holds is True for row in judged)
+    by_protocol = "; ".join(f"`{each}` {_held([row for row in rows if row.protocol == each])}" for each in PLAYED)
     left = set(pairs()) - {(row.protocol, row.drive) for row in rows}
-    text = f"{held} of {len(judged)} figures with a goal hold it."
+    text = f"{_held(rows)} figures with a goal hold it: {by_protocol}."
     text += f" {len(left)} pairs of protocol and drive were not played yet." if left else ""
     text += (
         "\n\n| protocol | drive | figure | plays | `model:` | `lab:` | difference | within the goal |\n"
@@ -264,6 +263,11 @@ def table(rows: list[Row]) -> str:
         + "|\n"
     )
     return text + "".join(f"| {' | '.join(row.cells())} |\n" for row in rows)
+
+
+def _held(rows: list[Row]) -> str:
+    judged = [row.holds for row in rows if row.holds is not None]
+    return f"{sum(judged)} of {len(judged)}"
 
 
 def main() -> None:

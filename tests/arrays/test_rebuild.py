@@ -18,6 +18,7 @@ from shakedown.array import run
 from shakedown.array.find import findings, ratios
 from shakedown.array.order import RebuildOrder, members_of
 from shakedown.array.rebuild import simulate
+from shakedown.array.zfs import ZfsOptions
 from shakedown.cli.rebuild import RebuildOptions
 from shakedown.cli.rebuild import rebuild as verb
 from shakedown.errors import UsageError
@@ -57,6 +58,20 @@ def test_a_job_is_felt_and_told() -> None:
     assert done.duration_ns > simulate(order()).duration_ns
     found = {(each.kind, each.step): each for each in findings([done], ["a", "b", "c", "d"])}
     assert found["latency", "rebuild-load"].value == pytest.approx(done.felt_during["mean_ns"][0] / 1e6)
+
+
+def test_users_of_zfs_ask_one_at_a_time_and_leave_less_to_resilver() -> None:
+    options = ZfsOptions(memory_bytes=2 << 30, cores=1)
+    pool = order(layout="mirror", members=(IRONWOLF,) * 2, fill=0.1, scale_divisor=4000, whole=True, options=options)
+    alone = simulate(pool)
+    job = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth={}\n"
+    few, many = (simulate(replace(pool, load=job.format(depth))) for depth in (1, 8))
+    done_alone = [sum(each.felt_alone["count"].to_list()) for each in (few, many)]
+    assert done_alone[1] == pytest.approx(done_alone[0], rel=0.02)
+    assert many.felt_alone["mean_ns"][0] == pytest.approx(8 * few.felt_alone["mean_ns"][0], rel=0.25)
+    assert few.duration_ns > alone.duration_ns
+    assert 0 < few.records < 0.95 * alone.records
+    assert few.to_json() == simulate(replace(pool, load=job.format(1))).to_json()
 
 
 def test_the_same_seed_gives_the_same() -> None:

@@ -12,6 +12,7 @@ from shakedown.fit import append, bands, destage, ebb, flash, layout, rotation, 
 from shakedown.fit.dram import until_full
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Limits, ebb_ms, stalls_in
+from shakedown.fit.place import scattered
 from shakedown.fit.streams import Streams
 from shakedown.fit.trace import Log
 from shakedown.fit.tracks import Tracks, agrees
@@ -79,6 +80,23 @@ def test_a_stall_that_is_none_for_certain_counts_once_one_like_it_is_certain() -
     cycle = np.full(5000, 6.0)
     cycle[1200], cycle[2000], cycle[3798] = 900, 2223, 2886
     assert list(stalls_in(cycle, Limits(6.0, 0.0))) == [2000, 3798]
+
+
+def test_a_stall_is_told_from_visits_that_take_hundreds_of_writes_along() -> None:
+    cycle = np.full(9000, 0.1)
+    cycle[192:3800:192] = 289
+    cycle[3824::600] = 780
+    log = _log(np.cumsum(cycle), cycle)
+    assert stalls_in(log.cycle_ms, Limits.of(log, 0.0))[0] == 3824
+
+
+@pytest.mark.parametrize("slots", [5184, 5535, *range(4000, 9000, 371)])
+def test_what_is_written_shortly_one_after_the_other_lies_apart(slots: int) -> None:
+    places = scattered(slots, 0, slots, 1)
+    assert len(np.unique(places)) == slots
+    # From any place to those of the next few hundred it is as far as from the first.
+    away = np.minimum(places[1:257], slots - places[1:257])
+    assert away.min() >= 2
 
 
 def _logged(space: Callable[[int], float], track_bytes: float) -> np.ndarray:

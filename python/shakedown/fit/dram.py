@@ -27,6 +27,8 @@ _MOST_LOST: Final = 3.0
 _CERTAIN: Final = 3.0
 _FELT: Final = 0.5
 _AGREE: Final = 0.1
+# Until the band is complete as well that a rewriting left.
+_RESTED_NS: Final = 20_000_000_000
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def first_look(bench: Bench, limit_ms: float) -> tuple[Log, int, int | None]:
 
 def _burst(bench: Bench, count: int) -> Log:
     first = aligned(0.2 * bench.capacity_bytes)
-    bench.idle(1_000_000_000)
+    bench.idle(_RESTED_NS)
     log = bench.play("burst-small", Trace.writes(scattered(count, first, 2 * count, 8 * BLOCK_BYTES)))
     rewrite(bench, "burst-small-rewrite", first, 16 * count * BLOCK_BYTES)
     return log

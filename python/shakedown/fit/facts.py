@@ -99,8 +99,8 @@ class Cache:
     """What was found of a persistent cache and of what lies behind it."""
 
     place: Place
-    in_memory: int = 1
-    """Small writes that memory holds: so many come to the log at once."""
+    in_memory: int | None = 1
+    """Small writes that memory holds: so many come to the log at once. None: not known."""
     lazy: bool = False
     rest_ms: Estimate | None = None
     """Silence until it cleans: at all, or, if it is lazy, once its log is full."""
@@ -191,7 +191,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     place: Place = "flash"
     if not sight.flash:
         place = place_of_cache(bench, facts.surface, facts.seeks, facts.overhead_ms, sight.turn_ms)
-    cache = Cache(place, facts.bursts.writes or 1)
+    cache = Cache(place, facts.bursts.writes if facts.bursts.write_back else 1)
     bench.idle(_LONG_SETTLE_NS)
     tell("when cleaning begins")
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts))
@@ -387,7 +387,8 @@ def _says_all(cache: Cache) -> bool:
 def gathered_bytes(cache: Cache) -> float:
     """What a small write takes of the log where they are taken as fast as they come."""
     writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
-    return cache.layout.gathered_bytes(writes, max(min(_VISIT_PACKETS * writes, cache.in_memory), 1))
+    most = _VISIT_PACKETS * writes
+    return cache.layout.gathered_bytes(writes, min(most, cache.in_memory or most))
 
 
 def space_bound(cache: Cache, writes: int) -> bool:

@@ -18,7 +18,8 @@ _LEAST_EACH: Final = 600
 _EACH_SHARE: Final = 100
 MOST_WRITES: Final = 16_000_000
 _CALM_WRITES: Final = 600
-_CALM_FACTOR: Final = 3.0
+# Of what a write waits for while there is room: a visit that is under way, and the one behind it.
+_CALM_FACTOR: Final = 2.25
 _LEAST_STALL_MS: Final = 150.0
 _SURE_STALL_MS: Final = 2500.0
 _IN_A_ROW: Final = 3

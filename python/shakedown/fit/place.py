@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 import numpy as np
@@ -10,19 +9,35 @@ import numpy as np
 from shakedown.fit.trace import FLUSH, WRITE, Bench, Ints, Trace
 
 _CHUNK_BYTES: Final = 1 << 20
+_MOST_QUOTIENT: Final = 5
 _DESTAGING_NS: Final = 200_000_000
 _RUN_UP_BYTES: Final = 64 << 20
 
 
 def scattered(count: int, first: int, slots: int, slot_bytes: int, *, begin: int = 0) -> Ints:
-    """``count`` different slots out of ``slots`` from ``first`` on, none beside the one before it.
+    """``count`` different slots out of ``slots`` from ``first`` on, none near one of those just before it.
 
     Those from number ``begin`` on, so that a fill can go on where it was.
     """
     step = max(round(slots * 0.6180339887), 1)
-    while math.gcd(step, slots) != 1:
+    while not _spreads(step, slots):
         step += 1
     return first + ((np.arange(begin, begin + count) * step) % slots) * slot_bytes
+
+
+def _spreads(step: int, slots: int) -> bool:
+    """Whether steps around ``slots`` meet each of them, and come beside none where they were shortly before.
+
+    What is written side by side within a short time becomes one in the drive's memory. After as many steps as a
+    convergent of the fraction ``step / slots`` has below its line they are back near where they began, and the larger
+    the next partial quotient, the nearer. Any number of slots has one without large ones (Zaremba's conjecture).
+    """
+    whole, rest = slots, step % slots
+    while rest:
+        if whole // rest > _MOST_QUOTIENT:
+            return False
+        whole, rest = rest, whole % rest
+    return whole == 1
 
 
 def rewrite(bench: Bench, name: str, first: int, size_bytes: int) -> None:

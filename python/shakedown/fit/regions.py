@@ -16,6 +16,8 @@ from shakedown.fit.whereabouts import forget
 
 _PLACES: Final = 97
 _BETWEEN: Final = (65_536, 262_144, 393_216, 524_288, 786_432)
+# Each size so often: where a track of the log ends, a skew may be what the size should be.
+_AT_EDGES: Final = 4
 _SLOT_BYTES: Final = 2 << 20
 _DECIDED: Final = 0.08
 
@@ -26,9 +28,9 @@ def measure(bench: Bench, surface: Surface, layout: Layout, turn_ms: float, turn
     Writes at the very edges tell whether there are several at all.
     """
     probe = _Probe(bench, turn_ms, layout.space_bytes(BLOCK_BYTES) / turn_bytes)
-    if not probe.parted("logs-edges", [surface.offset(stroke) for stroke in (0.0, 1.0)]).any():
+    if not probe.parted("logs-edges", [surface.offset(stroke) for stroke in (0.0, 1.0)], _AT_EDGES).any():
         return 1
-    parted = probe.parted("logs", [surface.offset(stroke) for stroke in np.linspace(0, 1, _PLACES)])
+    parted = probe.parted("logs", [surface.offset(stroke) for stroke in np.linspace(0, 1, _PLACES)], 1)
     # A border that lies within what is written at a place shows on both sides of it.
     return int(np.sum(parted[1:] & ~parted[:-1])) + int(parted[0]) + 1
 
@@ -40,15 +42,15 @@ class _Probe:
     small_turns: float
     """By how much a small write alone moves a log on."""
 
-    def parted(self, name: str, offsets: list[float]) -> NDArray[np.bool_]:
+    def parted(self, name: str, offsets: list[float], times: int) -> NDArray[np.bool_]:
         """Which neighbours of some places do not share a log: a write at one moves on what follows at the other."""
-        bench = self.bench
-        places = [self._place(offset) for offset in offsets]
+        bench, sizes = self.bench, _BETWEEN * times
+        places = [self._place(offset, len(sizes)) for offset in offsets]
         used = np.zeros(len(places), int)
         rows: list[tuple[int, int]] = []
         for number in range(len(places) - 1):
             # Of several sizes in between most show, however many bytes a turn has where the log is.
-            for between in _BETWEEN:
+            for between in sizes:
                 for which, length in ((number, BLOCK_BYTES), (number + 1, between), (number, BLOCK_BYTES)):
                     rows.append((places[which] + int(used[which]) * _SLOT_BYTES, length))
                     used[which] += 1
@@ -59,12 +61,12 @@ class _Probe:
         bench.play(f"{name}-write", Trace(trace.verbs, trace.offsets, lengths))
         forget(bench)
         watched = written[:, 0].reshape(-1, 3)[:, ::2].ravel()
-        angles = logged_angles(bench, f"{name}-read", watched, self.turn_ms).reshape(-1, len(_BETWEEN), 2)
+        angles = logged_angles(bench, f"{name}-read", watched, self.turn_ms).reshape(-1, len(sizes), 2)
         for place, count in zip(places, used, strict=True):
             rewrite(bench, f"{name}-rewrite", place, int(count) * _SLOT_BYTES)
         steps = angles[:, :, 1] - angles[:, :, 0] - self.small_turns
         return np.asarray(np.median(np.abs((steps + 0.5) % 1.0 - 0.5), axis=1) < _DECIDED)
 
-    def _place(self, offset: float) -> int:
-        room = 4 * len(_BETWEEN) * _SLOT_BYTES
+    def _place(self, offset: float, count: int) -> int:
+        room = 4 * count * _SLOT_BYTES
         return aligned(min(offset, 0.98 * self.bench.capacity_bytes - room))

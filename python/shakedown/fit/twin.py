@@ -284,7 +284,8 @@ def _limits(twin: Twin, cache: Cache, writes: int) -> None:
     """Bytes, and entries as far as a write can meet them before space ends."""
     section = "translation.cache"
     single = cache.single.writes if cache.single else None
-    small = cache.small.writes - cache.in_memory if cache.small and cache.small.writes else single
+    held = cache.in_memory or 0
+    small = cache.small.writes - held if cache.small and cache.small.writes else single
     each = gathered_bytes(cache)
     room = cache.bytes_found or (small or 1000) * each
     origin = f"{_UNKNOWN}; no end of the log was met"
@@ -317,7 +318,7 @@ def _limits(twin: Twin, cache: Cache, writes: int) -> None:
         # What a visit to the log takes at once may have hidden the last that had room.
         counted.append(single)
     entries = max(counted)
-    low, high = min(counted), max(*counted, small + cache.in_memory if counted == [small] else 0)
+    low, high = min(counted), max(*counted, small + held if counted == [small] else 0)
     told = writes > 1 and not by_space_alone
     shown = f"measured: {low}..{high} small writes to the first stall {_BY}"
     if writes > 1 and not told:

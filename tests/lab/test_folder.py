@@ -40,13 +40,13 @@ def pipe(name: str) -> tarfile.TarInfo:
     return entry
 
 
-def test_what_is_brought_out_has_its_own_name(tmp_path: Path) -> None:
+def test_what_is_brought_out_lies_in_its_own_place(tmp_path: Path) -> None:
     with run_folder() as folder:
         pack(folder, file("lab/run/a/b"), file("lab/run.json"), file("lab/runs"))
-        brought_out(folder, ["/lab/run", "/lab/run.json"], tmp_path)
+        brought_out(folder, {"/lab/run": tmp_path / "mine", "/lab/run.json": tmp_path / "run.json"})
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == [
+        "mine/a/b",
         "run.json",
-        "run/a/b",
     ]
 
 
@@ -54,7 +54,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with run_folder() as folder:
         pack(folder, file("lab/a"))
         with pytest.raises(EnvironmentFailure, match="not in the guest: /lab/b"):
-            brought_out(folder, ["/lab/a", "/lab/b"], tmp_path)
+            brought_out(folder, {f"/lab/{name}": tmp_path / name for name in "ab"})
     assert (tmp_path / "a").exists()
 
 
@@ -62,7 +62,7 @@ def test_a_guest_cannot_reach_out_of_the_folder(tmp_path: Path) -> None:
     with run_folder() as folder:
         pack(folder, file("lab/run/../../z"))
         with pytest.raises(EnvironmentFailure, match="would lie elsewhere"):
-            brought_out(folder, ["/lab/run"], tmp_path / "out")
+            brought_out(folder, {"/lab/run": tmp_path / "out" / "run"})
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     [kept] = (tmp_path / "out").iterdir()
     assert kept.name.startswith("brought-out-") and tarfile.is_tarfile(kept)
@@ -73,7 +73,7 @@ def test_what_is_neither_file_nor_folder_stays_in_the_guest(tmp_path: Path, memb
     with run_folder() as folder:
         pack(folder, file("lab/run/a"), member, file("lab/run/z"))
         with pytest.raises(EnvironmentFailure, match="left in the guest: /lab/run/x"):
-            brought_out(folder, ["/lab/run"], tmp_path)
+            brought_out(folder, {"/lab/run": tmp_path / "run"})
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["a", "z"]
 
 
@@ -107,7 +107,7 @@ def test_what_lies_in_the_way_leaves_all_in_one_file(tmp_path: Path) -> None:
     with run_folder() as folder:
         pack(folder, file("lab/run/a"))
         with pytest.raises(EnvironmentFailure, match="cannot be brought out") as told:
-            brought_out(folder, ["/lab/run"], tmp_path)
+            brought_out(folder, {"/lab/run": tmp_path / "run"})
     [kept] = tmp_path.glob("brought-out-*.tar")
     assert str(kept) in told.value.hint
     assert (tmp_path / "run").read_text() == "of somebody else"

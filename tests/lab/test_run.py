@@ -108,6 +108,25 @@ def test_files_go_in_and_out(tmp_path: Path) -> None:
     assert (out / "b").read_text() == (out / "d" / "b").read_text() == "A"
 
 
+@pytest.mark.parametrize(("bytes_in", "memory_bytes"), [(70 << 20, 128 << 20), (498 << 20, 1 << 30)])
+def test_what_is_more_than_the_guest_can_keep_is_not_brought_in(
+    bytes_in: int, memory_bytes: int, tmp_path: Path
+) -> None:
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(bytes_in)
+    with pytest.raises(UsageError, match="half of its memory") as told:
+        shell("true", bring_in=(tmp_path / "large",), memory_bytes=memory_bytes)
+    assert "--memory" in told.value.hint
+
+
+def test_what_is_just_little_enough_leaves_the_command_its_room(tmp_path: Path) -> None:
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(31 << 20)
+    bringing = {"bring_in": (tmp_path / "large",), "memory_bytes": 128 << 20}
+    outcome, output, _ = shell("stat -c %s large; head -c 1M /dev/zero >more && exit 7", **bringing)
+    assert (outcome.exit_status, output) == (7, f"{31 << 20}\n")
+
+
 def test_what_cannot_be_brought_out_hides_neither_the_time_nor_the_status(tmp_path: Path) -> None:
     options = ["--bring-out", "/lab/a", "--bring-out", "/lab/b", "--out", str(tmp_path)]
     command = ["bash", "-c", "echo A > a; sleep 1h; exit 3"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from shakedown import _core
-from shakedown.errors import EnvironmentFailure
+from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.lab.bays import Bus, make_lab, makers
 from shakedown.lab.disks import udev_archive
 from shakedown.lab.fence import Fence
@@ -22,7 +22,7 @@ from shakedown.lab.kernel import Kernel, find_kernel
 from shakedown.lab.ourselves import pack_ourselves
 from shakedown.lab.printed import Printed
 from shakedown.lab.program import Say
-from shakedown.units import NS_PER_S, format_duration
+from shakedown.units import NS_PER_S, format_duration, format_size
 
 OnPrint = Callable[[str, bytes], None]
 
@@ -34,6 +34,8 @@ _GRACE_NS: Final = 2 * 3600 * NS_PER_S
 _LAST_LINES: Final = 12
 # Of a kernel that looks what the host lets it do: what it was looking for, and what it found.
 _LINES_BEFORE_BOOT: Final = 2
+# What a kernel takes of the memory before anybody else, and some room to write.
+_KERNEL_BYTES: Final = 32 << 20
 # What readings of the clock come to in a guest that only computes.
 _MOMENT_NS: Final = 1_000_000
 # Of the guest's memory for ZFS' cache; ZFS itself would take most of it.
@@ -169,6 +171,7 @@ def _lay(folder: Path, order: Order, lab: _core.Lab, *, is_first: bool, is_cut: 
     """What the guest finds at a boot. One whose power is going to be cut stays until then."""
     command = order.command if is_first or not order.after_cut else order.after_cut
     fill(folder, command, order.virtual_limit_s, order.bring_in, order.bring_out, stays=is_cut)
+    _refuse_too_much(folder / "share" / "in.tar", order.memory_bytes)
     if order.bus == "scsi":
         (folder / "share" / "disks.tar").write_bytes(udev_archive(lab.drives))
     hand_over(folder)
@@ -212,6 +215,18 @@ def _built(order: Order) -> tuple[Kernel, Image]:
         hint = "shakedown lab build --zfs" if order.with_zfs else "shakedown lab build"
         raise EnvironmentFailure(f"the lab has no {missing} yet", hint=hint)
     return kernel, image
+
+
+def _refuse_too_much(packed: Path, memory_bytes: int) -> None:
+    """Raise UsageError if what is brought in would not leave the command any room to write."""
+    size_bytes = packed.stat().st_size if packed.exists() else 0
+    if size_bytes > memory_bytes // 2 - _KERNEL_BYTES:
+        needed_gib = -(-2 * (size_bytes + _KERNEL_BYTES) // (1 << 30))
+        raise UsageError(
+            f"what is to be brought in has {format_size(size_bytes)}, and a guest keeps it in half of its memory, "
+            f"which is {format_size(memory_bytes)}",
+            hint=f"--memory {needed_gib}GiB",
+        )
 
 
 def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab, number: int) -> Fence:

@@ -24,7 +24,7 @@ test: build system-packages ## all tests, Rust and Python
 	$(call say,Python tests)
 	$(BIN)/pytest -q -rs -n auto --dist loadgroup -m "not real_time"
 	$(call say,Python tests by the clock on the wall (nothing else runs beside them))
-	$(BIN)/pytest -q -rs -n 2 --dist loadgroup -m real_time
+	$(BIN)/pytest -q -rs -m real_time
 
 .PHONY: lint
 lint: build ## formatting, lints, types, the import law

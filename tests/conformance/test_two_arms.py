@@ -70,8 +70,7 @@ def in_virtual_time(protocol: str, profile: Path, out: Path, seed: int = SEED) -
     return play(protocol, f"model:{profile}", out, "--scale", SCALE, "--seed", str(seed))
 
 
-# One process plays all of a protocol, since its arms are made once for the module.
-@pytest.fixture(scope="module", params=[pytest.param(each, marks=pytest.mark.xdist_group(each)) for each in SETTINGS])
+@pytest.fixture(scope="module", params=SETTINGS)
 def arms(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arms]:
     protocol, folder = request.param, tmp_path_factory.mktemp("arms")
     device, host_s = in_real_time(protocol, folder)

@@ -128,11 +128,12 @@ def brought_out(folder: Path, bring_out: Mapping[str, Path]) -> None:
     Raises EnvironmentFailure if something is left behind; what cannot be unpacked is kept as it was packed.
     """
     odd: list[str] = []
+    wanted = {_inside(path): place for path, place in bring_out.items()}
     try:
         with tarfile.open(folder / "share" / "out.tar") as archive:
             for member in archive:
                 if member.isreg() or member.isdir():
-                    _extract(archive, member, {_inside(path): place for path, place in bring_out.items()})
+                    _extract(archive, member, wanted)
                 else:
                     odd.append(f"/{member.name}")
     except (OSError, tarfile.TarError) as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from characterize.blind import Truth, changed, drawn, known, wild
+from characterize.blind import Truth, changed, drawn, known, small_wild, wild
 from shakedown.characterize.run import Order, Outcome, characterize
 from shakedown.data import list_profiles
 
@@ -78,6 +78,24 @@ def test_drives_of_any_kind_are_found(seed: int, tmp_path: Path) -> None:
     """A property: whatever is drawn, the goals hold. A failure prints the seed, and the profile is in its folder."""
     truth = wild(seed)
     _check(_characterized(truth, tmp_path), truth)
+
+
+# What these were taken for: aggressive, since the cache was just too full when that was looked for; one whose runs are
+# three times as long, since the log was full before a run was a stream; one with streams, of what came at an old angle.
+SMALL = (105, 108, 23)
+
+
+@pytest.mark.parametrize("seed", SMALL)
+def test_what_little_room_hides_is_found_on_small_drives(seed: int, tmp_path: Path) -> None:
+    truth = small_wild(seed)
+    twin = _characterized(truth, tmp_path).twin
+    assert twin.value("translation.cleaning", "when") == truth.values["translation.cleaning.when"]
+    assert twin.value("translation.streams", "tracked") == truth.values["translation.streams.tracked"]
+    if truth.values["translation.streams.tracked"]:
+        found = twin.value("translation.streams", "min_run_bytes")
+        assert found == pytest.approx(truth.values["translation.streams.min_run_bytes"], rel=0.05)
+    if "translation.cleaning.merge_on_disk" not in twin.unidentified():
+        assert twin.value("translation.cleaning", "merge_on_disk") is False
 
 
 KINDS: tuple[dict[str, object], ...] = (

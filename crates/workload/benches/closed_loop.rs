@@ -108,5 +108,37 @@ fn whole_drive(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, closed_loop, whole_drive);
+/// The second account of `cliff`: 3 TB filled, two hours of random writes, nine hours of read probes. Rows as the protocol has them.
+fn two_hours_and_nine(criterion: &mut Criterion) {
+    const HOUR_S: u64 = 3600;
+    const SECOND_NS: u64 = 1_000_000_000;
+    let path = format!("{}/../../drives/canvio-3tb.toml", env!("CARGO_MANIFEST_DIR"));
+    let profile = Profile::parse(&std::fs::read_to_string(path).expect("readable")).expect("sound");
+    let random = "bs=4k\niodepth=1\nnorandommap\ntime_based";
+    let steps = [
+        ("rw=write\nbs=1M\niodepth=8".to_owned(), 10 * SECOND_NS),
+        (format!("rw=randwrite\n{random}\nruntime={}", 2 * HOUR_S), SECOND_NS),
+        (format!("rw=randread\n{random}\nthinktime=60s\nthinktime_blocks=20\nruntime={}", 9 * HOUR_S), 10 * SECOND_NS),
+    ];
+    let mut group = criterion.benchmark_group("two hours of writes, nine of recovery");
+    group.sample_size(10).measurement_time(Duration::from_secs(15));
+    for (name, skipped) in [("canvio-3tb, filled before", 0), ("the same, not filled", 1)] {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let mut device = Drive::new(&profile, 1);
+                steps[skipped..].iter().fold(0, |now_ns, (options, interval_ns)| {
+                    let file = JobFile::parse(options, device.capacity_bytes()).expect("a good job");
+                    let mut run = Run::start(file, now_ns, *interval_ns, 1);
+                    while !run.is_over() {
+                        run.advance(&mut device, 1000);
+                    }
+                    run.now_ns()
+                })
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, closed_loop, whole_drive, two_hours_and_nine);
 criterion_main!(benches);

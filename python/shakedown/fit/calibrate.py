@@ -20,6 +20,7 @@ Make = Callable[[str], Bench]
 
 _BUFFERED: Final = (0.5, 0.6, 2 / 3, 0.72, 0.8, 0.86, 0.9, *np.round(np.arange(0.92, 1.001, 0.01), 2))
 _PACKET_WRITES: Final = tuple(float(count) for count in (*range(1, 13), 14, 16, 20, 24, 32, 48, 64))
+_COLLECT_TURNS: Final = 0.3
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
 
 
@@ -98,6 +99,8 @@ def _stages(facts: Facts) -> list[Stage]:
     if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands and band_size_is_known(facts):
         bands, rest_ms, band_ms = cache.bands[0.5], cache.rest_ms.value, cache.band_ms
         sight = Sight(turn_ms, flash=cache.place == "flash")
+        # What is cached of a band is collected, too, which takes nobody knows how long where that did not show.
+        vague_ms = 0.0 if cache.collect_turns or sight.flash else cleaning.PER_BAND * _COLLECT_TURNS * turn_ms
         stages.append(
             Stage(
                 "translation.cleaning",
@@ -106,7 +109,7 @@ def _stages(facts: Facts) -> list[Stage]:
                 _SCALES,
                 band_ms.value,
                 # Both what was measured and what the twin does is counted in whole bands.
-                (band_ms.high - band_ms.low) / band_ms.value,
+                (band_ms.high - band_ms.low + vague_ms) / band_ms.value,
                 lambda bench: _or_none(cleaning.band_ms(bench, bands, sight, rest_ms)),
                 "time to clean a band",
                 Twin.aggressive,

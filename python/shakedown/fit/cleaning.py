@@ -15,11 +15,13 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
 from shakedown.fit.whereabouts import Sight, Watch
 
 _BANDS: Final = 48
-_PER_BAND: Final = 8
+PER_BAND: Final = 8
 _SETTLE_NS: Final = 45_000_000_000
 _ENOUGH: Final = 24
 _FIRST_REST_MS: Final = 8_000.0
 _LONGEST_REST_MS: Final = 240_000.0
+_MOST_LOOKS: Final = 7
+_ANOTHER: Final = 0.5
 _RATIONED: Final = 1.3
 _MOST_PIECES: Final = 3072
 _MOST_PER_BAND: Final = 64
@@ -36,18 +38,27 @@ _VAGUE_TURNS: Final = 0.15
 
 def band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Press = NO_PRESS) -> Estimate | None:
     """Time for a whole band with little cached in it; None where too little came home."""
-    surplus_ms = _FIRST_REST_MS
-    pieces = _Pieces(_count(bench, bands), _PER_BAND)
+    pieces = _Pieces(_count(bench, bands), PER_BAND)
     enough = min(_ENOUGH, pieces.bands * 2 // 3)
-    while True:
-        cleaned, silence_ms = _cleaned(bench, bands, sight, rest_ms + surplus_ms, press, pieces)
+    surplus_ms, seen = _FIRST_REST_MS, None
+    for _ in range(_MOST_LOOKS):
+        cleaned, silence_ms, later = _cleaned(bench, bands, sight, rest_ms + surplus_ms, press, pieces, again=True)
+        busy = later >= cleaned + _ANOTHER
+        if cleaned and not busy:
+            # A small log has no room for all of it: what it did not hold came home before, and then the drive was idle.
+            if seen is not None:
+                break
+            surplus_ms /= 2
+            continue
+        seen = (cleaned, silence_ms) if cleaned else seen
         if cleaned >= enough or surplus_ms >= _LONGEST_REST_MS:
             break
         surplus_ms = min(max(surplus_ms * 1.3 * _ENOUGH / max(cleaned, 1), 2 * surplus_ms), _LONGEST_REST_MS)
-    if not cleaned:
+    if seen is None:
         return None
+    cleaned, silence_ms = seen
     # Half a band is under way at the end, and a band is cleaned from its first dirty track on only.
-    each = (silence_ms - rest_ms) / (cleaned + 0.5) / (1 - 0.5 / _PER_BAND)
+    each = (silence_ms - rest_ms) / (cleaned + 0.5) / (1 - 0.5 / PER_BAND)
     return Estimate(each, each * (1 - 0.5 / cleaned), each * (1 + 0.5 / cleaned))
 
 
@@ -144,7 +155,7 @@ def _each_ms(
     """What a band with so many pieces takes, and what that may be wrong by; infinite where none or all came home."""
     rest_ms, each_ms = expected
     for share in _REST_SHARES:
-        cleaned, passed_ms = _cleaned(bench, bands, sight, rest_ms + share * pieces.bands * each_ms, press, pieces)
+        cleaned, passed_ms, _ = _cleaned(bench, bands, sight, rest_ms + share * pieces.bands * each_ms, press, pieces)
         if _FEWEST_CLEANED <= cleaned <= _NEARLY_ALL * pieces.bands:
             each = (passed_ms - rest_ms) / (cleaned + 0.5)
             return each, 0.5 * each / cleaned
@@ -159,18 +170,25 @@ def _most_pieces(bands: int, room: Room) -> _Pieces | None:
             space = room.layout.space_bytes(size)
             each = int(min(writes, _ROOM_SHARE * room.size_bytes / space) / max(count, 1))
             apart = (count - 1) * space >= _APART_TRACKS * room.layout.track_bytes
-            if count >= _FEWEST_BANDS and each >= 2 * _PER_BAND and apart:
+            if count >= _FEWEST_BANDS and each >= 2 * PER_BAND and apart:
                 return _Pieces(count, min(each, _MOST_PER_BAND), size)
     return None
 
 
 def _cleaned(
-    bench: Bench, bands: Bands, sight: Sight, silence_ms: float, press: Press, pieces: _Pieces
-) -> tuple[float, float]:
-    """How many bands came home in a rest, and how long that really was."""
+    bench: Bench,
+    bands: Bands,
+    sight: Sight,
+    silence_ms: float,
+    press: Press,
+    pieces: _Pieces,
+    *,
+    again: bool = False,
+) -> tuple[float, float, float]:
+    """How many bands came home in a rest, how long that really was, and how many had after ``again`` as long a rest."""
     # Several blocks a band, since the borders of far bands are not known: the first lies near its beginning.
     places = pieces.places(bands)
-    watched = places[:, :: max(pieces.each // _PER_BAND, 1)].ravel()
+    watched = places[:, :: max(pieces.each // PER_BAND, 1)].ravel()
     written = (places.T if pieces.apart else places).ravel()
     bench.idle(_SETTLE_NS)
     press.before(int(places[0, 0]))
@@ -183,9 +201,12 @@ def _cleaned(
     bench.idle(int(silence_ms * 1e6))
     first = bench.play("clean-wake", Trace.reads(watched[:1]))
     silence_ms = (int(first.submitted_ns[0]) - ended_ns) / 1e6
-    came = sight.differ(watch.angles(), before)
+    came = later = sight.differ(watch.angles(), before)
+    if again:
+        bench.idle(int(silence_ms * 1e6))
+        later = sight.differ(watch.angles(), before)
     rewrite(bench, "clean-rewrite", int(places[0, 0]), int(pieces.bands * bands.size_bytes.value))
-    return float(came[left].mean() * pieces.bands), silence_ms
+    return float(came[left].mean() * pieces.bands), silence_ms, float(later[left].mean() * pieces.bands)
 
 
 def _count(bench: Bench, bands: Bands) -> int:

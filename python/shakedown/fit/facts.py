@@ -44,6 +44,8 @@ _SPACE_ENDS: Final = 0.95
 _SPACE_MAY_END: Final = 0.8
 _QUICK: Final = 4
 _FREE_BANDS: Final = 2
+# Where none is measured: what the drives have that were looked into by others.
+_PACKET_BYTES: Final = 524_288
 _VISIT_PACKETS: Final = 64
 _SETTLE_NS: Final = 20_000_000_000
 _LONG_SETTLE_NS: Final = 60_000_000_000
@@ -198,6 +200,8 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     cache.lazy = cache.rest_ms is None
     if cache.rest_ms is not None:
         _find_bands(bench, cache, sight, tell)
+        # One that cleans only when it is nearly full may have been just then: nothing more comes home afterwards.
+        cache.lazy = cache.static_share is None
     tell("streams")
     cache.streams = streams.measure(bench, sight)
     _find_log(bench, facts, cache, sight, tell)
@@ -232,7 +236,9 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     tell("space of a cached write")
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
     if not sight.flash:
-        cache.layout = layout.measure(bench, sight.turn_ms, turn_bytes, facts.track_bytes(share))
+        # Where nothing is a stream, all rewriting goes through the log.
+        settle_ns = 0 if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
+        cache.layout = layout.measure(bench, sight.turn_ms, turn_bytes, facts.track_bytes(share), settle_ns)
         turn_bytes *= cache.layout.track_bytes / facts.track_bytes(share)
         cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, turn_bytes)
         cache.place = "spread" if cache.regions > 1 else cache.place
@@ -266,10 +272,15 @@ def _destaged(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Estimate 
     bench.idle(_settle_ns(cache, _SETTLE_BANDS))
     waited_ms = facts.overhead_ms + 0.25 * facts.turn_ms.value
     found = destage.measure(bench, size, held, cache.bytes_found, waited_ms)
-    writes = cache.append.packet_writes.value if cache.append and cache.append.packet_writes else 1
+    cost = cache.append
+    writes = cost.packet_writes.value if cost and cost.packet_writes else 1
     # Where a visit ends because it has as many packets as one may have, nothing is known but that.
-    full = _VISIT_PACKETS * writes * size
-    return None if found is None or found.high >= full else found
+    if found is None or found.high >= _VISIT_PACKETS * writes * size:
+        return None
+    # A visit ends with a whole packet: the last one goes beyond what is wanted by as much as itself.
+    packet_bytes = int(cost.packet_bytes.value) if cost and cost.packet_bytes else _PACKET_BYTES
+    beyond = max(min(int(writes), packet_bytes // size) - 1, 0) * size
+    return Estimate(found.value - beyond / 2, found.low - beyond, found.high)
 
 
 def filler_of(bench: Bench, cache: Cache) -> length.Filler:

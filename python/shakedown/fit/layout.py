@@ -72,22 +72,26 @@ def packed_bytes(size: int, packet_bytes: int, least: float) -> float:
     return whole * max(packet_bytes, least) + (max(rest, least) if rest else 0.0)
 
 
-def measure(bench: Bench, turn_ms: float, turn_bytes: float, track_bytes: float) -> Layout:
+def measure(bench: Bench, turn_ms: float, turn_bytes: float, track_bytes: float, settle_ns: int) -> Layout:
     """Write durably, one size after the other, and see how far apart in the log the writes lie.
 
+    Each after a rest of ``settle_ns``, in which the log is emptied of what the rewriting before has left there.
     ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without.
     """
-    angles = np.concatenate([_angles(bench, [SIZES[number] for number in numbers], turn_ms) for numbers in _ROUNDS])
+    angles = np.concatenate(
+        [_angles(bench, [SIZES[number] for number in numbers], turn_ms, settle_ns) for numbers in _ROUNDS]
+    )
     return estimate(angles, turn_bytes, track_bytes)
 
 
-def _angles(bench: Bench, sizes: list[int], turn_ms: float) -> Floats:
+def _angles(bench: Bench, sizes: list[int], turn_ms: float, settle_ns: int) -> Floats:
     """Where what was written in each size lies, a row a size."""
     first = aligned(0.3 * bench.capacity_bytes)
     wide = sizes[-1] + 16 * BLOCK_BYTES
     count = _REPEATS * len(sizes)
     slots = min(2 * count, bench.capacity_bytes // 4 // wide)
     places = scattered(count, first, slots, wide)
+    bench.idle(settle_ns)
     for number, size in enumerate(sizes):
         here = places[number * _REPEATS : (number + 1) * _REPEATS]
         bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, rewrite
-from shakedown.fit.trace import Bench, Ints, Trace
+from shakedown.fit.trace import Bench, Trace
 from shakedown.fit.whereabouts import Sight, Watch, forget
 
 _MOST_RUN_BYTES: Final = 256 << 20
@@ -23,9 +23,12 @@ _LONG_RUN_BYTES: Final = 64 << 20
 _RUNS_AT: Final = (0.76, 0.775)
 _COMPLETING_NS: Final = 20_000_000_000
 _GRAIN_BYTES: Final = 64 << 10
+_DURABLE_BYTES: Final = 256 << 10
 _MARGIN_BYTES: Final = 8 << 20
 _SIZES: Final = tuple(1 << shift for shift in range(12, 22))
 _MOST_TRACKED: Final = 64
+# A few, of which 64 MiB are more whatever their size, and a prime: half a turn each make no whole ones.
+_ALONE: Final = 23
 
 
 @dataclass(frozen=True)
@@ -39,29 +42,44 @@ class Streams:
 
 def measure(bench: Bench, sight: Sight) -> Streams | None:
     """Find the three thresholds; None where nothing bypasses the cache."""
-    low, high = -1, len(_SIZES)
+    low = -1
+    while (high := _first_that_bypasses(bench, low, sight)) < len(_SIZES):
+        request = _SIZES[high]
+        run = _run_bytes(bench, request, sight)
+        if run is not None:
+            least = _SIZES[high - 1] + 512 if high > 0 else 512
+            tracked = _tracked(bench, max(request, 1 << 20), run.high, sight)
+            return Streams(Estimate(request, least, request), run, tracked)
+        low = high
+    return None
+
+
+def _first_that_bypasses(bench: Bench, low: int, sight: Sight) -> int:
+    """The number of the smallest size beyond ``low`` that seems to bypass the cache; that of none if none does."""
+    high = len(_SIZES)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _bypasses(bench, _SIZES[middle], sight) else (middle, high)
-    if high == len(_SIZES):
-        return None
-    request = _SIZES[high]
-    run = _run_bytes(bench, request, sight)
-    least = _SIZES[low] + 512 if low >= 0 else 512
-    tracked = _tracked(bench, max(request, 1 << 20), run.high, sight)
-    return Streams(Estimate(request, least, request), run, tracked)
+    return high
 
 
-def _bypasses(bench: Bench, request: int, sight: Sight) -> bool:
-    length = int(np.clip(_RUN_SHARE * bench.capacity_bytes, _LEAST_RUN_BYTES, _MOST_RUN_BYTES)) // request * request
+def _bypasses(bench: Bench, request: int, sight: Sight, *, again: bool = False) -> bool:
+    """Whether a long run comes to its own place; ``again`` with other packets, so that they lie at other angles."""
+    length = _length(bench, request)
     # Each size at a place of its own, of which memory holds nothing, and in which no other experiment has ended.
     first = aligned(0.6 * bench.capacity_bytes) + _SIZES.index(request) * aligned(1.25 * length)
     # The last alone: what came before may have been cleaned, if the cache is a small one.
     ends = first + length - np.arange(_ENDS, 0, -1) * max(request, _APART_BYTES)
     rewrite(bench, f"stream-{request}-before", first, length)
+    # What lies in the log in the same order twice comes at the same angles twice, if what lies between is whole turns.
+    bench.idle(_COMPLETING_NS)
     forget(bench)
     watch = Watch.over(bench, f"stream-{request}", ends, sight)
-    _write(bench, f"stream-{request}-write", first + np.arange(length // request) * request, request)
+    run = first + np.arange(length // request) * request
+    alone = _ALONE if again else 0
+    one_by_one = Trace.writes(run[:alone], request, flush_every=1)
+    together = Trace.writes(run[alone:], request, flush_every=len(run) - alone)
+    bench.play(f"stream-{request}-write", one_by_one + together)
     away, known = watch.away(), ~np.isnan(watch.home)
     # Where nothing bypasses a cache of flash, nothing came from the platters before, either.
     share = float((away[known] if known.any() else away).mean())
@@ -69,13 +87,27 @@ def _bypasses(bench: Bench, request: int, sight: Sight) -> bool:
     return share < 0.5
 
 
-def _run_bytes(bench: Bench, request: int, sight: Sight) -> Estimate:
+def _length(bench: Bench, request: int) -> int:
+    return int(np.clip(_RUN_SHARE * bench.capacity_bytes, _LEAST_RUN_BYTES, _MOST_RUN_BYTES)) // request * request
+
+
+def _run_bytes(bench: Bench, request: int, sight: Sight) -> Estimate | None:
+    """How long a run is before it is a stream; None where none is, whatever another run looked like.
+
+    What is written in sequence twice lies in the log in the same order twice: if what was written between happens to be
+    whole turns, all of it comes at its old angle, though none is at home. Packets of other sizes do not repeat that.
+    """
     # Here and there a block comes from the log at its old angle by chance, but not the same one of both runs.
     away = np.any([_away_after_run(bench, share, request, sight) for share in _RUNS_AT], axis=0)
     # The place that parts best what lies elsewhere from what does not.
     wrong = np.concatenate([[0], np.cumsum(~away)]) + np.concatenate([np.cumsum(away[::-1])[::-1], [0]])
     cached = int(np.argmin(wrong)) * _GRAIN_BYTES
-    low, high = max(cached - _GRAIN_BYTES, 0) + request, cached + _GRAIN_BYTES + request
+    if cached == _LONG_RUN_BYTES:
+        if not _bypasses(bench, request, sight, again=True):
+            return None
+        low, high = cached, max(_length(bench, request), cached + request)
+        return Estimate((low + high) / 2, low, high)
+    low, high = max(cached - _GRAIN_BYTES, 0) + request, cached + _GRAIN_BYTES + _durable_bytes(request)
     return Estimate((low + high) / 2, low, high)
 
 
@@ -88,12 +120,18 @@ def _away_after_run(bench: Bench, share: float, request: int, sight: Sight) -> N
     bench.idle(_COMPLETING_NS)
     forget(bench)
     watch = Watch.over(bench, "stream-run", places, sight)
-    # Each durable before the next: what is still in memory when the run becomes a stream goes with it, past the cache.
+    # What is still in memory when the run becomes a stream goes with it, past the cache: so little is. Each durable
+    # alone would take a visit to the log, of which a small one does not have as many as a run has requests.
     run = first + np.arange(_LONG_RUN_BYTES // request) * request
-    bench.play("stream-run-write", Trace.writes(run, request, flush_every=1))
+    bench.play("stream-run-write", Trace.writes(run, request, flush_every=_durable_bytes(request) // request))
     away = watch.away()
     rewrite(bench, "stream-run-rewrite", first, _LONG_RUN_BYTES)
     return away
+
+
+def _durable_bytes(request: int) -> int:
+    """How much of a run is made durable at once: whole requests."""
+    return max(_DURABLE_BYTES, request)
 
 
 def _tracked(bench: Bench, request: int, run_bytes: float, sight: Sight) -> Estimate:
@@ -117,12 +155,8 @@ def _follows(bench: Bench, count: int, request: int, run_bytes: float, sight: Si
         rewrite(bench, f"streams-{count}-before", int(base), length)
     forget(bench)
     watch = Watch.over(bench, f"streams-{count}", ends, sight)
-    _write(bench, f"streams-{count}-write", offsets, request)
+    bench.play(f"streams-{count}-write", Trace.writes(offsets, request, flush_every=len(offsets)))
     away = float(watch.away().mean())
     for base in bases:
         rewrite(bench, f"streams-{count}-rewrite", int(base), length)
     return away < 0.5
-
-
-def _write(bench: Bench, name: str, offsets: Ints, request: int) -> None:
-    bench.play(name, Trace.writes(offsets, request, flush_every=len(offsets)))

@@ -25,6 +25,8 @@ _MERGE_BYTES: Final = 14_680_064
 _BANDS_AGREE: Final = 1.25
 _ON_DISK: Final = 2.95
 _SEGMENTS: Final = 128
+# What angles are told apart by, and as much again: cylinders do not begin where bands do.
+_ALIKE_TURNS: Final = 0.06
 
 Plain = int | float | bool | str | list[list[float]]
 
@@ -213,6 +215,8 @@ def _translation(twin: Twin, facts: Facts) -> None:
         twin.put("translation", "mapping", "static", f"{_UNKNOWN}; nothing came home")
     else:
         shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {_BY}"
+        if not _places_differ(facts, tracks):
+            shown = f"{_UNKNOWN}; bands begin at the same angle, so that one looks like another"
         moves = cache.static_share < 0.5
         twin.put("translation", "mapping", "dynamic" if moves else "static", shown)
         if moves:
@@ -220,6 +224,15 @@ def _translation(twin: Twin, facts: Facts) -> None:
     _cache(twin, cache)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
+
+
+def _places_differ(facts: Facts, tracks: int) -> bool:
+    """Whether a block comes at another angle if its band lies where the next one was."""
+    seen = facts.outer
+    if seen is None or seen.track_skew is None or seen.cylinder_skew is None or not seen.heads:
+        return True
+    turns = tracks * (seen.track_skew.value + (seen.cylinder_skew.value - seen.track_skew.value) / seen.heads)
+    return abs((turns + 0.5) % 1.0 - 0.5) > _ALIKE_TURNS
 
 
 def bands_origin(counts: list[float], found: str) -> str:
@@ -301,7 +314,8 @@ def _limits(twin: Twin, cache: Cache, writes: int) -> None:
         twin.put(section, "entries", max(small, single or 0), why)
         twin.put(section, "entry_counts", "write", why)
         return
-    if small is None or space_bound(cache, small):
+    # How many of those that memory holds were in the log already when it was full is not known.
+    if small is None or space_bound(cache, small + held):
         why = f"{_UNKNOWN}; at least {small or 0}: space for as many writes ends first"
         counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
         twin.put(section, "entries", max(by_space, small or 0, 1000), why)

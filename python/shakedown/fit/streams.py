@@ -63,28 +63,47 @@ def _first_that_bypasses(bench: Bench, low: int, sight: Sight) -> int:
     return high
 
 
-def _bypasses(bench: Bench, request: int, sight: Sight, *, again: bool = False) -> bool:
-    """Whether a long run comes to its own place; ``again`` with other packets, so that they lie at other angles."""
+def _bypasses(bench: Bench, request: int, sight: Sight) -> bool:
+    """Whether the end of a long run comes to its own place, or seems to."""
+    _, end = _away_at_ends(bench, request, sight, alone=0)
+    return end < 0.5
+
+
+def _is_long_in_coming(bench: Bench, request: int, sight: Sight) -> bool:
+    """Whether a run's first half was cached and its end was not; with other packets than before: at other angles.
+
+    A cache that became full at the end of the run brings home all of it.
+    """
+    front, end = _away_at_ends(bench, request, sight, alone=_ALONE)
+    return front >= 0.5 > end
+
+
+def _away_at_ends(bench: Bench, request: int, sight: Sight, *, alone: int) -> tuple[float, float]:
+    """What share of a run's first half, and of its end, does not lie where it did.
+
+    Of its first ``alone`` requests each is durable before the next.
+    """
     length = _length(bench, request)
     # Each size at a place of its own, of which memory holds nothing, and in which no other experiment has ended.
     first = aligned(0.6 * bench.capacity_bytes) + _SIZES.index(request) * aligned(1.25 * length)
+    front = first + np.arange(_ENDS) * (length // 2 // _ENDS // request * request)
     # The last alone: what came before may have been cleaned, if the cache is a small one.
     ends = first + length - np.arange(_ENDS, 0, -1) * max(request, _APART_BYTES)
     rewrite(bench, f"stream-{request}-before", first, length)
     # What lies in the log in the same order twice comes at the same angles twice, if what lies between is whole turns.
     bench.idle(_COMPLETING_NS)
     forget(bench)
-    watch = Watch.over(bench, f"stream-{request}", ends, sight)
+    watch = Watch.over(bench, f"stream-{request}", np.concatenate([front, ends]), sight)
     run = first + np.arange(length // request) * request
-    alone = _ALONE if again else 0
     one_by_one = Trace.writes(run[:alone], request, flush_every=1)
     together = Trace.writes(run[alone:], request, flush_every=len(run) - alone)
     bench.play(f"stream-{request}-write", one_by_one + together)
     away, known = watch.away(), ~np.isnan(watch.home)
-    # Where nothing bypasses a cache of flash, nothing came from the platters before, either.
-    share = float((away[known] if known.any() else away).mean())
     rewrite(bench, f"stream-{request}-rewrite", first, length)
-    return share < 0.5
+    parts = (away[:_ENDS], known[:_ENDS]), (away[_ENDS:], known[_ENDS:])
+    # Where nothing bypasses a cache of flash, nothing came from the platters before, either.
+    front, end = (float((part[seen] if seen.any() else part).mean()) for part, seen in parts)
+    return front, end
 
 
 def _length(bench: Bench, request: int) -> int:
@@ -103,7 +122,7 @@ def _run_bytes(bench: Bench, request: int, sight: Sight) -> Estimate | None:
     wrong = np.concatenate([[0], np.cumsum(~away)]) + np.concatenate([np.cumsum(away[::-1])[::-1], [0]])
     cached = int(np.argmin(wrong)) * _GRAIN_BYTES
     if cached == _LONG_RUN_BYTES:
-        if not _bypasses(bench, request, sight, again=True):
+        if not _is_long_in_coming(bench, request, sight):
             return None
         low, high = cached, max(_length(bench, request), cached + request)
         return Estimate((low + high) / 2, low, high)

@@ -12,6 +12,7 @@ from lab.test_faults import DRIVE, WRITER
 from lab.test_run import allowed as allowed  # noqa: PLC0414 - a fixture
 from lab.test_run import built, shell
 from shakedown.errors import EnvironmentFailure, RefusedError
+from shakedown.lab.faults import faults_by_drive
 from shakedown.lab.keep import Maker, kept
 
 FIO = "fio --name=t --filename=/dev/sda --rw=randwrite --bs=4k --direct=1 --ioengine=libaio --iodepth=8 --randseed={}"
@@ -94,3 +95,19 @@ def test_what_a_power_cut_took_is_not_there_in_the_next_run(tmp_path: Path) -> N
     flushed, others, of_others = map(int, told.split())
     assert (flushed, of_others) == (500, 100)
     assert others < of_others / 2
+
+
+SMART = "smartctl -A /dev/sda | awk '$1 == 9 || $1 == 12 {print $10}' | tr '\\n' ' '"
+
+
+@built
+def test_smart_counts_the_hours_and_losses_of_power_of_all_runs(tmp_path: Path) -> None:
+    order = {"keep": tmp_path, **DRIVE}
+    hours_s = 3 * 3600
+    assert shell(f"sleep {hours_s}; {SMART}", **order)[1] == "3 1 "
+    cut = {"power_cuts_ns": (hours_s * 10**9,), "after_cut": ("bash", "-c", SMART)}
+    assert shell("sleep infinity", **cut, **order)[1] == "6 2 "
+    faults = faults_by_drive((f'kind="power-loss", from_s={hours_s}, for_s=10',), 1)
+    # Its first answer afterwards is that it lost its power.
+    assert shell(f"sleep {hours_s + 60}; head -c 512 /dev/sda >/dev/null; {SMART}", faults=faults, **order)[1] == "9 3 "
+    assert shell(SMART, **order)[1] == "9 3 "

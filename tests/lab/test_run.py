@@ -108,8 +108,10 @@ def test_files_go_in_and_out(tmp_path: Path) -> None:
     assert (out / "b").read_text() == (out / "d" / "b").read_text() == "A"
 
 
-@pytest.mark.parametrize(("bytes_in", "memory_bytes"), [(70 << 20, 128 << 20), (498 << 20, 1 << 30)])
-def test_what_is_more_than_the_guest_can_keep_is_not_brought_in(
+@pytest.mark.parametrize(
+    ("bytes_in", "memory_bytes"), [(70 << 20, 128 << 20), (498 << 20, 1 << 30), (1 << 40, 1 << 30)]
+)
+def test_what_is_more_than_the_guest_can_keep_is_not_even_packed(
     bytes_in: int, memory_bytes: int, tmp_path: Path
 ) -> None:
     with (tmp_path / "large").open("wb") as file:
@@ -117,6 +119,28 @@ def test_what_is_more_than_the_guest_can_keep_is_not_brought_in(
     with pytest.raises(UsageError, match="half of its memory") as told:
         shell("true", bring_in=(tmp_path / "large",), memory_bytes=memory_bytes)
     assert "--memory" in told.value.hint
+
+
+def test_small_files_take_a_page_each(tmp_path: Path) -> None:
+    for number in range(9000):
+        (tmp_path / str(number)).touch()
+    with pytest.raises(UsageError, match=r"takes 35\.2 MiB"):
+        shell("true", bring_in=(tmp_path,), memory_bytes=128 << 20)
+
+
+def test_a_guest_that_cannot_lay_what_it_was_given_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shakedown.lab.run.room_in_guest", lambda _: 0)
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(70 << 20)
+    with pytest.raises(EnvironmentFailure, match=r"could not make ready .* No space left on device") as told:
+        shell("true", bring_in=(tmp_path / "large",), memory_bytes=128 << 20)
+    assert told.value.hint == "--memory 256MiB"
+
+
+def test_a_link_brings_in_what_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("A")
+    (tmp_path / "link").symlink_to("real")
+    assert shell("cat real", bring_in=(tmp_path / "link",))[1] == "A"
 
 
 def test_what_is_just_little_enough_leaves_the_command_its_room(tmp_path: Path) -> None:
@@ -283,9 +307,14 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 @pytest.mark.parametrize(
-    ("call", "told", "hint"), [(101, "cannot run here", "ptrace"), (272, "not allowed", "as an ordinary user|sysctl")]
+    ("call", "told", "hint"),
+    [
+        (101, "cannot run here", "ptrace"),
+        (272, "not allowed", "as an ordinary user|sysctl"),
+        (56, "fork: Operation not permitted", "seccomp profile"),
+    ],
 )
-def test_a_host_without_ptrace_or_namespaces_is_told(call: int, told: str, hint: str) -> None:
+def test_a_host_without_ptrace_namespaces_or_processes_is_told(call: int, told: str, hint: str) -> None:
     program = [sys.executable, "-c", FORBID, str(call), sys.executable, "-c", ENTRY, "lab", "run", "--", "true"]
     ended = subprocess.run(program, capture_output=True, text=True, check=False)
     assert ended.returncode == 5

@@ -96,16 +96,23 @@ def main() -> int:
     os.sched_setaffinity(0, {order["cpu"]})
     try:
         _unshare()
+        ours, inits = os.pipe()
+        child = _fork()
     except (OSError, Trouble) as error:
         return _trouble(order, error)
-    ours, inits = os.pipe()
-    child = os.fork()
     if child == 0:
         os.close(inits)
         _init(order, ours)
     os.close(ours)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
     return _wait(child)
+
+
+def _fork() -> int:
+    try:
+        return os.fork()
+    except OSError as error:
+        raise OSError(error.errno, f"fork: {error.strerror}") from error
 
 
 def _unshare() -> None:
@@ -149,7 +156,7 @@ def _init(order: dict[str, Any], life_of_cell: int) -> NoReturn:
         _die_with_parent()
         if select.select([life_of_cell], [], [], 0)[0]:
             os._exit(status)
-        program = os.fork()
+        program = _fork()
         if program == 0:
             _program(order)
         status = _wait(program)

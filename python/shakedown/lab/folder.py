@@ -27,6 +27,7 @@ from shakedown.lab.cell import NOBODY
 _PREFIX: Final = "shakedown-lab-"
 # The address of a socket has room for 107 bytes.
 _LONGEST_PATH_BYTES: Final = 90
+_PAGE_BYTES: Final = 4096
 PRINTED: Final = ("console", "output", "errors")
 # Where the guest's kernel shows what it knows.
 _NO_FILES: Final = ("proc", "sys")
@@ -95,10 +96,24 @@ def fill(
         with tarfile.open(share / "in.tar", "w") as archive:
             for path in bring_in:
                 try:
-                    archive.add(path, arcname=path.resolve().name, filter=_same_everywhere)
+                    archive.add(path.resolve(), arcname=path.resolve().name, filter=_same_everywhere)
                 except OSError as error:
                     hint = "give the path of a file or a folder of this machine"
                     raise UsageError(f"`--bring-in {path}`: {error.strerror}", hint=hint) from error
+
+
+def room_in_guest(bring_in: Sequence[Path]) -> int:
+    """How many bytes of the guest's memory, which holds whole pages, what is brought in will take."""
+    whole = [each for path in bring_in for each in (path.resolve(), *path.resolve().rglob("*"))]
+    return sum(max(1, -(-_size_bytes(each) // _PAGE_BYTES)) * _PAGE_BYTES for each in whole)
+
+
+def _size_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except PermissionError:
+        # Whoever packs it says so.
+        return 0
 
 
 def _refuse_namesakes(bring_in: Sequence[Path]) -> None:

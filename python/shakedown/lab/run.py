@@ -15,7 +15,7 @@ from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.lab.bays import Bus, make_lab, makers
 from shakedown.lab.disks import udev_archive
 from shakedown.lab.fence import Fence
-from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, run_folder
+from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, room_in_guest, run_folder
 from shakedown.lab.image import Image, find_image
 from shakedown.lab.keep import kept
 from shakedown.lab.kernel import Kernel, find_kernel
@@ -44,8 +44,14 @@ _ARC_PART: Final = 4
 _FIRST_WORDS: Final = "Linux version"
 # Of the kernel, in all that it says when it kills for memory, or panics because nothing is left to be killed.
 _NO_MEMORY: Final = "Out of memory"
-# Of the program that the kernel is, where the host gives it no room (ENOMEM).
-_NO_SPACE: Final = "errno = -12"
+# Of a program of the guest whose file has no room in its memory.
+_NO_ROOM: Final = "No space left"
+# What the program that the kernel is says where it cannot be one, and what it needs: ENOMEM is no room for its memory.
+_NEEDS: Final = {
+    "errno = -12": "it needs its memory as address space: ulimit -v unlimited, or a smaller --memory",
+    "fork failed": "it needs processes, which a container's seccomp profile or ulimit -u may forbid",
+    "ptrace": "it needs ptrace, which a container's seccomp profile or kernel.yama.ptrace_scope=3 may forbid",
+}
 # Of a kernel that somebody has sent to sleep.
 _HALTED: Final = ("reboot: System halted", "reboot: Power down")
 
@@ -106,6 +112,7 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
     built, cannot run here, or the guest does not come to its end, NotBroughtOut if it does.
     """
     began_ns = time.monotonic_ns()
+    _refuse_too_much(order)
     kernel, image = _built(order)
     images = {"tools": image.tools}
     if kernel.zfs_tools is not None:
@@ -171,7 +178,6 @@ def _lay(folder: Path, order: Order, lab: _core.Lab, *, is_first: bool, is_cut: 
     """What the guest finds at a boot. One whose power is going to be cut stays until then."""
     command = order.command if is_first or not order.after_cut else order.after_cut
     fill(folder, command, order.virtual_limit_s, order.bring_in, order.bring_out, stays=is_cut)
-    _refuse_too_much(folder / "share" / "in.tar", order.memory_bytes)
     if order.bus == "scsi":
         (folder / "share" / "disks.tar").write_bytes(udev_archive(lab.drives))
     hand_over(folder)
@@ -217,14 +223,14 @@ def _built(order: Order) -> tuple[Kernel, Image]:
     return kernel, image
 
 
-def _refuse_too_much(packed: Path, memory_bytes: int) -> None:
+def _refuse_too_much(order: Order) -> None:
     """Raise UsageError if what is brought in would not leave the command any room to write."""
-    size_bytes = packed.stat().st_size if packed.exists() else 0
-    if size_bytes > memory_bytes // 2 - _KERNEL_BYTES:
+    size_bytes = room_in_guest(order.bring_in)
+    if size_bytes > order.memory_bytes // 2 - _KERNEL_BYTES:
         needed_gib = -(-2 * (size_bytes + _KERNEL_BYTES) // (1 << 30))
         raise UsageError(
-            f"what is to be brought in has {format_size(size_bytes)}, and a guest keeps it in half of its memory, "
-            f"which is {format_size(memory_bytes)}",
+            f"what is to be brought in takes {format_size(size_bytes)}, and a guest keeps it in half of its memory, "
+            f"which is {format_size(order.memory_bytes)}",
             hint=f"--memory {needed_gib}GiB",
         )
 
@@ -297,6 +303,12 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
             f"the command did not end within {limit} of virtual time",
             hint="it waits for something that never comes (its standard input is empty), or needs --virtual-limit",
         )
+    if ended[:1] == ["unprepared"]:
+        said = " ".join(ended[1:])
+        raise EnvironmentFailure(
+            f"the guest could not make ready for its command: {said or 'it does not say why'}",
+            hint=f"--memory {order.memory_bytes >> 19}MiB" if _NO_ROOM in said else "please report it",
+        )
     if len(ended) == 2:
         return int(ended[0]), round(float(ended[1]) * NS_PER_S)
     if report["outcome"] in ("deadlock", "power_cut"):
@@ -308,9 +320,7 @@ def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -
     if _FIRST_WORDS not in said:
         raise EnvironmentFailure(
             f"the guest's kernel cannot run here: {_last_words(said, _LINES_BEFORE_BOOT)}",
-            hint="it needs its memory as address space: ulimit -v unlimited, or a smaller --memory"
-            if _NO_SPACE in said
-            else "it needs ptrace, which a container's seccomp profile or kernel.yama.ptrace_scope=3 may forbid",
+            hint=next((hint for words, hint in _NEEDS.items() if words in said), _NEEDS["ptrace"]),
         )
     if any(words in said for words in _HALTED):
         raise EnvironmentFailure(

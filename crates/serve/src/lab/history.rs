@@ -70,21 +70,29 @@ impl Event {
     }
 }
 
+/// What a drive has behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Life {
+    /// Of its own time, the time without power included.
+    pub age_ns: u64,
+    /// How often it lost its power.
+    pub losses: u64,
+}
+
 /// The list of one drive, and how to end it.
 #[derive(Clone)]
 pub struct History(Arc<Mutex<Pages>>);
 
 struct Pages {
     file: BufWriter<File>,
-    /// Of the drive's own time before this lab.
-    age_ns: u64,
+    life: Life,
     answers: Xxh3,
     failure: Option<std::io::Error>,
 }
 
 impl Pages {
     fn add(&mut self, now_ns: u64, event: Event) {
-        if let Err(error) = self.file.write_all(&event.to_bytes(self.age_ns + now_ns)) {
+        if let Err(error) = self.file.write_all(&event.to_bytes(self.life.age_ns + now_ns)) {
             self.failure.get_or_insert(error);
         }
     }
@@ -95,9 +103,9 @@ impl History {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How old the drive was when this lab began.
-    pub fn age_ns(&self) -> u64 {
-        self.pages().age_ns
+    /// What the drive had behind it when this lab began.
+    pub fn life(&self) -> Life {
+        self.pages().life
     }
 
     /// The lab ends at `now_ns`, up to which the drive has lived.
@@ -139,9 +147,9 @@ impl<D: BlockDevice> Kept<D> {
         if is_new {
             file.write_all(&MAGIC).map_err(LabError::Data)?;
         }
-        let Replay { device, answers, age_ns, .. } = replay;
-        let history = History(Arc::new(Mutex::new(Pages { file, age_ns, answers, failure: None })));
-        Ok((Self { device, history: history.clone(), age_ns }, history))
+        let Replay { device, answers, life, .. } = replay;
+        let history = History(Arc::new(Mutex::new(Pages { file, life, answers, failure: None })));
+        Ok((Self { device, history: history.clone(), age_ns: life.age_ns }, history))
     }
 
     fn note(&self, now_ns: u64, event: Event) {
@@ -212,7 +220,7 @@ fn hear(answers: &mut Xxh3, completion: &Completion) {
 struct Replay<D> {
     device: D,
     answers: Xxh3,
-    age_ns: u64,
+    life: Life,
     in_flight: u32,
     is_off: bool,
     answered: Vec<Completion>,
@@ -220,7 +228,7 @@ struct Replay<D> {
 
 impl<D: BlockDevice> Replay<D> {
     fn new(device: D) -> Self {
-        Self { device, answers: Xxh3::new(), age_ns: 0, in_flight: 0, is_off: false, answered: Vec::new() }
+        Self { device, answers: Xxh3::new(), life: Life::default(), in_flight: 0, is_off: false, answered: Vec::new() }
     }
 
     fn all(&mut self, path: &Path) -> Result<(), LabError> {
@@ -234,7 +242,7 @@ impl<D: BlockDevice> Replay<D> {
         let mut record = [0; RECORD_BYTES];
         while file.read_exact(&mut record).is_ok() {
             let (at_ns, event) = Event::from_bytes(&record).ok_or_else(|| refused("it is damaged"))?;
-            if at_ns < self.age_ns {
+            if at_ns < self.life.age_ns {
                 return Err(refused("it is damaged: time runs backwards"));
             }
             self.live(at_ns);
@@ -250,7 +258,7 @@ impl<D: BlockDevice> Replay<D> {
     }
 
     fn live(&mut self, to_ns: u64) {
-        self.age_ns = to_ns;
+        self.life.age_ns = to_ns;
         self.device.advance(to_ns, &mut self.answered);
         for completion in self.answered.drain(..) {
             self.in_flight = self.in_flight.saturating_sub(1);
@@ -270,6 +278,7 @@ impl<D: BlockDevice> Replay<D> {
             }
             Event::PowerLoss => {
                 self.device.power_loss(at_ns);
+                self.life.losses += 1;
                 (self.in_flight, self.is_off) = (0, true);
             }
             Event::PowerOn => {
@@ -286,16 +295,17 @@ impl<D: BlockDevice> Replay<D> {
     /// Nothing is left to do for anybody, and nothing is left that a loss of power could take.
     fn come_to_rest(&mut self) {
         if std::mem::take(&mut self.is_off) {
-            self.device.power_on(self.age_ns);
+            self.device.power_on(self.life.age_ns);
         }
         self.finish();
-        self.device.submit(self.age_ns, Request { tag: 0, verb: Verb::Flush, fua: false, offset_bytes: 0, bytes: 0 });
+        self.device
+            .submit(self.life.age_ns, Request { tag: 0, verb: Verb::Flush, fua: false, offset_bytes: 0, bytes: 0 });
         self.finish();
     }
 
     fn finish(&mut self) {
         while let Some(at_ns) = self.device.next_event_ns() {
-            self.live(at_ns.max(self.age_ns));
+            self.live(at_ns.max(self.life.age_ns));
         }
         self.in_flight = 0;
     }
@@ -336,14 +346,14 @@ mod tests {
         let (now_ns, _) = write(&mut at_once.device, 0, 0..3000);
         at_once.live(now_ns);
         at_once.come_to_rest();
-        let (_, expected) = write(&mut at_once.device, at_once.age_ns, 3000..4000);
+        let (_, expected) = write(&mut at_once.device, at_once.life.age_ns, 3000..4000);
 
         let (mut first, history) = Kept::resume(new(), &path).unwrap();
         let (now_ns, fresh) = write(&mut first, 0, 0..3000);
         history.end(now_ns).unwrap();
         drop((first, history));
         let (mut second, history) = Kept::resume(new(), &path).unwrap();
-        assert_eq!(history.age_ns(), at_once.age_ns);
+        assert_eq!(history.life().age_ns, at_once.life.age_ns);
         let (now_ns, times) = write(&mut second, 0, 3000..4000);
         assert_eq!(times, expected);
         assert_ne!(times, fresh[..1000]);
@@ -365,7 +375,8 @@ mod tests {
         history.end(now_ns).unwrap();
         drop((device, history));
         let (mut device, history) = Kept::resume(new(), &path).unwrap();
-        assert!(history.age_ns() > now_ns);
+        assert!(history.life().age_ns > now_ns);
+        assert_eq!(history.life().losses, 2);
         assert_eq!(write(&mut device, 0, 0..1).1.len(), 1);
         assert!(device.power_loss(10_000_000_000).ranges.len() <= 1, "the others were flushed");
     }

@@ -14,7 +14,7 @@ use super::blocks::{Blocks, Budget};
 use super::error::LabError;
 use super::front::Front;
 use super::guest::Guest;
-use super::history::History;
+use super::history::{History, Life};
 use super::identity::Identity;
 use super::media::Media;
 use super::plug::Plug;
@@ -130,7 +130,7 @@ impl Lab {
 
     /// How old the oldest of the drives was that were kept, when this lab began.
     pub fn age_ns(&self) -> u64 {
-        self.bays.iter().filter_map(|bay| bay.history.as_ref()).map(History::age_ns).max().unwrap_or(0)
+        self.bays.iter().filter_map(|bay| bay.history.as_ref()).map(|history| history.life().age_ns).max().unwrap_or(0)
     }
 
     /// Ends the lists of drives that are to be kept: another lab may go on with them once this one is gone.
@@ -223,8 +223,11 @@ fn bay(index: usize, drive: LabDrive, budget: &Arc<Budget>, spill_folder: &Path)
         Some(path) => Blocks::kept(capacity_bytes, path)?,
         None => Blocks::passing(capacity_bytes, Arc::clone(budget), spill_folder)?,
     };
+    let life = drive.history.as_ref().map_or(Life::default(), History::life);
     let front: Box<dyn Front> = match drive.front {
-        FrontKind::Scsi => Box::new(Scsi::new(drive.identity.clone(), drive.write_cache, !drive.unplugged.is_empty())),
+        FrontKind::Scsi => {
+            Box::new(Scsi::new(drive.identity.clone(), drive.write_cache, !drive.unplugged.is_empty(), life))
+        }
         FrontKind::Blk => Box::new(Blk::new(drive.identity.clone(), drive.write_cache)),
     };
     let mut bay = Bay::new(index, drive.identity, front, drive.device, Media::new(blocks), drive.power_may_fail);

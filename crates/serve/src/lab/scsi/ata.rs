@@ -2,6 +2,7 @@
 
 use super::cdb::{number, op, Cdb};
 use super::sense::Sense;
+use crate::lab::history::Life;
 use crate::lab::identity::Identity;
 
 pub(super) const IDENTIFY_DEVICE: u8 = 0xec;
@@ -66,11 +67,11 @@ impl TaskFile {
         }
     }
 
-    /// The answer of a drive that has been on for `on_hours`: its data, or what it has to say instead.
-    pub fn execute(&self, identity: &Identity, write_cache: bool, on_hours: u64) -> Result<Vec<u8>, Sense> {
+    /// The answer of a drive that has a `life` behind it: its data, or what it has to say instead.
+    pub fn execute(&self, identity: &Identity, write_cache: bool, life: Life) -> Result<Vec<u8>, Sense> {
         let data = match (self.command, self.feature) {
             (IDENTIFY_DEVICE, _) => identify(identity, write_cache),
-            (SMART, 0xd0) => smart_data(on_hours),
+            (SMART, 0xd0) => smart_data(life),
             (SMART, 0xd1) => smart_thresholds(),
             // The logs of errors and of self-tests, both empty: all but the version is zeros.
             (SMART, 0xd5) if matches!(self.address & 0xff, 1 | 6) => seal([vec![1], vec![0; SECTOR - 1]].concat()),
@@ -157,13 +158,18 @@ fn spread(words: &mut [u16], number: u64) {
     words.iter_mut().enumerate().for_each(|(index, word)| *word = (number >> (16 * index)) as u16);
 }
 
+fn on_hours(life: Life) -> u64 {
+    life.age_ns / 3_600_000_000_000
+}
+
 /// SMART attributes: identifier, flags, threshold, and the raw value of a drive without a blemish.
-fn attributes(on_hours: u64) -> [(u8, u16, u8, u64); 8] {
+fn attributes(life: Life) -> [(u8, u16, u8, u64); 8] {
     [
         (1, 0x2f, 51, 0),
         (5, 0x33, 140, 0),
-        (9, 0x32, 0, on_hours),
-        (12, 0x32, 0, 1),
+        (9, 0x32, 0, on_hours(life)),
+        // It was switched on once, and after each loss of power.
+        (12, 0x32, 0, 1 + life.losses),
         (194, 0x22, 0, u64::from(TEMPERATURE)),
         (197, 0x32, 0, 0),
         (198, 0x30, 0, 0),
@@ -171,13 +177,13 @@ fn attributes(on_hours: u64) -> [(u8, u16, u8, u64); 8] {
     ]
 }
 
-fn smart_data(on_hours: u64) -> Vec<u8> {
+fn smart_data(life: Life) -> Vec<u8> {
     let mut data = vec![0; SECTOR];
     data[0] = 0x10;
-    for (entry, (id, flags, _, raw)) in data[2..].chunks_exact_mut(12).zip(attributes(on_hours)) {
+    for (entry, (id, flags, _, raw)) in data[2..].chunks_exact_mut(12).zip(attributes(life)) {
         let value = match id {
             1 | 5 | 197..=199 => 200,
-            9 => 100_u64.saturating_sub(on_hours / 1000).max(1) as u8,
+            9 => 100_u64.saturating_sub(raw / 1000).max(1) as u8,
             _ => 100,
         };
         entry[0] = id;
@@ -193,7 +199,7 @@ fn smart_data(on_hours: u64) -> Vec<u8> {
 fn smart_thresholds() -> Vec<u8> {
     let mut data = vec![0; SECTOR];
     data[0] = 0x10;
-    for (entry, (id, _, threshold, _)) in data[2..].chunks_exact_mut(12).zip(attributes(0)) {
+    for (entry, (id, _, threshold, _)) in data[2..].chunks_exact_mut(12).zip(attributes(Life::default())) {
         (entry[0], entry[1]) = (id, threshold);
     }
     seal(data)

@@ -17,6 +17,7 @@ use self::cdb::{number, op, Access, Cdb, Extent, CDB_BYTES};
 use self::sense::Sense;
 use super::error::LabError;
 use super::front::{Answer, Ask, Desk, Flight, Front, Received, Task};
+use super::history::Life;
 use super::identity::Identity;
 use super::media::Buffers;
 use super::memory::{total_bytes, Memory};
@@ -55,6 +56,8 @@ pub(super) struct Scsi {
     own_write_cache: bool,
     /// The driver is told when the drive is unplugged.
     hot_plug: bool,
+    /// What the drive had behind it when this lab began, with the losses of power since.
+    life: Life,
     /// The next command hears that the drive was reset.
     was_reset: bool,
 }
@@ -77,8 +80,8 @@ impl From<Result<Vec<u8>, Sense>> for Outcome {
 }
 
 impl Scsi {
-    pub fn new(identity: Identity, write_cache: bool, hot_plug: bool) -> Self {
-        Self { identity, write_cache, own_write_cache: write_cache, hot_plug, was_reset: false }
+    pub fn new(identity: Identity, write_cache: bool, hot_plug: bool, life: Life) -> Self {
+        Self { identity, write_cache, own_write_cache: write_cache, hot_plug, life, was_reset: false }
     }
 
     /// What the drive is asked for a command.
@@ -189,7 +192,8 @@ impl Scsi {
                 let file = TaskFile::new(cdb);
                 // Also where the answer is sense data, because the registers are wanted back.
                 let write_cache = file.sets_write_cache().unwrap_or(self.write_cache);
-                let answer = file.execute(identity, write_cache, now_ns / 3_600_000_000_000);
+                let answer =
+                    file.execute(identity, write_cache, Life { age_ns: self.life.age_ns + now_ns, ..self.life });
                 self.write_cache = write_cache;
                 (answer?, usize::MAX)
             }
@@ -368,6 +372,7 @@ impl Front for Scsi {
 
     fn power_on(&mut self) {
         self.was_reset = true;
+        self.life.losses += 1;
         self.write_cache = self.own_write_cache;
     }
 }

@@ -1,0 +1,213 @@
+"""What all verbs share: how they are found, and how anything may end.
+
+Results go to standard output, everything else to standard error. Cyclopts rather than typer: it reads types and
+docstrings as they are, flattens a dataclass of options, and leaves printing and exit statuses to us.
+"""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
+from rich.console import Console
+
+from shakedown.cli import EXIT_INTERRUPTED
+from shakedown.cli.document import print_document
+from shakedown.cli.plain import plain
+from shakedown.errors import EnvironmentFailure, Planned, RefusedError, ShakedownError, UsageError
+from shakedown.protocol.environment import shakedown_version
+
+EXIT_USAGE: Final = 2
+EXIT_BUG: Final = 70
+
+_GARBAGE_EVERY: Final = 100_000
+
+_OF_THE_SYSTEM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+
+
+class _Console(Console):
+    """Rich leaves with status 1 when its reader has gone; here that is no failure."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to ``run_command_line``."""
+        raise BrokenPipeError
+
+
+app = App(
+    console=_Console(),
+    name="shakedown",
+    help="Puts a drive, an array or a NAS through its worst day before anybody trusts it with data.",
+    help_epilogue="Exit status: 0 passed, 1 the verdict is a failure, 2 usage, 3 inconclusive, 4 refused for safety,"
+    " 5 a tool or the environment failed, 130 interrupted and resumable.",
+    version=lambda: f"shakedown {shakedown_version()}",
+    default_parameter=Parameter(negative=()),
+    help_format="plaintext",
+    result_action="return_value",
+    suppress_keyboard_interrupt=False,
+    exit_on_error=False,
+    print_error=False,
+)
+# Where shells look for completions by themselves: nobody's start-up file is touched.
+app.register_install_completion_command(add_to_startup=False)
+_SUMMARIES: Final = {
+    "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
+    "run": "Run a protocol against a target.",
+    "rebuild": "Say how long an array's rebuild takes, who holds it up, and what its users feel.",
+    "matrix": "Resilver pools of every layout, width and fill: CSV and a picture.",
+    "characterize": "Measure a drive's insides from outside and write its twin, a profile.",
+    "serve": "Serve a modelled drive as a block device to other programs.",
+    "lab": "Run the real Linux storage stack, in virtual time, on modelled drives.",
+    "compare": "Lay the findings of several runs side by side.",
+    "report": "Write the report of one run or more as one page that opens offline.",
+    "validate": "Lay what the modelled drives do beside what others measured.",
+    "export": "Write a run as CSV, for Prometheus, or as a drive card to share.",
+    "identify": "Say whether drives are shingled, with graded evidence.",
+    "explain": "Say what limits an array or a NAS, from measured figures.",
+    "triage": "Tell a shingled drive's stalls from cables and dying drives in a kernel log.",
+}
+
+
+def run_command_line(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit status."""
+    # Most of what a command makes stays until it ends: to look for what is no longer needed is seldom worth while.
+    gc.set_threshold(_GARBAGE_EVERY)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(_guarded(lambda: _dispatch(given), given))
+
+
+def _dispatch(arguments: list[str]) -> int:
+    # What follows `--` is a command for a guest, in which lines may break.
+    for argument in arguments[: arguments.index("--")] if "--" in arguments else arguments:
+        if not argument.isprintable():
+            raise UsageError(f"{argument!a} holds unprintable characters", hint="give files and folders plain names")
+    for verb, summary in _SUMMARIES.items():
+        # Imported only when called, so that a verb does not wait for what another one needs. Until then nothing but
+        # this summary is known of it; called, it has a longer help of its own.
+        app.command(f"shakedown.cli.{verb}:{verb}", help=None if verb in arguments[:1] else summary)
+    status = app(arguments or ["--help"])
+    sys.stdout.flush()
+    return status if isinstance(status, int) else 0 if arguments else EXIT_USAGE
+
+
+class _Failure(NamedTuple):
+    """How a command failed, for people and, with ``--json``, for programs."""
+
+    exit_status: int
+    message: str
+    hint: str = ""
+    plan: tuple[Planned, ...] = ()
+
+
+def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
+    """Turn every way in which a command may end into words and an exit status."""
+    try:
+        return command()
+    except BrokenPipeError:
+        _give_up_output()  # whoever read it has enough
+        return 0
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, it is told as what it is
+        failure = _failure(error, arguments)
+    with suppress(OSError):  # where standard error cannot be written either, the exit status has to do
+        _tell(failure)
+    if "--json" in arguments:
+        _answer(arguments[0], failure)
+    elif failure.plan:
+        _show(failure.plan)
+    return failure.exit_status
+
+
+def _show(plan: Sequence[Planned]) -> None:
+    """Print what would have been done: it is the result of a command that was refused."""
+    try:
+        sys.stdout.write("".join(plain(line) + "\n" for planned in plan for line in planned.lines))
+        sys.stdout.flush()
+    except OSError:
+        _give_up_output()
+
+
+def _answer(verb: str, failure: _Failure) -> None:
+    """Print the failure as the document; where output itself is what failed, nobody can be answered there."""
+    told = {"exit_status": failure.exit_status, "error": {"message": failure.message, "hint": failure.hint}}
+    if failure.plan:
+        told["plan"] = [planned.document for planned in failure.plan]
+    try:
+        print_document(verb, told)
+        sys.stdout.flush()
+    except OSError:
+        _give_up_output()
+
+
+def _give_up_output() -> None:
+    """Let what is still to be written vanish: Python would try once more when it exits, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
+    if isinstance(error, RefusedError):
+        return _Failure(error.exit_status, str(error), _way_out(error, arguments), error.plan)
+    if isinstance(error, ShakedownError):
+        return _Failure(error.exit_status, str(error), error.hint)
+    if isinstance(error, CycloptsError):
+        called = " ".join(("shakedown", *(error.command_chain or ()), "--help"))
+        return _Failure(EXIT_USAGE, _wrong_usage(error, arguments), f"`{called}` shows how it is meant")
+    if isinstance(error, KeyboardInterrupt):
+        return _Failure(EXIT_INTERRUPTED, "interrupted", _GOES_ON.get(arguments[0], "") if arguments else "")
+    if isinstance(error, OSError) and (told := _of_the_system(error)):
+        return told
+    if os.environ.get("SHAKEDOWN_TRACEBACK"):
+        raise error
+    hint = "please report it with what SHAKEDOWN_TRACEBACK=1 prints; a run that had begun keeps what it measured"
+    return _Failure(EXIT_BUG, f"a bug in Shakedown: {type(error).__name__}: {error}", hint)
+
+
+def _of_the_system(error: OSError) -> _Failure | None:
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        message = f"no more files can be opened: {error.strerror}"
+        return _Failure(EnvironmentFailure.exit_status, message, "ulimit -n 1024; a run that had begun can be resumed")
+    if error.errno not in _OF_THE_SYSTEM:
+        return None
+    what = f"`{error.filename}`" if error.filename else "what was to be printed"
+    hint = "free some space, or send the output elsewhere; a run that had begun keeps what it measured"
+    return _Failure(EnvironmentFailure.exit_status, f"{what} could not be written: {error.strerror}", hint)
+
+
+def _wrong_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
+    """Cyclopts says the same of an option without its value and of one that is not there at all."""
+    if not isinstance(error, MissingArgumentError) or error.argument is None:
+        return str(error)
+    name = error.argument.name
+    if name not in arguments:
+        return f"{name} must be given"
+    after = arguments[arguments.index(name) + 1 : arguments.index(name) + 2]
+    written = (
+        f"; one that begins with a minus is written {name}={after[0]}" if after and after[0].startswith("-") else ""
+    )
+    return f"{name} needs a value{written}"
+
+
+_GOES_ON: Final = {
+    "matrix": "the same command goes on where it was interrupted: what is done is in its CSV",
+    "rebuild": "of a modelled array nothing is kept: order it again",
+}
+
+
+def _way_out(error: RefusedError, arguments: Sequence[str]) -> str:
+    """The hint; where the user may decide, the line to type instead."""
+    if not error.options:
+        return error.hint
+    given = [argument for argument in arguments if argument != "--plan"]
+    return f"if that may be destroyed: `{shlex.join(('shakedown', *given, *error.options))}`"
+
+
+def _tell(failure: _Failure) -> None:
+    print(f"error: {plain(failure.message)}", file=sys.stderr)
+    if failure.hint:
+        print(f"hint: {plain(failure.hint)}", file=sys.stderr)
+    sys.stderr.flush()

@@ -173,8 +173,8 @@ def _of_the_system(error: OSError) -> _Failure | None:
         return _Failure(EnvironmentFailure.exit_status, message, "ulimit -n 1024; a run that had begun can be resumed")
     if error.errno not in _OF_THE_SYSTEM:
         return None
-    what = f"`{error.filename}`" if error.filename else "what was to be printed"
-    hint = "free some space, or send the output elsewhere; a run that had begun keeps what it measured"
+    what = f"`{error.filename}`" if error.filename else "a file, or what was to be printed,"
+    hint = "free some space, or send it elsewhere; a run that had begun keeps what it measured"
     return _Failure(EnvironmentFailure.exit_status, f"{what} could not be written: {error.strerror}", hint)
 
 

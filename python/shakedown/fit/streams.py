@@ -102,8 +102,8 @@ def _away_at_ends(bench: Bench, request: int, sight: Sight, *, alone: int) -> tu
     rewrite(bench, f"stream-{request}-rewrite", first, length)
     parts = (away[:_ENDS], known[:_ENDS]), (away[_ENDS:], known[_ENDS:])
     # Where nothing bypasses a cache of flash, nothing came from the platters before, either.
-    front, end = (float((part[seen] if seen.any() else part).mean()) for part, seen in parts)
-    return front, end
+    shares = [float((part[seen] if seen.any() else part).mean()) for part, seen in parts]
+    return shares[0], shares[1]
 
 
 def _length(bench: Bench, request: int) -> int:

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import IO, Final
 
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.lab.cell import NOBODY
@@ -172,10 +172,22 @@ def _kept(packed: Path, out: Path) -> str:
         out.mkdir(parents=True, exist_ok=True)
         number, kept = tempfile.mkstemp(prefix="brought-out-", suffix=".tar", dir=out)
         os.close(number)
-        shutil.copyfile(packed, kept)
+        with packed.open("rb") as content, Path(kept).open("wb") as file:
+            _copy_whole(content, file)
     except OSError as error:
-        return f"nor could it be kept: {error.strerror}"
+        why = f"nor could it be kept ({error.strerror})"
+        return f"{why}: free some space at {out}, then run it again; the same comes of it"
     return f"all of it is kept in {kept}"
+
+
+def _copy_whole(content: IO[bytes], file: IO[bytes]) -> None:
+    """Copy into a new file, of which nothing is left if it cannot be written whole. Raises OSError."""
+    try:
+        shutil.copyfileobj(content, file)
+        file.flush()
+    except OSError:
+        Path(file.name).unlink()
+        raise
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, wanted: Mapping[str, Path]) -> None:
@@ -195,7 +207,7 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, wanted: Mapping[
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
         with content, place.open("xb") as file:
-            shutil.copyfileobj(content, file)
+            _copy_whole(content, file)
         place.chmod(0o755 if member.mode & 0o100 else 0o644)
 
 

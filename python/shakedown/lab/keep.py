@@ -24,6 +24,7 @@ from typing import Final
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.lab.disks import disk_name
 from shakedown.lab.program import run
+from shakedown.result.atomic import make_folder, replace_file
 
 _FORMAT_VERSION: Final = 1
 _PREFIX: Final = "state-"
@@ -106,7 +107,7 @@ def _take(folder: Path, lock: int) -> None:
 
 def _lay(folder: Path, before: Path | None, work: Path, makers: Sequence[Maker]) -> list[Path]:
     """The working copy: drives that were there, in their places, and those that are new."""
-    work.mkdir()
+    make_folder(work)
     places = []
     for number, maker in enumerate(makers):
         name = disk_name(number)
@@ -116,8 +117,8 @@ def _lay(folder: Path, before: Path | None, work: Path, makers: Sequence[Maker])
             _refuse_another(folder / "drives" / name, maker)
             run(["cp", "-r", "--reflink=auto", "--sparse=auto", old, place], cwd=work)
         else:
-            place.mkdir()
-            (place / "drive.json").write_text(json.dumps(maker.record(), indent=1) + "\n", encoding="utf-8")
+            make_folder(place)
+            replace_file(place / "drive.json", json.dumps(maker.record(), indent=1).encode() + b"\n")
         places.append(place)
     if before is not None:
         for old in before.iterdir():

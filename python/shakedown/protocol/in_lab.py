@@ -17,6 +17,7 @@ from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.relay import Hearer
+from shakedown.result.atomic import make_folder, replace_file
 from shakedown.result.folder import Run, read_run
 from shakedown.result.kept_order import kept_order
 from shakedown.target.storage_box import refuse_lab_box
@@ -51,9 +52,9 @@ class LabOrder:
             raise UsageError(f"{out / _ORDER} is not the order of a run: {error}", hint="start a new run") from error
 
     def write(self, out: Path) -> None:
-        """Keep it in ``out``, where there is nothing else."""
-        out.mkdir(parents=True, exist_ok=True)
-        (out / _ORDER).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        """Keep it in ``out``, where there is nothing else. Raises EnvironmentFailure."""
+        make_folder(out)
+        replace_file(out / _ORDER, json.dumps(asdict(self), indent=1).encode() + b"\n")
 
     def load(self) -> LoadedProtocol:
         """The protocol as it was ordered."""

@@ -63,10 +63,16 @@ def beside(record: RunRecord, finding: Finding) -> Comparison | None:
 
 
 def _compare(row: Row, finding: Finding, scale_divisor: int, note: str) -> Comparison:
-    """A scaled-down drive is sooner full and sooner recovered: such times say nothing about a published one."""
+    """A scaled-down drive is sooner full and sooner recovered: such times say nothing about a published one.
+
+    The rest may: that it is of a part of a drive is said beside it.
+    """
     text, error = _compare_full_size(row, finding)
     if scale_divisor > 1 and finding.kind in ("cliff", "recovery"):
         error = None
+    if scale_divisor > 1:
+        part = f"Published of a whole drive, ours is of 1/{scale_divisor} of one: what hangs on its size differs."
+        note = f"{part} {note}".rstrip()
     return Comparison(row, text, error, _WORDS.get(finding.kind, ("longer", "shorter")), note)
 
 

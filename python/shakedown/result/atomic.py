@@ -35,6 +35,14 @@ def replace_file(path: Path, content: bytes) -> None:
         raise failed_write(path, error) from error
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, if they are not there. Raises EnvironmentFailure."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise failed_write(path, error) from error
+
+
 def failed_write(path: Path, error: OSError) -> EnvironmentFailure:
     """What to tell of a file that could not be written, or a folder that could not be made: the hint fits the cause."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

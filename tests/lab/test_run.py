@@ -347,6 +347,16 @@ def test_a_program_that_needs_more_memory_than_there_is_is_killed() -> None:
     assert "Killed" in errors
 
 
+@pytest.mark.parametrize("hog", ["tail /dev/zero", "python3 -c 'a = []\nwhile True: a.append(b\"a\" * (1 << 20))'"])
+@pytest.mark.parametrize("memory_bytes", [128 << 20, 256 << 20])
+def test_a_program_that_takes_all_memory_is_killed_and_the_guest_goes_on(hog: str, memory_bytes: int) -> None:
+    """Once its own pages were dropped and read again for ever."""
+    script = f"{hog}; echo $?; python3 -c 'print(\"goes on\")'"
+    outcome, output, errors = shell(script, memory_bytes=memory_bytes, wall_limit_s=60.0)
+    assert (outcome.exit_status, output) == (0, f"{128 + signal.SIGKILL}\ngoes on\n")
+    assert "Killed" in errors
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -123,7 +123,7 @@ class FileMedium:
             raise UsageError(f"there is no device {self._given}", hint="`lsblk -o NAME,SIZE,MODEL,SERIAL` lists them")
         folder = self._path.parent
         if not folder.is_dir():
-            raise UsageError(f"{self._given}: there is no folder {folder}")
+            raise UsageError(f"{self._given}: there is no folder {folder}", hint="make it first, or give another file")
         if size_bytes is None and not self._in_folder:
             raise UsageError(f"there is no file {self._given}", hint="to have it made, say how large: `--size 10GiB`")
         refuse_unfit(folder, self._run)

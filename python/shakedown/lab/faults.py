@@ -59,7 +59,8 @@ def _faults(what: str, text: str) -> list[Any]:
         written = Path(what).read_text(encoding="utf-8") if is_file else _as_list(what)
         content = tomllib.loads(written)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"`--fault {text}` cannot be read: {error}", hint=_HINT) from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"`--fault {text}` cannot be read: {why}", hint=_HINT) from error
     try:
         _core.check_faults(written)
     except ValueError as error:

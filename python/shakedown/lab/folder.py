@@ -28,6 +28,7 @@ _PREFIX: Final = "shakedown-lab-"
 # The address of a socket has room for 107 bytes.
 _LONGEST_PATH_BYTES: Final = 90
 _PAGE_BYTES: Final = 4096
+_BRING_IN_HINT: Final = "give the path of a file or a folder of this machine"
 PRINTED: Final = ("console", "output", "errors")
 # Where the guest's kernel shows what it knows.
 _NO_FILES: Final = ("proc", "sys")
@@ -98,12 +99,17 @@ def fill(
                 try:
                     archive.add(path.resolve(), arcname=path.resolve().name, filter=_same_everywhere)
                 except OSError as error:
-                    hint = "give the path of a file or a folder of this machine"
-                    raise UsageError(f"`--bring-in {path}`: {error.strerror}", hint=hint) from error
+                    raise UsageError(f"`--bring-in {path}`: {error.strerror}", hint=_BRING_IN_HINT) from error
 
 
 def room_in_guest(bring_in: Sequence[Path]) -> int:
-    """How many bytes of the guest's memory, which holds whole pages, what is brought in will take."""
+    """How many bytes of the guest's memory, which holds whole pages, what is brought in will take.
+
+    Raises UsageError for what is not there.
+    """
+    for path in bring_in:
+        if not path.exists():
+            raise UsageError(f"`--bring-in {path}`: there is no such file or folder", hint=_BRING_IN_HINT)
     whole = [each for path in bring_in for each in (path.resolve(), *path.resolve().rglob("*"))]
     return sum(max(1, -(-_size_bytes(each) // _PAGE_BYTES)) * _PAGE_BYTES for each in whole)
 

@@ -113,6 +113,8 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
     """
     began_ns = time.monotonic_ns()
     _refuse_too_much(order)
+    # A drive that is none is told before a lab that has to be built for it.
+    makers(order.drives, seed=order.seed, scale_divisor=order.scale_divisor)
     kernel, image = _built(order)
     images = {"tools": image.tools}
     if kernel.zfs_tools is not None:

@@ -100,6 +100,17 @@ def test_a_stall_from_the_start_is_in_the_first_row() -> None:
     assert (row.start_ns, row.duration_ns) == (150 * MS, 7950 * MS)
 
 
+def test_a_job_that_was_held_up_under_each_document_began_before_all_that_it_waited_for() -> None:
+    """One request in flight: of 2000 ms it has waited for 1990, and each document came 700 ms after it was noted."""
+    held_up = [(1, 1490, 890, 1600), (2, 1990, 1390, 2100), (3, 2990, 2390, 3100)]
+    intervals = Intervals("s", ["write"], 0, 500 * MS)
+    made = [
+        (document(job(at, {MS: at}, mean=waited_ms * MS / at, worst=900 * MS, runtime_ms=noted_ms, depth=1)), ms * MS)
+        for at, waited_ms, noted_ms, ms in held_up
+    ]
+    assert rows_of(intervals, *made)[0].start_ns == 110 * MS
+
+
 def test_a_count_that_begins_afresh_is_not_negative() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     (*_, row) = rows_of(

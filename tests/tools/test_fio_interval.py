@@ -111,6 +111,21 @@ def test_a_job_that_was_held_up_under_each_document_began_before_all_that_it_wai
     assert rows_of(intervals, *made)[0].start_ns == 110 * MS
 
 
+def test_a_job_that_was_stopped_later_on_did_not_begin_earlier() -> None:
+    """What was in flight seems to have taken as long as the pause, which is not on the run's clock."""
+    told = [(900, 890), (1900, 1890), (2900, 3390)]
+    intervals = Intervals("s", ["write"], 0, 1000 * MS)
+    made = [
+        (
+            document(job(at, {MS: at}, mean=waited_ms * MS / at, worst=MS, runtime_ms=ran_ms, depth=1)),
+            (ran_ms + 600) * MS,
+        )
+        for at, (ran_ms, waited_ms) in enumerate(told, start=1)
+    ]
+    last = rows_of(intervals, *made, last=True)[-1]
+    assert (last.start_ns, last.duration_ns) == (2500 * MS, 1000 * MS)
+
+
 def test_a_count_that_begins_afresh_is_not_negative() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     (*_, row) = rows_of(

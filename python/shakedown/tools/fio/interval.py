@@ -46,7 +46,7 @@ class Intervals:
     def samples(self, document: Document, made_ns: int, *, last: bool = False) -> list[Sample]:
         """Rows up to this document, which was made at ``made_ns`` on the run's clock; the first ones come later."""
         is_early = not self._jobs
-        self._begins.note(document.jobs, made_ns)
+        self._begins.note(document.jobs, made_ns, is_early=is_early)
         if not (last or self._begins.any_known or any(moved.count for moved in self._moved(document).values())):
             return []  # no job has begun
         if is_early and not last:
@@ -163,10 +163,11 @@ class Begins:
         self._latest_ns: dict[int, int] = {}
         self._runtime_ms: dict[int, int] = {}
 
-    def note(self, jobs: tuple[Job, ...], made_ns: int) -> None:
-        """Take what a document says that was made then."""
+    def note(self, jobs: tuple[Job, ...], made_ns: int, *, is_early: bool) -> None:
+        """Take what a document says that was made then; how long a job has waited is believed of early ones only."""
         for at, job in enumerate(jobs):
-            latest_ns = _began_ns(job, made_ns)
+            # Who was stopped for a while, and went on, has waited longer than the run's clock went.
+            latest_ns = _began_ns(job if is_early else job._replace(depth=0), made_ns)
             if latest_ns < self._fio_began_ns:  # of a job that waits for its turn fio prints how long the machine is up
                 continue
             if job.runtime_ms >= self._runtime_ms.get(at, 0):  # else fio began to count afresh

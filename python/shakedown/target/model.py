@@ -33,12 +33,12 @@ _FIO_STARTS_NS: Final = 17 * _FIO_SLEEPS_NS + 10_000_000
 _FIO_OFF_NS: Final = 120_000
 # When the guest finds its drive it asks what it is, which the drive answers without its platters, as it answers a flush
 # of nothing. Then, with so many looks at the clock on the way, it reads the first block. Before the first fio that
-# makes requests, another one has a look at each job; what they sleep, and the looks at the clock, decide at which angle
-# the first request meets the platters.
+# makes requests, one is asked for its version, 9 ms after that read, and another one has a look at each job; what they
+# sleep, and the looks at the clock, decide at which angle the first request meets the platters.
 _GUEST_ASKS: Final = 37
 _GUEST_LOOKS_NS: Final = 52_244
 _FIO_CHECKS_NS: Final = 14 * _FIO_SLEEPS_NS
-_FIRST_FIO_NS: Final = 18 * _FIO_SLEEPS_NS + 90_000
+_FIRST_FIO_NS: Final = 17 * _FIO_SLEEPS_NS + 8_950_000
 _UNWATCHED_INTERVALS: Final = 512
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
 

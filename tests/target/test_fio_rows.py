@@ -31,6 +31,7 @@ def test_a_row_ends_with_the_first_completion_after_its_interval_and_has_the_sta
     assert [(row.start_ns / MS, row.duration_ns / MS, row.count) for row in first] == [(0, 100, 3), (100, 600, 3)]
     assert first[1].latency_max_ns == 410 * MS
     assert first[1].bytes == 3 * 4096
+    assert rows.end(700 * MS + 1280) == []
     assert rows.end(800 * MS)[0].count == 0
 
 

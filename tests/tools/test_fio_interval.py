@@ -148,6 +148,13 @@ def test_time_never_runs_backwards() -> None:
     assert (row.start_ns, row.duration_ns, row.iops) == (2000 * MS, 0, 0.0)
 
 
+def test_what_is_shorter_than_fios_milliseconds_and_empty_is_no_row() -> None:
+    intervals = Intervals("s", ["write"], 0, 1000 * MS)
+    same = job(1, {1: 1}, mean=1, worst=1)
+    rows = rows_of(intervals, *((document(same), made_ns) for made_ns in (1000 * MS, 2000 * MS, 2000 * MS + 999_999)))
+    assert [(row.start_ns, row.duration_ns) for row in rows] == [(0, 1000 * MS), (1000 * MS, 1000 * MS)]
+
+
 def test_a_direction_that_shows_up_unannounced_is_reported() -> None:
     intervals = Intervals("s", ["read"], 0, 1000 * MS)
     rows = intervals.samples(document(job(1, {1: 1}, mean=1, worst=1)), 1000 * MS, last=True)

@@ -164,8 +164,9 @@ class FioRows:
         return completed_ns + pauses_ns
 
     def end(self, until_ns: int) -> list[Sample]:
-        """The last rows."""
-        return self._close(until_ns, self._open.height) if until_ns > self._began_ns else []
+        """The last rows; what is shorter than fio's milliseconds and has nothing in it is none."""
+        is_row = self._open.height or until_ns - self._began_ns >= _NS_PER_MS
+        return self._close(until_ns, self._open.height) if is_row else []
 
     def _close(self, end_ns: int, requests: int) -> list[Sample]:
         ended = self._open[:requests]

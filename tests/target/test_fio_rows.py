@@ -63,6 +63,14 @@ def test_who_pauses_answers_when_his_pause_is_over() -> None:
     assert (row.duration_ns / MS, row.count) == (5120, 3)
 
 
+def test_a_job_with_one_section_tells_when_it_pauses() -> None:
+    pauses = "[a]\nrw=randread\nthinktime=5s\nthinktime_blocks=1k\n"
+    assert Pause.of(pauses) == (5000 * MS, 1024)
+    assert Pause.of("[a]\nrw=randread\nthinktime=70\n") == (70_000, 1)
+    assert Pause.of("[a]\nrw=randread\n") is None
+    assert Pause.of(pauses + "[b]\nstonewall\nrw=randread\n") is None
+
+
 def test_requests_that_complete_together_are_in_one_row() -> None:
     rows = FioRows("s", ["write"], began_ns=0, interval_ns=200 * MS)
     found = rows.take(writes([90, 300, 300, 300]), 300 * MS) + rows.end(300 * MS)

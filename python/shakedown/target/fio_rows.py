@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shakedown.sample import Direction, Sample
-from shakedown.tools.fio.job import parse_fio_time_ns, parse_job
+from shakedown.tools.fio.job import parse_fio_bytes, parse_fio_time_ns, parse_job
 
 _QUANTILES = (0.5, 0.99, 0.999)
 _NS_PER_MS = 1_000_000
@@ -114,7 +114,9 @@ class Pause(NamedTuple):
         """Of a job with one section, if it has one."""
         (section, *others) = parse_job(job, "job")
         length_ns = parse_fio_time_ns(section.last("thinktime", "0"), 1000)
-        return cls(length_ns, int(section.last("thinktime_blocks", "1"))) if length_ns and not others else None
+        if length_ns == 0 or others:
+            return None
+        return cls(length_ns, parse_fio_bytes(section.last("thinktime_blocks", "1"), 0))
 
 
 class FioRows:

@@ -100,6 +100,32 @@ def test_a_stall_from_the_start_is_in_the_first_row() -> None:
     assert (row.start_ns, row.duration_ns) == (150 * MS, 7950 * MS)
 
 
+def test_a_job_that_was_held_up_under_each_document_began_before_all_that_it_waited_for() -> None:
+    """One request in flight: of 2000 ms it has waited for 1990, and each document came 700 ms after it was noted."""
+    held_up = [(1, 1490, 890, 1600), (2, 1990, 1390, 2100), (3, 2990, 2390, 3100)]
+    intervals = Intervals("s", ["write"], 0, 500 * MS)
+    made = [
+        (document(job(at, {MS: at}, mean=waited_ms * MS / at, worst=900 * MS, runtime_ms=noted_ms, depth=1)), ms * MS)
+        for at, waited_ms, noted_ms, ms in held_up
+    ]
+    assert rows_of(intervals, *made)[0].start_ns == 110 * MS
+
+
+def test_a_job_that_was_stopped_later_on_did_not_begin_earlier() -> None:
+    """What was in flight seems to have taken as long as the pause, which is not on the run's clock."""
+    told = [(900, 890), (1900, 1890), (2900, 3390)]
+    intervals = Intervals("s", ["write"], 0, 1000 * MS)
+    made = [
+        (
+            document(job(at, {MS: at}, mean=waited_ms * MS / at, worst=MS, runtime_ms=ran_ms, depth=1)),
+            (ran_ms + 600) * MS,
+        )
+        for at, (ran_ms, waited_ms) in enumerate(told, start=1)
+    ]
+    last = rows_of(intervals, *made, last=True)[-1]
+    assert (last.start_ns, last.duration_ns) == (2500 * MS, 1000 * MS)
+
+
 def test_a_count_that_begins_afresh_is_not_negative() -> None:
     intervals = Intervals("s", ["write"], 0, 1000 * MS)
     (*_, row) = rows_of(
@@ -120,6 +146,13 @@ def test_time_never_runs_backwards() -> None:
         last=False,
     )
     assert (row.start_ns, row.duration_ns, row.iops) == (2000 * MS, 0, 0.0)
+
+
+def test_what_is_shorter_than_fios_milliseconds_and_empty_is_no_row() -> None:
+    intervals = Intervals("s", ["write"], 0, 1000 * MS)
+    same = job(1, {1: 1}, mean=1, worst=1)
+    rows = rows_of(intervals, *((document(same), made_ns) for made_ns in (1000 * MS, 2000 * MS, 2000 * MS + 999_999)))
+    assert [(row.start_ns, row.duration_ns) for row in rows] == [(0, 1000 * MS), (1000 * MS, 1000 * MS)]
 
 
 def test_a_direction_that_shows_up_unannounced_is_reported() -> None:

@@ -16,7 +16,7 @@ from shakedown.fit.trace import FLUSH, Log, Trace
 from shakedown.requests import requests_frame
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
-from shakedown.target.fio_rows import FioRows
+from shakedown.target.fio_rows import FioRows, Pause
 from shakedown.target.modelled import modelled_drive
 from shakedown.target.storage_box import names_storage_box, storage_box
 from shakedown.tools.fio.job import OptionError
@@ -33,12 +33,12 @@ _FIO_STARTS_NS: Final = 17 * _FIO_SLEEPS_NS + 10_000_000
 _FIO_OFF_NS: Final = 120_000
 # When the guest finds its drive it asks what it is, which the drive answers without its platters, as it answers a flush
 # of nothing. Then, with so many looks at the clock on the way, it reads the first block. Before the first fio that
-# makes requests, another one has a look at each job; what they sleep, and the looks at the clock, decide at which angle
-# the first request meets the platters.
+# makes requests, one is asked for its version, 9 ms after that read, and another one has a look at each job; what they
+# sleep, and the looks at the clock, decide at which angle the first request meets the platters.
 _GUEST_ASKS: Final = 37
 _GUEST_LOOKS_NS: Final = 52_244
 _FIO_CHECKS_NS: Final = 14 * _FIO_SLEEPS_NS
-_FIRST_FIO_NS: Final = 18 * _FIO_SLEEPS_NS + 90_000
+_FIRST_FIO_NS: Final = 17 * _FIO_SLEEPS_NS + 8_950_000
 _UNWATCHED_INTERVALS: Final = 512
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
 
@@ -122,8 +122,10 @@ class ModelArena:
         except _core.JobError as error:
             raise job_refusal(error) from error
         self._started += 1
-        rows_every_ns = interval_ns if self._like_lab else None
-        return ModelLoad(load, step, intervals=1 if watched else _UNWATCHED_INTERVALS, fio_rows_every_ns=rows_every_ns)
+        intervals = 1 if watched else _UNWATCHED_INTERVALS
+        if self._like_lab:
+            return ModelLoad(load, step, intervals=intervals, fio_rows_every_ns=interval_ns, pause=Pause.of(job))
+        return ModelLoad(load, step, intervals=intervals)
 
     def idle(self, duration_ns: int) -> None:
         """Let so much virtual time pass."""
@@ -162,13 +164,22 @@ class ModelLoad:
 
     frozen_ns = 0
 
-    def __init__(self, load: _core.Load, step: str, *, intervals: int, fio_rows_every_ns: int | None = None) -> None:
+    def __init__(
+        self,
+        load: _core.Load,
+        step: str,
+        *,
+        intervals: int,
+        fio_rows_every_ns: int | None = None,
+        pause: Pause | None = None,
+    ) -> None:
         """Follow a load of the core under the name of a step; with rows as fio tells them, if it logs requests."""
         self.error: str | None = None
         self._load = load
         self._step = step
         self._intervals = intervals
         self._fio_rows_every_ns = fio_rows_every_ns
+        self._pause = pause
         self._stopped = False
 
     def __iter__(self) -> Iterator[list[Sample]]:
@@ -187,7 +198,8 @@ class ModelLoad:
             requests = requests_frame(self._load.take_requests())
             if rows is None:
                 directions = list(dict.fromkeys(row.direction for row in batch))
-                rows = FioRows(self._step, directions, began_ns=batch[0].start_ns, interval_ns=interval_ns)
+                began_ns = batch[0].start_ns
+                rows = FioRows(self._step, directions, began_ns=began_ns, interval_ns=interval_ns, pause=self._pause)
             yield rows.take(requests, end_ns)
         yield [] if rows is None else rows.end(end_ns)
 

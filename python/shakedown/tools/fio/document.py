@@ -32,7 +32,10 @@ class Counters:
 
 
 class Job(NamedTuple):
-    """One job of the document; ``error`` is an errno of its first failure, 0 if there was none."""
+    """One job of the document; ``error`` is an errno of its first failure, 0 if there was none.
+
+    ``depth`` is how many requests it has in flight at most, 0 if the document does not say.
+    """
 
     name: str
     group: int
@@ -41,6 +44,7 @@ class Job(NamedTuple):
     error: int
     failed: int
     moves: dict[Direction, Counters]
+    depth: int = 0
 
 
 class Document(NamedTuple):
@@ -80,7 +84,13 @@ def _job(raw: dict[str, Any]) -> Job:
         error=_whole(raw, "error"),
         failed=_whole(raw, "total_err"),
         moves={each: _counters(_object(raw, each)) for each in DIRECTIONS},
+        depth=_depth(_object(raw, "job options")),
     )
+
+
+def _depth(options: dict[str, Any]) -> int:
+    depth, copies = (str(options.get(name, default)) for name, default in (("iodepth", "0"), ("numjobs", "1")))
+    return int(depth) * int(copies) if depth.isdecimal() and copies.isdecimal() and len(depth + copies) < 18 else 0
 
 
 def _counters(raw: dict[str, Any]) -> Counters:

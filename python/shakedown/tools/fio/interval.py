@@ -17,6 +17,8 @@ _NEVER_NS: Final = 2**63 - 1
 _START_UP_NS: Final = 1_000_000_000
 # The first rows wait for two documents that agree to a fiftieth of an interval when the first job began, or for four.
 _AGREE: Final = 50
+# fio tells times in milliseconds: what is shorter, and has nothing in it, is no row.
+_SHORTEST_NS: Final = 1_000_000
 _MOST_HELD: Final = 4
 
 
@@ -29,7 +31,8 @@ class Intervals:
 
     When a job began is its document's time less its run time, or earlier if a stall held the document up. The earliest
     of what the documents say is right as soon as one of them was not held up, and two that agree were not: the first
-    rows wait for them.
+    rows wait for them. What a job has waited for in all, one request after the other, it has waited for since it began:
+    on a drive that holds up each document that is closer.
     """
 
     def __init__(self, step: str, directions: Iterable[Direction], begin_ns: int, interval_ns: int) -> None:
@@ -45,7 +48,7 @@ class Intervals:
     def samples(self, document: Document, made_ns: int, *, last: bool = False) -> list[Sample]:
         """Rows up to this document, which was made at ``made_ns`` on the run's clock; the first ones come later."""
         is_early = not self._jobs
-        self._begins.note(document.jobs, made_ns)
+        self._begins.note(document.jobs, made_ns, is_early=is_early)
         if not (last or self._begins.any_known or any(moved.count for moved in self._moved(document).values())):
             return []  # no job has begun
         if is_early and not last:
@@ -59,7 +62,7 @@ class Intervals:
         return [row for document, made_ns in held for row in self._rows(document, made_ns, last=False)]
 
     def _knows_begin(self) -> bool:
-        began_ns = sorted(made_ns - document.jobs[0].runtime_ms * 1_000_000 for document, made_ns in self._held)
+        began_ns = sorted(_began_ns(document.jobs[0], made_ns) for document, made_ns in self._held)
         agree = len(began_ns) > 1 and began_ns[1] - began_ns[0] <= self._interval_ns // _AGREE
         return agree or len(began_ns) == _MOST_HELD
 
@@ -72,7 +75,7 @@ class Intervals:
             end_ns = max(start_ns, min(end_ns, noted_ns + _busy_ns(document.jobs, self._jobs)))
         moved = self._moved(document)
         self._jobs, self._end_ns = document.jobs, end_ns
-        if end_ns <= start_ns and not any(each.count for each in moved.values()):
+        if end_ns - start_ns < _SHORTEST_NS and not any(each.count for each in moved.values()):
             return []
         self._directions |= {each for each, counters in moved.items() if counters.count}
         return [
@@ -162,12 +165,11 @@ class Begins:
         self._latest_ns: dict[int, int] = {}
         self._runtime_ms: dict[int, int] = {}
 
-    def note(self, jobs: tuple[Job, ...], made_ns: int) -> None:
-        """Take what a document says that was made then."""
+    def note(self, jobs: tuple[Job, ...], made_ns: int, *, is_early: bool) -> None:
+        """Take what a document says that was made then; how long a job has waited is believed of early ones only."""
         for at, job in enumerate(jobs):
-            # What was answered after 100 ms was asked for that long ago, whatever fio noted before a thread looked up.
-            answered_ns = max(moved.latency_max_ns for moved in job.moves.values())
-            latest_ns = made_ns - max(job.runtime_ms * 1_000_000, answered_ns)
+            # Who was stopped for a while, and went on, has waited longer than the run's clock went.
+            latest_ns = _began_ns(job if is_early else job._replace(depth=0), made_ns)
             if latest_ns < self._fio_began_ns:  # of a job that waits for its turn fio prints how long the machine is up
                 continue
             if job.runtime_ms >= self._runtime_ms.get(at, 0):  # else fio began to count afresh
@@ -187,6 +189,19 @@ class Begins:
         """When fio noted these run times, at the latest."""
         known = [(jobs[at].runtime_ms, began_ns) for at, began_ns in self._latest_ns.items() if at < len(jobs)]
         return max((began_ns + runtime_ms * 1_000_000 for runtime_ms, began_ns in known), default=_NEVER_NS)
+
+
+def _began_ns(job: Job, made_ns: int) -> int:
+    """When a job began, at the latest, as far as one document tells that was made then.
+
+    fio noted the run time before its threads looked up, and the counts after: what was answered after 100 ms was asked
+    for that long ago, and what was answered in all took no less than with as many in flight as there may be.
+    """
+    answered_ns = max(moved.latency_max_ns for moved in job.moves.values())
+    if job.depth:
+        waited_ns = sum(moved.latency_sum_ns for moved in job.moves.values())
+        answered_ns = max(answered_ns, round(waited_ns / job.depth))
+    return made_ns - max(job.runtime_ms * 1_000_000, answered_ns)
 
 
 def _busy_ns(now: tuple[Job, ...], before: tuple[Job, ...]) -> int:

@@ -187,14 +187,18 @@ impl Pool {
             .map(|(metaslab, place)| self.place(metaslab, self.records_per_metaslab) + place * self.indirect_allocated)
     }
 
-    /// Where a copy of what the pool says of itself lies, of so many bytes. A pool that was imported for the second time keeps
-    /// the first in the metaslab behind its content, where the third lay while it was filled, and which is empty again; the next
-    /// two have what the first import has left. Of a full pool the first metaslabs have them, behind their last records:
-    /// only the way of the arm matters.
-    pub fn own_offset(&self, copy: u64, bytes: u64) -> u64 {
+    /// Where a copy of what the pool says of itself lies, of so many bytes, if copies lie so many sixteenths of the vdev `apart`. A pool that
+    /// was imported for the second time keeps the first in the metaslab behind its content, where the third lay while it was
+    /// filled, and which is empty again; the next two have what the first import has left. Of a full pool the first metaslabs
+    /// have them, behind their last records: only the way of the arm matters.
+    pub fn own_offset(&self, copy: u64, bytes: u64, apart: Option<u64>) -> u64 {
         let used = self.records.div_ceil(self.records_per_metaslab).min(self.metaslabs) as usize;
         let last = self.order[..used].last().copied().unwrap_or(0);
-        let metaslab = last + [1, 4, 5][copy as usize];
+        let metaslab = last
+            + match apart {
+                Some(sixteenths) => 1 + copy * (self.metaslabs * sixteenths).div_ceil(16),
+                None => [1, 4, 5][copy as usize],
+            };
         let offset = if metaslab < self.metaslabs {
             metaslab << self.metaslab_shift
         } else {

@@ -40,8 +40,15 @@ LOAD: Final = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\nrandseed=7\n
 USERS_AT_MB: Final = {"raid1": (143, 227), "raid10": (147, 423), "raid5": (153, 634), "raid6": (150, 419)}
 # Of a pool 7/8 of what is filled is the load's file, and the rest others.
 USERS_OF_ZFS: Final = "size=87%\n"
-# ext4 commits the times of a file that is written to every five seconds: two blocks and a flush.
-JOURNAL: Final = "[journal]\nrw=write\nbs=8k\nfsync=1\nthinktime=5s\n"
+# ext4 commits what has changed five seconds after it did: a write, a flush, and another write that is forced to the
+# medium. (A job cannot force the second alone.) Beside a load a file's times change all the while, without one only as
+# it is mounted.
+JOURNAL: Final = "[journal]\nrw=write\nbs=8k\nfsync=1\nsync=dsync\nstartdelay=5s\nthinktime_blocks=2\nsize=64m\n"
+ONCE: Final = "thinktime=1h\n"
+AGAIN: Final = "thinktime=5s\n"
+GROUP_BYTES: Final = 128 << 20
+# Of the drives, unscaled.
+CAPACITY_BYTES: Final = 4_000_787_030_016
 # The lab's kernel and host adapter, which are no choice of ours: CONFIG_HZ, and the segments of virtio-scsi.
 LAB_MD: Final = MdOptions(jiffy_ns=10_000_000, max_segments=254)
 LAB_MEMORY_BYTES: Final = 2 << 30
@@ -157,13 +164,20 @@ def real(case: Case, work: Path, seed: int) -> dict[str, Any]:
 
 def load(case: Case) -> tuple[str | None, float]:
     """The load and the fill that give the model's array, which has no filesystem, the requests of the real one."""
-    if not case.load:
-        return None, case.fill
     if case.is_zfs:
-        return LOAD + USERS_OF_ZFS, case.fill
+        return LOAD + USERS_OF_ZFS if case.load else None, case.fill
+    journal = f"{JOURNAL}offset={journal_at_bytes(case)}\n"
+    if not case.load:
+        return journal + ONCE, 1.0
     first, size = USERS_AT_MB[case.layout]
-    place = f"offset={first}m\nsize={size}m\n"
-    return LOAD + place + JOURNAL + place, 1.0
+    return f"{LOAD}offset={first}m\nsize={size}m\n{journal}{AGAIN}", 1.0
+
+
+def journal_at_bytes(case: Case) -> int:
+    """Where mke2fs lays the journal: in the block group before the middle one, or where sixteen begin."""
+    lost = {"raid1": case.width - 1, "raid10": case.width // 2, "raid5": 1, "raid6": 2}[case.layout]
+    middle = CAPACITY_BYTES // case.scale_divisor * (case.width - lost) // 2 // GROUP_BYTES
+    return (middle // 16 * 16 if middle > 16 else middle - 1) * GROUP_BYTES
 
 
 def modelled(case: Case, seed: int) -> Rebuild:

@@ -125,3 +125,32 @@ def test_what_is_done_after_the_end_is_not_the_rebuilds() -> None:
             return Span(drive.asked_ns[0] - S, drive.asked_ns[5] - 1) if self.seems_over() else Span()
 
     assert follow(Late(), drive).bytes_read == 3
+
+
+def test_a_rebuild_may_be_over_before_the_order_has_come_back() -> None:
+    """On a shingled drive a transaction group takes as long as the rebuild, and the scrub behind it is over, too."""
+
+    class Early(FakeArray):
+        began_ns: int | None = None
+        ended_ns: int | None = None
+
+        def look(self) -> Look:
+            return Look(3, 3, None, None, is_over=True)
+
+        def span(self) -> Span:
+            return Span(self.began_ns, self.ended_ns)
+
+    array = Early()
+    drive = Timed(*[Traffic(1, read_bytes, 0, 0, 0) for read_bytes in range(0, 9900, 100)])
+
+    def order() -> None:
+        while not drive.asked_ns:
+            time.sleep(POLL_S / 50)
+        array.began_ns = time.time_ns()
+        while len(drive.asked_ns) < 3:
+            time.sleep(POLL_S / 50)
+        array.ended_ns = time.time_ns()
+        while len(drive.asked_ns) < 6:
+            time.sleep(POLL_S / 50)
+
+    assert follow(array, drive, order).bytes_read == 200

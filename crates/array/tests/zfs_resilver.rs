@@ -236,7 +236,7 @@ fn an_unreadable_sector_costs_data_only_without_redundancy_left() {
         let geometry = Geometry::raidz(parity, 6, 12).unwrap();
         let plan = plan(geometry, Order::Sorted);
         let mut devices = clockworks(&plan);
-        devices[4].bad = Some(LABEL_BYTES + 100 * MIB);
+        devices[4].bad = Some(LABEL_BYTES + 60 * MIB);
         let (resilver, report) = resilvered(&plan, devices);
         match report.outcome.ended {
             Ended::WithLosses { lost_bytes: lost } => {
@@ -246,7 +246,7 @@ fn an_unreadable_sector_costs_data_only_without_redundancy_left() {
             _ => {
                 assert!(!lost_bytes);
                 // What could not be read is written anew, with what the block layer had joined to it.
-                let bad = LABEL_BYTES + 100 * MIB;
+                let bad = LABEL_BYTES + 60 * MIB;
                 let anew = written(&resilver, 4);
                 assert!(anew.iter().any(|(offset, bytes)| (*offset..offset + bytes).contains(&bad)), "{anew:?}");
                 assert!(anew.iter().all(|(offset, _)| offset.abs_diff(bad) < MIB), "{anew:?}");

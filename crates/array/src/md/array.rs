@@ -7,6 +7,7 @@ use drive::{BlockDevice, Completion, Request, Status, Verb};
 use super::barrier::Barrier;
 use super::foreground::{Piece, Positions};
 use super::options::{Options, HEADER_BYTES, PAGE_BYTES};
+use super::pages::Pages;
 use super::recovery::Recovery;
 use super::superblocks::Superblocks;
 use super::thread::Mood;
@@ -49,6 +50,8 @@ pub(super) enum Until {
 pub(super) struct Bio {
     pub tag: u32,
     pub changes_data: bool,
+    /// What it writes goes to the medium at once (`REQ_FUA`).
+    pub fua: bool,
     /// The barrier that it is behind, if any.
     pub bucket: Option<u64>,
     /// Units and pieces that it waits for.
@@ -81,6 +84,7 @@ pub struct Array<D> {
     pub(super) superblocks: Superblocks,
     pub(super) barrier: Barrier,
     pub(super) heads: Positions,
+    pub(super) pages: Pages,
     /// Regions that the bitmap marks, and when they were last written to.
     marked: HashMap<u64, u64>,
     next_daemon_ns: u64,
@@ -126,6 +130,7 @@ impl<D: BlockDevice> Array<D> {
             superblocks: Superblocks::new(),
             barrier: Barrier::default(),
             heads: Positions::new(width),
+            pages: Pages::default(),
             marked: HashMap::new(),
             next_daemon_ns: u64::MAX,
             recovery: None,
@@ -262,7 +267,8 @@ impl<D: BlockDevice> Array<D> {
             self.recovery_flight[part.member] += part.bytes as i64;
         }
         let token = u64::from(number) << 32 | index as u64;
-        let fua = unit.purpose == Purpose::Superblock && part.verb == Verb::Write;
+        let forced = unit.purpose == Purpose::Superblock || unit.bios.iter().any(|bio| self.bios[*bio as usize].fua);
+        let fua = forced && part.verb == Verb::Write;
         self.members.submit_fua(part.member, part.verb, fua, part.offset_bytes, part.bytes, token);
     }
 
@@ -314,7 +320,8 @@ impl<D: BlockDevice> Array<D> {
         if let Some(bucket) = bucket {
             self.barrier.enter(bucket);
         }
-        let bio = Bio { tag: request.tag, changes_data, bucket, left: 1, status: Status::Good };
+        let Request { tag, fua, .. } = *request;
+        let bio = Bio { tag, changes_data, fua, bucket, left: 1, status: Status::Good };
         match self.free_bios.pop() {
             Some(place) => {
                 self.bios[place as usize] = bio;

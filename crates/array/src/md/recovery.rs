@@ -38,6 +38,22 @@ pub(super) struct Recovery {
     next_look_bytes: u64,
 }
 
+/// Blocks that go together.
+struct Joined {
+    number: u32,
+    bytes: u64,
+    /// In how many pieces of memory they are read.
+    segments: u64,
+    /// Where the next one would have to be read.
+    goes_on_at: Option<Place>,
+}
+
+impl Joined {
+    fn new(number: u32) -> Self {
+        Self { number, bytes: 0, segments: 0, goes_on_at: None }
+    }
+}
+
 impl Recovery {
     /// Does it read or write a member now, or shall it for what is on its way?
     pub fn is_using(&self, units: &Units, member: usize) -> bool {
@@ -253,36 +269,59 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// Reads each block where there is a copy, and writes it; blocks that follow each other there go together.
+    /// Reads each block where there is a copy, and writes it. Blocks that follow each other there go together, as many as the
+    /// controller's list has room for the pieces of memory that they are read into.
     fn recover_copies(&mut self, recovery: &mut Recovery, from: u64, to: u64) {
         let copies = self.options.copies();
-        // The pages of a block lie anywhere in memory, and a request is made of whole blocks.
-        let segments_bytes = self.options.max_segments * PAGE_BYTES / BLOCK_BYTES * BLOCK_BYTES;
-        let most_bytes = self.options.max_request_bytes.min(segments_bytes.max(BLOCK_BYTES));
+        let mut pages = Vec::new();
+        let mut joined: Option<Joined> = None;
         let mut at = from;
         while at < to {
+            let bytes = BLOCK_BYTES.min(copies.chunk_bytes - at % copies.chunk_bytes).min(to - at);
             let source = self.source(&copies, recovery.replacement, at);
-            let in_chunk = copies.chunk_bytes - at % copies.chunk_bytes;
-            let mut bytes = in_chunk.min(to - at).min(most_bytes);
-            while at + bytes < to && bytes < most_bytes {
-                let follows = self.source(&copies, recovery.replacement, at + bytes);
-                let expected = source.map(|place| Place { offset_bytes: place.offset_bytes + bytes, ..place });
-                if follows != expected {
-                    break;
-                }
-                let more = copies.chunk_bytes.min(to - at - bytes);
-                bytes = (bytes + more).min(most_bytes);
+            let segments = self.pages.take(&mut pages);
+            let goes_on = joined.as_ref().is_some_and(|joined| {
+                joined.goes_on_at == source
+                    && joined.bytes + bytes <= self.options.max_request_bytes
+                    && joined.segments + segments <= self.options.max_segments
+            });
+            if !goes_on {
+                self.begin_joined(recovery, joined.take());
             }
-            let number = self.units.make(Purpose::Recovery);
-            let unit = self.units.get_mut(number);
-            unit.recovers_bytes = bytes;
-            if let Some(place) = source {
-                unit.part(READING, Verb::Read, place.member, HEADER_BYTES + place.offset_bytes, bytes);
-                unit.part(WRITING, Verb::Write, recovery.replacement, HEADER_BYTES + at, bytes);
-            }
-            recovery.order.push_back(number);
-            self.recovery_begin(recovery, number);
+            let joined = joined.get_or_insert_with(|| Joined::new(self.copy_of(source, recovery.replacement, at)));
+            joined.segments += segments;
+            joined.bytes += bytes;
+            joined.goes_on_at = source.map(|place| Place { offset_bytes: place.offset_bytes + bytes, ..place });
+            let unit = self.units.get_mut(joined.number);
+            unit.recovers_bytes = joined.bytes;
+            unit.parts.iter_mut().for_each(|part| part.bytes = joined.bytes);
+            unit.pages.append(&mut pages);
             at += bytes;
+        }
+        self.begin_joined(recovery, joined);
+    }
+
+    /// A unit that reads from a copy and writes to the replacement, of nothing so far.
+    fn copy_of(&mut self, source: Option<Place>, replacement: usize, at: u64) -> u32 {
+        let number = self.units.make(Purpose::Recovery);
+        let unit = self.units.get_mut(number);
+        if let Some(place) = source {
+            unit.part(READING, Verb::Read, place.member, HEADER_BYTES + place.offset_bytes, 0);
+            unit.part(WRITING, Verb::Write, replacement, HEADER_BYTES + at, 0);
+        }
+        number
+    }
+
+    /// A unit without parts is over at once, while the recovery is in other hands.
+    fn begin_joined(&mut self, recovery: &mut Recovery, joined: Option<Joined>) {
+        let Some(Joined { number, bytes, .. }) = joined else { return };
+        if self.units.get(number).parts.is_empty() {
+            recovery.thread.active_bytes -= bytes;
+            self.pages.give_back(&self.units.get(number).pages);
+            self.units.release(number);
+        } else {
+            recovery.order.push_back(number);
+            self.begin(number);
         }
     }
 
@@ -294,20 +333,11 @@ impl<D: BlockDevice> Array<D> {
         places.into_iter().find(|place| self.roles[place.member] == Role::InSync)
     }
 
-    /// A unit without parts is over at once, while the recovery is in other hands.
-    fn recovery_begin(&mut self, recovery: &mut Recovery, number: u32) {
-        if self.units.get(number).parts.is_empty() {
-            recovery.order.retain(|other| *other != number);
-            recovery.thread.active_bytes -= self.units.get(number).recovers_bytes;
-            self.units.release(number);
-        } else {
-            self.begin(number);
-        }
-    }
-
     /// A unit of the recovery is over.
     pub(super) fn recovered(&mut self, number: u32) {
-        let bytes = self.units.get(number).recovers_bytes;
+        let unit = self.units.get(number);
+        let bytes = unit.recovers_bytes;
+        self.pages.give_back(&unit.pages);
         if let Some(recovery) = &mut self.recovery {
             recovery.thread.active_bytes -= bytes;
             if let Some(place) = recovery.order.iter().position(|other| *other == number) {

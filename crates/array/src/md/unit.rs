@@ -37,6 +37,8 @@ pub(crate) struct Unit {
     pub requests: u32,
     /// The requests of the host that wait for it.
     pub bios: Vec<u32>,
+    /// The pages of memory that the recovery of copies reads into.
+    pub pages: Vec<u32>,
     /// Stripes of the stripe cache that it holds.
     pub stripes: u64,
     /// Bytes of the replacement that it recovers.
@@ -54,6 +56,7 @@ impl Unit {
             outstanding: 0,
             requests: 0,
             bios: Vec::new(),
+            pages: Vec::new(),
             stripes: 0,
             recovers_bytes: 0,
             spoiled: false,
@@ -81,10 +84,11 @@ impl Units {
             self.units.len() as u32 - 1
         });
         let unit = &mut self.units[number as usize];
-        let (mut parts, mut bios) = (std::mem::take(&mut unit.parts), std::mem::take(&mut unit.bios));
+        let Unit { mut parts, mut bios, mut pages, .. } = std::mem::replace(unit, Unit::empty());
         parts.clear();
         bios.clear();
-        *unit = Unit { purpose, parts, bios, ..Unit::empty() };
+        pages.clear();
+        *unit = Unit { purpose, parts, bios, pages, ..Unit::empty() };
         number
     }
 

@@ -229,23 +229,32 @@ impl<D: BlockDevice> Resilver<D> {
     /// Reads from the member of a mirror that has least to do and has not been asked yet; returns whether there is one.
     pub(super) fn read_copy(&mut self, number: u32, class: Class) -> bool {
         let flow = *self.flows.get(number);
-        let untried = |member: &usize| self.has(*member, &flow) && flow.tried >> (member % 128) & 1 == 0;
-        let load = |member: &usize| {
-            let queue = &self.queues[*member];
+        let (mut least, mut members) = (usize::MAX, 0_u128);
+        // As many as `tried` can tell of.
+        for member in 0..self.roles.len().min(u128::BITS as usize) {
+            if !self.has(member, &flow) || flow.tried >> member & 1 == 1 {
+                continue;
+            }
+            let queue = &self.queues[member];
             // `vdev_mirror_load`: going on where the arm stands costs nothing, and near it little.
             let way_bytes = queue.last_end().abs_diff(LABEL_START_BYTES + flow.offset_bytes);
-            queue.load() + usize::from(way_bytes > 0) * if way_bytes < NEAR_BYTES { 2 } else { 5 }
-        };
-        let Some(least) = (0..self.roles.len()).filter(untried).map(|member| load(&member)).min() else {
+            let load = queue.load() + usize::from(way_bytes > 0) * if way_bytes < NEAR_BYTES { 2 } else { 5 };
+            if load < least {
+                (least, members) = (load, 0);
+            }
+            members |= u128::from(load == least) << member;
+        }
+        if members == 0 {
             return false;
-        };
+        }
         // Of those who have as little to do, the place decides (`vdev_mirror_preferred_child_randomize`).
-        let preferred = |member: &usize| untried(member) && load(member) == least;
-        let which = (flow.offset_bytes >> 21) as usize % (0..self.roles.len()).filter(preferred).count();
-        let member = (0..self.roles.len()).filter(preferred).nth(which).expect("there are more than that");
-        self.flows.get_mut(number).tried |= 1 << (member % 128);
+        for _ in 0..(flow.offset_bytes >> 21) % u64::from(members.count_ones()) {
+            members &= members - 1;
+        }
+        let member = members.trailing_zeros();
+        self.flows.get_mut(number).tried |= 1 << member;
         let bytes = flow.bytes.next_multiple_of(self.pool.geometry.sector_bytes());
-        self.ask(number, class, false, Target { member: member as u32, offset_bytes: flow.offset_bytes, bytes });
+        self.ask(number, class, false, Target { member, offset_bytes: flow.offset_bytes, bytes });
         true
     }
 

@@ -49,12 +49,7 @@ impl Memory {
         }
     }
 
-    /// Has it a record of which a part is written? If not, it is read, and kept from then on.
-    pub fn has_for_write(&mut self, record: u64) -> bool {
-        self.takes_in(record)
-    }
-
-    /// A record written as a whole is in memory.
+    /// Has the cache a record that is used? From now on it has.
     pub fn takes_in(&mut self, record: u64) -> bool {
         let was_there = self.cached.put(record, ()).is_some();
         if self.cached.len() as u64 * self.record_bytes > self.most_bytes {
@@ -92,7 +87,7 @@ mod tests {
     fn a_direct_read_leaves_nothing_and_finds_only_what_was_just_written() {
         let mut new = memory(Tunables::v2_3());
         assert!(!new.has_for_read(1) && !new.has_for_read(1));
-        assert!(!new.has_for_write(1) && new.has_for_write(1));
+        assert!(!new.takes_in(1) && new.takes_in(1));
         assert!(!new.has_for_read(1), "it is in the cache, which a direct read does not ask");
         (1..=16).for_each(|record| new.synced(record));
         // A 32nd of 64 MiB are sixteen records.

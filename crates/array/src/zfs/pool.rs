@@ -40,6 +40,8 @@ pub(super) struct Pool {
     indirect_allocated: u64,
     metaslab_shift: u32,
     metaslabs: u64,
+    /// Metaslabs in the order of the records in them: those that hold content, then the empty ones.
+    order: Vec<u64>,
     records_per_metaslab: u64,
     stretches: Stretches,
     pub runs: Option<Runs>,
@@ -99,6 +101,9 @@ impl Pool {
         let given_out = metaslabs << metaslab_shift;
         let shown = given_out - (given_out / 32).clamp((128 << 20).min(given_out / 2), 128 << 30);
         let records = ((shown as f64 * fill) as u64 / record_allocated).min(metaslabs * records_per_metaslab);
+        let used = if run_records.is_some() { metaslabs } else { records.div_ceil(records_per_metaslab) };
+        let order = by_content(metaslabs, used as usize);
+        let fresh = fresh(records, records_per_metaslab, &order);
         let mut pool = Self {
             geometry,
             record_bytes,
@@ -107,10 +112,11 @@ impl Pool {
             indirect_allocated,
             metaslab_shift,
             metaslabs,
+            order,
             records_per_metaslab,
             stretches,
             runs: None,
-            places: Places::new(records, fresh(records, records_per_metaslab, metaslabs)),
+            places: Places::new(records, fresh),
         };
         pool.runs = run_records.map(|run_records| pool.scattered(run_records, seed));
         Ok(pool)
@@ -166,7 +172,7 @@ impl Pool {
     }
 
     fn metaslab_offset(&self, metaslab: u64) -> u64 {
-        (metaslab << self.metaslab_shift).next_multiple_of(self.geometry.alignment_bytes())
+        (self.order[metaslab as usize] << self.metaslab_shift).next_multiple_of(self.geometry.alignment_bytes())
     }
 
     /// Where the two copies of an indirect block lie: behind the records of its metaslab, and of one an eighth of the
@@ -181,12 +187,23 @@ impl Pool {
             .map(|(metaslab, place)| self.place(metaslab, self.records_per_metaslab) + place * self.indirect_allocated)
     }
 
-    /// Where a copy of what the pool says of itself lies, of so many bytes: in metaslabs from the middle on, an eighth
-    /// of the vdev apart. At their ends, which their last records have, too, if they are full: only the way of the arm
-    /// matters.
-    pub fn own_offset(&self, copy: u64, bytes: u64) -> u64 {
-        let metaslab = (self.metaslabs / 2 + copy * (self.metaslabs / 8).max(1)) % self.metaslabs;
-        let offset = ((metaslab + 1) << self.metaslab_shift) - (copy + 1) * bytes;
+    /// Where a copy of what the pool says of itself lies, of so many bytes, if copies lie so many sixteenths of the vdev `apart`. A pool that
+    /// was imported for the second time keeps the first in the metaslab behind its content, where the third lay while it was
+    /// filled, and which is empty again; the next two have what the first import has left. Of a full pool the first metaslabs
+    /// have them, behind their last records: only the way of the arm matters.
+    pub fn own_offset(&self, copy: u64, bytes: u64, apart: Option<u64>) -> u64 {
+        let used = self.records.div_ceil(self.records_per_metaslab).min(self.metaslabs) as usize;
+        let last = self.order[..used].last().copied().unwrap_or(0);
+        let metaslab = last
+            + match apart {
+                Some(sixteenths) => 1 + copy * (self.metaslabs * sixteenths).div_ceil(16),
+                None => [1, 4, 5][copy as usize],
+            };
+        let offset = if metaslab < self.metaslabs {
+            metaslab << self.metaslab_shift
+        } else {
+            ((metaslab % self.metaslabs + 1) << self.metaslab_shift) - (copy + 1) * bytes
+        };
         offset - offset % self.geometry.alignment_bytes()
     }
 
@@ -201,15 +218,36 @@ impl Pool {
     }
 }
 
-/// Slots of records in the order in which users' data takes them. The first empty metaslab is filled (`metaslab_compare`),
-/// but three have the pool's own blocks since the pool was made, and each import takes three more, of which users get the
-/// first. So it is in the lab, where a pool is imported twice before there are users: behind content in metaslabs 0 and 1
-/// come 8, 11 and 13, then those that hold little.
-fn fresh(records: u64, records_per_metaslab: u64, metaslabs: u64) -> VecDeque<Range<u64>> {
+/// Metaslabs in the order in which a fresh pool's data fills them (`metaslab_compare`: of the emptiest the first). Three have
+/// the pool's own blocks since it was made, each of which is kept in three. As data goes on to the next metaslab it
+/// passes over the one that has third copies by then (`METASLAB_WEIGHT_CLAIM`), which are written elsewhere from now on, and it is
+/// empty again when the next one is full.
+fn filled(metaslabs: u64) -> Vec<u64> {
+    let pairs = (2..=metaslabs / 2).flat_map(|half| [2 * half + 1, 2 * half]);
+    [0, 3].into_iter().chain(pairs).chain([1, 2]).filter(|metaslab| *metaslab < metaslabs).collect()
+}
+
+/// Those that hold content, so many, by their place, then the others.
+fn by_content(metaslabs: u64, used: usize) -> Vec<u64> {
+    let mut order = filled(metaslabs);
+    let (content, empty) = order.split_at_mut(used);
+    content.sort_unstable();
+    empty.sort_unstable();
+    order
+}
+
+/// Slots of records in the order in which users' data takes them. The first empty metaslab is filled, but each import takes three
+/// more for the pool's own blocks, of which users get the first. So it is in the lab, where a pool is imported twice before
+/// there are users: behind content in metaslabs 0 and 3 come 8, 11 and 13, then those that hold little.
+fn fresh(records: u64, records_per_metaslab: u64, order: &[u64]) -> VecDeque<Range<u64>> {
     let used = records.div_ceil(records_per_metaslab);
-    let is_taken = |metaslab: &u64| matches!(metaslab - used, 0..=5 | 7 | 8 | 10);
-    let (taken, empty): (Vec<u64>, Vec<u64>) = (used..metaslabs).partition(is_taken);
-    let slots = |metaslab: u64| metaslab * records_per_metaslab..(metaslab + 1) * records_per_metaslab;
+    let last = order[..used as usize].last().copied().unwrap_or(0);
+    let is_taken = |index: &u64| {
+        let metaslab = order[*index as usize];
+        metaslab < last + 5 || matches!(metaslab - last, 6 | 7 | 9)
+    };
+    let (taken, empty): (Vec<u64>, Vec<u64>) = (used..order.len() as u64).partition(is_taken);
+    let slots = |index: u64| index * records_per_metaslab..(index + 1) * records_per_metaslab;
     let rest = records..used * records_per_metaslab;
     empty.into_iter().chain(taken).map(slots).chain([rest]).collect()
 }
@@ -277,6 +315,13 @@ mod tests {
                 assert_eq!(pool.record_offset(run * 8), pool.slot_offset(slot));
             }
         }
+    }
+
+    #[test]
+    fn metaslabs_with_the_pools_own_blocks_are_filled_last() {
+        assert_eq!(filled(10), [0, 3, 5, 4, 7, 6, 9, 8, 1, 2]);
+        assert_eq!([1, 2, 3, 5].map(filled), [vec![0], vec![0, 1], vec![0, 1, 2], vec![0, 3, 4, 1, 2]]);
+        assert_eq!(by_content(7, 3), [0, 3, 5, 1, 2, 4, 6]);
     }
 
     #[test]

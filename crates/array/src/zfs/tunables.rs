@@ -48,6 +48,9 @@ pub struct Tunables {
     pub rebuild_waits_for_txg: bool,
     /// Do requests that ask for it (fio's `direct=1`) pass the cache by? Before 2.3 none did.
     pub direct_io: bool,
+    /// How far the copies of a block lie apart at least, in sixteenths of the vdev: an eighth, and half of that more where
+    /// metaslabs are empty (`ditto_same_vdev_distance_shift`). Since 0.8 they only lie in different metaslabs.
+    pub copies_apart: Option<u64>,
     /// `zpool status` speaks of what was issued; before 0.8 of what was examined.
     pub status_counts_issued: bool,
 }
@@ -76,6 +79,7 @@ impl Tunables {
             rebuild_vdev_limit_bytes: 64 * MIB,
             rebuild_waits_for_txg: true,
             direct_io: true,
+            copies_apart: None,
             status_counts_issued: true,
         }
     }
@@ -102,6 +106,7 @@ impl Tunables {
             nia: None,
             aggregation_limit_bytes: 128 << 10,
             direct_io: false,
+            copies_apart: Some(3),
             status_counts_issued: false,
             ..Self::v2_3()
         }

@@ -181,7 +181,9 @@ impl<D: BlockDevice> Resilver<D> {
     fn own_blocks(&self, group: u64) -> Vec<u64> {
         let block = self.pool.geometry.allocated_bytes(OWN_BLOCK_BYTES);
         let copy_bytes = OWN_BLOCKS * block;
-        let copies = (0..OWN_COPIES).map(|copy| self.pool.own_offset(copy, 2 * copy_bytes) + group % 2 * copy_bytes);
+        let apart = self.plan.tunables.copies_apart;
+        let first = |copy| self.pool.own_offset(copy, 2 * copy_bytes, apart) + group % 2 * copy_bytes;
+        let copies = (0..OWN_COPIES).map(first);
         copies.flat_map(|first| (0..OWN_BLOCKS).map(move |number| first + number * block)).collect()
     }
 

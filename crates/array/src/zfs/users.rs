@@ -160,7 +160,7 @@ impl<D: BlockDevice> Resilver<D> {
             }
             let is_there = in_memory
                 || match is_write {
-                    true => self.users.memory.has_for_write(record) || whole,
+                    true => self.users.memory.takes_in(record) || whole,
                     false => self.users.memory.has_for_read(record),
                 };
             if !is_there {

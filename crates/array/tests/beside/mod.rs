@@ -15,7 +15,8 @@ const START_NS: u64 = 100_000_000;
 
 fn array(layout: Layout) -> Array<Plain> {
     let bytes = 1025 * MIB;
-    let options = Options::new(layout, 4, bytes).unwrap();
+    // Requests as long as those of pages that lie anywhere.
+    let options = Options { max_request_bytes: 640 << 10, ..Options::new(layout, 4, bytes).unwrap() };
     let mut array = Array::new(options, vec![Plain::new(bytes); 4], 0).unwrap();
     // A whole row: it needs no reads.
     submit(&mut array, 0, Verb::Write, 3000 * CHUNK / 4, 3 * CHUNK);

@@ -85,11 +85,10 @@ class Watch:
         seen, earlier_ns = self._seen, self._seen.duration_ns
         base = [Member(**asdict(member)) for member in seen.members]
         ordered_ns, since_ns = time.monotonic_ns(), time.time_ns()
-        began_ns, first = self._order(begin)
+        began_ns, first, recent = self._order(begin)
         next_ns = began_ns
         if self._array.look().is_over:
             began_ns = ordered_ns  # it was over before the order had come back: it took no longer than that
-        recent: list[tuple[int, list[Traffic]]] = []
         last: list[Traffic] | None = None
         while True:
             now_ns = time.monotonic_ns()
@@ -114,11 +113,11 @@ class Watch:
             seen.duration_ns = exact.ended_ns - exact.began_ns
         return seen
 
-    def _order(self, begin: Callable[[], None]) -> tuple[int, list[Traffic]]:
-        """Let it begin; when that was, and what the drives had done by then.
+    def _order(self, begin: Callable[[], None]) -> tuple[int, list[Traffic], list[tuple[int, list[Traffic]]]]:
+        """Let it begin; when that was, what the drives had done by then, and what they did until the order came back.
 
         The order may come back later than the rebuild begins: ``zpool replace -s`` waits for a transaction group. What
-        is done meanwhile is the rebuild's.
+        is done meanwhile is the rebuild's, which may be over by then.
         """
         polls: list[tuple[int, int, list[Traffic]]] = []
         with ThreadPoolExecutor(1) as pool:
@@ -131,11 +130,12 @@ class Watch:
         self._wait_for_beginning()
         told_ns = self._array.span().began_ns
         before = [(now_ns, traffic) for at_ns, now_ns, traffic in polls if told_ns is not None and at_ns <= told_ns]
+        meanwhile = [(at_ns, traffic) for at_ns, _, traffic in polls]
         if not before:
-            return time.monotonic_ns(), self._traffic()
+            return time.monotonic_ns(), self._traffic(), meanwhile
         for _, now_ns, traffic in polls[len(before) :]:
             self._poll(traffic, now_ns)
-        return before[-1]
+        return *before[-1], meanwhile
 
     def _at_end(self, recent: Sequence[tuple[int, list[Traffic]]], since_ns: int) -> list[Traffic] | None:
         """What the drives had done at the end, if there was one: behind a sequential resilver goes on a scrub."""

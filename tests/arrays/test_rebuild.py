@@ -249,7 +249,9 @@ def test_who_waits_for_long_is_told_how_far_it_is(tmp_path: Path, monkeypatch: p
     shares = [int(each[1]) for each in told if each is not None]
     assert len(shares) > 5
     assert shares == sorted(shares)
-    assert 0 < shares[0] < 50 < shares[-1] <= 100
+    # A hundredth of a second after its beginning less than one of a hundred parts may be done.
+    assert shares[0] < 50 < shares[-1] <= 100
+    assert len(set(shares)) > 3
 
 
 @pytest.mark.parametrize(

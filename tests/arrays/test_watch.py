@@ -81,6 +81,11 @@ class Timed(FakeDrive):
         self.asked_ns.append(time.time_ns())
         return super().traffic()
 
+    def wait_until_asked(self, times: int) -> None:
+        """Until it was asked so often."""
+        while len(self.asked_ns) < times:
+            time.sleep(POLL_S / 50)
+
 
 def follow(array: FakeArray, drive: FakeDrive, order: Callable[[], None] = lambda: None) -> Member:
     watch = Watch(cast(RealArray, array), cast(list[Drive], [drive]), lambda _: None, None)
@@ -100,11 +105,9 @@ def test_what_is_done_before_the_order_has_come_back_is_the_rebuilds() -> None:
     drive = Timed(Traffic(1, 0, 100, 0, 0), *[Traffic(2, 0, 500, 0, 0)] * 99)
 
     def order() -> None:
-        while not drive.asked_ns:
-            time.sleep(POLL_S / 50)
+        drive.wait_until_asked(1)
         array.began_ns = time.time_ns()
-        while len(drive.asked_ns) < 3:
-            time.sleep(POLL_S / 50)
+        drive.wait_until_asked(3)
 
     assert follow(array, drive, order).bytes_written == 400
 
@@ -144,13 +147,10 @@ def test_a_rebuild_may_be_over_before_the_order_has_come_back() -> None:
     drive = Timed(*[Traffic(1, read_bytes, 0, 0, 0) for read_bytes in range(0, 9900, 100)])
 
     def order() -> None:
-        while not drive.asked_ns:
-            time.sleep(POLL_S / 50)
+        drive.wait_until_asked(1)
         array.began_ns = time.time_ns()
-        while len(drive.asked_ns) < 3:
-            time.sleep(POLL_S / 50)
+        drive.wait_until_asked(3)
         array.ended_ns = time.time_ns()
-        while len(drive.asked_ns) < 6:
-            time.sleep(POLL_S / 50)
+        drive.wait_until_asked(6)
 
     assert follow(array, drive, order).bytes_read == 200

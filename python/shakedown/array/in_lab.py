@@ -21,7 +21,7 @@ from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.lab import run as lab
 from shakedown.lab.disks import disk_name
 from shakedown.lab.program import Say
-from shakedown.result.atomic import make_folder, replace_file
+from shakedown.result.atomic import make_folder, replace_json
 from shakedown.result.folder import Run, read_run
 from shakedown.result.kept_order import kept_order
 
@@ -60,7 +60,7 @@ class InGuest:
     def write(self, out: Path) -> None:
         """Keep it in ``out``, where there is nothing else."""
         make_folder(out)
-        replace_file(out / _ORDER_NAME, json.dumps(asdict(self), indent=1).encode() + b"\n")
+        replace_json(out / _ORDER_NAME, asdict(self))
 
 
 def is_cut_off_in_lab(out: Path) -> bool:

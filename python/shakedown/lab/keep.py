@@ -24,7 +24,7 @@ from typing import Final
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.lab.disks import disk_name
 from shakedown.lab.program import run
-from shakedown.result.atomic import make_folder, replace_file
+from shakedown.result.atomic import make_folder, replace_json
 
 _FORMAT_VERSION: Final = 1
 _PREFIX: Final = "state-"
@@ -118,7 +118,7 @@ def _lay(folder: Path, before: Path | None, work: Path, makers: Sequence[Maker])
             run(["cp", "-r", "--reflink=auto", "--sparse=auto", old, place], cwd=work)
         else:
             make_folder(place)
-            replace_file(place / "drive.json", json.dumps(maker.record(), indent=1).encode() + b"\n")
+            replace_json(place / "drive.json", maker.record())
         places.append(place)
     if before is not None:
         for old in before.iterdir():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from shakedown.lab.disks import udev_archive
 from shakedown.lab.fence import Fence
 from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, room_in_guest, run_folder
 from shakedown.lab.image import Image, find_image
-from shakedown.lab.keep import kept
+from shakedown.lab.keep import Maker, kept
 from shakedown.lab.kernel import Kernel, find_kernel
 from shakedown.lab.ourselves import pack_ourselves
 from shakedown.lab.printed import Printed
@@ -114,7 +114,7 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
     began_ns = time.monotonic_ns()
     _refuse_too_much(order)
     # A drive that is none is told before a lab that has to be built for it.
-    makers(order.drives, seed=order.seed, scale_divisor=order.scale_divisor)
+    ordered = makers(order.drives, seed=order.seed, scale_divisor=order.scale_divisor)
     kernel, image = _built(order)
     images = {"tools": image.tools}
     if kernel.zfs_tools is not None:
@@ -123,7 +123,7 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
         images["ourselves"] = pack_ourselves(image, say)
     boot = {"/boot/linux": kernel.path, "/boot/initramfs": image.initramfs}
     boot |= {f"/image/{name}": path for name, path in images.items()}
-    with _places(order) as places, run_folder() as folder:
+    with _places(order.keep, ordered) as places, run_folder() as folder:
         lab = make_lab(
             folder,
             order.drives,
@@ -167,12 +167,12 @@ def _left_behind(folder: Path, order: Order) -> EnvironmentFailure | None:
 
 
 @contextmanager
-def _places(order: Order) -> Iterator[list[Path]]:
+def _places(keep: Path | None, ordered: Sequence[Maker]) -> Iterator[list[Path]]:
     """Where the drives outlive the run, if they are to."""
-    if order.keep is None:
+    if keep is None:
         yield []
         return
-    with kept(order.keep, makers(order.drives, seed=order.seed, scale_divisor=order.scale_divisor)) as places:
+    with kept(keep, ordered) as places:
         yield places
 
 

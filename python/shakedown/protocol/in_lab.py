@@ -17,7 +17,7 @@ from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.relay import Hearer
-from shakedown.result.atomic import make_folder, replace_file
+from shakedown.result.atomic import make_folder, replace_json
 from shakedown.result.folder import Run, read_run
 from shakedown.result.kept_order import kept_order
 from shakedown.target.storage_box import refuse_lab_box
@@ -54,7 +54,7 @@ class LabOrder:
     def write(self, out: Path) -> None:
         """Keep it in ``out``, where there is nothing else. Raises EnvironmentFailure."""
         make_folder(out)
-        replace_file(out / _ORDER, json.dumps(asdict(self), indent=1).encode() + b"\n")
+        replace_json(out / _ORDER, asdict(self))
 
     def load(self) -> LoadedProtocol:
         """The protocol as it was ordered."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,11 @@ def replace_file(path: Path, content: bytes) -> None:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise failed_write(path, error) from error
+
+
+def replace_json(path: Path, document: object) -> None:
+    """The same with a document for programs that people may read, too. Raises EnvironmentFailure."""
+    replace_file(path, json.dumps(document, indent=1).encode() + b"\n")
 
 
 def make_folder(path: Path) -> None:

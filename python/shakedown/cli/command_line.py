@@ -40,22 +40,6 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-app = App(
-    console=_Console(),
-    name="shakedown",
-    help="Puts a drive, an array or a NAS through its worst day before anybody trusts it with data.",
-    help_epilogue="Exit status: 0 passed, 1 the verdict is a failure, 2 usage, 3 inconclusive, 4 refused for safety,"
-    " 5 a tool or the environment failed, 130 interrupted and resumable.",
-    version=lambda: f"shakedown {shakedown_version()}",
-    default_parameter=Parameter(negative=()),
-    help_format="plaintext",
-    result_action="return_value",
-    suppress_keyboard_interrupt=False,
-    exit_on_error=False,
-    print_error=False,
-)
-# Where shells look for completions by themselves: nobody's start-up file is touched.
-app.register_install_completion_command(add_to_startup=False)
 _SUMMARIES: Final = {
     "demo": "Test a shingled NAS drive beside a conventional one, both modelled.",
     "run": "Run a protocol against a target.",
@@ -87,13 +71,33 @@ def _dispatch(arguments: list[str]) -> int:
     for argument in arguments[: arguments.index("--")] if "--" in arguments else arguments:
         if not argument.isprintable():
             raise UsageError(f"{argument!a} holds unprintable characters", hint="give files and folders plain names")
-    for verb, summary in _SUMMARIES.items():
-        # Imported only when called, so that a verb does not wait for what another one needs. Until then nothing but
-        # this summary is known of it; called, it has a longer help of its own.
-        app.command(f"shakedown.cli.{verb}:{verb}", help=None if verb in arguments[:1] else summary)
-    status = app(arguments or ["--help"])
+    status = _app(called=arguments[:1])(arguments or ["--help"])
     sys.stdout.flush()
     return status if isinstance(status, int) else 0 if arguments else EXIT_USAGE
+
+
+def _app(called: Sequence[str]) -> App:
+    """All verbs, of which only the one that is called is imported: it does not wait for what another one needs."""
+    app = App(
+        console=_Console(),
+        name="shakedown",
+        help="Puts a drive, an array or a NAS through its worst day before anybody trusts it with data.",
+        help_epilogue="Exit status: 0 passed, 1 the verdict is a failure, 2 usage, 3 inconclusive, 4 refused for"
+        " safety, 5 a tool or the environment failed, 130 interrupted and resumable.",
+        version=lambda: f"shakedown {shakedown_version()}",
+        default_parameter=Parameter(negative=()),
+        help_format="plaintext",
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+        exit_on_error=False,
+        print_error=False,
+    )
+    # Where shells look for completions by themselves: nobody's start-up file is touched.
+    app.register_install_completion_command(add_to_startup=False)
+    for verb, summary in _SUMMARIES.items():
+        # Of the others nothing but this summary is known; what is called has a longer help of its own.
+        app.command(f"shakedown.cli.{verb}:{verb}", help=None if verb in called else summary)
+    return app
 
 
 class _Failure(NamedTuple):

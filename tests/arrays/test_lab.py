@@ -19,7 +19,7 @@ USERS = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\n"
 
 
 def test_users_feel_the_rebuild_and_the_used_drive_is_told_from_the_new_one(tmp_path: Path) -> None:
-    order = RebuildOrder("raid1", (RED,) * 2, RED, fill=0.05, state="used", load=USERS, scale_divisor=8000)
+    order = RebuildOrder("raid1", (RED,) * 2, RED, fill=0.1, state="used", load=USERS, scale_divisor=16_000)
     told: list[str] = []
     run = run_rebuild_in_lab(InGuest(order, (), "none"), tmp_path / "r", told.append)
     assert "will pass through the lab's drives" in told[0]

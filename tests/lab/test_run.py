@@ -241,7 +241,7 @@ def test_a_drive_that_is_none_is_refused() -> None:
 )
 def test_a_guest_that_does_not_end_is_told(script: str, words: str) -> None:
     with pytest.raises(EnvironmentFailure, match=words) as failed:
-        shell(script, wall_limit_s=20.0, virtual_limit_s=2 * 86_400)
+        shell(script, wall_limit_s=12.0, virtual_limit_s=2 * 86_400)
     assert failed.value.exit_status == 5
     assert "--memory" not in failed.value.hint
 

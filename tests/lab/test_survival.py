@@ -287,7 +287,7 @@ ls runs/probe-sda-2/before | head -1
 
 
 def test_the_probe_reads_and_writes_only_with_consent(tmp_path: Path) -> None:
-    order = {"drives": ("model:wd40efax",), "scale_divisor": 1000, "with_shakedown": True}
+    order = {"drives": ("model:wd40efax",), "scale_divisor": 8000, "with_shakedown": True}
     _, output, errors = shell(PROBE, **order)
     lines = output.splitlines()
     reads, writes = (

@@ -115,7 +115,7 @@ def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
         ("run cliff --resume nowhere", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
         ("run --resume nowhere --seed 5", "none of --baseline, --out, --set, --seed", "--resume nowhere"),
         ("run --resume nowhere --size 1GiB", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
-        ("lab run --bring-out /lab --out quick.toml -- true", "`--out quick.toml` cannot be made", "a folder"),
+        ("lab run --bring-out /lab --out quick.toml -- true", "`quick.toml` cannot be a folder", "another folder"),
         ("lab run --drvie model:wd40efax -- lsblk", "there is no option `--drvie`", "stands behind `--`"),
         ("report nowhere", "there is no folder `nowhere`", "shakedown run"),
         ("compare nowhere elsewhere", "there is no folder `nowhere`", "shakedown run"),

@@ -18,7 +18,7 @@ from shakedown.array.order import LEAST_WIDTHS, Arena, RebuildOrder, arena_of
 from shakedown.array.settings import parse_options
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import Planned, UsageError
-from shakedown.result.atomic import failed_write, replace_file
+from shakedown.result.atomic import failed_write, make_folder, replace_file
 
 CSV_NAME: Final = "matrix.csv"
 ORDER_NAME: Final = "matrix.json"
@@ -162,7 +162,7 @@ def _begin(order: MatrixOrder, folder: Path, consent: Consent, tell: Tell) -> li
             tell(plans[0].lines[0])
     text = json.dumps(order.to_json(), indent=1, sort_keys=True)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         if not path.exists():
             if any(folder.iterdir()):
                 raise UsageError(f"`{folder}` holds something else", hint="choose another folder with --out")

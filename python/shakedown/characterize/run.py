@@ -18,7 +18,7 @@ from shakedown.fit.calibrate import calibrate
 from shakedown.fit.facts import Facts, find
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import Twin, draft
-from shakedown.result.atomic import replace_file
+from shakedown.result.atomic import make_folder, replace_file
 from shakedown.target.arena import Arena
 from shakedown.target.model import ModelArena
 from shakedown.target.open import open_target
@@ -77,7 +77,7 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell) -> Ou
         _admit(arena, plan)
         # What is refused leaves no folder behind.
         for place in (raw, logs):
-            place.mkdir(parents=True, exist_ok=True)
+            make_folder(place)
         for line in plan.lines():
             tell(line)
         _keep_order(folder, order)

@@ -13,13 +13,14 @@ from shakedown.analysis.verdict import judge
 from shakedown.cli.document import print_document
 from shakedown.cli.plain import plain
 from shakedown.cli.progress import PlainProgress
-from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.errors import UsageError
 from shakedown.parallel import on_every_core
 from shakedown.protocol.load import load_protocol
 from shakedown.protocol.play import Silence
 from shakedown.protocol.run import Order, run
 from shakedown.report.html import write
 from shakedown.report.summary import render
+from shakedown.result.atomic import failed_write, make_folder
 from shakedown.result.folder import Run, read_run
 
 _CANDIDATE: Final = "model:wd40efax"
@@ -66,13 +67,13 @@ def _make_room(out: Path) -> None:
     """Take an earlier demo away: only what a demo made, only in a folder that a demo made."""
     if out.exists() and not (out / _MARK).exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"`{out}` is not empty and was not made by a demo", hint="choose another folder with --out")
+    for protocol in _AS_TOLD:
+        shutil.rmtree(out / protocol, ignore_errors=True)
+    make_folder(out)
     try:
-        for protocol in _AS_TOLD:
-            shutil.rmtree(out / protocol, ignore_errors=True)
-        out.mkdir(parents=True, exist_ok=True)
         (out / _MARK).touch()
     except OSError as error:
-        raise EnvironmentFailure(f"`{out}` could not be made: {error.strerror}") from error
+        raise failed_write(out / _MARK, error) from error
 
 
 def _run_all(out: Path, *, quiet: bool) -> list[Run]:

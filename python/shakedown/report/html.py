@@ -18,12 +18,12 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.errors import UsageError
 from shakedown.report import sweep, words
 from shakedown.report.figures import candidates, figures, highlights
 from shakedown.report.outcome import outcome
 from shakedown.report.pictures import pictures
-from shakedown.result.atomic import replace_file
+from shakedown.result.atomic import make_folder, replace_file
 from shakedown.result.folder import Run, read_run
 from shakedown.units import format_duration, format_size
 
@@ -39,11 +39,8 @@ def write(run_dirs: Sequence[Path], out_path: Path) -> Path:
     if not run_dirs:
         raise UsageError("there is no run to report on", hint="give the folder of one run or more")
     page = render_page([read_run(path) for path in run_dirs])
-    try:
-        out_path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(out_path, page.encode())
-    except OSError as error:
-        raise EnvironmentFailure(f"`{out_path}` could not be written: {error.strerror}") from error
+    make_folder(out_path.parent)
+    replace_file(out_path, page.encode())
     return out_path
 
 

@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from shakedown.errors import EnvironmentFailure
+from shakedown.errors import EnvironmentFailure, UsageError
 
 
 def sync_folder(folder: Path) -> None:
@@ -42,9 +42,11 @@ def replace_json(path: Path, document: object) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, if they are not there. Raises EnvironmentFailure."""
+    """Make a folder and those above it, where there are none. Raises UsageError for a file, EnvironmentFailure else."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(f"`{path}` cannot be a folder: a file is there", hint="choose another folder") from error
     except OSError as error:
         raise failed_write(path, error) from error
 

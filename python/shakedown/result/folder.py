@@ -18,7 +18,7 @@ import polars as pl
 
 from shakedown.errors import UsageError
 from shakedown.result import journal
-from shakedown.result.atomic import failed_write, replace_file, sync_folder
+from shakedown.result.atomic import failed_write, make_folder, replace_file, sync_folder
 from shakedown.result.read import read_regular
 from shakedown.result.run_record import RunRecord, parse_run_record
 from shakedown.result.samples import SampleWriter, read_samples
@@ -54,7 +54,7 @@ class RunFolder:
             )
         made = [folder for folder in (path / RAW_NAME, path, *path.parents) if not folder.exists()]
         try:
-            (path / RAW_NAME).mkdir(parents=True, exist_ok=True)
+            make_folder(path / RAW_NAME)
             sync_folder(path)
         except OSError as error:
             raise failed_write(path, error) from error
@@ -67,10 +67,7 @@ class RunFolder:
     def reopen(cls, path: Path) -> Self:
         """Go on in the folder of an interrupted run. Raises UsageError when ``path`` is not one."""
         read_record(path)
-        try:
-            (path / RAW_NAME).mkdir(exist_ok=True)
-        except OSError as error:
-            raise failed_write(path, error) from error
+        make_folder(path / RAW_NAME)
         return cls(path)
 
     def _claim(self) -> None:

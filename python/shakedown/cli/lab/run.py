@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from shakedown.lab.bays import Bus
 from shakedown.lab.faults import faults_by_drive
 from shakedown.lab.run import NotBroughtOut, Order, Outcome
 from shakedown.lab.run import run as run_in_lab
+from shakedown.result.atomic import failed_write, make_folder
 from shakedown.units import NS_PER_S, format_duration, format_size, parse_duration_ns, parse_size_bytes
 
 _LEAST_MEMORY_BYTES = 128 << 20
@@ -130,7 +132,10 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         if os.path.lexists(place):
             raise RefusedError(f"{place} exists already", hint="choose another folder: --out")
     if options.bring_out:
-        _make_folder(options.out)
+        # Before the run, not after it.
+        make_folder(options.out)
+        if not os.access(options.out, os.W_OK | os.X_OK):
+            raise failed_write(options.out, OSError(errno.EACCES, os.strerror(errno.EACCES)))
     limit_ns = None if options.wall_limit is None else parse_duration_ns(options.wall_limit)
     cuts_ns = tuple(sorted(parse_duration_ns(text) for text in options.power_cut_at))
     off_ns = parse_duration_ns(options.power_off_for)
@@ -160,16 +165,6 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         with_zfs=options.zfs,
         keep=options.keep,
     )
-
-
-def _make_folder(out: Path) -> None:
-    """Before the run, not after it. Raises UsageError."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"`--out {out}` cannot be made: {error.strerror}", hint="a folder, new or not") from error
-    if not os.access(out, os.W_OK | os.X_OK):
-        raise UsageError(f"`--out {out}` cannot be written to", hint="choose another folder")
 
 
 def _print(stream: str, text: bytes) -> None:

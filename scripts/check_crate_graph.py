@@ -1,10 +1,14 @@
-"""The import law of the crates: who may depend on whom, that only `py` knows Python and only `serve` system calls."""
+"""The import law of the crates: who may depend on whom, that only `py` knows Python and only `serve` system calls.
+
+And that none of their dependencies needs a newer Rust than they do: theirs is what Debian 13 has.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from typing import Any
 
 ALLOWED = {
     "sim": set(),
@@ -17,15 +21,33 @@ ALLOWED = {
 RESERVED = {"pyo3": {"py"}, "nix": {"serve"}, "rustix": {"serve"}}
 
 
+def packages(*options: str) -> list[dict[str, Any]]:
+    """What cargo knows of our crates and of all that they need."""
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", *options]
+    return list(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["packages"])
+
+
+def version(text: str) -> tuple[int, ...]:
+    """A version that compares."""
+    return tuple(int(part) for part in text.split("."))
+
+
+def too_new() -> list[str]:
+    """One sentence for each crate that our oldest Rust does not build."""
+    everything = packages()
+    oldest = next(package["rust_version"] for package in everything if package["name"] == "sim")
+    return [
+        f"crate `{package['name']}` {package['version']} needs Rust {package['rust_version']}, and ours is {oldest}"
+        for package in everything
+        if version(package["rust_version"] or "1") > version(f"{oldest}.99")
+    ]
+
+
 def violations() -> list[str]:
     """One sentence for each dependency that the law does not allow."""
-    metadata = json.loads(
-        subprocess.run(
-            ["cargo", "metadata", "--format-version", "1", "--no-deps"], check=True, capture_output=True, text=True
-        ).stdout
-    )
-    found = [f"crate `{p['name']}` has no place in the law" for p in metadata["packages"] if p["name"] not in ALLOWED]
-    for package in metadata["packages"]:
+    ours = packages("--no-deps")
+    found = [f"crate `{package['name']}` has no place in the law" for package in ours if package["name"] not in ALLOWED]
+    for package in ours:
         name = package["name"]
         for dependency in package["dependencies"]:
             needed = dependency["name"]
@@ -37,6 +59,6 @@ def violations() -> list[str]:
 
 
 if __name__ == "__main__":
-    broken = violations()
+    broken = violations() + too_new()
     print("\n".join(broken) if broken else f"crate graph: kept by {len(ALLOWED)} crates")
     sys.exit(bool(broken))

@@ -64,6 +64,16 @@ def test_what_is_there_already_needs_nothing(monkeypatch: pytest.MonkeyPatch) ->
         build(pytest.fail)
 
 
+def test_debian_13_has_no_source_of_debian_12(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To apt the dot stands for any letter of a name that it does not know: it answers with what fits."""
+    policies = {
+        "linux-source-6.1": "linux-source-6.12:\n  Installed: (none)\n  Candidate: 6.12.107-1\n",
+        "linux-source-6.12": "linux-source-6.12:\n  Installed: (none)\n  Candidate: 6.12.107-1\n",
+    }
+    monkeypatch.setattr(kernel, "run", lambda command, **_: policies[command[-1]])
+    assert kernel._offered(tmp_path) == ("linux-source-6.12", "6.12.107-1")
+
+
 def test_a_program_ends_with_us_even_if_we_are_killed(tmp_path: Path) -> None:
     """A build that nobody waits for any more is not gone on with."""
     us = (

@@ -126,8 +126,9 @@ def _offered(work: Path) -> tuple[str, str]:
     for series in _series():
         package = f"linux-source-{series}"
         policy = run(["apt-cache", "policy", package], cwd=work)
-        match = re.search(r"Candidate: (\S+)", policy)
-        if match and match[1] != "(none)":
+        # Of a name that it does not know apt makes a pattern, which the package of another series may fit.
+        match = re.search(rf"Candidate: ({re.escape(series)}\.\S+)", policy)
+        if match:
             return package, match[1]
     names = " or ".join(f"linux-source-{series}" for series in _series())
     raise EnvironmentFailure(f"apt offers no {names}", hint="apt update; the lab is built on Debian 12 or its like")

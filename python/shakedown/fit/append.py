@@ -18,6 +18,7 @@ _RUN_BYTES: Final = 384 << 20
 _RUN_WRITE_BYTES: Final = 8192
 _RUN_REST_NS: Final = 20_000_000_000
 _REPEATS: Final = 48
+_FEWEST_REPEATS: Final = 8
 _MOST_KEPT: Final = 400
 _MOST_KEPT_BYTES: Final = 40 << 20
 _MOST_IN_FLIGHT: Final = 16
@@ -76,7 +77,7 @@ def visits(bench: Bench, *, write_back: bool) -> Visits:
     group_ms, size_ms = [], []
     groups = GROUPS if write_back else tuple(group for group in GROUPS if group <= _MOST_IN_FLIGHT)
     for group in groups:
-        offsets = region.places(group * _REPEATS, BLOCK_BYTES)
+        offsets = region.places(group * int(np.clip(_MOST_KEPT // group, _FEWEST_REPEATS, _REPEATS)), BLOCK_BYTES)
         if write_back:
             log = bench.play(f"append-{group}", Trace.writes(offsets, flush_every=group))
             group_ms.append(float(np.median(log.cycle_ms.reshape(-1, group).sum(axis=1))))

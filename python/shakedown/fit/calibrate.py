@@ -10,9 +10,9 @@ import numpy as np
 
 from shakedown.fit import append as appends
 from shakedown.fit import cleaning, dram
-from shakedown.fit.facts import Facts
+from shakedown.fit.facts import SPACE_ENDS, Cache, Facts, filled, space_bound
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.twin import Twin, band_size_is_known
+from shakedown.fit.twin import Twin, band_size_is_known, put_entries
 from shakedown.fit.whereabouts import Sight
 
 Make = Callable[[str], Bench]
@@ -21,6 +21,8 @@ Make = Callable[[str], Bench]
 _BUFFERED: Final = (0.5, 0.6, 2 / 3, 0.72, 0.8, 0.86, 0.9, *np.round(np.arange(0.92, 1.001, 0.01), 2))
 _PACKET_WRITES: Final = tuple(float(count) for count in (*range(1, 13), 14, 16, 20, 24, 32, 48, 64))
 _COLLECT_TURNS: Final = 0.3
+_NO_LIMIT: Final = 100_000_000
+_MORE_WRITES: Final = 1.3
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
 
 
@@ -46,7 +48,23 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
     """The twin after all stages."""
     for stage in _stages(facts):
         twin = _fitted(twin, stage, make)
+    if facts.cache and facts.bursts.writes:
+        _entries(twin, facts.cache, make)
     return twin
+
+
+def _entries(twin: Twin, cache: Cache, make: Make) -> None:
+    """What ends a fill, now that it is known what memory holds: does the twin find as much space if it has no limit?"""
+    small = cache.small.writes if cache.small else None
+    if cache.length is None or small is None:
+        return
+    ends = space_bound(cache, small)
+    # How many writes share a visit decides where a visit takes space of its own; no formula tells how many.
+    if cache.layout.visit_tracks.value:
+        bench = make(twin.with_value("translation.cache", "entries", _NO_LIMIT).toml)
+        space = filled(bench, cache, "small", int(_MORE_WRITES * small)).writes
+        ends = space is not None and small > SPACE_ENDS * space
+    put_entries(twin, cache, int(twin.value("dram", "write_segments")), space_ends=ends)  # type: ignore[arg-type]
 
 
 def _stages(facts: Facts) -> list[Stage]:

@@ -40,7 +40,7 @@ SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread
 _MOVED: Final = 0.5
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
-_SPACE_ENDS: Final = 0.95
+SPACE_ENDS: Final = 0.95
 _SPACE_MAY_END: Final = 0.8
 _QUICK: Final = 4
 _FREE_BANDS: Final = 2
@@ -125,10 +125,16 @@ class Cache:
     """Of each log."""
     journal: appends.Journal | None = None
     regions: int = 1
+    fill_order: fill.Order | None = None
     small: fill.Fill | None = None
     """Of small writes as fast as they are taken."""
     single: fill.Fill | None = None
     """Of small writes, each durable before the next. One of both, where that tells all."""
+
+    @property
+    def journal_ms(self) -> float | None:
+        """What the drive takes now and then; 0: nothing is, None: not known."""
+        return self.journal.ms if self.journal else None
 
     @property
     def bytes_found(self) -> float | None:
@@ -232,16 +238,22 @@ def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: ban
 def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
     """What a write costs and takes of the log, how long that is, and how many there are."""
     link_mb_s, share = facts.link.rate_mb_s.value, SHARE_OF_PLACE[cache.place]
-    turn_bytes = facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3
     tell("space of a cached write")
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
     if not sight.flash:
         # Where nothing is a stream, all rewriting goes through the log.
         settle_ns = 0 if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
-        cache.layout = layout.measure(bench, sight.turn_ms, turn_bytes, facts.track_bytes(share), settle_ns)
-        turn_bytes *= cache.layout.track_bytes / facts.track_bytes(share)
-        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, turn_bytes)
-        cache.place = "spread" if cache.regions > 1 else cache.place
+        angles = layout.measure(bench, sight.turn_ms, settle_ns)
+        turn_bytes, track_bytes = (
+            facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3,
+            cache.layout.track_bytes,
+        )
+        cache.layout = layout.estimate(angles, turn_bytes, track_bytes)
+        skew = track_bytes / turn_bytes - 1
+        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, skew)
+        if cache.regions > 1:
+            cache.place = "spread"
+            cache.layout = layout.estimate(angles, turn_bytes, track_bytes, anywhere=True)
     tell("cost of a cached write")
     visits = appends.visits(bench, write_back=facts.bursts.write_back)
     cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
@@ -355,25 +367,25 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         size = cache.bands[0.5].size_bytes.value
         first, region = int(cache.bands[0.5].border + _FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES, int(size)
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
-    journal_ms = cache.journal.ms if cache.journal else None
     bench.idle(_settle_ns(cache, _MARKED_BANDS))
-    order = fill.Order(first, region, settle_ns, rewritten=not cache.lazy or cache.streams is not None)
+    cache.fill_order = fill.Order(first, region, settle_ns, rewritten=not cache.lazy or cache.streams is not None)
     kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
     for kind in kinds:
         tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
-        if cache.lazy and cache.length:
-            filler_of(bench, cache).near(first).flush_out(cache.length.bytes_found.value)
-        found = fill.fill(
-            bench,
-            f"fill-{kind}",
-            order,
-            flush_every=int(kind == "single"),
-            journal_ms=journal_ms,
-            most=int(1.2 * cache.small.writes) if cache.small and cache.small.writes else fill.MOST_WRITES,
-        )
-        setattr(cache, kind, found)
+        most = int(1.2 * cache.small.writes) if cache.small and cache.small.writes else fill.MOST_WRITES
+        setattr(cache, kind, filled(bench, cache, kind, most))
         if _says_all(cache):
             break
+
+
+def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
+    """A fill of this kind, of a log that holds as little as can be."""
+    order = cache.fill_order
+    assert order
+    if cache.lazy and cache.length:
+        filler_of(bench, cache).near(order.first).flush_out(cache.length.bytes_found.value)
+    durably = int(kind == "single")
+    return fill.fill(bench, f"fill-{kind}", order, flush_every=durably, journal_ms=cache.journal_ms, most=most)
 
 
 def _single_is_quick(cache: Cache) -> bool:
@@ -407,5 +419,5 @@ def space_bound(cache: Cache, writes: int) -> bool:
     if cache.length is None:
         return False
     # How many go into a visit is known roughly.
-    enough = _SPACE_ENDS if cache.layout.visit_tracks.value == 0 else _SPACE_MAY_END
+    enough = SPACE_ENDS if cache.layout.visit_tracks.value == 0 else _SPACE_MAY_END
     return writes * gathered_bytes(cache) > enough * cache.length.bytes_found.value

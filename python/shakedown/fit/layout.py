@@ -17,6 +17,8 @@ SIZES: Final = (4096, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 
 _REPEATS: Final = 48
 # What is written before it is looked at and dropped: less than the smallest cache that is expected.
 _ROUNDS: Final = ((0, 1, 2, 3), (4,), (5,), (6,), (7,))
+_TRIES: Final = 4
+_STALL_FACTOR: Final = 4.0
 _EVEN_TURNS: Final = 0.015
 _MOST: Final = 0.7
 _SMALL_TURNS: Final = 0.3
@@ -72,16 +74,14 @@ def packed_bytes(size: int, packet_bytes: int, least: float) -> float:
     return whole * max(packet_bytes, least) + (max(rest, least) if rest else 0.0)
 
 
-def measure(bench: Bench, turn_ms: float, turn_bytes: float, track_bytes: float, settle_ns: int) -> Layout:
-    """Write durably, one size after the other, and see how far apart in the log the writes lie.
+def measure(bench: Bench, turn_ms: float, settle_ns: int) -> Floats:
+    """Write durably, one size after the other: the angles of what was written, for ``estimate``.
 
     Each after a rest of ``settle_ns``, in which the log is emptied of what the rewriting before has left there.
-    ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without.
     """
-    angles = np.concatenate(
+    return np.concatenate(
         [_angles(bench, [SIZES[number] for number in numbers], turn_ms, settle_ns) for numbers in _ROUNDS]
     )
-    return estimate(angles, turn_bytes, track_bytes)
 
 
 def _angles(bench: Bench, sizes: list[int], turn_ms: float, settle_ns: int) -> Floats:
@@ -91,10 +91,16 @@ def _angles(bench: Bench, sizes: list[int], turn_ms: float, settle_ns: int) -> F
     count = _REPEATS * len(sizes)
     slots = min(2 * count, bench.capacity_bytes // 4 // wide)
     places = scattered(count, first, slots, wide)
-    bench.idle(settle_ns)
-    for number, size in enumerate(sizes):
-        here = places[number * _REPEATS : (number + 1) * _REPEATS]
-        bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))
+    for _ in range(_TRIES):
+        bench.idle(settle_ns)
+        stalls = 0
+        for size, here in zip(sizes, places.reshape(len(sizes), _REPEATS), strict=True):
+            log = bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))
+            stalls += int(np.sum(log.cycle_ms[1:] > _STALL_FACTOR * np.median(log.cycle_ms)))
+        # One that has to make room brings home what was just written, too: each time it has less of what was before.
+        if not stalls:
+            break
+        rewrite(bench, "layout-again", first, slots * wide)
     forget(bench)
     angles = logged_angles(bench, "layout-read", places, turn_ms).reshape(len(sizes), _REPEATS)
     rewrite(bench, "layout-rewrite", first, slots * wide)
@@ -108,8 +114,12 @@ def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floa
     return np.asarray(angles[np.argsort(order)])
 
 
-def estimate(angles: Floats, turn_bytes: float, track_bytes: float) -> Layout:
-    """The layout from the angles of each size's writes, in the order in which they were written."""
+def estimate(angles: Floats, turn_bytes: float, track_bytes: float, *, anywhere: bool = False) -> Layout:
+    """The layout from the angles of each size's writes, in the order in which they were written.
+
+    ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without. If it may
+    lie ``anywhere``, both are as much smaller or larger as explains the angles best.
+    """
     advances = [advance(row) for row in angles]
     even = _even_step(angles[0])
     small = even is not None and abs(even) < _SMALL_TURNS
@@ -121,7 +131,7 @@ def estimate(angles: Floats, turn_bytes: float, track_bytes: float) -> Layout:
     for more, scale in ((0, 1.0), (1, 1.0), *((0, scale) for scale in _SCALES)):
         track = scale * track_bytes
         found = _fit(advances, more, track if small else scale * turn_bytes, scale * turn_bytes, track)
-        if best is None or found[0] < best[0][0] - (_BETTER if best[1] == track_bytes else 0.0):
+        if best is None or found[0] < best[0][0] - (_BETTER if best[1] == track_bytes and not anywhere else 0.0):
             best = found, track
     assert best
     (misfit, visit, least, packet), track_bytes = best

@@ -12,7 +12,7 @@ import numpy as np
 from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Cache, Facts, gathered_bytes, space_bound
-from shakedown.fit.length import MARKS, MARKS_AT
+from shakedown.fit.length import MARKS_AT
 from shakedown.fit.trace import BLOCK_BYTES
 
 _BY: Final = "by characterize"
@@ -267,7 +267,7 @@ def _cache(twin: Twin, cache: Cache) -> None:
     if cache.place == "spread":
         twin.put(section, "regions", cache.regions, f"measured: which writes share a log {_BY}")
     writes = int(cost.packet_writes.value) if cost.packet_writes else 1
-    _limits(twin, cache, writes)
+    _limits(twin, cache)
     _or_unknown(twin, section, "packet_bytes", cost.packet_bytes or cache.packet_bytes, _packet_bytes(cache))
     _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
     if cache.flash:
@@ -293,29 +293,37 @@ def _packet_bytes(cache: Cache) -> int:
     return _blocks(found.value) if found else 524_288
 
 
-def _limits(twin: Twin, cache: Cache, writes: int) -> None:
+def _limits(twin: Twin, cache: Cache) -> None:
     """Bytes, and entries as far as a write can meet them before space ends."""
-    section = "translation.cache"
-    single = cache.single.writes if cache.single else None
-    held = cache.in_memory or 0
-    small = cache.small.writes - held if cache.small and cache.small.writes else single
-    each = gathered_bytes(cache)
-    room = cache.bytes_found or (small or 1000) * each
     origin = f"{_UNKNOWN}; no end of the log was met"
     if cache.length:
         found = cache.length.bytes_found
         low, high = (value * cache.regions for value in (found.low, found.high))
         origin = f"measured: {low:.0f}..{high:.0f}, what was written until marks were met again {_BY}"
-    twin.put(section, "bytes", _blocks(room), origin)
-    by_space = int(room / each)
+    small = cache.small.writes if cache.small else None
+    twin.put(
+        "translation.cache", "bytes", _blocks(cache.bytes_found or (small or 1000) * gathered_bytes(cache)), origin
+    )
+    held = cache.in_memory or 0
+    put_entries(twin, cache, held, space_ends=small is None or space_bound(cache, small))
+
+
+def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> None:
+    """Entries, and what counts as one, if memory holds so many writes while the log is full."""
+    section, single = "translation.cache", cache.single.writes if cache.single else None
+    met = cache.small.writes if cache.small else None
+    small = met - held if met else single
+    writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
     if cache.length is None and small is not None:
         # Which of both ended is not known.
         why = f"{_UNKNOWN}; at least {max(small, single or 0)}, where entries or space ended"
         twin.put(section, "entries", max(small, single or 0), why)
         twin.put(section, "entry_counts", "write", why)
         return
+    room = cache.bytes_found or 1000 * gathered_bytes(cache)
     # How many of those that memory holds were in the log already when it was full is not known.
-    if small is None or space_bound(cache, small + held):
+    if small is None or space_ends:
+        by_space = int(room / gathered_bytes(cache))
         why = f"{_UNKNOWN}; at least {small or 0}: space for as many writes ends first"
         counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
         twin.put(section, "entries", max(by_space, small or 0, 1000), why)
@@ -331,13 +339,14 @@ def _limits(twin: Twin, cache: Cache, writes: int) -> None:
     if single and not by_packet and not by_space_alone and single > small:
         # What a visit to the log takes at once may have hidden the last that had room.
         counted.append(single)
-    entries = max(counted)
-    low, high = min(counted), max(*counted, small + held if counted == [small] else 0)
+    low, high = min(counted), max(counted)
+    if met and counted == [small]:
+        low, high = met - max(held, cache.in_memory or 0), met
     told = writes > 1 and not by_space_alone
     shown = f"measured: {low}..{high} small writes to the first stall {_BY}"
     if writes > 1 and not told:
         shown += f"; as many packets as {writes} of them fill, if those are counted"
-    twin.put(section, "entries", entries, shown)
+    twin.put(section, "entries", max(counted), shown)
     why = "each small write is a packet" if writes == 1 else "packets of one write end with the space"
     origin = f"measured: {_BY}" if told else f"{_UNKNOWN}; {why}"
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
@@ -402,18 +411,13 @@ def pass_of(facts: Facts) -> Pass | None:
     if cache is None or not cache.length or not band_size_is_known(facts):
         return None
     met = cache.length
-    span = MARKS * met.mark_bytes / facts.capacity_bytes
+    span = met.marks_written * met.mark_bytes / facts.capacity_bytes
     at = (MARKS_AT if cache.lazy or 0.5 not in cache.bands else 0.5) + span / 2
     size = float(np.interp(at, sorted(cache.bands), [cache.bands[one].size_bytes.value for one in sorted(cache.bands)]))
-    few = Marked(
-        met.passes,
-        # One more is that of the filler.
-        MARKS * met.mark_bytes / size + 1,
-        met.spacing,
-        met.marks * met.mark_bytes / size,
-        met.mark_bytes / size,
-    )
-    return forced(few)
+    # Marks that lie further apart than a band is long have a band each.
+    grain = min(met.mark_bytes / size, 1.0)
+    # One more is that of the filler.
+    return forced(Marked(met.passes, met.marks_written * grain + 1, met.spacing, met.marks * grain, grain))
 
 
 def _streams(twin: Twin, cache: Cache) -> None:

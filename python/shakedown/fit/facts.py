@@ -154,11 +154,12 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     last = int(bench.capacity_bytes * 0.995 - 12 * found[-1].value * turn.value / 1e3)
     inner = tracks.measure(bench, last // BLOCK_BYTES * BLOCK_BYTES, found[-1].value, turn.value, 8)
     tell("overhead, link and memory")
-    link = dram.link(bench)
+    link = dram.link(bench, turn.value)
     overhead_ms = link.overhead_us.value / 1e3
     surface = _surface(bench.capacity_bytes, found)
     tell("seeks")
-    seeks = {share: seek.measure(bench, surface, share, overhead_ms, turn.value) for share in seek.SHARES}
+    looks = [(share, seek.measure(bench, surface, share, overhead_ms, turn.value)) for share in seek.SHARES]
+    seeks = {share: one for share, one in looks if one}
     tell("read-ahead and write buffer")
     hit_ms = overhead_ms + 0.03 * turn.value
     facts = Facts(
@@ -168,7 +169,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
         found,
         outer,
         inner,
-        seeks,
+        seeks if len(seeks) > 1 else seek.USUAL,
         dram.read_segments(bench, hit_ms),
         dram.read_ahead(bench, hit_ms),
         dram.bursts(bench, overhead_ms, turn.value),
@@ -184,7 +185,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
         facts.cache = _find_cache(bench, facts, tell)
     if with_parking:
         tell("parking of the heads")
-        slow_ms = overhead_ms + turn.value + max(one.value for one in seeks.values()) * 1.2 + 20
+        slow_ms = overhead_ms + turn.value + max(one.value for one in facts.seeks.values()) * 1.2 + 20
         facts.parking = parking.measure(bench, slow_ms, turn.value)
     return facts
 
@@ -205,9 +206,9 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts))
     cache.lazy = cache.rest_ms is None
     if cache.rest_ms is not None:
-        _find_bands(bench, cache, sight, tell)
-        # One that cleans only when it is nearly full may have been just then: nothing more comes home afterwards.
-        cache.lazy = cache.static_share is None
+        stopped = _find_bands(bench, cache, sight, tell)
+        # One that cleans only when it is nearly full may have been just then: little or nothing more comes home.
+        cache.lazy = cache.static_share is None or stopped
     tell("streams")
     cache.streams = streams.measure(bench, sight)
     _find_log(bench, facts, cache, sight, tell)
@@ -223,16 +224,20 @@ def _slow_ms(facts: Facts) -> float:
     return facts.overhead_ms + facts.turn_ms.value + 12
 
 
-def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: bands.Press = bands.NO_PRESS) -> None:
+def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: bands.Press = bands.NO_PRESS) -> bool:
+    """Bands at several places; whether the drive stopped before all was clean."""
     assert cache.rest_ms
+    stopped = False
     for share in BAND_SHARES:
         tell(f"bands at {share:.0%}")
-        seen, static = bands.measure(bench, share, sight, cache.rest_ms.high, press)
+        seen, came = bands.measure(bench, share, sight, cache.rest_ms.high, press)
+        stopped |= came.stopped
         if seen is not None:
-            cache.bands[share], cache.static_share = seen, static
+            cache.bands[share], cache.static_share = seen, came.static_share
     if 0.5 in cache.bands:
         tell("time to clean a band")
         cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press)
+    return stopped
 
 
 def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:

@@ -18,11 +18,13 @@ _REPEATS: Final = 48
 # What is written before it is looked at and dropped: less than the smallest cache that is expected.
 _ROUNDS: Final = ((0, 1, 2, 3), (4,), (5,), (6,), (7,))
 _TRIES: Final = 4
-_STALL_FACTOR: Final = 4.0
+_HOME_TURNS: Final = 0.02
+_MOST_HOME: Final = 0.2
 _EVEN_TURNS: Final = 0.015
 _MOST: Final = 0.7
 _SMALL_TURNS: Final = 0.3
 _SLACK_TURNS: Final = 0.05
+_NEARLY_ROUND: Final = 0.75
 _LEAST_TRACKS: Final = 0.008
 _GRAIN_TRACKS: Final = 0.01
 _SIMPLE: Final = 0.004
@@ -91,20 +93,22 @@ def _angles(bench: Bench, sizes: list[int], turn_ms: float, settle_ns: int) -> F
     count = _REPEATS * len(sizes)
     slots = min(2 * count, bench.capacity_bytes // 4 // wide)
     places = scattered(count, first, slots, wide)
-    for _ in range(_TRIES):
+    for again in range(_TRIES):
+        if again:
+            rewrite(bench, "layout-again", first, slots * wide)
         bench.idle(settle_ns)
-        stalls = 0
-        for size, here in zip(sizes, places.reshape(len(sizes), _REPEATS), strict=True):
-            log = bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))
-            stalls += int(np.sum(log.cycle_ms[1:] > _STALL_FACTOR * np.median(log.cycle_ms)))
+        home = logged_angles(bench, "layout-home", places, turn_ms)
+        for number, size in enumerate(sizes):
+            here = places[number * _REPEATS : (number + 1) * _REPEATS]
+            bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))
+        forget(bench)
+        angles = logged_angles(bench, "layout-read", places, turn_ms)
+        came = np.abs((angles - home + 0.5) % 1.0 - 0.5) < _HOME_TURNS
         # One that has to make room brings home what was just written, too: each time it has less of what was before.
-        if not stalls:
+        if np.all(came.reshape(len(sizes), -1).mean(axis=1) < _MOST_HOME):
             break
-        rewrite(bench, "layout-again", first, slots * wide)
-    forget(bench)
-    angles = logged_angles(bench, "layout-read", places, turn_ms).reshape(len(sizes), _REPEATS)
     rewrite(bench, "layout-rewrite", first, slots * wide)
-    return angles
+    return np.where(came, np.nan, angles).reshape(len(sizes), _REPEATS)
 
 
 def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floats:
@@ -143,9 +147,14 @@ def _fit(
 ) -> tuple[float, float, float, int]:
     spaces = [max(advances[0] * grain + more * turn_bytes, BLOCK_BYTES)]
     turns = spaces[0] / turn_bytes
-    for found in advances[1:]:
-        step = (found - turns) % 1.0
-        turns += step - 1 if step > 1 - _SLACK_TURNS else step
+    for found, more_bytes in zip(advances[1:], np.diff(SIZES), strict=True):
+        more_turns, step = more_bytes / turn_bytes, (found - turns) % 1.0
+        if more_turns > _NEARLY_ROUND:
+            # No packet is so large that it would not grow: about as much as its data.
+            step += round(more_turns - step)
+        elif step > 1 - _SLACK_TURNS:
+            step -= 1
+        turns += step
         spaces.append(turns * turn_bytes)
     tracks = np.array(spaces) / track_bytes
     # Packets show where they leave gaps: at least behind the last one of a write.

@@ -13,6 +13,7 @@ from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Cache, Facts, gathered_bytes, space_bound
 from shakedown.fit.length import MARKS_AT
+from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
 
 _BY: Final = "by characterize"
@@ -92,8 +93,9 @@ def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
     twin.put("queue", "depth", 32, f"{_UNKNOWN}; what native command queuing has")
     twin.put("queue", "order", "sptf" if sptf else "fifo", _gain(facts.queue_gain))
     twin.put("queue", "starvation_ms", 1000, f"{_UNKNOWN}; usual")
-    _measured(twin, "interface", "rate_mb_s", facts.link.rate_mb_s, 1)
-    _measured(twin, "interface", "overhead_us", facts.link.overhead_us, 1)
+    for key, found in (("rate_mb_s", facts.link.rate_mb_s), ("overhead_us", facts.link.overhead_us)):
+        shown = _span(found, 1) if facts.link.seen else f"{_UNKNOWN}; memory answers nothing"
+        twin.put("interface", key, round(found.value, 1), shown)
     _translation(twin, facts)
     return twin
 
@@ -158,7 +160,8 @@ def _mechanics(twin: Twin, facts: Facts) -> None:
     table = [[0.0, round(single, 3)], *([round(x, 4), round(float(y), 3)] for x, y in zip(shares, times, strict=True))]
     table.append([1.0, round(full, 3)])
     error = float(np.mean([one.high - one.low for one in facts.seeks.values()])) / 2
-    twin.put("mechanics", "seek_table", table, f"measured: each to {error:.2f} ms or so {_BY}; the ends continued")
+    shown = f"measured: each to {error:.2f} ms or so {_BY}; the ends continued"
+    twin.put("mechanics", "seek_table", table, f"{_UNKNOWN}; usual" if facts.seeks is USUAL else shown)
     twin.put("mechanics", "write_settle_ms", _SETTLE_MS, f"{_UNKNOWN}; usual")
     switch = round(max(min(skews[0] - _SETTLE_MS - _HAIR_MS, single), 0.0), 3)
     twin.put("mechanics", "head_switch_ms", switch, f"{_UNKNOWN}; the skew hides no more")
@@ -197,7 +200,8 @@ def _dram(twin: Twin, facts: Facts) -> None:
         twin.put("dram", "destage_bytes", track, f"{_UNKNOWN}; about one track")
     twin.put("dram", "destage_idle_ms", 20, f"{_UNKNOWN}; a few turns")
     _measured(twin, "dram", "read_ahead_bytes", facts.read_ahead, 0)
-    twin.put("dram", "read_segments", facts.read_segments, f"measured: {facts.read_segments} {_BY}")
+    kept = f"measured: {facts.read_segments} {_BY}" if facts.link.keeps_reads else f"{_UNKNOWN}; nothing that is read"
+    twin.put("dram", "read_segments", facts.read_segments, kept)
 
 
 def _translation(twin: Twin, facts: Facts) -> None:

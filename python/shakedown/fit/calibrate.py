@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit import append as appends
-from shakedown.fit import cleaning, dram
+from shakedown.fit import bands, cleaning, dram
 from shakedown.fit.facts import SPACE_ENDS, Cache, Facts, filled, space_bound
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.twin import Twin, band_size_is_known, put_entries
+from shakedown.fit.twin import UNKNOWN, Twin, band_size_is_known, put_entries
 from shakedown.fit.whereabouts import Sight
 
 Make = Callable[[str], Bench]
@@ -46,7 +46,7 @@ class Stage:
 
 def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
     """The twin after all stages."""
-    for stage in _stages(facts):
+    for stage in _stages(twin, facts, make):
         twin = _fitted(twin, stage, make)
     if facts.cache and facts.bursts.writes:
         _entries(twin, facts.cache, make)
@@ -67,7 +67,7 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
     put_entries(twin, cache, int(twin.value("dram", "write_segments")), space_ends=ends)  # type: ignore[arg-type]
 
 
-def _stages(facts: Facts) -> list[Stage]:
+def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
     overhead_ms, turn_ms = facts.overhead_ms, facts.turn_ms.value
     stages = []
     buffered = _BUFFERED
@@ -115,8 +115,10 @@ def _stages(facts: Facts) -> list[Stage]:
             )
         )
     if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands and band_size_is_known(facts):
-        bands, rest_ms, band_ms = cache.bands[0.5], cache.rest_ms.value, cache.band_ms
+        rest_ms, band_ms = cache.rest_ms.value, cache.band_ms
         sight = Sight(turn_ms, flash=cache.place == "flash")
+        # Its bands are as long as the drive's, but lie elsewhere.
+        own, _ = bands.measure(make(twin.aggressive().toml), 0.5, sight, cache.rest_ms.high)
         # What is cached of a band is collected, too, which takes nobody knows how long where that did not show.
         vague_ms = 0.0 if cache.collect_turns or sight.flash else cleaning.PER_BAND * _COLLECT_TURNS * turn_ms
         stages.append(
@@ -128,7 +130,7 @@ def _stages(facts: Facts) -> list[Stage]:
                 band_ms.value,
                 # Both what was measured and what the twin does is counted in whole bands.
                 (band_ms.high - band_ms.low + vague_ms) / band_ms.value,
-                lambda bench: _or_none(cleaning.band_ms(bench, bands, sight, rest_ms)),
+                lambda bench: _or_none(cleaning.band_ms(bench, own or cache.bands[0.5], sight, rest_ms)),
                 "time to clean a band",
                 Twin.aggressive,
             )
@@ -154,6 +156,8 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     _, _, best = min(near, key=lambda one: abs(float(np.log(one[1] / direct))))
     values = [value for _, value, _ in near]
     origin = f"measured: {min(values):.0f}..{max(values):.0f} by characterize, fitted to the {stage.what}"
+    if least > stage.tolerance:
+        origin = f"{UNKNOWN}; nearest to the {stage.what} of all that were tried, and {least:.0%} off"
     best.put(stage.section, stage.key, best.value(stage.section, stage.key), origin)
     return best
 

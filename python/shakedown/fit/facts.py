@@ -245,9 +245,9 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     link_mb_s, share = facts.link.rate_mb_s.value, SHARE_OF_PLACE[cache.place]
     tell("space of a cached write")
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
+    # Where nothing is a stream, all rewriting goes through the log.
+    settle_ns = 0 if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
     if not sight.flash:
-        # Where nothing is a stream, all rewriting goes through the log.
-        settle_ns = 0 if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
         angles = layout.measure(bench, sight.turn_ms, settle_ns)
         turn_bytes, track_bytes = (
             facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3,
@@ -260,7 +260,8 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
             cache.place = "spread"
             cache.layout = layout.estimate(angles, turn_bytes, track_bytes, anywhere=True)
     tell("cost of a cached write")
-    visits = appends.visits(bench, write_back=facts.bursts.write_back)
+    bench.idle(settle_ns)
+    visits = appends.visits(bench, settle_ns, write_back=facts.bursts.write_back)
     cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
     if sight.flash:
         cache.flash = flash.measure(bench, visits, facts.overhead_ms, link_mb_s)

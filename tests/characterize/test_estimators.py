@@ -90,6 +90,14 @@ def test_a_stall_is_told_from_visits_that_take_hundreds_of_writes_along() -> Non
     assert stalls_in(log.cycle_ms, Limits.of(log, 0.0))[0] == 3824
 
 
+def test_a_stall_needs_not_be_twice_as_long_as_visits_that_are_all_alike() -> None:
+    cycle = np.full(9000, 3.3)
+    cycle[192:2727:128] = 605
+    cycle[2727::600] = 1120
+    log = _log(np.cumsum(cycle), cycle)
+    assert stalls_in(log.cycle_ms, Limits.of(log, 0.0))[0] == 2727
+
+
 @pytest.mark.parametrize("slots", [5184, 5535, *range(4000, 9000, 371)])
 def test_what_is_written_shortly_one_after_the_other_lies_apart(slots: int) -> None:
     places = scattered(slots, 0, slots, 1)
@@ -118,6 +126,8 @@ def _logged(space: Callable[[int], float], track_bytes: float) -> np.ndarray:
         (0.5, 0.4, 524_288, 1_900_544),
         # A full packet takes more than the least: only those that are not full leave gaps.
         (0.0, 0.4, 524_288, 1_224_704),
+        # From one size to the next it is nearly a turn, or a little more.
+        (0.5, 0.0, 1 << 40, 270_336),
     ],
 )
 def test_angles_tell_what_a_visit_and_a_packet_take(visit: float, least: float, packet: int, track: int) -> None:
@@ -145,6 +155,21 @@ def test_what_a_visit_costs_is_found_to_the_overhead_of_a_command(write_back: bo
     assert found.append_turns.value == pytest.approx(0.9, abs=0.002)
     # Single durable writes: from memory the flush hides its command; to the platters it follows with nothing to do.
     assert by_size[0] == pytest.approx((1 if write_back else 2) * overhead_ms + 4096 / link_mb_s / 1e3)
+
+
+def test_what_flash_does_while_a_flush_arrives_shows_as_the_flush() -> None:
+    overhead_ms, link_mb_s, write_ms, rate_mb_s = 0.198, 550.0, 0.067, 334.0
+    groups, sizes = np.array(append.GROUPS), np.array(append.SIZES)
+    blank = append.Visits(groups, 0.0 * groups, sizes, 0.0 * sizes, write_back=True)
+    by_group, by_size = append.host_share_ms(blank, overhead_ms, link_mb_s)
+    work = np.ceil(groups / 4) * write_ms + groups * 4096 / rate_mb_s / 1e3
+    work_size = np.ceil(sizes / 524_288) * write_ms + sizes / rate_mb_s / 1e3
+    shown, shown_size = np.maximum(work, overhead_ms), np.maximum(work_size, overhead_ms)
+    seen = append.Visits(groups, by_group + shown, sizes, by_size + shown_size, write_back=True)
+    found = flash.estimate_writes(seen, overhead_ms, link_mb_s)
+    assert found.write_ms.value == pytest.approx(write_ms, abs=0.002)
+    assert found.bytes_held is not None and found.bytes_held.value == 524_288
+    assert found.writes_held is not None and found.writes_held.value == 4
 
 
 def test_flash_is_told_from_the_link() -> None:

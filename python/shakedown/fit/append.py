@@ -18,6 +18,7 @@ _RUN_BYTES: Final = 384 << 20
 _RUN_WRITE_BYTES: Final = 8192
 _RUN_REST_NS: Final = 20_000_000_000
 _REPEATS: Final = 48
+_FEWEST_REPEATS: Final = 8
 _MOST_KEPT: Final = 400
 _MOST_KEPT_BYTES: Final = 40 << 20
 _MOST_IN_FLIGHT: Final = 16
@@ -66,17 +67,17 @@ class Append:
     """Root of the mean square of what the formula misses, as a share."""
 
 
-def visits(bench: Bench, *, write_back: bool) -> Visits:
-    """Measure both rows; the region is rewritten afterwards.
+def visits(bench: Bench, settle_ns: int, *, write_back: bool) -> Visits:
+    """Measure both rows; the region is rewritten afterwards, and what that leaves cleaned in a rest of ``settle_ns``.
 
     A drive that answers no write from memory gets its groups as writes in flight: it visits the log for the first of
     them, and then for all others at once.
     """
-    region = _Region.of(bench)
+    region = _Region.of(bench, settle_ns)
     group_ms, size_ms = [], []
     groups = GROUPS if write_back else tuple(group for group in GROUPS if group <= _MOST_IN_FLIGHT)
     for group in groups:
-        offsets = region.places(group * _REPEATS, BLOCK_BYTES)
+        offsets = region.places(group * int(np.clip(_MOST_KEPT // group, _FEWEST_REPEATS, _REPEATS)), BLOCK_BYTES)
         if write_back:
             log = bench.play(f"append-{group}", Trace.writes(offsets, flush_every=group))
             group_ms.append(float(np.median(log.cycle_ms.reshape(-1, group).sum(axis=1))))
@@ -94,14 +95,14 @@ def visits(bench: Bench, *, write_back: bool) -> Visits:
 class _Region:
     """Fresh places; what was written is rewritten, and so dropped, before a small cache could be full of it."""
 
-    def __init__(self, bench: Bench, first: int, size_bytes: int) -> None:
-        self._bench, self._first, self._size_bytes = bench, first, size_bytes
+    def __init__(self, bench: Bench, first: int, size_bytes: int, settle_ns: int) -> None:
+        self._bench, self._first, self._size_bytes, self._settle_ns = bench, first, size_bytes, settle_ns
         self._count = self._bytes = 0
 
     @staticmethod
-    def of(bench: Bench) -> _Region:
+    def of(bench: Bench, settle_ns: int) -> _Region:
         room = min(bench.capacity_bytes // 16, 4 << 30) // BLOCK_BYTES * BLOCK_BYTES
-        return _Region(bench, aligned(0.3 * bench.capacity_bytes), room)
+        return _Region(bench, aligned(0.3 * bench.capacity_bytes), room, settle_ns)
 
     def places(self, count: int, length: int) -> Ints:
         """For so many writes, none in sequence."""
@@ -116,6 +117,7 @@ class _Region:
     def clear(self) -> None:
         """Rewrite it."""
         rewrite(self._bench, "append-rewrite", self._first, self._size_bytes)
+        self._bench.idle(self._settle_ns)
         self._count = self._bytes = 0
 
 

@@ -18,6 +18,7 @@ _COARSE_BYTES: Final = 8 << 20
 _BLOCKS: Final = 144
 _ROUNDS: Final = 80
 _PATIENCE_ROUNDS: Final = 8
+_STOPPED_ROUNDS: Final = 4
 _LONGEST_REST_MS: Final = 16_000
 _REST_BLOCKS: Final = 200
 _PROBES: Final = 200
@@ -71,6 +72,8 @@ class Homecoming:
     """-1: in none."""
     static_share: float
     """How many of those that came did so to their old place."""
+    stopped: bool = False
+    """Whether long after some had come no more did, with much left: one that cleans lazily had enough."""
 
 
 def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PRESS) -> Estimate | None:
@@ -120,15 +123,15 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
 
 def measure(
     bench: Bench, share: float, sight: Sight, rest_ms: float, press: Press = NO_PRESS
-) -> tuple[Bands | None, float]:
-    """Band size at ``share`` of the capacity, first with coarse steps, then with fine ones; share of static homes."""
+) -> tuple[Bands | None, Homecoming]:
+    """Band size at ``share`` of the capacity, first with coarse steps, then with fine ones; what came home of both."""
     coarse = watch_home(bench, f"bands-{share:.2f}", share, _spacing(bench, _COARSE_BYTES), sight, rest_ms, press)
     found = estimate(coarse)
     if found is None or found.size_bytes.value > 16 * _COARSE_BYTES:
-        return found, coarse.static_share
+        return found, coarse
     spacing = max(int(found.size_bytes.value / 24) // BLOCK_BYTES, 1) * BLOCK_BYTES
     fine = estimate(watch_home(bench, f"bands-{share:.2f}-fine", share, spacing, sight, rest_ms, press))
-    return fine or found, coarse.static_share
+    return fine or found, coarse
 
 
 def watch_home(
@@ -144,8 +147,8 @@ def watch_home(
     before, again = watch.angles(), watch.angles()
     left = sight.differ(before, watch.home) & ~sight.differ(again, before)
     looks: list[Floats] = []
-    surplus_ms, since, came = _SURPLUS_MS, 0, np.zeros(_BLOCKS, bool)
-    for _ in range(_ROUNDS):
+    surplus_ms, since, last, came = _SURPLUS_MS, 0, 0, np.zeros(_BLOCKS, bool)
+    for number in range(_ROUNDS):
         bench.idle(int((rest_ms + surplus_ms) * 1e6))
         looks.append(watch.angles())
         now = left & (_rounds(looks, before, sight) >= 0)
@@ -153,7 +156,7 @@ def watch_home(
         if new.any() and not came.any():
             # What lay in the cache before has gone; from now on no round is to see more than one band if it can be.
             surplus_ms = _SURPLUS_MS
-        since = 0 if new.any() else since + 1
+        since, last = (0, number) if new.any() else (since + 1, last)
         surplus_ms *= 2 if since >= _PATIENCE_ROUNDS else 1
         since %= _PATIENCE_ROUNDS
         came = now
@@ -162,7 +165,10 @@ def watch_home(
     rounds = _rounds(looks, before, sight)
     home = (rounds >= 0) & ~sight.differ(looks[-1], watch.home)
     rewrite(bench, f"{name}-rewrite", first, _BLOCKS * spacing)
-    return Homecoming(offsets[left], rounds[left], float(home[left].sum() / max((rounds[left] >= 0).sum(), 1)))
+    # Silence that is so much longer than what went before, in rounds that are longer themselves, is no band's.
+    stopped = bool(came.any()) and number - last > _STOPPED_ROUNDS * (last + 1) + _PATIENCE_ROUNDS
+    static_share = float(home[left].sum() / max((rounds[left] >= 0).sum(), 1))
+    return Homecoming(offsets[left], rounds[left], static_share, stopped)
 
 
 def _rounds(looks: list[Floats], before: Floats, sight: Sight) -> Ints:

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit import append as appends
-from shakedown.fit import cleaning, dram
-from shakedown.fit.facts import Facts
+from shakedown.fit import bands, cleaning, dram
+from shakedown.fit.facts import SPACE_ENDS, Cache, Facts, filled, gathered_bytes, space_bound
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.twin import Twin, band_size_is_known
+from shakedown.fit.twin import UNKNOWN, Twin, band_size_is_known, put_entries
 from shakedown.fit.whereabouts import Sight
 
 Make = Callable[[str], Bench]
@@ -21,6 +21,8 @@ Make = Callable[[str], Bench]
 _BUFFERED: Final = (0.5, 0.6, 2 / 3, 0.72, 0.8, 0.86, 0.9, *np.round(np.arange(0.92, 1.001, 0.01), 2))
 _PACKET_WRITES: Final = tuple(float(count) for count in (*range(1, 13), 14, 16, 20, 24, 32, 48, 64))
 _COLLECT_TURNS: Final = 0.3
+_NO_LIMIT: Final = 100_000_000
+_MORE_WRITES: Final = 1.3
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
 
 
@@ -44,12 +46,30 @@ class Stage:
 
 def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
     """The twin after all stages."""
-    for stage in _stages(facts):
+    for stage in _stages(twin, facts, make):
         twin = _fitted(twin, stage, make)
+    if facts.cache and facts.bursts.writes:
+        _entries(twin, facts.cache, make)
     return twin
 
 
-def _stages(facts: Facts) -> list[Stage]:
+def _entries(twin: Twin, cache: Cache, make: Make) -> None:
+    """What ends a fill, now that it is known what memory holds: does the twin find as much space if it has no limit?"""
+    small = cache.small.writes if cache.small else None
+    if cache.length is None or small is None:
+        return
+    ends = space_bound(cache, small)
+    # How many writes share a visit decides where a visit takes space of its own; no formula tells how many.
+    if cache.layout.visit_tracks.value:
+        bench = make(twin.with_value("translation.cache", "entries", _NO_LIMIT).toml)
+        space = filled(bench, cache, "small", int(_MORE_WRITES * small)).writes
+        # The twin's packets take as much space as the drive's to so much only.
+        vague = cache.layout.misfit_tracks * cache.layout.track_bytes / gathered_bytes(cache)
+        ends = space is not None and small > (SPACE_ENDS - vague) * space
+    put_entries(twin, cache, int(twin.value("dram", "write_segments")), space_ends=ends)  # type: ignore[arg-type]
+
+
+def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
     overhead_ms, turn_ms = facts.overhead_ms, facts.turn_ms.value
     stages = []
     buffered = _BUFFERED
@@ -97,8 +117,10 @@ def _stages(facts: Facts) -> list[Stage]:
             )
         )
     if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands and band_size_is_known(facts):
-        bands, rest_ms, band_ms = cache.bands[0.5], cache.rest_ms.value, cache.band_ms
+        rest_ms, band_ms = cache.rest_ms.value, cache.band_ms
         sight = Sight(turn_ms, flash=cache.place == "flash")
+        # Its bands are as long as the drive's, but lie elsewhere.
+        own, _ = bands.measure(make(twin.aggressive().toml), 0.5, sight, cache.rest_ms.high)
         # What is cached of a band is collected, too, which takes nobody knows how long where that did not show.
         vague_ms = 0.0 if cache.collect_turns or sight.flash else cleaning.PER_BAND * _COLLECT_TURNS * turn_ms
         stages.append(
@@ -110,7 +132,7 @@ def _stages(facts: Facts) -> list[Stage]:
                 band_ms.value,
                 # Both what was measured and what the twin does is counted in whole bands.
                 (band_ms.high - band_ms.low + vague_ms) / band_ms.value,
-                lambda bench: _or_none(cleaning.band_ms(bench, bands, sight, rest_ms)),
+                lambda bench: _or_none(cleaning.band_ms(bench, own or cache.bands[0.5], sight, rest_ms)),
                 "time to clean a band",
                 Twin.aggressive,
             )
@@ -136,6 +158,8 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     _, _, best = min(near, key=lambda one: abs(float(np.log(one[1] / direct))))
     values = [value for _, value, _ in near]
     origin = f"measured: {min(values):.0f}..{max(values):.0f} by characterize, fitted to the {stage.what}"
+    if least > stage.tolerance:
+        origin = f"{UNKNOWN}; nearest to the {stage.what} of all that were tried, and {least:.0%} off"
     best.put(stage.section, stage.key, best.value(stage.section, stage.key), origin)
     return best
 

@@ -38,12 +38,18 @@ _VAGUE_TURNS: Final = 0.15
 
 def band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Press = NO_PRESS) -> Estimate | None:
     """Time for a whole band with little cached in it; None where too little came home."""
-    pieces = _Pieces(_count(bench, bands), PER_BAND)
+    pieces = _Pieces(_count(bench, bands), PER_BAND, behind=0.5)
     enough = min(_ENOUGH, pieces.bands * 2 // 3)
     surplus_ms, seen = _FIRST_REST_MS, None
     for _ in range(_MOST_LOOKS):
-        cleaned, silence_ms, later = _cleaned(bench, bands, sight, rest_ms + surplus_ms, press, pieces, again=True)
-        busy = later >= cleaned + _ANOTHER
+        found = _cleaned(bench, bands, sight, rest_ms + surplus_ms, press, pieces, again=True)
+        cleaned, silence_ms = found.bands, found.silence_ms
+        if found.kept < _NEARLY_ALL and pieces.bands > 2 * _FEWEST_BANDS:
+            # A log that is full meanwhile is cleaned at a time when nobody looks.
+            pieces = replace(pieces, bands=pieces.bands // 2)
+            enough = min(_ENOUGH, pieces.bands * 2 // 3)
+            continue
+        busy = found.later >= cleaned + _ANOTHER
         if cleaned and not busy:
             # A small log has no room for all of it: what it did not hold came home before, and then the drive was idle.
             if seen is not None:
@@ -106,11 +112,25 @@ class _Pieces:
     apart: bool = False
     """One of every band, then the next of every band: no two of a band lie beside each other in the log."""
 
+    behind: float = 0.0
+    """How far behind a border the first piece lies, in distances of two: that is not known to a block."""
+
     def places(self, bands: Bands) -> Ints:
         """A row a band, from the beginning of one on."""
         spacing = int(bands.size_bytes.value / self.each) // BLOCK_BYTES * BLOCK_BYTES
-        first = bands.border // BLOCK_BYTES * BLOCK_BYTES
+        first = int(bands.border + self.behind * spacing) // BLOCK_BYTES * BLOCK_BYTES
         return (first + np.arange(self.bands * self.each) * spacing).reshape(self.bands, self.each)
+
+
+@dataclass(frozen=True)
+class _Rest:
+    """How many bands came home in a rest, how long that really was, and how many had come after the next."""
+
+    bands: float
+    silence_ms: float
+    later: float
+    kept: float
+    """Which share of what was written lay in the log when it began."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +175,10 @@ def _each_ms(
     """What a band with so many pieces takes, and what that may be wrong by; infinite where none or all came home."""
     rest_ms, each_ms = expected
     for share in _REST_SHARES:
-        cleaned, passed_ms, _ = _cleaned(bench, bands, sight, rest_ms + share * pieces.bands * each_ms, press, pieces)
-        if _FEWEST_CLEANED <= cleaned <= _NEARLY_ALL * pieces.bands:
-            each = (passed_ms - rest_ms) / (cleaned + 0.5)
-            return each, 0.5 * each / cleaned
+        found = _cleaned(bench, bands, sight, rest_ms + share * pieces.bands * each_ms, press, pieces)
+        if _FEWEST_CLEANED <= found.bands <= _NEARLY_ALL * pieces.bands:
+            each = (found.silence_ms - rest_ms) / (found.bands + 0.5)
+            return each, 0.5 * each / found.bands
     return 0.0, np.inf
 
 
@@ -184,8 +204,8 @@ def _cleaned(
     pieces: _Pieces,
     *,
     again: bool = False,
-) -> tuple[float, float, float]:
-    """How many bands came home in a rest, how long that really was, and how many had after ``again`` as long a rest."""
+) -> _Rest:
+    """Write to some bands, and rest; with ``again`` another time as long."""
     # Several blocks a band, since the borders of far bands are not known: the first lies near its beginning.
     places = pieces.places(bands)
     watched = places[:, :: max(pieces.each // PER_BAND, 1)].ravel()
@@ -206,7 +226,8 @@ def _cleaned(
         bench.idle(int(silence_ms * 1e6))
         later = sight.differ(watch.angles(), before)
     rewrite(bench, "clean-rewrite", int(places[0, 0]), int(pieces.bands * bands.size_bytes.value))
-    return float(came[left].mean() * pieces.bands), silence_ms, float(later[left].mean() * pieces.bands)
+    came_bands, later_bands = (float(each[left].mean() * pieces.bands) for each in (came, later))
+    return _Rest(came_bands, silence_ms, later_bands, float(left.mean()))
 
 
 def _count(bench: Bench, bands: Bands) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Final
 
@@ -14,6 +14,11 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 _AGAIN: Final = 12
 _SIZES: Final = (4096, 65_536, 262_144, 1 << 20)
+# What a drive at the platters takes for two of three reads at least.
+_NO_WAIT_TURNS: Final = 0.3
+# Where neither shows.
+_OVERHEAD_US: Final = 100.0
+_LINK_MB_S: Final = 550.0
 _SEGMENTS: Final = 300
 _HITS, _LOOKS = 2, 5
 _COUNTS: Final = 3
@@ -37,19 +42,37 @@ class Link:
 
     overhead_us: Estimate
     rate_mb_s: Estimate
+    keeps_reads: bool = True
+    """Whether what was just read is answered from memory."""
+    seen: bool = True
 
 
-def link(bench: Bench) -> Link:
-    """Overhead and rate of the link, from reading what was just read."""
+def link(bench: Bench, turn_ms: float) -> Link:
+    """Overhead and rate of the link, from reading what was just read; else from writing what memory takes."""
     fresh = np.arange(len(_SIZES) * _AGAIN) * _spacing(bench.capacity_bytes, len(_SIZES) * _AGAIN)
     lengths = np.repeat(np.tile(_SIZES, _AGAIN), 2)
     offsets = np.repeat(fresh, 2)
-    return estimate_link(bench.play("link", Trace(np.zeros(len(offsets), np.int64), offsets, lengths)))
+    log = bench.play("link", Trace(np.zeros(len(offsets), np.int64), offsets, lengths))
+    again = log.part(np.arange(len(offsets)) % 2 == 1)
+    if _quick(again, turn_ms):
+        return estimate_link(again)
+    trace = Trace.writes(fresh, flush_every=1)
+    sizes = trace.lengths.copy()
+    sizes[::2] = lengths[::2]
+    log = bench.play("link-write", Trace(trace.verbs, trace.offsets, sizes))
+    if _quick(log, turn_ms):
+        return replace(estimate_link(log), keeps_reads=False)
+    return Link(Estimate.around(_OVERHEAD_US, _OVERHEAD_US), Estimate(_LINK_MB_S, 0.0, np.inf), False, False)
+
+
+def _quick(log: Log, turn_ms: float) -> bool:
+    """Whether the small ones of some requests did not wait for the platters."""
+    return float(np.median(log.latency_ms[log.lengths == _SIZES[0]])) < _NO_WAIT_TURNS * turn_ms
 
 
 def estimate_link(log: Log) -> Link:
-    """Every second read is answered from memory: its time grows with its size by the link's rate."""
-    again, lengths = log.latency_ms[1::2], log.lengths[1::2]
+    """Requests that memory answers: their time grows with their size by the link's rate."""
+    again, lengths = log.latency_ms, log.lengths
     sizes = np.unique(lengths)
     medians = np.array([np.median(again[lengths == size]) for size in sizes])
     spread = float(np.median(np.abs(again[lengths == sizes[0]] - medians[0])))

@@ -40,7 +40,7 @@ SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread
 _MOVED: Final = 0.5
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
-_SPACE_ENDS: Final = 0.95
+SPACE_ENDS: Final = 0.95
 _SPACE_MAY_END: Final = 0.8
 _QUICK: Final = 4
 _FREE_BANDS: Final = 2
@@ -125,10 +125,16 @@ class Cache:
     """Of each log."""
     journal: appends.Journal | None = None
     regions: int = 1
+    fill_order: fill.Order | None = None
     small: fill.Fill | None = None
     """Of small writes as fast as they are taken."""
     single: fill.Fill | None = None
     """Of small writes, each durable before the next. One of both, where that tells all."""
+
+    @property
+    def journal_ms(self) -> float | None:
+        """What the drive takes now and then; 0: nothing is, None: not known."""
+        return self.journal.ms if self.journal else None
 
     @property
     def bytes_found(self) -> float | None:
@@ -148,11 +154,12 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     last = int(bench.capacity_bytes * 0.995 - 12 * found[-1].value * turn.value / 1e3)
     inner = tracks.measure(bench, last // BLOCK_BYTES * BLOCK_BYTES, found[-1].value, turn.value, 8)
     tell("overhead, link and memory")
-    link = dram.link(bench)
+    link = dram.link(bench, turn.value)
     overhead_ms = link.overhead_us.value / 1e3
     surface = _surface(bench.capacity_bytes, found)
     tell("seeks")
-    seeks = {share: seek.measure(bench, surface, share, overhead_ms, turn.value) for share in seek.SHARES}
+    looks = [(share, seek.measure(bench, surface, share, overhead_ms, turn.value)) for share in seek.SHARES]
+    seeks = {share: one for share, one in looks if one}
     tell("read-ahead and write buffer")
     hit_ms = overhead_ms + 0.03 * turn.value
     facts = Facts(
@@ -162,7 +169,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
         found,
         outer,
         inner,
-        seeks,
+        seeks if len(seeks) > 1 else seek.USUAL,
         dram.read_segments(bench, hit_ms),
         dram.read_ahead(bench, hit_ms),
         dram.bursts(bench, overhead_ms, turn.value),
@@ -178,7 +185,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
         facts.cache = _find_cache(bench, facts, tell)
     if with_parking:
         tell("parking of the heads")
-        slow_ms = overhead_ms + turn.value + max(one.value for one in seeks.values()) * 1.2 + 20
+        slow_ms = overhead_ms + turn.value + max(one.value for one in facts.seeks.values()) * 1.2 + 20
         facts.parking = parking.measure(bench, slow_ms, turn.value)
     return facts
 
@@ -199,9 +206,9 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts))
     cache.lazy = cache.rest_ms is None
     if cache.rest_ms is not None:
-        _find_bands(bench, cache, sight, tell)
-        # One that cleans only when it is nearly full may have been just then: nothing more comes home afterwards.
-        cache.lazy = cache.static_share is None
+        stopped = _find_bands(bench, cache, sight, tell)
+        # One that cleans only when it is nearly full may have been just then: little or nothing more comes home.
+        cache.lazy = cache.static_share is None or stopped
     tell("streams")
     cache.streams = streams.measure(bench, sight)
     _find_log(bench, facts, cache, sight, tell)
@@ -217,33 +224,44 @@ def _slow_ms(facts: Facts) -> float:
     return facts.overhead_ms + facts.turn_ms.value + 12
 
 
-def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: bands.Press = bands.NO_PRESS) -> None:
+def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: bands.Press = bands.NO_PRESS) -> bool:
+    """Bands at several places; whether the drive stopped before all was clean."""
     assert cache.rest_ms
+    stopped = False
     for share in BAND_SHARES:
         tell(f"bands at {share:.0%}")
-        seen, static = bands.measure(bench, share, sight, cache.rest_ms.high, press)
+        seen, came = bands.measure(bench, share, sight, cache.rest_ms.high, press)
+        stopped |= came.stopped
         if seen is not None:
-            cache.bands[share], cache.static_share = seen, static
+            cache.bands[share], cache.static_share = seen, came.static_share
     if 0.5 in cache.bands:
         tell("time to clean a band")
         cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press)
+    return stopped
 
 
 def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
     """What a write costs and takes of the log, how long that is, and how many there are."""
     link_mb_s, share = facts.link.rate_mb_s.value, SHARE_OF_PLACE[cache.place]
-    turn_bytes = facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3
     tell("space of a cached write")
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
+    # Where nothing is a stream, all rewriting goes through the log.
+    settle_ns = 0 if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
     if not sight.flash:
-        # Where nothing is a stream, all rewriting goes through the log.
-        settle_ns = 0 if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
-        cache.layout = layout.measure(bench, sight.turn_ms, turn_bytes, facts.track_bytes(share), settle_ns)
-        turn_bytes *= cache.layout.track_bytes / facts.track_bytes(share)
-        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, turn_bytes)
-        cache.place = "spread" if cache.regions > 1 else cache.place
+        angles = layout.measure(bench, sight.turn_ms, settle_ns)
+        turn_bytes, track_bytes = (
+            facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3,
+            cache.layout.track_bytes,
+        )
+        cache.layout = layout.estimate(angles, turn_bytes, track_bytes)
+        skew = track_bytes / turn_bytes - 1
+        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, skew)
+        if cache.regions > 1:
+            cache.place = "spread"
+            cache.layout = layout.estimate(angles, turn_bytes, track_bytes, anywhere=True)
     tell("cost of a cached write")
-    visits = appends.visits(bench, write_back=facts.bursts.write_back)
+    bench.idle(settle_ns)
+    visits = appends.visits(bench, settle_ns, write_back=facts.bursts.write_back)
     cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
     if sight.flash:
         cache.flash = flash.measure(bench, visits, facts.overhead_ms, link_mb_s)
@@ -355,25 +373,25 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         size = cache.bands[0.5].size_bytes.value
         first, region = int(cache.bands[0.5].border + _FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES, int(size)
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
-    journal_ms = cache.journal.ms if cache.journal else None
     bench.idle(_settle_ns(cache, _MARKED_BANDS))
-    order = fill.Order(first, region, settle_ns, rewritten=not cache.lazy or cache.streams is not None)
+    cache.fill_order = fill.Order(first, region, settle_ns, rewritten=not cache.lazy or cache.streams is not None)
     kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
     for kind in kinds:
         tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
-        if cache.lazy and cache.length:
-            filler_of(bench, cache).near(first).flush_out(cache.length.bytes_found.value)
-        found = fill.fill(
-            bench,
-            f"fill-{kind}",
-            order,
-            flush_every=int(kind == "single"),
-            journal_ms=journal_ms,
-            most=int(1.2 * cache.small.writes) if cache.small and cache.small.writes else fill.MOST_WRITES,
-        )
-        setattr(cache, kind, found)
+        most = int(1.2 * cache.small.writes) if cache.small and cache.small.writes else fill.MOST_WRITES
+        setattr(cache, kind, filled(bench, cache, kind, most))
         if _says_all(cache):
             break
+
+
+def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
+    """A fill of this kind, of a log that holds as little as can be."""
+    order = cache.fill_order
+    assert order
+    if cache.lazy and cache.length:
+        filler_of(bench, cache).near(order.first).flush_out(cache.length.bytes_found.value)
+    durably = int(kind == "single")
+    return fill.fill(bench, f"fill-{kind}", order, flush_every=durably, journal_ms=cache.journal_ms, most=most)
 
 
 def _single_is_quick(cache: Cache) -> bool:
@@ -407,5 +425,5 @@ def space_bound(cache: Cache, writes: int) -> bool:
     if cache.length is None:
         return False
     # How many go into a visit is known roughly.
-    enough = _SPACE_ENDS if cache.layout.visit_tracks.value == 0 else _SPACE_MAY_END
+    enough = SPACE_ENDS if cache.layout.visit_tracks.value == 0 else _SPACE_MAY_END
     return writes * gathered_bytes(cache) > enough * cache.length.bytes_found.value

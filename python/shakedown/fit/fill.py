@@ -20,6 +20,7 @@ MOST_WRITES: Final = 16_000_000
 _CALM_WRITES: Final = 600
 # Of what a write waits for while there is room: a visit that is under way, and the one behind it.
 _CALM_FACTOR: Final = 2.25
+_STEADY_FACTOR: Final = 1.4
 _LEAST_STALL_MS: Final = 150.0
 _SURE_STALL_MS: Final = 2500.0
 _IN_A_ROW: Final = 3
@@ -113,6 +114,8 @@ class Limits:
 
     usual_ms: float
     journal_ms: float
+    steady: bool = False
+    """Whether it was seen often enough that none that is longer was only missed."""
 
     @staticmethod
     def of(log: Log, journal_ms: float) -> Limits:
@@ -124,7 +127,14 @@ class Limits:
             return Limits(float(cycle[-1]), journal_ms)
         # Where a visit takes hundreds of writes along there are few of them, but one is as long as the other.
         alike = calm[1:][np.diff(calm) < _JOURNAL_WIDTH * calm[1:]]
-        return Limits(float(max(calm[-1 - _HOST_LATE], alike[-1] if len(alike) else 0.0)), journal_ms)
+        usual = float(max(calm[-1 - _HOST_LATE], alike[-1] if len(alike) else 0.0))
+        steady = int(np.sum(np.abs(calm / usual - 1) < _JOURNAL_WIDTH)) >= _IN_A_ROW
+        return Limits(usual, journal_ms, steady)
+
+    @property
+    def stall_ms(self) -> float:
+        """What is longer is one."""
+        return max((_STEADY_FACTOR if self.steady else _CALM_FACTOR) * self.usual_ms, _LEAST_STALL_MS)
 
 
 def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
@@ -133,7 +143,7 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     A single one that is late may be the host, or the journal. So long a one is neither: a drive that cleans many bands
     at a time then has room for long.
     """
-    late = cycle_ms > max(_CALM_FACTOR * limits.usual_ms, _LEAST_STALL_MS)
+    late = cycle_ms > limits.stall_ms
     if limits.journal_ms:
         late &= np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2) > limits.usual_ms + 0.05 * limits.journal_ms
     found = np.flatnonzero(late)

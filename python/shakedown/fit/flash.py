@@ -18,6 +18,7 @@ _SIZES: Final = (4096, 16_384, 65_536, 262_144)
 _EACH: Final = 24
 _SLOT_BYTES: Final = 1 << 20
 _NOISE: Final = 0.002
+_HIDDEN: Final = 1.02
 _ERROR_MS: Final = 0.005
 _MOST_ALIKE: Final = 3
 # Faster than any link, so that it does not show.
@@ -86,13 +87,16 @@ def estimate_writes(seen: Visits, overhead_ms: float, link_mb_s: float) -> Packe
     times = np.concatenate([seen.group_ms - host_ms, seen.size_ms - host_size_ms])
     weights = 1 / np.concatenate([seen.group_ms, seen.size_ms])
     moved = np.concatenate([seen.groups * BLOCK_BYTES, seen.sizes])
+    # What is done before the flush has arrived shows as that.
+    shows = times > _HIDDEN * overhead_ms if seen.write_back else np.ones(len(times), bool)
     tried = []
     for size in PACKET_BYTES:
         for writes in PACKET_WRITES:
             _, by_group, _ = small_visits(seen, writes, 0.0)
             packets = np.concatenate([by_group, np.ceil(seen.sizes / size)])
-            found, misfit = nnls(np.stack([packets, moved / 1e6], axis=1) * weights[:, None], times * weights)
-            tried.append((misfit / len(times) ** 0.5, float(found[0]), float(found[1]) / 1e6, size, writes))
+            parts = np.stack([packets, moved / 1e6], axis=1) * weights[:, None]
+            found, misfit = nnls(parts[shows], (times * weights)[shows])
+            tried.append((misfit / np.sum(shows) ** 0.5, float(found[0]), float(found[1]) / 1e6, size, writes))
     best = min(tried)
     near = [one for one in tried if one[0] <= 1.1 * best[0] + _NOISE]
     costs, slopes = [one[1] for one in near], [max(one[2], 1 / _MOST_RATE_MB_S / 1e3) for one in near]

@@ -17,10 +17,14 @@ SIZES: Final = (4096, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 
 _REPEATS: Final = 48
 # What is written before it is looked at and dropped: less than the smallest cache that is expected.
 _ROUNDS: Final = ((0, 1, 2, 3), (4,), (5,), (6,), (7,))
+_TRIES: Final = 4
+_HOME_TURNS: Final = 0.02
+_MOST_HOME: Final = 0.2
 _EVEN_TURNS: Final = 0.015
 _MOST: Final = 0.7
 _SMALL_TURNS: Final = 0.3
 _SLACK_TURNS: Final = 0.05
+_NEARLY_ROUND: Final = 0.75
 _LEAST_TRACKS: Final = 0.008
 _GRAIN_TRACKS: Final = 0.01
 _SIMPLE: Final = 0.004
@@ -72,16 +76,14 @@ def packed_bytes(size: int, packet_bytes: int, least: float) -> float:
     return whole * max(packet_bytes, least) + (max(rest, least) if rest else 0.0)
 
 
-def measure(bench: Bench, turn_ms: float, turn_bytes: float, track_bytes: float, settle_ns: int) -> Layout:
-    """Write durably, one size after the other, and see how far apart in the log the writes lie.
+def measure(bench: Bench, turn_ms: float, settle_ns: int) -> Floats:
+    """Write durably, one size after the other: the angles of what was written, for ``estimate``.
 
     Each after a rest of ``settle_ns``, in which the log is emptied of what the rewriting before has left there.
-    ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without.
     """
-    angles = np.concatenate(
+    return np.concatenate(
         [_angles(bench, [SIZES[number] for number in numbers], turn_ms, settle_ns) for numbers in _ROUNDS]
     )
-    return estimate(angles, turn_bytes, track_bytes)
 
 
 def _angles(bench: Bench, sizes: list[int], turn_ms: float, settle_ns: int) -> Floats:
@@ -91,14 +93,22 @@ def _angles(bench: Bench, sizes: list[int], turn_ms: float, settle_ns: int) -> F
     count = _REPEATS * len(sizes)
     slots = min(2 * count, bench.capacity_bytes // 4 // wide)
     places = scattered(count, first, slots, wide)
-    bench.idle(settle_ns)
-    for number, size in enumerate(sizes):
-        here = places[number * _REPEATS : (number + 1) * _REPEATS]
-        bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))
-    forget(bench)
-    angles = logged_angles(bench, "layout-read", places, turn_ms).reshape(len(sizes), _REPEATS)
+    for again in range(_TRIES):
+        if again:
+            rewrite(bench, "layout-again", first, slots * wide)
+        bench.idle(settle_ns)
+        home = logged_angles(bench, "layout-home", places, turn_ms)
+        for number, size in enumerate(sizes):
+            here = places[number * _REPEATS : (number + 1) * _REPEATS]
+            bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))
+        forget(bench)
+        angles = logged_angles(bench, "layout-read", places, turn_ms)
+        came = np.abs((angles - home + 0.5) % 1.0 - 0.5) < _HOME_TURNS
+        # One that has to make room brings home what was just written, too: each time it has less of what was before.
+        if np.all(came.reshape(len(sizes), -1).mean(axis=1) < _MOST_HOME):
+            break
     rewrite(bench, "layout-rewrite", first, slots * wide)
-    return angles
+    return np.where(came, np.nan, angles).reshape(len(sizes), _REPEATS)
 
 
 def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floats:
@@ -108,8 +118,12 @@ def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floa
     return np.asarray(angles[np.argsort(order)])
 
 
-def estimate(angles: Floats, turn_bytes: float, track_bytes: float) -> Layout:
-    """The layout from the angles of each size's writes, in the order in which they were written."""
+def estimate(angles: Floats, turn_bytes: float, track_bytes: float, *, anywhere: bool = False) -> Layout:
+    """The layout from the angles of each size's writes, in the order in which they were written.
+
+    ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without. If it may
+    lie ``anywhere``, both are as much smaller or larger as explains the angles best.
+    """
     advances = [advance(row) for row in angles]
     even = _even_step(angles[0])
     small = even is not None and abs(even) < _SMALL_TURNS
@@ -121,7 +135,7 @@ def estimate(angles: Floats, turn_bytes: float, track_bytes: float) -> Layout:
     for more, scale in ((0, 1.0), (1, 1.0), *((0, scale) for scale in _SCALES)):
         track = scale * track_bytes
         found = _fit(advances, more, track if small else scale * turn_bytes, scale * turn_bytes, track)
-        if best is None or found[0] < best[0][0] - (_BETTER if best[1] == track_bytes else 0.0):
+        if best is None or found[0] < best[0][0] - (_BETTER if best[1] == track_bytes and not anywhere else 0.0):
             best = found, track
     assert best
     (misfit, visit, least, packet), track_bytes = best
@@ -133,9 +147,14 @@ def _fit(
 ) -> tuple[float, float, float, int]:
     spaces = [max(advances[0] * grain + more * turn_bytes, BLOCK_BYTES)]
     turns = spaces[0] / turn_bytes
-    for found in advances[1:]:
-        step = (found - turns) % 1.0
-        turns += step - 1 if step > 1 - _SLACK_TURNS else step
+    for found, more_bytes in zip(advances[1:], np.diff(SIZES), strict=True):
+        more_turns, step = more_bytes / turn_bytes, (found - turns) % 1.0
+        if more_turns > _NEARLY_ROUND:
+            # No packet is so large that it would not grow: about as much as its data.
+            step += round(more_turns - step)
+        elif step > 1 - _SLACK_TURNS:
+            step -= 1
+        turns += step
         spaces.append(turns * turn_bytes)
     tracks = np.array(spaces) / track_bytes
     # Packets show where they leave gaps: at least behind the last one of a write.

@@ -19,6 +19,8 @@ from shakedown.fit.place import aligned, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 MARKS: Final = 192
+# Where the log is full before so many are written.
+_FEWER_MARKS: Final = (96, 48)
 MARKS_PER_BAND: Final = 4
 _MOST_FILLER_BYTES: Final = 1 << 20
 _LEAST_FILLER_BYTES: Final = 1 << 16
@@ -29,8 +31,6 @@ _FILLER_AT: Final = 0.7
 MARKS_AT: Final = 0.72
 _FIRST_SHARE: Final = 1 / 256
 _MOST_SHARE: Final = 0.3
-_CALM: Final = 2 * MARKS
-_WINDOW: Final = 2 * MARKS
 _SOON: Final = 16
 _AGREE: Final = 0.01
 _TRIES: Final = 12
@@ -52,8 +52,9 @@ class Length:
     """Writes from one forced pass to the next."""
     marks: float
     """How many marks the room is worth that they take: those of a pass, unless writes are rationed."""
+    marks_written: int
     mark_bytes: int
-    """How far apart the marks are."""
+    """How far apart they are."""
     journal: Journal
 
 
@@ -131,22 +132,37 @@ def measure(filler: Filler, band_bytes: int, settle_ns: int) -> Length | None:
     ``band_bytes`` is what a band is thought to have; ``settle_ns`` is how long the drive is left alone before each try.
     What lay in the log before may end it early, but only once: two measurements in a row that agree are free of that.
     """
-    bench, layout = filler.bench, filler.layout
+    bench = filler.bench
     if filler.room is None:
         filler = filler.near(aligned(MARKS_AT * bench.capacity_bytes))
     spacing = min(band_bytes // MARKS_PER_BAND, bench.capacity_bytes // (5 * MARKS)) // BLOCK_BYTES * BLOCK_BYTES
+    room_bytes = _MOST_SHARE * bench.capacity_bytes
+    found = _agreed(filler, MARKS, spacing, settle_ns, room_bytes)
+    for count in _FEWER_MARKS:
+        if found:
+            break
+        # So long at most is a log that was full before its marks were written.
+        short_bytes = 8 * MARKS * filler.layout.space_bytes(filler.size)
+        found = _agreed(filler, count, spacing, settle_ns, min(room_bytes, short_bytes))
+    return found
+
+
+def _agreed(filler: Filler, marked: int, spacing: int, settle_ns: int, room_bytes: float) -> Length | None:
+    """What two tries with so many marks agree in; nothing where ``room_bytes`` of the log are too few for it."""
+    bench, layout = filler.bench, filler.layout
     assert filler.room
-    marks = filler.room.marks_at + np.arange(MARKS) * spacing
-    count = max(filler.writes(_FIRST_SHARE * bench.capacity_bytes), 4 * _CALM)
+    marks = filler.room.marks_at + np.arange(marked) * spacing
+    count = max(filler.writes(_FIRST_SHARE * bench.capacity_bytes), 8 * marked)
     met: list[Length] = []
     for _ in range(_TRIES):
         bench.idle(settle_ns)
-        found = estimate(bench.play("length", _trace(marks, filler.offsets(count), filler.size)), layout, spacing)
+        log = bench.play("length", _trace(marks, filler.offsets(count), filler.size))
+        found = estimate(log, layout, spacing)
         if found and met and abs(found.bytes_found.value / met[-1].bytes_found.value - 1) < _AGREE:
             return found
         met += [found] if found else []
-        count = 2 * count if found is None else int(_MORE * filler.writes(found.bytes_found.value)) + 2 * _WINDOW
-        if layout.space_bytes(filler.size) * count > _MOST_SHARE * bench.capacity_bytes:
+        count = 2 * count if found is None else int(_MORE * filler.writes(found.bytes_found.value)) + 4 * marked
+        if layout.space_bytes(filler.size) * count > room_bytes:
             break
     return _vague(met)
 
@@ -163,18 +179,20 @@ def _vague(met: list[Length]) -> Length | None:
 def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     """From the first of the stalls that come as closely as marks do; the journal's are far apart."""
     cycle = log.cycle_ms
-    usual = _usual(log, cycle)
+    marks = int(np.sum(log.lengths == BLOCK_BYTES))
+    # As many writes as these and those between them.
+    beginning = 2 * marks
+    usual = _usual(log, cycle, beginning)
     excess = np.maximum(cycle - usual, 0.0)
     # The very first may have had to wake the heads.
     excess[0] = 0.0
-    calm = np.max(excess[:_CALM])
+    calm = np.max(excess[:beginning])
     sums = np.cumsum(np.concatenate([[0.0], excess]))
-    ends = np.minimum(np.arange(len(excess)) + _WINDOW, len(excess))
+    ends = np.minimum(np.arange(len(excess)) + beginning, len(excess))
     crowded = np.flatnonzero(sums[ends] - sums[:-1] > 4 * calm + 1000)
-    crowded = crowded[crowded >= _CALM - _WINDOW]
     if not len(crowded):
         return None
-    window = np.arange(crowded[0], min(crowded[0] + 3 * _WINDOW, len(excess)))
+    window = np.arange(crowded[0], min(crowded[0] + 3 * beginning, len(excess)))
     soon = sums[np.minimum(window + _SOON, len(excess))] - sums[window]
     # What the journal takes comes alone.
     long = 0.25 * _typical(excess[window])
@@ -186,11 +204,11 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     length = float(spaces[:first].sum())
     grain, small = layout.space_bytes(int(log.lengths[-1])), layout.space_bytes(BLOCK_BYTES)
     # So many writes go where the marks were, and what lies between them.
-    end = first + MARKS * (grain + small) / grain
+    end = first + marks * (grain + small) / grain
     late = window[(window >= first) & (window < end) & (excess[window] > long)]
-    spacing = float(late[-1] - late[0]) / (len(late) - 1) if len(late) > 2 else float(MARKS)
-    calm_log = log.part(slice(2 * MARKS, first))
-    regular = journal(calm_log) if first > 4 * MARKS else Journal(0, 0.0)
+    spacing = float(late[-1] - late[0]) / (len(late) - 1) if len(late) > 2 else float(marks)
+    calm_log = log.part(slice(beginning, first))
+    regular = journal(calm_log) if first > 2 * beginning else Journal(0, 0.0)
     error = grain + layout.error_share(int(log.lengths[-1])) * length
     return Length(
         Estimate.around(length, error),
@@ -198,6 +216,7 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
         float(np.sum(excess[late]) / np.median(excess[late])),
         spacing,
         spacing * grain / (grain + small),
+        marks,
         mark_bytes,
         regular,
     )
@@ -209,10 +228,10 @@ def _typical(excess: Floats) -> float:
     return float(ranked[int(np.searchsorted(np.cumsum(ranked), 0.5 * float(ranked.sum())))])
 
 
-def _usual(log: Log, cycle: Floats) -> Floats:
+def _usual(log: Log, cycle: Floats, beginning: int) -> Floats:
     """What a write of its size takes mostly: among the marks, between which the heads travel, and behind them."""
     usual = np.zeros(len(cycle))
-    among = np.arange(len(cycle)) < 2 * MARKS
+    among = np.arange(len(cycle)) < beginning
     for size in np.unique(log.lengths):
         for which in (among, ~among):
             same = (log.lengths == size) & which

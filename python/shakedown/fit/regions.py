@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shakedown.fit.layout import Layout, logged_angles
 from shakedown.fit.place import aligned, rewrite
 from shakedown.fit.seek import Surface
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Trace
 from shakedown.fit.whereabouts import forget
 
 _PLACES: Final = 97
@@ -22,12 +22,12 @@ _SLOT_BYTES: Final = 2 << 20
 _DECIDED: Final = 0.08
 
 
-def measure(bench: Bench, surface: Surface, layout: Layout, turn_ms: float, turn_bytes: float) -> int:
+def measure(bench: Bench, surface: Surface, layout: Layout, turn_ms: float, skew: float) -> int:
     """How many logs there are over the surface; a border nearer to the next than a hundredth of the stroke is missed.
 
     Writes at the very edges tell whether there are several at all.
     """
-    probe = _Probe(bench, turn_ms, layout.space_bytes(BLOCK_BYTES) / turn_bytes)
+    probe = _Probe(bench, turn_ms, layout, skew)
     if not probe.parted("logs-edges", [surface.offset(stroke) for stroke in (0.0, 1.0)], _AT_EDGES).any():
         return 1
     parted = probe.parted("logs", [surface.offset(stroke) for stroke in np.linspace(0, 1, _PLACES)], 1)
@@ -39,8 +39,9 @@ def measure(bench: Bench, surface: Surface, layout: Layout, turn_ms: float, turn
 class _Probe:
     bench: Bench
     turn_ms: float
-    small_turns: float
-    """By how much a small write alone moves a log on."""
+    layout: Layout
+    skew: float
+    """By how much of a turn a track begins later than the one before ends."""
 
     def parted(self, name: str, offsets: list[float], times: int) -> NDArray[np.bool_]:
         """Which neighbours of some places do not share a log: a write at one moves on what follows at the other."""
@@ -64,8 +65,17 @@ class _Probe:
         angles = logged_angles(bench, f"{name}-read", watched, self.turn_ms).reshape(-1, len(sizes), 2)
         for place, count in zip(places, used, strict=True):
             rewrite(bench, f"{name}-rewrite", place, int(count) * _SLOT_BYTES)
-        steps = angles[:, :, 1] - angles[:, :, 0] - self.small_turns
-        return np.asarray(np.median(np.abs((steps + 0.5) % 1.0 - 0.5), axis=1) < _DECIDED)
+        steps = angles[:, :, 1] - angles[:, :, 0]
+        small = self.layout.space_bytes(BLOCK_BYTES)
+        alone = self._misses(steps, np.full(len(sizes), small))
+        shared = self._misses(steps, np.array([small + self.layout.space_bytes(size) for size in sizes]))
+        return np.asarray((np.median(alone, axis=1) < _DECIDED) & (alone.sum(axis=1) < shared.sum(axis=1)))
+
+    def _misses(self, steps: Floats, spaces: Floats) -> Floats:
+        """By how much each step, in turns, misses what such spaces take; whether a track ends within is not known."""
+        tracks = spaces / self.layout.track_bytes
+        turns = [tracks + borders * self.skew for borders in (np.floor(tracks), np.ceil(tracks))]
+        return np.asarray(np.min([np.abs((steps - each + 0.5) % 1.0 - 0.5) for each in turns], axis=0))
 
     def _place(self, offset: float, count: int) -> int:
         room = 4 * count * _SLOT_BYTES

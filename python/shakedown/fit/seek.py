@@ -14,6 +14,8 @@ _PAIRS: Final = 48
 _LATE: Final = 2
 _SURELY: Final = 4.0
 _FROM_MEMORY_TURNS: Final = 0.03
+# Where memory answers whatever is asked.
+USUAL: Final = {0.001: Estimate(1.0, 0.0, 2.0), 0.95: Estimate(18.0, 9.0, 27.0)}
 SHARES: Final = (0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 1 / 3, 0.5, 0.7, 0.95)
 
 
@@ -41,8 +43,8 @@ class Surface:
         return float(np.interp(stroke, self.strokes, self.offsets))
 
 
-def measure(bench: Bench, surface: Surface, share: float, overhead_ms: float, turn_ms: float) -> Estimate:
-    """The seek in ms over a share of the stroke."""
+def measure(bench: Bench, surface: Surface, share: float, overhead_ms: float, turn_ms: float) -> Estimate | None:
+    """The seek in ms over a share of the stroke; None where memory answered nearly all."""
     capacity = bench.capacity_bytes
     first = surface.offset(0.02) if share < 0.9 else 0.0
     second = surface.offset(surface.stroke(first) + share)
@@ -60,13 +62,13 @@ def trace(first: int, second: int, capacity_bytes: int) -> Trace:
     return Trace.reads(np.clip(offsets, 0, capacity_bytes - BLOCK_BYTES))
 
 
-def estimate(log: Log, overhead_ms: float, turn_ms: float) -> Estimate:
+def estimate(log: Log, overhead_ms: float, turn_ms: float) -> Estimate | None:
     """Between the luckiest read and what the unluckiest leaves after a whole turn of waiting."""
     latency = log.latency_ms
     # What memory answered did not move the arm, so the next read did not come from the other place, nor the first.
     hit = latency < overhead_ms + _FROM_MEMORY_TURNS * turn_ms
     here = ~hit & ~np.concatenate([[True], hit[:-1]])
-    return bracket(latency[here], overhead_ms, turn_ms)
+    return bracket(latency[here], overhead_ms, turn_ms) if np.sum(here) > _LATE else None
 
 
 def bracket(latency_ms: Floats, overhead_ms: float, turn_ms: float) -> Estimate:

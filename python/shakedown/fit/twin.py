@@ -12,11 +12,12 @@ import numpy as np
 from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Cache, Facts, gathered_bytes, space_bound
-from shakedown.fit.length import MARKS, MARKS_AT
+from shakedown.fit.length import MARKS_AT
+from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
 
 _BY: Final = "by characterize"
-_UNKNOWN: Final = "assumed: not identified"
+UNKNOWN: Final = "assumed: not identified"
 _SETTLE_MS: Final = 0.2
 _WHOLE: Final = 1e-6
 _HAIR_MS: Final = 0.005
@@ -77,7 +78,7 @@ class Twin:
             f"{section}.{key}"
             for section, values in self.sections.items()
             for key, (_, origin) in values.items()
-            if origin.startswith(_UNKNOWN)
+            if origin.startswith(UNKNOWN)
         ]
 
 
@@ -89,11 +90,12 @@ def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
     _mechanics(twin, facts)
     _dram(twin, facts)
     sptf = facts.queue_gain > 1.5
-    twin.put("queue", "depth", 32, f"{_UNKNOWN}; what native command queuing has")
+    twin.put("queue", "depth", 32, f"{UNKNOWN}; what native command queuing has")
     twin.put("queue", "order", "sptf" if sptf else "fifo", _gain(facts.queue_gain))
-    twin.put("queue", "starvation_ms", 1000, f"{_UNKNOWN}; usual")
-    _measured(twin, "interface", "rate_mb_s", facts.link.rate_mb_s, 1)
-    _measured(twin, "interface", "overhead_us", facts.link.overhead_us, 1)
+    twin.put("queue", "starvation_ms", 1000, f"{UNKNOWN}; usual")
+    for key, found in (("rate_mb_s", facts.link.rate_mb_s), ("overhead_us", facts.link.overhead_us)):
+        shown = _span(found, 1) if facts.link.seen else f"{UNKNOWN}; memory answers nothing"
+        twin.put("interface", key, round(found.value, 1), shown)
     _translation(twin, facts)
     return twin
 
@@ -118,7 +120,7 @@ def _geometry(twin: Twin, facts: Facts) -> None:
         "geometry",
         "heads",
         heads or 4,
-        f"measured: every so many tracks another skew, {_BY}" if heads else f"{_UNKNOWN}; one skew as the other",
+        f"measured: every so many tracks another skew, {_BY}" if heads else f"{UNKNOWN}; one skew as the other",
     )
     for key, value, seen, share in (
         ("outer_track_bytes", outer, facts.outer, 0),
@@ -129,18 +131,18 @@ def _geometry(twin: Twin, facts: Facts) -> None:
             rate = facts.rates[share]
             shown = f"{rate.low / 1e6:.2f}..{rate.high / 1e6:.2f} MB/s"
             # Without skews a track holds less than comes in a turn.
-            origin = f"measured: {shown} {_BY}" if facts.outer else f"{_UNKNOWN}; {shown}, skews left out"
+            origin = f"measured: {shown} {_BY}" if facts.outer else f"{UNKNOWN}; {shown}, skews left out"
             twin.put("geometry", key, value, origin)
         else:
             twin.put("geometry", key, value, f"measured: {size.low:.0f}..{size.high:.0f} {_BY}")
     zones = max(min(_ZONES, facts.capacity_bytes // ((heads or 4) * outer)), 1)
-    twin.put("geometry", "zones", zones, f"{_UNKNOWN}; rates fall evenly")
+    twin.put("geometry", "zones", zones, f"{UNKNOWN}; rates fall evenly")
     for key, skew in (
         ("track_skew_degrees", facts.outer.track_skew if facts.outer else None),
         ("cylinder_skew_degrees", facts.outer.cylinder_skew if facts.outer else None),
     ):
         if skew is None:
-            twin.put("geometry", key, 40.0, f"{_UNKNOWN}; usual")
+            twin.put("geometry", key, 40.0, f"{UNKNOWN}; usual")
         else:
             degrees = Estimate(skew.value * 360, skew.low * 360, skew.high * 360)
             _measured(twin, "geometry", key, degrees, 2)
@@ -158,14 +160,15 @@ def _mechanics(twin: Twin, facts: Facts) -> None:
     table = [[0.0, round(single, 3)], *([round(x, 4), round(float(y), 3)] for x, y in zip(shares, times, strict=True))]
     table.append([1.0, round(full, 3)])
     error = float(np.mean([one.high - one.low for one in facts.seeks.values()])) / 2
-    twin.put("mechanics", "seek_table", table, f"measured: each to {error:.2f} ms or so {_BY}; the ends continued")
-    twin.put("mechanics", "write_settle_ms", _SETTLE_MS, f"{_UNKNOWN}; usual")
+    shown = f"measured: each to {error:.2f} ms or so {_BY}; the ends continued"
+    twin.put("mechanics", "seek_table", table, f"{UNKNOWN}; usual" if facts.seeks is USUAL else shown)
+    twin.put("mechanics", "write_settle_ms", _SETTLE_MS, f"{UNKNOWN}; usual")
     switch = round(max(min(skews[0] - _SETTLE_MS - _HAIR_MS, single), 0.0), 3)
-    twin.put("mechanics", "head_switch_ms", switch, f"{_UNKNOWN}; the skew hides no more")
+    twin.put("mechanics", "head_switch_ms", switch, f"{UNKNOWN}; the skew hides no more")
     parking = facts.parking
     if parking is None:
-        twin.put("mechanics", "park_after_s", 0, f"{_UNKNOWN}; not looked for")
-        twin.put("mechanics", "unpark_ms", 0, f"{_UNKNOWN}; not looked for")
+        twin.put("mechanics", "park_after_s", 0, f"{UNKNOWN}; not looked for")
+        twin.put("mechanics", "unpark_ms", 0, f"{UNKNOWN}; not looked for")
     elif parking.after_s is None or parking.unpark_ms is None:
         twin.put("mechanics", "park_after_s", 0, f"measured: not within ten minutes {_BY}")
         twin.put("mechanics", "unpark_ms", 0, f"measured: never seen {_BY}")
@@ -182,22 +185,21 @@ def _dram(twin: Twin, facts: Facts) -> None:
     track = _blocks(facts.track_bytes(0.0))
     twin.put("dram", "write_back", bursts.write_back, f"measured: {_BY}")
     taken = bursts.bytes_taken if bursts.bytes_taken is not None else max(16 << 20, 2 * track)
-    origin = (
-        f"measured: {taken} taken at once {_BY}" if bursts.bytes_taken else f"{_UNKNOWN}; none was answered at once"
-    )
+    origin = f"measured: {taken} taken at once {_BY}" if bursts.bytes_taken else f"{UNKNOWN}; none was answered at once"
     twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
     count = bursts.writes
-    origin = f"measured: {count} taken at once {_BY}" if count else f"{_UNKNOWN}; usual"
+    origin = f"measured: {count} taken at once {_BY}" if count else f"{UNKNOWN}; usual"
     twin.put("dram", "write_segments", count or _SEGMENTS, origin)
     destaged = facts.cache.destage_bytes if facts.cache else None
     if destaged:
         size = min(_blocks(destaged.value), max(_blocks(taken), track))
         twin.put("dram", "destage_bytes", size, _span(destaged, 0))
     else:
-        twin.put("dram", "destage_bytes", track, f"{_UNKNOWN}; about one track")
-    twin.put("dram", "destage_idle_ms", 20, f"{_UNKNOWN}; a few turns")
+        twin.put("dram", "destage_bytes", track, f"{UNKNOWN}; about one track")
+    twin.put("dram", "destage_idle_ms", 20, f"{UNKNOWN}; a few turns")
     _measured(twin, "dram", "read_ahead_bytes", facts.read_ahead, 0)
-    twin.put("dram", "read_segments", facts.read_segments, f"measured: {facts.read_segments} {_BY}")
+    kept = f"measured: {facts.read_segments} {_BY}" if facts.link.keeps_reads else f"{UNKNOWN}; nothing that is read"
+    twin.put("dram", "read_segments", facts.read_segments, kept)
 
 
 def _translation(twin: Twin, facts: Facts) -> None:
@@ -212,15 +214,15 @@ def _translation(twin: Twin, facts: Facts) -> None:
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
     twin.put("translation", "tracks_per_band", tracks, bands_origin(counts, found))
     if cache.static_share is None:
-        twin.put("translation", "mapping", "static", f"{_UNKNOWN}; nothing came home")
+        twin.put("translation", "mapping", "static", f"{UNKNOWN}; nothing came home")
     else:
         shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {_BY}"
         if not _places_differ(facts, tracks):
-            shown = f"{_UNKNOWN}; bands begin at the same angle, so that one looks like another"
+            shown = f"{UNKNOWN}; bands begin at the same angle, so that one looks like another"
         moves = cache.static_share < 0.5
         twin.put("translation", "mapping", "dynamic" if moves else "static", shown)
         if moves:
-            twin.put("translation", "spare_bands", 2, f"{_UNKNOWN}; some")
+            twin.put("translation", "spare_bands", 2, f"{UNKNOWN}; some")
     _cache(twin, cache)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
@@ -238,9 +240,9 @@ def _places_differ(facts: Facts, tracks: int) -> bool:
 def bands_origin(counts: list[float], found: str) -> str:
     """A band has as many tracks wherever it lies: places that say otherwise saw something else, or too late."""
     if not counts:
-        return _UNKNOWN
+        return UNKNOWN
     if not _bands_agree(counts):
-        return f"{_UNKNOWN}; places disagree: {found}"
+        return f"{UNKNOWN}; places disagree: {found}"
     return f"measured: {found} {_BY}"
 
 
@@ -267,7 +269,7 @@ def _cache(twin: Twin, cache: Cache) -> None:
     if cache.place == "spread":
         twin.put(section, "regions", cache.regions, f"measured: which writes share a log {_BY}")
     writes = int(cost.packet_writes.value) if cost.packet_writes else 1
-    _limits(twin, cache, writes)
+    _limits(twin, cache)
     _or_unknown(twin, section, "packet_bytes", cost.packet_bytes or cache.packet_bytes, _packet_bytes(cache))
     _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
     if cache.flash:
@@ -281,7 +283,7 @@ def _cache(twin: Twin, cache: Cache) -> None:
         if cache.layout.visit_tracks.value:
             _tracks(twin, "append_tracks", cache.layout.visit_tracks, cache.layout.track_bytes)
     journal = cache.journal
-    origin = f"measured: {_BY}" if journal and journal.every else f"{_UNKNOWN}; none is seen"
+    origin = f"measured: {_BY}" if journal and journal.every else f"{UNKNOWN}; none is seen"
     if journal and not journal.every:
         origin = f"measured: none in {journal.seen} visits {_BY}"
     twin.put(section, "journal_every", journal.every if journal else 0, origin)
@@ -293,30 +295,38 @@ def _packet_bytes(cache: Cache) -> int:
     return _blocks(found.value) if found else 524_288
 
 
-def _limits(twin: Twin, cache: Cache, writes: int) -> None:
+def _limits(twin: Twin, cache: Cache) -> None:
     """Bytes, and entries as far as a write can meet them before space ends."""
-    section = "translation.cache"
-    single = cache.single.writes if cache.single else None
-    held = cache.in_memory or 0
-    small = cache.small.writes - held if cache.small and cache.small.writes else single
-    each = gathered_bytes(cache)
-    room = cache.bytes_found or (small or 1000) * each
-    origin = f"{_UNKNOWN}; no end of the log was met"
+    origin = f"{UNKNOWN}; no end of the log was met"
     if cache.length:
         found = cache.length.bytes_found
         low, high = (value * cache.regions for value in (found.low, found.high))
         origin = f"measured: {low:.0f}..{high:.0f}, what was written until marks were met again {_BY}"
-    twin.put(section, "bytes", _blocks(room), origin)
-    by_space = int(room / each)
+    small = cache.small.writes if cache.small else None
+    twin.put(
+        "translation.cache", "bytes", _blocks(cache.bytes_found or (small or 1000) * gathered_bytes(cache)), origin
+    )
+    held = cache.in_memory or 0
+    put_entries(twin, cache, held, space_ends=small is None or space_bound(cache, small))
+
+
+def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> None:
+    """Entries, and what counts as one, if memory holds so many writes while the log is full."""
+    section, single = "translation.cache", cache.single.writes if cache.single else None
+    met = cache.small.writes if cache.small else None
+    small = met - held if met else single
+    writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
     if cache.length is None and small is not None:
         # Which of both ended is not known.
-        why = f"{_UNKNOWN}; at least {max(small, single or 0)}, where entries or space ended"
+        why = f"{UNKNOWN}; at least {max(small, single or 0)}, where entries or space ended"
         twin.put(section, "entries", max(small, single or 0), why)
         twin.put(section, "entry_counts", "write", why)
         return
+    room = cache.bytes_found or 1000 * gathered_bytes(cache)
     # How many of those that memory holds were in the log already when it was full is not known.
-    if small is None or space_bound(cache, small + held):
-        why = f"{_UNKNOWN}; at least {small or 0}: space for as many writes ends first"
+    if small is None or space_ends:
+        by_space = int(room / gathered_bytes(cache))
+        why = f"{UNKNOWN}; at least {small or 0}: space for as many writes ends first"
         counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
         twin.put(section, "entries", max(by_space, small or 0, 1000), why)
         twin.put(section, "entry_counts", counts, why)
@@ -331,41 +341,42 @@ def _limits(twin: Twin, cache: Cache, writes: int) -> None:
     if single and not by_packet and not by_space_alone and single > small:
         # What a visit to the log takes at once may have hidden the last that had room.
         counted.append(single)
-    entries = max(counted)
-    low, high = min(counted), max(*counted, small + held if counted == [small] else 0)
+    low, high = min(counted), max(counted)
+    if met and counted == [small]:
+        low, high = met - max(held, cache.in_memory or 0), met
     told = writes > 1 and not by_space_alone
     shown = f"measured: {low}..{high} small writes to the first stall {_BY}"
     if writes > 1 and not told:
         shown += f"; as many packets as {writes} of them fill, if those are counted"
-    twin.put(section, "entries", entries, shown)
+    twin.put(section, "entries", max(counted), shown)
     why = "each small write is a packet" if writes == 1 else "packets of one write end with the space"
-    origin = f"measured: {_BY}" if told else f"{_UNKNOWN}; {why}"
+    origin = f"measured: {_BY}" if told else f"{UNKNOWN}; {why}"
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 
 
 def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     section = "translation.cleaning"
     twin.put(section, "when", "lazy" if cache.lazy else "aggressive", f"measured: {_BY}")
-    twin.put(section, "order", "fifo", f"{_UNKNOWN}; usual")
+    twin.put(section, "order", "fifo", f"{UNKNOWN}; usual")
     if cache.rest_ms is not None:
         _measured(twin, section, "idle_ms", cache.rest_ms, 0)
     else:
-        twin.put(section, "idle_ms", 1000, f"{_UNKNOWN}; it rested with its cache full")
+        twin.put(section, "idle_ms", 1000, f"{UNKNOWN}; it rested with its cache full")
     if cache.lazy:
         for key, value in (("high_mark", 0.9), ("low_mark", 0.8)):
             found = _mark(facts, cache, key)
             if found:
                 _measured(twin, section, key, found, 4)
             else:
-                twin.put(section, key, value, _UNKNOWN)
+                twin.put(section, key, value, UNKNOWN)
     if cache.collect_turns:
         _measured(twin, section, "collect_turns", cache.collect_turns, 3)
     elif cache.place != "flash":
-        twin.put(section, "collect_turns", 0.2, f"{_UNKNOWN}; a part of a turn, and few pieces to a band")
+        twin.put(section, "collect_turns", 0.2, f"{UNKNOWN}; a part of a turn, and few pieces to a band")
     _pass(twin, facts)
-    twin.put(section, "merge_bytes", _MERGE_BYTES, f"{_UNKNOWN}; usual")
+    twin.put(section, "merge_bytes", _MERGE_BYTES, f"{UNKNOWN}; usual")
     if cache.band_ms is None or not band_size_is_known(facts):
-        twin.put(section, "merge_on_disk", False, _UNKNOWN)
+        twin.put(section, "merge_on_disk", False, UNKNOWN)
         return
     turn = facts.turn_ms.value
     skew = facts.rates[0].value * turn / 1e3 / facts.track_bytes(0.0)
@@ -388,12 +399,12 @@ def _pass(twin: Twin, facts: Facts) -> None:
     """What a drive without room does before it goes on."""
     section, found = "translation.cleaning", pass_of(facts)
     if found is None:
-        twin.put(section, "bands_per_pass", 1, _UNKNOWN)
+        twin.put(section, "bands_per_pass", 1, UNKNOWN)
         return
     _measured(twin, section, "bands_per_pass", found.bands, 0)
     if found.ration:
         twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {_BY}")
-        twin.put(section, "ration_until", 0.99, f"{_UNKNOWN}; soon")
+        twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
 
 
 def pass_of(facts: Facts) -> Pass | None:
@@ -402,26 +413,21 @@ def pass_of(facts: Facts) -> Pass | None:
     if cache is None or not cache.length or not band_size_is_known(facts):
         return None
     met = cache.length
-    span = MARKS * met.mark_bytes / facts.capacity_bytes
+    span = met.marks_written * met.mark_bytes / facts.capacity_bytes
     at = (MARKS_AT if cache.lazy or 0.5 not in cache.bands else 0.5) + span / 2
     size = float(np.interp(at, sorted(cache.bands), [cache.bands[one].size_bytes.value for one in sorted(cache.bands)]))
-    few = Marked(
-        met.passes,
-        # One more is that of the filler.
-        MARKS * met.mark_bytes / size + 1,
-        met.spacing,
-        met.marks * met.mark_bytes / size,
-        met.mark_bytes / size,
-    )
-    return forced(few)
+    # Marks that lie further apart than a band is long have a band each.
+    grain = min(met.mark_bytes / size, 1.0)
+    # One more is that of the filler.
+    return forced(Marked(met.passes, met.marks_written * grain + 1, met.spacing, met.marks * grain, grain))
 
 
 def _streams(twin: Twin, cache: Cache) -> None:
     section, streams = "translation.streams", cache.streams
     if streams is None:
         twin.put(section, "tracked", 0, f"measured: nothing bypasses the cache {_BY}")
-        twin.put(section, "min_request_bytes", 65_536, _UNKNOWN)
-        twin.put(section, "min_run_bytes", 8 << 20, _UNKNOWN)
+        twin.put(section, "min_request_bytes", 65_536, UNKNOWN)
+        twin.put(section, "min_run_bytes", 8 << 20, UNKNOWN)
         return
     tracked = streams.tracked
     twin.put(section, "tracked", round(tracked.value), f"measured: {tracked.low:.0f}..{tracked.high:.0f} {_BY}")
@@ -442,7 +448,7 @@ def _tracks(twin: Twin, key: str, found: Estimate, track_bytes: float) -> None:
 
 
 def _or_unknown(twin: Twin, section: str, key: str, found: Estimate | None, value: int) -> None:
-    twin.put(section, key, value, _span(found, 0) if found else f"{_UNKNOWN}; usual")
+    twin.put(section, key, value, _span(found, 0) if found else f"{UNKNOWN}; usual")
 
 
 def _span(found: Estimate, digits: int) -> str:

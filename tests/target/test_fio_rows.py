@@ -30,8 +30,10 @@ def test_a_row_ends_with_the_first_completion_after_its_interval_and_has_the_sta
     first = rows.take(writes([10, 97, 100, 150, 290, 700]), 700 * MS)
     assert [(row.start_ns / MS, row.duration_ns / MS, row.count) for row in first] == [(0, 100, 3), (100, 600, 3)]
     assert first[1].latency_max_ns == 410 * MS
-    assert first[1].bytes == 3 * 4096
-    assert rows.end(700 * MS + 1280) == []
+    # Bytes are noted when a row is due.
+    assert [row.bytes // 4096 for row in first] == [2, 3]
+    assert [(row.count, row.bytes // 4096) for row in rows.end(700 * MS + 1280)] == [(0, 1)]
+    assert rows.end(700 * MS + 2560) == []
     assert rows.end(800 * MS)[0].count == 0
 
 
@@ -74,7 +76,7 @@ def test_a_job_with_one_section_tells_when_it_pauses() -> None:
 def test_requests_that_complete_together_are_in_one_row() -> None:
     rows = FioRows("s", ["write"], began_ns=0, interval_ns=200 * MS)
     found = rows.take(writes([90, 300, 300, 300]), 300 * MS) + rows.end(300 * MS)
-    assert [(row.duration_ns / MS, row.count) for row in found] == [(300, 4)]
+    assert [(row.duration_ns / MS, row.count, row.bytes // 4096) for row in found] == [(300, 4, 1), (0, 0, 3)]
 
 
 def test_both_directions_of_a_mixed_load_end_their_rows_at_the_same_moments() -> None:

@@ -155,6 +155,14 @@ def test_what_is_shorter_than_fios_milliseconds_and_empty_is_no_row() -> None:
     assert [(row.start_ns, row.duration_ns) for row in rows] == [(0, 1000 * MS), (1000 * MS, 1000 * MS)]
 
 
+def test_bytes_that_fio_notes_before_it_counts_are_not_lost_with_a_row_that_has_no_length() -> None:
+    intervals = Intervals("s", ["write"], 0, 1000 * MS)
+    counted = job(4, {1: 4}, mean=1, worst=1)
+    noted_before = counted._replace(moves=counted.moves | {"write": Counters(4, 4096, 4, 1, {1: 4})})
+    rows = rows_of(intervals, (document(noted_before), 1000 * MS), (document(counted), 1000 * MS), last=True)
+    assert [(row.duration_ns, row.count, row.bytes) for row in rows] == [(1000 * MS, 4, 4096), (0, 0, 3 * 4096)]
+
+
 def test_a_direction_that_shows_up_unannounced_is_reported() -> None:
     intervals = Intervals("s", ["read"], 0, 1000 * MS)
     rows = intervals.samples(document(job(1, {1: 1}, mean=1, worst=1)), 1000 * MS, last=True)

@@ -3,9 +3,10 @@
 A thread of fio's sleeps until one of three things is due: to tell of an interval, to read the disk's statistics, every
 250 ms, or to note the rate, every 500 ms. An interval that is over is seen whenever it wakes. Then it asks the workers
 for what has happened, and a worker answers before it makes its next request: one that waits for an answer when that
-has come, one that pauses when its pause is over. So a stall belongs to the row in which it ends. What the thread was
-about to do before it asked it sleeps for afterwards; what came due meanwhile is seen then, and counts anew from there
-(``helper_thread.c``, and ``calc_log_samples`` in ``stat.c``).
+has come, one that pauses when its pause is over. So a stall belongs to the row in which it ends; but bytes are noted
+before it asks, and those of what completes meanwhile are in the next row. What the thread was about to do before it
+asked it sleeps for afterwards; what came due meanwhile is seen then, and counts anew from there (``helper_thread.c``,
+and ``calc_log_samples`` in ``stat.c``).
 """
 
 from __future__ import annotations
@@ -131,6 +132,7 @@ class FioRows:
         self._began_ns = began_ns
         self._pause = pause
         self._completed = 0
+        self._late_bytes = dict.fromkeys(directions, 0)
         self._thread = Thread(began_ns, interval_ns)
         self._due_ns = self._thread.due_ns()
         while self._due_ns <= began_ns:
@@ -153,7 +155,7 @@ class FioRows:
                 return
             end_ns = int(answers_ns[at])
             # Those that complete together are looked at together.
-            yield from self._close(end_ns, int(np.searchsorted(completed_ns, end_ns, side="right")))
+            yield from self._close(end_ns, int(np.searchsorted(completed_ns, end_ns, side="right")), self._due_ns)
             self._thread.told(end_ns)
             self._due_ns = self._thread.due_ns()
 
@@ -167,23 +169,26 @@ class FioRows:
 
     def end(self, until_ns: int) -> list[Sample]:
         """The last rows; what is shorter than fio's milliseconds and has nothing in it is none."""
-        is_row = self._open.height or until_ns - self._began_ns >= _NS_PER_MS
-        return self._close(until_ns, self._open.height) if is_row else []
+        has_something = self._open.height or any(self._late_bytes.values())
+        is_row = has_something or until_ns - self._began_ns >= _NS_PER_MS
+        return self._close(until_ns, self._open.height, until_ns) if is_row else []
 
-    def _close(self, end_ns: int, requests: int) -> list[Sample]:
+    def _close(self, end_ns: int, requests: int, noted_ns: int) -> list[Sample]:
         ended = self._open[:requests]
-        rows = [self._row(each, end_ns, ended.filter(pl.col("verb") == each)) for each in self._directions]
+        rows = [self._row(each, end_ns, ended.filter(pl.col("verb") == each), noted_ns) for each in self._directions]
         self._began_ns, self._open = end_ns, self._open[requests:]
         self._completed += requests
         return rows
 
-    def _row(self, direction: Direction, end_ns: int, requests: pl.DataFrame) -> Sample:
+    def _row(self, direction: Direction, end_ns: int, requests: pl.DataFrame, noted_ns: int) -> Sample:
         latency_ns: NDArray[np.int64] = requests["latency_ns"].to_numpy()
         place = (self._step, direction, self._began_ns, end_ns - self._began_ns)
+        late_bytes = int(requests.filter(pl.col("completed_ns") > noted_ns)["bytes"].sum())
+        bytes_moved = self._late_bytes[direction] + int(requests["bytes"].sum()) - late_bytes
+        self._late_bytes[direction] = late_bytes
         if not len(latency_ns):
-            return Sample(*place, 0, 0, None, None, None, None, None)
+            return Sample(*place, 0, bytes_moved, None, None, None, None, None)
         p50, p99, p999 = (int(np.quantile(latency_ns, part, method="inverted_cdf")) for part in _QUANTILES)
-        bytes_moved = int(requests["bytes"].sum())
         return Sample(
             *place, len(latency_ns), bytes_moved, float(latency_ns.mean()), p50, p99, p999, int(latency_ns.max())
         )

@@ -11,9 +11,9 @@ use super::sent::{Command, Sent};
 
 /// `max_sectors_kb`: no command is longer.
 const LONGEST_BYTES: u64 = 1280 << 10;
-/// A request that is split reaches the scheduler part by part, with a look at the guest's clock after each, the last two
-/// together.
-const PART_NS: u64 = 256;
+/// What a look at the clock takes in the lab. A request that is split reaches the scheduler part by part, with such a look after
+/// each, the last two together.
+pub(super) const LOOK_NS: u64 = 256;
 /// `fifo_batch`: requests in one direction, in the order of their places.
 const BATCH: u32 = 16;
 /// `writes_starved`: so often reads go before writes that wait.
@@ -75,7 +75,8 @@ pub(crate) struct BlockLayer {
 }
 
 impl BlockLayer {
-    /// Takes a request of the program; returns how long that keeps it.
+    /// Takes a request of the program; returns how often Linux looks at the clock for it: once for each command that it makes,
+    /// and not for a request that rides in another's.
     pub fn insert(&mut self, now_ns: u64, request: Request) -> u64 {
         let splits = matches!(request.verb, Verb::Read | Verb::Write) && request.bytes > LONGEST_BYTES;
         let longest_bytes = if splits { LONGEST_BYTES } else { request.bytes.max(1) };
@@ -88,20 +89,26 @@ impl BlockLayer {
         for part in 0..u64::from(left) {
             let begin_bytes = part * longest_bytes;
             let bytes = longest_bytes.min(request.bytes - begin_bytes);
-            let at_ns = now_ns + PART_NS * part.min(u64::from(left).saturating_sub(2));
+            let at_ns = now_ns + LOOK_NS * part.min(u64::from(left).saturating_sub(2));
             let offset_bytes = request.offset_bytes + begin_bytes;
             self.coming.push_back((at_ns, Request { offset_bytes, bytes, ..request }));
         }
-        self.arrive(now_ns);
-        PART_NS * u64::from(left - 1)
+        let rides = self.arrive(now_ns);
+        if rides && left == 1 {
+            0
+        } else {
+            u64::from(left)
+        }
     }
 
-    /// Parts get here.
-    fn arrive(&mut self, now_ns: u64) {
+    /// Parts get here; returns whether the last of them rides in another's command.
+    fn arrive(&mut self, now_ns: u64) -> bool {
+        let mut rides = false;
         while let Some(&(_, part)) = self.coming.front().filter(|(at_ns, _)| *at_ns <= now_ns) {
             self.coming.pop_front();
-            self.add(now_ns, part);
+            rides = self.add(now_ns, part);
         }
+        rides && self.coming.is_empty()
     }
 
     /// The next command for the drive, which has room for one.
@@ -168,20 +175,22 @@ impl BlockLayer {
         *self = Self { sent, parts, ..Self::default() };
     }
 
-    fn add(&mut self, now_ns: u64, request: Request) {
+    /// Returns whether the request rides in another's command.
+    fn add(&mut self, now_ns: u64, request: Request) -> bool {
         if request.verb == Verb::Flush {
             self.flushes.push_back(request);
-            return;
+            return false;
         }
         let at = usize::from(request.verb != Verb::Read);
         if self.append(at, &request) || self.prepend(at, &request) {
-            return;
+            return true;
         }
         self.arrivals += 1;
         let (order, expires_ns) = (self.arrivals, now_ns.saturating_add(EXPIRE_NS[at]));
         let key = (request.offset_bytes, order);
         self.arrived[at].insert(order, key);
         self.sorted[at].insert(key, Waiting { riders: vec![request.tag], command: request, order, expires_ns });
+        false
     }
 
     /// Lets a request ride behind one that ends where it begins.
@@ -304,9 +313,9 @@ mod tests {
     #[test]
     fn neighbours_that_wait_become_one_command() {
         let mut layer = BlockLayer::default();
-        for (tag, page) in [(0, 10), (1, 11), (2, 20), (3, 9), (4, 12), (5, 14), (6, 13)] {
-            layer.insert(0, ask(tag, Verb::Write, page));
-        }
+        let asked = [(0, 10), (1, 11), (2, 20), (3, 9), (4, 12), (5, 14), (6, 13)];
+        let looks = asked.map(|(tag, page)| layer.insert(0, ask(tag, Verb::Write, page)));
+        assert_eq!(looks, [1, 0, 1, 0, 0, 1, 0]);
         let command = layer.next(0).unwrap();
         assert_eq!((command.offset_bytes / PAGE, command.bytes / PAGE), (9, 6));
         let mut completions = vec![end(command.tag, Status::Good)];
@@ -330,7 +339,7 @@ mod tests {
     #[test]
     fn what_is_too_long_is_split_and_ends_with_its_last_part() {
         let mut layer = BlockLayer::default();
-        layer.insert(0, Request { bytes: 2 << 20, ..ask(9, Verb::Write, 0) });
+        assert_eq!(layer.insert(0, Request { bytes: 2 << 20, ..ask(9, Verb::Write, 0) }), 2);
         let parts = [layer.next(0).unwrap(), layer.next(0).unwrap()];
         assert_eq!(parts.map(|part| (part.offset_bytes >> 10, part.bytes >> 10)), [(0, 1280), (1280, 768)]);
         let mut completions = vec![end(parts[1].tag, Status::Gone)];

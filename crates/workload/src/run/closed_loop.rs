@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use drive::{BlockDevice, Completion, Forwarded, Reads, Request, Status};
 
-use super::block_layer::BlockLayer;
+use super::block_layer::{BlockLayer, LOOK_NS};
 use super::log::{RequestColumns, RequestLog};
 use super::replayer::{self, Replayer};
 use super::submitter::Submitter;
@@ -23,9 +23,11 @@ const NEVER: u64 = u64::MAX;
 const FIO_LOOKS_EVERY_NS: u64 = 100_051_300;
 const FIO_LOOKS_UNTIL_NEXT: u64 = 2;
 
-/// fio looks at the clock five times before a request goes out, and in the lab a look takes 256 ns: so long after the end of
-/// one comes the next, and so far apart are those that go out together.
-const FIO_ASKS_NS: u64 = 1280;
+/// fio looks at the clock four times before a request goes out, and Linux once as it makes a command of it: so long after the
+/// end of one comes the next, and so far apart are those that go out together. What rides in another's command needs none of
+/// its own, and goes out in less.
+const FIO_LOOKS: u64 = 4;
+const LINUX_LOOKS: u64 = 1;
 
 /// Fewer reads of a stream are asked for one by one.
 const LEAST_FORWARDED: u64 = 64;
@@ -316,7 +318,7 @@ impl Run {
             }
             if self.like_fio {
                 let busy_until_ns = &mut self.busy_until_ns[slot.worker as usize];
-                *busy_until_ns = (*busy_until_ns).max(self.now_ns + FIO_ASKS_NS);
+                *busy_until_ns = (*busy_until_ns).max(self.now_ns + (FIO_LOOKS + LINUX_LOOKS) * LOOK_NS);
             }
             if self.ready.last() != Some(&slot.worker) {
                 self.ready.push(slot.worker);
@@ -382,9 +384,9 @@ impl Run {
                     if let Some(log) = &mut self.log {
                         log.submitted(self.now_ns, request);
                     }
-                    let kept_ns = self.submit(device, request);
+                    let looks = FIO_LOOKS + self.submit(device, request);
                     if self.like_fio {
-                        self.busy_until_ns[at as usize] = self.now_ns + kept_ns + FIO_ASKS_NS;
+                        self.busy_until_ns[at as usize] = self.now_ns + looks * LOOK_NS;
                     }
                 }
                 Wish::Completion | Wish::Over => break NEVER,
@@ -394,17 +396,17 @@ impl Run {
         std::mem::replace(&mut self.wake_ns[at as usize], wake_ns) != wake_ns
     }
 
-    /// Returns how long it keeps the worker.
+    /// Returns how often Linux looks at the clock for it.
     fn submit(&mut self, device: &mut impl BlockDevice, request: Request) -> u64 {
-        let kept_ns = match &mut self.block_layer {
+        let looks = match &mut self.block_layer {
             Some(block_layer) => block_layer.insert(self.now_ns, request),
             None => {
                 self.backlog.push_back(request);
-                0
+                LINUX_LOOKS
             }
         };
         self.feed(device);
-        kept_ns
+        looks
     }
 
     /// Hands over what has waited for room in the device's queue.

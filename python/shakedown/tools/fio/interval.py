@@ -17,7 +17,8 @@ _NEVER_NS: Final = 2**63 - 1
 _START_UP_NS: Final = 1_000_000_000
 # The first rows wait for two documents that agree to a fiftieth of an interval when the first job began, or for four.
 _AGREE: Final = 50
-# fio tells times in milliseconds: what is shorter, and has nothing in it, is no row.
+# fio tells times in milliseconds: what is shorter, and has nothing in it, is no row. The bytes of what was counted a
+# document ago are something: fio noted them before it counted.
 _SHORTEST_NS: Final = 1_000_000
 _MOST_HELD: Final = 4
 
@@ -75,7 +76,7 @@ class Intervals:
             end_ns = max(start_ns, min(end_ns, noted_ns + _busy_ns(document.jobs, self._jobs)))
         moved = self._moved(document)
         self._jobs, self._end_ns = document.jobs, end_ns
-        if end_ns - start_ns < _SHORTEST_NS and not any(each.count for each in moved.values()):
+        if end_ns - start_ns < _SHORTEST_NS and not any(each.count or each.bytes for each in moved.values()):
             return []
         self._directions |= {each for each, counters in moved.items() if counters.count}
         return [

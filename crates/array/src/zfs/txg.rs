@@ -1,9 +1,12 @@
 //! Transaction groups: users' data and uberblocks are written every few seconds, and in between a scan goes on.
 
+use std::ops::Range;
+
 use drive::BlockDevice;
 
 use super::flow::{Flow, Purpose, Target};
 use super::geometry::LABEL_START_BYTES;
+use super::labels::{configurations, uberblocks};
 use super::order::Order;
 use super::queue::Class;
 use super::resilver::{Phase, Resilver, Role};
@@ -23,8 +26,9 @@ enum Stage {
     Own,
     /// A flush, so that all that the uberblocks will name is there.
     Flush,
-    /// Uberblocks, then a flush (`vdev_config_sync`).
-    Labels { flushing: bool },
+    /// Half of the labels' configurations, a flush, uberblocks, a flush, and the other half with its flush
+    /// (`vdev_config_sync`). Where the configuration is as it was: the uberblocks with theirs.
+    Labels { part: u8 },
     /// Nothing to do until then.
     Open { until_ns: u64 },
 }
@@ -58,11 +62,6 @@ impl Txg {
         }
     }
 }
-
-/// Two labels at each end of a drive, and where in each the uberblocks are.
-const LABEL_BYTES: u64 = 256 << 10;
-const UBERBLOCKS_AT_BYTES: u64 = 128 << 10;
-const UBERBLOCK_BYTES: u64 = 4 << 10;
 
 /// Blocks of the pool itself that a group changes, each kept three times: the lab's OpenZFS writes 21 to 29 of 4 KiB.
 const OWN_BLOCKS: u64 = 24;
@@ -136,9 +135,9 @@ impl<D: BlockDevice> Resilver<D> {
                 Stage::Drain if !self.is_sequential() && self.flight_flows > 0 => return,
                 Stage::Drain => Stage::Own,
                 Stage::Own => Stage::Flush,
-                Stage::Flush => Stage::Labels { flushing: false },
-                Stage::Labels { flushing: false } => Stage::Labels { flushing: true },
-                Stage::Labels { flushing: true } => {
+                Stage::Flush => Stage::Labels { part: self.label_parts().start },
+                Stage::Labels { part } if part + 1 < self.label_parts().end => Stage::Labels { part: part + 1 },
+                Stage::Labels { .. } => {
                     self.users_are_synced();
                     if self.txg.is_last && !self.is_over() {
                         self.end();
@@ -196,8 +195,10 @@ impl<D: BlockDevice> Resilver<D> {
                 }
                 self.txg.parts_left = self.write_own_blocks();
             }
-            Stage::Labels { flushing: false } => self.write_labels(),
-            Stage::Flush | Stage::Labels { flushing: true } => {
+            Stage::Labels { part: 0 } => self.write_labels(&configurations(self.plan.member_bytes, 0)),
+            Stage::Labels { part: 2 } => self.write_labels(&uberblocks(self.plan.member_bytes)),
+            Stage::Labels { part: 4 } => self.write_labels(&configurations(self.plan.member_bytes, 1)),
+            Stage::Flush | Stage::Labels { .. } => {
                 // A sequential rebuild goes on while a group is written: what is not done at its beginning is of the next.
                 self.txg.is_last |= !self.is_sequential() && self.is_drained();
                 let number = self.begin(Flow::new(Purpose::Label { is_flush: true }, 0, 0));
@@ -238,15 +239,21 @@ impl<D: BlockDevice> Resilver<D> {
         places.map(|target| (target.member as usize, LABEL_START_BYTES + target.offset_bytes)).collect()
     }
 
-    fn write_labels(&mut self) {
+    /// Which parts of the labels a group writes: the first one has a drive in its configuration that was not there.
+    fn label_parts(&self) -> Range<u8> {
+        if self.txg.number == 0 {
+            0..6
+        } else {
+            2..4
+        }
+    }
+
+    fn write_labels(&mut self, parts: &[(u64, u64)]) {
         let number = self.begin(Flow::new(Purpose::Label { is_flush: false }, 0, 0));
-        let end = self.plan.member_bytes;
-        let labels = [0, LABEL_BYTES, end - 2 * LABEL_BYTES, end - LABEL_BYTES];
         for member in 0..self.roles.len() {
             let has_labels = self.roles[member] != Role::Dead;
-            for label in labels.into_iter().filter(|_| has_labels) {
-                let offset_bytes = label + UBERBLOCKS_AT_BYTES;
-                let target = Target { member: member as u32, offset_bytes, bytes: UBERBLOCK_BYTES };
+            for (offset_bytes, bytes) in parts.iter().copied().filter(|_| has_labels) {
+                let target = Target { member: member as u32, offset_bytes, bytes };
                 self.ask_at(number, Class::SyncWrite, true, target);
             }
         }

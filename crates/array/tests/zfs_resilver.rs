@@ -170,6 +170,28 @@ fn a_sequential_rebuild_writes_what_is_allocated() {
     assert_eq!(read, bytes);
 }
 
+/// What was asked for while a transaction group was open is done before the group is written: 64 MiB for each of two
+/// drives are under way when the first one, behind which the rebuild has begun, is.
+#[test]
+fn a_sequential_rebuild_goes_on_while_groups_are_written_and_each_waits_for_its_part() {
+    let plan = plan(Geometry::mirror(2, 12).unwrap(), Order::Sequential);
+    let (resilver, report) = resilvered(&plan, clockworks(&plan));
+    let asked = &resilver.members().device(1).asked;
+    let flushes: Vec<usize> = (0..asked.len()).filter(|at| asked[*at].verb == Verb::Flush).collect();
+    let before = |flush: usize| -> u64 {
+        let data = asked[..flushes[flush]].iter().filter(|one| one.verb == Verb::Write && one.bytes > 64 << 10);
+        data.map(|one| one.bytes).sum()
+    };
+    // The first group has the labels' configurations to write, too: four flushes.
+    assert!((128 * MIB..200 * MIB).contains(&before(4)), "{}", before(4));
+    // Four groups as the drive is put in, the fifth five seconds later, in which all is told to be done: had each
+    // of its metaslabs waited for a group, there were more, and the drive that is read had been idle for them.
+    assert_eq!(flushes.len(), 10);
+    let read_ns = report.allocated_bytes * 10 + report.allocated_bytes / MIB * 200_000;
+    assert!(report.outcome.duration_ns > read_ns);
+    assert!(report.outcome.duration_ns < read_ns + 5_000_000_000, "{}", report.outcome.duration_ns);
+}
+
 #[test]
 fn a_distributed_spare_lies_on_all_members_and_the_dead_one_is_left_alone() {
     for order in [Order::Sorted, Order::Sequential] {

@@ -40,6 +40,8 @@ pub(super) struct Flow {
     pub offset_bytes: u64,
     pub bytes: u64,
     pub is_segment: bool,
+    /// The transaction group that was open when it was asked for, of the two there may be at a time.
+    pub group: u8,
     /// Written since the resilver began: the new drive has it, too.
     pub is_young: bool,
     /// What counts against the limits of a scan.
@@ -65,6 +67,7 @@ impl Flow {
             offset_bytes,
             bytes,
             is_segment: false,
+            group: 0,
             is_young: false,
             flight_bytes: bytes,
             records: 0,

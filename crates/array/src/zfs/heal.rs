@@ -38,7 +38,7 @@ impl<D: BlockDevice> Resilver<D> {
         let flight = self.plan.flight();
         let room = self.flight_flows < flight.flows && self.flight_bytes < flight.bytes;
         if self.plan.order == Order::Sequential {
-            return !self.at_metaslab_end && room;
+            return room;
         }
         // A scan begins when the blocks before it are done, and ends when all it reads is there.
         if let Phase::Scanning { asked } = self.phase {
@@ -111,7 +111,6 @@ impl<D: BlockDevice> Resilver<D> {
         }
         match self.walk.next(&self.pool) {
             Some(Work::Block { records: 1, .. }) if self.rewritten.is_next() => {}
-            Some(Work::Metaslab) => self.at_metaslab_end = self.plan.tunables.rebuild_waits_for_txg,
             Some(work) => self.heal(work),
             None => {
                 let added = self.turn(0.0);
@@ -144,6 +143,7 @@ impl<D: BlockDevice> Resilver<D> {
     }
 
     fn end_flight(&mut self, number: u32) {
+        self.leave_group(number);
         self.flight_bytes -= self.flows.get(number).flight_bytes;
         self.flight_flows -= 1;
         self.flows.release(number);
@@ -154,7 +154,6 @@ impl<D: BlockDevice> Resilver<D> {
         let (offset_bytes, bytes, records, is_segment) = match work {
             Work::Block { offset_bytes, bytes, records } => (offset_bytes, bytes, records, false),
             Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records, true),
-            Work::Metaslab => return,
         };
         let weight = self.clock.weight();
         let allocated = if is_segment { bytes } else { self.pool.geometry.allocated_bytes(bytes) };
@@ -175,6 +174,7 @@ impl<D: BlockDevice> Resilver<D> {
             let number = self.begin(flow);
             if is_segment {
                 self.shrink_flight(number);
+                self.join_group(number);
             }
             let class = if is_segment { Class::Rebuild } else { Class::Scrub };
             self.read_around(number, class, &columns);

@@ -3,13 +3,14 @@
 //! In reading order: [`Geometry`] says where a block lies on the members (`raidz`, `draid` with its `draid_maps`), `pool` what
 //! was written to a vdev, with `stretch` what lies between and `places` where what was rewritten lies, `order` in which order a resilver goes through it, `tunables` the numbers of OpenZFS;
 //! [`Resilver`] is the whole under way: `heal` the scan and its blocks, `queue` what stands before each drive, `txg`
-//! transaction groups, `users` the pool's users with `memory` what they find there, `sample` how a part stands for the whole, `report` what came of it.
+//! transaction groups with `labels`, `users` the pool's users with `memory` what they find there, `sample` how a part stands for the whole, `report` what came of it.
 
 mod draid;
 mod draid_maps;
 mod flow;
 mod geometry;
 mod heal;
+mod labels;
 mod memory;
 mod order;
 mod places;
@@ -27,6 +28,7 @@ mod users;
 
 pub use draid::Draid;
 pub use geometry::{Column, Geometry};
+pub use labels::write_configuration;
 pub use order::Order;
 pub use pool::Content;
 pub use report::Report;

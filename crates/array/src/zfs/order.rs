@@ -24,8 +24,6 @@ pub(super) enum Work {
     Block { offset_bytes: u64, bytes: u64, records: u64 },
     /// Allocated space, and how many records lie in it.
     Segment { offset_bytes: u64, allocated: u64, records: u64 },
-    /// The end of a metaslab.
-    Metaslab,
 }
 
 /// Bytes that the sort of a scan takes for a block (`scan_io_t` with one address, its node in the tree).
@@ -119,11 +117,8 @@ impl Walk {
                 self.segments(pool, pool.record_offset(slot), records);
                 self.next += records.max(1);
                 let ends = self.next == pool.records || self.next == self.steps(pool);
-                if records.max(1) == left || ends {
-                    if record < pool.records {
-                        self.indirects(pool, self.next - 1);
-                    }
-                    self.pending.push_back(Work::Metaslab);
+                if record < pool.records && (records.max(1) == left || ends) {
+                    self.indirects(pool, self.next - 1);
                 }
             }
         }
@@ -230,7 +225,6 @@ mod tests {
                     let (offset, length, held) = match work {
                         Work::Block { offset_bytes, bytes, records } => (offset_bytes, bytes, records),
                         Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records),
-                        Work::Metaslab => continue,
                     };
                     bytes += length;
                     records += held;

@@ -219,12 +219,12 @@ impl Pool {
 }
 
 /// Metaslabs in the order in which a fresh pool's data fills them (`metaslab_compare`: of the emptiest the first). Three have
-/// the pool's own blocks since it was made, each of which is kept in three. As data goes on to the next metaslab it
-/// passes over the one that has third copies by then (`METASLAB_WEIGHT_CLAIM`), which are written elsewhere from now on, and it is
-/// empty again when the next one is full.
+/// the pool's own blocks since it was made, each of which is kept in three. While data fills a metaslab the next one gets the
+/// third copies (`METASLAB_WEIGHT_CLAIM`), so that data passes over it, and finds it empty again when three more are full. Of the
+/// first some copies stay.
 fn filled(metaslabs: u64) -> Vec<u64> {
-    let pairs = (2..=metaslabs / 2).flat_map(|half| [2 * half + 1, 2 * half]);
-    [0, 3].into_iter().chain(pairs).chain([1, 2]).filter(|metaslab| *metaslab < metaslabs).collect()
+    let pairs = (9..metaslabs + 3).step_by(2).flat_map(|odd| [odd, odd - 3]);
+    [0, 3, 5, 7].into_iter().chain(pairs).chain([4, 1, 2]).filter(|metaslab| *metaslab < metaslabs).collect()
 }
 
 /// Those that hold content, so many, by their place, then the others.
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn metaslabs_with_the_pools_own_blocks_are_filled_last() {
-        assert_eq!(filled(10), [0, 3, 5, 4, 7, 6, 9, 8, 1, 2]);
+        assert_eq!(filled(10), [0, 3, 5, 7, 9, 6, 8, 4, 1, 2]);
         assert_eq!([1, 2, 3, 5].map(filled), [vec![0], vec![0, 1], vec![0, 1, 2], vec![0, 3, 4, 1, 2]]);
         assert_eq!(by_content(7, 3), [0, 3, 5, 1, 2, 4, 6]);
     }

@@ -160,8 +160,6 @@ pub struct Resilver<D> {
     pub(super) phase: Phase,
     pub(super) flight_bytes: u64,
     pub(super) flight_flows: u64,
-    /// A sequential rebuild waits at the end of a metaslab.
-    pub(super) at_metaslab_end: bool,
     /// No block of the scan is issued before.
     pub(super) held_until_ns: u64,
     computing: BinaryHeap<Reverse<(u64, u32)>>,
@@ -239,7 +237,6 @@ impl<D: BlockDevice> Resilver<D> {
             phase: Phase::Over,
             flight_bytes: 0,
             flight_flows: 0,
-            at_metaslab_end: false,
             held_until_ns: 0,
             computing: BinaryHeap::new(),
             cores_free_ns: vec![now_ns; cores],

@@ -44,8 +44,6 @@ pub struct Tunables {
     pub rebuild_max_segment_bytes: u64,
     /// `zfs_rebuild_vdev_limit`: bytes of a sequential rebuild in flight, for each drive.
     pub rebuild_vdev_limit_bytes: u64,
-    /// Does a sequential rebuild wait for a transaction group at the end of each metaslab?
-    pub rebuild_waits_for_txg: bool,
     /// Do requests that ask for it (fio's `direct=1`) pass the cache by? Before 2.3 none did.
     pub direct_io: bool,
     /// How far the copies of a block lie apart at least, in sixteenths of the vdev: an eighth, and half of that more where
@@ -77,7 +75,6 @@ impl Tunables {
             read_gap_limit_bytes: 32 << 10,
             rebuild_max_segment_bytes: MIB,
             rebuild_vdev_limit_bytes: 64 * MIB,
-            rebuild_waits_for_txg: true,
             direct_io: true,
             copies_apart: None,
             status_counts_issued: true,
@@ -86,13 +83,7 @@ impl Tunables {
 
     /// OpenZFS 2.1, the first with dRAID.
     pub fn v2_1() -> Self {
-        Self {
-            scan_vdev_limit_bytes: 4 * MIB,
-            rebuild_vdev_limit_bytes: 32 * MIB,
-            rebuild_waits_for_txg: false,
-            direct_io: false,
-            ..Self::v2_3()
-        }
+        Self { scan_vdev_limit_bytes: 4 * MIB, rebuild_vdev_limit_bytes: 32 * MIB, direct_io: false, ..Self::v2_3() }
     }
 
     /// ZFS on Linux 0.6.5, which healed in block order and knew nothing else.

@@ -1,9 +1,12 @@
 //! Transaction groups: users' data and uberblocks are written every few seconds, and in between a scan goes on.
 
+use std::ops::Range;
+
 use drive::BlockDevice;
 
 use super::flow::{Flow, Purpose, Target};
 use super::geometry::LABEL_START_BYTES;
+use super::labels::{configurations, uberblocks};
 use super::order::Order;
 use super::queue::Class;
 use super::resilver::{Phase, Resilver, Role};
@@ -11,6 +14,8 @@ use super::resilver::{Phase, Resilver, Role};
 /// What a transaction group is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
+    /// Waiting for what a sequential rebuild has asked for while the group was open (`spa_txg_zio`).
+    Quiesced,
     /// Writing users' data.
     Data,
     /// The scan's turn, since then.
@@ -21,8 +26,9 @@ enum Stage {
     Own,
     /// A flush, so that all that the uberblocks will name is there.
     Flush,
-    /// Uberblocks, then a flush (`vdev_config_sync`).
-    Labels { flushing: bool },
+    /// Half of the labels' configurations, a flush, uberblocks, a flush, and the other half with its flush
+    /// (`vdev_config_sync`). Where the configuration is as it was: the uberblocks with theirs.
+    Labels { part: u8 },
     /// Nothing to do until then.
     Open { until_ns: u64 },
 }
@@ -33,6 +39,8 @@ pub(super) struct Txg {
     stage: Stage,
     began_ns: u64,
     parts_left: u64,
+    /// What a sequential rebuild has under way of the group that is written and of the open one, by the last bit of their numbers.
+    rebuilding: [u64; 2],
     /// How many there were before.
     number: u64,
     /// The pointers have been followed: what they name is issued from the next group on.
@@ -43,19 +51,30 @@ pub(super) struct Txg {
 
 impl Txg {
     pub fn new(now_ns: u64) -> Self {
-        Self { stage: Stage::Data, began_ns: now_ns, parts_left: 0, number: 0, visited: false, is_last: false }
+        Self {
+            stage: Stage::Data,
+            began_ns: now_ns,
+            parts_left: 0,
+            rebuilding: [0; 2],
+            number: 0,
+            visited: false,
+            is_last: false,
+        }
     }
 }
-
-/// Two labels at each end of a drive, and where in each the uberblocks are.
-const LABEL_BYTES: u64 = 256 << 10;
-const UBERBLOCKS_AT_BYTES: u64 = 128 << 10;
-const UBERBLOCK_BYTES: u64 = 4 << 10;
 
 /// Blocks of the pool itself that a group changes, each kept three times: the lab's OpenZFS writes 21 to 29 of 4 KiB.
 const OWN_BLOCKS: u64 = 24;
 const OWN_BLOCK_BYTES: u64 = 4 << 10;
 const OWN_COPIES: u64 = 3;
+
+/// `TXG_CONCURRENT_STATES`: open, about to be written, and written.
+const CONCURRENT_GROUPS: u64 = 3;
+
+/// By which of the two groups that may be under way are told apart.
+fn bit(group: u64) -> usize {
+    (group & 1) as usize
+}
 
 impl<D: BlockDevice> Resilver<D> {
     /// May the scan issue more?
@@ -69,7 +88,7 @@ impl<D: BlockDevice> Resilver<D> {
             Stage::Scan { .. } if !self.scans() => self.now_ns,
             Stage::Scan { since_ns } => self.scan_ends_ns(since_ns),
             Stage::Open { until_ns } => until_ns,
-            Stage::Data | Stage::Drain | Stage::Own | Stage::Flush | Stage::Labels { .. } => u64::MAX,
+            Stage::Quiesced | Stage::Data | Stage::Drain | Stage::Own | Stage::Flush | Stage::Labels { .. } => u64::MAX,
         }
     }
 
@@ -107,6 +126,8 @@ impl<D: BlockDevice> Resilver<D> {
             }
             let scans = self.scans();
             let next = match self.txg.stage {
+                Stage::Quiesced if self.txg.rebuilding[bit(self.txg.number)] > 0 => return,
+                Stage::Quiesced => Stage::Data,
                 Stage::Data if scans => Stage::Scan { since_ns: self.now_ns },
                 Stage::Data => Stage::Own,
                 Stage::Scan { since_ns } if scans && self.now_ns < self.scan_ends_ns(since_ns) => return,
@@ -114,11 +135,11 @@ impl<D: BlockDevice> Resilver<D> {
                 Stage::Drain if !self.is_sequential() && self.flight_flows > 0 => return,
                 Stage::Drain => Stage::Own,
                 Stage::Own => Stage::Flush,
-                Stage::Flush => Stage::Labels { flushing: false },
-                Stage::Labels { flushing: false } => Stage::Labels { flushing: true },
-                Stage::Labels { flushing: true } => {
+                Stage::Flush => Stage::Labels { part: self.label_parts().start },
+                Stage::Labels { part } if part + 1 < self.label_parts().end => Stage::Labels { part: part + 1 },
+                Stage::Labels { .. } => {
                     self.users_are_synced();
-                    if self.txg.is_last {
+                    if self.txg.is_last && !self.is_over() {
                         self.end();
                     }
                     let waits = self.is_sequential() || matches!(self.phase, Phase::Draining | Phase::Over);
@@ -126,7 +147,7 @@ impl<D: BlockDevice> Resilver<D> {
                     Stage::Open { until_ns: until_ns.max(self.now_ns) }
                 }
                 Stage::Open { until_ns } if self.now_ns < until_ns && !self.group_is_wanted() => return,
-                Stage::Open { .. } => Stage::Data,
+                Stage::Open { .. } => Stage::Quiesced,
             };
             self.enter(next);
             if self.phase == Phase::Over && matches!(self.txg.stage, Stage::Open { .. }) {
@@ -135,10 +156,23 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
-    /// A sequential rebuild at the end of a metaslab wants a group; so do users whose data fills memory. That all is done
-    /// is told by a group that nobody hurries (`vdev_rebuild_complete_sync`).
+    /// Users whose data fills memory want a group; so does who has put in the new drive, until what may be under way
+    /// without it is written (`spa_vdev_attach`). Nobody hurries a later one, in which a rebuild is told to be done.
     fn group_is_wanted(&self) -> bool {
-        self.dirty_share() >= 0.2 || (self.at_metaslab_end && self.flight_flows == 0)
+        let attaches = self.phase != Phase::Over && self.txg.number < CONCURRENT_GROUPS;
+        self.dirty_share() >= 0.2 || attaches
+    }
+
+    /// What a sequential rebuild asks for is of the group that is open, which is not written before it is done.
+    pub(super) fn join_group(&mut self, flow: u32) {
+        let open = bit(self.txg.number + 1);
+        self.flows.get_mut(flow).group = open as u8;
+        self.txg.rebuilding[open] += 1;
+    }
+
+    pub(super) fn leave_group(&mut self, flow: u32) {
+        let Flow { is_segment, group, .. } = *self.flows.get(flow);
+        self.txg.rebuilding[usize::from(group)] -= u64::from(is_segment);
     }
 
     fn is_drained(&self) -> bool {
@@ -148,21 +182,29 @@ impl<D: BlockDevice> Resilver<D> {
     fn enter(&mut self, stage: Stage) {
         self.txg.stage = stage;
         match stage {
-            Stage::Data => {
+            Stage::Quiesced => {
                 self.txg = Txg { is_last: self.is_drained(), began_ns: self.now_ns, visited: false, ..self.txg };
                 self.txg.number += 1;
-                self.txg.parts_left = self.write_users_data();
             }
-            Stage::Own => self.txg.parts_left = self.write_own_blocks(),
-            Stage::Labels { flushing: false } => self.write_labels(),
-            Stage::Flush | Stage::Labels { flushing: true } => {
+            Stage::Data => self.txg.parts_left = self.write_users_data(),
+            Stage::Own => {
+                // That a sequential rebuild is done is told while the group is written, of a scan when it is
+                // (`vdev_rebuild_complete_sync`, `dsl_scan_done` in the next one).
+                if self.txg.is_last {
+                    self.end();
+                }
+                self.txg.parts_left = self.write_own_blocks();
+            }
+            Stage::Labels { part: 0 } => self.write_labels(&configurations(self.plan.member_bytes, 0)),
+            Stage::Labels { part: 2 } => self.write_labels(&uberblocks(self.plan.member_bytes)),
+            Stage::Labels { part: 4 } => self.write_labels(&configurations(self.plan.member_bytes, 1)),
+            Stage::Flush | Stage::Labels { .. } => {
                 // A sequential rebuild goes on while a group is written: what is not done at its beginning is of the next.
                 self.txg.is_last |= !self.is_sequential() && self.is_drained();
                 let number = self.begin(Flow::new(Purpose::Label { is_flush: true }, 0, 0));
                 self.txg.parts_left = 1;
                 self.flush_members(number);
             }
-            Stage::Open { .. } if self.flight_flows == 0 => self.at_metaslab_end = false,
             Stage::Scan { .. } | Stage::Drain | Stage::Open { .. } => {}
         }
     }
@@ -197,15 +239,21 @@ impl<D: BlockDevice> Resilver<D> {
         places.map(|target| (target.member as usize, LABEL_START_BYTES + target.offset_bytes)).collect()
     }
 
-    fn write_labels(&mut self) {
+    /// Which parts of the labels a group writes: the first one has a drive in its configuration that was not there.
+    fn label_parts(&self) -> Range<u8> {
+        if self.txg.number == 0 {
+            0..6
+        } else {
+            2..4
+        }
+    }
+
+    fn write_labels(&mut self, parts: &[(u64, u64)]) {
         let number = self.begin(Flow::new(Purpose::Label { is_flush: false }, 0, 0));
-        let end = self.plan.member_bytes;
-        let labels = [0, LABEL_BYTES, end - 2 * LABEL_BYTES, end - LABEL_BYTES];
         for member in 0..self.roles.len() {
             let has_labels = self.roles[member] != Role::Dead;
-            for label in labels.into_iter().filter(|_| has_labels) {
-                let offset_bytes = label + UBERBLOCKS_AT_BYTES;
-                let target = Target { member: member as u32, offset_bytes, bytes: UBERBLOCK_BYTES };
+            for (offset_bytes, bytes) in parts.iter().copied().filter(|_| has_labels) {
+                let target = Target { member: member as u32, offset_bytes, bytes };
                 self.ask_at(number, Class::SyncWrite, true, target);
             }
         }

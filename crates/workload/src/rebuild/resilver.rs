@@ -1,6 +1,6 @@
 //! A ZFS resilver with users at work.
 
-use array::zfs::{Plan, Resilver};
+use array::zfs::{write_configuration, Plan, Resilver};
 use array::LayoutError;
 use drive::faults::Faults;
 use drive::{BlockDevice, Drive};
@@ -48,13 +48,15 @@ pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
         (Vec::new(), Feeling::new(), Vec::new(), Feeling::new());
     let mut resilver = if let Some(text) = &order.load {
         // Users are there before anything fails: what they rewrite then lies elsewhere when it does.
-        let mut healthy = Resilver::healthy(order.plan.clone(), order.devices_before()?, order.start_ns)?;
+        let (devices, now_ns) = order.devices_before()?;
+        let mut healthy = Resilver::healthy(order.plan.clone(), devices, now_ns)?;
         let file = job_file(text, healthy.capacity_bytes())?;
         healthy.set_programs(file.jobs.iter().map(|job| job.regions.len()).sum());
-        let start = || Run::start(file.clone(), order.start_ns, INTERVAL_NS, order.seed).log_requests();
-        alone = play(&mut start(), &mut healthy, ALONE_INTERVALS, &mut feeling_alone);
-        let mut resilver = Resilver::after(&healthy, order.plan.clone(), order.devices()?, order.start_ns)?;
-        let mut run = start();
+        let start = |now_ns| Run::start(file.clone(), now_ns, INTERVAL_NS, order.seed).log_requests();
+        alone = play(&mut start(now_ns), &mut healthy, ALONE_INTERVALS, &mut feeling_alone);
+        let (devices, now_ns) = order.devices()?;
+        let mut resilver = Resilver::after(&healthy, order.plan.clone(), devices, now_ns)?;
+        let mut run = start(now_ns);
         while !resilver.is_over() && !run.is_over() {
             let mut rows = play(&mut run, &mut resilver, 1, &mut feeling);
             let at_ns = resilver.elapsed_ns();
@@ -63,7 +65,8 @@ pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
         }
         resilver
     } else {
-        Resilver::new(order.plan.clone(), order.devices()?, order.start_ns)?
+        let (devices, now_ns) = order.devices()?;
+        Resilver::new(order.plan.clone(), devices, now_ns)?
     };
     resilver.finish();
     let zfs = resilver.report();
@@ -81,20 +84,32 @@ pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
 }
 
 impl ResilverOrder {
-    fn devices(&self) -> Result<Vec<Device>, RebuildError> {
-        (0..self.drives.len()).map(|member| self.device(member)).collect()
+    /// The drives, and when they are ready.
+    fn devices(&self) -> Result<(Vec<Device>, u64), RebuildError> {
+        self.ready(|member| member)
     }
 
     /// Before one failed: it was like its neighbour.
-    fn devices_before(&self) -> Result<Vec<Device>, RebuildError> {
+    fn devices_before(&self) -> Result<(Vec<Device>, u64), RebuildError> {
         let lost = self.plan.lost;
         let neighbour = if lost == 0 { self.drives.len() - 1 } else { lost - 1 };
-        let stood_there = |member: usize| if member == lost { neighbour } else { member };
-        (0..self.drives.len()).map(|member| self.device(stood_there(member))).collect()
+        self.ready(|member| if member == lost { neighbour } else { member })
     }
 
-    fn device(&self, member: usize) -> Result<Device, RebuildError> {
-        let drive = self.drives[member].clone();
+    fn ready(&self, stood_there: impl Fn(usize) -> usize) -> Result<(Vec<Device>, u64), RebuildError> {
+        let (mut devices, mut now_ns) = (Vec::new(), self.start_ns);
+        for member in (0..self.drives.len()).map(stood_there) {
+            let mut drive = self.drives[member].clone();
+            let is_there = member != self.plan.lost || self.plan.spare.is_none();
+            if is_there && drive.capacity_bytes() >= self.plan.member_bytes {
+                now_ns = now_ns.max(write_configuration(&mut drive, self.plan.member_bytes, self.start_ns));
+            }
+            devices.push(self.device(member, drive)?);
+        }
+        Ok((devices, now_ns))
+    }
+
+    fn device(&self, member: usize, drive: Drive) -> Result<Device, RebuildError> {
         Ok(match self.faults.get(member) {
             Some(Some(faults)) => faults.wrap(drive)?,
             _ => Box::new(drive),

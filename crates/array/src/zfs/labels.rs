@@ -1,0 +1,44 @@
+//! Labels: two at each end of a drive, with the pool's configuration and its uberblocks.
+
+use drive::{BlockDevice, Request, Verb};
+
+const LABEL_BYTES: u64 = 256 << 10;
+const UBERBLOCKS_AT_BYTES: u64 = 128 << 10;
+const UBERBLOCK_BYTES: u64 = 4 << 10;
+const CONFIGURATION_AT_BYTES: u64 = 16 << 10;
+const CONFIGURATION_BYTES: u64 = 112 << 10;
+
+/// Where the labels of a drive begin: those that are written first, then the others.
+fn halves(member_bytes: u64) -> [[u64; 2]; 2] {
+    let behind = member_bytes - 2 * LABEL_BYTES;
+    [[0, behind], [LABEL_BYTES, behind + LABEL_BYTES]]
+}
+
+/// Places and lengths of the configurations in half of the labels.
+pub(super) fn configurations(member_bytes: u64, half: usize) -> [(u64, u64); 2] {
+    halves(member_bytes)[half].map(|label| (label + CONFIGURATION_AT_BYTES, CONFIGURATION_BYTES))
+}
+
+/// Places and lengths of the uberblocks that a transaction group writes.
+pub(super) fn uberblocks(member_bytes: u64) -> [(u64, u64); 4] {
+    let [[one, other], [two, last]] = halves(member_bytes);
+    [one, two, other, last].map(|label| (label + UBERBLOCKS_AT_BYTES, UBERBLOCK_BYTES))
+}
+
+/// Who puts a drive into a pool has the configuration written to the labels of all of them. So no drive's heads are parked when
+/// the resilver begins. Returns when that is done.
+pub fn write_configuration<D: BlockDevice>(device: &mut D, member_bytes: u64, mut now_ns: u64) -> u64 {
+    let mut completions = Vec::new();
+    let mut ask = |verb, offset_bytes, bytes| {
+        device.submit(now_ns, Request { tag: 0, verb, fua: false, offset_bytes, bytes });
+        completions.clear();
+        now_ns = device.advance_to_completion(u64::MAX, &mut completions);
+    };
+    for half in 0..2 {
+        for (offset_bytes, bytes) in configurations(member_bytes, half) {
+            ask(Verb::Write, offset_bytes, bytes);
+        }
+        ask(Verb::Flush, 0, 0);
+    }
+    now_ns
+}

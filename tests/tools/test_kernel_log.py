@@ -43,6 +43,7 @@ def test_an_endless_line_is_cut_and_the_next_one_is_whole(tmp_path: Path) -> Non
         (b"\xfd7zXZ\x00rest", "xzcat"),
         (b"\x28\xb5\x2f\xfdrest", "zstdcat"),
     ],
+    ids=["gzip, cut short", "gzip, torn", "xz", "zstd"],  # in a gzip stands the time, and workers must agree
 )
 def test_what_cannot_be_unpacked_is_told(content: bytes, hint: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:

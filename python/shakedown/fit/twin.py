@@ -302,11 +302,13 @@ def _limits(twin: Twin, cache: Cache) -> None:
         found = cache.length.bytes_found
         low, high = (value * cache.regions for value in (found.low, found.high))
         origin = f"measured: {low:.0f}..{high:.0f}, what was written until marks were met again {_BY}"
-    small = cache.small.writes if cache.small else None
-    twin.put(
-        "translation.cache", "bytes", _blocks(cache.bytes_found or (small or 1000) * gathered_bytes(cache)), origin
-    )
     held = cache.in_memory or 0
+    small = cache.small.writes if cache.small else None
+    if small is None and cache.single and cache.single.writes is not None:
+        # Where a write is a packet they are the same.
+        small = cache.single.writes + held
+    room = cache.bytes_found or (small or 1000) * gathered_bytes(cache)
+    twin.put("translation.cache", "bytes", _blocks(room), origin)
     put_entries(twin, cache, held, space_ends=small is None or space_bound(cache, small))
 
 

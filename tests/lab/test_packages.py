@@ -79,3 +79,17 @@ def test_an_initramfs_is_what_cpio_calls_newc() -> None:
     assert names["bin/busybox"] == b"busy"
     assert names["init"].startswith(b"#!/bin/busybox")
     assert "new" in names
+
+
+def test_old_names_of_folders_stay_where_packages_know_only_new_ones(tmp_path: Path) -> None:
+    """As Debian 13's; those of Debian 12 bring both."""
+    merged, both = tmp_path / "merged", tmp_path / "both"
+    for folder in (merged / "usr" / "bin", merged / "usr" / "lib64", both / "usr" / "bin", both / "bin"):
+        folder.mkdir(parents=True)
+    packages._link_merged(merged)
+    packages._link_merged(both)
+    assert {path.name: str(path.readlink()) for path in merged.iterdir() if path.is_symlink()} == {
+        "bin": "usr/bin",
+        "lib64": "usr/lib64",
+    }
+    assert not (both / "bin").is_symlink()

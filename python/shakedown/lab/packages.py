@@ -39,6 +39,14 @@ def unpack(packages: list[str], folder: Path, root: Path) -> None:
         name, _, version = package.partition("=")
         [archive] = folder.glob(f"{name}_{version.replace(':', '%3a')}_*.deb")
         run(["dpkg-deb", "-x", archive, root], cwd=folder, hint="is the disk full?")
+    _link_merged(root)
+
+
+def _link_merged(root: Path) -> None:
+    """Debian 13's packages bring everything under `usr` and leave the old names to links of its installation."""
+    for name in ("bin", "sbin", "lib", "lib64"):
+        if not (root / name).exists() and (root / "usr" / name).is_dir():
+            (root / name).symlink_to(f"usr/{name}")
 
 
 def _needs(wanted: list[str], work: Path) -> dict[str, list[str]]:

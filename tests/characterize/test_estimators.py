@@ -82,20 +82,22 @@ def test_a_stall_that_is_none_for_certain_counts_once_one_like_it_is_certain() -
     assert list(stalls_in(cycle, Limits(6.0, 0.0))) == [2000, 3798]
 
 
-def test_a_stall_is_told_from_visits_that_take_hundreds_of_writes_along() -> None:
-    cycle = np.full(9000, 0.1)
-    cycle[192:3800:192] = 289
-    cycle[3824::600] = 780
+@pytest.mark.parametrize(
+    ("between_ms", "visits", "visit_ms", "first", "stall_ms"),
+    [
+        (0.1, slice(192, 3800, 192), 289, 3824, 780),
+        # It needs not be twice as long as visits that are all alike.
+        (3.3, slice(192, 2727, 128), 605, 2727, 1120),
+    ],
+)
+def test_a_stall_is_told_from_visits_that_take_hundreds_of_writes_along(
+    between_ms: float, visits: slice, visit_ms: float, first: int, stall_ms: float
+) -> None:
+    cycle = np.full(9000, between_ms)
+    cycle[visits] = visit_ms
+    cycle[first::600] = stall_ms
     log = _log(np.cumsum(cycle), cycle)
-    assert stalls_in(log.cycle_ms, Limits.of(log, 0.0))[0] == 3824
-
-
-def test_a_stall_needs_not_be_twice_as_long_as_visits_that_are_all_alike() -> None:
-    cycle = np.full(9000, 3.3)
-    cycle[192:2727:128] = 605
-    cycle[2727::600] = 1120
-    log = _log(np.cumsum(cycle), cycle)
-    assert stalls_in(log.cycle_ms, Limits.of(log, 0.0))[0] == 2727
+    assert stalls_in(log.cycle_ms, Limits.of(log, 0.0))[0] == first
 
 
 @pytest.mark.parametrize("slots", [5184, 5535, *range(4000, 9000, 371)])

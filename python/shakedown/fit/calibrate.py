@@ -66,7 +66,7 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
         # The twin's packets take as much space as the drive's to so much only.
         vague = cache.layout.misfit_tracks * cache.layout.track_bytes / gathered_bytes(cache)
         ends = space is not None and small > (SPACE_ENDS - vague) * space
-    put_entries(twin, cache, int(twin.value("dram", "write_segments")), space_ends=ends)  # type: ignore[arg-type]
+    put_entries(twin, cache, int(twin.number("dram", "write_segments")), space_ends=ends)
 
 
 def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
@@ -142,7 +142,7 @@ def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
 
 def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     """The candidate that comes nearest to what was measured."""
-    direct = float(twin.value(stage.section, stage.key))  # type: ignore[arg-type]
+    direct = twin.number(stage.section, stage.key)
     tried: list[tuple[float, float, Twin]] = []
     for scale in stage.candidates:
         value = max(round(direct * scale / stage.grain), 1) * stage.grain

@@ -39,7 +39,6 @@ _VAGUE_TURNS: Final = 0.15
 def band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Press = NO_PRESS) -> Estimate | None:
     """Time for a whole band with little cached in it; None where too little came home."""
     pieces = _Pieces(_count(bench, bands), PER_BAND, behind=0.5)
-    enough = min(_ENOUGH, pieces.bands * 2 // 3)
     surplus_ms, seen = _FIRST_REST_MS, None
     for _ in range(_MOST_LOOKS):
         found = _cleaned(bench, bands, sight, rest_ms + surplus_ms, press, pieces, again=True)
@@ -47,7 +46,6 @@ def band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Pre
         if found.kept < _NEARLY_ALL and pieces.bands > 2 * _FEWEST_BANDS:
             # A log that is full meanwhile is cleaned at a time when nobody looks.
             pieces = replace(pieces, bands=pieces.bands // 2)
-            enough = min(_ENOUGH, pieces.bands * 2 // 3)
             continue
         busy = found.later >= cleaned + _ANOTHER
         if cleaned and not busy:
@@ -57,7 +55,7 @@ def band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Pre
             surplus_ms /= 2
             continue
         seen = (cleaned, silence_ms) if cleaned else seen
-        if cleaned >= enough or surplus_ms >= _LONGEST_REST_MS:
+        if cleaned >= min(_ENOUGH, pieces.bands * 2 // 3) or surplus_ms >= _LONGEST_REST_MS:
             break
         surplus_ms = min(max(surplus_ms * 1.3 * _ENOUGH / max(cleaned, 1), 2 * surplus_ms), _LONGEST_REST_MS)
     if seen is None:

@@ -249,10 +249,8 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     settle_ns = 0 if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
     if not sight.flash:
         angles = layout.measure(bench, sight.turn_ms, settle_ns)
-        turn_bytes, track_bytes = (
-            facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3,
-            cache.layout.track_bytes,
-        )
+        turn_bytes = facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3
+        track_bytes = cache.layout.track_bytes
         cache.layout = layout.estimate(angles, turn_bytes, track_bytes)
         skew = track_bytes / turn_bytes - 1
         cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, skew)

@@ -103,7 +103,7 @@ def _angles(bench: Bench, sizes: list[int], turn_ms: float, settle_ns: int) -> F
             bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))
         forget(bench)
         angles = logged_angles(bench, "layout-read", places, turn_ms)
-        came = np.abs((angles - home + 0.5) % 1.0 - 0.5) < _HOME_TURNS
+        came = np.abs(rotation.short_way(angles - home)) < _HOME_TURNS
         # One that has to make room brings home what was just written, too: each time it has less of what was before.
         if np.all(came.reshape(len(sizes), -1).mean(axis=1) < _MOST_HOME):
             break
@@ -179,7 +179,7 @@ def _even_step(angles: Floats) -> float | None:
     steps = np.diff(angles) % 1.0
     steps = steps[~np.isnan(steps)]
     middle = _commonest(steps)
-    around = (steps - middle + 0.5) % 1.0 - 0.5
+    around = rotation.short_way(steps - middle)
     near = np.abs(around) < _EVEN_TURNS
     return _signed((middle + float(np.median(around[near]))) % 1.0) if np.mean(near) > _MOST else None
 
@@ -189,7 +189,7 @@ def _signed(turns: float) -> float:
 
 
 def _commonest(steps: Floats) -> float:
-    near = [np.sum(np.abs((steps - one + 0.5) % 1.0 - 0.5) < _EVEN_TURNS) for one in steps]
+    near = [np.sum(np.abs(rotation.short_way(steps - one)) < _EVEN_TURNS) for one in steps]
     return float(steps[int(np.argmax(near))]) if len(steps) else 0.0
 
 

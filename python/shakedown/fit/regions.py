@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shakedown.fit.layout import Layout, logged_angles
 from shakedown.fit.place import aligned, rewrite
+from shakedown.fit.rotation import short_way
 from shakedown.fit.seek import Surface
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Trace
 from shakedown.fit.whereabouts import forget
@@ -75,7 +76,7 @@ class _Probe:
         """By how much each step, in turns, misses what such spaces take; whether a track ends within is not known."""
         tracks = spaces / self.layout.track_bytes
         turns = [tracks + borders * self.skew for borders in (np.floor(tracks), np.ceil(tracks))]
-        return np.asarray(np.min([np.abs((steps - each + 0.5) % 1.0 - 0.5) for each in turns], axis=0))
+        return np.asarray(np.min([np.abs(short_way(steps - each)) for each in turns], axis=0))
 
     def _place(self, offset: float, count: int) -> int:
         room = 4 * count * _SLOT_BYTES

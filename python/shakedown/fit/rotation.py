@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,14 @@ _ROUNDS: Final = 4
 _BLURRED: Final = 1e-4
 _CLOCK: Final = 2e-5
 _LOWEST_HZ, _HIGHEST_HZ = 25.0, 300.0
+
+
+Turns = TypeVar("Turns", float, Floats)
+
+
+def short_way(turns: Turns) -> Turns:
+    """The same angle between half a turn back and half a turn on: what two angles differ by."""
+    return (turns + 0.5) % 1.0 - 0.5
 
 
 def look(bench: Bench) -> Log:

@@ -103,7 +103,7 @@ def _angles(log: Log, turn_ms: float) -> tuple[NDArray[np.int64], Floats]:
     order = np.argsort(log.offsets, kind="stable")
     offsets = np.unique(log.offsets)
     looks = rotation.phases(log, turn_ms)[order].reshape(len(offsets), -1)
-    apart = (looks - looks[:, :1] + 0.5) % 1.0 - 0.5
+    apart = rotation.short_way(looks - looks[:, :1])
     from_memory = log.latency_ms[order].reshape(looks.shape) < _FROM_MEMORY_TURNS * turn_ms
     # The first counts in any case, for one that nothing else is known of.
     apart[:, 1:][from_memory[:, 1:]] = np.nan
@@ -115,8 +115,8 @@ def _angles(log: Log, turn_ms: float) -> tuple[NDArray[np.int64], Floats]:
 
 def _without_strays(angle: Floats, slope: float) -> Floats:
     """The angles, but for blocks of which every look was late: way there and way back make up for each other."""
-    off = (np.diff(angle) - slope + 0.5) % 1.0 - 0.5
-    back = (off[:-1] + off[1:] + 0.5) % 1.0 - 0.5
+    off = rotation.short_way(np.diff(angle) - slope)
+    back = rotation.short_way(off[:-1] + off[1:])
     stray = 1 + np.flatnonzero((np.abs(off[:-1]) > _LEAST_SKEW) & (np.abs(back) < _LEAST_SKEW))
     mended = angle.copy()
     mended[stray] = angle[stray - 1] + slope

@@ -13,6 +13,7 @@ from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Cache, Facts, gathered_bytes, space_bound
 from shakedown.fit.length import MARKS_AT
+from shakedown.fit.rotation import short_way
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
 
@@ -47,6 +48,12 @@ class Twin:
     def value(self, section: str, key: str) -> Plain:
         """A value."""
         return self.sections[section][key][0]
+
+    def number(self, section: str, key: str) -> float:
+        """A value that is a number."""
+        value = self.value(section, key)
+        assert isinstance(value, int | float)
+        return float(value)
 
     def with_value(self, section: str, key: str, value: Plain) -> Twin:
         """Another twin, with one other value of the same origin."""
@@ -150,7 +157,7 @@ def _geometry(twin: Twin, facts: Facts) -> None:
 
 def _mechanics(twin: Twin, facts: Facts) -> None:
     turn = facts.turn_ms.value
-    skews = [float(twin.sections["geometry"][key][0]) / 360 * turn for key in _SKEWS]  # type: ignore[arg-type]
+    skews = [twin.number("geometry", key) / 360 * turn for key in _SKEWS]
     shares = sorted(facts.seeks)
     times = np.maximum.accumulate([facts.seeks[share].value for share in shares])
     (x0, x1), (y0, y1) = shares[:2], times[:2]
@@ -234,7 +241,7 @@ def _places_differ(facts: Facts, tracks: int) -> bool:
     if seen is None or seen.track_skew is None or seen.cylinder_skew is None or not seen.heads:
         return True
     turns = tracks * (seen.track_skew.value + (seen.cylinder_skew.value - seen.track_skew.value) / seen.heads)
-    return abs((turns + 0.5) % 1.0 - 0.5) > _ALIKE_TURNS
+    return abs(short_way(turns)) > _ALIKE_TURNS
 
 
 def bands_origin(counts: list[float], found: str) -> str:

@@ -39,7 +39,7 @@ class Sight:
 
     def differ(self, now: Floats, before: Floats) -> NDArray[np.bool_]:
         """Which blocks do not lie where they did, as far as both is known."""
-        moved = np.abs((now - before + 0.5) % 1.0 - 0.5) > self.tolerance
+        moved = np.abs(rotation.short_way(now - before)) > self.tolerance
         return np.asarray(moved | (np.isnan(now) != np.isnan(before)) if self.flash else moved)
 
 
@@ -71,7 +71,7 @@ class Watch:
     def angles(self) -> Floats:
         """Read them again: their angles now, in the order of ``offsets``."""
         angles, marks = _angles(self.bench, f"{self.name}-now", self.offsets, self.sight.turn_ms)
-        drift = (marks - self.marks + 0.5) % 1.0 - 0.5
+        drift = rotation.short_way(marks - self.marks)
         return np.asarray((angles - _middle(drift)) % 1.0)
 
     def away(self) -> NDArray[np.bool_]:
@@ -138,7 +138,7 @@ def _middle(drifts: Floats) -> float:
     known = drifts[~np.isnan(drifts)]
     if not len(known):
         return 0.0
-    near = [np.sum(np.abs((known - one + 0.5) % 1.0 - 0.5) < _TOLERANCE_TURNS) for one in known]
+    near = [np.sum(np.abs(rotation.short_way(known - one)) < _TOLERANCE_TURNS) for one in known]
     centre = float(known[int(np.argmax(near))])
-    around = (known - centre + 0.5) % 1.0 - 0.5
+    around = rotation.short_way(known - centre)
     return centre + float(np.median(around[np.abs(around) < _TOLERANCE_TURNS]))

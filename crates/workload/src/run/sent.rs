@@ -3,6 +3,8 @@
 //!
 //! Who has waited for 30 s is taken back: the drive goes on with it, but nobody listens any more. From then on nothing goes to
 //! the drive before it has answered, or Linux has taken back, all else that it has; then those that were taken back go first.
+//! Of those that were late together the last goes first: each is put at the head of a list (`blk_mq_add_to_requeue_list`),
+//! which is worked off in one go (`block/blk-mq.c`).
 
 use std::collections::VecDeque;
 
@@ -117,6 +119,7 @@ impl Sent {
     /// Takes back who is late; returns the requests of those for which it was once too often.
     pub fn take_back(&mut self, now_ns: u64) -> Vec<Vec<u32>> {
         let mut failed = Vec::new();
+        let before = self.taken_back.len();
         while let Some((_, tag)) = self.soonest_late().filter(|(late_ns, _)| *late_ns <= now_ns) {
             let command = self.stop_waiting(tag).expect("who is late is waited for");
             (self.holds_back, self.again_ns) = (true, now_ns + ABORT_NS);
@@ -125,6 +128,7 @@ impl Sent {
                 retries => self.taken_back.push_back(Command { retries: retries + 1, ..command }),
             }
         }
+        self.taken_back.make_contiguous()[before..].reverse();
         self.holds_back(now_ns);
         failed
     }
@@ -158,6 +162,23 @@ mod tests {
         assert!(sent.answered(first.tag).is_empty(), "nobody listens any more");
         assert_eq!(sent.answered(again.tag), [7]);
         assert_eq!(sent.looks_ns(), u64::MAX);
+    }
+
+    #[test]
+    fn of_those_that_were_late_together_the_last_goes_first() {
+        let mut sent = Sent::default();
+        for tag in 1..=3 {
+            sent.send(u64::from(tag), command(tag));
+        }
+        sent.send(5 * TIMER_NS, command(4));
+        let mut now_ns = 0;
+        for _ in 0..2 {
+            now_ns = sent.looks_ns();
+            assert!(sent.take_back(now_ns).is_empty());
+        }
+        let again: Vec<u64> =
+            std::iter::from_fn(|| sent.again(now_ns + ABORT_NS)).map(|request| request.offset_bytes >> 20).collect();
+        assert_eq!(again, [3, 2, 1, 4]);
     }
 
     #[test]

@@ -214,7 +214,7 @@ FIO = "fio --name=t --filename=/dev/{} --rw=randwrite --bs=4k --direct=1 --ioeng
 
 @pytest.mark.parametrize(("bus", "disk"), [("scsi", "sda"), ("blk", "vda")])
 def test_the_same_order_gives_the_same_trace_and_another_seed_another(bus: str, disk: str) -> None:
-    command = f"{FIO.format(disk)} --clocksource=clock_gettime --output-format=json"
+    command = f"{FIO.format(disk)} --output-format=json"
     order = {"drives": ("model:wd40efax",), "scale_divisor": 1000, "bus": bus}
     first, output, _ = shell(command, **order)
     second, again, _ = shell(command, **order)
@@ -223,6 +223,53 @@ def test_the_same_order_gives_the_same_trace_and_another_seed_another(bus: str, 
     assert output == again
     assert first.virtual_ns == second.virtual_ns
     assert first.report["trace_hash"] == second.report["trace_hash"] != other.report["trace_hash"]
+
+
+PROCESSOR_COUNTER = """
+import ctypes, mmap, sys, time
+
+def instruction(code):
+    page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page.write(bytes.fromhex(code) + bytes.fromhex("48c1e220" "4809d0" "c3"))  # the halves in one number, and back
+    keep.append(page)
+    return ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+
+keep = []
+rdtsc, rdtscp = instruction("0f31"), instruction("0f01f9")
+for counter in rdtsc, rdtscp:
+    at_ns, cycles = time.monotonic_ns(), counter()
+    time.sleep(3)
+    print(counter() - cycles - (time.monotonic_ns() - at_ns))
+at_ns, cycles = time.monotonic_ns(), rdtsc()
+while rdtscp() < cycles + 10**9:
+    pass
+print(time.monotonic_ns() - at_ns - 10**9)
+sys.stdout.flush()
+instruction(sys.argv[1])()
+"""
+
+
+# RDTSC, what no program may execute, and what is no instruction at all
+@pytest.mark.parametrize(("code", "status"), [("0f31", 0), ("f4", 128 + signal.SIGSEGV), ("0f0b", 128 + signal.SIGILL)])
+def test_the_processor_s_counter_goes_by_the_guest_s_clock(code: str, status: int) -> None:
+    outcome, output, _ = ran("python3", "-c", PROCESSOR_COUNTER, code)
+    assert outcome.exit_status == status
+    beside_ns = [int(line) for line in output.splitlines()]
+    assert len(beside_ns) == 3
+    assert all(abs(each) < 100_000 for each in beside_ns), beside_ns
+
+
+def test_fio_measures_the_drive_and_not_this_machine() -> None:
+    """fio takes its time from the processor's counter where it is told nothing else."""
+    command = "fio --name=t --filename=/dev/sda --rw=randread --direct=1 --time_based --runtime=20 --output-format=json"
+    order = {"drives": ("model:wd40efax",), "scale_divisor": 1000}
+    first, output, _ = shell(command, **order)
+    second, again, _ = shell(command, **order)
+    assert (output, first.report["trace_hash"]) == (again, second.report["trace_hash"])
+    by_the_clock, other_output, _ = shell(f"{command} --clocksource=clock_gettime", **order)
+    iops, other_iops = (json.loads(text)["jobs"][0]["read"]["iops"] for text in (output, other_output))
+    assert iops == pytest.approx(other_iops, rel=0.01)
+    assert first.virtual_ns == pytest.approx(by_the_clock.virtual_ns, rel=0.01)
 
 
 def test_a_drive_that_is_none_is_refused() -> None:

@@ -37,6 +37,12 @@ def test_every_link_leads_somewhere(document: Path) -> None:
     assert broken == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_command_of_several_lines_can_be_pasted(document: Path) -> None:
+    """What stands indented more deeply under a command goes on with it."""
+    assert re.findall(r"^    shakedown .*[^\\]\n     +.*", document.read_text(), re.MULTILINE) == []
+
+
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_protocol_has_a_page_that_the_readme_links_to(name: str) -> None:
     assert f"(docs/protocols/{name}.md)" in (ROOT / "README.md").read_text()

@@ -179,6 +179,15 @@ def test_a_fall_in_the_first_moments_is_told(fall_s: int) -> None:
     assert str(found.evidence["shorter"]) in found.text
 
 
+@pytest.mark.parametrize(("interval_s", "advice"), [(0.2, "--set confirm=1s --set interval=100ms"), (0.1, None)])
+def test_what_would_look_closer_is_not_advised_where_it_is_set_so(interval_s: float, advice: str | None) -> None:
+    rows = [sample(i * interval_s, interval_s, 500 if i * interval_s < 0.4 else 1) for i in range(200)]
+    found = one("cliff", rows, step=Cliff(hold_ns=S))
+    assert "early_fall_s" in found.evidence
+    assert found.evidence.get("shorter") == advice
+    assert ("looks closer" in found.text) == (advice is not None)
+
+
 def test_a_level_rate_has_no_early_fall() -> None:
     for rate in (1.5, 300.0):
         found = one("cliff", load(lambda t, rate=rate: np.full(len(t), rate), 1200), step=Cliff(hold_ns=120 * S))

@@ -188,6 +188,7 @@ def test_every_rule_has_one_side_a_meaning_and_a_reason() -> None:
     for rule in RULES:
         assert all((rule.bad, rule.good, rule.why))
         assert all((limit.at_most is None) != (limit.at_least is None) for limit in rule.limits)
+        assert rule.good_if is None or all(limit.good for limit in rule.limits)
     assert {rule.use for rule in RULES if rule.run} == set(USES)
 
 
@@ -210,8 +211,34 @@ def test_an_early_fall_to_a_low_rate_is_inconclusive_with_a_hint_that_helps() ->
     judged = judge({"cliff": [cliff]}, ["desktop"])
     assert judged.status == "inconclusive"
     assert "`shakedown run cliff TARGET --set confirm=1s`" in judged.uses[0].reasons[0].facts
+    as_close_as_can_be = judge({"cliff": [cliff.model_copy(update={"evidence": early})]}, ["desktop"])
+    assert as_close_as_can_be.status == "inconclusive"
+    assert "shakedown run" not in as_close_as_can_be.uses[0].reasons[0].facts
     burst = cliff.model_copy(update={"evidence": cliff.evidence | {"early_fall_iops": 120.0, "iops_after": 120.0}})
     assert judge({"cliff": [burst]}, ["desktop"]).status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("iops", "bytes_total", "said"),
+    [
+        (120.0, 2**30, "everyday work stays possible under random writing"),
+        (13.3, 2**30, "it goes on under long random writing, though slower than a plain disk"),
+        (4.0, 2**34, "what a desktop writes in days does not make it fall"),
+    ],
+)
+def test_everyday_work_is_called_possible_only_where_the_rate_shows_it(
+    iops: float, bytes_total: int, said: str
+) -> None:
+    cliff = finding("cliff", None, bytes_total=bytes_total, iops_after=iops)
+    filled = finding("throughput", 30.0, step="fill", iops=30.0)
+    judged = judge({"cliff": [filled, cliff]}, ["desktop"])
+    assert (judged.status, judged.uses[0].reasons[-1].headline) == ("pass", said)
+
+
+def test_a_night_that_cures_is_all_that_is_said_of_a_drive_that_crawls() -> None:
+    cliff = finding("cliff", 600.0, iops_after=4.0, rate_ratio=0.4, bytes_before=2**27)
+    judged = judge({"cliff": [cliff, finding("recovery", 3600.0, step="drain")]}, ["desktop"])
+    assert judged.uses[0].reasons[-1].headline == "a night of rest cures what it has put off"
 
 
 def test_a_drive_that_crawls_without_a_cliff_is_not_trusted() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +42,31 @@ def test_ctrl_c_that_is_ignored_stays_so() -> None:
     ended = interrupted("cyclopts", "bash", "-c", "trap '' INT; exec \"$@\"", "bash")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("Usage: shakedown triage")
+
+
+IN_A_GUEST = """
+import sys, time
+import shakedown.lab.run
+def forever(*_):
+    print("begun", flush=True)
+    time.sleep(60)
+shakedown.lab.run.run = forever
+from shakedown.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "words", [["run", "random-1m", "lab:wd40efax"], ["rebuild", "raid1", "lab:wd40efrx", "--width", "2"]]
+)
+def test_what_is_stopped_in_the_lab_says_how_to_go_on(tmp_path: Path, words: list[str], number: signal.Signals) -> None:
+    program = [sys.executable, "-c", IN_A_GUEST, *words, "--scale", "1/1000", "--out", "stopped"]
+    with subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as front:
+        assert front.stdout is not None
+        assert front.stdout.readline() == "begun\n"
+        front.send_signal(number)
+        _, said = front.communicate(timeout=30)
+    assert front.returncode == 130
+    assert f"`shakedown {words[0]} --resume stopped`" in said
+    assert [path.name for path in (tmp_path / "stopped").iterdir()] == ["lab-order.json"]

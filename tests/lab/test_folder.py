@@ -58,6 +58,17 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     assert (tmp_path / "a").exists()
 
 
+def test_all_that_is_missing_and_all_links_are_named_at_once(tmp_path: Path) -> None:
+    with run_folder() as folder:
+        pack(folder, file("lab/a"), link("lab/b", "a"), link("lab/c", "a"))
+        with pytest.raises(EnvironmentFailure) as told:
+            brought_out(folder, {f"/lab/{name}": tmp_path / name for name in "abcde"})
+    missing, links = str(told.value).split("; ")
+    assert missing == "not in the guest: /lab/d, /lab/e"
+    assert links == "neither files nor folders, and left in the guest: /lab/b, /lab/c"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
 def test_a_guest_cannot_reach_out_of_the_folder(tmp_path: Path) -> None:
     with run_folder() as folder:
         pack(folder, file("lab/run/../../z"))

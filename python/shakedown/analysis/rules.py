@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from shakedown.analysis.finding import FindingKind
@@ -46,7 +46,8 @@ class Limit:
     """Bad when the figure of a finding of this ``kind`` is ``at_most`` or ``at_least`` so much.
 
     ``figure`` is the finding's value or an entry of its evidence (whose interval, if any, are the entries with ``_low``
-    and ``_high`` behind its name), in ``unit``; ``name`` is what people call it; ``protocol`` None means any. A finding
+    and ``_high`` behind its name), in ``unit``; ``name`` is what people call it; ``protocol`` and ``step`` None mean
+    any; ``good`` is what it means that this one of several limits is kept. A finding
     whose value is None (nothing of the kind was seen) is judged by the figure all the same if its evidence has it, else
     by ``unseen``: an evidence that bounds the figure from below, so that "no cliff within 35 GiB" is known not to be a
     cliff within 4 GiB. The figure of a limit in ``or_else`` may be bad instead; one that is not known says nothing.
@@ -56,11 +57,13 @@ class Limit:
     unit: Literal["share", "ms", "s", "IOPS", "bytes"]
     name: str
     protocol: str | None = None
+    step: str | None = None
     figure: str = "value"
     at_most: float | None = None
     at_least: float | None = None
     unseen: str | None = None
     or_else: tuple[Limit, ...] = ()
+    good: str = ""
 
     @property
     def threshold(self) -> float:
@@ -76,7 +79,8 @@ class Rule:
 
     ``run`` is the protocol to run when evidence is missing, and ``question`` what is then open; where they are empty,
     the rule speaks only when it is broken or kept for sure. A rule of gravity ``caution`` or ``inconclusive`` speaks
-    only when broken; a caution decides nothing.
+    only when broken; a caution decides nothing. Where ``good_if`` is given and not surely kept as well, what those of
+    its limits that are kept mean is said in the place of ``good``.
     """
 
     use: Use
@@ -87,6 +91,7 @@ class Rule:
     run: str = ""
     question: str = ""
     gravity: Literal["fail", "inconclusive", "caution"] = "fail"
+    good_if: Limit | None = None
 
 
 _TIMEOUT: Final = (Limit("worst-latency", "ms", "longest request", at_least=LINUX_COMMAND_TIMEOUT_MS),)
@@ -95,14 +100,17 @@ _LARGE_WRITES: Final = (
     Limit("throughput-ratio", "share", "share of the baseline's rate", "random-1m", at_most=LARGE_WRITE_SHARE),
 )
 _LONG_WRITES: Final = "rate of long random writing"
+_HELD: Final = Limit("throughput", "IOPS", _LONG_WRITES, "cliff", step="hold", figure="iops", at_most=USELESS_IOPS)
 _COLLAPSE: Final = Limit(
     "cliff",
     "IOPS",
     _LONG_WRITES,
     figure="iops_after",
     at_most=USELESS_IOPS,
-    or_else=(Limit("throughput", "IOPS", _LONG_WRITES, "cliff", figure="iops", at_most=USELESS_IOPS),),
+    or_else=(_HELD,),
+    good="it goes on under long random writing, though slower than a plain disk",
 )
+_CRAWL: Final = replace(_COLLAPSE, at_most=PLAIN_IOPS, or_else=(replace(_HELD, at_most=PLAIN_IOPS),))
 _EARLY: Final = Limit("cliff", "IOPS", "rate after an early fall", figure="early_fall_iops", at_most=PLAIN_IOPS)
 _FALL: Final = Limit(
     "cliff",
@@ -111,7 +119,7 @@ _FALL: Final = Limit(
     figure="rate_ratio",
     at_most=COLLAPSED_SHARE,
 )
-_LONG: Final = Limit("recovery", "s", "recovery", at_least=NIGHT_S)
+_LONG: Final = Limit("recovery", "s", "recovery", at_least=NIGHT_S, good="a night of rest cures what it has put off")
 _SOON: Final = Limit(
     "cliff",
     "bytes",
@@ -119,6 +127,7 @@ _SOON: Final = Limit(
     figure="bytes_before",
     at_most=LITTLE_WRITING_BYTES,
     unseen="bytes_total",
+    good="what a desktop writes in days does not make it fall",
 )
 _RESILVER: Final = Limit(
     "throughput-ratio",
@@ -171,6 +180,7 @@ RULES: Final[tuple[Rule, ...]] = (
         why="10 IOPS is a fifth of a plain 5400 rpm disk, 4 GiB are a million small writes, a night has 8 h",
         run="cliff",
         question="whether it is usable on the morning after much random writing",
+        good_if=_CRAWL,
     ),
     Rule(
         use="desktop",

@@ -134,7 +134,8 @@ def _apply(rule: Rule, evidence: _Evidence) -> Reason | None:
         return Reason(status=status, findings=names, headline=headline, facts=facts, why=rule.why)
 
     if broken and rule.gravity == "inconclusive":
-        return reason("inconclusive", rule.bad, f"{facts}; {_what_to_run(rule, facts, _settings(evidence))}")
+        closer = f"; {_what_to_run(rule, facts, settings)}" if (settings := _settings(evidence)) else ""
+        return reason("inconclusive", rule.bad, facts + closer)
     if broken is None and rule.question:
         doubt = "not certain" if facts else "not measured"
         return reason(
@@ -144,7 +145,15 @@ def _apply(rule: Rule, evidence: _Evidence) -> Reason | None:
         return reason(rule.gravity, rule.bad, facts)
     if broken is None or rule.gravity != "fail":
         return None
-    return reason("pass", rule.good, facts)
+    kept = [limit for limit, (outcome, _) in zip(rule.limits, judged, strict=True) if outcome is False]
+    return reason("pass", _good(rule, kept, evidence), facts)
+
+
+def _good(rule: Rule, kept: Sequence[Limit], evidence: _Evidence) -> str:
+    """What it means that a rule is kept, and no more than the limits that are kept show."""
+    if rule.good_if is None or _judge_limit(rule.good_if, evidence)[0] is False:
+        return rule.good
+    return "; ".join(limit.good for limit in kept)
 
 
 def _settings(evidence: _Evidence) -> str:
@@ -181,7 +190,7 @@ def _judge_limit(limit: Limit, evidence: _Evidence) -> tuple[bool | None, tuple[
         for each in (limit, *limit.or_else)
         for protocol, found in evidence.items()
         for finding in found
-        if finding.kind == each.kind and each.protocol in (None, protocol)
+        if finding.kind == each.kind and each.protocol in (None, protocol) and each.step in (None, finding.step)
     ]
     outcomes = [outcome for outcome in outcomes if outcome[0] is not None or outcome[1] is limit]
     beyond = _any_of([outcome for outcome, _, _, _ in outcomes])

@@ -199,6 +199,7 @@ def _wrong_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
 _GOES_ON: Final = {
     "matrix": "the same command goes on where it was interrupted: what is done is in its CSV",
     "rebuild": "of a modelled array nothing is kept: order it again",
+    "run": "a run that had begun is kept: `shakedown run --resume DIR`",
 }
 
 

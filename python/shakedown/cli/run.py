@@ -18,6 +18,7 @@ from shakedown.cli.progress import watch
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.several import GRAVEST_FIRST, plan_all, refuse_same, run_all
 from shakedown.cli.status import exit_status
+from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import Planned, UsageError
 from shakedown.protocol.in_lab import LabOrder
@@ -115,7 +116,7 @@ def run(
         return _several(protocol, (target or "", *others), options)
     if options.plan:
         return _planned(protocol, target, options)
-    with watch(quiet=options.quiet) as listener:
+    with terminated_as_interrupted(), watch(quiet=options.quiet) as listener:
         if options.resume is not None:
             done = _resumed(protocol, options, listener)
         else:

@@ -6,17 +6,13 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from shakedown.protocol.interruption import ending_signals
+
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM ends it as Ctrl-C does, also where SIGINT is ignored, as in a shell's background.
-
-    So does a terminal that is closed, unless somebody asked for that to be ignored (nohup).
-    """
-    ends = [signal.SIGTERM, signal.SIGINT]
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        ends.append(signal.SIGHUP)
-    kept = {number: signal.signal(number, signal.default_int_handler) for number in ends}
+    """All signals that ask for an end do what Ctrl-C does, also where SIGINT is ignored, as in a shell's background."""
+    kept = {number: signal.signal(number, signal.default_int_handler) for number in ending_signals()}
     try:
         yield
     finally:

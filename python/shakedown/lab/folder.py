@@ -162,14 +162,14 @@ def brought_out(folder: Path, bring_out: Mapping[str, Path]) -> None:
             f"what the guest has packed cannot be brought out: {error}",
             hint=_kept(folder / "share" / "out.tar", next(iter(bring_out.values())).parent),
         ) from error
-    if odd:
-        raise EnvironmentFailure(
-            f"neither files nor folders, and left in the guest: {', '.join(odd)}", hint="all else has been brought out"
-        )
-    missing = [path for path, place in bring_out.items() if not os.path.lexists(place)]
-    if missing:
-        hint = "the command did not make it, or under another name; all else has been brought out"
-        raise EnvironmentFailure(f"not in the guest: {', '.join(missing)}", hint=hint)
+    missing = [
+        path for path, place in bring_out.items() if not os.path.lexists(place) and f"/{_inside(path)}" not in odd
+    ]
+    told = [f"not in the guest: {', '.join(missing)}"] if missing else []
+    told += [f"neither files nor folders, and left in the guest: {', '.join(odd)}"] if odd else []
+    if told:
+        hint = "the command did not make it, or under another name; " if missing else ""
+        raise EnvironmentFailure("; ".join(told), hint=hint + "all else has been brought out")
 
 
 def _kept(packed: Path, out: Path) -> str:

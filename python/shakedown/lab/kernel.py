@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -183,20 +184,28 @@ def _configure(tree: Path, ours: str) -> None:
 
 def _compile(tree: Path, say: Say, *, with_zfs: bool) -> None:
     # A build that goes on finds what an earlier one has compiled.
-    compiled, files = sum(1 for _ in tree.rglob("*.o")), _COMPILED_FILES[with_zfs]
+    found = compiled = sum(1 for _ in tree.rglob("*.o"))
+    began_s = time.monotonic()
 
     def count(line: str) -> None:
         nonlocal compiled
         compiled += line.startswith("  CC ")
         if line.startswith("  CC ") and compiled % 20 == 0:
-            say(f"kernel: compiling, {min(99, compiled * 100 // files)} %")
+            say(_progress(found, compiled, _COMPILED_FILES[with_zfs], time.monotonic() - began_s))
 
-    say("kernel: compiling (about five minutes on two cores)")
+    say("kernel: compiling (some eight minutes on two idle cores)")
     jobs = len(os.sched_getaffinity(0))
     # Debian's own name and our path would be in it otherwise.
     stamp = ("KBUILD_BUILD_TIMESTAMP=1970-01-01", "KBUILD_BUILD_USER=shakedown", "KBUILD_BUILD_HOST=lab")
     hint = "the same command goes on where this ended; a full disk is the usual reason"
     follow(["nice", "-n", "10", "make", "ARCH=um", f"-j{jobs}", *stamp, "linux"], cwd=tree, hint=hint, on_line=count)
+
+
+def _progress(found: int, compiled: int, files: int, used_s: float) -> str:
+    """How far it is, and how long it takes yet if the ``files`` that are left take as long as those since ``found``."""
+    left_s = used_s * max(0, files - compiled) / (compiled - found)
+    left = f"{left_s:.0f} s" if left_s < 60 else f"{left_s / 60:.0f} min"
+    return f"kernel: compiling, {min(99, compiled * 100 // files)} %, about {left} left"
 
 
 def _publish(tree: Path, series: str, source: str, compiler: str, *, with_zfs: bool) -> Kernel:

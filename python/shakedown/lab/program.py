@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from shakedown.errors import EnvironmentFailure
+from shakedown.lab.room import hint_if_full
 
 Say = Callable[[str], None]
 
@@ -20,6 +21,8 @@ HINT_GET: Final = "is the network there? if it is: apt update"
 _HEADERS: Final = Path("/usr/include")
 # What we start ends with us even if we are killed: setpriv becomes the program.
 _ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "TERM")
+# Of a program that has failed: what unpacks on a full disk has a line for each of 25,000 files.
+_LAST_LINES: Final = 20
 
 
 def require(packages_of: Mapping[str, str]) -> None:
@@ -65,7 +68,7 @@ def follow(command: Sequence[str | Path], *, cwd: Path, hint: str = "", on_line:
             for line in process.stdout:
                 lines.append(line)
                 on_line(line)
-            errors = "".join(lines[-20:])
+            errors = "".join(lines)
             process.wait()
         else:
             output, errors = process.communicate()
@@ -75,6 +78,9 @@ def follow(command: Sequence[str | Path], *, cwd: Path, hint: str = "", on_line:
         process.wait()
         raise
     if process.returncode:
+        errors = "\n".join(errors.strip().splitlines()[-_LAST_LINES:])
+        # Many a program that finds no room says something else: what was to be there is missing.
+        hint = hint_if_full(cwd, errors) or hint
         words = " ".join(os.fspath(part) for part in command[:4])
-        raise EnvironmentFailure(f"`{words} ...` failed (status {process.returncode}):\n{errors.strip()}", hint=hint)
+        raise EnvironmentFailure(f"`{words} ...` failed (status {process.returncode}):\n{errors}", hint=hint)
     return "".join(lines)

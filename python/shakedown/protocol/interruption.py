@@ -7,15 +7,19 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from shakedown.errors import Interrupted
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+def ending_signals() -> tuple[signal.Signals, ...]:
+    """What asks for an end: a terminal that is closed, too, unless somebody asked for that to be ignored (nohup)."""
+    ends = (signal.SIGINT, signal.SIGTERM)
+    return ends if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else (*ends, signal.SIGHUP)
 
 
 class Interruption:
-    """While entered, the first SIGINT or SIGTERM sets ``asked`` and calls whoever can end what runs."""
+    """While entered, the first of the signals that end sets ``asked`` and calls whoever can end what runs."""
 
     def __init__(self) -> None:
         """Nothing has been asked for yet."""
@@ -26,7 +30,7 @@ class Interruption:
     def __enter__(self) -> Self:
         """Take over the signals, which only the main thread can."""
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._heard) for number in _SIGNALS}
+            self._before = {number: signal.signal(number, self._heard) for number in ending_signals()}
         return self
 
     def __exit__(

@@ -101,28 +101,29 @@ def _no_cliff(step: str, series: Series, cliff: Cliff) -> Finding:
     watched = f"within {format_duration(series.span_s * NS_PER_S)}, {format_size(moved_bytes)} in {requests:,} requests"
     text = f"No cliff in step {step} {watched}."
     if early := _early_fall(series, cliff):
-        shorter = _shorter(early.at_s, float(np.median(series.duration_s)))
         evidence |= {
             "early_fall_s": early.at_s,
             "early_fall_bytes": early.bytes_before,
             "early_fall_iops": early.iops_after,
-            "shorter": shorter,
         }
         text = (
             f"The rate fell from {early.before} to {early.after} within the first"
             f" {format_duration(max(early.at_s, 0.1) * NS_PER_S)} of step {step}, before a rate could be established:"
             f" either a burst into the drive's DRAM cache, or a cliff too early to be seen with a hold of"
-            f" {format_duration(cliff.hold_ns)}. No later one {watched}. In the protocol `cliff`, `{shorter}` looks"
-            " closer."
+            f" {format_duration(cliff.hold_ns)}. No later one {watched}."
         )
+        if shorter := _shorter(early.at_s, float(np.median(series.duration_s)), cliff):
+            evidence["shorter"] = shorter
+            text += f" In the protocol `cliff`, `{shorter}` looks closer."
     return Finding(kind="cliff", step=step, value=None, unit="s", evidence=evidence, text=text)
 
 
-def _shorter(fall_s: float, interval_s: float) -> str:
-    """The settings of the protocol `cliff` with which a fall this early would be seen."""
+def _shorter(fall_s: float, interval_s: float, cliff: Cliff) -> str:
+    """The settings of the protocol `cliff` with which a fall this early would be seen; empty if it was run so."""
     confirm_s = max(1, int(fall_s / 2))
     closer = "" if confirm_s >= HOLD_BLOCKS * interval_s else f" --set interval={max(100, confirm_s * 50)}ms"
-    return f"--set confirm={confirm_s}s{closer}"
+    is_set = confirm_s * NS_PER_S >= cliff.hold_ns and not closer
+    return "" if is_set else f"--set confirm={confirm_s}s{closer}"
 
 
 def _per_second(amount: float, seconds: float) -> float:

@@ -80,7 +80,7 @@ _DEFAULTS = LabRunOptions()
 
 
 def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options: LabRunOptions = _DEFAULTS) -> int:
-    """Run a command in a guest: real block layer, md, filesystems and tools on modelled drives, in virtual time.
+    r"""Run a command in a guest: real block layer, md, filesystems and tools on modelled drives, in virtual time.
 
     Its output and its exit status are the command's. The same order gives the same result, to the bit. 5 also tells
     that the guest did not come to its end; standard error says why.
@@ -89,10 +89,10 @@ def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options:
 
     shakedown lab run --drive model:wd40efax --scale 1/1000 -- lsblk -o NAME,SIZE,MODEL,SERIAL
 
-    shakedown lab run --drive model:wd40efax --bring-in job.fio --bring-out /lab/result.json --wall-limit 10min
+    shakedown lab run --drive model:wd40efax --bring-in job.fio --bring-out /lab/result.json --wall-limit 10min \
     -- fio --output-format=json --output=result.json job.fio
 
-    shakedown lab run --drive model:wd40efax --power-cut-at 90s --after-cut 'e2fsck -fy /dev/sda'
+    shakedown lab run --drive model:wd40efax --power-cut-at 90s --after-cut 'e2fsck -fy /dev/sda' \
     -- bash -c 'mkfs.ext4 -q /dev/sda && mount /dev/sda /mnt && cp -r /usr /mnt'
 
     Parameters

@@ -256,8 +256,8 @@ def test_the_processor_s_counter_goes_by_the_guest_s_clock(code: str, status: in
     assert outcome.exit_status == status
     beside_ns = [int(line) for line in output.splitlines()]
     assert len(beside_ns) == 3
-    # For who does nothing else a reading costs 65.5 us, and two come after the end.
-    assert all(abs(each) <= 132_000 for each in beside_ns), beside_ns
+    # For who does nothing else a reading costs up to 65.5 us.
+    assert all(abs(each) < 70_000 for each in beside_ns), beside_ns
 
 
 def test_fio_measures_the_drive_and_not_this_machine() -> None:

@@ -92,6 +92,11 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
+    /// Is users' data being written?
+    pub(super) fn writes_data(&self) -> bool {
+        matches!(self.txg.stage, Stage::Data)
+    }
+
     fn is_sequential(&self) -> bool {
         self.plan.order == Order::Sequential
     }
@@ -104,7 +109,11 @@ impl<D: BlockDevice> Resilver<D> {
     fn scan_ends_ns(&self, since_ns: u64) -> u64 {
         let tunables = &self.plan.tunables;
         let least_ns = since_ns + tunables.resilver_min_time_ns;
-        let due_ns = if self.dirty_share() >= 0.3 { 0 } else { self.txg.began_ns + tunables.txg_timeout_ns };
+        let due_ns = if self.dirty_share() >= 0.3 || self.users_wait() {
+            0
+        } else {
+            self.txg.began_ns + tunables.txg_timeout_ns
+        };
         least_ns.max(due_ns)
     }
 
@@ -160,7 +169,7 @@ impl<D: BlockDevice> Resilver<D> {
     /// without it is written (`spa_vdev_attach`). Nobody hurries a later one, in which a rebuild is told to be done.
     fn group_is_wanted(&self) -> bool {
         let attaches = self.phase != Phase::Over && self.txg.number < CONCURRENT_GROUPS;
-        self.dirty_share() >= 0.2 || attaches
+        self.dirty_share() >= 0.2 || self.users_wait() || attaches
     }
 
     /// What a sequential rebuild asks for is of the group that is open, which is not written before it is done.

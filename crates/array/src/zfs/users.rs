@@ -47,7 +47,7 @@ pub(super) struct Users {
     syncing: BTreeSet<u64>,
     most_dirty: u64,
     unlogged_bytes: u64,
-    /// Writes that wait until there is less in memory.
+    /// Writes that wait for a transaction group, after which there is less in memory; and with them who makes them.
     waiting: VecDeque<Request>,
     active_ns: Option<u64>,
 }
@@ -89,9 +89,20 @@ impl Users {
 }
 
 impl<D: BlockDevice> Resilver<D> {
+    /// Records that are in memory alone.
+    fn unwritten(&self) -> u64 {
+        let written_now = if self.writes_data() { self.users.syncing.len() } else { 0 };
+        (self.users.dirty.len() + written_now) as u64
+    }
+
     /// The share of what may be dirty that is.
     pub(super) fn dirty_share(&self) -> f64 {
-        (self.users.dirty.len() + self.users.syncing.len()) as f64 / self.users.most_dirty as f64
+        self.unwritten() as f64 / self.users.most_dirty as f64
+    }
+
+    /// Does somebody wait for a transaction group?
+    pub(super) fn users_wait(&self) -> bool {
+        !self.users.waiting.is_empty()
     }
 
     /// So many programs make the users' requests; without this each has a program of its own.
@@ -133,7 +144,8 @@ impl<D: BlockDevice> Resilver<D> {
             self.users.answer(self.now_ns, tag, Status::OutOfRange);
             return;
         }
-        if verb == Verb::Write && self.dirty_share() >= 1.0 {
+        let most_unwritten = self.users.most_dirty.min(self.pool.unwritten_records);
+        if verb == Verb::Write && self.unwritten() >= most_unwritten {
             self.users.waiting.push_back(request);
             return;
         }

@@ -244,7 +244,7 @@ impl<D: BlockDevice> Resilver<D> {
             computing: BinaryHeap::new(),
             cores_free_ns: vec![now_ns; cores],
             txg: Txg::new(now_ns),
-            users: Users::new(&plan),
+            users: Users::new(&plan, pool.records * pool.record_bytes),
             clock: Clock::new(now_ns),
             rewritten: Rewritten::new(plan.seed),
             tally: Tally::new(width),

@@ -53,14 +53,14 @@ pub(super) struct Users {
 }
 
 impl Users {
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &Plan, written_bytes: u64) -> Self {
         let (memory_bytes, record_bytes) = (plan.host.memory_bytes, plan.content.record_bytes);
         Self {
             programs: usize::MAX,
             asked: VecDeque::new(),
             at_work: 0,
             answers: VecDeque::new(),
-            memory: Memory::new(&plan.host, &plan.tunables, record_bytes),
+            memory: Memory::new(&plan.host, &plan.tunables, record_bytes, written_bytes),
             bios: Slab::default(),
             due: VecDeque::new(),
             dirty: HashSet::new(),
@@ -316,11 +316,16 @@ impl<D: BlockDevice> Resilver<D> {
         self.users.syncing = std::mem::take(&mut self.users.dirty).into_iter().collect();
         for record in &records {
             let slot = self.pool.places.rewrite(*record);
-            let number = self.begin(Flow::new(Purpose::Data, self.pool.record_offset(slot), self.pool.record_bytes));
-            self.write_block(number, Class::AsyncWrite);
+            self.write_part(self.pool.record_offset(slot), self.pool.record_bytes);
         }
         self.users.unlogged_bytes = 0;
         records.len() as u64
+    }
+
+    /// How many indirect blocks name what the group has written.
+    pub(super) fn names_to_write(&self) -> u64 {
+        let named: BTreeSet<u64> = self.users.syncing.iter().map(|record| self.pool.indirect_of(*record)).collect();
+        named.len() as u64
     }
 
     /// A transaction group is on the drives.

@@ -102,3 +102,36 @@ impl Pool {
             + holes * self.stretches.hole_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zfs::pool::Content;
+
+    fn pool(file_bytes: Option<u64>) -> Pool {
+        let content = Content { record_bytes: 128 << 10, fill: 0.12, run_records: None, file_bytes };
+        Pool::new(Geometry::mirror(2, 12).unwrap(), 4_000_787_030_016 / 4000, content, 1).unwrap()
+    }
+
+    #[test]
+    fn they_are_as_long_as_their_pointers_make_them() {
+        let of_files = [6, 20].map(|mib| pool(Some(mib << 20)).indirect.bytes >> 10);
+        assert_eq!((of_files, pool(None).indirect.bytes >> 10), ([4, 8], 44));
+    }
+
+    #[test]
+    fn a_file_has_its_own_behind_it_and_all_second_copies_follow_each_other() {
+        let mut pool = pool(Some(6 << 20));
+        pool.gather_second_copies();
+        assert_eq!([0, 47, 48].map(|record| pool.indirect_of(record)), [0, 0, 1]);
+        let [[first, second], [_, next]] = [0, 1].map(|one| pool.indirect_offsets(one));
+        assert!((pool.record_offset(47) + (128 << 10)..pool.record_offset(48)).contains(&first));
+        assert_eq!((next - second, second >> pool.metaslab_shift), (4 << 10, 1));
+    }
+
+    /// Six seconds of the lab's load: 24 times their size is what the pool has free.
+    #[test]
+    fn a_small_pool_has_room_for_few_records_that_are_not_written() {
+        assert!((220..240).contains(&pool(None).unwritten_records), "{}", pool(None).unwritten_records);
+    }
+}

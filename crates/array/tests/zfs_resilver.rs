@@ -373,8 +373,9 @@ fn a_sample_stands_for_the_whole() {
         (Geometry::raidz(1, 4, 12).unwrap(), Order::Blocks, None),
         (Geometry::mirror(2, 12).unwrap(), Order::Sorted, Some(16)),
     ] {
+        let tunables = if order == Order::Blocks { Tunables::v0_6() } else { Tunables::v2_3() };
         let content = Content { record_bytes: 128 << 10, fill: 0.5, run_records, file_bytes: None };
-        let whole = Plan { member_bytes: 100 * GIB, content, ..plan(geometry, order) };
+        let whole = Plan { member_bytes: 100 * GIB, content, tunables, ..plan(geometry, order) };
         let sampled =
             Plan { sampling: Sampling { records: 60_000, window_records: 1024, first_records: 0 }, ..whole.clone() };
         let report = |plan: &Plan| {

@@ -5,7 +5,6 @@ use drive::BlockDevice;
 use super::flow::{Flow, Purpose, Target};
 use super::geometry::{Column, Spread, LABEL_START_BYTES};
 use super::order::{Order, Work};
-use super::pool::INDIRECT_BYTES;
 use super::queue::Class;
 use super::resilver::{Phase, Resilver, Role};
 
@@ -56,7 +55,7 @@ impl<D: BlockDevice> Resilver<D> {
             self.phase = Phase::Draining;
             return;
         };
-        self.walk.go_to(window.first, window.end);
+        self.walk.go_to(window.first, window.end, &self.pool);
         let made_ns = self.now_ns - self.began_ns;
         if window.is_sampled() && made_ns > 0 {
             let stands_for = self.clock.at(self.now_ns) / made_ns as f64;
@@ -97,7 +96,7 @@ impl<D: BlockDevice> Resilver<D> {
     }
 
     fn read_indirect(&mut self, offset_bytes: u64) {
-        let number = self.begin(Flow::new(Purpose::Scan, offset_bytes, INDIRECT_BYTES));
+        let number = self.begin(Flow::new(Purpose::Scan, offset_bytes, self.pool.indirect.bytes));
         self.read_data(number, Class::Scrub);
         if self.flows.get(number).left == 0 {
             self.end_flight(number);

@@ -22,13 +22,15 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub fn new(host: &Host, tunables: &Tunables, record_bytes: u64) -> Self {
+    /// Of a host that has written so much to the pool: all of it went through the cache, which has grown with it.
+    pub fn new(host: &Host, tunables: &Tunables, record_bytes: u64, written_bytes: u64) -> Self {
         let least_bytes = (host.memory_bytes / 32).max(LEAST_BYTES);
+        let most_bytes = (host.memory_bytes / 2).max(least_bytes);
         Self {
             record_bytes,
             least_bytes,
-            most_bytes: (host.memory_bytes / 2).max(least_bytes),
-            aim_bytes: least_bytes,
+            most_bytes,
+            aim_bytes: (written_bytes + SPARE_BYTES).clamp(least_bytes, most_bytes),
             cached: LruCache::unbounded(),
             dbufs: LruCache::unbounded(),
             is_direct: tunables.direct_io,
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     fn memory(tunables: Tunables) -> Memory {
-        Memory::new(&Host { memory_bytes: 2 << 30, ..Host::default() }, &tunables, 128 << 10)
+        Memory::new(&Host { memory_bytes: 2 << 30, ..Host::default() }, &tunables, 128 << 10, 0)
     }
 
     #[test]

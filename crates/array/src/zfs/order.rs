@@ -1,8 +1,10 @@
 //! In which order a resilver goes through a pool.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use super::pool::{Pool, INDIRECT_BYTES, RECORDS_PER_INDIRECT};
+use super::indirects::Indirects;
+use super::pool::Pool;
 use super::tunables::{Host, Tunables};
 
 /// How a vdev is healed.
@@ -40,6 +42,8 @@ pub(super) struct Walk {
     batches: u64,
     batch_runs: u64,
     segment_bytes: u64,
+    /// Does it go through all of the pool at once?
+    is_whole: bool,
     pending: VecDeque<Work>,
 }
 
@@ -57,7 +61,8 @@ impl Walk {
         // Pointers name what lies there, too; of an aged pool it is left out.
         let is_by_place = order != Order::Blocks && pool.runs.is_none();
         let beyond = if is_by_place { pool.places.beyond() } else { Vec::new() };
-        Self { order, next: 0, end: 0, beyond, batches, batch_runs, segment_bytes, pending: VecDeque::new() }
+        let (is_whole, pending) = (false, VecDeque::new());
+        Self { order, next: 0, end: 0, beyond, batches, batch_runs, segment_bytes, is_whole, pending }
     }
 
     /// How many steps all of it takes.
@@ -69,8 +74,9 @@ impl Walk {
     }
 
     /// Goes on at a step, up to another.
-    pub fn go_to(&mut self, first: u64, end: u64) {
+    pub fn go_to(&mut self, first: u64, end: u64, pool: &Pool) {
         (self.next, self.end) = (first, end);
+        self.is_whole = end - first == self.steps(pool);
         self.pending.clear();
     }
 
@@ -94,12 +100,12 @@ impl Walk {
     fn record(&mut self, pool: &Pool) {
         let record = self.next;
         let slot = if self.order == Order::Blocks { pool.places.of(record) } else { self.slot_at(pool, record) };
-        let left = pool.left_in_metaslab(slot);
         match self.order {
             Order::Blocks => {
-                if record % RECORDS_PER_INDIRECT == 0 {
-                    let copies = pool.indirect_offsets(record / RECORDS_PER_INDIRECT);
-                    self.pending.extend(copies.map(indirect));
+                let names = pool.indirect_of(record);
+                if record == 0 || names != pool.indirect_of(record - 1) {
+                    let copies = pool.indirect_offsets(names);
+                    copies.into_iter().for_each(|copy| self.names(pool, copy, 1));
                 }
                 self.block_in(pool, slot);
                 self.next += 1;
@@ -107,18 +113,18 @@ impl Walk {
             Order::Sorted => {
                 self.block_in(pool, slot);
                 self.next += 1;
-                if record < pool.records && (left == 1 || record + 1 == pool.records) {
-                    self.indirects(pool, record);
+                if record < pool.records {
+                    self.indirects(pool, record..record + 1);
                 }
             }
             Order::Sequential => {
                 let most = pool.left_in_stretch(slot).min(self.in_one_piece(pool, record));
                 let records = pool.places.old_from(slot, most);
-                self.segments(pool, pool.record_offset(slot), records);
+                let record_bytes = pool.record_allocated();
+                self.segments(pool, pool.record_offset(slot), records * record_bytes, record_bytes);
                 self.next += records.max(1);
-                let ends = self.next == pool.records || self.next == self.steps(pool);
-                if record < pool.records && (records.max(1) == left || ends) {
-                    self.indirects(pool, self.next - 1);
+                if record < pool.records {
+                    self.indirects(pool, record..self.next);
                 }
             }
         }
@@ -158,7 +164,7 @@ impl Walk {
         let records = runs.run_records.min(pool.records - run * runs.run_records);
         let offset_bytes = pool.slot_offset(slot);
         if self.order == Order::Sequential {
-            self.segments(pool, offset_bytes, records);
+            self.segments(pool, offset_bytes, records * pool.record_allocated(), pool.record_allocated());
         } else {
             (0..records).for_each(|record| self.block(pool, offset_bytes + record * pool.record_allocated()));
         }
@@ -168,38 +174,56 @@ impl Walk {
         self.pending.push_back(Work::Block { offset_bytes, bytes: pool.record_bytes, records: 1 });
     }
 
-    fn segments(&mut self, pool: &Pool, offset_bytes: u64, records: u64) {
-        let all = records * pool.record_allocated();
+    /// Allocated space, of which so much is a record's.
+    fn segments(&mut self, pool: &Pool, offset_bytes: u64, all: u64, record_bytes: u64) {
         let mut done = 0;
         while done < all {
             let allocated = pool.geometry.rebuild_bytes(offset_bytes + done, all - done, self.segment_bytes);
             // A record counts where it ends.
-            let records = (done + allocated) / pool.record_allocated() - done / pool.record_allocated();
+            let records = (done + allocated) / record_bytes - done / record_bytes;
             self.pending.push_back(Work::Segment { offset_bytes: offset_bytes + done, allocated, records });
             done += allocated;
         }
     }
 
-    /// The indirect blocks over a metaslab's records, sorted as they lie.
-    fn indirects(&mut self, pool: &Pool, last_record: u64) {
-        let first_record = last_record + pool.left_in_metaslab(last_record) - pool.left_in_metaslab(0);
-        let all = first_record.div_ceil(RECORDS_PER_INDIRECT)..last_record / RECORDS_PER_INDIRECT + 1;
-        for copy in 0..2 {
-            for one in all.clone() {
-                let offset_bytes = pool.indirect_offsets(one)[copy];
-                self.pending.push_back(match self.order {
-                    Order::Sequential => {
-                        Work::Segment { offset_bytes, allocated: pool.indirect_allocated(), records: 0 }
-                    }
-                    _ => indirect(offset_bytes),
-                });
+    /// The indirect blocks that come behind these records, as they lie. Of a part that stands for others the second copies come
+    /// with the first ones.
+    fn indirects(&mut self, pool: &Pool, records: Range<u64>) {
+        let last = records.end.min(pool.records) - 1;
+        let in_metaslab = last % pool.records_per_metaslab;
+        let ends_metaslab = pool.left_in_metaslab(last) == 1 || last + 1 == pool.records;
+        let are_files = pool.stretches.are_files();
+        if ends_metaslab || (are_files && pool.left_in_stretch(last) == 1) {
+            let named = if are_files { pool.stretches.within(in_metaslab) } else { in_metaslab };
+            self.copies(pool, last - named..last, 0);
+        }
+        match pool.second_copies {
+            Some(all) if self.is_whole && ends_metaslab && in_metaslab == last => {
+                self.names(pool, all, pool.indirects());
             }
+            Some(_) if self.is_whole => {}
+            _ if ends_metaslab => self.copies(pool, last - in_metaslab..last, 1),
+            _ => {}
         }
     }
-}
 
-fn indirect(offset_bytes: u64) -> Work {
-    Work::Block { offset_bytes, bytes: INDIRECT_BYTES, records: 0 }
+    /// One of the copies of what names the records up to the last.
+    fn copies(&mut self, pool: &Pool, Range { start, end }: Range<u64>, copy: usize) {
+        for one in pool.indirect_of(start)..=pool.indirect_of(end) {
+            self.names(pool, pool.indirect_offsets(one)[copy], 1);
+        }
+    }
+
+    /// So many indirect blocks, one behind the other.
+    fn names(&mut self, pool: &Pool, offset_bytes: u64, count: u64) {
+        let Indirects { allocated, bytes, .. } = pool.indirect;
+        if self.order == Order::Sequential {
+            self.segments(pool, offset_bytes, count * allocated, u64::MAX);
+        } else {
+            let blocks = (0..count).map(|number| offset_bytes + number * allocated);
+            self.pending.extend(blocks.map(|offset_bytes| Work::Block { offset_bytes, bytes, records: 0 }));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -218,7 +242,7 @@ mod tests {
                 let content = Content { record_bytes: 1 << 20, fill: 0.4, run_records, file_bytes: None };
                 let pool = Pool::new(geometry, 30 << 30, content, 1).unwrap();
                 let mut walk = Walk::new(&pool, order, &Tunables::v2_3(), &host);
-                walk.go_to(0, walk.steps(&pool));
+                walk.go_to(0, walk.steps(&pool), &pool);
                 let (mut bytes, mut records) = (0, 0);
                 let mut offsets = Vec::new();
                 while let Some(work) = walk.next(&pool) {

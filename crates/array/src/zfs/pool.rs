@@ -1,20 +1,17 @@
-//! What is on a vdev: records of one size in metaslabs, written one behind the other or scattered by age, and their
-//! indirect blocks.
+//! What is on a vdev: records of one size in metaslabs, written one behind the other or scattered by age.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::geometry::Geometry;
+use super::indirects::Indirects;
 use super::places::Places;
 use super::shuffle::Shuffle;
 use super::stretch::Stretches;
 use crate::LayoutError;
 
-/// Records under one indirect block of 128 KiB, whose pointers take 128 bytes each.
-pub(super) const RECORDS_PER_INDIRECT: u64 = 1024;
-
-/// What an indirect block takes when compressed, which it always is. Assumed: pointers to neighbours compress to a quarter.
-pub(super) const INDIRECT_BYTES: u64 = 32 << 10;
+/// What a block of this size takes counts as what any takes (`vdev_deflate_ratio`).
+const COUNTED_BYTES: u64 = 128 << 10;
 
 /// What was written to a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,13 +34,17 @@ pub(super) struct Pool {
     pub record_bytes: u64,
     pub records: u64,
     record_allocated: u64,
-    indirect_allocated: u64,
-    metaslab_shift: u32,
-    metaslabs: u64,
+    pub indirect: Indirects,
+    /// Where the second copies of the indirect blocks begin, if they lie in one piece.
+    pub second_copies: Option<u64>,
+    /// How many records may be written to it before users have to wait for a transaction group.
+    pub unwritten_records: u64,
+    pub metaslab_shift: u32,
+    pub metaslabs: u64,
     /// Metaslabs in the order of the records in them: those that hold content, then the empty ones.
     order: Vec<u64>,
-    records_per_metaslab: u64,
-    stretches: Stretches,
+    pub records_per_metaslab: u64,
+    pub stretches: Stretches,
     pub runs: Option<Runs>,
     /// Where users have written since.
     pub places: Places,
@@ -92,14 +93,15 @@ impl Pool {
             return Err(LayoutError::value("members", member_bytes, "too small for a pool: ZFS takes 64 MiB or more"));
         }
         let record_allocated = geometry.allocated_bytes(record_bytes);
-        let indirect_allocated = geometry.allocated_bytes(INDIRECT_BYTES);
         let stretches = Stretches::new(&geometry, content);
+        let indirect = Indirects::new(&geometry, stretches.records());
+        let stretches = stretches.naming(&indirect);
         let room = (1 << metaslab_shift) - geometry.alignment_bytes();
-        let records_per_metaslab = stretches.fitting(room, record_allocated, indirect_allocated);
+        let records_per_metaslab = stretches.fitting(room, record_allocated, &indirect);
         let records_per_metaslab = records_per_metaslab - records_per_metaslab % run_records.unwrap_or(1);
         // What users are shown is what metaslabs give out; what does not make a whole one at the vdev's end is nobody's.
         let given_out = metaslabs << metaslab_shift;
-        let shown = given_out - (given_out / 32).clamp((128 << 20).min(given_out / 2), 128 << 30);
+        let shown = given_out - kept_back(&geometry, given_out);
         let records = ((shown as f64 * fill) as u64 / record_allocated).min(metaslabs * records_per_metaslab);
         let used = if run_records.is_some() { metaslabs } else { records.div_ceil(records_per_metaslab) };
         let order = by_content(metaslabs, used as usize);
@@ -109,7 +111,9 @@ impl Pool {
             record_bytes,
             records,
             record_allocated,
-            indirect_allocated,
+            indirect,
+            second_copies: None,
+            unwritten_records: unwritten_records(shown, records * record_allocated, record_allocated),
             metaslab_shift,
             metaslabs,
             order,
@@ -134,19 +138,9 @@ impl Pool {
         self.record_allocated
     }
 
-    /// Allocated bytes of one copy of an indirect block.
-    pub fn indirect_allocated(&self) -> u64 {
-        self.indirect_allocated
-    }
-
-    /// How many indirect blocks there are, each of which is kept twice.
-    pub fn indirects(&self) -> u64 {
-        self.records.div_ceil(RECORDS_PER_INDIRECT)
-    }
-
     /// All that is allocated: what a scan has to examine.
     pub fn allocated_bytes(&self) -> u64 {
-        self.records * self.record_allocated + 2 * self.indirects() * self.indirect_allocated
+        self.records * self.record_allocated + 2 * self.indirects() * self.indirect.allocated
     }
 
     /// Where on the vdev a record lies that was not rewritten; of others, the slot of this number.
@@ -171,20 +165,13 @@ impl Pool {
         self.metaslab_offset(metaslab) + record * self.record_allocated + behind
     }
 
-    fn metaslab_offset(&self, metaslab: u64) -> u64 {
+    pub(super) fn metaslab_offset(&self, metaslab: u64) -> u64 {
         (self.order[metaslab as usize] << self.metaslab_shift).next_multiple_of(self.geometry.alignment_bytes())
     }
 
-    /// Where the two copies of an indirect block lie: behind the records of its metaslab, and of one an eighth of the
-    /// vdev further on. The second is apart as OpenZFS keeps it; that the first is not among its records changes a seek
-    /// in a thousand records.
-    pub fn indirect_offsets(&self, indirect: u64) -> [u64; 2] {
-        let first = indirect * RECORDS_PER_INDIRECT;
-        let home = (first / self.records_per_metaslab).min(self.metaslabs - 1);
-        let number = indirect - (home * self.records_per_metaslab).div_ceil(RECORDS_PER_INDIRECT);
-        let apart = (home + (self.metaslabs / 8).max(1)) % self.metaslabs;
-        [(home, 2 * number), (apart, 2 * number + 1)]
-            .map(|(metaslab, place)| self.place(metaslab, self.records_per_metaslab) + place * self.indirect_allocated)
+    /// The metaslabs that hold content.
+    pub(super) fn content(&self) -> &[u64] {
+        &self.order[..self.records.div_ceil(self.records_per_metaslab).min(self.metaslabs) as usize]
     }
 
     /// Where a copy of what the pool says of itself lies, of so many bytes, if copies lie so many sixteenths of the vdev `apart`. A pool that
@@ -192,8 +179,7 @@ impl Pool {
     /// filled, and which is empty again; the next two have what the first import has left. Of a full pool the first metaslabs
     /// have them, behind their last records: only the way of the arm matters.
     pub fn own_offset(&self, copy: u64, bytes: u64, apart: Option<u64>) -> u64 {
-        let used = self.records.div_ceil(self.records_per_metaslab).min(self.metaslabs) as usize;
-        let last = self.order[..used].last().copied().unwrap_or(0);
+        let last = self.content().last().copied().unwrap_or(0);
         let metaslab = last
             + match apart {
                 Some(sixteenths) => 1 + copy * (self.metaslabs * sixteenths).div_ceil(16),
@@ -252,6 +238,19 @@ fn fresh(records: u64, records_per_metaslab: u64, order: &[u64]) -> VecDeque<Ran
     empty.into_iter().chain(taken).map(slots).chain([rest]).collect()
 }
 
+/// What users are not shown of so much (`spa_get_slop_space`): a 32nd, but not less than 128 MiB as users count, who know of no parity.
+fn kept_back(geometry: &Geometry, given_out: u64) -> u64 {
+    let parity = geometry.allocated_bytes(COUNTED_BYTES) as f64 / COUNTED_BYTES as f64;
+    let least = ((128 << 20) as f64 * parity) as u64;
+    (given_out / 32).clamp(least.min(given_out / 2), 128 << 30)
+}
+
+/// A write has to wait once all that are not yet written would fill the pool and a 32nd of it more, each being taken to need 24 times its
+/// size (`dsl_dir_tempreserve_impl`, `spa_asize_inflation`). Of whole drives memory is full long before.
+fn unwritten_records(shown: u64, used: u64, record_allocated: u64) -> u64 {
+    ((shown + shown / 32).saturating_sub(used) / (24 * record_allocated)).max(1)
+}
+
 /// `vdev_metaslab_set_size`: about 200 metaslabs of 512 MiB to 16 GiB.
 fn metaslab_shift(allocatable: u64) -> u32 {
     let highbit = |value: u64| 64 - value.leading_zeros();
@@ -286,7 +285,7 @@ mod tests {
             ranges.extend(
                 (0..pool.indirects())
                     .flat_map(|one| pool.indirect_offsets(one))
-                    .map(|at| (at, pool.indirect_allocated())),
+                    .map(|at| (at, pool.indirect.allocated)),
             );
             ranges.sort_unstable();
             assert!(ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));

@@ -222,7 +222,10 @@ impl<D: BlockDevice> Resilver<D> {
     fn whole(plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
         let capacities: Vec<u64> = devices.iter().map(BlockDevice::capacity_bytes).collect();
         plan.check(&capacities)?;
-        let pool = Pool::new(plan.geometry.clone(), plan.member_bytes, plan.content, plan.seed)?;
+        let mut pool = Pool::new(plan.geometry.clone(), plan.member_bytes, plan.content, plan.seed)?;
+        if plan.tunables.copies_apart.is_none() {
+            pool.gather_second_copies();
+        }
         let width = devices.len();
         let walk = Walk::new(&pool, plan.order, &plan.tunables, &plan.host);
         let cores = plan.host.cores.max(1) as usize;
@@ -241,7 +244,7 @@ impl<D: BlockDevice> Resilver<D> {
             computing: BinaryHeap::new(),
             cores_free_ns: vec![now_ns; cores],
             txg: Txg::new(now_ns),
-            users: Users::new(&plan),
+            users: Users::new(&plan, pool.records * pool.record_bytes),
             clock: Clock::new(now_ns),
             rewritten: Rewritten::new(plan.seed),
             tally: Tally::new(width),

@@ -5,7 +5,7 @@
 //! strata differ says how wrong that may be.
 
 use super::order::Walk;
-use super::pool::{Pool, RECORDS_PER_INDIRECT};
+use super::pool::Pool;
 use super::resilver::Plan;
 
 /// How much of a resilver is made request by request.
@@ -101,7 +101,7 @@ pub(super) fn windows(walk: &Walk, pool: &Pool, plan: &Plan) -> Vec<Window> {
         }));
     }
     for (from, to, begins, counted, end) in parts {
-        let indirect = |step: u64| step as f64 / steps_per_record / RECORDS_PER_INDIRECT as f64;
+        let indirect = |step: u64| step as f64 / steps as f64 * pool.indirects() as f64;
         let indirects = indirect(to) - indirect(from);
         let scan_count = if sampled { (indirects.ceil() as u64).clamp(1, SCANNED) } else { pool.indirects() };
         windows.push(Window {

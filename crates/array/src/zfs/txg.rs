@@ -6,6 +6,7 @@ use drive::BlockDevice;
 
 use super::flow::{Flow, Purpose, Target};
 use super::geometry::LABEL_START_BYTES;
+use super::indirects::Indirects;
 use super::labels::{configurations, uberblocks};
 use super::order::Order;
 use super::queue::Class;
@@ -18,6 +19,8 @@ enum Stage {
     Quiesced,
     /// Writing users' data.
     Data,
+    /// Writing the indirect blocks above it.
+    Names,
     /// The scan's turn, since then.
     Scan { since_ns: u64 },
     /// Waiting for what the scan has in flight.
@@ -88,8 +91,14 @@ impl<D: BlockDevice> Resilver<D> {
             Stage::Scan { .. } if !self.scans() => self.now_ns,
             Stage::Scan { since_ns } => self.scan_ends_ns(since_ns),
             Stage::Open { until_ns } => until_ns,
-            Stage::Quiesced | Stage::Data | Stage::Drain | Stage::Own | Stage::Flush | Stage::Labels { .. } => u64::MAX,
+            Stage::Quiesced | Stage::Data | Stage::Names | Stage::Drain | Stage::Own | Stage::Flush => u64::MAX,
+            Stage::Labels { .. } => u64::MAX,
         }
+    }
+
+    /// Is users' data being written?
+    pub(super) fn writes_data(&self) -> bool {
+        matches!(self.txg.stage, Stage::Data)
     }
 
     fn is_sequential(&self) -> bool {
@@ -104,7 +113,11 @@ impl<D: BlockDevice> Resilver<D> {
     fn scan_ends_ns(&self, since_ns: u64) -> u64 {
         let tunables = &self.plan.tunables;
         let least_ns = since_ns + tunables.resilver_min_time_ns;
-        let due_ns = if self.dirty_share() >= 0.3 { 0 } else { self.txg.began_ns + tunables.txg_timeout_ns };
+        let due_ns = if self.dirty_share() >= 0.3 || self.users_wait() {
+            0
+        } else {
+            self.txg.began_ns + tunables.txg_timeout_ns
+        };
         least_ns.max(due_ns)
     }
 
@@ -128,8 +141,9 @@ impl<D: BlockDevice> Resilver<D> {
             let next = match self.txg.stage {
                 Stage::Quiesced if self.txg.rebuilding[bit(self.txg.number)] > 0 => return,
                 Stage::Quiesced => Stage::Data,
-                Stage::Data if scans => Stage::Scan { since_ns: self.now_ns },
-                Stage::Data => Stage::Own,
+                Stage::Data => Stage::Names,
+                Stage::Names if scans => Stage::Scan { since_ns: self.now_ns },
+                Stage::Names => Stage::Own,
                 Stage::Scan { since_ns } if scans && self.now_ns < self.scan_ends_ns(since_ns) => return,
                 Stage::Scan { .. } => Stage::Drain,
                 Stage::Drain if !self.is_sequential() && self.flight_flows > 0 => return,
@@ -160,7 +174,7 @@ impl<D: BlockDevice> Resilver<D> {
     /// without it is written (`spa_vdev_attach`). Nobody hurries a later one, in which a rebuild is told to be done.
     fn group_is_wanted(&self) -> bool {
         let attaches = self.phase != Phase::Over && self.txg.number < CONCURRENT_GROUPS;
-        self.dirty_share() >= 0.2 || attaches
+        self.dirty_share() >= 0.2 || self.users_wait() || attaches
     }
 
     /// What a sequential rebuild asks for is of the group that is open, which is not written before it is done.
@@ -187,6 +201,7 @@ impl<D: BlockDevice> Resilver<D> {
                 self.txg.number += 1;
             }
             Stage::Data => self.txg.parts_left = self.write_users_data(),
+            Stage::Names => self.txg.parts_left = self.write_names(),
             Stage::Own => {
                 // That a sequential rebuild is done is told while the group is written, of a scan when it is
                 // (`vdev_rebuild_complete_sync`, `dsl_scan_done` in the next one).
@@ -212,11 +227,30 @@ impl<D: BlockDevice> Resilver<D> {
     /// Returns how many blocks there are.
     fn write_own_blocks(&mut self) -> u64 {
         let places = self.own_blocks(self.txg.number);
-        for offset_bytes in &places {
-            let flow = self.begin(Flow::new(Purpose::Data, *offset_bytes, OWN_BLOCK_BYTES));
-            self.write_block(flow, Class::AsyncWrite);
-        }
+        places.iter().for_each(|offset_bytes| self.write_part(*offset_bytes, OWN_BLOCK_BYTES));
         places.len() as u64
+    }
+
+    /// A block of the group.
+    pub(super) fn write_part(&mut self, offset_bytes: u64, bytes: u64) {
+        let flow = self.begin(Flow::new(Purpose::Data, offset_bytes, bytes));
+        self.write_block(flow, Class::AsyncWrite);
+    }
+
+    /// Indirect blocks above what users have changed: the first copies behind that, the second ones behind the pool's own.
+    /// Returns how many blocks there are.
+    fn write_names(&mut self) -> u64 {
+        let changed = self.names_to_write();
+        let Indirects { bytes, allocated, .. } = self.pool.indirect;
+        let own_bytes = 2 * OWN_BLOCKS * self.pool.geometry.allocated_bytes(OWN_BLOCK_BYTES);
+        let all_bytes = own_bytes + 2 * changed * allocated;
+        let second = self.pool.own_offset(1, all_bytes, self.plan.tunables.copies_apart) + own_bytes;
+        for number in 0..changed {
+            let slot = self.pool.places.borrow();
+            self.write_part(self.pool.record_offset(slot), bytes);
+            self.write_part(second + (2 * number + self.txg.number % 2) * allocated, bytes);
+        }
+        2 * changed
     }
 
     /// Where on the vdev a group writes the pool's own blocks. Nothing is overwritten: what the group before wrote stays.

@@ -47,20 +47,20 @@ pub(super) struct Users {
     syncing: BTreeSet<u64>,
     most_dirty: u64,
     unlogged_bytes: u64,
-    /// Writes that wait until there is less in memory.
+    /// Writes that wait for a transaction group, after which there is less in memory; and with them who makes them.
     waiting: VecDeque<Request>,
     active_ns: Option<u64>,
 }
 
 impl Users {
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &Plan, written_bytes: u64) -> Self {
         let (memory_bytes, record_bytes) = (plan.host.memory_bytes, plan.content.record_bytes);
         Self {
             programs: usize::MAX,
             asked: VecDeque::new(),
             at_work: 0,
             answers: VecDeque::new(),
-            memory: Memory::new(&plan.host, &plan.tunables, record_bytes),
+            memory: Memory::new(&plan.host, &plan.tunables, record_bytes, written_bytes),
             bios: Slab::default(),
             due: VecDeque::new(),
             dirty: HashSet::new(),
@@ -89,9 +89,20 @@ impl Users {
 }
 
 impl<D: BlockDevice> Resilver<D> {
+    /// Records that are in memory alone.
+    fn unwritten(&self) -> u64 {
+        let written_now = if self.writes_data() { self.users.syncing.len() } else { 0 };
+        (self.users.dirty.len() + written_now) as u64
+    }
+
     /// The share of what may be dirty that is.
     pub(super) fn dirty_share(&self) -> f64 {
-        (self.users.dirty.len() + self.users.syncing.len()) as f64 / self.users.most_dirty as f64
+        self.unwritten() as f64 / self.users.most_dirty as f64
+    }
+
+    /// Does somebody wait for a transaction group?
+    pub(super) fn users_wait(&self) -> bool {
+        !self.users.waiting.is_empty()
     }
 
     /// So many programs make the users' requests; without this each has a program of its own.
@@ -133,7 +144,8 @@ impl<D: BlockDevice> Resilver<D> {
             self.users.answer(self.now_ns, tag, Status::OutOfRange);
             return;
         }
-        if verb == Verb::Write && self.dirty_share() >= 1.0 {
+        let most_unwritten = self.users.most_dirty.min(self.pool.unwritten_records);
+        if verb == Verb::Write && self.unwritten() >= most_unwritten {
             self.users.waiting.push_back(request);
             return;
         }
@@ -304,11 +316,16 @@ impl<D: BlockDevice> Resilver<D> {
         self.users.syncing = std::mem::take(&mut self.users.dirty).into_iter().collect();
         for record in &records {
             let slot = self.pool.places.rewrite(*record);
-            let number = self.begin(Flow::new(Purpose::Data, self.pool.record_offset(slot), self.pool.record_bytes));
-            self.write_block(number, Class::AsyncWrite);
+            self.write_part(self.pool.record_offset(slot), self.pool.record_bytes);
         }
         self.users.unlogged_bytes = 0;
         records.len() as u64
+    }
+
+    /// How many indirect blocks name what the group has written.
+    pub(super) fn names_to_write(&self) -> u64 {
+        let named: BTreeSet<u64> = self.users.syncing.iter().map(|record| self.pool.indirect_of(*record)).collect();
+        named.len() as u64
     }
 
     /// A transaction group is on the drives.

@@ -514,7 +514,7 @@ mod tests {
             let head = drive.head;
             let begins = |range: &crate::buffer::Range, way| {
                 let place = drive.mechanics.geometry.place(range.start / BLOCK_SECTORS);
-                drive.mechanics.access(&head, until, place, 1, way).begins
+                drive.mechanics.departure(&head, until, way).access(until, &place, &place).begins
             };
             let (mut reads, writes) = (drive.queue.clone(), drive.buffer.ranges());
             let read = std::iter::from_fn(|| (!reads.is_empty()).then(|| begins(&reads.take(0).range, Way::Read))).min();
@@ -526,7 +526,7 @@ mod tests {
             let (work, ends) = next.work.expect("others wait");
             prop_assert_eq!(work, expected);
             let place = drive.mechanics.geometry.place(0);
-            prop_assert!(ends - least.unwrap() <= drive.mechanics.geometry.transfer_ticks(place, 1) * 2 + 2);
+            prop_assert!(ends - least.unwrap() <= drive.mechanics.geometry.transfer_ticks(&place, &place) * 2 + 2);
         }
     }
 

@@ -175,10 +175,13 @@ impl Drive {
     }
 
     /// When the heads' work ends, or they have to look for some.
+    #[inline]
     fn turns_at(&self) -> u64 {
         self.work.map_or(self.idle_until, |(_, until)| until)
     }
 
+    /// Ends the work and begins the next. Apart from [`run`](Self::run), which mostly finds that nothing happens.
+    #[inline(never)]
     fn turn(&mut self) {
         self.now = self.now.max(self.turns_at());
         if let Some((work, _)) = self.work.take() {
@@ -284,9 +287,10 @@ impl Drive {
     }
 
     /// Takes the heads from reading ahead, if that is what they do.
+    #[inline]
     pub(crate) fn claim_heads(&mut self, at: u64) {
-        if let Some(head) = self.read_cache.stop(&self.mechanics, at) {
-            self.head = head;
+        if let Some(running) = self.read_cache.running.take() {
+            self.head = self.read_cache.stop(&running, &self.mechanics, at);
         }
     }
 

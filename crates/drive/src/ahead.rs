@@ -58,9 +58,8 @@ impl ReadCache {
         self.segments.iter().filter(move |segment| segment.0 < end && start < segment.1)
     }
 
-    /// Ends the running read-ahead at `now`, keeps what it has read; returns where it left the heads.
-    pub fn stop(&mut self, mechanics: &Mechanics, now: u64) -> Option<Head> {
-        let running = self.running.take()?;
+    /// A read-ahead ends at `now`: keeps what it has read; returns where it left the heads.
+    pub fn stop(&mut self, running: &Running, mechanics: &Mechanics, now: u64) -> Head {
         let geometry = &mechanics.geometry;
         let ticks = now.saturating_sub(running.since);
         let read =
@@ -71,7 +70,7 @@ impl ReadCache {
             self.keep(running.start, end);
         }
         let rested_at = if end == running.limit { running.reached_at(geometry, end) } else { now.max(running.since) };
-        Some(mechanics.head_at(end.wrapping_add(running.shift), rested_at))
+        mechanics.head_at(end.wrapping_add(running.shift), rested_at)
     }
 
     /// Whether the running read-ahead has read, or may come to read, blocks of a range.

@@ -175,10 +175,13 @@ impl Drive {
     }
 
     /// When the heads' work ends, or they have to look for some.
+    #[inline]
     fn turns_at(&self) -> u64 {
         self.work.map_or(self.idle_until, |(_, until)| until)
     }
 
+    /// Ends the work and begins the next. Apart from [`run`](Self::run), which mostly finds that nothing happens.
+    #[inline(never)]
     fn turn(&mut self) {
         self.now = self.now.max(self.turns_at());
         if let Some((work, _)) = self.work.take() {
@@ -284,9 +287,10 @@ impl Drive {
     }
 
     /// Takes the heads from reading ahead, if that is what they do.
+    #[inline]
     pub(crate) fn claim_heads(&mut self, at: u64) {
-        if let Some(head) = self.read_cache.stop(&self.mechanics, at) {
-            self.head = head;
+        if let Some(running) = self.read_cache.running.take() {
+            self.head = self.read_cache.stop(&running, &self.mechanics, at);
         }
     }
 
@@ -514,7 +518,7 @@ mod tests {
             let head = drive.head;
             let begins = |range: &crate::buffer::Range, way| {
                 let place = drive.mechanics.geometry.place(range.start / BLOCK_SECTORS);
-                drive.mechanics.access(&head, until, place, 1, way).begins
+                drive.mechanics.departure(&head, until, way).access(until, &place, &place).begins
             };
             let (mut reads, writes) = (drive.queue.clone(), drive.buffer.ranges());
             let read = std::iter::from_fn(|| (!reads.is_empty()).then(|| begins(&reads.take(0).range, Way::Read))).min();
@@ -526,7 +530,7 @@ mod tests {
             let (work, ends) = next.work.expect("others wait");
             prop_assert_eq!(work, expected);
             let place = drive.mechanics.geometry.place(0);
-            prop_assert!(ends - least.unwrap() <= drive.mechanics.geometry.transfer_ticks(place, 1) * 2 + 2);
+            prop_assert!(ends - least.unwrap() <= drive.mechanics.geometry.transfer_ticks(&place, &place) * 2 + 2);
         }
     }
 

@@ -56,8 +56,10 @@ pub(crate) struct ZoneView {
 /// A block's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
+    pub block: u64,
     /// Counted from the outer edge, in logical order.
     pub track: u64,
+    pub cylinder: u64,
     /// Block within the track.
     pub sector: u64,
     /// Blocks of that track.
@@ -67,6 +69,7 @@ pub(crate) struct Place {
 /// The surface, seen as one long row of tracks.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {
+    /// Behind the last one an empty one.
     zones: Vec<Zone>,
     /// For every 2^`bucket_shift` blocks the zone in which they begin: finding a zone is a look and rarely a step.
     zone_of_bucket: Vec<u16>,
@@ -96,8 +99,10 @@ impl Geometry {
             });
             blocks += track_blocks * tracks_per_zone;
         }
-        let skew = |degrees: f64| (degrees / 360.0 * TURN as f64).round() as u64;
         let bucket_shift = (blocks / (16 * zones.len() as u64)).max(1).ilog2();
+        let first_track = zones.len() as u64 * tracks_per_zone;
+        zones.push(Zone { first_block: blocks, first_track, track_blocks: Divisor::new(1) });
+        let skew = |degrees: f64| (degrees / 360.0 * TURN as f64).round() as u64;
         let buckets = (blocks >> bucket_shift) + 1;
         let zone_of_bucket = (0..buckets)
             .map(|bucket| (zones.partition_point(|zone| zone.first_block <= bucket << bucket_shift) - 1) as u16)
@@ -125,7 +130,7 @@ impl Geometry {
     }
 
     pub fn tracks(&self) -> u64 {
-        self.tracks_per_zone.get() * self.zones.len() as u64
+        self.zones[self.zones.len() - 1].first_track
     }
 
     /// Tracks of one size that lie side by side.
@@ -146,7 +151,7 @@ impl Geometry {
     fn zone(&self, block: u64) -> &Zone {
         debug_assert!(block < self.blocks, "block {block} of {}", self.blocks);
         let mut index = usize::from(self.zone_of_bucket[(block >> self.bucket_shift) as usize]);
-        while self.zones.get(index + 1).is_some_and(|next| next.first_block <= block) {
+        while self.zones[index + 1].first_block <= block {
             index += 1;
         }
         &self.zones[index]
@@ -172,7 +177,9 @@ impl Geometry {
         let inside = block - zone.first_block;
         let track = zone.track_blocks.divide(inside);
         Place {
+            block,
             track: zone.first_track + track,
+            cylinder: self.cylinder(zone.first_track + track),
             sector: inside - track * zone.track_blocks.get(),
             track_blocks: zone.track_blocks,
         }
@@ -185,10 +192,8 @@ impl Geometry {
 
     /// The first block of a track, or the number of all blocks for the track after the last.
     pub fn first_block(&self, track: u64) -> u64 {
-        match self.zones.get(self.tracks_per_zone.divide(track) as usize) {
-            Some(zone) => zone.first_block + (track - zone.first_track) * zone.track_blocks.get(),
-            None => self.blocks,
-        }
+        let zone = &self.zones[self.tracks_per_zone.divide(track) as usize];
+        zone.first_block + (track - zone.first_track) * zone.track_blocks.get()
     }
 
     /// The blocks of tracks around a block whose place is known: mostly all of them lie in its zone.
@@ -202,46 +207,48 @@ impl Geometry {
         start..start + (tracks.end - tracks.start) * track_blocks
     }
 
-    /// The phase at which a track's sector 0 begins.
-    pub fn track_phase(&self, track: u64) -> u64 {
-        let cylinder = self.cylinder(track);
-        self.first_phase
-            .wrapping_add(track.wrapping_mul(self.track_skew))
-            .wrapping_add(cylinder.wrapping_mul(self.cylinder_skew.wrapping_sub(self.track_skew)))
-            & PHASE_MASK
+    /// When a place comes under the heads, in ticks from the first block of all, were everything read in one go: a turn
+    /// for every track before it, and the skews between them.
+    #[inline]
+    fn begins(&self, place: &Place) -> u64 {
+        self.track_begins(place) + sector_ticks(place.sector, place.track_blocks)
+    }
+
+    /// When the block at a place has passed the heads, in the same ticks. Behind a track's end the skew is still ahead.
+    #[inline]
+    fn ends(&self, place: &Place) -> u64 {
+        self.track_begins(place) + sector_ticks(place.sector + 1, place.track_blocks)
+    }
+
+    #[inline]
+    fn track_begins(&self, place: &Place) -> u64 {
+        place.track * TURN + (place.track - place.cylinder) * self.track_skew + place.cylinder * self.cylinder_skew
     }
 
     /// The phase at which the block at `place` begins.
-    pub fn phase(&self, place: Place) -> u64 {
-        (self.track_phase(place.track) + sector_ticks(place.sector, place.track_blocks)) & PHASE_MASK
+    #[inline]
+    pub fn phase(&self, place: &Place) -> u64 {
+        (self.first_phase + self.begins(place)) & PHASE_MASK
     }
 
-    /// How long the heads pass over `blocks` blocks from `place` on, the skews between tracks included.
-    pub fn transfer_ticks(&self, place: Place, blocks: u64) -> u64 {
-        let end = place.sector + blocks;
-        let begin_ticks = sector_ticks(place.sector, place.track_blocks);
-        let begin_track_blocks = place.track_blocks.get();
-        if end <= begin_track_blocks {
-            return sector_ticks(end, place.track_blocks) - begin_ticks;
+    /// The place of the last of `blocks` blocks, at least one, from `place` on: mostly it is on the same track.
+    #[inline]
+    pub fn last(&self, place: &Place, blocks: u64) -> Place {
+        if place.sector + blocks <= place.track_blocks.get() {
+            Place { block: place.block + blocks - 1, sector: place.sector + blocks - 1, ..*place }
+        } else {
+            self.place(place.block + blocks - 1)
         }
-        let mut ticks = TURN - begin_ticks;
-        let mut left = end - begin_track_blocks;
-        let mut track = place.track;
-        while left > 0 {
-            let (whole, track_blocks) = self.whole_tracks(track + 1, left);
-            ticks += whole * TURN + self.skews(track, whole);
-            left -= whole * track_blocks.get();
-            track += whole;
-            if whole == 0 {
-                ticks += self.skews(track, 1) + sector_ticks(left, track_blocks);
-                left = 0;
-            }
-        }
-        ticks
+    }
+
+    /// How long the heads pass over what lies from `first` to `last`, the skews between tracks included.
+    #[inline]
+    pub fn transfer_ticks(&self, first: &Place, last: &Place) -> u64 {
+        self.ends(last) - self.begins(first)
     }
 
     /// How many blocks from `place` on have passed the heads completely after `ticks`, at most `limit`.
-    pub fn blocks_within(&self, place: Place, ticks: u64, limit: u64) -> u64 {
+    pub fn blocks_within(&self, place: &Place, ticks: u64, limit: u64) -> u64 {
         // Mostly the answer lies on the same track, where it is the inverse of a proportion.
         let begin_ticks = sector_ticks(place.sector, place.track_blocks);
         if begin_ticks + ticks < TURN {
@@ -251,7 +258,7 @@ impl Geometry {
         let (mut low, mut high) = (0, limit);
         while low < high {
             let middle = (low + high).div_ceil(2);
-            if self.transfer_ticks(place, middle) <= ticks {
+            if self.transfer_ticks(place, &self.last(place, middle)) <= ticks {
                 low = middle;
             } else {
                 high = middle - 1;
@@ -267,7 +274,7 @@ impl Geometry {
             return 0;
         }
         let place = self.place(block);
-        self.gap_before(place) + self.transfer_ticks(place, blocks)
+        self.gap_before(&place) + self.transfer_ticks(&place, &self.last(&place, blocks))
     }
 
     /// How many of the blocks from `block` on have passed then completely after `ticks`, at most `limit`.
@@ -276,29 +283,18 @@ impl Geometry {
             return 0;
         }
         let place = self.place(block);
-        ticks.checked_sub(self.gap_before(place)).map_or(0, |ticks| self.blocks_within(place, ticks, limit))
+        ticks.checked_sub(self.gap_before(&place)).map_or(0, |ticks| self.blocks_within(&place, ticks, limit))
     }
 
     /// From the end of what lies before a place until that comes under the head.
-    fn gap_before(&self, place: Place) -> u64 {
-        if place.sector == 0 && place.track > 0 {
-            self.skews(place.track - 1, 1)
-        } else {
+    fn gap_before(&self, place: &Place) -> u64 {
+        if place.sector > 0 || place.track == 0 {
             0
+        } else if place.track == place.cylinder * self.heads.get() {
+            self.cylinder_skew
+        } else {
+            self.track_skew
         }
-    }
-
-    /// How many tracks from `track` on, of the size of `track`, `blocks` fill completely.
-    fn whole_tracks(&self, track: u64, blocks: u64) -> (u64, Divisor) {
-        let zone = &self.zones[self.tracks_per_zone.divide(track) as usize];
-        let left_in_zone = zone.first_track + self.tracks_per_zone.get() - track;
-        (zone.track_blocks.divide(blocks).min(left_in_zone), zone.track_blocks)
-    }
-
-    /// The skews of `switches` steps from `track` to the tracks after it.
-    fn skews(&self, track: u64, switches: u64) -> u64 {
-        let cylinders = self.cylinder(track + switches) - self.cylinder(track);
-        (switches - cylinders) * self.track_skew + cylinders * self.cylinder_skew
     }
 }
 
@@ -343,12 +339,17 @@ mod tests {
         assert!((geometry.tracks() as f64 / 3_461_911.0 - 1.0).abs() < 2e-3, "{}", geometry.tracks());
     }
 
+    /// How long the heads pass over so many blocks.
+    fn over(geometry: &Geometry, place: &Place, blocks: u64) -> u64 {
+        geometry.transfer_ticks(place, &geometry.last(place, blocks))
+    }
+
     #[test]
     fn a_stream_loses_only_the_skews() {
         let geometry = Geometry::new(&profile(), 0);
         let start = geometry.place(0);
         let cylinder_blocks = 3 * start.track_blocks.get();
-        let ticks = geometry.transfer_ticks(start, 10 * cylinder_blocks);
+        let ticks = over(&geometry, &start, 10 * cylinder_blocks);
         let skews = 20 * geometry.track_skew + 9 * geometry.cylinder_skew;
         assert_eq!(ticks, 30 * TURN + skews);
     }
@@ -385,10 +386,10 @@ mod tests {
             let before = (share * (first + second) as f64) as u64;
             let block = zone.map_or((share * geometry.blocks() as f64) as u64, |zone| geometry.zones[zone].first_block - before);
             let (place, middle) = (geometry.place(block), geometry.place(block + first));
-            let end_phase = geometry.phase(place) + geometry.transfer_ticks(place, first);
-            let gap = (geometry.phase(middle).wrapping_sub(end_phase)) & PHASE_MASK;
-            let whole = geometry.transfer_ticks(place, first + second);
-            prop_assert_eq!(whole, geometry.transfer_ticks(place, first) + gap + geometry.transfer_ticks(middle, second));
+            let end_phase = geometry.phase(&place) + over(&geometry, &place, first);
+            let gap = (geometry.phase(&middle).wrapping_sub(end_phase)) & PHASE_MASK;
+            let whole = over(&geometry, &place, first + second);
+            prop_assert_eq!(whole, over(&geometry, &place, first) + gap + over(&geometry, &middle, second));
         }
 
         /// Who follows gets there when who reads all at once does, wherever the tracks end.
@@ -398,19 +399,20 @@ mod tests {
             let block = (share * geometry.blocks() as f64) as u64;
             let place = geometry.place(block);
             let first = if to_track_end { place.track_blocks.get() - place.sector } else { 1 };
-            let followed = geometry.transfer_ticks(place, first) + geometry.follow_ticks(block + first, blocks);
-            prop_assert_eq!(followed, geometry.transfer_ticks(place, first + blocks));
+            let followed = over(&geometry, &place, first) + geometry.follow_ticks(block + first, blocks);
+            prop_assert_eq!(followed, over(&geometry, &place, first + blocks));
             let ticks = geometry.follow_ticks(block + first, blocks);
             prop_assert_eq!(geometry.followed_within(block + first, ticks, 10_000), blocks);
             prop_assert!(geometry.followed_within(block + first, ticks - 1, 10_000) < blocks);
         }
 
         #[test]
-        fn blocks_within_inverts_the_transfer(share in 0.0..0.9_f64, blocks in 0..3_000_u64) {
+        fn blocks_within_inverts_the_transfer(share in 0.0..0.9_f64, blocks in 1..3_000_u64) {
             let geometry = Geometry::new(&profile(), 0);
             let place = geometry.place((share * geometry.blocks() as f64) as u64);
-            let ticks = geometry.transfer_ticks(place, blocks);
-            prop_assert_eq!(geometry.blocks_within(place, ticks, 10_000), blocks);
+            let ticks = over(&geometry, &place, blocks);
+            prop_assert_eq!(geometry.blocks_within(&place, ticks, 10_000), blocks);
+            prop_assert_eq!(geometry.blocks_within(&place, ticks - 1, 10_000), blocks - 1);
         }
     }
 }

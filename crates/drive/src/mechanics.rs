@@ -24,6 +24,13 @@ pub(crate) struct Head {
     pub rested_at: u64,
 }
 
+impl Head {
+    /// Heads at rest on the track of a place.
+    fn resting(place: &Place, rested_at: u64) -> Self {
+        Self { track: place.track, cylinder: place.cylinder, rested_at }
+    }
+}
+
 /// Whether the heads come to read or to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -137,30 +144,15 @@ impl Mechanics {
         Departure { mechanics: self, track: head.track, cylinder: head.cylinder, settle, from_ramp }
     }
 
-    /// From the decision to move until the head can find a sector of `track`.
-    pub fn position_ticks(&self, head: &Head, now: u64, track: u64, way: Way) -> u64 {
-        self.departure(head, now, way).ticks_to(track, self.geometry.cylinder(track))
-    }
-
     /// Where a transfer from a block on begins.
     pub fn spot(&self, block: u64) -> Spot {
         let place = self.geometry.place(block);
-        let cylinder = self.geometry.cylinder(place.track);
-        Spot { track: place.track as u32, cylinder: cylinder as u32, phase: self.geometry.phase(place) as u32 }
-    }
-
-    /// The course of a transfer of `blocks` from `place` on, decided at `now`.
-    pub fn access(&self, head: &Head, now: u64, place: Place, blocks: u64, way: Way) -> Access {
-        let arrives = now + self.position_ticks(head, now, place.track, way);
-        let wait = self.geometry.phase(place).wrapping_sub(arrives) & PHASE_MASK;
-        let begins = arrives + wait;
-        Access { begins, ends: begins + self.geometry.transfer_ticks(place, blocks) }
+        Spot { track: place.track as u32, cylinder: place.cylinder as u32, phase: self.geometry.phase(&place) as u32 }
     }
 
     /// The heads at rest where a transfer up to, not including, `end_block` left them.
     pub fn head_at(&self, end_block: u64, rested_at: u64) -> Head {
-        let track = self.geometry.place(end_block - 1).track;
-        Head { track, cylinder: self.geometry.cylinder(track), rested_at }
+        Head::resting(&self.geometry.place(end_block - 1), rested_at)
     }
 }
 
@@ -181,6 +173,16 @@ impl Departure<'_> {
         let step = ticks.saturating_sub(self.settle) / REACH_STEP;
         let within = self.mechanics.within.get(step as usize).copied().unwrap_or(u32::MAX);
         self.from_ramp.is_some() || cylinder.abs_diff(self.cylinder as u32) <= within
+    }
+
+    /// The course of a transfer from `first` to `last`, decided at `now`.
+    #[inline]
+    pub fn access(&self, now: u64, first: &Place, last: &Place) -> Access {
+        let geometry = &self.mechanics.geometry;
+        let arrives = now + self.ticks_to(first.track, first.cylinder);
+        let wait = geometry.phase(first).wrapping_sub(arrives) & PHASE_MASK;
+        let begins = arrives + wait;
+        Access { begins, ends: begins + geometry.transfer_ticks(first, last) }
     }
 
     /// From the decision to move until the head can find a sector of a track.
@@ -210,34 +212,32 @@ pub(crate) struct Arm<'a> {
 impl Arm<'_> {
     /// Moves over blocks of the surface.
     pub fn transfer(&mut self, begin: u64, first: u64, end: u64, way: Way) -> Access {
-        let place = self.mechanics.geometry.place(first);
-        let cylinder = self.mechanics.geometry.cylinder(place.track);
-        self.count(begin, cylinder);
-        let access = self.mechanics.access(self.head, begin, place, end - first, way);
-        *self.head = if place.sector + (end - first) <= place.track_blocks.get() {
-            Head { track: place.track, cylinder, rested_at: access.ends }
-        } else {
-            self.mechanics.head_at(end, access.ends)
-        };
+        let geometry = &self.mechanics.geometry;
+        let place = geometry.place(first);
+        let last = geometry.last(&place, end - first);
+        let access = self.depart(begin, place.cylinder, way).access(begin, &place, &last);
+        *self.head = Head::resting(&last, access.ends);
         access
     }
 
     /// Moves to the track of a block, without waiting for it, and stays there for `ticks`; returns when that is over.
     pub fn visit(&mut self, begin: u64, block: u64, ticks: u64) -> u64 {
-        let track = self.mechanics.geometry.place(block).track;
-        let cylinder = self.mechanics.geometry.cylinder(track);
-        self.count(begin, cylinder);
-        let ends = begin + self.mechanics.departure(self.head, begin, Way::Write).ticks_to(track, cylinder) + ticks;
-        *self.head = Head { track, cylinder, rested_at: ends };
+        let place = self.mechanics.geometry.place(block);
+        let ends = begin + self.depart(begin, place.cylinder, Way::Write).ticks_to(place.track, place.cylinder) + ticks;
+        *self.head = Head::resting(&place, ends);
         ends
     }
 
-    fn count(&mut self, begin: u64, cylinder: u64) {
-        if self.mechanics.is_parked(self.head, begin) {
+    /// Begins to move, to some place in a cylinder.
+    #[inline]
+    fn depart(&mut self, begin: u64, cylinder: u64, way: Way) -> Departure<'_> {
+        let departure = self.mechanics.departure(self.head, begin, way);
+        if departure.from_ramp.is_some() {
             self.truth.unparks += 1;
             self.truth.spin_ups += u64::from(self.mechanics.stands(self.head, begin));
         }
         self.truth.seeks += u64::from(cylinder != self.head.cylinder);
+        departure
     }
 }
 
@@ -316,7 +316,7 @@ mod tests {
         for (from, to, settles) in [(0, 0, false), (0, 1, true), (heads, 5 * heads, true), (7, 1000 * heads, true)] {
             let ticks = |from: u64, to: u64, way| {
                 let head = Head { track: from, cylinder: mechanics.geometry.cylinder(from), rested_at: 0 };
-                mechanics.position_ticks(&head, 0, to, way)
+                mechanics.departure(&head, 0, way).ticks_to(to, mechanics.geometry.cylinder(to))
             };
             let more = ticks(from, to, Way::Write) - ticks(from, to, Way::Read);
             assert_eq!(more, if settles { mechanics.write_settle } else { 0 }, "from {from} to {to}");

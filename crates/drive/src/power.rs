@@ -30,7 +30,7 @@ impl Passing {
     pub fn rest(&self, geometry: &Geometry, now: u64) -> Range {
         let blocks = self.range.sectors() / BLOCK_SECTORS;
         let ticks = now.checked_sub(self.begins);
-        let passed = ticks.map_or(0, |ticks| geometry.blocks_within(geometry.place(self.block), ticks, blocks));
+        let passed = ticks.map_or(0, |ticks| geometry.blocks_within(&geometry.place(self.block), ticks, blocks));
         Range { start: self.range.start + passed * BLOCK_SECTORS, ..self.range }
     }
 }

@@ -10,19 +10,22 @@ use crate::request::{Request, Verb, SECTOR_BYTES};
 impl Drive {
     pub(crate) fn read(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
-        let Some((missing, _)) = self.missing(range.start, range.end) else {
+        let Some(missing) = self.missing(range.start, range.end) else {
             return self.hit(&request, arrives);
         };
         let (first, end) = self.surface(&range);
         if self.work.is_some() || !self.follow(&request, first, end, arrives) {
-            let (first, end) = self.surface(&Range { start: missing, end: range.end });
+            let (first, end) = self.surface(&Range { start: missing.start, end: range.end });
             if self.read_flash(&request, first, end, arrives) {
                 return;
             }
             if self.heads_are_free() {
+                // What has been read ahead until now may hold some of it, or take the place of what did.
+                let untouched = missing == range && !self.read_cache.meets(first, end);
                 self.claim_heads(self.now);
                 self.read_last = true;
-                self.fetch(request.tag, arrives, &range);
+                let missing = if untouched { Some(range) } else { self.missing(range.start, range.end) };
+                self.fetch(request.tag, arrives, &range, missing);
                 return;
             }
             let spot = self.mechanics.spot(self.first_on_surface(first, end));
@@ -37,14 +40,15 @@ impl Drive {
     }
 
     /// The first run of sectors in `start..end` that DRAM does not hold, neither as dirty nor as read data.
-    fn missing(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+    #[inline]
+    fn missing(&self, start: u64, end: u64) -> Option<Range> {
         if start >= end {
             return None;
         }
         let range = Range { start, end };
         let (first, last) = self.surface(&range);
         if !self.in_flight.holds_of(&range) && !self.read_cache.holds_of(first, last) && !self.buffer.holds_of(&range) {
-            return Some((start, end));
+            return Some(range);
         }
         let home = self.home_block();
         let read = self.read_cache.overlapping(first, last).map(|(first, end)| Range {
@@ -60,7 +64,7 @@ impl Drive {
                 Some(held) => at = held.end,
                 None => {
                     let next = held().map(|held| held.start).filter(|start| *start > at).min();
-                    return Some((at, next.map_or(end, |next| next.min(end))));
+                    return Some(Range { start: at, end: next.map_or(end, |next| next.min(end)) });
                 }
             }
         }
@@ -122,7 +126,8 @@ impl Drive {
             return Choice::Rest(None);
         };
         let read = self.queue.take(next.index);
-        self.fetch(read.tag, read.arrived, &read.range)
+        let missing = self.missing(read.range.start, read.range.end);
+        self.fetch(read.tag, read.arrived, &read.range, missing)
     }
 
     /// Serves from the read-ahead under way who comes next, while nobody else has come. Without that every round of a
@@ -144,10 +149,10 @@ impl Drive {
         follows
     }
 
-    /// Reads a range, and on from there.
-    fn fetch(&mut self, tag: u32, arrived: u64, range: &Range) -> Choice {
+    /// Reads a range, of which `missing` is the first run that DRAM does not hold, and on from there.
+    fn fetch(&mut self, tag: u32, arrived: u64, range: &Range, missing: Option<Range>) -> Choice {
         let begin = self.now.max(arrived);
-        let (access, read_to) = self.collect(begin, range);
+        let (access, read_to) = self.collect(begin, range.end, missing);
         self.answer(tag, access.begins, access.ends, range.sectors());
         let (first, end) = self.surface(range);
         let shift = self.shift(end - 1);
@@ -158,13 +163,13 @@ impl Drive {
         self.busy(Work::Read, access.ends)
     }
 
-    /// Reads what DRAM does not hold from wherever it lies, one run after the other; returns when the first and the
-    /// last came, and the block of the surface before which the last ended.
-    fn collect(&mut self, begin: u64, range: &Range) -> (Access, u64) {
+    /// Reads what DRAM does not hold, the `missing` run and those after it up to `until`, from wherever it lies; returns
+    /// when the first and the last came, and the block of the surface before which the last ended.
+    fn collect(&mut self, begin: u64, until: u64, mut missing: Option<Range>) -> (Access, u64) {
         let mut begins = None;
-        let (mut at, mut now, mut read_to) = (range.start, begin, 0);
-        while let Some((start, until)) = self.missing(at, range.end) {
-            let (first, end) = self.surface(&Range { start, end: until });
+        let (mut now, mut read_to) = (begin, 0);
+        while let Some(run) = missing {
+            let (first, end) = self.surface(&run);
             // Two runs may share a physical sector.
             read_to = first.max(read_to);
             while read_to < end {
@@ -178,7 +183,7 @@ impl Drive {
                 begins.get_or_insert(access.begins);
                 (read_to, now) = (read_to + blocks, access.ends);
             }
-            at = until;
+            missing = self.missing(run.end, until);
         }
         (Access { begins: begins.unwrap_or(begin), ends: now }, read_to)
     }

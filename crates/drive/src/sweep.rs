@@ -148,7 +148,10 @@ mod tests {
                 }
                 blocks.swap_remove(gone);
             }
-            let begins = |block: u64| mechanics.access(&head, now, mechanics.geometry.place(block), 1, way).begins;
+            let begins = |block: u64| {
+                let place = mechanics.geometry.place(block);
+                mechanics.departure(&head, now, way).access(now, &place, &place).begins
+            };
             let least = blocks.iter().enumerate().filter(|(_, (_, allowed))| *allowed);
             let least = least.map(|(index, (block, _))| (begins(*block), index)).min();
             let found = sweep.nearest(&mechanics, &head, now, way, |index| blocks[index].1);

@@ -334,7 +334,7 @@ impl Drive {
             Some(layer) if layer.is_spread() => {
                 let oldest = self
                     .oldest_extent(|about| !about.direct)
-                    .map_or(0, |index| self.extent(&self.buffer.get(index)).first);
+                    .map_or(0, |index| self.surface(&self.buffer.ranges()[index]).0);
                 layer.region_of(&self.mechanics.geometry, oldest)
             }
             _ => 0,
@@ -346,10 +346,11 @@ impl Drive {
     fn gather(&mut self, region: usize, room: u64) -> u64 {
         self.batch.clear();
         let (mut packets, mut blocks, mut writes, mut sectors, mut arrived) = (0, 0, 0, 0, 0);
-        while let Some(index) = self.oldest_extent(|about| !about.direct) {
+        let allowed = self.allowed();
+        while let Some(index) = self.buffer.oldest(|about| allowed(about) && !about.direct) {
             let Some(layer) = &self.shingled else { break };
-            let range = self.buffer.get(index).range;
-            let whole = self.extent(&self.buffer.get(index));
+            let range = self.buffer.ranges()[index];
+            let whole = self.extent(&range, self.buffer.about(index));
             if layer.region_of(&self.mechanics.geometry, whole.first) != region {
                 break;
             }
@@ -361,7 +362,7 @@ impl Drive {
             }
             let most = layer.packet_sectors(range.sectors(), whole.writes);
             let piece = self.take(index, most);
-            let extent = if piece.range == range { whole } else { self.extent(&piece) };
+            let extent = if piece.range == range { whole } else { self.extent(&piece.range, &piece.about) };
             (blocks, writes) = (blocks + extent.blocks(), writes + extent.writes);
             sectors += piece.range.sectors();
             arrived = arrived.max(piece.about.arrived);
@@ -371,10 +372,10 @@ impl Drive {
         arrived
     }
 
-    fn extent(&self, piece: &Piece) -> Extent {
-        let (first, end) = self.surface(&piece.range);
-        let (band, band_start) = piece.about.band;
-        Extent { band, inside: (first - band_start) as u32, first, end, writes: u64::from(piece.about.writes) }
+    fn extent(&self, range: &Range, about: &Dirty) -> Extent {
+        let (first, end) = self.surface(range);
+        let (band, band_start) = about.band;
+        Extent { band, inside: (first - band_start) as u32, first, end, writes: u64::from(about.writes) }
     }
 
     /// Whether an extent may be destaged now: any, unless somebody waits for some to be durable and nobody for room.

@@ -2,7 +2,6 @@
 
 use super::map::Piece;
 use super::Shingled;
-use crate::clock::TURN;
 use crate::drive::BLOCK_SECTORS;
 use crate::geometry::BLOCK_BYTES;
 use crate::mechanics::Arm;
@@ -103,7 +102,7 @@ impl Shingled {
             let (id, at) = self.regions[region].log.append(space_blocks + records_blocks);
             ticks += match &self.flash {
                 Some(flash) => flash.write_ticks + space_blocks * flash.block_ticks,
-                None => self.rules.packet_ticks + space_blocks * TURN / self.regions[region].track_blocks,
+                None => self.rules.packet_ticks + self.regions[region].pass_ticks(space_blocks),
             };
             self.counters.cache_appends += 1;
             first_at.get_or_insert(at);

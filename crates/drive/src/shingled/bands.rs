@@ -108,6 +108,7 @@ impl Bands {
         band
     }
 
+    #[inline(never)]
     fn find(&self, geometry: &Geometry, home: u64) -> Band {
         let shift = self.holes_before(home);
         let block = home + shift;

@@ -2,9 +2,9 @@
 //! and the whole is written back, in phases that the merge buffer bounds.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::direct::OpenBand;
-use super::map::Piece;
 use super::place::nearest;
 use super::Shingled;
 use crate::clock::TURN;
@@ -46,6 +46,18 @@ struct Job {
     at: u64,
     phase_end: u64,
     step: Step,
+}
+
+impl Job {
+    /// The phase at hand.
+    fn phase(&self) -> Range<u64> {
+        self.at..self.phase_end
+    }
+
+    /// A block's number within the band.
+    fn inside(&self, block: u64) -> u32 {
+        (block - self.start) as u32
+    }
 }
 
 /// Whether a pass gives way to the host.
@@ -288,25 +300,25 @@ impl Shingled {
     fn next_phase(&mut self, job: &mut Job) {
         job.at = job.phase_end;
         job.phase_end = (job.at + self.rules.merge_blocks).min(job.end);
-        job.step = if self.needs_no_reading(job) { self.collect(job) } else { Step::Read };
+        job.step =
+            if self.needs_no_reading(job, self.cached_in(job, job.phase())) { self.collect(job) } else { Step::Read };
     }
 
-    /// Everything in the phase is cached or trimmed.
-    fn needs_no_reading(&self, job: &Job) -> bool {
-        let phase = job.at..job.phase_end;
-        let inside = |block: u64| (block - job.start) as u32;
-        if self.trimmed.is_empty() {
-            return self.map.covers(job.band, inside(phase.start), inside(phase.end));
-        }
-        let mut gaps = self.trimmed.gaps(&phase);
-        gaps.all(|gap| self.map.covers(job.band, inside(gap.start), inside(gap.end)))
+    /// Everything in the phase, of which so many blocks are cached, is cached or trimmed.
+    fn needs_no_reading(&self, job: &Job, cached: u64) -> bool {
+        let is_cached = |gap: Range<u64>| self.cached_in(job, gap.clone()) == gap.end - gap.start;
+        cached == job.phase_end - job.at || (!self.trimmed.is_empty() && self.trimmed.gaps(&job.phase()).all(is_cached))
+    }
+
+    /// How many of these blocks of the band are cached.
+    fn cached_in(&self, job: &Job, blocks: Range<u64>) -> u64 {
+        self.map.cached_in(job.band, job.inside(blocks.start), job.inside(blocks.end))
     }
 
     /// The step that collects the phase's pieces, in the order in which they lie in the log. What lies right behind the
     /// piece before costs no more than the turning past it: a stream that was cached is one long piece.
     fn collect(&mut self, job: &Job) -> Step {
-        let (from, to) = ((job.at - job.start) as u32, (job.phase_end - job.start) as u32);
-        let pieces = self.map.pieces(job.band).iter().filter(|piece| piece.end() > from && piece.start < to);
+        let pieces = self.map.pieces_in(job.band, job.inside(job.at), job.inside(job.phase_end));
         let places = &mut self.cleaning.places;
         places.clear();
         places.extend(pieces.map(|piece| (piece.at, piece.at + piece.blocks)));
@@ -320,7 +332,7 @@ impl Shingled {
             let ticks = places.iter().map(|place| self.flash_ticks(u64::from(place.1 - place.0))).sum();
             return Step::Collect { at: region.at, ticks };
         }
-        let pass_ticks = |blocks: u32| u64::from(blocks) * TURN / region.track_blocks;
+        let pass_ticks = |blocks: u32| region.pass_ticks(u64::from(blocks));
         let data: u64 = places.iter().map(|place| pass_ticks(place.1 - place.0)).sum();
         let gaps = places.windows(2).map(|pair| pass_ticks(pair[1].0 - pair[0].1).min(self.rules.collect_ticks));
         Step::Collect { at: region.at + u64::from(first), ticks: data + self.rules.collect_ticks + gaps.sum::<u64>() }
@@ -329,13 +341,11 @@ impl Shingled {
     /// Put aside is what would be lost if the power failed while it is overwritten: not the data of a band that moves,
     /// which keeps its old place until it is complete, and not what the cache holds until then.
     fn after_collecting(&self, job: &Job) -> Step {
-        if !self.rules.merge_on_disk || job.to.is_some() || self.needs_no_reading(job) {
+        let cached = self.cached_in(job, job.phase());
+        if !self.rules.merge_on_disk || job.to.is_some() || self.needs_no_reading(job, cached) {
             return Step::WriteBack;
         }
-        let (from, to) = ((job.at - job.start) as u32, (job.phase_end - job.start) as u32);
-        let inside = |piece: &Piece| u64::from(piece.end().min(to).saturating_sub(piece.start.max(from)));
-        let cached: u64 = self.map.pieces(job.band).iter().map(inside).sum();
-        Step::Park { blocks: (job.phase_end - job.at).saturating_sub(cached).max(1) }
+        Step::Park { blocks: job.phase_end - job.at - cached }
     }
 
     /// One physical operation; returns when it ends and whether the band is done.

@@ -137,16 +137,19 @@ impl Map {
         pieces.get(pieces.partition_point(|piece| piece.end() <= start))
     }
 
-    /// Whether everything in `start..end` of a band is cached.
-    pub fn covers(&self, band: u32, start: u32, end: u32) -> bool {
-        let mut at = start;
-        while at < end {
-            match self.piece_after(band, at) {
-                Some(piece) if piece.start <= at => at = piece.end(),
-                _ => return false,
-            }
-        }
-        true
+    /// The pieces of a band that reach into `start..end`.
+    #[inline]
+    pub fn pieces_in(&self, band: u32, start: u32, end: u32) -> impl Iterator<Item = &Piece> {
+        let pieces = self.pieces(band);
+        let first = pieces.partition_point(|piece| piece.end() <= start);
+        pieces[first..].iter().take_while(move |piece| piece.start < end)
+    }
+
+    /// How many blocks in `start..end` of a band are cached.
+    #[inline]
+    pub fn cached_in(&self, band: u32, start: u32, end: u32) -> u64 {
+        let inside = |piece: &Piece| u64::from(piece.end().min(end) - piece.start.max(start));
+        self.pieces_in(band, start, end).map(inside).sum()
     }
 
     /// Adds a piece over whatever was there; returns the blocks that it overwrote.

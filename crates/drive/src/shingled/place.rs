@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::bands::Bands;
 use super::log::Log;
-use crate::clock::Clock;
-use crate::geometry::{Geometry, BLOCK_BYTES};
+use crate::clock::{Clock, TURN};
+use crate::geometry::{Divisor, Geometry, BLOCK_BYTES};
 use crate::profile::{CachePlace, CacheProfile, FlashProfile, Profile, ShingledProfile};
 
 /// One place of the persistent cache.
@@ -18,7 +18,7 @@ pub(super) struct Region {
     /// Where data is merged on disk.
     pub merge_at: u64,
     /// Blocks of a track here.
-    pub track_blocks: u64,
+    track_blocks: Divisor,
     /// Least space of a packet.
     pub least_space_blocks: u64,
     /// Space that a visit takes beyond its packets.
@@ -34,11 +34,16 @@ impl Region {
             log: Log::new(blocks),
             at,
             merge_at,
-            track_blocks: track_blocks.get(),
+            track_blocks,
             least_space_blocks: ((cache.packet_tracks * track_blocks.get() as f64).ceil() as u64).max(1),
             visit_blocks: (cache.append_tracks * track_blocks.get() as f64).ceil() as u64,
             middle_track: place(at + blocks / 2).track,
         }
+    }
+
+    /// How long the heads pass over so many blocks.
+    pub fn pass_ticks(&self, blocks: u64) -> u64 {
+        self.track_blocks.divide(blocks * TURN)
     }
 
     /// Space in the log of a packet with `blocks` of data.

@@ -176,6 +176,17 @@ fn verb() -> impl Strategy<Value = Verb> {
     prop_oneof![4 => Just(Verb::Read), 4 => Just(Verb::Write), 1 => Just(Verb::Flush), 1 => Just(Verb::Trim)]
 }
 
+#[test]
+fn a_flush_ends_although_all_it_waits_for_is_trimmed() {
+    let mut device = storage_box(Options { write_cache_bytes: 64 << 10, ..Options::default() });
+    device.submit(0, request(0, Verb::Write, 4096, 8192));
+    device.submit(0, request(1, Verb::Flush, 0, 0));
+    device.submit(0, request(2, Verb::Trim, 0, 64 << 10));
+    let mut tags: Vec<u32> = finish(&mut device).iter().map(|one| one.tag).collect();
+    tags.sort_unstable();
+    assert_eq!(tags, [0, 1, 2]);
+}
+
 proptest! {
     /// Every request is answered once, time never runs backwards, and what was written and flushed is on the drives.
     #[test]

@@ -167,6 +167,8 @@ impl<D: BlockDevice> StorageBox<D> {
             Verb::Trim => {
                 self.write.forget(&range);
                 self.ask(Asked::For(number), request);
+                // The cache may be clean now, or have room.
+                self.admit();
             }
             Verb::Read | Verb::Write => self.ask(Asked::For(number), request),
         }

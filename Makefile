@@ -84,7 +84,7 @@ clean: ## remove what was built, keep results
 	@touch $@
 
 .venv/core.stamp: .venv/packages.stamp $(RUST_SOURCES)
-	$(call say,Building the core)
+	$(call say,Building the core (some minutes, the first time, without a word))
 	@scripts/need-rust.sh
 	@VIRTUAL_ENV="$(CURDIR)/.venv" PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1 \
 		$(BIN)/maturin develop --release --quiet

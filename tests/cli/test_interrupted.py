@@ -70,3 +70,26 @@ def test_what_is_stopped_in_the_lab_says_how_to_go_on(tmp_path: Path, words: lis
     assert front.returncode == 130
     assert f"`shakedown {words[0]} --resume stopped`" in said
     assert [path.name for path in (tmp_path / "stopped").iterdir()] == ["lab-order.json"]
+
+
+BUILDS = """
+import importlib, time
+from shakedown.cli import main
+
+def begun(*_, **__):
+    print("begun", flush=True)
+    time.sleep(60)
+
+importlib.import_module("shakedown.cli.lab.build").build_lab = begun
+main()
+"""
+
+
+def test_a_build_of_the_lab_that_is_ended_says_how_to_go_on(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", BUILDS, "lab", "build"]
+    with subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as front:
+        assert front.stdout is not None
+        assert front.stdout.readline() == "begun\n"
+        front.terminate()
+        _, said = front.communicate(timeout=30)
+    assert (front.returncode, said) == (130, "error: interrupted\nhint: the same command goes on where this ended\n")

@@ -162,7 +162,10 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
         called = " ".join(("shakedown", *(error.command_chain or ()), "--help"))
         return _Failure(EXIT_USAGE, _wrong_usage(error, arguments), f"`{called}` shows how it is meant")
     if isinstance(error, KeyboardInterrupt):
-        return _Failure(EXIT_INTERRUPTED, "interrupted", _GOES_ON.get(arguments[0], "") if arguments else "")
+        verbs = (" ".join(arguments[:words]) for words in (1, 2))
+        return _Failure(
+            EXIT_INTERRUPTED, "interrupted", next((_GOES_ON[verb] for verb in verbs if verb in _GOES_ON), "")
+        )
     if isinstance(error, OSError) and (told := _of_the_system(error)):
         return told
     if os.environ.get("SHAKEDOWN_TRACEBACK"):
@@ -197,6 +200,7 @@ def _wrong_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
 
 
 _GOES_ON: Final = {
+    "lab build": "the same command goes on where this ended",
     "matrix": "the same command goes on where it was interrupted: what is done is in its CSV",
     "rebuild": "of a modelled array nothing is kept: order it again",
     "run": "a run that had begun is kept: `shakedown run --resume DIR`",

@@ -13,6 +13,7 @@ from typing import Final
 from shakedown import _core
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.lab.bays import Bus, make_lab, makers
+from shakedown.lab.cache import cache_folder
 from shakedown.lab.disks import udev_archive
 from shakedown.lab.fence import Fence
 from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, room_in_guest, run_folder
@@ -220,8 +221,11 @@ def _built(order: Order) -> tuple[Kernel, Image]:
     if kernel is None or image is None:
         kind = "kernel with OpenZFS" if order.with_zfs else "kernel"
         missing = " and no ".join(what for what, there in ((kind, kernel), ("image", image)) if there is None)
-        hint = "shakedown lab build --zfs" if order.with_zfs else "shakedown lab build"
-        raise EnvironmentFailure(f"the lab has no {missing} yet", hint=hint)
+        there = any(cache_folder().glob("kernel-*" if kernel is None else "image-*"))
+        which = "that fits: what the cache has was made otherwise" if there else "yet"
+        order_it = "shakedown lab build --zfs" if order.with_zfs else "shakedown lab build"
+        hint = f"`{order_it}`, once, some minutes"
+        raise EnvironmentFailure(f"the lab has no {missing} {which}", hint=hint)
     return kernel, image
 
 

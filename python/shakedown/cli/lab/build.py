@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from shakedown.cli.document import print_document
 from shakedown.cli.lab.say import say
+from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.lab.build import build as build_lab
 
 
@@ -41,7 +42,8 @@ def build(*, options: BuildOptions = _DEFAULTS) -> int:
 
     shakedown lab build --zfs
     """
-    kernel, image = build_lab(say, with_zfs=options.zfs, renew=options.renew)
+    with terminated_as_interrupted():
+        kernel, image = build_lab(say, with_zfs=options.zfs, renew=options.renew)
     if options.json:
         found = {"path": str(kernel.path), "source": kernel.source, "compiler": kernel.compiler}
         print_document("lab build", {"kernel": found, "image": {"path": str(image.tools), "packages": image.packages}})

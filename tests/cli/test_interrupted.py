@@ -26,7 +26,8 @@ main(sys.argv[2:])
 
 
 def interrupted(module: str, *before: str) -> subprocess.CompletedProcess[str]:
-    program = [*before, sys.executable, "-c", INTERRUPTED, module, "triage", "--help"]
+    # Who starts the tests in a shell's background ignores Ctrl-C, and so would they.
+    program = ["env", "--default-signal=INT", *before, sys.executable, "-c", INTERRUPTED, module, "triage", "--help"]
     return subprocess.run(program, capture_output=True, text=True, check=False)
 
 
@@ -66,7 +67,7 @@ def test_what_is_stopped_in_the_lab_says_how_to_go_on(tmp_path: Path, words: lis
         assert front.stdout is not None
         assert front.stdout.readline() == "begun\n"
         front.send_signal(number)
-        _, said = front.communicate(timeout=30)
+        _, said = front.communicate(timeout=120)
     assert front.returncode == 130
     assert f"`shakedown {words[0]} --resume stopped`" in said
     assert [path.name for path in (tmp_path / "stopped").iterdir()] == ["lab-order.json"]
@@ -91,5 +92,5 @@ def test_a_build_of_the_lab_that_is_ended_says_how_to_go_on(tmp_path: Path) -> N
         assert front.stdout is not None
         assert front.stdout.readline() == "begun\n"
         front.terminate()
-        _, said = front.communicate(timeout=30)
+        _, said = front.communicate(timeout=120)
     assert (front.returncode, said) == (130, "error: interrupted\nhint: the same command goes on where this ended\n")

@@ -57,18 +57,24 @@ main(sys.argv[1:])
 """
 
 
+def ended(program: list[str], folder: Path, number: signal.Signals) -> tuple[int, str]:
+    """Status and last words of what is sent a signal once it has begun."""
+    with subprocess.Popen(program, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as front:
+        assert front.stdout is not None
+        assert front.stdout.readline() == "begun\n"
+        front.send_signal(number)
+        _, said = front.communicate(timeout=120)
+    return front.returncode, said
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize(
     "words", [["run", "random-1m", "lab:wd40efax"], ["rebuild", "raid1", "lab:wd40efrx", "--width", "2"]]
 )
 def test_what_is_stopped_in_the_lab_says_how_to_go_on(tmp_path: Path, words: list[str], number: signal.Signals) -> None:
     program = [sys.executable, "-c", IN_A_GUEST, *words, "--scale", "1/1000", "--out", "stopped"]
-    with subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as front:
-        assert front.stdout is not None
-        assert front.stdout.readline() == "begun\n"
-        front.send_signal(number)
-        _, said = front.communicate(timeout=120)
-    assert front.returncode == 130
+    status, said = ended(program, tmp_path, number)
+    assert status == 130
     assert f"`shakedown {words[0]} --resume stopped`" in said
     assert [path.name for path in (tmp_path / "stopped").iterdir()] == ["lab-order.json"]
 
@@ -88,9 +94,7 @@ main()
 
 def test_a_build_of_the_lab_that_is_ended_says_how_to_go_on(tmp_path: Path) -> None:
     program = [sys.executable, "-c", BUILDS, "lab", "build"]
-    with subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as front:
-        assert front.stdout is not None
-        assert front.stdout.readline() == "begun\n"
-        front.terminate()
-        _, said = front.communicate(timeout=120)
-    assert (front.returncode, said) == (130, "error: interrupted\nhint: the same command goes on where this ended\n")
+    assert ended(program, tmp_path, signal.SIGTERM) == (
+        130,
+        "error: interrupted\nhint: the same command goes on where this ended\n",
+    )

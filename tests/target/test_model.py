@@ -36,8 +36,8 @@ def test_a_host_like_the_labs_begins_a_job_so_many_sleeps_of_fios_after_it_saw_t
         one, other = ([row for batch in arena.start(step, job, 10**9) for row in batch] for step in "ab")
         return other[0].start_ns - one[0].start_ns, other[0].start_ns - one[-1].start_ns - one[-1].duration_ns
 
-    sleep_ns, off_ns = 10_050_980, 120_000
-    starts_ns = 17 * sleep_ns + 10_000_000
+    sleep_ns, off_ns = 10_050_850, 120_000
+    starts_ns = 17 * sleep_ns + 9_927_000
     start_to_start_ns, pause_ns = begins(like_lab=True)
     assert (start_to_start_ns - starts_ns + off_ns) % sleep_ns <= 2 * off_ns
     assert starts_ns - off_ns <= pause_ns < starts_ns + sleep_ns + off_ns
@@ -45,25 +45,30 @@ def test_a_host_like_the_labs_begins_a_job_so_many_sleeps_of_fios_after_it_saw_t
 
 
 @pytest.mark.parametrize(
-    ("drive", "scale_divisor", "jobs", "read_ns", "first_ns"),
+    ("drive", "scale_divisor", "jobs", "first_ns"),
     [
-        ("skylight-2", 50, 5, 5_550_968, 889_249_351),
-        ("skylight-3", 50, 5, 6_906_912, 890_267_823),
-        ("wd40efax", 100, 2, 261_493_654, 722_739_688),
-        ("wd40efax", 1000, 2, 258_160_340, 719_332_840),
-        ("canvio-3tb", 100, 1, 1_061_908_107, 1_382_429_566),
-        # Here it was seen only at a second look, 1.1 ms later, that the fio that was asked for its version had ended.
-        ("cmr-16tb", 100, 2, 3_711_590, 465_858_424 - 1_098_000),
+        ("backup-plus-slim-2tb", 1000, 1, 931_681_244),
+        ("canvio-3tb", 1000, 1, 1_376_484_322),
+        ("skylight-2", 1000, 1, 325_533_412),
+        ("skylight-3", 1000, 1, 329_965_046),
+        ("st5000as0011", 1000, 1, 626_479_262),
+        ("wd40efax", 1000, 1, 578_251_526),
+        ("wd40efax", 1000, 2, 718_938_240),
+        ("wd40efrx", 100, 2, 721_359_794),
+        ("wd40efrx", 100, 24, 3_816_485_992),
+        ("st8000as0002", 1000, 24, 3_864_806_713),
+        # Their first read is done before the guest has started.
+        ("cmr-16tb", 1000, 1, 325_125_982),
+        ("hd103uj", 1000, 1, 325_125_982),
     ],
 )
 def test_a_host_like_the_labs_meets_the_platters_at_the_labs_angle(
-    drive: str, scale_divisor: int, jobs: int, read_ns: int, first_ns: int
+    drive: str, scale_divisor: int, jobs: int, first_ns: int
 ) -> None:
-    """The read with which a guest finds its drive ends in the very nanosecond; the figures are of the lab's traces."""
+    """The figures are of the lab's traces; the lab's own are up to 0.12 ms off, and the model draws as much."""
     arena = ModelArena(f"model:{drive}", seed=1, scale_divisor=scale_divisor, like_lab=True)
-    assert arena._machine.now_ns == read_ns
     job = "[job]\nrw=write\nbs=4k\nsize=1M\n"
     for _ in range(jobs):
         arena.check(job)
     rows = [row for batch in arena.start("step", job, 10**9) for row in batch]
-    assert rows[0].start_ns == pytest.approx(first_ns, abs=400_000)
+    assert rows[0].start_ns == pytest.approx(first_ns, abs=250_000)

@@ -162,10 +162,8 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
         called = " ".join(("shakedown", *(error.command_chain or ()), "--help"))
         return _Failure(EXIT_USAGE, _wrong_usage(error, arguments), f"`{called}` shows how it is meant")
     if isinstance(error, KeyboardInterrupt):
-        verbs = (" ".join(arguments[:words]) for words in (1, 2))
-        return _Failure(
-            EXIT_INTERRUPTED, "interrupted", next((_GOES_ON[verb] for verb in verbs if verb in _GOES_ON), "")
-        )
+        verb = " ".join(arguments[: 2 if "lab" in arguments[:1] else 1])
+        return _Failure(EXIT_INTERRUPTED, "interrupted", _GOES_ON.get(verb, ""))
     if isinstance(error, OSError) and (told := _of_the_system(error)):
         return told
     if os.environ.get("SHAKEDOWN_TRACEBACK"):

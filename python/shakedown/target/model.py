@@ -27,18 +27,20 @@ _HOST: Final = "host"
 # In the lab's traces fio looks whether its jobs are over every 10 ms, by a sleep that is 50 µs longer, as Linux' timers
 # have it, and four looks at the clock. From the look that found all over to the first request of the next fio it is 17
 # such sleeps and 10 ms,
-_FIO_SLEEPS_NS: Final = 10_050_980
-_FIO_STARTS_NS: Final = 17 * _FIO_SLEEPS_NS + 10_000_000
+_FIO_SLEEPS_NS: Final = 10_050_850
+_FIO_STARTS_NS: Final = 17 * _FIO_SLEEPS_NS + 9_927_000
 # up to so much earlier or later, which the seed draws.
 _FIO_OFF_NS: Final = 120_000
 # When the guest finds its drive it asks what it is, which the drive answers without its platters, as it answers a flush
-# of nothing. Then, with so many looks at the clock on the way, it reads the first block. Before the first fio that
-# makes requests, one is asked for its version, 9 ms after that read, and another one has a look at each job; what they
-# sleep, and the looks at the clock, decide at which angle the first request meets the platters.
-_GUEST_ASKS: Final = 37
-_GUEST_LOOKS_NS: Final = 52_244
-_FIO_CHECKS_NS: Final = 14 * _FIO_SLEEPS_NS
-_FIRST_FIO_NS: Final = 17 * _FIO_SLEEPS_NS + 8_950_000
+# of nothing. Then, with so many looks at the clock on the way, it reads the first block. The guest's own start takes
+# until then at least. Before the first fio that makes requests, one is asked for its version, 9 ms later, and another
+# one has a look at each job; what they sleep, and the looks at the clock, most of which fio sets its own one by, decide
+# at which angle the first request meets the platters.
+_GUEST_ASKS: Final = 34
+_GUEST_LOOKS_NS: Final = 50_176
+_GUEST_STARTS_NS: Final = 5_042_000
+_FIO_CHECKS_NS: Final = 140_686_500
+_FIRST_FIO_NS: Final = 17 * _FIO_SLEEPS_NS + 8_533_000
 _UNWATCHED_INTERVALS: Final = 512
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
 
@@ -89,6 +91,7 @@ class ModelArena:
         self.replay("asked", Trace(asks + FLUSH, asks, asks))
         self._machine.idle(_GUEST_LOOKS_NS)
         self.replay("found", Trace.reads(asks[:1]))
+        self._machine.idle(max(0, _GUEST_STARTS_NS - self._machine.now_ns))
 
     def guarded(self) -> None:
         """A model holds nobody's data."""

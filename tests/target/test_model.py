@@ -36,7 +36,7 @@ def test_a_host_like_the_labs_begins_a_job_so_many_sleeps_of_fios_after_it_saw_t
         one, other = ([row for batch in arena.start(step, job, 10**9) for row in batch] for step in "ab")
         return other[0].start_ns - one[0].start_ns, other[0].start_ns - one[-1].start_ns - one[-1].duration_ns
 
-    sleep_ns, off_ns = 10_050_850, 120_000
+    sleep_ns, off_ns = 10_051_030, 125_000
     starts_ns = 17 * sleep_ns + 9_927_000
     start_to_start_ns, pause_ns = begins(like_lab=True)
     assert (start_to_start_ns - starts_ns + off_ns) % sleep_ns <= 2 * off_ns

@@ -2,7 +2,7 @@
 
 use drive::BlockDevice;
 
-use super::flow::{Flow, Purpose, Target};
+use super::flow::{Flow, Others, Purpose, Target};
 use super::geometry::{Column, Spread, LABEL_START_BYTES};
 use super::order::{Order, Work};
 use super::queue::Class;
@@ -150,9 +150,9 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Asks for the columns of a block that are needed to make the lost one anew; passes over a block that lost none.
     fn heal(&mut self, work: Work) {
-        let (offset_bytes, bytes, records, is_segment) = match work {
-            Work::Block { offset_bytes, bytes, records } => (offset_bytes, bytes, records, false),
-            Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records, true),
+        let (offset_bytes, bytes, records, others, is_segment) = match work {
+            Work::Block { offset_bytes, bytes, records, others } => (offset_bytes, bytes, records, others, false),
+            Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records, [None; 2], true),
         };
         let weight = self.clock.weight();
         let allocated = if is_segment { bytes } else { self.pool.geometry.allocated_bytes(bytes) };
@@ -164,12 +164,11 @@ impl<D: BlockDevice> Resilver<D> {
         } else {
             self.pool.geometry.columns(offset_bytes, bytes, &mut columns);
         }
-        let lost = columns.iter().any(|column| column.member as usize == self.plan.lost);
-        if lost {
+        if self.misses_a_column(&columns) || self.misses_another_copy(bytes, others) {
             self.tally.issued_bytes += allocated as f64 * weight;
             self.hold_back_for_users();
             let spared = self.pool.geometry.spared(columns.len());
-            let flow = Flow { is_segment, records, spared, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
+            let flow = Flow { is_segment, records, spared, others, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
             let number = self.begin(flow);
             if is_segment {
                 self.shrink_flight(number);
@@ -181,6 +180,34 @@ impl<D: BlockDevice> Resilver<D> {
             self.tally.skipped_bytes += allocated as f64 * weight;
         }
         self.columns = columns;
+    }
+
+    fn misses_a_column(&self, columns: &[Column]) -> bool {
+        columns.iter().any(|column| column.member as usize == self.plan.lost)
+    }
+
+    /// A block of which any copy lost a column is resilvered with all its copies (`dsl_scan_scrub_cb`).
+    fn misses_another_copy(&self, bytes: u64, others: Others) -> bool {
+        let mut columns = Vec::new();
+        others.into_iter().flatten().for_each(|offset| self.pool.geometry.columns(offset, bytes, &mut columns));
+        self.misses_a_column(&columns)
+    }
+
+    /// Writes the copies that were not read, of which the pool knows no more than that the vdev misses something: a block that is
+    /// kept three times is written nine times, since each copy is read in its turn (`vdev_mirror_io_done`). Who has them
+    /// gets none, but in a dRAID all do (`zio_vdev_io_start`). Returns whether there were any.
+    fn write_other_copies(&mut self, number: u32) -> bool {
+        let Flow { others, bytes, .. } = *self.flows.get(number);
+        self.flows.get_mut(number).others = [None; 2];
+        let mut columns = Vec::new();
+        others.into_iter().flatten().for_each(|offset| self.pool.geometry.columns(offset, bytes, &mut columns));
+        let (lost, spares_nobody) = (self.plan.lost, matches!(self.pool.geometry.spread, Spread::Draid(_)));
+        for column in columns.iter().filter(|column| spares_nobody || column.member as usize == lost) {
+            if let Some(target) = self.place(column) {
+                self.ask(number, Class::AsyncWrite, true, target);
+            }
+        }
+        self.flows.get(number).left > 0
     }
 
     /// A stretch counts by its data, without parity.
@@ -282,6 +309,9 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// A block is where it should be.
     pub(super) fn healed(&mut self, number: u32) {
+        if self.write_other_copies(number) {
+            return;
+        }
         let flow = *self.flows.get(number);
         let weight = self.clock.weight();
         let written: u64 = flow.targets().iter().map(|target| target.bytes).sum();

@@ -196,6 +196,17 @@ fn what_is_kept_twice_is_written_twice() {
     }
 }
 
+/// What names the records is in the memory of who has just filled a pool: the group that follows the pointers reads nothing.
+#[test]
+fn names_that_are_in_memory_are_not_read_to_be_followed() {
+    let plan = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
+    let (resilver, _) = resilvered(&plan, clockworks(&plan));
+    let asked = &resilver.members().device(0).asked;
+    let first_read = asked.iter().position(|one| one.verb == Verb::Read).unwrap();
+    let flushes = asked[..first_read].iter().filter(|one| one.verb == Verb::Flush).count();
+    assert_eq!(flushes, 4, "those of the first group");
+}
+
 #[test]
 fn a_sequential_rebuild_writes_what_is_allocated() {
     let plan = plan(Geometry::mirror(2, 12).unwrap(), Order::Sequential);

@@ -81,7 +81,7 @@ impl<D: BlockDevice> Resilver<D> {
         if asked == 0 {
             self.turn(window.scan_weight);
         }
-        if asked < window.scan_count {
+        if asked < window.scan_count && !self.names_are_in_memory() {
             let indirect = window.scan_first + (asked as f64 * window.scan_step) as u64;
             let offset_bytes = self.pool.indirect_offsets(indirect.min(self.pool.indirects() - 1))[0];
             self.phase = Phase::Scanning { asked: asked + 1 };
@@ -93,6 +93,11 @@ impl<D: BlockDevice> Resilver<D> {
             }
             self.begin_issuing();
         }
+    }
+
+    /// Who has just filled a pool, or read it, has what names its records in memory: of an aged one nobody does.
+    fn names_are_in_memory(&self) -> bool {
+        self.pool.runs.is_none() && self.users.memory().holds_names(self.pool.indirects() * self.pool.indirect.bytes)
     }
 
     fn read_indirect(&mut self, offset_bytes: u64) {

@@ -25,9 +25,6 @@ pub(super) enum Purpose {
     Label { is_flush: bool },
 }
 
-/// Where else a block is kept: no more than two further copies.
-pub(super) type Others = [Option<u64>; 2];
-
 /// A block is written to one place for each member it is missing on; no layout survives more than three.
 pub(super) const TARGETS: usize = 4;
 
@@ -52,8 +49,8 @@ pub(super) struct Flow {
     pub records: u64,
     pub targets: [Target; TARGETS],
     pub targets_len: u8,
-    /// Copies that are still to be written with what was read of this one.
-    pub others: Others,
+    /// The place of another copy, which is still to be written with what was read of this one.
+    pub other_copy: Option<u64>,
     /// Columns that cannot be had, and how many may be.
     pub missing: u32,
     pub spared: u32,
@@ -78,7 +75,7 @@ impl Flow {
             records: 0,
             targets: [Target::default(); TARGETS],
             targets_len: 0,
-            others: [None; 2],
+            other_copy: None,
             missing: 0,
             spared: 0,
             tried: 0,

@@ -2,7 +2,7 @@
 
 use drive::BlockDevice;
 
-use super::flow::{Flow, Others, Purpose, Target};
+use super::flow::{Flow, Purpose, Target};
 use super::geometry::{Column, Spread, LABEL_START_BYTES};
 use super::order::{Order, Work};
 use super::queue::Class;
@@ -155,9 +155,11 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Asks for the columns of a block that are needed to make the lost one anew; passes over a block that lost none.
     fn heal(&mut self, work: Work) {
-        let (offset_bytes, bytes, records, others, is_segment) = match work {
-            Work::Block { offset_bytes, bytes, records, others } => (offset_bytes, bytes, records, others, false),
-            Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records, [None; 2], true),
+        let (offset_bytes, bytes, records, other_copy, is_segment) = match work {
+            Work::Block { offset_bytes, bytes, records, other_copy } => {
+                (offset_bytes, bytes, records, other_copy, false)
+            }
+            Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records, None, true),
         };
         let weight = self.clock.weight();
         let allocated = if is_segment { bytes } else { self.pool.geometry.allocated_bytes(bytes) };
@@ -169,11 +171,14 @@ impl<D: BlockDevice> Resilver<D> {
         } else {
             self.pool.geometry.columns(offset_bytes, bytes, &mut columns);
         }
-        if self.misses_a_column(&columns) || self.misses_another_copy(bytes, others) {
+        let misses = |columns: &[Column]| columns.iter().any(|column| column.member as usize == self.plan.lost);
+        // A block of which any copy lost a column is resilvered with all its copies (`dsl_scan_scrub_cb`).
+        if misses(&columns) || misses(&self.columns_at(other_copy, bytes)) {
             self.tally.issued_bytes += allocated as f64 * weight;
             self.hold_back_for_users();
             let spared = self.pool.geometry.spared(columns.len());
-            let flow = Flow { is_segment, records, spared, others, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
+            let flow =
+                Flow { is_segment, records, spared, other_copy, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
             let number = self.begin(flow);
             if is_segment {
                 self.shrink_flight(number);
@@ -187,28 +192,22 @@ impl<D: BlockDevice> Resilver<D> {
         self.columns = columns;
     }
 
-    fn misses_a_column(&self, columns: &[Column]) -> bool {
-        columns.iter().any(|column| column.member as usize == self.plan.lost)
+    fn columns_at(&self, offset_bytes: Option<u64>, bytes: u64) -> Vec<Column> {
+        let mut columns = Vec::new();
+        offset_bytes.into_iter().for_each(|offset| self.pool.geometry.columns(offset, bytes, &mut columns));
+        columns
     }
 
-    /// A block of which any copy lost a column is resilvered with all its copies (`dsl_scan_scrub_cb`).
-    fn misses_another_copy(&self, bytes: u64, others: Others) -> bool {
-        let mut columns = Vec::new();
-        others.into_iter().flatten().for_each(|offset| self.pool.geometry.columns(offset, bytes, &mut columns));
-        self.misses_a_column(&columns)
-    }
-
-    /// Writes the copies that were not read, of which the pool knows no more than that the vdev misses something: a block that is
-    /// kept three times is written nine times, since each copy is read in its turn (`vdev_mirror_io_done`). Who has them
-    /// gets none, but in a dRAID all do (`zio_vdev_io_start`). Returns whether there were any.
-    fn write_other_copies(&mut self, number: u32) -> bool {
-        let Flow { others, bytes, .. } = *self.flows.get(number);
-        self.flows.get_mut(number).others = [None; 2];
-        let mut columns = Vec::new();
-        others.into_iter().flatten().for_each(|offset| self.pool.geometry.columns(offset, bytes, &mut columns));
+    /// Writes the copy that was not read, of which the pool knows no more than that the vdev misses something. As each
+    /// copy is read in its turn, either is written twice (`vdev_mirror_io_done`). Drives that have theirs are
+    /// passed over, but not in a dRAID (`zio_vdev_io_start`). Returns whether there was any.
+    fn write_other_copy(&mut self, number: u32) -> bool {
+        let flow = self.flows.get_mut(number);
+        let (other_copy, bytes) = (flow.other_copy.take(), flow.bytes);
         let (lost, spares_nobody) = (self.plan.lost, matches!(self.pool.geometry.spread, Spread::Draid(_)));
-        for column in columns.iter().filter(|column| spares_nobody || column.member as usize == lost) {
-            if let Some(target) = self.place(column) {
+        for column in self.columns_at(other_copy, bytes) {
+            let target = self.place(&column).filter(|_| spares_nobody || column.member as usize == lost);
+            if let Some(target) = target {
                 self.ask(number, Class::AsyncWrite, true, target);
             }
         }
@@ -314,7 +313,7 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// A block is where it should be.
     pub(super) fn healed(&mut self, number: u32) {
-        if self.write_other_copies(number) {
+        if self.write_other_copy(number) {
             return;
         }
         let flow = *self.flows.get(number);

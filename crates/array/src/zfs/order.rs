@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::flow::Others;
 use super::indirects::Indirects;
 use super::pool::Pool;
 use super::tunables::{Host, Tunables};
@@ -23,8 +22,8 @@ pub enum Order {
 /// A unit of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// A block, how many records of users it is, and where its other copies lie.
-    Block { offset_bytes: u64, bytes: u64, records: u64, others: Others },
+    /// A block, how many records of users it is, and where its other copy lies, if it has one.
+    Block { offset_bytes: u64, bytes: u64, records: u64, other_copy: Option<u64> },
     /// Allocated space, and how many records lie in it.
     Segment { offset_bytes: u64, allocated: u64, records: u64 },
 }
@@ -171,7 +170,7 @@ impl Walk {
     }
 
     fn block(&mut self, pool: &Pool, offset_bytes: u64) {
-        self.pending.push_back(Work::Block { offset_bytes, bytes: pool.record_bytes, records: 1, others: [None; 2] });
+        self.pending.push_back(Work::Block { offset_bytes, bytes: pool.record_bytes, records: 1, other_copy: None });
     }
 
     /// Allocated space, of which so much is a record's.
@@ -224,8 +223,8 @@ impl Walk {
         }
         for offsets in indirects.map(|one| pool.indirect_offsets(one)) {
             // What is sorted has all addresses of a block, of which the one at hand is read (`bp2sio`).
-            let others = [(self.order == Order::Sorted).then_some(offsets[1 - copy]), None];
-            self.pending.push_back(Work::Block { offset_bytes: offsets[copy], bytes, records: 0, others });
+            let other_copy = (self.order == Order::Sorted).then_some(offsets[1 - copy]);
+            self.pending.push_back(Work::Block { offset_bytes: offsets[copy], bytes, records: 0, other_copy });
         }
     }
 }

@@ -49,6 +49,8 @@ pub(super) struct Flow {
     pub records: u64,
     pub targets: [Target; TARGETS],
     pub targets_len: u8,
+    /// The place of another copy, which is still to be written with what was read of this one.
+    pub other_copy: Option<u64>,
     /// Columns that cannot be had, and how many may be.
     pub missing: u32,
     pub spared: u32,
@@ -73,6 +75,7 @@ impl Flow {
             records: 0,
             targets: [Target::default(); TARGETS],
             targets_len: 0,
+            other_copy: None,
             missing: 0,
             spared: 0,
             tried: 0,

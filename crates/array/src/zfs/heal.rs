@@ -81,7 +81,7 @@ impl<D: BlockDevice> Resilver<D> {
         if asked == 0 {
             self.turn(window.scan_weight);
         }
-        if asked < window.scan_count {
+        if asked < window.scan_count && !self.names_are_in_memory() {
             let indirect = window.scan_first + (asked as f64 * window.scan_step) as u64;
             let offset_bytes = self.pool.indirect_offsets(indirect.min(self.pool.indirects() - 1))[0];
             self.phase = Phase::Scanning { asked: asked + 1 };
@@ -93,6 +93,11 @@ impl<D: BlockDevice> Resilver<D> {
             }
             self.begin_issuing();
         }
+    }
+
+    /// Who has just filled a pool, or read it, has what names its records in memory: of an aged one nobody does.
+    fn names_are_in_memory(&self) -> bool {
+        self.pool.runs.is_none() && self.users.memory().holds_names(self.pool.indirects() * self.pool.indirect.bytes)
     }
 
     fn read_indirect(&mut self, offset_bytes: u64) {
@@ -150,9 +155,11 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Asks for the columns of a block that are needed to make the lost one anew; passes over a block that lost none.
     fn heal(&mut self, work: Work) {
-        let (offset_bytes, bytes, records, is_segment) = match work {
-            Work::Block { offset_bytes, bytes, records } => (offset_bytes, bytes, records, false),
-            Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records, true),
+        let (offset_bytes, bytes, records, other_copy, is_segment) = match work {
+            Work::Block { offset_bytes, bytes, records, other_copy } => {
+                (offset_bytes, bytes, records, other_copy, false)
+            }
+            Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records, None, true),
         };
         let weight = self.clock.weight();
         let allocated = if is_segment { bytes } else { self.pool.geometry.allocated_bytes(bytes) };
@@ -164,12 +171,14 @@ impl<D: BlockDevice> Resilver<D> {
         } else {
             self.pool.geometry.columns(offset_bytes, bytes, &mut columns);
         }
-        let lost = columns.iter().any(|column| column.member as usize == self.plan.lost);
-        if lost {
+        let misses = |columns: &[Column]| columns.iter().any(|column| column.member as usize == self.plan.lost);
+        // A block of which any copy lost a column is resilvered with all its copies (`dsl_scan_scrub_cb`).
+        if misses(&columns) || misses(&self.columns_at(other_copy, bytes)) {
             self.tally.issued_bytes += allocated as f64 * weight;
             self.hold_back_for_users();
             let spared = self.pool.geometry.spared(columns.len());
-            let flow = Flow { is_segment, records, spared, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
+            let flow =
+                Flow { is_segment, records, spared, other_copy, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
             let number = self.begin(flow);
             if is_segment {
                 self.shrink_flight(number);
@@ -181,6 +190,28 @@ impl<D: BlockDevice> Resilver<D> {
             self.tally.skipped_bytes += allocated as f64 * weight;
         }
         self.columns = columns;
+    }
+
+    fn columns_at(&self, offset_bytes: Option<u64>, bytes: u64) -> Vec<Column> {
+        let mut columns = Vec::new();
+        offset_bytes.into_iter().for_each(|offset| self.pool.geometry.columns(offset, bytes, &mut columns));
+        columns
+    }
+
+    /// Writes the copy that was not read, of which the pool knows no more than that the vdev misses something. As each
+    /// copy is read in its turn, either is written twice (`vdev_mirror_io_done`). Drives that have theirs are
+    /// passed over, but not in a dRAID (`zio_vdev_io_start`). Returns whether there was any.
+    fn write_other_copy(&mut self, number: u32) -> bool {
+        let flow = self.flows.get_mut(number);
+        let (other_copy, bytes) = (flow.other_copy.take(), flow.bytes);
+        let (lost, spares_nobody) = (self.plan.lost, matches!(self.pool.geometry.spread, Spread::Draid(_)));
+        for column in self.columns_at(other_copy, bytes) {
+            let target = self.place(&column).filter(|_| spares_nobody || column.member as usize == lost);
+            if let Some(target) = target {
+                self.ask(number, Class::AsyncWrite, true, target);
+            }
+        }
+        self.flows.get(number).left > 0
     }
 
     /// A stretch counts by its data, without parity.
@@ -282,6 +313,9 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// A block is where it should be.
     pub(super) fn healed(&mut self, number: u32) {
+        if self.write_other_copy(number) {
+            return;
+        }
         let flow = *self.flows.get(number);
         let weight = self.clock.weight();
         let written: u64 = flow.targets().iter().map(|target| target.bytes).sum();

@@ -37,6 +37,11 @@ impl Memory {
         }
     }
 
+    /// Do the names of all records fit into the part of the largest cache that is theirs (`arc_meta`: a quarter)?
+    pub fn holds_names(&self, bytes: u64) -> bool {
+        bytes <= self.most_bytes / 4
+    }
+
     /// Do users' requests pass the cache by?
     pub fn is_direct(&self) -> bool {
         self.is_direct
@@ -96,6 +101,12 @@ mod tests {
         assert!(new.has_for_read(1));
         new.synced(17);
         assert!(new.has_for_read(1) && !new.has_for_read(2));
+    }
+
+    #[test]
+    fn names_fit_into_a_quarter_of_the_cache() {
+        let of_a_gib = memory(Tunables::v2_3());
+        assert!(of_a_gib.holds_names(256 << 20) && !of_a_gib.holds_names(257 << 20));
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub enum Order {
 /// A unit of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// A block, and how many records of users it is.
-    Block { offset_bytes: u64, bytes: u64, records: u64 },
+    /// A block, how many records of users it is, and where its other copy lies, if it has one.
+    Block { offset_bytes: u64, bytes: u64, records: u64, other_copy: Option<u64> },
     /// Allocated space, and how many records lie in it.
     Segment { offset_bytes: u64, allocated: u64, records: u64 },
 }
@@ -104,8 +104,7 @@ impl Walk {
             Order::Blocks => {
                 let names = pool.indirect_of(record);
                 if record == 0 || names != pool.indirect_of(record - 1) {
-                    let copies = pool.indirect_offsets(names);
-                    copies.into_iter().for_each(|copy| self.names(pool, copy, 1));
+                    (0..2).for_each(|copy| self.names(pool, names..names + 1, copy));
                 }
                 self.block_in(pool, slot);
                 self.next += 1;
@@ -171,7 +170,7 @@ impl Walk {
     }
 
     fn block(&mut self, pool: &Pool, offset_bytes: u64) {
-        self.pending.push_back(Work::Block { offset_bytes, bytes: pool.record_bytes, records: 1 });
+        self.pending.push_back(Work::Block { offset_bytes, bytes: pool.record_bytes, records: 1, other_copy: None });
     }
 
     /// Allocated space, of which so much is a record's.
@@ -198,8 +197,8 @@ impl Walk {
             self.copies(pool, last - named..last, 0);
         }
         match pool.second_copies {
-            Some(all) if self.is_whole && ends_metaslab && in_metaslab == last => {
-                self.names(pool, all, pool.indirects());
+            Some(_) if self.is_whole && ends_metaslab && in_metaslab == last => {
+                self.names(pool, 0..pool.indirects(), 1);
             }
             Some(_) if self.is_whole => {}
             _ if ends_metaslab => self.copies(pool, last - in_metaslab..last, 1),
@@ -210,18 +209,22 @@ impl Walk {
     /// One of the copies of what names the records up to the last.
     fn copies(&mut self, pool: &Pool, Range { start, end }: Range<u64>, copy: usize) {
         for one in pool.indirect_of(start)..=pool.indirect_of(end) {
-            self.names(pool, pool.indirect_offsets(one)[copy], 1);
+            self.names(pool, one..one + 1, copy);
         }
     }
 
-    /// So many indirect blocks, one behind the other.
-    fn names(&mut self, pool: &Pool, offset_bytes: u64, count: u64) {
+    /// A copy of these indirect blocks, which lie one behind the other.
+    fn names(&mut self, pool: &Pool, indirects: Range<u64>, copy: usize) {
         let Indirects { allocated, bytes, .. } = pool.indirect;
         if self.order == Order::Sequential {
-            self.segments(pool, offset_bytes, count * allocated, u64::MAX);
-        } else {
-            let blocks = (0..count).map(|number| offset_bytes + number * allocated);
-            self.pending.extend(blocks.map(|offset_bytes| Work::Block { offset_bytes, bytes, records: 0 }));
+            let offset_bytes = pool.indirect_offsets(indirects.start)[copy];
+            self.segments(pool, offset_bytes, (indirects.end - indirects.start) * allocated, u64::MAX);
+            return;
+        }
+        for offsets in indirects.map(|one| pool.indirect_offsets(one)) {
+            // What is sorted has all addresses of a block, of which the one at hand is read (`bp2sio`).
+            let other_copy = (self.order == Order::Sorted).then_some(offsets[1 - copy]);
+            self.pending.push_back(Work::Block { offset_bytes: offsets[copy], bytes, records: 0, other_copy });
         }
     }
 }
@@ -247,7 +250,7 @@ mod tests {
                 let mut offsets = Vec::new();
                 while let Some(work) = walk.next(&pool) {
                     let (offset, length, held) = match work {
-                        Work::Block { offset_bytes, bytes, records } => (offset_bytes, bytes, records),
+                        Work::Block { offset_bytes, bytes, records, .. } => (offset_bytes, bytes, records),
                         Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records),
                     };
                     bytes += length;

@@ -73,6 +73,11 @@ impl Users {
         }
     }
 
+    /// What is in the host's memory.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
     /// When the next answer is there.
     pub fn next_answer_ns(&self) -> Option<u64> {
         self.answers.front().map(|answer| answer.completed_ns)

@@ -62,15 +62,15 @@ impl ReadCache {
     pub fn stop(&mut self, running: &Running, mechanics: &Mechanics, now: u64) -> Head {
         let geometry = &mechanics.geometry;
         let ticks = now.saturating_sub(running.since);
-        let read =
-            geometry.followed_within(running.next.wrapping_add(running.shift), ticks, running.limit - running.next);
+        let before = geometry.place(running.next.wrapping_add(running.shift) - 1);
+        let read = geometry.followed_within(&before, ticks, running.limit - running.next);
         let end = running.next + read;
         // Before that the read is still under way, and DRAM holds none of it.
         if now >= running.since {
             self.keep(running.start, end);
         }
         let rested_at = if end == running.limit { running.reached_at(geometry, end) } else { now.max(running.since) };
-        mechanics.head_at(end.wrapping_add(running.shift), rested_at)
+        Head::resting(&geometry.last(&before, 1 + read), rested_at)
     }
 
     /// Whether the running read-ahead has read, or may come to read, blocks of a range.

@@ -277,12 +277,12 @@ impl Geometry {
         self.gap_before(&place) + self.transfer_ticks(&place, &self.last(&place, blocks))
     }
 
-    /// How many of the blocks from `block` on have passed then completely after `ticks`, at most `limit`.
-    pub fn followed_within(&self, block: u64, ticks: u64, limit: u64) -> u64 {
+    /// How many of the blocks behind a place have passed then completely after `ticks`, at most `limit`.
+    pub fn followed_within(&self, behind: &Place, ticks: u64, limit: u64) -> u64 {
         if limit == 0 {
             return 0;
         }
-        let place = self.place(block);
+        let place = self.last(behind, 2);
         ticks.checked_sub(self.gap_before(&place)).map_or(0, |ticks| self.blocks_within(&place, ticks, limit))
     }
 
@@ -402,8 +402,9 @@ mod tests {
             let followed = over(&geometry, &place, first) + geometry.follow_ticks(block + first, blocks);
             prop_assert_eq!(followed, over(&geometry, &place, first + blocks));
             let ticks = geometry.follow_ticks(block + first, blocks);
-            prop_assert_eq!(geometry.followed_within(block + first, ticks, 10_000), blocks);
-            prop_assert!(geometry.followed_within(block + first, ticks - 1, 10_000) < blocks);
+            let behind = geometry.place(block + first - 1);
+            prop_assert_eq!(geometry.followed_within(&behind, ticks, 10_000), blocks);
+            prop_assert!(geometry.followed_within(&behind, ticks - 1, 10_000) < blocks);
         }
 
         #[test]

@@ -16,6 +16,7 @@ mod forward;
 mod geometry;
 mod mechanics;
 mod power;
+mod prefetch;
 mod profile;
 mod queue;
 mod reads;

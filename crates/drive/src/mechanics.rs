@@ -26,7 +26,7 @@ pub(crate) struct Head {
 
 impl Head {
     /// Heads at rest on the track of a place.
-    fn resting(place: &Place, rested_at: u64) -> Self {
+    pub fn resting(place: &Place, rested_at: u64) -> Self {
         Self { track: place.track, cylinder: place.cylinder, rested_at }
     }
 }

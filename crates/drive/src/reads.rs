@@ -10,6 +10,7 @@ use crate::request::{Request, Verb, SECTOR_BYTES};
 impl Drive {
     pub(crate) fn read(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
+        self.expect_band(range.start);
         let Some(missing) = self.missing(range.start, range.end) else {
             return self.hit(&request, arrives);
         };

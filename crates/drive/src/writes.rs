@@ -168,7 +168,7 @@ impl Drive {
         let barrier = self.barrier();
         let mut start = range.start;
         while start < range.end {
-            let band = self.band_around(start);
+            let band = self.expect_band(start);
             let home = self.home_block();
             let part =
                 Range { start, end: range.end.min(band.map_or(u64::MAX, |band| (band.end - home) * BLOCK_SECTORS)) };
@@ -184,10 +184,10 @@ impl Drive {
         }
     }
 
-    /// The band of a sector of the host's, if there are bands.
-    fn band_around(&self, sector: u64) -> Option<Band> {
+    /// The band of a sector that the host asks for, if there are bands.
+    pub(crate) fn expect_band(&self, sector: u64) -> Option<Band> {
         let layer = self.shingled.as_ref()?;
-        Some(layer.band_around(&self.mechanics.geometry, layer.first_band_block() + sector / BLOCK_SECTORS))
+        Some(layer.expect(&self.mechanics.geometry, layer.first_band_block() + sector / BLOCK_SECTORS))
     }
 
     /// Finds where an extent begins on the surface, for the heads to choose by. Into the log it goes by its age.

@@ -93,7 +93,7 @@ impl Shingled {
             ticks += self.rules.follow_ticks;
         }
         let (mut first_at, mut end_at) = (None, 0);
-        self.map.touch(extents.iter().map(|extent| extent.band));
+        extents.iter().for_each(|extent| self.map.touch_pieces(extent.band));
         let mut rest = extents;
         while !rest.is_empty() {
             let (packet, others) = rest.split_at(self.group(rest));

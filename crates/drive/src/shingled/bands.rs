@@ -100,7 +100,8 @@ impl Bands {
     #[inline]
     pub fn around(&self, geometry: &Geometry, home: u64) -> Band {
         let last = self.last.get();
-        if (last.start..last.end).contains(&home) {
+        // One comparison, since on which side of the last band another lies nobody foresees.
+        if home.wrapping_sub(last.start) < last.end - last.start {
             return last;
         }
         let band = self.find(geometry, home);

@@ -283,7 +283,10 @@ impl Shingled {
         let dirty = self.map.pieces(band).first().map(|piece| start + u64::from(piece.start));
         let open = self.open.iter().position(|open| open.band == band).map(|index| self.open.remove(index).written_to);
         let first = dirty.into_iter().chain(open).chain([from]).min().filter(|first| *first < end)?;
-        let newest_packet = self.regions[self.region(band)].log.newest_id();
+        let log = &self.regions[self.region(band)].log;
+        let newest_packet = log.newest_id();
+        // They will be released when the band is home.
+        self.map.pieces(band).iter().for_each(|piece| log.touch(piece.packet));
         // What a stream left half written is completed where it is, and so is what an abandoned pass had begun to.
         let whole = open.is_none() && from == end;
         let to = if whole { self.bands.spare_for(geometry, band) } else { None };

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::prefetch::prefetch;
+
 /// A packet's space and how many pieces of the map still need it.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
@@ -83,6 +85,11 @@ impl Log {
             self.live_packets -= 1;
             self.trim_tail();
         }
+    }
+
+    /// Asks memory for what is known of a packet.
+    pub fn touch(&self, id: u32) {
+        self.packets.get(id.wrapping_sub(self.tail_id) as usize).into_iter().for_each(prefetch);
     }
 
     fn trim_tail(&mut self) {

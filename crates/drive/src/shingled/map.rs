@@ -2,12 +2,13 @@
 
 use super::order::Order;
 use super::pieces::{Pieces, Run};
+use crate::prefetch::prefetch;
 
 /// Parts of a band of which it is known apart whether they may hold pieces: as many as a byte has bits.
 const PARTS: u64 = 8;
 
-/// So many of the oldest bands are looked at together before they are cleaned.
-const LOOK_AHEAD: u32 = 32;
+/// So many of the oldest bands have been looked at before they are cleaned.
+const LOOK_AHEAD: usize = 16;
 
 /// A run of cached blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,23 +113,29 @@ impl Map {
         ((2 << part(end - 1)) - (1 << part(start))) as u8
     }
 
-    /// Brings bands that are about to be used into the processor's caches, all at once: one after the other each would be
-    /// waited for alone, which takes longer than everything that is done with it.
-    pub fn touch(&self, bands: impl Iterator<Item = u32> + Clone) {
-        std::hint::black_box(bands.clone().filter(|band| self.is_dirty(*band)).count());
-        let dirty = bands.filter(|band| self.is_dirty(*band));
-        std::hint::black_box(dirty.clone().map(|band| self.pieces(band).len()).sum::<usize>());
-        let first = |band| self.pieces(band).first().map_or(0, |piece| piece.start);
-        std::hint::black_box(dirty.map(first).fold(0, u32::wrapping_add));
+    /// Asks for what is known of a band that will be used soon. Nothing depends on the answer, so nobody waits for it: it comes
+    /// into the processor's caches while other things are done.
+    #[inline]
+    pub fn touch(&self, band: u32) {
+        prefetch(&self.parts[band as usize]);
+        prefetch(&self.runs[band as usize]);
     }
 
-    /// The same for those that have been dirty longest, every so many times: who cleans in this order waits for few.
+    /// The same for the pieces of a band that has been touched before.
+    #[inline]
+    pub fn touch_pieces(&self, band: u32) {
+        self.pieces.touch(&self.runs[band as usize]);
+    }
+
+    /// The same for those that have been dirty longest: who cleans in this order waits for few.
     pub fn touch_oldest(&mut self) {
-        let ahead = self.looked_at.wrapping_sub(self.order.taken()) as i32;
-        if ahead <= 0 {
-            self.touch(self.dirty().take(LOOK_AHEAD as usize));
-            self.looked_at = self.order.taken().wrapping_add(LOOK_AHEAD);
+        let taken = self.order.taken();
+        let ahead = self.looked_at.wrapping_sub(taken) as i32;
+        for at in ahead.max(0) as usize..LOOK_AHEAD {
+            self.order.get(at).into_iter().for_each(|band| self.touch(band));
+            self.order.get(at.saturating_sub(LOOK_AHEAD / 2)).into_iter().for_each(|band| self.touch_pieces(band));
         }
+        self.looked_at = taken.wrapping_add(LOOK_AHEAD as u32);
     }
 
     /// The first piece of `band` that ends after block `start`.

@@ -118,9 +118,12 @@ impl Shingled {
         self.bands.end_block()
     }
 
-    /// The band of a block.
-    pub fn band_around(&self, geometry: &Geometry, block: u64) -> Band {
-        self.bands.around(geometry, block)
+    /// The band of a block, about which more will be asked soon.
+    #[inline]
+    pub fn expect(&self, geometry: &Geometry, block: u64) -> Band {
+        let band = self.bands.around(geometry, block);
+        self.map.touch(band.number);
+        band
     }
 
     /// Whether the cache has several places.

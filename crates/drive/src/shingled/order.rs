@@ -36,6 +36,11 @@ impl Order {
         self.queue.iter().copied().filter(|band| *band != GONE)
     }
 
+    /// The band at a place from the front on, if there is none of the gaps.
+    pub fn get(&self, at: usize) -> Option<u32> {
+        self.queue.get(at).copied().filter(|band| *band != GONE)
+    }
+
     /// Bands ever taken from the front, gaps included: tells how far the order has moved on. Wraps around.
     pub fn taken(&self) -> u32 {
         self.taken

@@ -6,6 +6,7 @@
 //! look at one place.
 
 use super::map::Piece;
+use crate::prefetch::prefetch;
 
 /// "No run" in the lists of free ones.
 const NONE: u32 = u32::MAX;
@@ -51,6 +52,14 @@ impl Pieces {
             0 => &[],
             1 => std::slice::from_ref(&run.only),
             _ => &self.places[run.places()],
+        }
+    }
+
+    /// Asks for the pieces of a run, if they do not lie in its row.
+    #[inline]
+    pub fn touch(&self, run: &Run) {
+        if run.len > 1 {
+            prefetch(&self.places[run.only.at as usize]);
         }
     }
 

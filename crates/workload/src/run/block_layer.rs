@@ -20,6 +20,8 @@ const BATCH: u32 = 16;
 const WRITES_STARVED: u32 = 2;
 /// `read_expire` and `write_expire`: who has waited for so long is where the next batch begins.
 const EXPIRE_NS: [u64; 2] = [500_000_000, 5_000_000_000];
+/// The lab's kernel counts that in ticks (`CONFIG_HZ=100`), the one in which a request comes among them.
+const TICK_NS: u64 = 10_000_000;
 
 /// First byte, and a number that tells requests at one place apart.
 type Key = (u64, u64);
@@ -186,7 +188,7 @@ impl BlockLayer {
             return true;
         }
         self.arrivals += 1;
-        let (order, expires_ns) = (self.arrivals, now_ns.saturating_add(EXPIRE_NS[at]));
+        let (order, expires_ns) = (self.arrivals, (now_ns - now_ns % TICK_NS).saturating_add(EXPIRE_NS[at]));
         let key = (request.offset_bytes, order);
         self.arrived[at].insert(order, key);
         self.sorted[at].insert(key, Waiting { riders: vec![request.tag], command: request, order, expires_ns });
@@ -292,7 +294,7 @@ impl BlockLayer {
 
 #[cfg(test)]
 mod tests {
-    use super::{BlockLayer, BATCH, EXPIRE_NS, LONGEST_BYTES, WRITES_STARVED};
+    use super::{BlockLayer, BATCH, EXPIRE_NS, LONGEST_BYTES, TICK_NS, WRITES_STARVED};
     use drive::{Completion, Request, Status, Verb};
 
     const PAGE: u64 = 4096;
@@ -381,6 +383,24 @@ mod tests {
         }
         layer.insert(3, ask(90, Verb::Read, 3));
         assert_eq!(layer.next(4).unwrap().offset_bytes, u64::from(BATCH) * 2 * PAGE);
+    }
+
+    #[test]
+    fn who_comes_late_in_a_tick_has_waited_since_it_began() {
+        let second_batch_begins_with = |now_ns: u64| {
+            let mut layer = BlockLayer::default();
+            layer.insert(0, ask(0, Verb::Read, 0));
+            layer.insert(TICK_NS - 1, ask(1, Verb::Read, 500));
+            for page in 1..=BATCH {
+                layer.insert(TICK_NS, ask(1 + page, Verb::Read, 2 * u64::from(page)));
+            }
+            for _ in 0..BATCH {
+                layer.next(TICK_NS).unwrap();
+            }
+            layer.next(now_ns).unwrap().offset_bytes / PAGE
+        };
+        assert_eq!(second_batch_begins_with(EXPIRE_NS[0] - 1), 2 * u64::from(BATCH));
+        assert_eq!(second_batch_begins_with(EXPIRE_NS[0]), 500);
     }
 
     #[test]

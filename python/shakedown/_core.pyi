@@ -273,7 +273,7 @@ class Lab:
     def age_ns(self) -> int:
         """How old the oldest of the drives with a ``history_path`` was when this lab was made."""
     def end(self) -> None:
-        """End the lists at ``history_path``, after the last run. Raises LabError if one could not be written."""
+        """End the lists at ``history_path``, after the last run. Raises OSError if one could not be written."""
     def power_cycle(self, *, off_ns: int) -> None:
         """Between two runs: the power of all drives fails and comes back ``off_ns`` later.
 
@@ -298,7 +298,8 @@ class Lab:
 
         ``on_tick`` is called about ten times a second; what it or a signal handler raises ends the run and is raised.
         ``pin_cpu`` keeps this thread on one processor, where the guest should be, too. Raises LabError,
-        ValueError for a limit that is no time, OSError if there is no such process or processor.
+        ValueError for a limit that is no time, OSError if there is no such process or processor, and with its number
+        if a drive's data could not be kept.
         """
 
 def resilver(order: dict[str, Any]) -> dict[str, Any]:

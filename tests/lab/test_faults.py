@@ -275,8 +275,10 @@ def test_faults_and_power_cuts_on_the_command_line() -> None:
     assert [line.partition(".")[0] for line in done.stdout.splitlines()] == ["65", "6"]
     for words, said in [
         (("--after-cut", "true"), "without a power cut"),
-        (("--power-cut-at", "20s", "--power-cut-at", "25s"), "time without power"),
+        (("--power-cut-at", "20s", "--power-cut-at", "25s"), "the power cut at 25 s falls into the time without power"),
         (("--power-cut-at", "0s"), "before the guest has begun"),
+        (("--virtual-limit", "100ms"), "not in whole seconds"),
+        (("--bring-out", "/etc/passwd", "--bring-out", "/lab/passwd"), "2 of what is to be brought out"),
     ]:
         refused = lab_run(*words, "--", "true")
         assert refused.returncode == 2

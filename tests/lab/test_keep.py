@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import shutil
 from pathlib import Path
@@ -14,6 +15,7 @@ from lab.test_run import built, shell
 from shakedown.errors import EnvironmentFailure, RefusedError
 from shakedown.lab.faults import faults_by_drive
 from shakedown.lab.keep import Maker, kept
+from shakedown.lab.run import _keeps
 
 FIO = "fio --name=t --filename=/dev/sda --rw=randwrite --bs=4k --direct=1 --ioengine=libaio --iodepth=8 --randseed={}"
 LOAD = f"{FIO} --time_based --runtime={{}} --clocksource=clock_gettime --output-format=terse | cut -d ';' -f 49"
@@ -36,6 +38,14 @@ def test_what_is_kept_is_what_a_whole_run_has_left(tmp_path: Path) -> None:
     with kept(folder, [one(), one()]) as (first, _):
         assert (first / "data").read_text() == "first"
     assert sorted(path.name for path in folder.iterdir()) == ["drives", "lock", "state-2"]
+
+
+def test_a_full_disk_is_no_bug() -> None:
+    with pytest.raises(EnvironmentFailure, match="could not be kept") as told, _keeps():
+        raise OSError(errno.ENOSPC, "the data of a modelled drive could not be kept: No space left on device")
+    assert told.value.exit_status == 5
+    with pytest.raises(ProcessLookupError), _keeps():
+        raise ProcessLookupError("no such process")
 
 
 def test_other_drives_and_other_runs_are_refused(tmp_path: Path) -> None:

@@ -192,10 +192,12 @@ fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
     })
 }
 
-/// What the machine does not give in the first place is an `OSError`; what ends a run is a `LabError`.
+/// What the machine does not give is an `OSError`, with its number where a drive's data finds no room; what nobody should ever
+/// see is a `LabError`.
 fn lab_error(error: &LabError) -> PyErr {
     match error {
-        LabError::Protocol(_) | LabError::Data(_) => errors::LabError::new_err(error.to_string()),
+        LabError::Protocol(_) => errors::LabError::new_err(error.to_string()),
+        LabError::Data(source) => PyOSError::new_err((source.raw_os_error(), error.to_string())),
         _ => PyOSError::new_err(error.to_string()),
     }
 }

@@ -51,9 +51,8 @@ def make_lab(
     try:
         return _core.Lab(str(folder), made, spill_folder=str(SPILL_FOLDER))
     except _core.ProfileError as error:
-        raise UsageError(
-            f"no drive for the lab: {error}", hint="docs/profiles.md; a smaller divisor for --scale"
-        ) from error
+        scaled = "; a drive too small for its parts needs a smaller divisor for --scale" if scale_divisor > 1 else ""
+        raise UsageError(f"no drive for the lab: {error}", hint=f"docs/profiles.md has the limits{scaled}") from error
     except ValueError as error:
         raise UsageError(f"a fault cannot be as ordered: {error}", hint="docs/faults.md") from error
     except OSError as error:

@@ -93,7 +93,7 @@ def fill(
     if bring_out:
         (share / "bring-out").write_text("".join(f"{_inside(path)}\n" for path in bring_out), encoding="utf-8")
     if bring_in:
-        _refuse_namesakes(bring_in)
+        refuse_namesakes([path.resolve().name for path in bring_in], "in")
         with tarfile.open(share / "in.tar", "w") as archive:
             for path in bring_in:
                 try:
@@ -122,11 +122,13 @@ def _size_bytes(path: Path) -> int:
         return 0
 
 
-def _refuse_namesakes(bring_in: Sequence[Path]) -> None:
-    """Raise UsageError where one would lie over another."""
-    for name, times in Counter(path.resolve().name for path in bring_in).items():
+def refuse_namesakes(names: Sequence[str], way: str) -> None:
+    """Raise UsageError where of what is brought ``way``, in or out, one would lie over another."""
+    for name, times in Counter(names).items():
         if times > 1:
-            raise UsageError(f"{times} of what is to be brought in are called `{name}`", hint="bring a folder in")
+            raise UsageError(
+                f"{times} of what is to be brought {way} are called `{name}`", hint=f"bring a folder {way}"
+            )
 
 
 def hand_over(folder: Path) -> None:

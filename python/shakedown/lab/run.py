@@ -148,13 +148,26 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
             status, uptime_ns = _status(folder, fence, report, order)
             break
         left_behind = _left_behind(folder, order)
-        lab.end()
+        with _keeps():
+            lab.end()
     # The clock does not hear of time that passes while no drive has anything to do.
     virtual_ns = booted_ns + max(report["virtual_ns"], uptime_ns)
     outcome = Outcome(status, virtual_ns, time.monotonic_ns() - began_ns, report)
     if left_behind is not None:
         raise NotBroughtOut(left_behind, outcome) from left_behind
     return outcome
+
+
+@contextmanager
+def _keeps() -> Iterator[None]:
+    """Raises EnvironmentFailure where the data of a drive could not be kept."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        hint = "make room there; drives that --keep has are as they were before the run"
+        raise EnvironmentFailure(str(error.strerror), hint=hint) from error
 
 
 def _left_behind(folder: Path, order: Order) -> EnvironmentFailure | None:
@@ -198,7 +211,7 @@ def _serve(
             if new := printed.new():
                 on_print(printed.name, new)
 
-    with fence:
+    with fence, _keeps():
         report = lab.run(
             fence.pid,
             wall_limit_s=order.wall_limit_s,

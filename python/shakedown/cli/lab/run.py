@@ -18,6 +18,7 @@ from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.errors import RefusedError, UsageError
 from shakedown.lab.bays import Bus
 from shakedown.lab.faults import faults_by_drive
+from shakedown.lab.folder import refuse_namesakes
 from shakedown.lab.run import NotBroughtOut, Order, Outcome
 from shakedown.lab.run import run as run_in_lab
 from shakedown.result.atomic import failed_write, make_folder
@@ -127,6 +128,7 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         )
     if not 0 <= options.seed < 2**63:
         raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^63 - 1")
+    refuse_namesakes([Path(path).name for path in options.bring_out], "out")
     places = {path: options.out / Path(path).name for path in options.bring_out}
     for place in places.values():
         if os.path.lexists(place):
@@ -141,11 +143,18 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
     off_ns = parse_duration_ns(options.power_off_for)
     if cuts_ns and not cuts_ns[0]:
         raise UsageError("the power cannot fail before the guest has begun", hint="--power-cut-at 90s")
-    if any(later - earlier <= off_ns for earlier, later in pairwise(cuts_ns)):
-        raise UsageError("a power cut falls into the time without power of another", hint="--power-off-for 1s")
+    for earlier, later in pairwise(cuts_ns):
+        if later - earlier <= off_ns:
+            what = f"the power cut at {format_duration(later)} falls into the time without power of the one before"
+            ends = format_duration(earlier + off_ns)
+            raise UsageError(what, hint=f"one after {ends}, or a shorter --power-off-for")
     if options.after_cut is not None and not cuts_ns:
         raise UsageError("`--after-cut` without a power cut", hint="like `--power-cut-at 10min`")
-    virtual_limit_s = max(1, parse_duration_ns(options.virtual_limit) // NS_PER_S)
+    virtual_limit_s, rest_ns = divmod(parse_duration_ns(options.virtual_limit), NS_PER_S)
+    if rest_ns or not virtual_limit_s:
+        raise UsageError(
+            f"`--virtual-limit {options.virtual_limit}` is not in whole seconds", hint="--virtual-limit 90s"
+        )
     return Order(
         command=command,
         drives=options.drive,

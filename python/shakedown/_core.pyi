@@ -178,7 +178,7 @@ def serve_nbd(
     """
 
 class LabError(RuntimeError):
-    """The lab itself failed: its kernel is not understood, or the drives' data could not be kept."""
+    """The lab itself failed: its kernel is not understood."""
 
 class LabDrive(TypedDict):
     """A drive to be put into a lab."""

@@ -36,12 +36,29 @@ def test_a_host_like_the_labs_begins_a_job_so_many_sleeps_of_fios_after_it_saw_t
         one, other = ([row for batch in arena.start(step, job, 10**9) for row in batch] for step in "ab")
         return other[0].start_ns - one[0].start_ns, other[0].start_ns - one[-1].start_ns - one[-1].duration_ns
 
-    sleep_ns, off_ns = 10_051_030, 125_000
+    sleep_ns, off_ns = 10_051_030, 121_000
     starts_ns = 17 * sleep_ns + 9_927_000
     start_to_start_ns, pause_ns = begins(like_lab=True)
     assert (start_to_start_ns - starts_ns + off_ns) % sleep_ns <= 2 * off_ns
     assert starts_ns - off_ns <= pause_ns < starts_ns + sleep_ns + off_ns
     assert begins(like_lab=False)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("drive", "scale_divisor", "read_ns"),
+    [
+        ("skylight-2", 50, 5_550_968),
+        ("skylight-3", 50, 6_906_912),
+        ("wd40efax", 100, 261_493_654),
+        ("wd40efax", 1000, 258_160_340),
+        ("canvio-3tb", 100, 1_061_908_107),
+    ],
+)
+def test_the_read_with_which_a_guest_finds_its_drive_ends_in_the_labs_nanosecond(
+    drive: str, scale_divisor: int, read_ns: int
+) -> None:
+    arena = ModelArena(f"model:{drive}", seed=1, scale_divisor=scale_divisor, like_lab=True)
+    assert arena._machine.now_ns == read_ns
 
 
 @pytest.mark.parametrize(

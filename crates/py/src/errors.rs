@@ -29,12 +29,7 @@ create_exception!(
     PyValueError,
     "An array cannot be, or cannot be rebuilt: the message names the value and the reason."
 );
-create_exception!(
-    shakedown._core,
-    LabError,
-    PyRuntimeError,
-    "The lab itself failed: its kernel is not understood, or the drives' data could not be kept."
-);
+create_exception!(shakedown._core, LabError, PyRuntimeError, "The lab itself failed: its kernel is not understood.");
 
 /// With the attribute `key` (`None` where the text is not TOML).
 pub fn profile_error(py: Python<'_>, error: &drive::ProfileError) -> PyErr {

@@ -99,7 +99,7 @@ def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
         ("run cliff model:wd40efax --set hold=never", "`steps[2].until.duration` is 'never'", "writing-your-own"),
         ("run cliff model:wd40efax --set limit=2min", "(from `--set limit=2min`)", "docs/fio-options.md"),
         ("run cliff model:wd40efax --scale 100", "`--scale 100` is not a scale", "`1/100`"),
-        ("run cliff model:wd40efax --size much", "`much` is not a size", "10GiB"),
+        ("run cliff model:wd40efax --size much", "--size: `much` is not a size", "10GiB"),
         ("run cliff model:wd40efax --set span=200%", "size=200%: it must be 1% to 100%", "docs/fio-options.md"),
         ("run cliff model:wd40efax --scale 1/100000", "`--scale 1/100000` makes wd40efax too small", "--scale 1/"),
         ("run cliff model:./quick.toml --scale 1/9", "quick.toml: ", "docs/profiles.md"),

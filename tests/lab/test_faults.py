@@ -260,7 +260,7 @@ def lab_run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @built
-def test_faults_and_power_cuts_on_the_command_line() -> None:
+def test_faults_and_power_cuts_on_the_command_line(tmp_path: Path) -> None:
     fault = ("--fault", 'kind="stall", from_s=5, for_s=60')
     done = lab_run(
         *fault,
@@ -278,8 +278,11 @@ def test_faults_and_power_cuts_on_the_command_line() -> None:
         (("--power-cut-at", "20s", "--power-cut-at", "25s"), "the power cut at 25 s falls into the time without power"),
         (("--power-cut-at", "0s"), "before the guest has begun"),
         (("--virtual-limit", "100ms"), "not in whole seconds"),
+        (("--power-off-for", "5x"), "--power-off-for: `5x` is not a duration"),
+        (("--", ""), "no command was given"),
         (("--bring-out", "/etc/passwd", "--bring-out", "/lab/passwd"), "2 of what is to be brought out"),
     ]:
-        refused = lab_run(*words, "--", "true")
+        refused = lab_run("--out", str(tmp_path / "out"), "--bring-out", "/a", *words, "--", "true")
         assert refused.returncode == 2
         assert said in refused.stderr
+        assert not (tmp_path / "out").exists()

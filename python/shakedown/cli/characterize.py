@@ -14,6 +14,7 @@ from shakedown.characterize.run import Order, Outcome, read_order
 from shakedown.characterize.run import characterize as measure
 from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
+from shakedown.cli.named import named
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
 from shakedown.device.disk.facts import Consent
@@ -97,7 +98,7 @@ def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Pat
         seed=options.seed,
         scale_divisor=parse_scale(options.scale),
         with_parking=not options.without_parking,
-        size_bytes=None if options.size is None else parse_size_bytes(options.size),
+        size_bytes=None if options.size is None else named("--size", parse_size_bytes, options.size),
     )
     folder = options.out or free_folder(Path("runs") / f"characterize-{name}")
     if folder.exists() and any(folder.iterdir()):

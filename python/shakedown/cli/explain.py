@@ -16,6 +16,7 @@ from shakedown.analysis.explain.layout import Layout
 from shakedown.analysis.explain.limiter import isolate, prove
 from shakedown.analysis.explain.load import Measured, parse_measured
 from shakedown.cli.document import print_document
+from shakedown.cli.named import named
 from shakedown.cli.plain import plain
 from shakedown.errors import InconclusiveError, UsageError
 from shakedown.protocol.measured import measured_loads, of_another_array
@@ -115,6 +116,6 @@ def _link(text: str | None) -> float | None:
 def _round_trip(text: str | None) -> float | None:
     if text is None:
         return None
-    if not (duration_ns := parse_duration_ns(text)):
+    if not (duration_ns := named("--round-trip", parse_duration_ns, text)):
         raise UsageError("a round trip takes some time", hint="write it like `0.3ms`")
     return duration_ns / NS_PER_S

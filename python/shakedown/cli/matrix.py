@@ -14,6 +14,7 @@ from shakedown.analysis.matrix import Cell, observations
 from shakedown.array.matrix import CSV_NAME, MatrixOrder, plan_matrix, run_matrix, to_csv
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly
 from shakedown.cli.document import print_document
+from shakedown.cli.named import named
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
@@ -92,7 +93,7 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
         settings=options.settings,
         seed=options.seed,
         scale_divisor=parse_scale(options.scale),
-        member_bytes=None if options.member_size is None else parse_size_bytes(options.member_size),
+        member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_size_bytes, size),
     )
     consent = Consent(options.destroy_data_on, options.allow_signature)
     if options.plan:

@@ -20,6 +20,7 @@ from shakedown.array.run import run_rebuild
 from shakedown.array.settings import parse_options
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly
 from shakedown.cli.document import print_document
+from shakedown.cli.named import named
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.status import EXIT_OF
@@ -220,7 +221,7 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
         layout=layout,
         members=members,
         replacement=options.replace_with or members[-1],
-        member_bytes=None if options.member_size is None else parse_size_bytes(options.member_size),
+        member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_size_bytes, size),
         fill=_share(options.fill),
         state=options.state,
         load=None if options.load is None else _text(options.load),

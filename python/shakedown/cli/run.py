@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from shakedown.analysis.rules import Use
 from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
+from shakedown.cli.named import named
 from shakedown.cli.plain import plain
 from shakedown.cli.progress import watch
 from shakedown.cli.scale import parse_scale
@@ -215,7 +216,7 @@ def _ordered(protocol: str | None, target: str | None, options: RunOptions) -> t
         baseline=options.baseline,
         seed=_seed(options.seed),
         scale_divisor=parse_scale(options.scale),
-        size_bytes=None if options.size is None else parse_size_bytes(options.size),
+        size_bytes=None if options.size is None else named("--size", parse_size_bytes, options.size),
         consent=Consent(options.destroy_data_on, options.allow_signature),
         like_lab=options.like_lab,
         faults=options.fault,

@@ -13,6 +13,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from shakedown.cli.lab.say import say
+from shakedown.cli.named import named
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.errors import RefusedError, UsageError
@@ -101,7 +102,7 @@ def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options:
     command
         What to run, after `--`. It runs in /lab, as root of the guest.
     """
-    if not command:
+    if not command or not command[0]:
         raise UsageError("no command was given", hint="shakedown lab run --drive model:wd40efax -- lsblk")
     if command[0].startswith("-"):
         raise UsageError(f"there is no option `{command[0]}`", hint="what is to run stands behind `--`; --help has all")
@@ -119,28 +120,52 @@ def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options:
 
 
 def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
-    memory_bytes = parse_size_bytes(options.memory)
-    if memory_bytes < _LEAST_MEMORY_BYTES:
-        raise UsageError(f"`--memory {options.memory}` is too little", hint="at least 128MiB")
-    if memory_bytes > (here := os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")):
-        raise UsageError(
-            f"`--memory {options.memory}` is more than this machine has", hint=f"at most {format_size(here)}"
-        )
     if not 0 <= options.seed < 2**63:
         raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^63 - 1")
-    refuse_namesakes([Path(path).name for path in options.bring_out], "out")
-    places = {path: options.out / Path(path).name for path in options.bring_out}
-    for place in places.values():
-        if os.path.lexists(place):
-            raise RefusedError(f"{place} exists already", hint="choose another folder: --out")
-    if options.bring_out:
-        # Before the run, not after it.
-        make_folder(options.out)
-        if not os.access(options.out, os.W_OK | os.X_OK):
-            raise failed_write(options.out, OSError(errno.EACCES, os.strerror(errno.EACCES)))
-    limit_ns = None if options.wall_limit is None else parse_duration_ns(options.wall_limit)
-    cuts_ns = tuple(sorted(parse_duration_ns(text) for text in options.power_cut_at))
-    off_ns = parse_duration_ns(options.power_off_for)
+    limit_ns = None if options.wall_limit is None else named("--wall-limit", parse_duration_ns, options.wall_limit)
+    cuts_ns, off_ns = _power_cuts_ns(options)
+    return Order(
+        command=command,
+        drives=options.drive,
+        bus=options.bus,
+        seed=options.seed,
+        scale_divisor=parse_scale(options.scale),
+        memory_bytes=_memory_bytes(options.memory),
+        wall_limit_s=None if limit_ns is None else limit_ns / NS_PER_S,
+        virtual_limit_s=_virtual_limit_s(options.virtual_limit),
+        bring_in=options.bring_in,
+        with_shakedown=options.with_shakedown,
+        faults=faults_by_drive(options.fault, len(options.drive)),
+        power_cuts_ns=cuts_ns,
+        power_off_ns=off_ns,
+        after_cut=() if options.after_cut is None else ("bash", "-c", options.after_cut),
+        with_zfs=options.zfs,
+        keep=options.keep,
+        # A folder is made for them: when nothing else is refused any more.
+        bring_out=_places(options),
+    )
+
+
+def _memory_bytes(text: str) -> int:
+    memory_bytes = named("--memory", parse_size_bytes, text)
+    if memory_bytes < _LEAST_MEMORY_BYTES:
+        raise UsageError(f"`--memory {text}` is too little", hint="at least 128MiB")
+    if memory_bytes > (here := os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")):
+        raise UsageError(f"`--memory {text}` is more than this machine has", hint=f"at most {format_size(here)}")
+    return memory_bytes
+
+
+def _virtual_limit_s(text: str) -> int:
+    limit_s, rest_ns = divmod(named("--virtual-limit", parse_duration_ns, text), NS_PER_S)
+    if rest_ns or not limit_s:
+        raise UsageError(f"`--virtual-limit {text}` is not in whole seconds", hint="--virtual-limit 90s")
+    return limit_s
+
+
+def _power_cuts_ns(options: LabRunOptions) -> tuple[tuple[int, ...], int]:
+    """When the power is cut, and for how long each time."""
+    cuts_ns = tuple(sorted(named("--power-cut-at", parse_duration_ns, text) for text in options.power_cut_at))
+    off_ns = named("--power-off-for", parse_duration_ns, options.power_off_for)
     if cuts_ns and not cuts_ns[0]:
         raise UsageError("the power cannot fail before the guest has begun", hint="--power-cut-at 90s")
     for earlier, later in pairwise(cuts_ns):
@@ -150,30 +175,21 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
             raise UsageError(what, hint=f"one after {ends}, or a shorter --power-off-for")
     if options.after_cut is not None and not cuts_ns:
         raise UsageError("`--after-cut` without a power cut", hint="like `--power-cut-at 10min`")
-    virtual_limit_s, rest_ns = divmod(parse_duration_ns(options.virtual_limit), NS_PER_S)
-    if rest_ns or not virtual_limit_s:
-        raise UsageError(
-            f"`--virtual-limit {options.virtual_limit}` is not in whole seconds", hint="--virtual-limit 90s"
-        )
-    return Order(
-        command=command,
-        drives=options.drive,
-        bus=options.bus,
-        seed=options.seed,
-        scale_divisor=parse_scale(options.scale),
-        memory_bytes=memory_bytes,
-        wall_limit_s=None if limit_ns is None else limit_ns / NS_PER_S,
-        virtual_limit_s=virtual_limit_s,
-        bring_in=options.bring_in,
-        bring_out=places,
-        with_shakedown=options.with_shakedown,
-        faults=faults_by_drive(options.fault, len(options.drive)),
-        power_cuts_ns=cuts_ns,
-        power_off_ns=off_ns,
-        after_cut=() if options.after_cut is None else ("bash", "-c", options.after_cut),
-        with_zfs=options.zfs,
-        keep=options.keep,
-    )
+    return cuts_ns, off_ns
+
+
+def _places(options: LabRunOptions) -> dict[str, Path]:
+    """Where what is brought out will lie, in a folder that can be written to before the run and not only after it."""
+    refuse_namesakes([Path(path).name for path in options.bring_out], "out")
+    places = {path: options.out / Path(path).name for path in options.bring_out}
+    for place in places.values():
+        if os.path.lexists(place):
+            raise RefusedError(f"{place} exists already", hint="choose another folder: --out")
+    if options.bring_out:
+        make_folder(options.out)
+        if not os.access(options.out, os.W_OK | os.X_OK):
+            raise failed_write(options.out, OSError(errno.EACCES, os.strerror(errno.EACCES)))
+    return places
 
 
 def _print(stream: str, text: bytes) -> None:

@@ -25,6 +25,8 @@ const TICK_NS: u64 = 10_000_000;
 
 /// First byte, and a number that tells requests at one place apart.
 type Key = (u64, u64);
+/// Among the reads or among all else, and where there.
+type Place = (usize, Key);
 
 /// A command in the making, and the program's requests that it carries out, in the order of their places.
 #[derive(Clone, Debug)]
@@ -34,19 +36,21 @@ struct Waiting {
     /// Its place in the order of arrival.
     order: u64,
     expires_ns: u64,
+    /// Its end, and when it came to that among all that came to theirs; none if nobody may ride with it.
+    ended: Option<(u64, u64)>,
 }
 
 impl Waiting {
     fn end_bytes(&self) -> u64 {
         self.command.offset_bytes + self.command.bytes
     }
+}
 
-    /// Can the two be one command, if they are neighbours?
-    fn goes_with(&self, other: &Request) -> bool {
-        let plain = |request: &Request| matches!(request.verb, Verb::Read | Verb::Write) && !request.fua;
-        let fits = self.command.bytes + other.bytes <= LONGEST_BYTES;
-        self.command.verb == other.verb && plain(&self.command) && plain(other) && fits
-    }
+/// Where a request rides.
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    Behind,
+    Before,
 }
 
 /// What is left of a request of the program, by its tag.
@@ -66,12 +70,17 @@ pub(crate) struct BlockLayer {
     /// Reads, and all else.
     sorted: [BTreeMap<Key, Waiting>; 2],
     arrived: [BTreeMap<u64, Key>; 2],
+    /// Who may be ridden with, by the end and when it came to it.
+    ends: BTreeMap<(u64, u64), Place>,
+    /// Who was last ridden with, or came when there was none.
+    last_ridden: Option<Place>,
     /// Where the batches go on.
     next: [Option<Key>; 2],
     batch_of: usize,
     in_batch: u32,
     starved: u32,
     arrivals: u64,
+    endings: u64,
     sent: Sent,
     parts: Vec<Parts>,
 }
@@ -183,75 +192,140 @@ impl BlockLayer {
             self.flushes.push_back(request);
             return false;
         }
-        let at = usize::from(request.verb != Verb::Read);
-        if self.append(at, &request) || self.prepend(at, &request) {
-            return true;
+        if let Some((place, side)) = self.partner(&request) {
+            if self.waiting(place).command.bytes + request.bytes <= LONGEST_BYTES {
+                self.ride(place, side, &request);
+                return true;
+            }
+            // Linux asks it no more.
+            self.shut(place);
+            self.last_ridden = self.last_ridden.filter(|last| *last != place);
         }
+        let at = direction_of(&request);
         self.arrivals += 1;
         let (order, expires_ns) = (self.arrivals, (now_ns - now_ns % TICK_NS).saturating_add(EXPIRE_NS[at]));
         let key = (request.offset_bytes, order);
         self.arrived[at].insert(order, key);
-        self.sorted[at].insert(key, Waiting { riders: vec![request.tag], command: request, order, expires_ns });
+        let waiting = Waiting { riders: vec![request.tag], command: request, order, expires_ns, ended: None };
+        self.sorted[at].insert(key, waiting);
+        if may_ride(&request) {
+            self.open((at, key));
+            self.last_ridden.get_or_insert((at, key));
+        }
         false
     }
 
-    /// Lets a request ride behind one that ends where it begins.
-    fn append(&mut self, at: usize, request: &Request) -> bool {
-        let begin_bytes = request.offset_bytes;
-        let near = (begin_bytes.saturating_sub(LONGEST_BYTES), 0)..(begin_bytes, 0);
-        let mut before = self.sorted[at].range_mut(near).rev();
-        let found = before.find(|(_, waiting)| waiting.end_bytes() == begin_bytes && waiting.goes_with(request));
-        let Some((&key, waiting)) = found else {
-            return false;
-        };
-        waiting.command.bytes += request.bytes;
-        waiting.riders.push(request.tag);
-        self.join_with_next(at, key);
-        true
+    /// The command that a request is to ride in. Linux knows commands by their ends, of each end the one that came to it
+    /// last: if that goes in the other direction, none is found, although there may be one.
+    fn partner(&self, request: &Request) -> Option<(Place, Side)> {
+        if !may_ride(request) {
+            return None;
+        }
+        let at = direction_of(request);
+        let (begin_bytes, end_bytes) = (request.offset_bytes, request.offset_bytes + request.bytes);
+        if let Some(place) = self.last_ridden.filter(|place| place.0 == at) {
+            let waiting = self.waiting(place);
+            if waiting.end_bytes() == begin_bytes {
+                return Some((place, Side::Behind));
+            }
+            if waiting.command.offset_bytes == end_bytes {
+                return Some((place, Side::Before));
+            }
+        }
+        let last_to_end = self.ends.range((begin_bytes, 0)..=(begin_bytes, u64::MAX)).next_back();
+        if let Some((_, &place)) = last_to_end.filter(|(_, place)| place.0 == at) {
+            return Some((place, Side::Behind));
+        }
+        let first_to_begin = self.sorted[at].range((end_bytes, 0)..=(end_bytes, u64::MAX)).next();
+        first_to_begin.filter(|(_, one)| one.ended.is_some()).map(|(&key, _)| ((at, key), Side::Before))
     }
 
-    /// Lets a request ride before one that begins where it ends.
-    fn prepend(&mut self, at: usize, request: &Request) -> bool {
-        let end_bytes = request.offset_bytes + request.bytes;
-        let mut there = self.sorted[at].range((end_bytes, 0)..=(end_bytes, u64::MAX));
-        let Some((&old, _)) = there.find(|(_, waiting)| waiting.goes_with(request)) else {
-            return false;
-        };
+    fn ride(&mut self, place: Place, side: Side, request: &Request) {
+        match side {
+            Side::Behind => {
+                let waiting = self.waiting_mut(place);
+                waiting.command.bytes += request.bytes;
+                waiting.riders.push(request.tag);
+                self.open(place);
+                self.last_ridden = Some(place);
+                self.join_with_next(place);
+            }
+            Side::Before => {
+                let (at, key) = self.begin_at(place, request);
+                self.last_ridden = Some((at, key));
+                if let Some((&before, _)) = self.sorted[at].range(..key).next_back() {
+                    self.join_with_next((at, before));
+                }
+            }
+        }
+    }
+
+    /// Lets a request ride before others, so that their command begins with it; its end stays.
+    fn begin_at(&mut self, (at, old): Place, request: &Request) -> Place {
         let mut waiting = self.sorted[at].remove(&old).expect("it was found");
         let key = (request.offset_bytes, old.1);
         waiting.command.offset_bytes = request.offset_bytes;
         waiting.command.bytes += request.bytes;
         waiting.riders.insert(0, request.tag);
         self.arrived[at].insert(waiting.order, key);
+        if let Some(ended) = waiting.ended {
+            self.ends.insert(ended, (at, key));
+        }
         self.sorted[at].insert(key, waiting);
         if self.next[at] == Some(old) {
             self.next[at] = Some(key);
         }
-        let before = self.sorted[at].range(..key).next_back().map(|(&key, _)| key);
-        if let Some(before) = before {
-            self.join_with_next(at, before);
-        }
-        true
+        (at, key)
     }
 
     /// Makes a command and the one behind it one, if nothing is between them. It is as old as the older of the two.
-    fn join_with_next(&mut self, at: usize, key: Key) {
+    fn join_with_next(&mut self, place: Place) {
+        let (at, key) = place;
         let Some(behind) = self.behind(at, key) else {
             return;
         };
-        let (one, other) = (&self.sorted[at][&key], &self.sorted[at][&behind]);
-        if one.end_bytes() != other.command.offset_bytes || !one.goes_with(&other.command) {
+        let (one, other) = (self.waiting(place), self.waiting((at, behind)));
+        let open = one.ended.is_some() && other.ended.is_some();
+        let neighbours = one.end_bytes() == other.command.offset_bytes;
+        if !open || !neighbours || one.command.bytes + other.command.bytes > LONGEST_BYTES {
             return;
         }
         let other = self.remove(at, behind);
-        let one = self.sorted[at].get_mut(&key).expect("it was there");
+        let one = self.waiting_mut(place);
         one.command.bytes += other.command.bytes;
         one.riders.extend(other.riders);
-        if other.order < one.order {
-            self.arrived[at].remove(&one.order);
-            (one.order, one.expires_ns) = (other.order, other.expires_ns);
-            self.arrived[at].insert(one.order, key);
+        if other.expires_ns < one.expires_ns {
+            let order = std::mem::replace(&mut one.order, other.order);
+            one.expires_ns = other.expires_ns;
+            self.arrived[at].remove(&order);
+            self.arrived[at].insert(other.order, key);
         }
+        self.open(place);
+        self.last_ridden = Some(place);
+    }
+
+    /// It has come to a new end, and may be ridden with.
+    fn open(&mut self, place: Place) {
+        self.shut(place);
+        self.endings += 1;
+        let ended = (self.waiting(place).end_bytes(), self.endings);
+        self.waiting_mut(place).ended = Some(ended);
+        self.ends.insert(ended, place);
+    }
+
+    /// Nobody may ride with it any more.
+    fn shut(&mut self, place: Place) {
+        if let Some(ended) = self.waiting_mut(place).ended.take() {
+            self.ends.remove(&ended);
+        }
+    }
+
+    fn waiting(&self, (at, key): Place) -> &Waiting {
+        &self.sorted[at][&key]
+    }
+
+    fn waiting_mut(&mut self, (at, key): Place) -> &mut Waiting {
+        self.sorted[at].get_mut(&key).expect("who asks for it has found it")
     }
 
     fn behind(&self, at: usize, key: Key) -> Option<Key> {
@@ -262,6 +336,8 @@ impl BlockLayer {
         if self.next[at] == Some(key) {
             self.next[at] = self.behind(at, key);
         }
+        self.shut((at, key));
+        self.last_ridden = self.last_ridden.filter(|last| *last != (at, key));
         let waiting = self.sorted[at].remove(&key).expect("who removes it has found it");
         self.arrived[at].remove(&waiting.order);
         waiting
@@ -290,6 +366,16 @@ impl BlockLayer {
             (false, false) => None,
         }
     }
+}
+
+/// Reads, or all else.
+fn direction_of(request: &Request) -> usize {
+    usize::from(request.verb != Verb::Read)
+}
+
+/// Does Linux make one command of such requests?
+fn may_ride(request: &Request) -> bool {
+    matches!(request.verb, Verb::Read | Verb::Write) && !request.fua
 }
 
 #[cfg(test)]
@@ -336,6 +422,34 @@ mod tests {
         layer.insert(0, ask(2, Verb::Read, 2));
         layer.insert(0, Request { bytes: LONGEST_BYTES, ..ask(3, Verb::Read, 3) });
         assert_eq!(drained(&mut layer), [(2, 1), (3, LONGEST_BYTES / PAGE), (2, 1)]);
+    }
+
+    #[test]
+    fn of_two_that_end_at_one_place_the_last_to_come_there_hides_the_other() {
+        let rides = |asked: &[(Verb, u64)]| {
+            let mut layer = BlockLayer::default();
+            // The one that came first is asked first: it stands apart.
+            layer.insert(0, ask(99, Verb::Read, 500));
+            let looks = asked.iter().zip(0..).map(|(&(verb, page), tag)| layer.insert(0, ask(tag, verb, page)));
+            looks.last() == Some(0)
+        };
+        let (read, write) = (Verb::Read, Verb::Write);
+        assert!(rides(&[(read, 10), (write, 10), (write, 11)]));
+        assert!(!rides(&[(write, 10), (read, 10), (write, 11)]));
+        assert!(!rides(&[(write, 10), (read, 9), (read, 10), (write, 11)]));
+        // Unless it was ridden with just before, or the other one has a new end.
+        assert!(rides(&[(write, 10), (read, 10), (write, 9), (write, 11)]));
+        assert!(rides(&[(write, 10), (read, 10), (read, 11), (write, 11)]));
+    }
+
+    #[test]
+    fn who_was_once_too_long_is_asked_no_more() {
+        let mut layer = BlockLayer::default();
+        let most = LONGEST_BYTES / PAGE;
+        layer.insert(0, Request { bytes: LONGEST_BYTES - PAGE, ..ask(0, Verb::Write, 0) });
+        assert_eq!(layer.insert(0, Request { bytes: 2 * PAGE, ..ask(1, Verb::Write, most - 1) }), 1);
+        assert_eq!(layer.insert(0, ask(2, Verb::Write, most - 1)), 1);
+        assert_eq!(drained(&mut layer), [(0, most - 1), (most - 1, 2), (most - 1, 1)]);
     }
 
     #[test]

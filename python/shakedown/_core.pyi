@@ -101,6 +101,11 @@ class Load:
 
     def advance(self, intervals: int) -> list[Row]:
         """Let up to so many intervals pass; a row for each interval and direction of the job; [] once it has ended."""
+    def advance_to_answer(self, due_ns: int) -> list[Row]:
+        """Go on until a request completes at or after ``due_ns``, and nobody has acted on it yet; [] once it has ended.
+
+        A row for each direction of what was not told yet. An interval after ``due_ns`` it returns without such a one.
+        """
     def take_requests(self) -> RequestColumns:
         """The requests completed since the last call, also after the end. RuntimeError without ``log_requests``.
 

@@ -44,6 +44,16 @@ def test_a_host_like_the_labs_begins_a_job_so_many_sleeps_of_fios_after_it_saw_t
     assert begins(like_lab=False)[1] == 0
 
 
+def test_a_job_that_ends_with_a_row_makes_no_request_after_it() -> None:
+    arena = ModelArena("model:wd40efrx", seed=1, scale_divisor=1000, like_lab=True)
+    with arena.start("a", "[job]\nrw=randread\ntime_based\nruntime=1d\n", 100_000_000) as load:
+        row = next(batch[0] for batch in load if batch)
+    [last, *_] = (row for batch in arena.start("b", "[job]\nrw=read\nnumber_ios=1\n", 10**9) for row in batch)
+    sleep_ns, off_ns = 10_051_030, 121_000
+    pause_ns = last.start_ns - row.start_ns - row.duration_ns
+    assert -off_ns <= pause_ns - 17 * sleep_ns - 9_927_000 < sleep_ns + off_ns
+
+
 @pytest.mark.parametrize(
     ("drive", "scale_divisor", "read_ns"),
     [

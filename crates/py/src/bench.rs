@@ -40,6 +40,14 @@ impl Tested {
         }
     }
 
+    /// Lets a run go on until a worker can answer.
+    pub fn advance_to_answer(&mut self, run: &mut Run, due_ns: u64) -> Vec<Row> {
+        match self {
+            Self::Drive(drive) => run.advance_to_answer(drive.as_mut(), due_ns),
+            Self::Box(storage_box) => run.advance_to_answer(storage_box.as_mut(), due_ns),
+        }
+    }
+
     /// Ends a run.
     pub fn stop(&mut self, run: &mut Run) {
         match self {

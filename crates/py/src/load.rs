@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use workload::{RequestColumns as Chunk, Row, Run};
 
-use crate::bench::{lock, Bench};
+use crate::bench::{lock, Bench, Tested};
 use crate::requests::RequestColumns;
 
 /// See the stub's `Row`.
@@ -42,11 +42,11 @@ impl Load {
 #[pymethods]
 impl Load {
     fn advance(&self, py: Python<'_>, intervals: usize) -> PyResult<Vec<RowTuple>> {
-        let rows = py.detach(|| advance(&mut self.state(), intervals));
-        match rows {
-            Ok(rows) => Ok(rows.into_iter().map(tuple).collect()),
-            Err(failure) => Err(PyOSError::new_err(failure)),
-        }
+        tuples(py.detach(|| go_on(&mut self.state(), |tested, run| tested.advance(run, intervals))))
+    }
+
+    fn advance_to_answer(&self, py: Python<'_>, due_ns: u64) -> PyResult<Vec<RowTuple>> {
+        tuples(py.detach(|| go_on(&mut self.state(), |tested, run| tested.advance_to_answer(run, due_ns))))
     }
 
     fn take_requests(&self, py: Python<'_>) -> PyResult<RequestColumns> {
@@ -61,8 +61,15 @@ impl Load {
     }
 }
 
-/// The rows of the next intervals. A failed request is told on the call after the last rows.
-fn advance(state: &mut State, intervals: usize) -> Result<Vec<Row>, String> {
+fn tuples(rows: Result<Vec<Row>, String>) -> PyResult<Vec<RowTuple>> {
+    match rows {
+        Ok(rows) => Ok(rows.into_iter().map(tuple).collect()),
+        Err(failure) => Err(PyOSError::new_err(failure)),
+    }
+}
+
+/// The rows of what comes next. A failed request is told on the call after the last rows.
+fn go_on(state: &mut State, advance: impl FnOnce(&mut Tested, &mut Run) -> Vec<Row>) -> Result<Vec<Row>, String> {
     let bench = match state {
         State::Running(bench) => Arc::clone(bench),
         State::Over { failure, .. } => return failure.take().map_or(Ok(Vec::new()), Err),
@@ -71,7 +78,7 @@ fn advance(state: &mut State, intervals: usize) -> Result<Vec<Row>, String> {
     let Bench { tested, now_ns, run: Some(run) } = &mut *bench else {
         return Ok(Vec::new());
     };
-    let rows = tested.advance(run, intervals);
+    let rows = advance(tested, run);
     *now_ns = run.now_ns();
     if run.is_over() {
         let failure = run.failure().map(|one| format!("job {} ended at {} ns: {:?}", one.job, one.at_ns, one.status));

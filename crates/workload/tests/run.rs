@@ -169,6 +169,25 @@ fn a_failed_request_ends_its_job_only() {
 }
 
 #[test]
+fn an_answer_comes_as_a_request_ends_and_before_the_next_is_made() {
+    let mut device = FixedLatency::new(CAPACITY, 4, 1000);
+    let file = JobFile::parse("rw=randwrite\ntime_based\nruntime=1d", CAPACITY).unwrap();
+    let mut run = Run::start(file.clone(), 0, SECOND_NS, 1);
+    let answers = [10_500, 10_500, 13_000].map(|due_ns| {
+        let rows = run.advance_to_answer(&mut device, due_ns);
+        (count(&rows), run.now_ns(), device.asked.len())
+    });
+    assert_eq!(answers, [(11, 11_000, 11), (1, 12_000, 12), (1, 13_000, 13)]);
+    run.stop(&mut device);
+    assert_eq!((run.now_ns(), device.asked.len()), (13_000, 13));
+
+    // Where nothing ends there is none, an interval long.
+    let mut stalled = FixedLatency::new(CAPACITY, 4, 5 * SECOND_NS);
+    let rows = Run::start(file, 0, SECOND_NS, 1).advance_to_answer(&mut stalled, 700);
+    assert_eq!((rows.len(), rows[0].count, rows[0].duration_ns), (1, 0, SECOND_NS + 700));
+}
+
+#[test]
 fn stop_leaves_the_device_idle() {
     let mut device = FixedLatency::new(CAPACITY, 4, 1_000_000);
     let file = JobFile::parse("rw=randwrite\niodepth=16\ntime_based\nruntime=1d", CAPACITY).unwrap();

@@ -140,6 +140,11 @@ class FioRows:
             self._due_ns = self._thread.due_ns()
         self._open = pl.DataFrame()
 
+    @property
+    def due_ns(self) -> int:
+        """From when on the next row ends with what a worker answers."""
+        return self._due_ns
+
     def take(self, requests: pl.DataFrame, until_ns: int) -> list[Sample]:
         """The rows that are over, now that the load has come to ``until_ns``; ``requests`` as in ``REQUEST_SCHEMA``."""
         new = requests.filter(pl.col("verb").is_in(list(self._directions)))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from random import Random
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -190,16 +190,16 @@ class ModelLoad:
 
     def __iter__(self) -> Iterator[list[Sample]]:
         """Batches of rows until the job has ended, or the drive has failed a request."""
-        batches = iter(self._batches, [])
-        yield from batches if self._fio_rows_every_ns is None else self._as_fio_tells(batches, self._fio_rows_every_ns)
+        if self._fio_rows_every_ns is not None:
+            yield from self._as_fio_tells(self._fio_rows_every_ns)
+            return
+        while batch := self._advance():
+            yield batch
 
-    def _batches(self) -> list[Sample]:
-        return [Sample(self._step, _DIRECTIONS[row[0]], *row[1:]) for row in self._advance()]
-
-    def _as_fio_tells(self, batches: Iterator[list[Sample]], interval_ns: int) -> Iterator[list[Sample]]:
+    def _as_fio_tells(self, interval_ns: int) -> Iterator[list[Sample]]:
         rows: FioRows | None = None
         end_ns = 0
-        for batch in batches:
+        while batch := self._advance(None if rows is None else rows.due_ns):
             end_ns = max(row.start_ns + row.duration_ns for row in batch)
             requests = requests_frame(self._load.take_requests())
             if rows is None:
@@ -209,12 +209,19 @@ class ModelLoad:
             yield rows.take(requests, end_ns)
         yield [] if rows is None else rows.end(end_ns)
 
-    def _advance(self) -> Sequence[tuple[Any, ...]]:
+    def _advance(self, due_ns: int | None = None) -> list[Sample]:
+        """What happens next; where somebody watches, no more than until a row is due: he may end the job with it."""
+        # Who pauses answers when the pause is over, and not as a request ends.
+        is_watched = self._intervals == 1 and self._pause is None
         try:
-            return self._load.advance(self._intervals)
+            if due_ns is None or not is_watched:
+                rows = self._load.advance(self._intervals)
+            else:
+                rows = self._load.advance_to_answer(due_ns)
         except OSError as error:
             self.error = str(error)
-            return ()
+            return []
+        return [Sample(self._step, _DIRECTIONS[row[0]], *row[1:]) for row in rows]
 
     def pause(self) -> None:
         """Nothing heats a model."""

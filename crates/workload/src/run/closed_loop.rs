@@ -200,6 +200,18 @@ impl Run {
         rows
     }
 
+    /// Lets time pass until a worker can answer at or after `due_ns`: to the end of a request, with nobody having gone on
+    /// yet. Returns a row for each direction; none of its requests is later than an interval, or there was no answer.
+    /// Empty once the job has ended.
+    pub fn advance_to_answer(&mut self, device: &mut impl BlockDevice, due_ns: u64) -> Vec<Row> {
+        let mut rows = Vec::new();
+        if !self.over {
+            self.run_to_answer(device, due_ns);
+            self.close_interval(&mut rows);
+        }
+        rows
+    }
+
     /// Ends the job now. Nothing more is counted; what the device has in its queue it finishes, which takes its time.
     pub fn stop(&mut self, device: &mut impl BlockDevice) {
         self.over = true;
@@ -232,24 +244,44 @@ impl Run {
             if self.over || self.now_ns >= end_ns {
                 return;
             }
-            let looks_ns = self.block_layer.as_mut().map_or(NEVER, BlockLayer::looks_ns);
-            let limit_ns = self.next_wake_ns.min(looks_ns).min(end_ns).max(self.now_ns);
-            self.completions.clear();
-            self.now_ns = device.advance_to_completion(limit_ns, &mut self.completions).max(self.now_ns);
-            self.in_device -= self.completions.len() as u32;
-            if let Some(block_layer) = &mut self.block_layer {
-                block_layer.complete(&mut self.completions);
-                if looks_ns <= self.now_ns {
-                    block_layer.look(self.now_ns, &mut self.completions);
-                }
-            }
-            if self.like_fio {
-                self.keep_from_who_waits_for_all();
-            }
-            self.retire();
-            self.wake_sleepers();
-            self.feed(device);
+            self.await_event(device, end_ns);
         }
+    }
+
+    fn run_to_answer(&mut self, device: &mut impl BlockDevice, due_ns: u64) {
+        let end_ns = due_ns.max(self.now_ns).saturating_add(self.interval_ns);
+        loop {
+            self.let_workers_go_on(device);
+            if self.over || self.now_ns >= end_ns {
+                return;
+            }
+            self.await_event(device, end_ns);
+            // A row that nothing happened in would be none.
+            if self.now_ns >= due_ns.max(self.interval_start_ns + 1) && !self.completions.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Lets time pass to what happens next, at most to `end_ns`, and tells who waits for it.
+    fn await_event(&mut self, device: &mut impl BlockDevice, end_ns: u64) {
+        let looks_ns = self.block_layer.as_mut().map_or(NEVER, BlockLayer::looks_ns);
+        let limit_ns = self.next_wake_ns.min(looks_ns).min(end_ns).max(self.now_ns);
+        self.completions.clear();
+        self.now_ns = device.advance_to_completion(limit_ns, &mut self.completions).max(self.now_ns);
+        self.in_device -= self.completions.len() as u32;
+        if let Some(block_layer) = &mut self.block_layer {
+            block_layer.complete(&mut self.completions);
+            if looks_ns <= self.now_ns {
+                block_layer.look(self.now_ns, &mut self.completions);
+            }
+        }
+        if self.like_fio {
+            self.keep_from_who_waits_for_all();
+        }
+        self.retire();
+        self.wake_sleepers();
+        self.feed(device);
     }
 
     /// Lets a stream of reads pass at once, if the only worker is at one, the device knows how, and nobody wants to know of

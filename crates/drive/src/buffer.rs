@@ -134,7 +134,7 @@ pub(crate) struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    pub fn with_segments(segments: usize) -> Self {
+    pub fn with_segments(segments: usize, cylinders: u64) -> Self {
         Self {
             ranges: Vec::with_capacity(segments),
             about: Vec::with_capacity(segments),
@@ -142,7 +142,7 @@ impl WriteBuffer {
             oldest: NONE,
             newest: NONE,
             footprint: Footprint::new(),
-            sweep: Sweep::with_capacity(segments),
+            sweep: Sweep::with_capacity(segments, cylinders),
             sectors: 0,
         }
     }
@@ -412,7 +412,7 @@ mod tests {
     }
 
     fn buffer(ranges: &[(u64, u64)]) -> WriteBuffer {
-        let mut buffer = WriteBuffer::with_segments(8);
+        let mut buffer = WriteBuffer::with_segments(8, 1000);
         for (sequence, (start, end)) in (1..).zip(ranges) {
             buffer.add(Range { start: *start, end: *end }, about(sequence), 0, |_| true);
         }

@@ -167,12 +167,21 @@ pub(crate) struct Departure<'a> {
 }
 
 impl Departure<'_> {
-    /// False: the arm does not get to a cylinder within so many ticks. Cheaper to ask than [`ticks_to`](Self::ticks_to).
+    /// The first and the last cylinder that the arm may reach within so many ticks; none beyond is reached.
     #[inline]
-    pub fn may_reach(&self, cylinder: u32, ticks: u64) -> bool {
+    pub fn cylinders_within(&self, ticks: u64) -> (u64, u64) {
         let step = ticks.saturating_sub(self.settle) / REACH_STEP;
-        let within = self.mechanics.within.get(step as usize).copied().unwrap_or(u32::MAX);
-        self.from_ramp.is_some() || cylinder.abs_diff(self.cylinder as u32) <= within
+        let within = match self.mechanics.within.get(step as usize) {
+            Some(within) if self.from_ramp.is_none() => u64::from(*within),
+            _ => u64::from(u32::MAX),
+        };
+        (self.cylinder.saturating_sub(within), self.cylinder + within)
+    }
+
+    /// Within so many ticks the arm gets everywhere.
+    pub fn longest(&self) -> u64 {
+        self.from_ramp
+            .unwrap_or(self.mechanics.curve[CURVE_STEPS as usize].max(self.mechanics.head_switch) + self.settle)
     }
 
     /// The course of a transfer from `first` to `last`, decided at `now`.

@@ -48,7 +48,9 @@ impl Drive {
         }
         let range = Range { start, end };
         let (first, last) = self.surface(&range);
-        if !self.in_flight.holds_of(&range) && !self.read_cache.holds_of(first, last) && !self.buffer.holds_of(&range) {
+        let is_written = || self.in_flight.holds_of(&range) || self.buffer.holds_of(&range);
+        let is_held = self.read_cache.holds_of(first, last) || (self.buffer.may_meet(&range) && is_written());
+        if !is_held {
             return Some(range);
         }
         let home = self.home_block();

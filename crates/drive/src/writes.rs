@@ -438,8 +438,10 @@ impl Drive {
     pub(crate) fn finish_destage(&mut self) {
         // Until now the written data hid what was read ahead of the old.
         for index in 0..self.in_flight.ranges().len() {
-            let (first, end) = self.surface(&self.in_flight.ranges()[index]);
+            let range = self.in_flight.ranges()[index];
+            let (first, end) = self.surface(&range);
             self.read_cache.forget(first, end);
+            self.buffer.landed(&range);
         }
         let landed = self.in_flight.hull();
         self.in_flight.clear();

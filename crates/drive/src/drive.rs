@@ -445,7 +445,10 @@ impl BlockDevice for Drive {
                 self.run(until);
             }
             let to_ns = self.due.front().map_or(limit_ns, |due| self.clock.ns(due.at).min(limit_ns));
-            self.advance(to_ns, completions);
+            match self.bridge {
+                None => self.collect_due(to_ns, completions),
+                Some(_) => self.advance(to_ns, completions),
+            }
             // What was due may have been for the bridge alone.
             if to_ns == limit_ns || !completions.is_empty() {
                 return to_ns;

@@ -55,7 +55,11 @@ impl CommandQueue {
                 return Some(Candidate { index, reach: u64::MAX, starves_since: Some(self.all_since) });
             }
         }
-        let (index, reach) = self.sweep.nearest(&mechanics.departure(head, now, Way::Read), now, within, |_| true)?;
+        let departure = mechanics.departure(head, now, Way::Read);
+        let (index, reach) = match self.waiting.as_slice() {
+            [only] => Some((0, departure.reach(now, &only.spot))).filter(|(_, reach)| *reach <= within)?,
+            _ => self.sweep.nearest(&departure, now, within, |_| true)?,
+        };
         Some(Candidate { index, reach, starves_since: None })
     }
 

@@ -106,12 +106,12 @@ impl Sweep {
         within: u64,
         allowed: impl Fn(usize) -> bool,
     ) -> Option<(usize, u64)> {
-        // Times count from the beginning of this turn.
+        // Times count from the beginning of this turn. At the last all have passed, and had the arm there.
         let phase = now & PHASE_MASK;
-        let (mut passes, mut nearest) = (phase.saturating_add(within), NONE);
-        let all_passed = phase + departure.longest() + TURN;
+        let last = phase + departure.longest() + TURN;
+        let (mut passes, mut nearest) = (phase.saturating_add(within).min(last), NONE);
         let mut wedge_at = phase / WEDGE * WEDGE;
-        while wedge_at <= passes.min(all_passed) {
+        while wedge_at <= passes {
             let wedge = (wedge_at / WEDGE) as usize % WEDGES;
             wedge_at += WEDGE;
             let mut rings = self.rings[wedge] & self.rings_of(departure.cylinders_within(wedge_at - phase));
@@ -119,8 +119,7 @@ impl Sweep {
                 let mut index = self.first[wedge][rings.trailing_zeros() as usize];
                 while index != NONE {
                     let Link { spot, next } = self.links[index as usize];
-                    let reaches = phase + departure.ticks_to(u64::from(spot.track), u64::from(spot.cylinder));
-                    let this = reaches + (u64::from(spot.phase).wrapping_sub(reaches) & PHASE_MASK);
+                    let this = phase + departure.reach(phase, &spot);
                     if (this, index) < (passes, nearest) && allowed(index as usize) {
                         (passes, nearest) = (this, index);
                     }

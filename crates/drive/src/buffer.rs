@@ -58,14 +58,13 @@ pub(crate) struct InFlight {
     pieces: Vec<Piece>,
     /// Of the pieces, kept apart as well: reads look through them.
     ranges: Vec<Range>,
-    footprint: Footprint,
     sectors: u64,
 }
 
 impl InFlight {
     pub fn with_segments(segments: usize) -> Self {
         let (pieces, ranges) = (Vec::with_capacity(segments), Vec::with_capacity(segments));
-        Self { pieces, ranges, footprint: Footprint::new(), sectors: 0 }
+        Self { pieces, ranges, sectors: 0 }
     }
 
     pub fn sectors(&self) -> u64 {
@@ -74,7 +73,6 @@ impl InFlight {
 
     pub fn push(&mut self, piece: Piece) {
         self.sectors += piece.range.sectors();
-        self.footprint.add(&piece.range);
         self.ranges.push(piece.range);
         self.pieces.push(piece);
     }
@@ -95,12 +93,11 @@ impl InFlight {
 
     /// Whether a piece overlaps a range.
     pub fn holds_of(&self, range: &Range) -> bool {
-        self.footprint.may_meet(range) && self.ranges.iter().any(|piece| piece.overlaps(range))
+        self.ranges.iter().any(|piece| piece.overlaps(range))
     }
 
     /// They have arrived.
     pub fn clear(&mut self) {
-        self.ranges.iter().for_each(|range| self.footprint.remove(range));
         self.pieces.clear();
         self.ranges.clear();
         self.sectors = 0;
@@ -128,13 +125,14 @@ pub(crate) struct WriteBuffer {
     links: Vec<Links>,
     oldest: u32,
     newest: u32,
+    /// Of what has been taken out, too, until it has landed.
     footprint: Footprint,
     sweep: Sweep,
     sectors: u64,
 }
 
 impl WriteBuffer {
-    pub fn with_segments(segments: usize) -> Self {
+    pub fn with_segments(segments: usize, cylinders: u64) -> Self {
         Self {
             ranges: Vec::with_capacity(segments),
             about: Vec::with_capacity(segments),
@@ -142,7 +140,7 @@ impl WriteBuffer {
             oldest: NONE,
             newest: NONE,
             footprint: Footprint::new(),
-            sweep: Sweep::with_capacity(segments),
+            sweep: Sweep::with_capacity(segments, cylinders),
             sectors: 0,
         }
     }
@@ -186,9 +184,15 @@ impl WriteBuffer {
         near.filter(|(other, _)| other.overlaps(range))
     }
 
+    /// False: nothing overlaps a range, neither an extent nor what has been taken out and not landed.
+    #[inline]
+    pub fn may_meet(&self, range: &Range) -> bool {
+        self.footprint.may_meet(range)
+    }
+
     /// Whether an extent overlaps a range.
     pub fn holds_of(&self, range: &Range) -> bool {
-        self.footprint.may_meet(range) && self.ranges.iter().any(|other| other.overlaps(range))
+        self.ranges.iter().any(|other| other.overlaps(range))
     }
 
     /// The extent that begins at a sector.
@@ -225,6 +229,7 @@ impl WriteBuffer {
         }
         while let Some(index) = kin {
             let older = self.remove(index);
+            self.landed(&older.range);
             range = Range { start: range.start.min(older.range.start), end: range.end.max(older.range.end) };
             about.sequence = about.sequence.min(older.about.sequence);
             // What is there already can be on its way while the rest still comes in.
@@ -330,10 +335,15 @@ impl WriteBuffer {
         let share = u64::from(about.writes) * (end - range.start) / range.sectors();
         let taken = Dirty { writes: (share as u32).max(1), ..*about };
         about.writes = about.writes.saturating_sub(taken.writes).max(1);
-        self.footprint.shorten(&range, end);
+        self.footprint.cut(end);
         self.ranges[index].start = end;
         self.sectors -= end - range.start;
         (Piece { range: Range { start: range.start, end }, about: taken }, true)
+    }
+
+    /// What was taken out and covers a range is on the platters, or forgotten.
+    pub fn landed(&mut self, range: &Range) {
+        self.footprint.remove(range);
     }
 
     /// Forgets the dirty data within `range` (it was trimmed). What is left of an extent on either side stays; where
@@ -342,6 +352,7 @@ impl WriteBuffer {
         while let Some(index) = self.around(range).filter(|index| self.ranges[*index].overlaps(range)).min() {
             let spot = self.about[index].spot;
             let Piece { range: other, about } = self.remove(index);
+            self.landed(&other);
             if other.start < range.start {
                 self.push(Range { start: other.start, end: range.start }, about);
                 if let Some(spot) = spot {
@@ -386,7 +397,6 @@ impl WriteBuffer {
         self.links.swap_remove(index);
         let piece = Piece { range: self.ranges.swap_remove(index), about: self.about.swap_remove(index) };
         self.sectors -= piece.range.sectors();
-        self.footprint.remove(&piece.range);
         piece
     }
 
@@ -412,7 +422,7 @@ mod tests {
     }
 
     fn buffer(ranges: &[(u64, u64)]) -> WriteBuffer {
-        let mut buffer = WriteBuffer::with_segments(8);
+        let mut buffer = WriteBuffer::with_segments(8, 1000);
         for (sequence, (start, end)) in (1..).zip(ranges) {
             buffer.add(Range { start: *start, end: *end }, about(sequence), 0, |_| true);
         }

@@ -113,6 +113,7 @@ impl Drive {
         let phase = sim::stream(seed, "platter phase").below(TURN);
         let geometry = Geometry::new(&profile.geometry, reserved_bytes(profile)).turned(phase);
         let mechanics = Mechanics::new(&profile.mechanics, geometry, &clock);
+        let cylinders = mechanics.geometry.cylinders();
         let span = |ms: f64| clock.span(ms * 1e6);
         let depth = profile.queue.depth as u32;
         let layer = profile.shingled.as_ref().map(|part| Shingled::new(profile, part, &mechanics.geometry, &clock));
@@ -126,10 +127,10 @@ impl Drive {
             now: 0,
             work: None,
             idle_until: 0,
-            queue: CommandQueue::new(depth, profile.queue.order, span(profile.queue.starvation_ms)),
+            queue: CommandQueue::new(depth, cylinders, profile.queue.order, span(profile.queue.starvation_ms)),
             read_cache: ReadCache::new(profile.dram.read_segments as usize),
             read_ahead_blocks: profile.dram.read_ahead_bytes / crate::geometry::BLOCK_BYTES,
-            buffer: WriteBuffer::with_segments(profile.dram.write_segments as usize),
+            buffer: WriteBuffer::with_segments(profile.dram.write_segments as usize, cylinders),
             rules: WriteRules::new(&profile.dram, span(profile.dram.destage_idle_ms)),
             in_flight: InFlight::with_segments(profile.dram.write_segments as usize),
             passing: None,
@@ -239,10 +240,11 @@ impl Drive {
             return if self.read_last { First::Write(None) } else { First::Read(None) };
         }
         self.claim_heads(self.now);
-        match (self.next_read(), self.next_extent()) {
-            (Some(read), Some(extent)) if !read.precedes(&extent) => First::Write(Some(extent)),
-            (Some(read), _) => First::Read(Some(read)),
-            (None, _) => First::Write(None),
+        let extent = self.next_extent();
+        let within = extent.map_or(u64::MAX, |extent| extent.reach);
+        match self.next_read(within) {
+            Some(read) if extent.is_none_or(|extent| read.precedes(&extent)) => First::Read(Some(read)),
+            _ => First::Write(extent),
         }
     }
 
@@ -443,7 +445,10 @@ impl BlockDevice for Drive {
                 self.run(until);
             }
             let to_ns = self.due.front().map_or(limit_ns, |due| self.clock.ns(due.at).min(limit_ns));
-            self.advance(to_ns, completions);
+            match self.bridge {
+                None => self.collect_due(to_ns, completions),
+                Some(_) => self.advance(to_ns, completions),
+            }
             // What was due may have been for the bridge alone.
             if to_ns == limit_ns || !completions.is_empty() {
                 return to_ns;

@@ -31,10 +31,9 @@ impl Footprint {
         (behind(range.end)..behind(end)).for_each(|region| self.counters[counter(region)] += 1);
     }
 
-    /// A range begins only at `start` now.
-    pub fn shorten(&mut self, range: &Range, start: u64) {
-        let less = range.start >> REGION_SHIFT..start >> REGION_SHIFT;
-        less.for_each(|region| self.counters[counter(region)] -= 1);
+    /// A range consists of two now, which meet at `at`.
+    pub fn cut(&mut self, at: u64) {
+        (at >> REGION_SHIFT..behind(at)).for_each(|region| self.counters[counter(region)] += 1);
     }
 
     /// False: no range that was added and not removed overlaps this one.
@@ -80,7 +79,8 @@ mod tests {
                 let (start, end) = (one.start.saturating_sub(3000), (one.start + one.end).div_ceil(2));
                 footprint.add(&Range { start, end });
                 footprint.extend(&Range { start, end }, one.end);
-                footprint.shorten(&Range { start, ..one }, one.start);
+                footprint.cut(one.start);
+                footprint.remove(&Range { start, end: one.start });
             }
             ranges.iter().take(gone).for_each(|one| footprint.remove(&range(*one)));
             let overlaps = ranges.iter().skip(gone).any(|one| range(*one).overlaps(&asked));

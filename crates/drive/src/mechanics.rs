@@ -141,7 +141,8 @@ impl Mechanics {
             let starts = if self.stands(head, now) { self.spin_up } else { self.unpark };
             settle + starts
         });
-        Departure { mechanics: self, track: head.track, cylinder: head.cylinder, settle, from_ramp }
+        let within = if from_ramp.is_some() { &[] } else { self.within.as_slice() };
+        Departure { mechanics: self, track: head.track, cylinder: head.cylinder, settle, within, from_ramp }
     }
 
     /// Where a transfer from a block on begins.
@@ -162,17 +163,25 @@ pub(crate) struct Departure<'a> {
     track: u64,
     cylinder: u64,
     settle: u64,
+    /// Cylinders that the arm crosses before 1, 2, 3, ... times `REACH_STEP` ticks have passed after settling; all behind the last.
+    within: &'a [u32],
     /// From the ramp every way takes the same.
     from_ramp: Option<u64>,
 }
 
 impl Departure<'_> {
-    /// False: the arm does not get to a cylinder within so many ticks. Cheaper to ask than [`ticks_to`](Self::ticks_to).
+    /// The first and the last cylinder that the arm may reach within so many ticks; none beyond is reached.
     #[inline]
-    pub fn may_reach(&self, cylinder: u32, ticks: u64) -> bool {
+    pub fn cylinders_within(&self, ticks: u64) -> (u64, u64) {
         let step = ticks.saturating_sub(self.settle) / REACH_STEP;
-        let within = self.mechanics.within.get(step as usize).copied().unwrap_or(u32::MAX);
-        self.from_ramp.is_some() || cylinder.abs_diff(self.cylinder as u32) <= within
+        let within = u64::from(self.within.get(step as usize).copied().unwrap_or(u32::MAX));
+        (self.cylinder.saturating_sub(within), self.cylinder + within)
+    }
+
+    /// Within so many ticks the arm gets everywhere.
+    pub fn longest(&self) -> u64 {
+        self.from_ramp
+            .unwrap_or(self.mechanics.curve[CURVE_STEPS as usize].max(self.mechanics.head_switch) + self.settle)
     }
 
     /// The course of a transfer from `first` to `last`, decided at `now`.
@@ -183,6 +192,13 @@ impl Departure<'_> {
         let wait = geometry.phase(first).wrapping_sub(arrives) & PHASE_MASK;
         let begins = arrives + wait;
         Access { begins, ends: begins + geometry.transfer_ticks(first, last) }
+    }
+
+    /// From the decision to move, at `now`, until a spot comes under the head.
+    #[inline]
+    pub fn reach(&self, now: u64, spot: &Spot) -> u64 {
+        let ticks = self.ticks_to(u64::from(spot.track), u64::from(spot.cylinder));
+        ticks + (u64::from(spot.phase).wrapping_sub(now + ticks) & PHASE_MASK)
     }
 
     /// From the decision to move until the head can find a sector of a track.

@@ -27,8 +27,8 @@ pub(crate) struct CommandQueue {
 }
 
 impl CommandQueue {
-    pub fn new(depth: u32, order: QueueOrder, starvation: u64) -> Self {
-        let (waiting, sweep) = (Vec::with_capacity(depth as usize), Sweep::with_capacity(depth as usize));
+    pub fn new(depth: u32, cylinders: u64, order: QueueOrder, starvation: u64) -> Self {
+        let (waiting, sweep) = (Vec::with_capacity(depth as usize), Sweep::with_capacity(depth as usize, cylinders));
         Self { waiting, sweep, order, starvation, all_since: 0 }
     }
 
@@ -45,8 +45,8 @@ impl CommandQueue {
     }
 
     /// The read that goes next: the oldest if it starves or the order is first come first served, else the one whose
-    /// first sector can be reached soonest (of equals the older).
-    pub fn choose(&mut self, mechanics: &Mechanics, head: &Head, now: u64) -> Option<Candidate> {
+    /// first sector can be reached soonest (of equals the older), if that is `within` so many ticks.
+    pub fn choose(&mut self, mechanics: &Mechanics, head: &Head, now: u64, within: u64) -> Option<Candidate> {
         if self.order == QueueOrder::Fifo || self.starves(self.all_since, now) {
             let waiting = self.waiting.iter().enumerate();
             let (index, oldest) = waiting.min_by_key(|(_, read)| (read.arrived, read.tag))?;
@@ -55,7 +55,11 @@ impl CommandQueue {
                 return Some(Candidate { index, reach: u64::MAX, starves_since: Some(self.all_since) });
             }
         }
-        let (index, reach) = self.sweep.nearest(mechanics, head, now, Way::Read, |_| true)?;
+        let departure = mechanics.departure(head, now, Way::Read);
+        let (index, reach) = match self.waiting.as_slice() {
+            [only] => Some((0, departure.reach(now, &only.spot))).filter(|(_, reach)| *reach <= within)?,
+            _ => self.sweep.nearest(&departure, now, within, |_| true)?,
+        };
         Some(Candidate { index, reach, starves_since: None })
     }
 

@@ -48,7 +48,9 @@ impl Drive {
         }
         let range = Range { start, end };
         let (first, last) = self.surface(&range);
-        if !self.in_flight.holds_of(&range) && !self.read_cache.holds_of(first, last) && !self.buffer.holds_of(&range) {
+        let is_written = || self.in_flight.holds_of(&range) || self.buffer.holds_of(&range);
+        let is_held = self.read_cache.holds_of(first, last) || (self.buffer.may_meet(&range) && is_written());
+        if !is_held {
             return Some(range);
         }
         let home = self.home_block();
@@ -112,9 +114,10 @@ impl Drive {
         self.answer(request.tag, arrives, arrives, request.bytes / SECTOR_BYTES);
     }
 
-    /// The read that would go next, seen from where the heads are now.
-    pub(crate) fn next_read(&mut self) -> Option<Candidate> {
-        self.queue.choose(&self.mechanics, &self.head, self.now)
+    /// The read that would go next, seen from where the heads are now, if they reach it within so many ticks or it has waited
+    /// too long.
+    pub(crate) fn next_read(&mut self, within: u64) -> Option<Candidate> {
+        self.queue.choose(&self.mechanics, &self.head, self.now, within)
     }
 
     /// Reads what waits: the `next` to go, or if that is not known what is found to be.
@@ -123,7 +126,7 @@ impl Drive {
             return if self.work.is_some() { Choice::Busy } else { Choice::Rest(Some(self.now)) };
         }
         self.claim_heads(self.now);
-        let Some(next) = next.or_else(|| self.next_read()) else {
+        let Some(next) = next.or_else(|| self.next_read(u64::MAX)) else {
             return Choice::Rest(None);
         };
         let read = self.queue.take(next.index);

@@ -1,10 +1,20 @@
 //! Which of many places the heads reach soonest.
 //!
-//! Places are kept in the order in which they pass under the heads. Going through them from the heads' own phase on, turn
-//! after turn, the first to which the arm can get before it passes is the nearest: nobody else has to be looked at.
+//! The surface is divided into wedges of a turn, and these into rings of cylinders, with a bit for each that holds a place. Going
+//! through the wedges in the order in which they pass under the heads, a mask leaves those rings of each to which the arm can
+//! get by then: hardly any place but the nearest has to be looked at.
 
 use crate::clock::{PHASE_MASK, TURN};
-use crate::mechanics::{Head, Mechanics, Way};
+use crate::mechanics::Departure;
+
+/// As many as a number has bits.
+const RINGS: usize = 64;
+/// More would have to be gone through, in fewer lie more places that are not the nearest.
+const WEDGES: usize = 16;
+const WEDGE: u64 = TURN / WEDGES as u64;
+
+/// "No spot" in the chain of those that share a ring of a wedge.
+const NONE: u32 = u32::MAX;
 
 /// Where a transfer would begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,101 +24,118 @@ pub(crate) struct Spot {
     pub phase: u32,
 }
 
-/// A spot and the index by which its owner knows it.
+/// A spot and the index of the next in the same ring of its wedge.
 #[derive(Clone, Copy, Debug)]
-struct Passing {
-    /// Phase and index in one number to be ordered by.
-    key: u64,
-    track: u32,
-    cylinder: u32,
+struct Link {
+    spot: Spot,
+    next: u32,
 }
 
-impl Passing {
-    fn new(spot: Spot, index: usize) -> Self {
-        Self { key: key(spot, index), track: spot.track, cylinder: spot.cylinder }
-    }
-
-    fn phase(&self) -> u64 {
-        self.key >> 32
-    }
-
-    fn index(&self) -> usize {
-        (self.key & 0xffff_ffff) as usize
-    }
-}
-
-fn key(spot: Spot, index: usize) -> u64 {
-    u64::from(spot.phase) << 32 | index as u64
-}
-
-/// Spots by phase.
+/// Spots, by wedge and ring, each known by its owner's index.
 #[derive(Clone, Debug)]
 pub(crate) struct Sweep {
-    order: Vec<Passing>,
+    /// A ring has 2^this cylinders.
+    ring_shift: u32,
+    /// By wedge, a bit for each ring with spots.
+    rings: [u64; WEDGES],
+    /// By wedge and ring, the first spot.
+    first: Box<[[u32; RINGS]; WEDGES]>,
+    /// By index.
+    links: Vec<Link>,
 }
 
 impl Sweep {
-    pub fn with_capacity(spots: usize) -> Self {
-        Self { order: Vec::with_capacity(spots) }
+    /// For about so many spots, and more, on a surface of so many cylinders.
+    pub fn with_capacity(spots: usize, cylinders: u64) -> Self {
+        Self {
+            ring_shift: (cylinders.next_power_of_two() / RINGS as u64).max(1).ilog2(),
+            rings: [0; WEDGES],
+            first: Box::new([[NONE; RINGS]; WEDGES]),
+            links: Vec::with_capacity(spots),
+        }
     }
 
     pub fn insert(&mut self, spot: Spot, index: usize) {
-        let at = self.position(spot, index);
-        self.order.insert(at, Passing::new(spot, index));
+        if self.links.len() <= index {
+            self.links.resize(index + 1, Link { spot, next: NONE });
+        }
+        let (wedge, ring) = self.field(&spot);
+        self.rings[wedge] |= 1 << ring;
+        let next = std::mem::replace(&mut self.first[wedge][ring], index as u32);
+        self.links[index] = Link { spot, next };
     }
 
     pub fn remove(&mut self, spot: Spot, index: usize) {
-        let at = self.position(spot, index);
-        self.order.remove(at);
+        let next = self.links[index].next;
+        *self.to(&spot, index) = next;
+        let (wedge, ring) = self.field(&spot);
+        self.rings[wedge] &= !(u64::from(self.first[wedge][ring] == NONE) << ring);
     }
 
     /// The owner of a spot knows it by another index from now on.
     pub fn rename(&mut self, spot: Spot, from: usize, to: usize) {
-        let at = self.position(spot, from);
-        let shares_phase = |other: Option<&Passing>| other.is_some_and(|other| other.phase() == u64::from(spot.phase));
-        if shares_phase(self.order.get(at + 1)) || shares_phase(self.order[..at].last()) {
-            self.order.remove(at);
-            self.insert(spot, to);
-        } else {
-            self.order[at].key = key(spot, to);
-        }
+        *self.to(&spot, from) = to as u32;
+        self.links[to] = self.links[from];
     }
 
-    /// The allowed spot that the heads reach soonest, and in how many ticks; of equals the one with the least index.
+    /// What leads to a spot.
+    fn to(&mut self, spot: &Spot, index: usize) -> &mut u32 {
+        let (wedge, ring) = self.field(spot);
+        let first = &mut self.first[wedge][ring];
+        if *first == index as u32 {
+            return first;
+        }
+        let mut before = *first as usize;
+        while self.links[before].next != index as u32 {
+            before = self.links[before].next as usize;
+        }
+        &mut self.links[before].next
+    }
+
+    /// A spot's wedge and ring.
+    fn field(&self, spot: &Spot) -> (usize, usize) {
+        ((u64::from(spot.phase) / WEDGE) as usize % WEDGES, (spot.cylinder >> self.ring_shift) as usize % RINGS)
+    }
+
+    /// The allowed spot that the heads reach soonest, and in how many ticks, if in at most `within`; of equals the one with the
+    /// least index.
     pub fn nearest(
         &self,
-        mechanics: &Mechanics,
-        head: &Head,
+        departure: &Departure,
         now: u64,
-        way: Way,
+        within: u64,
         allowed: impl Fn(usize) -> bool,
     ) -> Option<(usize, u64)> {
-        let departure = mechanics.departure(head, now, way);
+        // Times count from the beginning of this turn. At the last all have passed, and had the arm there.
         let phase = now & PHASE_MASK;
-        let (passed, ahead) = self.order.split_at(self.order.partition_point(|one| one.phase() < phase));
-        let mut turns = 0;
-        loop {
-            for (part, from) in [(ahead, turns), (passed, turns + TURN)] {
-                for one in part {
-                    let reach = from + one.phase() - phase;
-                    if departure.may_reach(one.cylinder, reach)
-                        && departure.ticks_to(u64::from(one.track), u64::from(one.cylinder)) <= reach
-                        && allowed(one.index())
-                    {
-                        return Some((one.index(), reach));
+        let last = phase + departure.longest() + TURN;
+        let (mut passes, mut nearest) = (phase.saturating_add(within).min(last), NONE);
+        let mut wedge_at = phase / WEDGE * WEDGE;
+        while wedge_at <= passes {
+            let wedge = (wedge_at / WEDGE) as usize % WEDGES;
+            wedge_at += WEDGE;
+            let mut rings = self.rings[wedge] & self.rings_of(departure.cylinders_within(wedge_at - phase));
+            while rings != 0 {
+                let mut index = self.first[wedge][rings.trailing_zeros() as usize];
+                while index != NONE {
+                    let Link { spot, next } = self.links[index as usize];
+                    let this = phase + departure.reach(phase, &spot);
+                    if (this, index) < (passes, nearest) && allowed(index as usize) {
+                        (passes, nearest) = (this, index);
                     }
+                    index = next;
                 }
+                rings &= rings - 1;
             }
-            if !self.order.iter().any(|one| allowed(one.index())) {
-                return None;
-            }
-            turns += TURN;
         }
+        (nearest != NONE).then(|| (nearest as usize, passes - phase))
     }
 
-    fn position(&self, spot: Spot, index: usize) -> usize {
-        let key = key(spot, index);
-        self.order.partition_point(|one| one.key < key)
+    /// The bits of the rings from one cylinder to another, or to the last there is.
+    #[inline]
+    fn rings_of(&self, (first, last): (u64, u64)) -> u64 {
+        let most = RINGS as u64 - 1;
+        u64::MAX << (first >> self.ring_shift) & u64::MAX >> (most - (last >> self.ring_shift).min(most))
     }
 }
 
@@ -117,6 +144,7 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::geometry::Geometry;
+    use crate::mechanics::{Mechanics, Way};
     use crate::profile::Profile;
     use proptest::prelude::*;
 
@@ -138,7 +166,7 @@ mod tests {
             let head = mechanics.head_at(1 + (at * blocks) as u64, now);
             let mut blocks: Vec<(u64, bool)> =
                 shares.iter().map(|(share, allowed)| ((share * blocks) as u64, *allowed)).collect();
-            let mut sweep = Sweep::with_capacity(64);
+            let mut sweep = Sweep::with_capacity(64, mechanics.geometry.cylinders());
             blocks.iter().enumerate().for_each(|(index, (block, _))| sweep.insert(mechanics.spot(*block), index));
             if gone < blocks.len() {
                 sweep.remove(mechanics.spot(blocks[gone].0), gone);
@@ -154,8 +182,13 @@ mod tests {
             };
             let least = blocks.iter().enumerate().filter(|(_, (_, allowed))| *allowed);
             let least = least.map(|(index, (block, _))| (begins(*block), index)).min();
-            let found = sweep.nearest(&mechanics, &head, now, way, |index| blocks[index].1);
+            let departure = mechanics.departure(&head, now, way);
+            let nearest = |within| sweep.nearest(&departure, now, within, |index| blocks[index].1);
+            let found = nearest(u64::MAX);
             prop_assert_eq!(found.map(|(index, reach)| (now + reach, index)), least);
+            if let Some((_, reach)) = found {
+                prop_assert_eq!((nearest(reach), nearest(reach - 1)), (found, None), "the limit is part of it");
+            }
         }
     }
 }

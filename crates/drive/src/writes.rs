@@ -99,7 +99,7 @@ impl Drive {
         };
         let lost = self.buffer.ranges().iter().copied().chain(flying).filter(|range| range.sectors() > 0).collect();
         self.in_flight.clear();
-        self.buffer = WriteBuffer::with_segments(self.rules.limit_segments);
+        self.buffer = WriteBuffer::with_segments(self.rules.limit_segments, self.mechanics.geometry.cylinders());
         self.held.clear();
         self.durable.clear();
         lost
@@ -402,7 +402,8 @@ impl Drive {
     fn nearest_extent(&self) -> Option<Candidate> {
         let allowed = self.allowed();
         let allowed = |index| allowed(self.buffer.about(index));
-        let (index, reach) = self.buffer.sweep().nearest(&self.mechanics, &self.head, self.now, Way::Write, allowed)?;
+        let departure = self.mechanics.departure(&self.head, self.now, Way::Write);
+        let (index, reach) = self.buffer.sweep().nearest(&departure, self.now, u64::MAX, allowed)?;
         Some(Candidate { index, reach, starves_since: None })
     }
 
@@ -437,8 +438,10 @@ impl Drive {
     pub(crate) fn finish_destage(&mut self) {
         // Until now the written data hid what was read ahead of the old.
         for index in 0..self.in_flight.ranges().len() {
-            let (first, end) = self.surface(&self.in_flight.ranges()[index]);
+            let range = self.in_flight.ranges()[index];
+            let (first, end) = self.surface(&range);
             self.read_cache.forget(first, end);
+            self.buffer.landed(&range);
         }
         let landed = self.in_flight.hull();
         self.in_flight.clear();

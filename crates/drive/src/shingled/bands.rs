@@ -144,11 +144,13 @@ impl Bands {
     }
 
     /// Whether home addresses are blocks of the surface.
+    #[inline]
     pub fn are_home(&self) -> bool {
         self.holes.is_empty() && self.places.is_empty()
     }
 
     /// What to add (it wraps around) to a home address of a band for the block of the surface.
+    #[inline]
     pub fn shift(&self, geometry: &Geometry, band: u32) -> u64 {
         if self.are_home() {
             return 0;

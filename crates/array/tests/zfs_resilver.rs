@@ -87,10 +87,22 @@ fn written(resilver: &Resilver<Clockwork>, member: usize) -> Vec<(u64, u64)> {
     let own: HashSet<(usize, u64)> = resilver.own_places().into_iter().collect();
     let asked = resilver.members().device(member).asked.iter();
     let data = asked.filter(|one| one.verb == Verb::Write && (LABEL_BYTES..last).contains(&one.offset_bytes));
-    let data = data.filter(|one| !own.contains(&(member, one.offset_bytes)));
-    let mut ranges: Vec<(u64, u64)> = data.map(|one| (one.offset_bytes, one.bytes)).collect();
+    let is_own = |offset: &u64| own.contains(&(member, *offset));
+    let mut ranges: Vec<(u64, u64)> = data.flat_map(|one| parts_without(one.offset_bytes, one.bytes, is_own)).collect();
     ranges.sort_unstable();
     ranges
+}
+
+/// A request without the sectors that are passed over: they may be joined with others.
+fn parts_without(offset_bytes: u64, bytes: u64, is_passed_over: impl Fn(&u64) -> bool) -> Vec<(u64, u64)> {
+    let mut parts: Vec<(u64, u64)> = Vec::new();
+    for sector in (offset_bytes..offset_bytes + bytes).step_by(4096).filter(|sector| !is_passed_over(sector)) {
+        match parts.last_mut().filter(|(first, length)| first + length == sector) {
+            Some((_, length)) => *length += 4096,
+            None => parts.push((sector, 4096)),
+        }
+    }
+    parts
 }
 
 /// How often each sector was written.
@@ -212,10 +224,11 @@ fn a_sequential_rebuild_writes_what_is_allocated() {
     let plan = plan(Geometry::mirror(2, 12).unwrap(), Order::Sequential);
     let (resilver, report) = resilvered(&plan, clockworks(&plan));
     let bytes: u64 = written(&resilver, 1).iter().map(|range| range.1).sum();
-    assert_eq!(bytes, report.allocated_bytes);
+    // Three copies of 19 blocks are what is left of what the pool has said of itself.
+    assert_eq!(bytes + 3 * 19 * 4096, report.allocated_bytes);
     assert!(written(&resilver, 1).iter().all(|range| range.1 <= MIB));
     let read = report.outcome.members[0].counters.bytes_read;
-    assert_eq!(read, bytes);
+    assert_eq!(read, report.allocated_bytes);
 }
 
 /// What was asked for while a transaction group was open is done before the group is written: 64 MiB for each of two

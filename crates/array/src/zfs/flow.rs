@@ -28,6 +28,9 @@ pub(super) enum Purpose {
 /// A block is written to one place for each member it is missing on; no layout survives more than three.
 pub(super) const TARGETS: usize = 4;
 
+/// Places of the copies of a block but one.
+pub(super) type Others = [Option<u64>; 2];
+
 /// Something under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
@@ -49,8 +52,8 @@ pub(super) struct Flow {
     pub records: u64,
     pub targets: [Target; TARGETS],
     pub targets_len: u8,
-    /// The place of another copy, which is still to be written with what was read of this one.
-    pub other_copy: Option<u64>,
+    /// Places of other copies, which are still to be written with what was read of this one.
+    pub others: Others,
     /// Columns that cannot be had, and how many may be.
     pub missing: u32,
     pub spared: u32,
@@ -75,7 +78,7 @@ impl Flow {
             records: 0,
             targets: [Target::default(); TARGETS],
             targets_len: 0,
-            other_copy: None,
+            others: Others::default(),
             missing: 0,
             spared: 0,
             tried: 0,

@@ -2,7 +2,7 @@
 
 use drive::BlockDevice;
 
-use super::flow::{Flow, Purpose, Target};
+use super::flow::{Flow, Others, Purpose, Target};
 use super::geometry::{Column, Spread, LABEL_START_BYTES};
 use super::order::{Order, Work};
 use super::queue::Class;
@@ -155,11 +155,11 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Asks for the columns of a block that are needed to make the lost one anew; passes over a block that lost none.
     fn heal(&mut self, work: Work) {
-        let (offset_bytes, bytes, records, other_copy, is_segment) = match work {
-            Work::Block { offset_bytes, bytes, records, other_copy } => {
-                (offset_bytes, bytes, records, other_copy, false)
+        let (offset_bytes, bytes, records, others, is_segment) = match work {
+            Work::Block { offset_bytes, bytes, records, others } => (offset_bytes, bytes, records, others, false),
+            Work::Segment { offset_bytes, allocated, records } => {
+                (offset_bytes, allocated, records, Others::default(), true)
             }
-            Work::Segment { offset_bytes, allocated, records } => (offset_bytes, allocated, records, None, true),
         };
         let weight = self.clock.weight();
         let allocated = if is_segment { bytes } else { self.pool.geometry.allocated_bytes(bytes) };
@@ -173,12 +173,11 @@ impl<D: BlockDevice> Resilver<D> {
         }
         let misses = |columns: &[Column]| columns.iter().any(|column| column.member as usize == self.plan.lost);
         // A block of which any copy lost a column is resilvered with all its copies (`dsl_scan_scrub_cb`).
-        if misses(&columns) || misses(&self.columns_at(other_copy, bytes)) {
+        if misses(&columns) || misses(&self.columns_at(others, bytes)) {
             self.tally.issued_bytes += allocated as f64 * weight;
             self.hold_back_for_users();
             let spared = self.pool.geometry.spared(columns.len());
-            let flow =
-                Flow { is_segment, records, spared, other_copy, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
+            let flow = Flow { is_segment, records, spared, others, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
             let number = self.begin(flow);
             if is_segment {
                 self.shrink_flight(number);
@@ -192,20 +191,20 @@ impl<D: BlockDevice> Resilver<D> {
         self.columns = columns;
     }
 
-    fn columns_at(&self, offset_bytes: Option<u64>, bytes: u64) -> Vec<Column> {
+    fn columns_at(&self, offsets_bytes: Others, bytes: u64) -> Vec<Column> {
         let mut columns = Vec::new();
-        offset_bytes.into_iter().for_each(|offset| self.pool.geometry.columns(offset, bytes, &mut columns));
+        offsets_bytes.into_iter().flatten().for_each(|offset| self.pool.geometry.columns(offset, bytes, &mut columns));
         columns
     }
 
-    /// Writes the copy that was not read, of which the pool knows no more than that the vdev misses something. As each
-    /// copy is read in its turn, either is written twice (`vdev_mirror_io_done`). Drives that have theirs are
+    /// Writes the copies that were not read, of which the pool knows no more than that the vdev misses something. As each
+    /// copy is read in its turn, all are written as often as there are copies (`vdev_mirror_io_done`). Drives that have theirs are
     /// passed over, but not in a dRAID (`zio_vdev_io_start`). Returns whether there was any.
-    fn write_other_copy(&mut self, number: u32) -> bool {
+    fn write_other_copies(&mut self, number: u32) -> bool {
         let flow = self.flows.get_mut(number);
-        let (other_copy, bytes) = (flow.other_copy.take(), flow.bytes);
+        let (others, bytes) = (std::mem::take(&mut flow.others), flow.bytes);
         let (lost, spares_nobody) = (self.plan.lost, matches!(self.pool.geometry.spread, Spread::Draid(_)));
-        for column in self.columns_at(other_copy, bytes) {
+        for column in self.columns_at(others, bytes) {
             let target = self.place(&column).filter(|_| spares_nobody || column.member as usize == lost);
             if let Some(target) = target {
                 self.ask(number, Class::AsyncWrite, true, target);
@@ -313,7 +312,7 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// A block is where it should be.
     pub(super) fn healed(&mut self, number: u32) {
-        if self.write_other_copy(number) {
+        if self.write_other_copies(number) {
             return;
         }
         let flow = *self.flows.get(number);

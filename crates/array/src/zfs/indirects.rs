@@ -88,10 +88,8 @@ impl Pool {
     pub fn gather_second_copies(&mut self) {
         let is_empty = self.runs.is_none() && self.records > 0 && self.metaslabs > 1 && !self.content().contains(&1);
         let bytes = 1 << self.metaslab_shift;
-        // Before them is what the pool has written of itself since it was made.
-        let first = bytes + bytes / 8;
         let fits = self.indirects() * self.indirect.allocated <= bytes / 2;
-        self.second_copies = (is_empty && fits).then(|| first - first % self.geometry.alignment_bytes());
+        self.second_copies = (is_empty && fits).then(|| self.begin_of(1) + self.made_bytes());
     }
 
     /// Behind all records of a metaslab.
@@ -127,6 +125,8 @@ mod tests {
         let [[first, second], [_, next]] = [0, 1].map(|one| pool.indirect_offsets(one));
         assert!((pool.record_offset(47) + (128 << 10)..pool.record_offset(48)).contains(&first));
         assert_eq!((next - second, second >> pool.metaslab_shift), (4 << 10, 1));
+        // A metaslab is filled from its beginning, with what one pool says of itself first.
+        assert!(second - (1 << pool.metaslab_shift) < 1 << 20);
     }
 
     /// Six seconds of the lab's load: 24 times their size is what the pool has free.

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::flow::Others;
 use super::indirects::Indirects;
+use super::own::{self, Copies};
 use super::pool::Pool;
 use super::tunables::{Host, Tunables};
 
@@ -22,8 +24,8 @@ pub enum Order {
 /// A unit of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// A block, how many records of users it is, and where its other copy lies, if it has one.
-    Block { offset_bytes: u64, bytes: u64, records: u64, other_copy: Option<u64> },
+    /// A block, how many records of users it is, and where its other copies lie, if it has any.
+    Block { offset_bytes: u64, bytes: u64, records: u64, others: Others },
     /// Allocated space, and how many records lie in it.
     Segment { offset_bytes: u64, allocated: u64, records: u64 },
 }
@@ -44,6 +46,8 @@ pub(super) struct Walk {
     segment_bytes: u64,
     /// Does it go through all of the pool at once?
     is_whole: bool,
+    /// Copies of the pool's own blocks that are still to come, by their places, each with all of its block.
+    kept: VecDeque<(u64, Copies)>,
     pending: VecDeque<Work>,
 }
 
@@ -61,8 +65,8 @@ impl Walk {
         // Pointers name what lies there, too; of an aged pool it is left out.
         let is_by_place = order != Order::Blocks && pool.runs.is_none();
         let beyond = if is_by_place { pool.places.beyond() } else { Vec::new() };
-        let (is_whole, pending) = (false, VecDeque::new());
-        Self { order, next: 0, end: 0, beyond, batches, batch_runs, segment_bytes, is_whole, pending }
+        let (is_whole, kept, pending) = (false, VecDeque::new(), VecDeque::new());
+        Self { order, next: 0, end: 0, beyond, batches, batch_runs, segment_bytes, is_whole, kept, pending }
     }
 
     /// How many steps all of it takes.
@@ -78,6 +82,11 @@ impl Walk {
         (self.next, self.end) = (first, end);
         self.is_whole = end - first == self.steps(pool);
         self.pending.clear();
+        self.kept.clear();
+        if self.is_whole {
+            self.kept.extend(pool.kept().into_iter().flat_map(|copies| copies.map(|copy| (copy, copies))));
+            self.kept.make_contiguous().sort_unstable();
+        }
     }
 
     /// The step it is at.
@@ -93,13 +102,35 @@ impl Walk {
                 _ => self.record(pool),
             }
         }
+        if self.pending.is_empty() {
+            self.kept_before(pool, u64::MAX);
+        }
         self.pending.pop_front()
+    }
+
+    /// Copies of the pool's own blocks that lie before a place and have not come yet.
+    fn kept_before(&mut self, pool: &Pool, offset_bytes: u64) {
+        while self.kept.front().is_some_and(|(copy, _)| *copy < offset_bytes) {
+            let (copy, copies) = self.kept.pop_front().expect("one was just seen");
+            if self.order == Order::Sequential {
+                self.segments(pool, copy, pool.geometry.allocated_bytes(own::BLOCK_BYTES), u64::MAX);
+                continue;
+            }
+            let mut others = Others::default();
+            if self.order == Order::Sorted {
+                let unread = copies.into_iter().filter(|other| *other != copy);
+                others.iter_mut().zip(unread).for_each(|(other, offset)| *other = Some(offset));
+            }
+            let bytes = own::BLOCK_BYTES;
+            self.pending.push_back(Work::Block { offset_bytes: copy, bytes, records: 0, others });
+        }
     }
 
     /// From the record at hand on: itself, or all that one segment holds.
     fn record(&mut self, pool: &Pool) {
         let record = self.next;
         let slot = if self.order == Order::Blocks { pool.places.of(record) } else { self.slot_at(pool, record) };
+        self.kept_before(pool, if self.order == Order::Blocks { u64::MAX } else { pool.record_offset(slot) });
         match self.order {
             Order::Blocks => {
                 let names = pool.indirect_of(record);
@@ -170,7 +201,8 @@ impl Walk {
     }
 
     fn block(&mut self, pool: &Pool, offset_bytes: u64) {
-        self.pending.push_back(Work::Block { offset_bytes, bytes: pool.record_bytes, records: 1, other_copy: None });
+        let others = Others::default();
+        self.pending.push_back(Work::Block { offset_bytes, bytes: pool.record_bytes, records: 1, others });
     }
 
     /// Allocated space, of which so much is a record's.
@@ -223,8 +255,9 @@ impl Walk {
         }
         for offsets in indirects.map(|one| pool.indirect_offsets(one)) {
             // What is sorted has all addresses of a block, of which the one at hand is read (`bp2sio`).
-            let other_copy = (self.order == Order::Sorted).then_some(offsets[1 - copy]);
-            self.pending.push_back(Work::Block { offset_bytes: offsets[copy], bytes, records: 0, other_copy });
+            let other = (self.order == Order::Sorted).then_some(offsets[1 - copy]);
+            let others = [other, None];
+            self.pending.push_back(Work::Block { offset_bytes: offsets[copy], bytes, records: 0, others });
         }
     }
 }
@@ -234,6 +267,19 @@ mod tests {
     use super::*;
     use crate::zfs::geometry::Geometry;
     use crate::zfs::pool::Content;
+
+    /// What the pool says of itself comes once for each of its three copies, each time with the other two.
+    #[test]
+    fn the_pools_own_blocks_come_with_all_their_copies() {
+        let content = Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, file_bytes: None };
+        let pool = Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1).unwrap();
+        let mut walk = Walk::new(&pool, Order::Sorted, &Tunables::v2_3(), &Host::default());
+        walk.go_to(0, walk.steps(&pool), &pool);
+        let with_both = std::iter::from_fn(|| walk.next(&pool)).filter(
+            |work| matches!(work, Work::Block { records: 0, others: [Some(one), Some(other)], .. } if one != other),
+        );
+        assert_eq!(with_both.count(), 3 * pool.kept().len());
+    }
 
     /// Each allocated byte once, in any order, fresh or aged.
     #[test]

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::geometry::Geometry;
 use super::indirects::Indirects;
+use super::own;
 use super::places::Places;
 use super::shuffle::Shuffle;
 use super::stretch::Stretches;
@@ -140,7 +141,8 @@ impl Pool {
 
     /// All that is allocated: what a scan has to examine.
     pub fn allocated_bytes(&self) -> u64 {
-        self.records * self.record_allocated + 2 * self.indirects() * self.indirect.allocated
+        let own = self.kept().len() as u64 * own::COPIES * self.geometry.allocated_bytes(own::BLOCK_BYTES);
+        self.records * self.record_allocated + 2 * self.indirects() * self.indirect.allocated + own
     }
 
     /// Where on the vdev a record lies that was not rewritten; of others, the slot of this number.
@@ -166,31 +168,12 @@ impl Pool {
     }
 
     pub(super) fn metaslab_offset(&self, metaslab: u64) -> u64 {
-        (self.order[metaslab as usize] << self.metaslab_shift).next_multiple_of(self.geometry.alignment_bytes())
+        self.begin_of(self.order[metaslab as usize])
     }
 
     /// The metaslabs that hold content.
     pub(super) fn content(&self) -> &[u64] {
         &self.order[..self.records.div_ceil(self.records_per_metaslab).min(self.metaslabs) as usize]
-    }
-
-    /// Where a copy of what the pool says of itself lies, of so many bytes, if copies lie so many sixteenths of the vdev `apart`. A pool that
-    /// was imported for the second time keeps the first in the metaslab behind its content, where the third lay while it was
-    /// filled, and which is empty again; the next two have what the first import has left. Of a full pool the first metaslabs
-    /// have them, behind their last records: only the way of the arm matters.
-    pub fn own_offset(&self, copy: u64, bytes: u64, apart: Option<u64>) -> u64 {
-        let last = self.content().last().copied().unwrap_or(0);
-        let metaslab = last
-            + match apart {
-                Some(sixteenths) => 1 + copy * (self.metaslabs * sixteenths).div_ceil(16),
-                None => [1, 4, 5][copy as usize],
-            };
-        let offset = if metaslab < self.metaslabs {
-            metaslab << self.metaslab_shift
-        } else {
-            ((metaslab % self.metaslabs + 1) << self.metaslab_shift) - (copy + 1) * bytes
-        };
-        offset - offset % self.geometry.alignment_bytes()
     }
 
     /// How many records lie in one piece from this one on, the metaslab's others included.

@@ -9,6 +9,7 @@ use super::geometry::LABEL_START_BYTES;
 use super::indirects::Indirects;
 use super::labels::{configurations, uberblocks};
 use super::order::Order;
+use super::own;
 use super::queue::Class;
 use super::resilver::{Phase, Resilver, Role};
 
@@ -65,11 +66,6 @@ impl Txg {
         }
     }
 }
-
-/// Blocks of the pool itself that a group changes, each kept three times: the lab's OpenZFS writes 21 to 29 of 4 KiB.
-const OWN_BLOCKS: u64 = 24;
-const OWN_BLOCK_BYTES: u64 = 4 << 10;
-const OWN_COPIES: u64 = 3;
 
 /// `TXG_CONCURRENT_STATES`: open, about to be written, and written.
 const CONCURRENT_GROUPS: u64 = 3;
@@ -227,7 +223,7 @@ impl<D: BlockDevice> Resilver<D> {
     /// Returns how many blocks there are.
     fn write_own_blocks(&mut self) -> u64 {
         let places = self.own_blocks(self.txg.number);
-        places.iter().for_each(|offset_bytes| self.write_part(*offset_bytes, OWN_BLOCK_BYTES));
+        places.iter().for_each(|offset_bytes| self.write_part(*offset_bytes, own::BLOCK_BYTES));
         places.len() as u64
     }
 
@@ -242,7 +238,7 @@ impl<D: BlockDevice> Resilver<D> {
     fn write_names(&mut self) -> u64 {
         let changed = self.names_to_write();
         let Indirects { bytes, allocated, .. } = self.pool.indirect;
-        let own_bytes = 2 * OWN_BLOCKS * self.pool.geometry.allocated_bytes(OWN_BLOCK_BYTES);
+        let own_bytes = 2 * own::GROUP_BLOCKS * self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
         let all_bytes = own_bytes + 2 * changed * allocated;
         let second = self.pool.own_offset(1, all_bytes, self.plan.tunables.copies_apart) + own_bytes;
         for number in 0..changed {
@@ -255,19 +251,20 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Where on the vdev a group writes the pool's own blocks. Nothing is overwritten: what the group before wrote stays.
     fn own_blocks(&self, group: u64) -> Vec<u64> {
-        let block = self.pool.geometry.allocated_bytes(OWN_BLOCK_BYTES);
-        let copy_bytes = OWN_BLOCKS * block;
+        let block = self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
+        let copy_bytes = own::GROUP_BLOCKS * block;
         let apart = self.plan.tunables.copies_apart;
         let first = |copy| self.pool.own_offset(copy, 2 * copy_bytes, apart) + group % 2 * copy_bytes;
-        let copies = (0..OWN_COPIES).map(first);
-        copies.flat_map(|first| (0..OWN_BLOCKS).map(move |number| first + number * block)).collect()
+        let copies = (0..own::COPIES).map(first);
+        copies.flat_map(|first| (0..own::GROUP_BLOCKS).map(move |number| first + number * block)).collect()
     }
 
     /// Members and their bytes at which the pool's own blocks begin.
     pub fn own_places(&self) -> Vec<(usize, u64)> {
         let mut columns = Vec::new();
-        for offset_bytes in [0, 1].into_iter().flat_map(|group| self.own_blocks(group)) {
-            self.pool.geometry.columns(offset_bytes, OWN_BLOCK_BYTES, &mut columns);
+        let written = [0, 1].into_iter().flat_map(|group| self.own_blocks(group));
+        for offset_bytes in written.chain(self.pool.kept().into_iter().flatten()) {
+            self.pool.geometry.columns(offset_bytes, own::BLOCK_BYTES, &mut columns);
         }
         let places = columns.iter().filter_map(|column| self.place(column));
         places.map(|target| (target.member as usize, LABEL_START_BYTES + target.offset_bytes)).collect()

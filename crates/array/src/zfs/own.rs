@@ -1,0 +1,140 @@
+//! What the pool says of itself (the MOS): three copies of each block, in three metaslabs. Where they lie, and what is still
+//! there when a resilver begins.
+
+use std::array::from_fn;
+
+use super::pool::Pool;
+
+pub(super) const BLOCK_BYTES: u64 = 4 << 10;
+/// Blocks that a transaction group changes: the lab's OpenZFS writes 21 to 29.
+pub(super) const GROUP_BLOCKS: u64 = 24;
+pub(super) const COPIES: u64 = 3;
+
+/// What is still as it was written when the pool was made, at the first import and at the second: blocks of the lab's pools that
+/// no later group has changed.
+const KEPT_BLOCKS: [u64; 3] = [7, 3, 9];
+
+/// A block of the pool's own that a resilver finds.
+pub(super) type Copies = [u64; COPIES as usize];
+
+impl Pool {
+    /// Metaslabs with the pool's own blocks: of the time when it was made, of the first import and of the second. Each import
+    /// takes three that are empty, the first ones first (`metaslab_compare`). At the first import one of those is empty again that had
+    /// third copies while data filled the one before it; at the second the others are, too.
+    fn own_metaslabs(&self) -> [Copies; 3] {
+        let content = self.content();
+        // Few groups have filled two, and rewritten little.
+        let are_rewritten = content.len() > 2;
+        let has_third_only = |metaslab: &u64| are_rewritten && !content.contains(metaslab);
+        let mut emptied = third_copies(content).filter(has_third_only).skip(1);
+        let last = content.last().copied().unwrap_or(0);
+        let mut unused = (last + 2).max(3)..;
+        let mut next = |is_emptied: bool| {
+            let again = if is_emptied { emptied.next() } else { None };
+            again.or_else(|| unused.next()).expect("numbers do not end")
+        };
+        let first = [next(true), next(false), next(false)];
+        [[0, 1, 2], first, [next(true), next(true), next(true)]]
+    }
+
+    /// Where the groups of a resilver write a copy of what the pool says of itself, of so many bytes, if copies lie so many sixteenths of
+    /// the vdev `apart`: where the second import has begun, behind what that has left. Of a full pool the first metaslabs have
+    /// them, behind their last records: only the way of the arm matters.
+    pub fn own_offset(&self, copy: u64, bytes: u64, apart: Option<u64>) -> u64 {
+        let last = self.content().last().copied().unwrap_or(0);
+        match apart {
+            Some(sixteenths) => {
+                self.own_place(last + 1 + copy * (self.metaslabs * sixteenths).div_ceil(16), copy, 0, bytes)
+            }
+            None => self.own_place(self.own_metaslabs()[2][copy as usize], copy, self.kept_bytes(2), bytes),
+        }
+    }
+
+    /// So far into a metaslab; of one that is not there, behind the records of another.
+    fn own_place(&self, metaslab: u64, copy: u64, into_bytes: u64, bytes: u64) -> u64 {
+        if metaslab < self.metaslabs && !self.content().contains(&metaslab) {
+            return self.begin_of(metaslab) + into_bytes;
+        }
+        let end = (metaslab % self.metaslabs + 1) << self.metaslab_shift;
+        let offset = end.saturating_sub((copy + 1) * (into_bytes + bytes));
+        offset - offset % self.geometry.alignment_bytes()
+    }
+
+    /// Where a metaslab begins.
+    pub fn begin_of(&self, metaslab: u64) -> u64 {
+        (metaslab << self.metaslab_shift).next_multiple_of(self.geometry.alignment_bytes())
+    }
+
+    /// What is kept in a metaslab of the time when the pool was made.
+    pub fn made_bytes(&self) -> u64 {
+        self.kept_bytes(0)
+    }
+
+    fn kept_bytes(&self, time: usize) -> u64 {
+        KEPT_BLOCKS[time] * self.geometry.allocated_bytes(BLOCK_BYTES)
+    }
+
+    /// Blocks of the pool's own that a resilver finds, which no group of it changes. Of an aged pool they are lost among the rest.
+    pub fn kept(&self) -> Vec<Copies> {
+        if self.runs.is_some() || self.records == 0 {
+            return Vec::new();
+        }
+        let allocated = self.geometry.allocated_bytes(BLOCK_BYTES);
+        let of_time = |(time, metaslabs): (usize, Copies)| {
+            let bytes = self.kept_bytes(time);
+            let firsts: Copies = from_fn(|copy| self.own_place(metaslabs[copy], copy as u64, 0, bytes));
+            (0..KEPT_BLOCKS[time]).map(move |number| firsts.map(|first| first + number * allocated))
+        };
+        self.own_metaslabs().into_iter().enumerate().flat_map(of_time).collect()
+    }
+}
+
+/// Which metaslab has third copies while data fills each of these: the next that nothing was ever written to.
+fn third_copies(content: &[u64]) -> impl Iterator<Item = u64> + '_ {
+    let mut unused = 1;
+    content.iter().map(move |metaslab| {
+        // The first has the second copies behind it, and these the third ones.
+        unused = (metaslab + 1).max(unused + 1);
+        unused
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zfs::geometry::Geometry;
+    use crate::zfs::pool::Content;
+
+    fn pool(geometry: Geometry, fill: f64) -> Pool {
+        let content = Content { record_bytes: 128 << 10, fill, run_records: None, file_bytes: Some(6 << 20) };
+        Pool::new(geometry, 4_000_787_030_016 / 1000, content, 1).unwrap()
+    }
+
+    /// As the lists of the lab's requests show it of mirrors with content in 0 and 3, in 0, 3 and 5, and of a raidz2.
+    #[test]
+    fn each_import_takes_three_empty_metaslabs() {
+        let mirror = pool(Geometry::mirror(2, 12).unwrap(), 0.15);
+        assert_eq!(mirror.content(), [0, 3, 5]);
+        assert_eq!(mirror.own_metaslabs(), [[0, 1, 2], [4, 7, 8], [6, 9, 10]]);
+        let small = pool(Geometry::mirror(2, 12).unwrap(), 0.12);
+        assert_eq!((small.content(), small.own_metaslabs()[2]), (&[0, 3][..], [8, 9, 10]));
+        let raidz2 = pool(Geometry::raidz(2, 5, 12).unwrap(), 0.12);
+        assert_eq!(raidz2.content(), [0, 3, 5, 7, 9]);
+        assert_eq!(raidz2.own_metaslabs()[2], [6, 8, 10]);
+    }
+
+    #[test]
+    fn what_is_kept_lies_apart_from_what_groups_write() {
+        for fill in [0.12, 0.5, 1.0] {
+            let pool = pool(Geometry::mirror(2, 12).unwrap(), fill);
+            let bytes = 2 * GROUP_BLOCKS * BLOCK_BYTES;
+            let kept = pool.kept();
+            assert_eq!(kept.len() as u64, KEPT_BLOCKS.iter().sum::<u64>());
+            for copy in 0..COPIES {
+                let first = pool.own_offset(copy, bytes, None);
+                let groups = first..first + bytes;
+                assert!(kept.iter().flatten().all(|kept| !groups.contains(kept)), "{fill}");
+            }
+        }
+    }
+}

@@ -280,6 +280,8 @@ def test_faults_and_power_cuts_on_the_command_line(tmp_path: Path) -> None:
         (("--virtual-limit", "100ms"), "not in whole seconds"),
         (("--power-off-for", "5x"), "--power-off-for: `5x` is not a duration"),
         (("--", ""), "no command was given"),
+        (("--power-cut-at", "400d"), "a power cut at 400 d 0 h never comes"),
+        (("--bring-out", "d"), "`--bring-out d` is no absolute path"),
         (("--bring-out", "/etc/passwd", "--bring-out", "/lab/passwd"), "2 of what is to be brought out"),
     ]:
         refused = lab_run("--out", str(tmp_path / "out"), "--bring-out", "/a", *words, "--", "true")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 import time
@@ -74,6 +76,16 @@ def test_too_little_room_is_told_before_anything_is_fetched(monkeypatch: pytest.
         EnvironmentFailure, match=r"needs 1.5 GiB at .*shakedown/lab .*, and 300.0 MiB are free"
     ) as told:
         build(pytest.fail, with_zfs=True)
+    assert "XDG_CACHE_HOME" in told.value.hint
+
+
+def test_a_cache_that_may_not_be_looked_into_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(**_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/root/lab")
+
+    monkeypatch.setattr("shakedown.lab.build.find_kernel", forbidden)
+    with pytest.raises(EnvironmentFailure, match="the lab's cache cannot be read") as told:
+        build(lambda _: None)
     assert "XDG_CACHE_HOME" in told.value.hint
     assert not cache.cache_folder().exists()
 

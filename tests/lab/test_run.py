@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -160,6 +161,21 @@ def test_what_cannot_be_brought_out_hides_neither_the_time_nor_the_status(tmp_pa
     account, error, _ = done.stderr.splitlines()
     assert account.startswith("lab: 60 min of virtual time in ")
     assert error == "error: not in the guest: /lab/b; the command ended with status 3"
+
+
+@pytest.mark.parametrize(
+    ("closing", "printed", "status"), [(" | head -n 1; exit ${PIPESTATUS[0]}", "1\n", 0), (" >&-", "", 7)]
+)
+def test_who_does_not_read_what_is_printed_is_no_fault(closing: str, printed: str, status: int) -> None:
+    line = shlex.join([sys.executable, "-c", ENTRY, "lab", "run", "--quiet", "--", "bash", "-c", "seq 500000; exit 7"])
+    done = subprocess.run(["bash", "-c", line + closing], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (status, printed, "")
+
+
+def test_what_is_no_file_is_not_brought_in() -> None:
+    for path, why in [("/", "neither a file nor a folder"), ("/dev/null", "neither a file nor a folder")]:
+        with pytest.raises(UsageError, match=why):
+            shell("true", bring_in=(Path(path),))
 
 
 READ_AGAIN = """

@@ -13,6 +13,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
@@ -63,7 +64,15 @@ def run_command_line(arguments: Sequence[str] | None = None) -> None:
     # Most of what a command makes stays until it ends: to look for what is no longer needed is seldom worth while.
     gc.set_threshold(_GARBAGE_EVERY)
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _open_closed_streams()
     sys.exit(_guarded(lambda: _dispatch(given), given))
+
+
+def _open_closed_streams() -> None:
+    """What was closed when we were called (``>&-``) takes whatever is printed: no file of ours is to get its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - as long as we live
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -23,10 +23,12 @@ def build(say: Say, *, with_zfs: bool = False, renew: bool = False) -> tuple[Ker
     """
     needed: dict[str, str] = {}
     room_bytes = 0
-    if renew or find_kernel(with_zfs=with_zfs) is None:
+    with cache.readable():
+        no_kernel, no_image = find_kernel(with_zfs=with_zfs) is None, find_image() is None
+    if renew or no_kernel:
         needed |= kernel.needed(with_zfs=with_zfs)
         room_bytes = _KERNEL_BYTES + with_zfs * _ZFS_BYTES
-    if renew or find_image() is None:
+    if renew or no_image:
         needed |= image.NEEDED
         room_bytes = max(room_bytes, _IMAGE_BYTES)
     require(needed)

@@ -25,6 +25,18 @@ def cache_folder() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "shakedown" / "lab"
 
 
+_ELSEWHERE: Final = "another place: XDG_CACHE_HOME=/path shakedown lab build"
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Raises EnvironmentFailure if the cache may not be looked into."""
+    try:
+        yield
+    except PermissionError as error:
+        raise EnvironmentFailure(f"the lab's cache cannot be read: {error}", hint=_ELSEWHERE) from error
+
+
 @contextmanager
 def locked(name: str = "work", *, waits: bool = False) -> Iterator[Path]:
     """Build alone; yields the folder to work in, which keeps what a killed build has left.
@@ -39,9 +51,7 @@ def locked(name: str = "work", *, waits: bool = False) -> Iterator[Path]:
             work.with_name("lock" if name == "work" else f"{name}-lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666
         )
     except OSError as error:
-        raise EnvironmentFailure(
-            f"the cache cannot be written: {error}", hint="another place: XDG_CACHE_HOME=/path shakedown lab build"
-        ) from error
+        raise EnvironmentFailure(f"the cache cannot be written: {error}", hint=_ELSEWHERE) from error
     try:
         os.set_inheritable(lock, True)
         fcntl.flock(lock, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))

@@ -91,7 +91,7 @@ def fill(
     line = f"{shlex.join(command)}\nexec sleep infinity" if stays else f"exec {shlex.join(command)}"
     (share / "command").write_text(f"cd /lab\n{line}\n", encoding="utf-8")
     if bring_out:
-        (share / "bring-out").write_text("".join(f"{_inside(path)}\n" for path in bring_out), encoding="utf-8")
+        (share / "bring-out").write_text("".join(f"{inside(path)}\n" for path in bring_out), encoding="utf-8")
     if bring_in:
         refuse_namesakes([path.resolve().name for path in bring_in], "in")
         with tarfile.open(share / "in.tar", "w") as archive:
@@ -110,14 +110,19 @@ def room_in_guest(bring_in: Sequence[Path]) -> int:
     for path in bring_in:
         if not path.exists():
             raise UsageError(f"`--bring-in {path}`: there is no such file or folder", hint=_BRING_IN_HINT)
-    whole = [each for path in bring_in for each in (path.resolve(), *path.resolve().rglob("*"))]
+        if not (path.is_file() or path.is_dir()) or path.resolve() == Path("/"):
+            raise UsageError(f"`--bring-in {path}` is neither a file nor a folder with a name", hint=_BRING_IN_HINT)
+    try:
+        whole = [each for path in bring_in for each in (path.resolve(), *path.resolve().rglob("*"))]
+    except OSError as error:
+        raise UsageError(f"`--bring-in`: {error.filename}: {error.strerror}", hint=_BRING_IN_HINT) from error
     return sum(max(1, -(-_size_bytes(each) // _PAGE_BYTES)) * _PAGE_BYTES for each in whole)
 
 
 def _size_bytes(path: Path) -> int:
     try:
         return path.stat().st_size if path.is_file() else 0
-    except PermissionError:
+    except OSError:
         # Whoever packs it says so.
         return 0
 
@@ -151,7 +156,7 @@ def brought_out(folder: Path, bring_out: Mapping[str, Path]) -> None:
     Raises EnvironmentFailure if something is left behind; what cannot be unpacked is kept as it was packed.
     """
     odd: list[str] = []
-    wanted = {_inside(path): place for path, place in bring_out.items()}
+    wanted = {inside(path): place for path, place in bring_out.items()}
     try:
         with tarfile.open(folder / "share" / "out.tar") as archive:
             for member in archive:
@@ -165,7 +170,7 @@ def brought_out(folder: Path, bring_out: Mapping[str, Path]) -> None:
             hint=_kept(folder / "share" / "out.tar", next(iter(bring_out.values())).parent),
         ) from error
     missing = [
-        path for path, place in bring_out.items() if not os.path.lexists(place) and f"/{_inside(path)}" not in odd
+        path for path, place in bring_out.items() if not os.path.lexists(place) and f"/{inside(path)}" not in odd
     ]
     told = [f"not in the guest: {', '.join(missing)}"] if missing else []
     told += [f"neither files nor folders, and left in the guest: {', '.join(odd)}"] if odd else []
@@ -219,15 +224,15 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, wanted: Mapping[
         place.chmod(0o755 if member.mode & 0o100 else 0o644)
 
 
-def _inside(path: str) -> str:
+def inside(path: str) -> str:
     """An absolute path of the guest relative to its root. Raises UsageError."""
-    inside = PurePosixPath(path)
-    if not inside.is_absolute() or ".." in inside.parts or inside == PurePosixPath("/"):
+    there = PurePosixPath(path)
+    if not there.is_absolute() or ".." in there.parts or there == PurePosixPath("/"):
         raise UsageError(f"`--bring-out {path}` is no absolute path", hint="like `--bring-out /lab/result.json`")
-    if len(inside.parts) > 1 and inside.parts[1] in _NO_FILES:
-        hint = f"let the command copy it: cp {path} /lab, and `--bring-out /lab/{inside.name}`"
+    if len(there.parts) > 1 and there.parts[1] in _NO_FILES:
+        hint = f"let the command copy it: cp {path} /lab, and `--bring-out /lab/{there.name}`"
         raise UsageError(f"`--bring-out {path}`: what lies there is no file of a known length", hint=hint)
-    return str(inside.relative_to("/"))
+    return str(there.relative_to("/"))
 
 
 def _same_everywhere(entry: tarfile.TarInfo) -> tarfile.TarInfo:

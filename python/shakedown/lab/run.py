@@ -13,7 +13,7 @@ from typing import Final
 from shakedown import _core
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.lab.bays import Bus, make_lab, makers
-from shakedown.lab.cache import cache_folder
+from shakedown.lab.cache import cache_folder, readable
 from shakedown.lab.disks import udev_archive
 from shakedown.lab.fence import Fence
 from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, room_in_guest, run_folder
@@ -164,7 +164,8 @@ def _keeps() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None:
+        # Whoever read what is printed may have enough of it.
+        if error.errno is None or isinstance(error, BrokenPipeError):
             raise
         hint = "make room there; drives that --keep has are as they were before the run"
         raise EnvironmentFailure(str(error.strerror), hint=hint) from error
@@ -226,11 +227,8 @@ def _serve(
 
 
 def _built(order: Order) -> tuple[Kernel, Image]:
-    try:
+    with readable():
         kernel, image = find_kernel(with_zfs=order.with_zfs), find_image()
-    except PermissionError as error:
-        hint = "another place: XDG_CACHE_HOME=/path shakedown lab build"
-        raise EnvironmentFailure(f"the lab's cache cannot be read: {error}", hint=hint) from error
     if kernel is None or image is None:
         kind = "kernel with OpenZFS" if order.with_zfs else "kernel"
         missing = " and no ".join(what for what, there in ((kind, kernel), ("image", image)) if there is None)
@@ -247,10 +245,11 @@ def _refuse_too_much(order: Order) -> None:
     size_bytes = room_in_guest(order.bring_in)
     if size_bytes > order.memory_bytes // 2 - _KERNEL_BYTES:
         needed_gib = -(-2 * (size_bytes + _KERNEL_BYTES) // (1 << 30))
+        machine_gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 30
         raise UsageError(
             f"what is to be brought in takes {format_size(size_bytes)}, and a guest keeps it in half of its memory, "
             f"which is {format_size(order.memory_bytes)}",
-            hint=f"--memory {needed_gib}GiB",
+            hint=f"--memory {needed_gib}GiB" if needed_gib <= machine_gib else "bring in less: no guest can hold this",
         )
 
 

@@ -19,7 +19,7 @@ from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.errors import RefusedError, UsageError
 from shakedown.lab.bays import Bus
 from shakedown.lab.faults import faults_by_drive
-from shakedown.lab.folder import refuse_namesakes
+from shakedown.lab.folder import inside, refuse_namesakes
 from shakedown.lab.run import NotBroughtOut, Order, Outcome
 from shakedown.lab.run import run as run_in_lab
 from shakedown.result.atomic import failed_write, make_folder
@@ -123,7 +123,8 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
     if not 0 <= options.seed < 2**63:
         raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^63 - 1")
     limit_ns = None if options.wall_limit is None else named("--wall-limit", parse_duration_ns, options.wall_limit)
-    cuts_ns, off_ns = _power_cuts_ns(options)
+    virtual_limit_s = _virtual_limit_s(options.virtual_limit)
+    cuts_ns, off_ns = _power_cuts_ns(options, virtual_limit_s * NS_PER_S)
     return Order(
         command=command,
         drives=options.drive,
@@ -132,7 +133,7 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         scale_divisor=parse_scale(options.scale),
         memory_bytes=_memory_bytes(options.memory),
         wall_limit_s=None if limit_ns is None else limit_ns / NS_PER_S,
-        virtual_limit_s=_virtual_limit_s(options.virtual_limit),
+        virtual_limit_s=virtual_limit_s,
         bring_in=options.bring_in,
         with_shakedown=options.with_shakedown,
         faults=faults_by_drive(options.fault, len(options.drive)),
@@ -158,16 +159,21 @@ def _memory_bytes(text: str) -> int:
 def _virtual_limit_s(text: str) -> int:
     limit_s, rest_ns = divmod(named("--virtual-limit", parse_duration_ns, text), NS_PER_S)
     if rest_ns or not limit_s:
-        raise UsageError(f"`--virtual-limit {text}` is not in whole seconds", hint="--virtual-limit 90s")
+        raise UsageError(f"`--virtual-limit {text}` is not in whole seconds, one or more", hint="--virtual-limit 90s")
     return limit_s
 
 
-def _power_cuts_ns(options: LabRunOptions) -> tuple[tuple[int, ...], int]:
+def _power_cuts_ns(options: LabRunOptions, limit_ns: int) -> tuple[tuple[int, ...], int]:
     """When the power is cut, and for how long each time."""
     cuts_ns = tuple(sorted(named("--power-cut-at", parse_duration_ns, text) for text in options.power_cut_at))
     off_ns = named("--power-off-for", parse_duration_ns, options.power_off_for)
     if cuts_ns and not cuts_ns[0]:
         raise UsageError("the power cannot fail before the guest has begun", hint="--power-cut-at 90s")
+    if cuts_ns and cuts_ns[-1] >= limit_ns:
+        late, limit = format_duration(cuts_ns[-1]), format_duration(limit_ns)
+        raise UsageError(
+            f"a power cut at {late} never comes: the guest ends after {limit}", hint="--virtual-limit 400d"
+        )
     for earlier, later in pairwise(cuts_ns):
         if later - earlier <= off_ns:
             what = f"the power cut at {format_duration(later)} falls into the time without power of the one before"
@@ -180,6 +186,8 @@ def _power_cuts_ns(options: LabRunOptions) -> tuple[tuple[int, ...], int]:
 
 def _places(options: LabRunOptions) -> dict[str, Path]:
     """Where what is brought out will lie, in a folder that can be written to before the run and not only after it."""
+    for path in options.bring_out:
+        inside(path)
     refuse_namesakes([Path(path).name for path in options.bring_out], "out")
     places = {path: options.out / Path(path).name for path in options.bring_out}
     for place in places.values():

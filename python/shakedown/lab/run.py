@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +30,8 @@ OnPrint = Callable[[str, bytes], None]
 
 # Any moment would do; this one is after the birth of all tools and before the end of all certificates.
 _START_NS: Final = 1_700_000_000_000_000_000
+# How a disk fails that the data of drives is put on.
+_DISK_FAILS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 _STALL_LIMIT_S: Final = 60.0
 # A guest that does not get to its end by itself by then is ended.
 _GRACE_NS: Final = 2 * 3600 * NS_PER_S
@@ -164,8 +167,8 @@ def _keeps() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Whoever read what is printed may have enough of it.
-        if error.errno is None or isinstance(error, BrokenPipeError):
+        # Another one is not the disk's: whoever reads what is printed may have enough of it.
+        if error.errno not in _DISK_FAILS:
             raise
         hint = "make room there; drives that --keep has are as they were before the run"
         raise EnvironmentFailure(str(error.strerror), hint=hint) from error

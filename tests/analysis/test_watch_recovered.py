@@ -80,6 +80,18 @@ def test_false_alarms_on_a_level_that_wanders(correlation: float) -> None:
     assert alarms <= 1
 
 
+def test_a_row_longer_than_a_block_counts_once() -> None:
+    """Rows of a few probes with a long pause, as real fio tells them: shared out over seven blocks, one slow row of
+    six looks like seven witnesses. Measured over 200 seeds: none; shared out, 185."""
+    alarms = 0
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        means_ms = 15.0 * np.exp(0.3 * draw.standard_normal(46))
+        rows = [sample(2.6 * row, 2.6, 5, float(mean_ms), direction="read") for row, mean_ms in enumerate(means_ms)]
+        alarms += watch(make_watcher(Recovered(window_ns=8 * S)), rows) is not None
+    assert alarms == 0
+
+
 def test_no_backlog_ends_with_patience() -> None:
     condition = Recovered(window_ns=WINDOW_S * S, patience_ns=3 * 3600 * S)
     ended = watch(make_watcher(condition), probes(lambda _: 12.0, 4 * 3600))

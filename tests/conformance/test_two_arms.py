@@ -27,15 +27,15 @@ SCALE = "1/100"
 SEED = 1
 TOLERANCE = 0.05
 # When a backlog went is known to one row of probes.
-PROBES_APART_S = 2.6
+PROBES_APART_S = 1.7
 
 # Small enough for a minute in real time: collapse, hold and drain included.
 SETTINGS = {
     "sequential-32k": {"amount": "96m"},
     "cliff": {
         **{"span": "512M", "limit": "60s", "confirm": "2500ms", "hold": "20s"},
-        **{"window": "8s", "patience": "60s", "tail": "1s"},
-        **{"probes": "5", "pause": "2500ms", "interval": "100ms", "long_interval": "500ms"},
+        **{"window": "20s", "patience": "80s", "tail": "1s"},
+        **{"probes": "3", "pause": "1500ms", "interval": "100ms", "long_interval": "500ms"},
     },
 }
 

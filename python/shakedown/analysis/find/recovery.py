@@ -71,7 +71,7 @@ def _last_change(series: Series, recovered: Recovered) -> _Change | None:
         series.waited_s.tolist(),
         strict=True,
     ):
-        last = watch.add(start_ns, duration_ns, probes, waited_s) or last
+        last = watch.add(start_ns, probes, waited_s) or last
         if start_ns + duration_ns >= recovered.patience_ns:
             break
     return _place(series, last, recovered.window_ns / NS_PER_S / WINDOW_BLOCKS) if last else None

@@ -43,11 +43,15 @@ class LevelWatch:
         self._closed = 0
         self._levels: deque[tuple[int, float]] = deque(maxlen=WANDER_MEMORY_WINDOWS * WINDOW_BLOCKS)
 
-    def add(self, start_ns: int, duration_ns: int, probes: float, waited_s: float) -> Change | None:
-        """Take an interval with so many probes that took ``waited_s`` together: the change that it settles, if any."""
+    def add(self, start_ns: int, probes: float, waited_s: float) -> Change | None:
+        """Take an interval with so many probes that took ``waited_s`` together: the change that it settles, if any.
+
+        It counts whole where it begins: shared out over blocks one row of probes would speak as often as it reaches
+        into one, and the ranks take each for a witness of its own.
+        """
         change = None
-        counts = self._probes.add(start_ns, duration_ns, probes)
-        for count, total_s in zip(counts, self._waited_s.add(start_ns, duration_ns, waited_s), strict=True):
+        counts = self._probes.add(start_ns, 0, probes)
+        for count, total_s in zip(counts, self._waited_s.add(start_ns, 0, waited_s), strict=True):
             change = self._take(count, total_s) or change
         return change
 

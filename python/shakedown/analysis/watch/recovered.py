@@ -27,7 +27,7 @@ class RecoveredWatcher:
                 self._origin_ns = sample.start_ns
             start_ns, duration_ns, latency_ns = sample.start_ns, sample.duration_ns, sample.latency_mean_ns
             probes = sample.count if latency_ns is not None else 0
-            change = self._level.add(start_ns, duration_ns, probes, probes * (latency_ns or 0.0) / NS_PER_S)
+            change = self._level.add(start_ns, probes, probes * (latency_ns or 0.0) / NS_PER_S)
             if change:
                 return (
                     f"the mean latency {'rose' if change.log_ratio > 0 else 'fell'} to"

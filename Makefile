@@ -22,7 +22,7 @@ test: build system-packages ## all tests, Rust and Python
 	$(call say,Rust tests)
 	cargo test --workspace --exclude py --quiet
 	$(call say,Python tests)
-	$(BIN)/pytest -q -rs -n auto --dist loadgroup -m "not real_time"
+	$(BIN)/pytest -q -rs -n auto --dist loadgroup --max-worker-restart 0 -m "not real_time"
 	$(call say,Python tests by the clock on the wall (nothing else runs beside them))
 	$(BIN)/pytest -q -rs -m real_time
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -211,7 +213,35 @@ def test_a_failed_write_is_hinted_at_by_its_cause(number: int, hint: str) -> Non
     assert "--out" not in error.hint
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_file_that_ends_its_reader_is_refused(folder: RunFolder) -> None:
+    """One byte of it is another: polars is told of 2^61 bytes, asks for them, and ends the process."""
+    damaged = Path(__file__).with_name("ends-its-reader.parquet").read_bytes()
+    (folder.path / "samples.parquet").write_bytes(damaged)
+    read = "import pathlib, sys, shakedown.result.samples as s; s.read_samples(pathlib.Path(sys.argv[1]))"
+    done = subprocess.run([sys.executable, "-c", read, folder.path], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "UsageError" in done.stderr
+    assert "samples.parquet` cannot be read" in done.stderr
+
+
+def test_what_is_as_it_was_written_is_read_at_once(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[bytes] = []
+    monkeypatch.setattr("shakedown.result.samples._ends_its_reader", lambda content: bool(tried.append(content)))
+    assert len(read_run(folder.path).samples) == 2
+    assert tried == []
+    (folder.path / "samples.sha256").unlink()
+    assert len(read_run(folder.path).samples) == 2
+    assert tried == [(folder.path / "samples.parquet").read_bytes()]
+
+
+def test_the_digest_is_one_that_sha256sum_checks(folder: RunFolder) -> None:
+    check = ["sha256sum", "--check", "samples.sha256"]
+    assert subprocess.run(check, cwd=folder.path, capture_output=True, check=False).returncode == 0
+    (folder.path / "samples.parquet").write_bytes(b"PAR1")
+    assert subprocess.run(check, cwd=folder.path, capture_output=True, check=False).returncode == 1
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     position=st.integers(min_value=0),
     content=st.binary(max_size=30),

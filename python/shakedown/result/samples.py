@@ -2,14 +2,21 @@
 
 A batch is appended to the spool (JSON lines) as soon as it has been measured; at the end of each step the spool is
 folded into the parquet file. A killed run therefore loses nothing: readers add whatever the spool still holds.
+
+Beside the parquet file stands its digest, as ``sha256sum --check`` reads it. A file that is not as it was written is
+first read by a process of its own: what a damaged one asks for can be more memory than there is, and polars, being
+refused that, ends the whole process.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Collection
 from contextlib import suppress
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, Final, get_args
@@ -24,6 +31,9 @@ from shakedown.sample import SAMPLE_SCHEMA, Direction, Sample
 
 SAMPLES_NAME: Final = "samples.parquet"
 SPOOL_NAME: Final = "samples.spool"
+DIGEST_NAME: Final = "samples.sha256"
+
+_TRY: Final = "import io, sys, polars; polars.read_parquet(io.BytesIO(sys.stdin.buffer.read()))"
 
 _KEY: Final = ["step", "direction", "start_ns"]
 _LATENCIES: Final = [name for name in SAMPLE_SCHEMA if name.startswith("latency_")]
@@ -64,6 +74,7 @@ class SampleWriter:
         content = BytesIO()
         self._frames[0].write_parquet(content)
         replace_file(self._folder / SAMPLES_NAME, content.getvalue())
+        replace_file(self._folder / DIGEST_NAME, _digest_line(content.getvalue()))
         self.close()
         (self._folder / SPOOL_NAME).unlink(missing_ok=True)
 
@@ -103,8 +114,11 @@ def read_samples(folder: Path) -> pl.DataFrame:
 
 def _read_parquet(path: Path) -> pl.DataFrame:
     hint = "the file is damaged: restore it from a copy, or run the protocol again"
+    content = read_regular(path, hint)
+    if not _is_as_written(path, content) and _ends_its_reader(content):
+        raise UsageError(f"`{path}` cannot be read: it ends whoever tries", hint=hint)
     try:
-        frame = pl.read_parquet(BytesIO(read_regular(path, hint)))
+        frame = pl.read_parquet(BytesIO(content))
     except (PolarsError, PanicException, OSError, ValueError) as error:
         reason = (str(error).strip().splitlines() or ["unknown reason"])[0]
         raise UsageError(f"`{path}` cannot be read: {reason}", hint=hint) from error
@@ -114,6 +128,24 @@ def _read_parquet(path: Path) -> pl.DataFrame:
         if frame.schema[name] != kind:
             raise UsageError(f"`{path}`: column `{name}` is {frame.schema[name]}: must be {kind}", hint=hint)
     return _possible(frame.select(SAMPLE_SCHEMA.names()), path, hint)
+
+
+def _digest_line(content: bytes) -> bytes:
+    return f"{sha256(content).hexdigest()}  {SAMPLES_NAME}\n".encode()
+
+
+def _is_as_written(path: Path, content: bytes) -> bool:
+    """Whether the digest says so; one that is missing, or older after a kill, does not."""
+    try:
+        return read_regular(path.with_name(DIGEST_NAME), "") == _digest_line(content)
+    except (OSError, UsageError):
+        return False
+
+
+def _ends_its_reader(content: bytes) -> bool:
+    """Whether a process that reads it does not survive that. One that only refuses it does."""
+    tried = subprocess.run([sys.executable, "-c", _TRY], input=content, capture_output=True, check=False)
+    return tried.returncode < 0
 
 
 def _read_spool(path: Path) -> pl.DataFrame:

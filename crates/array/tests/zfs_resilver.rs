@@ -417,6 +417,50 @@ fn a_read_of_what_lacks_a_drive_asks_once_for_each_column() {
     assert!(read(&beside) - read(&alone) <= 8 * 3 * (44 << 10), "{} {}", read(&beside), read(&alone));
 }
 
+/// Rewrites a record every 10 ms, reads it back, and goes on so until `is_enough`.
+fn rewrite_until(resilver: &mut Resilver<Clockwork>, is_enough: impl Fn(&Resilver<Clockwork>) -> bool) {
+    let mut completions = Vec::new();
+    for number in 0_u64.. {
+        if is_enough(resilver) {
+            return;
+        }
+        for verb in [Verb::Write, Verb::Read] {
+            let offset_bytes = (number % 100) << 17;
+            resilver.submit(resilver.now_ns(), Request { tag: 1, verb, fua: false, offset_bytes, bytes: 16 << 10 });
+        }
+        resilver.advance(resilver.now_ns() + 10_000_000, &mut completions);
+        completions.clear();
+    }
+}
+
+#[test]
+fn a_scan_begins_behind_the_groups_that_may_not_know_of_the_drive() {
+    let plan = plan(Geometry::raidz(1, 4, 12).unwrap(), Order::Sorted);
+    let mut healthy = Resilver::healthy(plan.clone(), clockworks(&plan), 0).unwrap();
+    rewrite_until(&mut healthy, |healthy| healthy.now_ns() > 1_000_000_000);
+    let mut resilver = Resilver::after(&healthy, plan.clone(), clockworks(&plan), 0).unwrap();
+    let new = |resilver: &Resilver<Clockwork>, verb: Verb| -> (usize, u64) {
+        let asked = &resilver.members().device(plan.lost).asked;
+        let chosen: Vec<u64> = asked.iter().filter(|one| one.verb == verb).map(|one| one.bytes).collect();
+        (chosen.len(), chosen.iter().sum())
+    };
+    rewrite_until(&mut resilver, |resilver| !resilver.is_to_begin());
+    // The first group flushes four times, two others twice, and that of the scan, which is not yet done, four times at most.
+    assert!(resilver.now_ns() > 750_000_000);
+    assert!((8..=12).contains(&new(&resilver, Verb::Flush).0), "{:?}", new(&resilver, Verb::Flush));
+    assert_eq!(new(&resilver, Verb::Read), (0, 0), "nothing of it is read before the scan begins");
+    let (before, counted) = (new(&resilver, Verb::Write).1, resilver.report().outcome.members[plan.lost].counters);
+    assert!(before > 1 << 20, "what users rewrite goes there, too: {before}");
+    assert!(
+        resilver.elapsed_ns() < 10_000_000 && counted.bytes_written * 4 < before,
+        "and is not the resilver's: {counted:?}"
+    );
+    rewrite_until(&mut resilver, Resilver::is_over);
+    let alone = resilvered(&plan, clockworks(&plan)).1.outcome.members[plan.lost].counters.bytes_written;
+    let all = resilver.report().outcome.members[plan.lost].counters.bytes_written;
+    assert!(all > alone * 9 / 10, "what was written before is resilvered all the same: {all} of {alone}");
+}
+
 fn drives(name: &str, width: usize) -> Vec<Drive> {
     let text = std::fs::read_to_string(format!("{}/../../drives/{name}.toml", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let profile = Profile::parse(&text).unwrap();

@@ -18,7 +18,7 @@ impl<D: BlockDevice> Resilver<D> {
             match self.phase {
                 Phase::Scanning { asked } => self.scan(asked),
                 Phase::Issuing => self.issue_next(),
-                Phase::Draining | Phase::Over => break,
+                Phase::Attached | Phase::Draining | Phase::Over => break,
             }
         }
     }
@@ -31,7 +31,7 @@ impl<D: BlockDevice> Resilver<D> {
     }
 
     fn may_issue(&self) -> bool {
-        if self.held_until_ns > self.now_ns || matches!(self.phase, Phase::Draining | Phase::Over) {
+        if self.held_until_ns > self.now_ns || matches!(self.phase, Phase::Attached | Phase::Draining | Phase::Over) {
             return false;
         }
         let flight = self.plan.flight();

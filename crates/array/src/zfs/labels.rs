@@ -5,6 +5,9 @@ use drive::{BlockDevice, Request, Verb};
 const LABEL_BYTES: u64 = 256 << 10;
 const UBERBLOCKS_AT_BYTES: u64 = 128 << 10;
 const UBERBLOCK_BYTES: u64 = 4 << 10;
+const UBERBLOCKS_BYTES: u64 = 128 << 10;
+const BOOT_AT_BYTES: u64 = 8 << 10;
+const BOOT_BYTES: u64 = 8 << 10;
 const CONFIGURATION_AT_BYTES: u64 = 16 << 10;
 const CONFIGURATION_BYTES: u64 = 112 << 10;
 
@@ -23,6 +26,17 @@ pub(super) fn configurations(member_bytes: u64, half: usize) -> [(u64, u64); 2] 
 pub(super) fn uberblocks(member_bytes: u64) -> [(u64, u64); 4] {
     let [[one, other], [two, last]] = halves(member_bytes);
     [one, two, other, last].map(|label| (label + UBERBLOCKS_AT_BYTES, UBERBLOCK_BYTES))
+}
+
+/// Places and lengths of all that a new drive's labels begin with: room for a boot header, the configuration, and uberblocks.
+pub(super) fn whole_labels(member_bytes: u64) -> Vec<(u64, u64)> {
+    let parts = [
+        (BOOT_AT_BYTES, BOOT_BYTES),
+        (CONFIGURATION_AT_BYTES, CONFIGURATION_BYTES),
+        (UBERBLOCKS_AT_BYTES, UBERBLOCKS_BYTES),
+    ];
+    let labels = halves(member_bytes).into_iter().flatten();
+    labels.flat_map(|label| parts.map(|(at_bytes, bytes)| (label + at_bytes, bytes))).collect()
 }
 
 /// Who puts a drive into a pool has the configuration written to the labels of all of them. So no drive's heads are parked when

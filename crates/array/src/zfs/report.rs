@@ -29,9 +29,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub fn new(width: usize) -> Self {
+    /// Of nothing yet: what the members have done before is not counted.
+    pub fn new<D: BlockDevice>(members: &Members<D>) -> Self {
+        let width = members.len();
         Self {
-            last: vec![Counters::default(); width],
+            last: (0..width).map(|member| members.counters(member)).collect(),
             sums: vec![[0.0; 4]; width],
             awaited_ns: vec![0.0; width],
             examined_bytes: 0.0,

@@ -135,6 +135,8 @@ pub(super) struct Command {
 /// What the resilver is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
+    /// The drive is put in: what users write goes there, too, but nothing of it counts before the scan begins.
+    Attached,
     /// Reading indirect blocks: so many of the window's have been asked for.
     Scanning { asked: u64 },
     /// Reading and writing the blocks of the window.
@@ -193,20 +195,44 @@ impl<D: BlockDevice> Resilver<D> {
     pub fn after(before: &Self, plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
         let mut resilver = Self::whole(plan, devices, now_ns)?;
         resilver.take_over_users(before);
-        Ok(resilver.begun())
+        if resilver.plan.order == Order::Sequential {
+            return Ok(resilver.begun());
+        }
+        resilver.attach();
+        resilver.txg = Txg::before_attach(now_ns);
+        resilver.start_what_can();
+        Ok(resilver)
     }
 
     fn begun(mut self) -> Self {
+        self.attach();
+        self.begin_scan();
+        self.start_what_can();
+        self
+    }
+
+    fn attach(&mut self) {
         let lost = self.plan.lost;
         self.roles[lost] = if self.plan.spare.is_some() { Role::Dead } else { Role::Target };
+        self.phase = Phase::Attached;
+    }
+
+    /// From now on what is done is the resilver's.
+    pub(super) fn begin_scan(&mut self) {
+        self.phase = Phase::Over;
+        (self.began_ns, self.clock) = (self.now_ns, Clock::new(self.now_ns));
+        self.tally = Tally::new(&self.members);
         self.walk = Walk::new(&self.pool, self.plan.order, &self.plan.tunables, &self.plan.host);
         self.windows = windows(&self.walk, &self.pool, &self.plan).into();
         self.note_progress();
         if !self.windows.is_empty() {
             self.open_window();
         }
-        self.start_what_can();
-        self
+    }
+
+    /// Is the drive put in, and the scan not yet begun?
+    pub fn is_to_begin(&self) -> bool {
+        self.phase == Phase::Attached
     }
 
     /// The same vdev before anything failed: with users, and nothing to resilver.
@@ -229,8 +255,10 @@ impl<D: BlockDevice> Resilver<D> {
         let width = devices.len();
         let walk = Walk::new(&pool, plan.order, &plan.tunables, &plan.host);
         let cores = plan.host.cores.max(1) as usize;
+        let members = Members::new(devices, now_ns, MAX_REQUEST_BYTES);
         Ok(Self {
-            members: Members::new(devices, now_ns, MAX_REQUEST_BYTES),
+            tally: Tally::new(&members),
+            members,
             roles: vec![Role::Good; width],
             queues: vec![VdevQueue::default(); width],
             flows: Slab::default(),
@@ -247,7 +275,6 @@ impl<D: BlockDevice> Resilver<D> {
             users: Users::new(&plan, pool.records * pool.record_bytes),
             clock: Clock::new(now_ns),
             rewritten: Rewritten::new(plan.seed),
-            tally: Tally::new(width),
             began_ns: now_ns,
             now_ns,
             done: Vec::new(),
@@ -496,7 +523,7 @@ impl<D: BlockDevice> Resilver<D> {
 
     fn fail_when_due(&mut self) {
         let Some((member, at_ns)) = self.plan.second_failure else { return };
-        if self.roles[member] == Role::Dead || self.clock.at(self.now_ns) < at_ns as f64 {
+        if self.is_to_begin() || self.roles[member] == Role::Dead || self.clock.at(self.now_ns) < at_ns as f64 {
             return;
         }
         self.roles[member] = Role::Dead;

@@ -7,7 +7,7 @@ use drive::BlockDevice;
 use super::flow::{Flow, Purpose, Target};
 use super::geometry::LABEL_START_BYTES;
 use super::indirects::Indirects;
-use super::labels::{configurations, uberblocks};
+use super::labels::{configurations, uberblocks, whole_labels};
 use super::order::Order;
 use super::own;
 use super::queue::Class;
@@ -35,6 +35,8 @@ enum Stage {
     Labels { part: u8 },
     /// Nothing to do until then.
     Open { until_ns: u64 },
+    /// Whoever puts a drive in lays labels on it (`vdev_label_init`).
+    Attach,
 }
 
 /// The transaction group under way.
@@ -49,11 +51,18 @@ pub(super) struct Txg {
     number: u64,
     /// The pointers have been followed: what they name is issued from the next group on.
     visited: bool,
+    /// The scan begins in it, of a drive that was put in some groups ago.
+    begins_scan: bool,
     /// All is done that was to be resilvered, and is durable when this group is.
     is_last: bool,
 }
 
 impl Txg {
+    /// Of a drive that is being put in while users are at work: the first group is the next one.
+    pub fn before_attach(now_ns: u64) -> Self {
+        Self { stage: Stage::Open { until_ns: now_ns + REPLACE_NS }, ..Self::new(now_ns) }
+    }
+
     pub fn new(now_ns: u64) -> Self {
         Self {
             stage: Stage::Data,
@@ -62,6 +71,7 @@ impl Txg {
             rebuilding: [0; 2],
             number: 0,
             visited: false,
+            begins_scan: false,
             is_last: false,
         }
     }
@@ -69,6 +79,9 @@ impl Txg {
 
 /// `TXG_CONCURRENT_STATES`: open, about to be written, and written.
 const CONCURRENT_GROUPS: u64 = 3;
+
+/// What `zpool replace` does before, in which users go on: in the lab's lists of requests 0.7 to 0.8 s, mostly reads of labels.
+const REPLACE_NS: u64 = 750_000_000;
 
 /// By which of the two groups that may be under way are told apart.
 fn bit(group: u64) -> usize {
@@ -88,7 +101,7 @@ impl<D: BlockDevice> Resilver<D> {
             Stage::Scan { since_ns } => self.scan_ends_ns(since_ns),
             Stage::Open { until_ns } => until_ns,
             Stage::Quiesced | Stage::Data | Stage::Names | Stage::Drain | Stage::Own | Stage::Flush => u64::MAX,
-            Stage::Labels { .. } => u64::MAX,
+            Stage::Labels { .. } | Stage::Attach => u64::MAX,
         }
     }
 
@@ -103,7 +116,8 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Has this group anything to do for the scan?
     fn scans(&self) -> bool {
-        !self.is_sequential() && !self.txg.visited && !matches!(self.phase, Phase::Draining | Phase::Over)
+        let has_more = matches!(self.phase, Phase::Scanning { .. } | Phase::Issuing);
+        !self.is_sequential() && !self.txg.visited && has_more
     }
 
     fn scan_ends_ns(&self, since_ns: u64) -> u64 {
@@ -133,6 +147,9 @@ impl<D: BlockDevice> Resilver<D> {
             if self.txg.parts_left > 0 {
                 return;
             }
+            if self.txg.stage == Stage::Names && self.txg.begins_scan && self.is_to_begin() {
+                self.begin_scan();
+            }
             let scans = self.scans();
             let next = match self.txg.stage {
                 Stage::Quiesced if self.txg.rebuilding[bit(self.txg.number)] > 0 => return,
@@ -157,7 +174,10 @@ impl<D: BlockDevice> Resilver<D> {
                     Stage::Open { until_ns: until_ns.max(self.now_ns) }
                 }
                 Stage::Open { until_ns } if self.now_ns < until_ns && !self.group_is_wanted() => return,
-                Stage::Open { .. } => Stage::Quiesced,
+                Stage::Open { .. } if self.is_to_begin() && self.txg.number == 0 && self.plan.spare.is_none() => {
+                    Stage::Attach
+                }
+                Stage::Open { .. } | Stage::Attach => Stage::Quiesced,
             };
             self.enter(next);
             if self.phase == Phase::Over && matches!(self.txg.stage, Stage::Open { .. }) {
@@ -166,10 +186,17 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
+    /// A scan begins with the group before which there can be none that knows nothing of the drive (`dtl_max_txg`). With
+    /// nothing to write those between are none, and it is the next.
+    fn is_time_to_scan(&self) -> bool {
+        let is_time = self.txg.number > CONCURRENT_GROUPS || (self.txg.number > 1 && self.unwritten() == 0);
+        self.is_to_begin() && is_time
+    }
+
     /// Users whose data fills memory want a group; so does who has put in the new drive, until what may be under way
     /// without it is written (`spa_vdev_attach`). Nobody hurries a later one, in which a rebuild is told to be done.
     fn group_is_wanted(&self) -> bool {
-        let attaches = self.phase != Phase::Over && self.txg.number < CONCURRENT_GROUPS;
+        let attaches = self.is_sequential() && self.phase != Phase::Over && self.txg.number < CONCURRENT_GROUPS;
         self.dirty_share() >= 0.2 || self.users_wait() || attaches
     }
 
@@ -193,10 +220,18 @@ impl<D: BlockDevice> Resilver<D> {
         self.txg.stage = stage;
         match stage {
             Stage::Quiesced => {
-                self.txg = Txg { is_last: self.is_drained(), began_ns: self.now_ns, visited: false, ..self.txg };
+                let (is_last, began_ns) = (self.is_drained(), self.now_ns);
+                self.txg = Txg { is_last, began_ns, visited: false, begins_scan: false, ..self.txg };
                 self.txg.number += 1;
             }
-            Stage::Data => self.txg.parts_left = self.write_users_data(),
+            Stage::Data => {
+                self.txg.begins_scan = self.is_time_to_scan();
+                if self.txg.begins_scan {
+                    // What was written before may miss the drive, what this group writes does not.
+                    self.pool.places.grow_old();
+                }
+                self.txg.parts_left = self.write_users_data();
+            }
             Stage::Names => self.txg.parts_left = self.write_names(),
             Stage::Own => {
                 // That a sequential rebuild is done is told while the group is written, of a scan when it is
@@ -215,6 +250,9 @@ impl<D: BlockDevice> Resilver<D> {
                 let number = self.begin(Flow::new(Purpose::Label { is_flush: true }, 0, 0));
                 self.txg.parts_left = 1;
                 self.flush_members(number);
+            }
+            Stage::Attach => {
+                self.write_labels_to(self.plan.lost..self.plan.lost + 1, &whole_labels(self.plan.member_bytes))
             }
             Stage::Scan { .. } | Stage::Drain | Stage::Open { .. } => {}
         }
@@ -270,9 +308,11 @@ impl<D: BlockDevice> Resilver<D> {
         places.map(|target| (target.member as usize, LABEL_START_BYTES + target.offset_bytes)).collect()
     }
 
-    /// Which parts of the labels a group writes: the first one has a drive in its configuration that was not there.
+    /// Which parts of the labels a group writes: the configuration is another where there is a drive that was not, and
+    /// where a scan begins.
     fn label_parts(&self) -> Range<u8> {
-        if self.txg.number == 0 {
+        let attaches = self.is_to_begin() && self.txg.number == 1;
+        if self.txg.number == 0 || attaches || self.txg.begins_scan {
             0..6
         } else {
             2..4
@@ -280,8 +320,12 @@ impl<D: BlockDevice> Resilver<D> {
     }
 
     fn write_labels(&mut self, parts: &[(u64, u64)]) {
+        self.write_labels_to(0..self.roles.len(), parts);
+    }
+
+    fn write_labels_to(&mut self, members: Range<usize>, parts: &[(u64, u64)]) {
         let number = self.begin(Flow::new(Purpose::Label { is_flush: false }, 0, 0));
-        for member in 0..self.roles.len() {
+        for member in members {
             let has_labels = self.roles[member] != Role::Dead;
             for (offset_bytes, bytes) in parts.iter().copied().filter(|_| has_labels) {
                 let target = Target { member: member as u32, offset_bytes, bytes };

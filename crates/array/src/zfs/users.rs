@@ -95,7 +95,7 @@ impl Users {
 
 impl<D: BlockDevice> Resilver<D> {
     /// Records that are in memory alone.
-    fn unwritten(&self) -> u64 {
+    pub(super) fn unwritten(&self) -> u64 {
         let written_now = if self.writes_data() { self.users.syncing.len() } else { 0 };
         (self.users.dirty.len() + written_now) as u64
     }
@@ -299,7 +299,8 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Has a member its part of a block?
     pub(super) fn has(&self, member: usize, flow: &Flow) -> bool {
-        self.roles[member] == Role::Good || (flow.is_young && self.roles[member] == Role::Target)
+        let has_new = self.roles[member] == Role::Target && !self.is_to_begin();
+        self.roles[member] == Role::Good || (flow.is_young && has_new)
     }
 
     pub(super) fn write_block(&mut self, number: u32, class: Class) {

@@ -59,6 +59,9 @@ pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
         let mut run = start(now_ns);
         while !resilver.is_over() && !run.is_over() {
             let mut rows = play(&mut run, &mut resilver, 1, &mut feeling);
+            if resilver.is_to_begin() {
+                continue;
+            }
             let at_ns = resilver.elapsed_ns();
             rows.iter_mut().for_each(|row| row.start_ns = at_ns.saturating_sub(row.duration_ns));
             during.extend(rows);

@@ -241,7 +241,7 @@ def test_the_digest_is_one_that_sha256sum_checks(folder: RunFolder) -> None:
     assert subprocess.run(check, cwd=folder.path, capture_output=True, check=False).returncode == 1
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     position=st.integers(min_value=0),
     content=st.binary(max_size=30),

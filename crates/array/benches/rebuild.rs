@@ -16,6 +16,8 @@ const WIDTHS: [usize; 4] = [4, 12, 32, 90];
 const REBUILT_BYTES: u64 = 256 << 20;
 /// What a resilver writes to the new drive, about.
 const RESILVERED_BYTES: f64 = (256 << 20) as f64;
+/// Of a whole drive: so many records are made one by one.
+const SAMPLED: Sampling = Sampling { records: 50_000, window_records: 128, first_records: 0 };
 
 fn drives(profile: &Profile, width: usize) -> Vec<Drive> {
     (0..width as u64).map(|seed| Drive::new(profile, seed)).collect()
@@ -37,23 +39,18 @@ fn rebuilt(mut array: Array<Drive>) -> u64 {
     requests(array.members())
 }
 
-fn resilver(drives: Vec<Drive>) -> Resilver<Drive> {
+fn resilver(drives: Vec<Drive>, fill: f64, sampling: Sampling) -> Resilver<Drive> {
     let member_bytes = drives[0].capacity_bytes();
     let plan = Plan {
         geometry: Geometry::raidz(2, drives.len() as u64, 12).expect("a good layout"),
         member_bytes,
-        content: Content {
-            record_bytes: 128 << 10,
-            fill: RESILVERED_BYTES / member_bytes as f64,
-            run_records: None,
-            file_bytes: None,
-        },
+        content: Content { record_bytes: 128 << 10, fill, run_records: None, file_bytes: None },
         lost: 0,
         spare: None,
         order: Order::Sorted,
         tunables: Tunables::v2_3(),
         host: Host::default(),
-        sampling: Sampling::NONE,
+        sampling,
         second_failure: None,
         seed: 1,
     };
@@ -76,12 +73,15 @@ fn compare(criterion: &mut Criterion<CpuTime>) {
             bencher.iter_batched(begun, rebuilt, BatchSize::PerIteration);
         });
     }
-    for width in WIDTHS {
-        let begun = || resilver(drives(&profile, width));
-        group.throughput(Throughput::Elements(resilvered(begun())));
-        group.bench_function(BenchmarkId::new("raidz2", width), |bencher| {
-            bencher.iter_batched(begun, resilvered, BatchSize::PerIteration);
-        });
+    let little = RESILVERED_BYTES / profile.geometry.capacity_bytes as f64;
+    for (name, fill, sampling) in [("raidz2", little, Sampling::NONE), ("raidz2-full", 1.0, SAMPLED)] {
+        for width in WIDTHS {
+            let begun = || resilver(drives(&profile, width), fill, sampling);
+            group.throughput(Throughput::Elements(resilvered(begun())));
+            group.bench_function(BenchmarkId::new(name, width), |bencher| {
+                bencher.iter_batched(begun, resilvered, BatchSize::PerIteration);
+            });
+        }
     }
     group.finish();
 }

@@ -18,25 +18,6 @@ const KEPT_BLOCKS: [u64; 3] = [7, 3, 9];
 pub(super) type Copies = [u64; COPIES as usize];
 
 impl Pool {
-    /// Metaslabs with the pool's own blocks: of the time when it was made, of the first import and of the second. Each import
-    /// takes three that are empty, the first ones first (`metaslab_compare`). At the first import one of those is empty again that had
-    /// third copies while data filled the one before it; at the second the others are, too.
-    fn own_metaslabs(&self) -> [Copies; 3] {
-        let content = self.content();
-        // Few groups have filled two, and rewritten little.
-        let are_rewritten = content.len() > 2;
-        let has_third_only = |metaslab: &u64| are_rewritten && !content.contains(metaslab);
-        let mut emptied = third_copies(content).filter(has_third_only).skip(1);
-        let last = content.last().copied().unwrap_or(0);
-        let mut unused = (last + 2).max(3)..;
-        let mut next = |is_emptied: bool| {
-            let again = if is_emptied { emptied.next() } else { None };
-            again.or_else(|| unused.next()).expect("numbers do not end")
-        };
-        let first = [next(true), next(false), next(false)];
-        [[0, 1, 2], first, [next(true), next(true), next(true)]]
-    }
-
     /// Where the groups of a resilver write a copy of what the pool says of itself, of so many bytes, if copies lie so many sixteenths of
     /// the vdev `apart`: where the second import has begun, behind what that has left. Of a full pool the first metaslabs have
     /// them, behind their last records: only the way of the arm matters.
@@ -46,13 +27,13 @@ impl Pool {
             Some(sixteenths) => {
                 self.own_place(last + 1 + copy * (self.metaslabs * sixteenths).div_ceil(16), copy, 0, bytes)
             }
-            None => self.own_place(self.own_metaslabs()[2][copy as usize], copy, self.kept_bytes(2), bytes),
+            None => self.own_place(self.own[2][copy as usize], copy, self.kept_bytes(2), bytes),
         }
     }
 
     /// So far into a metaslab; of one that is not there, behind the records of another.
     fn own_place(&self, metaslab: u64, copy: u64, into_bytes: u64, bytes: u64) -> u64 {
-        if metaslab < self.metaslabs && !self.content().contains(&metaslab) {
+        if metaslab < self.metaslabs && !is_among(self.content(), metaslab) {
             return self.begin_of(metaslab) + into_bytes;
         }
         let end = (metaslab % self.metaslabs + 1) << self.metaslab_shift;
@@ -85,8 +66,31 @@ impl Pool {
             let firsts: Copies = from_fn(|copy| self.own_place(metaslabs[copy], copy as u64, 0, bytes));
             (0..KEPT_BLOCKS[time]).map(move |number| firsts.map(|first| first + number * allocated))
         };
-        self.own_metaslabs().into_iter().enumerate().flat_map(of_time).collect()
+        self.own.into_iter().enumerate().flat_map(of_time).collect()
     }
+}
+
+/// Metaslabs with the pool's own blocks: of the time when it was made, of the first import and of the second, if data fills these,
+/// in their order. Each import takes three that are empty, the first ones first (`metaslab_compare`). At the first import one of those
+/// is empty again that had third copies while data filled the one before it; at the second the others are, too.
+pub(super) fn own_metaslabs(content: &[u64]) -> [Copies; 3] {
+    // Few groups have filled two, and rewritten little.
+    let are_rewritten = content.len() > 2;
+    let has_third_only = |metaslab: &u64| are_rewritten && !is_among(content, *metaslab);
+    let mut emptied = third_copies(content).filter(has_third_only).skip(1);
+    let last = content.last().copied().unwrap_or(0);
+    let mut unused = (last + 2).max(3)..;
+    let mut next = |is_emptied: bool| {
+        let again = if is_emptied { emptied.next() } else { None };
+        again.or_else(|| unused.next()).expect("numbers do not end")
+    };
+    let first = [next(true), next(false), next(false)];
+    [[0, 1, 2], first, [next(true), next(true), next(true)]]
+}
+
+/// Of large pools these are tens of thousands.
+fn is_among(content: &[u64], metaslab: u64) -> bool {
+    content.binary_search(&metaslab).is_ok()
 }
 
 /// Which metaslab has third copies while data fills each of these: the next that nothing was ever written to.
@@ -115,12 +119,12 @@ mod tests {
     fn each_import_takes_three_empty_metaslabs() {
         let mirror = pool(Geometry::mirror(2, 12).unwrap(), 0.15);
         assert_eq!(mirror.content(), [0, 3, 5]);
-        assert_eq!(mirror.own_metaslabs(), [[0, 1, 2], [4, 7, 8], [6, 9, 10]]);
+        assert_eq!(mirror.own, [[0, 1, 2], [4, 7, 8], [6, 9, 10]]);
         let small = pool(Geometry::mirror(2, 12).unwrap(), 0.12);
-        assert_eq!((small.content(), small.own_metaslabs()[2]), (&[0, 3][..], [8, 9, 10]));
+        assert_eq!((small.content(), small.own[2]), (&[0, 3][..], [8, 9, 10]));
         let raidz2 = pool(Geometry::raidz(2, 5, 12).unwrap(), 0.12);
         assert_eq!(raidz2.content(), [0, 3, 5, 7, 9]);
-        assert_eq!(raidz2.own_metaslabs()[2], [6, 8, 10]);
+        assert_eq!(raidz2.own[2], [6, 8, 10]);
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub(super) struct Pool {
     pub metaslabs: u64,
     /// Metaslabs in the order of the records in them: those that hold content, then the empty ones.
     order: Vec<u64>,
+    /// Metaslabs with the pool's own blocks.
+    pub own: [own::Copies; 3],
     pub records_per_metaslab: u64,
     pub stretches: Stretches,
     pub runs: Option<Runs>,
@@ -118,11 +120,13 @@ impl Pool {
             metaslab_shift,
             metaslabs,
             order,
+            own: own::own_metaslabs(&[]),
             records_per_metaslab,
             stretches,
             runs: None,
             places: Places::new(records, fresh),
         };
+        pool.own = own::own_metaslabs(pool.content());
         pool.runs = run_records.map(|run_records| pool.scattered(run_records, seed));
         Ok(pool)
     }

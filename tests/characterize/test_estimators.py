@@ -67,6 +67,17 @@ def test_a_journal_is_no_stall() -> None:
     assert not len(stalls_in(log.cycle_ms, Limits(6.0, found.ms)))
 
 
+def test_a_pass_that_takes_as_long_as_the_journal_is_a_stall() -> None:
+    cycle = np.full(9000, 0.1)
+    cycle[64::64] = 13.0
+    cycle[2048::2048] = 1292
+    log = _log(np.cumsum(cycle), cycle)
+    limits = Limits.of(log, append.Journal(32, 1279))
+    assert not len(stalls_in(cycle, limits))
+    cycle[5000::300] = 1236
+    assert stalls_in(cycle, limits)[0] == 5000
+
+
 def test_stalls_are_those_that_come_in_a_row() -> None:
     latency = np.full(9000, 6.0)
     latency[239::240] += 300
@@ -97,7 +108,7 @@ def test_a_stall_is_told_from_visits_that_take_hundreds_of_writes_along(
     cycle[visits] = visit_ms
     cycle[first::600] = stall_ms
     log = _log(np.cumsum(cycle), cycle)
-    assert stalls_in(log.cycle_ms, Limits.of(log, 0.0))[0] == first
+    assert stalls_in(log.cycle_ms, Limits.of(log, append.Journal(0, 0.0)))[0] == first
 
 
 @pytest.mark.parametrize("slots", [5184, 5535, *range(4000, 9000, 371)])

@@ -55,14 +55,14 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
 
 def _entries(twin: Twin, cache: Cache, make: Make) -> None:
     """What ends a fill, now that it is known what memory holds: does the twin find as much space if it has no limit?"""
-    small = cache.small.writes if cache.small else None
-    if cache.length is None or small is None:
+    if cache.length is None or cache.small is None or cache.small.writes is None:
         return
+    small = cache.small.writes
     ends = space_bound(cache, small)
     # How many writes share a visit decides where a visit takes space of its own; no formula tells how many.
     if cache.layout.visit_tracks.value:
         bench = make(twin.with_value("translation.cache", "entries", _NO_LIMIT).toml)
-        space = filled(bench, cache, "small", int(_MORE_WRITES * small)).writes
+        space = filled(bench, cache, "small", int(_MORE_WRITES * cache.small.written)).writes
         # The twin's packets take as much space as the drive's to so much only.
         vague = cache.layout.misfit_tracks * cache.layout.track_bytes / gathered_bytes(cache)
         ends = space is not None and small > (SPACE_ENDS - vague) * space

@@ -132,11 +132,6 @@ class Cache:
     """Of small writes, each durable before the next. One of both, where that tells all."""
 
     @property
-    def journal_ms(self) -> float | None:
-        """What the drive takes now and then; 0: nothing is, None: not known."""
-        return self.journal.ms if self.journal else None
-
-    @property
     def bytes_found(self) -> float | None:
         """Of all logs."""
         return self.length.bytes_found.value * self.regions if self.length else None
@@ -372,7 +367,7 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         first, region = int(cache.bands[0.5].border + _FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES, int(size)
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
     bench.idle(_settle_ns(cache, _MARKED_BANDS))
-    cache.fill_order = fill.Order(first, region, settle_ns, rewritten=not cache.lazy or cache.streams is not None)
+    cache.fill_order = fill.Order(first, region, settle_ns, rewritten=cache.streams is not None)
     kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
     for kind in kinds:
         tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
@@ -380,16 +375,25 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         setattr(cache, kind, filled(bench, cache, kind, most))
         if _says_all(cache):
             break
+    _flush_out(bench, cache)
 
 
 def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
     """A fill of this kind, of a log that holds as little as can be."""
     order = cache.fill_order
     assert order
-    if cache.lazy and cache.length:
-        filler_of(bench, cache).near(order.first).flush_out(cache.length.bytes_found.value)
+    _flush_out(bench, cache)
     durably = int(kind == "single")
-    return fill.fill(bench, f"fill-{kind}", order, flush_every=durably, journal_ms=cache.journal_ms, most=most)
+    return fill.fill(bench, f"fill-{kind}", order, flush_every=durably, known=cache.journal, most=most)
+
+
+def _flush_out(bench: Bench, cache: Cache) -> None:
+    """Empty the log where rewriting does not: a lazy drive keeps the rest, and without streams rewriting fills it.
+
+    To clean all that a fill leaves there takes nobody knows how long.
+    """
+    if cache.length and cache.fill_order and (cache.lazy or not cache.fill_order.rewritten):
+        filler_of(bench, cache).near(cache.fill_order.first).flush_out(cache.length.bytes_found.value)
 
 
 def _single_is_quick(cache: Cache) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shakedown.fit.append import journal
+from shakedown.fit.append import Journal, journal
 from shakedown.fit.place import rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
@@ -30,6 +30,8 @@ _NEAR_WRITES: Final = 10_000
 _NEAR_SHARE: Final = 0.16
 _HOST_LATE: Final = 2
 _JOURNAL_WIDTH: Final = 0.1
+_MUCH_SOONER: Final = 0.5
+_LEADS_UP: Final = 1.5
 _LEAST_EBB: Final = 4000
 # Ends of stretches, as shares of all, whose last writes are not those before a full log.
 _EARLIER: Final = (0.6, 0.7, 0.8, 0.9)
@@ -56,15 +58,17 @@ class Fill:
     """Until the first one that stalled; None: none did."""
     ebb_ms: float | None = None
     """What the last writes before it took longer in all than others."""
+    written: int = 0
+    """Until it was certain."""
 
 
 def fill(
-    bench: Bench, name: str, order: Order, *, flush_every: int, journal_ms: float | None, most: int = MOST_WRITES
+    bench: Bench, name: str, order: Order, *, flush_every: int, known: Journal | None, most: int = MOST_WRITES
 ) -> Fill:
     """Write scattered blocks into regions, one after the other, until one stalls; then tidy up.
 
-    ``journal_ms`` is what the drive is known to take now and then without being full; None: find it in the first
-    writes, each of which has to be durable then.
+    ``known`` is the journal, which takes long now and then though there is room; None: find it in the first writes,
+    each of which has to be durable then.
     """
     first = order.first
     plan = _Regions.of(order.region_bytes, most, bench.capacity_bytes - first)
@@ -79,15 +83,15 @@ def fill(
         cycle = log.cycle_ms
         # The very first may have had to wake the heads.
         cycles.append(cycle if cycles else np.concatenate([[0.0], cycle[1:]]))
-        limits = limits or Limits.of(log, journal(log).ms if journal_ms is None else journal_ms)
+        limits = limits or Limits.of(log, known or journal(log))
         done += chunk
         stalls = stalls_in(np.concatenate(cycles), limits)
     if order.rewritten:
         rewrite(bench, f"{name}-rewrite", first, plan.end(done))
     bench.idle(order.settle_ns)
     if not len(stalls):
-        return Fill(None)
-    return Fill(int(stalls[0]), None if flush_every else ebb_ms(np.concatenate(cycles)[: stalls[0]]))
+        return Fill(None, written=done)
+    return Fill(int(stalls[0]), None if flush_every else ebb_ms(np.concatenate(cycles)[: stalls[0]]), done)
 
 
 def ebb_ms(cycle_ms: Floats) -> float | None:
@@ -116,10 +120,13 @@ class Limits:
     journal_ms: float
     steady: bool = False
     """Whether it was seen often enough that none that is longer was only missed."""
+    journal_writes: float = 0.0
+    """How many writes there are about from one journal to the next."""
 
     @staticmethod
-    def of(log: Log, journal_ms: float) -> Limits:
+    def of(log: Log, known: Journal) -> Limits:
         """From the first writes of a fill: visits to the log are many among them, late answers of a host are few."""
+        journal_ms = known.ms
         cycle = np.sort(log.cycle_ms[1:_CALM_WRITES])
         about = max(_JOURNAL_WIDTH * journal_ms, 2 * float(np.median(cycle)))
         calm = cycle[np.abs(cycle - journal_ms) > about] if journal_ms else cycle
@@ -129,7 +136,9 @@ class Limits:
         alike = calm[1:][np.diff(calm) < _JOURNAL_WIDTH * calm[1:]]
         usual = float(max(calm[-1 - _HOST_LATE], alike[-1] if len(alike) else 0.0))
         steady = int(np.sum(np.abs(calm / usual - 1) < _JOURNAL_WIDTH)) >= _IN_A_ROW
-        return Limits(usual, journal_ms, steady)
+        waits = np.flatnonzero(log.cycle_ms[:_CALM_WRITES] > usual / 2)
+        visit_writes = float(np.median(np.diff(waits))) if len(waits) > _IN_A_ROW else 1.0
+        return Limits(usual, journal_ms, steady, known.every * visit_writes)
 
     @property
     def stall_ms(self) -> float:
@@ -145,7 +154,10 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     """
     late = cycle_ms > limits.stall_ms
     if limits.journal_ms:
-        late &= np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2) > limits.usual_ms + 0.05 * limits.journal_ms
+        off_ms = np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2)
+        like = np.flatnonzero(late & (off_ms <= limits.usual_ms + 0.05 * limits.journal_ms))
+        late[like] = False
+        late[_forced(like, limits.journal_writes)] = True
     found = np.flatnonzero(late)
     lengths = cycle_ms[found]
     for number, (at, length) in enumerate(zip(found, lengths, strict=True)):
@@ -153,6 +165,28 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
         if length > _SURE_STALL_MS or np.sum(near & _alike(lengths[number:], length)) >= _IN_A_ROW:
             return found[_first_like(found[: number + 1], lengths[: number + 1]) :]
     return found[:0]
+
+
+def _forced(like: Ints, apart: float) -> list[int]:
+    """Which of the waits that are as long as the journal's are none of it: they come much sooner after one that may be.
+
+    A forced pass may take as long. The one before these was one too if it came no sooner than they follow each other,
+    and not when the journal was due.
+    """
+    journals: list[int] = []
+    forced: list[int] = []
+    for at in like.tolist():
+        if journals and at - journals[-1] < _MUCH_SOONER * apart:
+            forced.append(at)
+        else:
+            journals.append(at)
+    if len(forced) > 1:
+        gaps = np.diff([at for at in journals if at < forced[0]])
+        before = max(at for at in journals if at < forced[0])
+        due = len(gaps) > 1 and abs(gaps[-1] / np.median(gaps) - 1) < _JOURNAL_WIDTH
+        if not due and forced[0] - before <= _LEADS_UP * (forced[1] - forced[0]):
+            forced.insert(0, before)
+    return forced
 
 
 def _near(at: int) -> float:

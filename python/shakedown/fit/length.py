@@ -118,8 +118,9 @@ class Filler:
         return journal(log)
 
     def flush_out(self, length_bytes: float) -> None:
-        """Leave nothing in the cache but the places of the filler."""
-        self.write("flush-out", 1.02 * length_bytes)
+        """Leave nothing in the cache but one place, written over and over: of a small log many would take a part."""
+        offsets = np.repeat(self.offsets(1), max(self.writes(1.02 * length_bytes), 1))
+        self.bench.play("flush-out", Trace.writes(offsets, self.size, flush_every=1))
 
     def press(self, length_bytes: float, count: int, size: int) -> None:
         """Fill the log nearly up to the last ``count`` writes of ``size`` before."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, rewrite
-from shakedown.fit.trace import Bench, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
 from shakedown.fit.whereabouts import Sight, Watch, forget
 
 _MOST_RUN_BYTES: Final = 256 << 20
@@ -24,7 +24,7 @@ _RUNS_AT: Final = (0.76, 0.775)
 _COMPLETING_NS: Final = 20_000_000_000
 _GRAIN_BYTES: Final = 64 << 10
 _DURABLE_BYTES: Final = 256 << 10
-_MARGIN_BYTES: Final = 8 << 20
+_MOST_AFTER_BYTES: Final = 4 << 20
 _SIZES: Final = tuple(1 << shift for shift in range(12, 22))
 _MOST_TRACKED: Final = 64
 # A few, of which 64 MiB are more whatever their size, and a prime: half a turn each make no whole ones.
@@ -48,7 +48,7 @@ def measure(bench: Bench, sight: Sight) -> Streams | None:
         run = _run_bytes(bench, request, sight)
         if run is not None:
             least = _SIZES[high - 1] + 512 if high > 0 else 512
-            tracked = _tracked(bench, max(request, 1 << 20), run.high, sight)
+            tracked = _tracked(bench, request, run, sight)
             return Streams(Estimate(request, least, request), run, tracked)
         low = high
     return None
@@ -153,29 +153,37 @@ def _durable_bytes(request: int) -> int:
     return max(_DURABLE_BYTES, request)
 
 
-def _tracked(bench: Bench, request: int, run_bytes: float, sight: Sight) -> Estimate:
+def _tracked(bench: Bench, request: int, run: Estimate, sight: Sight) -> Estimate:
     low, high = 1, _MOST_TRACKED + 1
     while high - low > 1:
         middle = min(2 * low, (low + high) // 2) if high > _MOST_TRACKED else (low + high) // 2
-        low, high = (middle, high) if _follows(bench, middle, request, run_bytes, sight) else (low, middle)
+        low, high = (middle, high) if _follows(bench, middle, request, run, sight) else (low, middle)
     return Estimate(low, low, low if high <= _MOST_TRACKED else np.inf)
 
 
-def _follows(bench: Bench, count: int, request: int, run_bytes: float, sight: Sight) -> bool:
-    """Whether so many streams at a time are all followed."""
-    length = (int(run_bytes) + _MARGIN_BYTES) // request * request
-    apart = min(bench.capacity_bytes // (3 * count), 1 << 30) // request * request
-    bases = aligned(0.64 * bench.capacity_bytes) + np.arange(count) * max(apart, length + request)
-    offsets = (np.arange(length // request)[:, None] * request + bases[None, :]).ravel()
-    # Several of each, so that no single answer decides.
-    each = -(-_ENDS // count)
-    ends = (bases[:, None] + length - (1 << 20) - np.arange(each, 0, -1)[None, :] * _APART_BYTES).ravel()
-    for base in bases:
-        rewrite(bench, f"streams-{count}-before", int(base), length)
+def _follows(bench: Bench, count: int, request: int, run: Estimate, sight: Sight) -> bool:
+    """Whether so many streams are followed at a time: one is still known after all others have begun.
+
+    These begin with a request each, for as many runs may be more than the cache holds, and what a full one brings home
+    looks as if it had bypassed it.
+    """
+    first = aligned(0.64 * bench.capacity_bytes)
+    before = int(run.high) // request + 2
+    # Too little to be a stream by itself.
+    after = max(int(min(run.low / 2, _MOST_AFTER_BYTES)) // request, 1)
+    one = first + np.arange(before + after) * request
+    others = one[-1] + 2 * np.arange(1, count) * request
+    # The same for any number: none of the others is to go on where a rewriting for fewer ended.
+    size_bytes = (before + after + 2 * _MOST_TRACKED) * request
+    rewrite(bench, f"streams-{count}-before", first, size_bytes)
+    bench.idle(_COMPLETING_NS)
     forget(bench)
+    # Several, so that no single answer decides.
+    step = max(after * request // _ENDS // BLOCK_BYTES, 1) * BLOCK_BYTES
+    ends = np.arange(int(one[before]), int(one[-1]) + request, step)
     watch = Watch.over(bench, f"streams-{count}", ends, sight)
+    offsets = np.concatenate([one[:before], others, one[before:]])
     bench.play(f"streams-{count}-write", Trace.writes(offsets, request, flush_every=len(offsets)))
     away = float(watch.away().mean())
-    for base in bases:
-        rewrite(bench, f"streams-{count}-rewrite", int(base), length)
+    rewrite(bench, f"streams-{count}-rewrite", first, size_bytes)
     return away < 0.5

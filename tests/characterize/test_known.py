@@ -84,8 +84,8 @@ def test_drives_of_any_kind_are_found(seed: int, tmp_path: Path) -> None:
 # What these were taken for: aggressive, since the cache was just too full when that was looked for; one whose runs are
 # three times as long, since the log was full before a run was a stream; one with streams, of what came at an old angle;
 # aggressive, since it cleaned until it was below its low mark; one that follows 18 streams, and 19, since that many
-# filled its cache; one of 22,108 entries for 900, since rewriting without streams leaves the log full, and one of 495 for
-# 1,600, since its twin was not filled for so long that the end of its space was certain.
+# filled its cache; one of 22,108 entries for 900, since rewriting without streams leaves the log full, and one of 495
+# for 1,600, since its twin was not filled for so long that the end of its space was certain.
 SMALL = (105, 108, 23, 315, 118, 507, 605, 612)
 
 

@@ -401,7 +401,10 @@ def _mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
         return cache.marks.high
     found, passed = cache.marks.low, pass_of(facts)
     below = cache.marks.step * (passed.bands.value - 1) if passed else 0.0
-    return Estimate(found.value + below / 2, found.low, found.high + below)
+    # But the low mark is below the high one.
+    high = cache.marks.high
+    value = min(found.value + below / 2, (found.low + high.value) / 2)
+    return Estimate(value, found.low, max(min(found.high + below, high.high), value))
 
 
 def _pass(twin: Twin, facts: Facts) -> None:

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shakedown.fit import append, bands, destage, ebb, flash, layout, rotation, seek
+from shakedown.fit import append, bands, destage, dram, ebb, flash, layout, rotation, seek
 from shakedown.fit.dram import until_full
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Limits, ebb_ms, stalls_in
 from shakedown.fit.place import scattered
 from shakedown.fit.streams import Streams
-from shakedown.fit.trace import Log
+from shakedown.fit.trace import Log, Trace
 from shakedown.fit.tracks import Tracks, agrees
 from shakedown.fit.twin import bands_origin
 
@@ -65,6 +65,31 @@ def test_a_journal_is_no_stall() -> None:
     found = append.journal(log.part(slice(0, 1500)))
     assert (found.every, round(found.ms)) == (240, 300)
     assert not len(stalls_in(log.cycle_ms, Limits(6.0, found.ms)))
+
+
+class _Memory:
+    """A bench whose writes are taken at once up to so many in each burst."""
+
+    capacity_bytes = 1 << 40
+
+    def __init__(self, taken: list[int]) -> None:
+        self._taken = taken
+
+    def play(self, name: str, trace: Trace) -> Log:
+        latency = np.full(len(trace), 2.0)
+        if name == "burst-large":
+            latency[self._taken.pop(0) :: 2] = 20.0
+        return replace(_log(np.cumsum(latency), latency), lengths=trace.lengths)
+
+    def idle(self, duration_ns: int) -> None:
+        pass
+
+
+def test_a_journal_within_a_burst_does_not_make_the_memory_smaller() -> None:
+    # The small bursts are taken whole; of the large ones the first three are too short to tell.
+    looks = [40, 40, 40, 70, 100, 100]
+    found = dram.bursts(_Memory(looks), overhead_ms=2.0, turn_ms=11.0)
+    assert found.bytes_taken == 100 * dram.LARGE_BYTES
 
 
 def test_a_pass_that_takes_as_long_as_the_journal_is_a_stall() -> None:

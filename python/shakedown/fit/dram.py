@@ -177,19 +177,27 @@ def _burst(bench: Bench, count: int) -> Log:
 
 
 def _large_burst(bench: Bench, limit_ms: float) -> int | None:
-    """How many bytes of large writes are taken before one has to wait."""
-    first = aligned(0.22 * bench.capacity_bytes)
-    taken: int | None = None
+    """How many bytes of large writes are taken before one has to wait: the middle of some looks.
+
+    While a journal is written nothing leaves memory, which is full sooner then; that comes once in a while.
+    """
     for count in _LARGE_BURSTS:
-        slots = min(bench.capacity_bytes // LARGE_BYTES // 4, 2 * count)
-        places = scattered(min(count, slots // 2), first, slots, 2 * LARGE_BYTES)
-        bench.idle(1_000_000_000)
-        log = bench.play("burst-large", Trace.writes(places, LARGE_BYTES))
-        rewrite(bench, "burst-large-rewrite", first, slots * 2 * LARGE_BYTES)
-        taken = _taken(log, limit_ms)
+        looks = [_large_look(bench, count, limit_ms) for _ in range(_COUNTS)]
+        known = sorted(taken for taken in looks if taken is not None)
+        taken = known[len(known) // 2] if 2 * len(known) > _COUNTS else None
         if taken is not None and taken <= _SEEN * count * LARGE_BYTES:
             break
     return taken
+
+
+def _large_look(bench: Bench, count: int, limit_ms: float) -> int | None:
+    first = aligned(0.22 * bench.capacity_bytes)
+    slots = min(bench.capacity_bytes // LARGE_BYTES // 4, 2 * count)
+    places = scattered(min(count, slots // 2), first, slots, 2 * LARGE_BYTES)
+    bench.idle(1_000_000_000)
+    log = bench.play("burst-large", Trace.writes(places, LARGE_BYTES))
+    rewrite(bench, "burst-large-rewrite", first, slots * 2 * LARGE_BYTES)
+    return _taken(log, limit_ms)
 
 
 def until_full(latency_ms: Floats, limit_ms: float) -> int | None:

@@ -228,7 +228,9 @@ def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: ban
         seen, came = bands.measure(bench, share, sight, cache.rest_ms.high, press)
         stopped |= came.stopped
         if seen is not None:
-            cache.bands[share], cache.static_share = seen, came.static_share
+            cache.bands[share] = seen
+            # That bands move shows where the next place begins at another angle.
+            cache.static_share = min(came.static_share, 1.0 if cache.static_share is None else cache.static_share)
     if 0.5 in cache.bands:
         tell("time to clean a band")
         cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press)

@@ -26,6 +26,8 @@ _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
 _BANDS_AGREE: Final = 1.25
 _ON_DISK: Final = 2.95
+# Of bands that do not move all that is cleaned comes to its old place, but for what a late host makes of it.
+_STATIC: Final = 0.75
 _SEGMENTS: Final = 128
 # What angles are told apart by, and as much again: cylinders do not begin where bands do.
 _ALIKE_TURNS: Final = 0.06
@@ -226,7 +228,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
         shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {_BY}"
         if not _places_differ(facts, tracks):
             shown = f"{UNKNOWN}; bands begin at the same angle, so that one looks like another"
-        moves = cache.static_share < 0.5
+        moves = cache.static_share < _STATIC
         twin.put("translation", "mapping", "dynamic" if moves else "static", shown)
         if moves:
             twin.put("translation", "spare_bands", 2, f"{UNKNOWN}; some")

@@ -10,7 +10,7 @@ import numpy as np
 
 from shakedown.fit import append as appends
 from shakedown.fit import bands, cleaning, dram
-from shakedown.fit.facts import SPACE_ENDS, Cache, Facts, filled, gathered_bytes, space_bound
+from shakedown.fit.facts import SPACE_ENDS, Cache, Facts, emptying, filled, gathered_bytes, space_bound
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import UNKNOWN, Twin, band_size_is_known, put_entries
 from shakedown.fit.whereabouts import Sight
@@ -132,7 +132,9 @@ def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
                 band_ms.value,
                 # Both what was measured and what the twin does is counted in whole bands.
                 (band_ms.high - band_ms.low + vague_ms) / band_ms.value,
-                lambda bench: _or_none(cleaning.band_ms(bench, own or cache.bands[0.5], sight, rest_ms)),
+                lambda bench: _or_none(
+                    cleaning.band_ms(bench, own or cache.bands[0.5], sight, rest_ms, emptying(bench, cache))
+                ),
                 "time to clean a band",
                 Twin.aggressive,
             )

@@ -323,12 +323,19 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
 def _press(bench: Bench, cache: Cache) -> bands.Press:
     """What makes the drive clean what was just written: a lazy one needs a full log for it."""
     if not cache.lazy or cache.length is None:
+        return emptying(bench, cache)
+    filler, length_bytes = filler_of(bench, cache), cache.length.bytes_found.value
+    return replace(
+        emptying(bench, cache), after=lambda at, count, size: filler.near(at).press(length_bytes, count, size)
+    )
+
+
+def emptying(bench: Bench, cache: Cache) -> bands.Press:
+    """What makes it clean nothing else, where rewriting does not do that: it keeps the rest, or has no streams."""
+    if cache.length is None or (cache.streams and not cache.lazy):
         return bands.NO_PRESS
     filler, length_bytes = filler_of(bench, cache), cache.length.bytes_found.value
-    return bands.Press(
-        lambda at: filler.near(at).flush_out(length_bytes),
-        lambda at, count, size: filler.near(at).press(length_bytes, count, size),
-    )
+    return bands.Press(before=lambda at: filler.near(at).flush_out(length_bytes))
 
 
 def _settle_ns(cache: Cache, count: int) -> int:
@@ -352,11 +359,16 @@ def _find_collecting(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> No
     if sight.flash or cache.length is None or cache.rest_ms is None or cache.band_ms is None:
         return
     tell("collecting what a band has cached")
+    press = _press(bench, cache)
+    if not cache.streams and not cache.lazy:
+        # Before the length of the log was known, what rewriting had left there was cleaned meanwhile.
+        again = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press)
+        cache.band_ms = again or cache.band_ms
     size = cache.length.bytes_found.value
     met = [fill.writes for fill in (cache.small, cache.single) if fill and fill.writes]
     room = cleaning.Room(cache.layout, size, min(met, default=size / cache.layout.space_bytes(BLOCK_BYTES)))
     cache.collect_turns = cleaning.collect_turns(
-        bench, cache.bands[0.5], sight, cache.rest_ms.value, cache.band_ms.value, room, _press(bench, cache)
+        bench, cache.bands[0.5], sight, cache.rest_ms.value, cache.band_ms.value, room, press
     )
 
 
@@ -377,25 +389,17 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         setattr(cache, kind, filled(bench, cache, kind, most))
         if _says_all(cache):
             break
-    _flush_out(bench, cache)
+    emptying(bench, cache).before(first)
 
 
 def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
     """A fill of this kind, of a log that holds as little as can be."""
     order = cache.fill_order
     assert order
-    _flush_out(bench, cache)
+    # To clean all that a fill left where nothing is a stream takes nobody knows how long.
+    emptying(bench, cache).before(order.first)
     durably = int(kind == "single")
     return fill.fill(bench, f"fill-{kind}", order, flush_every=durably, known=cache.journal, most=most)
-
-
-def _flush_out(bench: Bench, cache: Cache) -> None:
-    """Empty the log where rewriting does not: a lazy drive keeps the rest, and without streams rewriting fills it.
-
-    To clean all that a fill leaves there takes nobody knows how long.
-    """
-    if cache.length and cache.fill_order and (cache.lazy or not cache.fill_order.rewritten):
-        filler_of(bench, cache).near(cache.fill_order.first).flush_out(cache.length.bytes_found.value)
 
 
 def _single_is_quick(cache: Cache) -> bool:

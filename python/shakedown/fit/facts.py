@@ -335,7 +335,13 @@ def emptying(bench: Bench, cache: Cache) -> bands.Press:
     if cache.length is None or (cache.streams and not cache.lazy):
         return bands.NO_PRESS
     filler, length_bytes = filler_of(bench, cache), cache.length.bytes_found.value
-    return bands.Press(before=lambda at: filler.near(at).flush_out(length_bytes))
+
+    def before(offset: int) -> None:
+        filler.near(offset).flush_out(length_bytes)
+        # One that is not lazy cleans the filler's own place then.
+        bench.idle(_settle_ns(cache, _SETTLE_BANDS))
+
+    return bands.Press(before)
 
 
 def _settle_ns(cache: Cache, count: int) -> int:

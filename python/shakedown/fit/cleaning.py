@@ -141,7 +141,7 @@ class Room:
 
 
 def collect_turns(
-    bench: Bench, bands: Bands, sight: Sight, rest_ms: float, each_ms: float, room: Room, press: Press = NO_PRESS
+    bench: Bench, bands: Bands, sight: Sight, rest_ms: Estimate, each_ms: float, room: Room, press: Press = NO_PRESS
 ) -> Estimate | None:
     """What a piece takes to be collected that lies apart: the same is written in two orders, and cleaned.
 
@@ -168,15 +168,16 @@ def collect_turns(
 
 
 def _each_ms(
-    bench: Bench, bands: Bands, sight: Sight, expected: tuple[float, float], press: Press, pieces: _Pieces
+    bench: Bench, bands: Bands, sight: Sight, expected: tuple[Estimate, float], press: Press, pieces: _Pieces
 ) -> tuple[float, float]:
     """What a band with so many pieces takes, and what that may be wrong by; infinite where none or all came home."""
     rest_ms, each_ms = expected
     for share in _REST_SHARES:
-        found = _cleaned(bench, bands, sight, rest_ms + share * pieces.bands * each_ms, press, pieces)
+        found = _cleaned(bench, bands, sight, rest_ms.value + share * pieces.bands * each_ms, press, pieces)
         if _FEWEST_CLEANED <= found.bands <= _NEARLY_ALL * pieces.bands:
-            each = (found.silence_ms - rest_ms) / (found.bands + 0.5)
-            return each, 0.5 * each / found.bands
+            each = (found.silence_ms - rest_ms.value) / (found.bands + 0.5)
+            # Half a band is under way at the end, and when the first one began is known to so much.
+            return each, (0.5 * each + (rest_ms.high - rest_ms.low) / 2) / found.bands
     return 0.0, np.inf
 
 

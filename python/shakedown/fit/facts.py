@@ -374,7 +374,7 @@ def _find_collecting(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> No
     met = [fill.writes for fill in (cache.small, cache.single) if fill and fill.writes]
     room = cleaning.Room(cache.layout, size, min(met, default=size / cache.layout.space_bytes(BLOCK_BYTES)))
     cache.collect_turns = cleaning.collect_turns(
-        bench, cache.bands[0.5], sight, cache.rest_ms.value, cache.band_ms.value, room, press
+        bench, cache.bands[0.5], sight, cache.rest_ms, cache.band_ms.value, room, press
     )
 
 

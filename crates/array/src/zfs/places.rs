@@ -3,16 +3,40 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
+/// How many groups later what is free may be given out again (`TXG_DEFER_SIZE` behind the one that frees it).
+const DEFERRED_GROUPS: usize = 3;
+
+/// Slots of a metaslab that nothing was ever written to. ZFS leaves a metaslab when its largest free piece is less than
+/// half of the power of two that it was at first, unless that is 15/16 of all that is free there
+/// (`metaslab_segment_may_passivate`): so as long as it has hardly any holes.
+#[derive(Clone, Debug)]
+pub(super) struct Fresh {
+    pub slots: Range<u64>,
+    /// With fewer slots left in one piece than these it may be left.
+    pub leave_below: u64,
+    begin: u64,
+}
+
+impl Fresh {
+    pub fn new(slots: Range<u64>, leave_below: u64) -> Self {
+        Self { begin: slots.start, slots, leave_below }
+    }
+}
+
 /// Slots are numbered as the records of a pool that is full. The first hold the records they are named after, until these
 /// are rewritten.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     records: u64,
     /// Slots that nothing was ever written to: these come first.
-    fresh: VecDeque<Range<u64>>,
+    fresh: VecDeque<Fresh>,
     moved: HashMap<u64, u64>,
     held: BTreeSet<u64>,
     freed: BTreeSet<u64>,
+    /// Freed in the last groups, the newest last: these are not given out yet.
+    deferred: VecDeque<Vec<u64>>,
+    /// How many slots of the metaslab that is filled are free again.
+    holes: u64,
     last: u64,
     /// Written since the resilver began: nothing of it is missing anywhere.
     young: HashSet<u64>,
@@ -22,13 +46,15 @@ pub(super) struct Places {
 impl Places {
     /// Of so many records in the first slots of all; what is rewritten goes to the fresh ones, in their order, then to what
     /// others have left.
-    pub fn new(records: u64, fresh: VecDeque<Range<u64>>) -> Self {
+    pub fn new(records: u64, fresh: VecDeque<Fresh>) -> Self {
         Self {
             records,
             fresh,
             moved: HashMap::new(),
             held: BTreeSet::new(),
             freed: BTreeSet::new(),
+            deferred: VecDeque::from([Vec::new()]),
+            holes: 0,
             last: 0,
             young: HashSet::new(),
             rewrites: 0,
@@ -64,15 +90,44 @@ impl Places {
     fn free(&mut self, slot: u64) {
         self.held.remove(&slot);
         self.young.remove(&slot);
-        self.freed.insert(slot);
+        self.deferred.back_mut().expect("there is a group").push(slot);
+    }
+
+    /// A transaction group begins to be written.
+    pub fn begin_group(&mut self) {
+        self.deferred.push_back(Vec::new());
+        if self.deferred.len() > DEFERRED_GROUPS {
+            let free = self.deferred.pop_front().unwrap_or_default();
+            let filled = self.fresh.front().map_or(0..0, |fresh| fresh.begin..fresh.slots.start);
+            self.holes += free.iter().filter(|slot| filled.contains(slot)).count() as u64;
+            self.freed.extend(free);
+        }
+    }
+
+    /// Is the metaslab that is filled to be left?
+    fn is_to_leave(&self) -> bool {
+        self.fresh.front().is_some_and(|Fresh { slots, leave_below, .. }| {
+            let left = slots.end - slots.start;
+            (1..*leave_below).contains(&left) && left * 16 <= (left + self.holes) * 15
+        })
     }
 
     fn free_slot(&mut self) -> Option<u64> {
-        while let Some(range) = self.fresh.front_mut() {
-            if let Some(slot) = range.next() {
+        if self.is_to_leave() {
+            // What is left of it comes behind all that are emptier.
+            let rest = self.fresh.pop_front().map(|Fresh { slots, .. }| Fresh::new(slots, 0));
+            self.fresh.extend(rest);
+            self.holes = 0;
+        }
+        while let Some(fresh) = self.fresh.front_mut() {
+            if let Some(slot) = fresh.slots.next() {
                 return Some(slot);
             }
             self.fresh.pop_front();
+            self.holes = 0;
+        }
+        if self.freed.is_empty() {
+            self.freed.extend(self.deferred.iter_mut().flat_map(std::mem::take));
         }
         let slot = self.freed.range(self.last..).next().or_else(|| self.freed.first()).copied()?;
         self.freed.remove(&slot);
@@ -122,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_record_has_one_place_and_no_two_share_one() {
-        let mut places = Places::new(10, [13..16, 10..13].into());
+        let mut places = Places::new(10, [13..16, 10..13].map(|slots| Fresh::new(slots, 0)).into());
         let slots: Vec<u64> = [3, 4, 3, 5, 6, 7].map(|record| places.rewrite(record)).into();
         assert_eq!(slots[..5], [13, 14, 15, 10, 11]);
         (0..1000).for_each(|number| {
@@ -134,11 +189,31 @@ mod tests {
 
     #[test]
     fn what_is_written_during_a_resilver_needs_none() {
-        let mut places = Places::new(4, [4..7, 7..10].into());
+        let mut places = Places::new(4, [4..7, 7..10].map(|slots| Fresh::new(slots, 0)).into());
         places.rewrite(1);
         places.grow_old();
         assert_eq!((places.beyond(), places.is_old(1), places.old_from(2, 3)), (vec![4], false, 3));
         assert_eq!(places.rewrite(2), 5);
         assert!(places.is_young(5) && !places.is_old(5) && !places.is_old(2) && places.is_old(4));
+    }
+
+    #[test]
+    fn a_metaslab_with_holes_is_left_by_half() {
+        let filled = |rewritten: bool| {
+            let mut places = Places::new(100, [Fresh::new(100..200, 50), Fresh::new(200..300, 0)].into());
+            let record = |number| if rewritten { number % 20 } else { number };
+            let slots: Vec<u64> = (0..80)
+                .map(|number| {
+                    if number % 10 == 0 {
+                        places.begin_group();
+                    }
+                    places.rewrite(record(number))
+                })
+                .collect();
+            slots.windows(2).find(|pair| pair[1] != pair[0] + 1).map(|pair| pair[0])
+        };
+        // With half of it written 30 slots are holes of three groups and more ago.
+        assert_eq!(filled(true), Some(150));
+        assert_eq!(filled(false), None);
     }
 }

@@ -1,12 +1,11 @@
 //! What is on a vdev: records of one size in metaslabs, written one behind the other or scattered by age.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use super::geometry::Geometry;
 use super::indirects::Indirects;
 use super::own;
-use super::places::Places;
+use super::places::{Fresh, Places};
 use super::shuffle::Shuffle;
 use super::stretch::Stretches;
 use crate::LayoutError;
@@ -212,7 +211,7 @@ fn by_content(metaslabs: u64, used: usize) -> Vec<u64> {
 /// Slots of records in the order in which users' data takes them. The first empty metaslab is filled, but each import takes three
 /// more for the pool's own blocks, of which users get the first. So it is in the lab, where a pool is imported twice before
 /// there are users: behind content in metaslabs 0 and 3 come 8, 11 and 13, then those that hold little.
-fn fresh(records: u64, records_per_metaslab: u64, order: &[u64]) -> VecDeque<Range<u64>> {
+fn fresh(records: u64, records_per_metaslab: u64, order: &[u64]) -> VecDeque<Fresh> {
     let used = records.div_ceil(records_per_metaslab);
     let last = order[..used as usize].last().copied().unwrap_or(0);
     let is_taken = |index: &u64| {
@@ -221,8 +220,10 @@ fn fresh(records: u64, records_per_metaslab: u64, order: &[u64]) -> VecDeque<Ran
     };
     let (taken, empty): (Vec<u64>, Vec<u64>) = (used..order.len() as u64).partition(is_taken);
     let slots = |index: u64| index * records_per_metaslab..(index + 1) * records_per_metaslab;
-    let rest = records..used * records_per_metaslab;
-    empty.into_iter().chain(taken).map(slots).chain([rest]).collect()
+    // Those that hold something are filled to their ends in the lab's lists of requests.
+    let empty = empty.into_iter().map(|index| Fresh::new(slots(index), records_per_metaslab / 2));
+    let taken = taken.into_iter().map(|index| Fresh::new(slots(index), 0));
+    empty.chain(taken).chain([Fresh::new(records..used * records_per_metaslab, 0)]).collect()
 }
 
 /// What users are not shown of so much (`spa_get_slop_space`): a 32nd, but not less than 128 MiB as users count, who know of no parity.

@@ -383,7 +383,8 @@ impl<D: BlockDevice> Resilver<D> {
         if self.queues[member].is_idle() {
             return;
         }
-        let dirty = self.dirty_share();
+        // What is to be done besides is done as fast as can be (`vdev_queue_max_async_writes`).
+        let dirty = if self.has_tasks() { 1.0 } else { self.dirty_share() };
         let mut taken = std::mem::take(&mut self.taken);
         while let Some(issued) = self.queues[member].issue(&self.plan.tunables, dirty, &mut taken) {
             let command = self.commands.take(|| Command { entries: Vec::new(), class: None });

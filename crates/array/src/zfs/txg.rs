@@ -26,8 +26,8 @@ enum Stage {
     Scan { since_ns: u64 },
     /// Waiting for what the scan has in flight.
     Drain,
-    /// Writing what changed of the pool itself: what is allocated, how far a scan is, and the tree above it (the MOS).
-    Own,
+    /// Writing what changed of the pool itself: what is allocated, how far a scan is, and the tree above it (the MOS), in passes.
+    Own { pass: usize },
     /// A flush, so that all that the uberblocks will name is there.
     Flush,
     /// Half of the labels' configurations, a flush, uberblocks, a flush, and the other half with its flush
@@ -40,7 +40,7 @@ enum Stage {
 }
 
 /// The transaction group under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Txg {
     stage: Stage,
     began_ns: u64,
@@ -51,6 +51,14 @@ pub(super) struct Txg {
     number: u64,
     /// The pointers have been followed: what they name is issued from the next group on.
     visited: bool,
+    /// It writes what users have changed.
+    has_data: bool,
+    /// Where then the first copies of the pool's own blocks begin.
+    own_first: Option<u64>,
+    /// What is left of the room behind the data.
+    behind: Range<u64>,
+    /// With which a scan began, of a drive that was put in while users were at work.
+    begun_in: Option<u64>,
     /// The scan begins in it, of a drive that was put in some groups ago.
     begins_scan: bool,
     /// All is done that was to be resilvered, and is durable when this group is.
@@ -71,6 +79,10 @@ impl Txg {
             rebuilding: [0; 2],
             number: 0,
             visited: false,
+            has_data: false,
+            own_first: None,
+            behind: 0..0,
+            begun_in: None,
             begins_scan: false,
             is_last: false,
         }
@@ -100,8 +112,8 @@ impl<D: BlockDevice> Resilver<D> {
             Stage::Scan { .. } if !self.scans() => self.now_ns,
             Stage::Scan { since_ns } => self.scan_ends_ns(since_ns),
             Stage::Open { until_ns } => until_ns,
-            Stage::Quiesced | Stage::Data | Stage::Names | Stage::Drain | Stage::Own | Stage::Flush => u64::MAX,
-            Stage::Labels { .. } | Stage::Attach => u64::MAX,
+            Stage::Quiesced | Stage::Data | Stage::Names | Stage::Drain | Stage::Flush => u64::MAX,
+            Stage::Own { .. } | Stage::Labels { .. } | Stage::Attach => u64::MAX,
         }
     }
 
@@ -156,12 +168,13 @@ impl<D: BlockDevice> Resilver<D> {
                 Stage::Quiesced => Stage::Data,
                 Stage::Data => Stage::Names,
                 Stage::Names if scans => Stage::Scan { since_ns: self.now_ns },
-                Stage::Names => Stage::Own,
+                Stage::Names => Stage::Own { pass: 0 },
                 Stage::Scan { since_ns } if scans && self.now_ns < self.scan_ends_ns(since_ns) => return,
                 Stage::Scan { .. } => Stage::Drain,
                 Stage::Drain if !self.is_sequential() && self.flight_flows > 0 => return,
-                Stage::Drain => Stage::Own,
-                Stage::Own => Stage::Flush,
+                Stage::Drain => Stage::Own { pass: 0 },
+                Stage::Own { pass } if pass + 1 < self.own_passes().len() => Stage::Own { pass: pass + 1 },
+                Stage::Own { .. } => Stage::Flush,
                 Stage::Flush => Stage::Labels { part: self.label_parts().start },
                 Stage::Labels { part } if part + 1 < self.label_parts().end => Stage::Labels { part: part + 1 },
                 Stage::Labels { .. } => {
@@ -186,8 +199,8 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
-    /// A scan begins with the group before which there can be none that knows nothing of the drive (`dtl_max_txg`). With
-    /// nothing to write those between are none, and it is the next.
+    /// A scan begins with the first group that nobody can have begun to fill before the drive was put in (`dtl_max_txg`). With
+    /// nothing to write there are none between, and it is the next.
     fn is_time_to_scan(&self) -> bool {
         let is_time = self.txg.number > CONCURRENT_GROUPS || (self.txg.number > 1 && self.unwritten() == 0);
         self.is_to_begin() && is_time
@@ -221,25 +234,27 @@ impl<D: BlockDevice> Resilver<D> {
         match stage {
             Stage::Quiesced => {
                 let (is_last, began_ns) = (self.is_drained(), self.now_ns);
-                self.txg = Txg { is_last, began_ns, visited: false, begins_scan: false, ..self.txg };
+                self.txg = Txg { is_last, began_ns, visited: false, begins_scan: false, behind: 0..0, ..self.txg };
                 self.txg.number += 1;
             }
             Stage::Data => {
                 self.txg.begins_scan = self.is_time_to_scan();
                 if self.txg.begins_scan {
+                    self.txg.begun_in = Some(self.txg.number);
                     // What was written before may miss the drive, what this group writes does not.
                     self.pool.places.grow_old();
                 }
                 self.txg.parts_left = self.write_users_data();
+                self.txg.has_data = self.txg.parts_left > 0;
             }
             Stage::Names => self.txg.parts_left = self.write_names(),
-            Stage::Own => {
+            Stage::Own { pass } => {
                 // That a sequential rebuild is done is told while the group is written, of a scan when it is
                 // (`vdev_rebuild_complete_sync`, `dsl_scan_done` in the next one).
-                if self.txg.is_last {
+                if self.txg.is_last && pass == 0 {
                     self.end();
                 }
-                self.txg.parts_left = self.write_own_blocks();
+                self.txg.parts_left = self.write_own_blocks(pass);
             }
             Stage::Labels { part: 0 } => self.write_labels(&configurations(self.plan.member_bytes, 0)),
             Stage::Labels { part: 2 } => self.write_labels(&uberblocks(self.plan.member_bytes)),
@@ -258,11 +273,38 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
+    /// Which of the pool's own blocks the group writes.
+    fn own_passes(&self) -> own::Passes {
+        match (self.has_tasks(), self.txg.has_data) {
+            (true, _) => own::PASSES_WITH_TASKS,
+            (false, true) => own::PASSES_WITH_DATA,
+            (false, false) => own::PASSES_OF_SCAN,
+        }
+    }
+
+    /// Is anything to be done in this group, or in the next, beside writing what has changed (`spa_has_pending_synctask`)? A drive is put in
+    /// with the first. Who has ordered that hears of it when the group is written in which the scan begins, and notes it in the pool's history: in
+    /// the second one behind that.
+    pub(super) fn has_tasks(&self) -> bool {
+        let behind = self.txg.begun_in.map(|begun_in| self.txg.number - begun_in);
+        matches!(behind, Some(1 | 2)) || (self.is_to_begin() && self.txg.number == 1)
+    }
+
     /// Returns how many blocks there are.
-    fn write_own_blocks(&mut self) -> u64 {
-        let places = self.own_blocks(self.txg.number);
-        places.iter().for_each(|offset_bytes| self.write_part(*offset_bytes, own::BLOCK_BYTES));
-        places.len() as u64
+    fn write_own_blocks(&mut self, pass: usize) -> u64 {
+        if pass == 0 {
+            let bytes = own::GROUP_BLOCKS * self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
+            self.txg.own_first = self.txg.has_data.then(|| self.behind_data(bytes));
+        }
+        let numbers = self.own_passes()[pass];
+        for (number, copy) in numbers.iter().flat_map(|number| (0..own::COPIES).map(move |copy| (number, copy))) {
+            let offset_bytes = match self.txg.own_first {
+                Some(first) if copy == 0 => first + number * self.pool.geometry.allocated_bytes(own::BLOCK_BYTES),
+                _ => self.own_block(self.txg.number, copy, *number),
+            };
+            self.write_part(offset_bytes, own::BLOCK_BYTES);
+        }
+        numbers.len() as u64 * own::COPIES
     }
 
     /// A block of the group.
@@ -280,27 +322,49 @@ impl<D: BlockDevice> Resilver<D> {
         let all_bytes = own_bytes + 2 * changed * allocated;
         let second = self.pool.own_offset(1, all_bytes, self.plan.tunables.copies_apart) + own_bytes;
         for number in 0..changed {
-            let slot = self.pool.places.borrow();
-            self.write_part(self.pool.record_offset(slot), bytes);
+            let first = self.behind_data(allocated);
+            self.write_part(first, bytes);
             self.write_part(second + (2 * number + self.txg.number % 2) * allocated, bytes);
         }
         2 * changed
     }
 
+    /// Room for so much behind the group's data, one behind the other. It is free again at once. Where no slots lie in one piece
+    /// it reaches over others, and only the way of the arm is right.
+    fn behind_data(&mut self, allocated: u64) -> u64 {
+        let slot_bytes = self.pool.record_allocated();
+        let mut behind = self.txg.behind.clone();
+        for _ in 0..=allocated.div_ceil(slot_bytes) {
+            if behind.end - behind.start >= allocated {
+                break;
+            }
+            let slot = self.pool.places.borrow();
+            let first = self.pool.record_offset(slot);
+            let begins = if first == behind.end { behind.start } else { first };
+            behind = begins..first + slot_bytes;
+        }
+        let last = (self.pool.metaslabs << self.pool.metaslab_shift) - allocated;
+        let first = behind.start.min(last);
+        self.txg.behind = first + allocated..behind.end.max(first + allocated);
+        first
+    }
+
     /// Where on the vdev a group writes the pool's own blocks. Nothing is overwritten: what the group before wrote stays.
-    fn own_blocks(&self, group: u64) -> Vec<u64> {
+    fn own_block(&self, group: u64, copy: u64, number: u64) -> u64 {
         let block = self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
         let copy_bytes = own::GROUP_BLOCKS * block;
-        let apart = self.plan.tunables.copies_apart;
-        let first = |copy| self.pool.own_offset(copy, 2 * copy_bytes, apart) + group % 2 * copy_bytes;
-        let copies = (0..own::COPIES).map(first);
-        copies.flat_map(|first| (0..own::GROUP_BLOCKS).map(move |number| first + number * block)).collect()
+        let first = self.pool.own_offset(copy, 2 * copy_bytes, self.plan.tunables.copies_apart);
+        first + group % 2 * copy_bytes + number * block
     }
 
     /// Members and their bytes at which the pool's own blocks begin.
     pub fn own_places(&self) -> Vec<(usize, u64)> {
         let mut columns = Vec::new();
-        let written = [0, 1].into_iter().flat_map(|group| self.own_blocks(group));
+        let in_group = |group| {
+            (0..own::COPIES).flat_map(move |copy| (0..own::GROUP_BLOCKS).map(move |number| (group, copy, number)))
+        };
+        let blocks = [0, 1].into_iter().flat_map(in_group);
+        let written = blocks.map(|(group, copy, number)| self.own_block(group, copy, number));
         for offset_bytes in written.chain(self.pool.kept().into_iter().flatten()) {
             self.pool.geometry.columns(offset_bytes, own::BLOCK_BYTES, &mut columns);
         }

@@ -320,6 +320,7 @@ impl<D: BlockDevice> Resilver<D> {
     pub(super) fn write_users_data(&mut self) -> u64 {
         let records = std::mem::take(&mut self.users.order);
         self.users.syncing = std::mem::take(&mut self.users.dirty).into_iter().collect();
+        self.pool.places.begin_group();
         for record in &records {
             let slot = self.pool.places.rewrite(*record);
             self.write_part(self.pool.record_offset(slot), self.pool.record_bytes);

@@ -115,11 +115,12 @@ impl Geometry {
         (self.redundancy() * rows) as u32
     }
 
-    /// Of how many blocks one has a column on a certain member.
-    pub(super) fn blocks_per_column(&self) -> u64 {
+    /// Of how many blocks of so many bytes one has a column on a certain member: a raidz may be wider than a block has sectors.
+    pub(super) fn blocks_per_column(&self, bytes: u64) -> u64 {
         match &self.spread {
             Spread::Draid(draid) => (self.width - draid.spares).div_ceil(draid.width()),
-            Spread::Mirror | Spread::Raidz { .. } => 1,
+            Spread::Raidz { parity } => self.width.div_ceil(bytes.div_ceil(self.sector_bytes()) + parity),
+            Spread::Mirror => 1,
         }
     }
 
@@ -198,5 +199,18 @@ impl Geometry {
             }
             Spread::Draid(draid) => draid.columns(offset_bytes, draid.allocated_bytes(bytes), columns),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_raidz_wider_than_a_block_has_sectors_leaves_members_out() {
+        let of = |width, bytes| Geometry::raidz(1, width, 12).unwrap().blocks_per_column(bytes);
+        // 33 columns of 128 KiB.
+        assert_eq!([of(8, 128 << 10), of(33, 128 << 10), of(34, 128 << 10), of(250, 128 << 10)], [1, 1, 2, 8]);
+        assert_eq!([of(8, 4 << 10), of(250, 16 << 20)], [4, 1]);
     }
 }

@@ -55,7 +55,7 @@ impl<D: BlockDevice> Resilver<D> {
             self.phase = Phase::Draining;
             return;
         };
-        self.walk.go_to(window.first, window.end, &self.pool);
+        self.walk.go_to(window.first, window.counted, window.end, &self.pool);
         let made_ns = self.now_ns - self.began_ns;
         if window.is_sampled() && made_ns > 0 {
             let stands_for = self.clock.at(self.now_ns) / made_ns as f64;
@@ -110,7 +110,7 @@ impl<D: BlockDevice> Resilver<D> {
 
     fn issue_next(&mut self) {
         let window = self.windows[0];
-        if self.walk.at() >= window.counted && self.clock.weight() == 0.0 {
+        if self.walk.is_beyond_halt() && self.clock.weight() == 0.0 {
             self.turn(window.weight);
         }
         match self.walk.next(&self.pool) {

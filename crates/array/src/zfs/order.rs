@@ -38,6 +38,8 @@ const SORTED_BLOCK_BYTES: u64 = 112;
 pub(super) struct Walk {
     order: Order,
     next: u64,
+    /// Up to here nothing counts: see [`Walk::go_to`].
+    halt: u64,
     end: u64,
     /// Slots behind the first that hold what users have rewritten.
     beyond: Vec<u64>,
@@ -66,7 +68,7 @@ impl Walk {
         let is_by_place = order != Order::Blocks && pool.runs.is_none();
         let beyond = if is_by_place { pool.places.beyond() } else { Vec::new() };
         let (is_whole, kept, pending) = (false, VecDeque::new(), VecDeque::new());
-        Self { order, next: 0, end: 0, beyond, batches, batch_runs, segment_bytes, is_whole, kept, pending }
+        Self { order, next: 0, halt: 0, end: 0, beyond, batches, batch_runs, segment_bytes, is_whole, kept, pending }
     }
 
     /// How many steps all of it takes.
@@ -77,9 +79,9 @@ impl Walk {
         }
     }
 
-    /// Goes on at a step, up to another.
-    pub fn go_to(&mut self, first: u64, end: u64, pool: &Pool) {
-        (self.next, self.end) = (first, end);
+    /// Goes on at a step, up to another, with a halt on the way: nothing reaches over that.
+    pub fn go_to(&mut self, first: u64, halt: u64, end: u64, pool: &Pool) {
+        (self.next, self.halt, self.end) = (first, halt, end);
         self.is_whole = end - first == self.steps(pool);
         self.pending.clear();
         self.kept.clear();
@@ -89,9 +91,18 @@ impl Walk {
         }
     }
 
-    /// The step it is at.
-    pub fn at(&self) -> u64 {
-        self.next
+    /// Has all come that lies before the halt?
+    pub fn is_beyond_halt(&self) -> bool {
+        self.next >= self.halt && self.pending.is_empty()
+    }
+
+    /// Up to where one piece may reach.
+    fn limit(&self) -> u64 {
+        if self.next < self.halt {
+            self.halt
+        } else {
+            self.end
+        }
     }
 
     /// What comes next; `None` at the end of the part.
@@ -168,9 +179,9 @@ impl Walk {
     /// How many steps from this one on are of slots that follow each other.
     fn in_one_piece(&self, pool: &Pool, step: u64) -> u64 {
         match step.checked_sub(pool.records) {
-            None => pool.records.min(self.end) - step,
+            None => pool.records.min(self.limit()) - step,
             Some(number) => {
-                let slots = &self.beyond[number as usize..(self.end - pool.records) as usize];
+                let slots = &self.beyond[number as usize..(self.limit() - pool.records) as usize];
                 slots.iter().zip(slots[0]..).take_while(|(slot, expected)| *slot == expected).count() as u64
             }
         }
@@ -274,7 +285,7 @@ mod tests {
         let content = Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, file_bytes: None };
         let pool = Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1).unwrap();
         let mut walk = Walk::new(&pool, Order::Sorted, &Tunables::v2_3(), &Host::default());
-        walk.go_to(0, walk.steps(&pool), &pool);
+        walk.go_to(0, 0, walk.steps(&pool), &pool);
         let with_both = std::iter::from_fn(|| walk.next(&pool)).filter(
             |work| matches!(work, Work::Block { records: 0, others: [Some(one), Some(other)], .. } if one != other),
         );
@@ -291,7 +302,7 @@ mod tests {
                 let content = Content { record_bytes: 1 << 20, fill: 0.4, run_records, file_bytes: None };
                 let pool = Pool::new(geometry, 30 << 30, content, 1).unwrap();
                 let mut walk = Walk::new(&pool, order, &Tunables::v2_3(), &host);
-                walk.go_to(0, walk.steps(&pool), &pool);
+                walk.go_to(0, 0, walk.steps(&pool), &pool);
                 let (mut bytes, mut records) = (0, 0);
                 let mut offsets = Vec::new();
                 while let Some(work) = walk.next(&pool) {

@@ -72,7 +72,8 @@ impl Plan {
     /// Records that are passed by the time that as much is under way as may be.
     pub(super) fn flight_records(&self) -> u64 {
         let Flight { bytes, flows } = self.flight();
-        (bytes / self.content.record_bytes.max(1)).min(flows) * self.geometry.blocks_per_column()
+        let record_bytes = self.content.record_bytes.max(1);
+        (bytes / record_bytes).min(flows) * self.geometry.blocks_per_column(record_bytes)
     }
 
     fn check(&self, capacities: &[u64]) -> Result<(), LayoutError> {

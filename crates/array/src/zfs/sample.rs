@@ -75,7 +75,7 @@ pub(super) fn windows(walk: &Walk, pool: &Pool, plan: &Plan) -> Vec<Window> {
     let first = in_steps(first_records).min(steps);
     let counted_records = window_records.max(6 * flight_records).max(1);
     let warm_records = (2 * flight_records).max(counted_records / 8);
-    let made = records * plan.geometry.blocks_per_column() / (counted_records + warm_records);
+    let made = records * plan.geometry.blocks_per_column(pool.record_bytes) / (counted_records + warm_records);
     let strata = made.clamp(*STRATA.start(), *STRATA.end());
     let warm = in_steps(warm_records).max(1);
     let window = warm + in_steps(counted_records);

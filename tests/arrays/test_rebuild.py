@@ -111,6 +111,8 @@ def test_options_of_the_array_are_checked() -> None:
         shakedown.rebuild("raid5", IRONWOLF, width=3, chunks=1)
     with pytest.raises(UsageError, match="only raid10"):
         shakedown.rebuild("raid5", IRONWOLF, width=3, copies=(2, 1, False))
+    with pytest.raises(UsageError, match="a request has one at least"):
+        shakedown.rebuild("raid5", IRONWOLF, width=3, max_segments=0)
     with pytest.raises(UsageError, match="3 drives are given"):
         members_of([IRONWOLF, RED, RED], 4)
 

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from shakedown.units import NS_PER_S, parse_size_bytes
+from shakedown.target.settings import between
+from shakedown.units import NS_PER_S, format_size, parse_size_bytes
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,20 @@ def parse_flag(text: str) -> bool:
     return {"yes": True, "no": False}[text]
 
 
+_PAGE_BYTES: Final = 4096
+_parse_hz: Final = between(24, 1200)  # MIPS may have the fewest ticks a second, Alpha the most
+
 MD_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
     "chunk": ("chunk_bytes", parse_size_bytes),
     "rotation": ("rotation", str),
     "copies": ("copies", _copies),
-    "stripe-cache": ("stripe_cache", int),
-    "stripe-cache-most": ("stripe_cache_most", int),
+    "stripe-cache": ("stripe_cache", between(17, 32768)),  # `raid5_set_cache_size`
+    "stripe-cache-most": ("stripe_cache_most", between(17, 2**31 - 1)),
     "speed-min": ("speed_min_bytes_per_s", parse_size_bytes),
     "speed-max": ("speed_max_bytes_per_s", parse_size_bytes),
     "bitmap": ("bitmap", parse_flag),
     "rmw": ("read_modify_write", parse_flag),
-    "max-request": ("max_request_bytes", parse_size_bytes),
-    "segments": ("max_segments", int),
-    "hz": ("jiffy_ns", lambda text: NS_PER_S // int(text)),
+    "max-request": ("max_request_bytes", between(_PAGE_BYTES, None, parse_size_bytes, format_size)),
+    "segments": ("max_segments", between(1, 2**16 - 1)),  # an unsigned short of `queue_limits`
+    "hz": ("jiffy_ns", lambda text: NS_PER_S // _parse_hz(text)),
 }

@@ -273,6 +273,19 @@ def test_a_failed_rebuild_is_told_and_fails(tmp_path: Path, capsys: pytest.Captu
     assert "one too many" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_copy_of_the_progress_replaces_nothing_but_another(tmp_path: Path) -> None:
+    copy, job = tmp_path / "copy.csv", tmp_path / "users.fio"
+    for number in range(2):
+        verb("raid5", RED, options=replace(SMALL, csv=copy, out=tmp_path / f"run-{number}"))
+    assert copy.read_bytes() == (tmp_path / "run-1" / "progress.csv").read_bytes()
+    job.write_text(JOB)
+    with pytest.raises(UsageError, match="is not the progress of an earlier rebuild") as refusal:
+        verb("raid5", RED, options=replace(SMALL, csv=job, out=tmp_path / "run"))
+    assert refusal.value.hint
+    assert job.read_text() == JOB
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

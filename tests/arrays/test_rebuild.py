@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -271,6 +272,36 @@ def test_a_failed_rebuild_is_told_and_fails(tmp_path: Path, capsys: pytest.Captu
     options = replace(SMALL, faults=(f"0={gone}",), out=tmp_path / "run")
     assert verb("raid5", IRONWOLF, options=options) == 1
     assert "one too many" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *({key: None} for key in ("order", "rebuilds", "patience")),
+        *({key: []} for key in ("rebuilds", "patience")),
+        {"patience": [{}]},
+        {"rebuilds": [{"progress": None}]},
+        None,
+    ],
+)
+def test_damaged_answers_are_told_as_such(damage: dict[str, object] | None, tmp_path: Path, rebuilt: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(rebuilt, folder)
+    answers = folder / "raw" / "rebuild.json"
+    whole = json.loads(answers.read_text())
+    answers.write_text(json.dumps(None if damage is None else whole | damage))
+    pair = [read_run(folder), read_run(rebuilt)]
+    for show in (lambda: write([folder], tmp_path / "report.html"), lambda: compare(pair)):
+        with pytest.raises(UsageError, match=r"rebuild\.json` is damaged: ") as refusal:
+            show()
+        assert refusal.value.hint
+
+
+@pytest.fixture(scope="module")
+def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rebuilt") / "run"
+    verb("raid5", RED, options=replace(SMALL, out=folder))
+    return folder
 
 
 def test_a_copy_of_the_progress_replaces_nothing_but_another(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ HUGE = "99999999999999999999"
         *(("raid5", f"segments={value}", "1 to 65535") for value in ("-1", "0", HUGE)),
         *(("raid5", f"stripe-cache={value}", "17 to 32768") for value in ("-1", "16", HUGE)),
         *(("raid5", f"stripe-cache-most={value}", "17 to ") for value in ("-1", HUGE)),
+        *(("raid5", f"max-request={value}", "4.0 KiB or more") for value in ("0", "1", "4095")),
         *(("raidz1", f"cores={value}", "1 to 8192") for value in ("-1", "0", HUGE)),
         *(("raidz1", f"run={value}", "1 to ") for value in ("-1", "0", "18446744073709551616")),
         *(("raidz1", f"ashift={value}", "9 to 16") for value in ("-1", HUGE)),
@@ -30,6 +31,13 @@ def test_a_number_out_of_range_is_refused_with_the_range(layout: str, text: str,
     with pytest.raises(UsageError, match="is out of range: ") as refusal:
         parse_options(layout, [text])
     assert f"`{text}` is out of range: {says}" in str(refusal.value)
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize("copies", ["n1", "f1", "o1"])
+def test_one_copy_is_no_redundancy(copies: str) -> None:
+    with pytest.raises(UsageError, match="no redundancy") as refusal:
+        parse_options("raid10", [f"copies={copies}"])
     assert refusal.value.hint
 
 

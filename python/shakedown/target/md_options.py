@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from shakedown.errors import UsageError
 from shakedown.target.settings import between
 from shakedown.units import NS_PER_S, format_size, parse_size_bytes
 
@@ -41,6 +42,11 @@ def _copies(text: str) -> tuple[int, int, bool]:
     if match is None:
         raise ValueError(text)
     count = int(match[2])
+    if count == 1:
+        raise UsageError(
+            f"`copies={text}` leaves one copy of everything: no redundancy, and nothing to rebuild from",
+            hint="copies=n2, f2 or o2; an array without redundancy is a raid0",
+        )
     return (count, 1, False) if match[1] == "n" else (1, count, match[1] == "o")
 
 

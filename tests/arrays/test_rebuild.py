@@ -101,8 +101,22 @@ def test_the_same_seed_gives_the_same() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_with_a_reason(changes: dict[str, object], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+    with pytest.raises(UsageError, match=says) as refusal:
         simulate(order(**changes))
+    assert refusal.value.hint
+
+
+def test_what_a_pool_cannot_be_is_told_where_pools_are() -> None:
+    with pytest.raises(UsageError, match="a metaslab has room") as refusal:
+        simulate(order(layout="raidz1", options=ZfsOptions(run_records=10**11)))
+    assert "docs/zfs.md" in refusal.value.hint
+
+
+def test_a_modelled_rebuild_in_a_folder_that_is_there_has_nothing_to_go_on_with(tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("mine")
+    with pytest.raises(UsageError, match="not an empty folder") as refusal:
+        verb("raid5", RED, options=replace(SMALL, out=tmp_path))
+    assert refusal.value.hint == "choose another --out"
 
 
 def test_options_of_the_array_are_checked() -> None:

@@ -147,8 +147,9 @@ def test_data_drives(kind: str, width: int, data: int) -> None:
     ("kind", "width"), [("raid5", 2), ("raid6", 3), ("raidz3", 4), ("raid10", 5), ("single", 2), ("raid7", 9)]
 )
 def test_layouts_that_cannot_be(kind: str, width: int) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError) as refusal:
         Layout(kind, width)
+    assert refusal.value.hint
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -100,8 +101,22 @@ def test_the_same_seed_gives_the_same() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_with_a_reason(changes: dict[str, object], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+    with pytest.raises(UsageError, match=says) as refusal:
         simulate(order(**changes))
+    assert refusal.value.hint
+
+
+def test_what_a_pool_cannot_be_is_told_where_pools_are() -> None:
+    with pytest.raises(UsageError, match="a metaslab has room") as refusal:
+        simulate(order(layout="raidz1", options=ZfsOptions(run_records=10**11)))
+    assert "docs/zfs.md" in refusal.value.hint
+
+
+def test_a_modelled_rebuild_in_a_folder_that_is_there_has_nothing_to_go_on_with(tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("mine")
+    with pytest.raises(UsageError, match="not an empty folder") as refusal:
+        verb("raid5", RED, options=replace(SMALL, out=tmp_path))
+    assert refusal.value.hint == "choose another --out"
 
 
 def test_options_of_the_array_are_checked() -> None:
@@ -111,6 +126,8 @@ def test_options_of_the_array_are_checked() -> None:
         shakedown.rebuild("raid5", IRONWOLF, width=3, chunks=1)
     with pytest.raises(UsageError, match="only raid10"):
         shakedown.rebuild("raid5", IRONWOLF, width=3, copies=(2, 1, False))
+    with pytest.raises(UsageError, match="a request has one at least"):
+        shakedown.rebuild("raid5", IRONWOLF, width=3, max_segments=0)
     with pytest.raises(UsageError, match="3 drives are given"):
         members_of([IRONWOLF, RED, RED], 4)
 
@@ -269,6 +286,49 @@ def test_a_failed_rebuild_is_told_and_fails(tmp_path: Path, capsys: pytest.Captu
     options = replace(SMALL, faults=(f"0={gone}",), out=tmp_path / "run")
     assert verb("raid5", IRONWOLF, options=options) == 1
     assert "one too many" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *({key: None} for key in ("order", "rebuilds", "patience")),
+        *({key: []} for key in ("rebuilds", "patience")),
+        {"patience": [{}]},
+        {"rebuilds": [{"progress": None}]},
+        None,
+    ],
+)
+def test_damaged_answers_are_told_as_such(damage: dict[str, object] | None, tmp_path: Path, rebuilt: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(rebuilt, folder)
+    answers = folder / "raw" / "rebuild.json"
+    whole = json.loads(answers.read_text())
+    answers.write_text(json.dumps(None if damage is None else whole | damage))
+    pair = [read_run(folder), read_run(rebuilt)]
+    for show in (lambda: write([folder], tmp_path / "report.html"), lambda: compare(pair)):
+        with pytest.raises(UsageError, match=r"rebuild\.json` is damaged: ") as refusal:
+            show()
+        assert refusal.value.hint
+
+
+@pytest.fixture(scope="module")
+def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rebuilt") / "run"
+    verb("raid5", RED, options=replace(SMALL, out=folder))
+    return folder
+
+
+def test_a_copy_of_the_progress_replaces_nothing_but_another(tmp_path: Path) -> None:
+    copy, job = tmp_path / "copy.csv", tmp_path / "users.fio"
+    for number in range(2):
+        verb("raid5", RED, options=replace(SMALL, csv=copy, out=tmp_path / f"run-{number}"))
+    assert copy.read_bytes() == (tmp_path / "run-1" / "progress.csv").read_bytes()
+    job.write_text(JOB)
+    with pytest.raises(UsageError, match="is not the progress of an earlier rebuild") as refusal:
+        verb("raid5", RED, options=replace(SMALL, csv=job, out=tmp_path / "run"))
+    assert refusal.value.hint
+    assert job.read_text() == JOB
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,29 @@ def test_a_bug_of_ours_is_told_as_one(here: Path) -> None:
     assert "Traceback" not in answer.stderr
 
 
+def test_a_panic_of_the_core_is_a_bug_of_ours(here: Path) -> None:
+    panics = "class PanicException(BaseException): pass\ndef panic(*_): raise PanicException('divided by zero')\n"
+    entry = f"{panics}import shakedown.array.run as run; run.simulate = panic; {ENTRY}"
+    arguments = [
+        "rebuild",
+        "raid5",
+        "model:wd40efrx",
+        "--width",
+        "3",
+        "--scale",
+        "1/1000",
+        "--seeds",
+        "1",
+        "--out",
+        "run",
+    ]
+    command = [sys.executable, "-c", entry, *arguments]
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=here, check=False)
+    assert answer.returncode == 70
+    assert answer.stderr.startswith("error: a bug in Shakedown: PanicException: divided by zero\nhint: ")
+    assert not (here / "run").exists()
+
+
 @pytest.mark.parametrize(
     "arguments",
     ["run --help", "--version", "compare a a/baseline", "compare a a/baseline --json", "report nowhere --json"],

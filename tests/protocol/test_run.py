@@ -240,8 +240,9 @@ def test_a_job_that_cannot_run_is_refused_before_anything_is_touched(tmp_path: P
 
 def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").write_text("mine")
-    with pytest.raises(UsageError, match="exists and is not an empty folder"):
+    with pytest.raises(UsageError, match="exists and is not an empty folder") as refusal:
         run(loaded(), Order("fake"), tmp_path, Silence())
+    assert "shakedown run --resume DIR" in refusal.value.hint
     assert [path.name for path in tmp_path.iterdir()] == ["precious.txt"]
 
 

@@ -26,6 +26,8 @@ from shakedown.units import NS_PER_S, format_size
 
 PROGRESS_NAME: Final = "progress.csv"
 """How far it was at each look, for each seed: docs/rebuild.md tells its columns."""
+PROGRESS_HEAD: Final = "seed,time_s,done_bytes,share,shown_bytes_per_s,shown_left_s,left_s\n"
+"""How each such file begins."""
 
 _SOURCE: Final = "field notes A (Ars Technica, 2020)"
 _SAMPLED: Final = "stretches of it were played, and each stands for all up to the next"

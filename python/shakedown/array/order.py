@@ -177,7 +177,10 @@ def check_order(order: RebuildOrder) -> None:
     if order.load is not None and order.fill == 0:
         raise UsageError("a job needs data to work on, and the array is empty", hint="--fill 75%")
     if wrong := [place for place in order.faults if not 0 <= place < len(order.members)]:
-        raise UsageError(f"there is no drive {wrong[0]}: they are counted from 0 to {len(order.members) - 1}")
+        raise UsageError(
+            f"there is no drive {wrong[0]}: they are counted from 0 to {len(order.members) - 1}",
+            hint="like --faults 0=faults.toml; docs/faults.md",
+        )
 
 
 def _member_bytes(order: RebuildOrder, sizes: dict[str, int]) -> int:

@@ -75,7 +75,7 @@ def run_real(order: RebuildOrder, out: Path, consent: Consent, tell: Tell, *, wi
     identity = _new_identity(order)
     state = State(order, turns, identity, [drive.identity.model_dump(mode="json") for drive in drives])
     array = _array(order, identity)
-    folder = RunFolder.create(out)
+    folder = RunFolder.create(out, "shakedown rebuild --resume DIR")
     try:
         return _Play(state, array, drives, folder, tell).play()
     finally:

@@ -94,7 +94,8 @@ def simulate(order: RebuildOrder, share: Share | None = None) -> Rebuild:
     except _core.JobError as error:
         raise job_refusal(error) from error
     except (_core.ArrayError, _core.ProfileError) as error:
-        raise UsageError(str(error), hint="docs/rebuild.md tells what an array can be made of") from error
+        told_in = "docs/zfs.md tells what a pool" if order.is_zfs else "docs/rebuild.md tells what an array"
+        raise UsageError(str(error), hint=f"{told_in} can be made of") from error
     frames = {
         "members": pl.DataFrame(told["members"]),
         "progress": pl.DataFrame(told["progress"], schema=PROGRESS_SCHEMA),

@@ -9,8 +9,8 @@ from typing import Any, Final, get_args
 from shakedown.array.zfs import ZFS_LAYOUTS, HealingOrder, Release, ZfsOptions
 from shakedown.errors import UsageError
 from shakedown.target.md_options import MD_SETTINGS, MdOptions
-from shakedown.target.settings import read_settings
-from shakedown.units import parse_duration_ns, parse_size_bytes
+from shakedown.target.settings import between, read_settings
+from shakedown.units import format_size, parse_duration_ns, parse_size_bytes
 
 _MD_EXAMPLES: Final = (
     "like chunk=512KiB, rotation=left-symmetric, copies=n2, stripe-cache=8192, speed-max=500MiB, bitmap=yes"
@@ -53,7 +53,7 @@ def _one_of(literal: Any) -> Callable[[str], str]:
 
 def _draid(text: str) -> tuple[int, int]:
     """``8d:1s``, as zpool writes it."""
-    match = re.fullmatch(r"(\d+)d:(\d+)s", text)
+    match = re.fullmatch(r"(\d{1,4})d:(\d{1,4})s", text)
     if match is None:
         raise ValueError(text)
     return int(match[1]), int(match[2])
@@ -64,20 +64,28 @@ def _failure(text: str) -> tuple[int, int]:
     place, at, when = text.partition("@")
     if not at:
         raise ValueError(text)
-    return int(place), parse_duration_ns(when)
+    return _parse_place(place), parse_duration_ns(when)
 
+
+# A vdev has 255 drives at the most (`VDEV_DRAID_MAX_CHILDREN`).
+_parse_place: Final = between(0, 254)
+# The largest NR_CPUS of Linux.
+_MOST_CORES: Final = 8192
+# A kernel with ZFS needs as much to run at all.
+_LEAST_MEMORY_BYTES: Final = 128 << 20
+_parse_core_rate: Final = between(1 << 20, None, parse_size_bytes, format_size)
 
 _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "recordsize": ("record_bytes", parse_size_bytes),
-    "ashift": ("ashift", int),
-    "run": ("run_records", int),
+    "ashift": ("ashift", between(9, 16)),
+    "run": ("run_records", between(1, 2**63 - 1)),
     "file": ("file_bytes", parse_size_bytes),
     "draid": ("draid", _draid),
-    "spare": ("spare", int),
+    "spare": ("spare", between(0, 99)),
     "order": ("order", _one_of(HealingOrder)),
     "release": ("release", _one_of(Release)),
-    "memory": ("memory_bytes", parse_size_bytes),
-    "cores": ("cores", int),
-    "core-rate": ("core_bytes_per_s", lambda text: float(parse_size_bytes(text))),
+    "memory": ("memory_bytes", between(_LEAST_MEMORY_BYTES, None, parse_size_bytes, format_size)),
+    "cores": ("cores", between(1, _MOST_CORES)),
+    "core-rate": ("core_bytes_per_s", lambda text: float(_parse_core_rate(text))),
     "second-failure": ("second_failure", _failure),
 }

@@ -125,7 +125,9 @@ def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         _give_up_output()  # whoever read it has enough
         return 0
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, it is told as what it is
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is told as what it is; a panic is no Exception
         failure = _failure(error, arguments)
     with suppress(OSError):  # where standard error cannot be written either, the exit status has to do
         _tell(failure)

@@ -10,7 +10,8 @@ from typing import Annotated, Final, NamedTuple
 from cyclopts import Parameter
 
 from shakedown.cli.document import print_document
-from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.cli.own_file import refuse_other_file
+from shakedown.errors import UsageError
 from shakedown.report.export.card import HEAD as CARD_HEAD
 from shakedown.report.export.card import PICTURE_HEAD, card_document, card_json, card_picture
 from shakedown.report.export.prometheus import HEAD as PROMETHEUS_HEAD
@@ -20,7 +21,6 @@ from shakedown.report.export.samples import samples_csv
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, read_run
 
-_HEAD_BYTES: Final = 256
 _STANDARD_OUTPUT: Final = Path("-")
 
 
@@ -118,13 +118,6 @@ def _need_suffix(path: Path, suffix: str) -> None:
 
 def _refuse_other_file(file: _File) -> None:
     """Raise UsageError unless there is nothing at the path, or an earlier export of the same kind."""
-    path = file.path
-    if path == _STANDARD_OUTPUT or not (path.exists() or path.is_symlink()):
-        return
-    try:
-        with path.open("rb") as existing:
-            is_ours = path.is_file() and existing.read(_HEAD_BYTES).startswith(file.head.encode())
-    except OSError as error:
-        raise EnvironmentFailure(f"`{path}` cannot be examined: {error.strerror}") from error
-    if not is_ours:
-        raise UsageError(f"`{path}` exists and is not an earlier export", hint="choose another path")
+    if file.path != _STANDARD_OUTPUT:
+        begins = file.head.encode()
+        refuse_other_file(file.path, lambda head: head.startswith(begins), "an earlier export", "choose another path")

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, resume_in_lab, run_rebuild_in_lab
-from shakedown.array.keep import PROGRESS_NAME
+from shakedown.array.keep import PROGRESS_HEAD, PROGRESS_NAME
 from shakedown.array.order import RebuildOrder, State, drive_name, members_of
 from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.run import run_rebuild
@@ -21,6 +21,7 @@ from shakedown.array.settings import parse_options
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
+from shakedown.cli.own_file import refuse_other_file
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.status import EXIT_OF
@@ -116,7 +117,7 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
         The drives: all of them, or one and --width. model:NAME, lab:NAME, or whole disks.
     """
     if options.csv is not None:
-        _regular(options.csv)  # before hours have passed
+        _replaceable(options.csv)  # before hours have passed
     if options.resume is not None:
         if layout is not None or targets:
             raise UsageError("`--resume` goes on with a rebuild as it was ordered", hint="give the folder alone")
@@ -174,10 +175,12 @@ def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
     return 0
 
 
-def _regular(path: Path) -> Path:
-    """Raise UsageError for what would be replaced and is no file: a folder, a device."""
-    if path.exists() and not path.is_file():
-        raise UsageError(f"`--csv {path}` is no file", hint="give the path of a file, new or to be replaced")
+def _replaceable(path: Path) -> Path:
+    """Raise UsageError for what would be replaced and is no such CSV: a job, a folder, a device."""
+    begins = PROGRESS_HEAD.encode()
+    refuse_other_file(
+        path, lambda head: head.startswith(begins), "the progress of an earlier rebuild", "give --csv another path"
+    )
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder `{path.parent}` for `--csv {path}`", hint="make it first")
     return path
@@ -194,7 +197,7 @@ def _teller(options: RebuildOptions) -> Callable[[str], None]:
 def _shown(done: Run, options: RebuildOptions) -> int:
     status = _status(done)
     if options.csv is not None:
-        replace_file(_regular(options.csv), (done.path / PROGRESS_NAME).read_bytes())
+        replace_file(_replaceable(options.csv), (done.path / PROGRESS_NAME).read_bytes())
     if options.json:
         document = {
             "folder": str(done.path),

@@ -8,12 +8,11 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from shakedown.cli.document import print_document
-from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.cli.own_file import refuse_other_file
 from shakedown.report.html import write
 
 # What the page says of itself in its head.
 _GENERATOR: Final = b'<meta name="generator" content="Shakedown">'
-_HEAD_BYTES: Final = 4096
 
 
 def report(
@@ -36,26 +35,11 @@ def report(
     runs
         Folders of runs. The run of a baseline is shown with its candidate.
     """
-    _refuse_other_file(out)
+    refuse_other_file(
+        out, lambda head: _GENERATOR in head, "a report of Shakedown", hint="choose another path with --out"
+    )
     page = write(runs, out)
     if json:
         print_document("report", {"report": str(page), "runs": [str(run) for run in runs]})
     else:
         print(page)
-
-
-def _refuse_other_file(out: Path) -> None:
-    """Raise UsageError unless there is nothing at ``out``, or a report."""
-    if not out.exists() and not out.is_symlink():
-        return
-    try:
-        is_report = out.is_file() and _GENERATOR in _head(out)
-    except OSError as error:
-        raise EnvironmentFailure(f"`{out}` cannot be examined: {error.strerror}") from error
-    if not is_report:
-        raise UsageError(f"`{out}` exists and is not a report of Shakedown", hint="choose another path with --out")
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_HEAD_BYTES)

@@ -264,7 +264,7 @@ def _check(loaded: LoadedProtocol, arena: Arena) -> None:
 
 @contextmanager
 def _new_turn(loaded: LoadedProtocol, order: Order, path: Path) -> Iterator[_Turn]:
-    folder = RunFolder.create(path)
+    folder = RunFolder.create(path, "shakedown run --resume DIR")
     try:
         with _opened(order, folder) as arena:
             yield _Turn(arena, folder, _first_record(loaded, order, arena))

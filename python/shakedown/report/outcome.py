@@ -11,10 +11,9 @@ from typing import Any, Final
 
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Status
-from shakedown.errors import UsageError
 from shakedown.report import words
 from shakedown.report.rebuild import bad_news, told_tables
-from shakedown.result.answers import read_answers
+from shakedown.result.answers import NoAnswersError, read_answers
 from shakedown.result.folder import Run
 from shakedown.units import format_duration
 
@@ -33,7 +32,7 @@ class Outcome:
 
 
 def outcome(run: Run) -> Outcome | None:
-    """None for a run that is no rebuild."""
+    """None for a run that is no rebuild. Raises UsageError where its answers are damaged."""
     found = [each for each in run.record.findings if not each.kind.endswith("-ratio")]
     duration = next((each for each in found if each.kind == "rebuild-time"), None)
     if run.record.protocol.name != _REBUILD or duration is None:
@@ -41,7 +40,7 @@ def outcome(run: Run) -> Outcome | None:
     try:
         answers = read_answers(run.path)
         tables = told_tables(run)
-    except UsageError:  # a folder without them tells of its findings still
+    except NoAnswersError:  # a folder without them tells of its findings still
         answers, tables = {}, ()
     kicked = [each for each in answers.get("patience", ()) if each["kicked"] == "yes"]
     is_whole = run.record.scale_divisor == 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from shakedown.errors import UsageError
 from shakedown.result.read import read_regular
@@ -13,11 +15,59 @@ ANSWERS_NAME: Final = "rebuild.json"
 """In ``raw/``."""
 
 
+class NoAnswersError(UsageError):
+    """The folder is that of a run, but of no rebuild, or what it answered was taken out."""
+
+
+class _Look(BaseModel):
+    at_ns: int
+    done_bytes: int
+    left_ns: float | None
+
+
+class _Rebuild(BaseModel):
+    duration_ns: int
+    ended: str
+    allocated_bytes: int
+    progress: list[_Look]
+
+
+class _Judged(BaseModel):
+    who: str
+    limit_ms: float
+    longest_ms: float
+    kicked: Literal["no", "close", "yes"]
+
+
+class _Order(BaseModel):
+    options: dict[str, Any]
+
+
+class _Answers(BaseModel):
+    """What reports read of them, and so has to be there; the rest is for programs."""
+
+    model_config = ConfigDict(strict=True)
+
+    order: _Order
+    rebuilds: Annotated[list[_Rebuild], Field(min_length=1)]
+    patience: Annotated[list[_Judged], Field(min_length=1)]
+
+
 def read_answers(folder: Path) -> dict[str, Any]:
-    """Those of the run in ``folder``. Raises UsageError where it is no rebuild."""
+    """Those of the run in ``folder``. Raises NoAnswersError where there are none, UsageError where they are damaged."""
+    path = folder / "raw" / ANSWERS_NAME
     try:
-        content = read_regular(folder / "raw" / ANSWERS_NAME, "give the folder of a rebuild")
+        content = read_regular(path, "give the folder of a rebuild")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NoAnswersError(f"`{folder}` tells of no rebuild", hint="shakedown rebuild makes such runs") from error
+    hint = "restore the file from a copy, or rebuild again"
+    try:
+        _Answers.model_validate_json(content)
         answers: dict[str, Any] = json.loads(content)
-    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
-        raise UsageError(f"`{folder}` tells of no rebuild", hint="shakedown rebuild makes such runs") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise UsageError(f"`{path}` is damaged: `{where}`: {first['msg']}", hint=hint) from error
+    except ValueError as error:
+        raise UsageError(f"`{path}` is damaged: {error}", hint=hint) from error
     return answers

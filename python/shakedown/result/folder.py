@@ -45,13 +45,14 @@ class RunFolder:
         self._samples = SampleWriter(path)
 
     @classmethod
-    def create(cls, path: Path) -> Self:
-        """Make a new folder. Raises UsageError when something is there already, EnvironmentFailure when it cannot."""
+    def create(cls, path: Path, resumed_by: str | None = None) -> Self:
+        """Make a new folder. Raises UsageError when something is there already, EnvironmentFailure when it cannot.
+
+        ``resumed_by`` is the command that goes on with an interrupted run of this kind, if any does.
+        """
         if path.exists() and (not path.is_dir() or _is_begun(path)):
-            raise UsageError(
-                f"`{path}` exists and is not an empty folder",
-                hint="choose another --out, or go on with an interrupted run: `shakedown run --resume DIR`",
-            )
+            going_on = f", or go on with an interrupted run: `{resumed_by}`" if resumed_by else ""
+            raise UsageError(f"`{path}` exists and is not an empty folder", hint=f"choose another --out{going_on}")
         made = [folder for folder in (path / RAW_NAME, path, *path.parents) if not folder.exists()]
         try:
             make_folder(path / RAW_NAME)

@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from shakedown.units import NS_PER_S, parse_size_bytes
+from shakedown.errors import UsageError
+from shakedown.target.settings import between
+from shakedown.units import NS_PER_S, format_size, parse_size_bytes
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ def _copies(text: str) -> tuple[int, int, bool]:
     if match is None:
         raise ValueError(text)
     count = int(match[2])
+    if count == 1:
+        raise UsageError(
+            f"`copies={text}` leaves one copy of everything: no redundancy, and nothing to rebuild from",
+            hint="copies=n2, f2 or o2; an array without redundancy is a raid0",
+        )
     return (count, 1, False) if match[1] == "n" else (1, count, match[1] == "o")
 
 
@@ -48,17 +55,20 @@ def parse_flag(text: str) -> bool:
     return {"yes": True, "no": False}[text]
 
 
+_PAGE_BYTES: Final = 4096
+_parse_hz: Final = between(24, 1200)  # MIPS may have the fewest ticks a second, Alpha the most
+
 MD_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
     "chunk": ("chunk_bytes", parse_size_bytes),
     "rotation": ("rotation", str),
     "copies": ("copies", _copies),
-    "stripe-cache": ("stripe_cache", int),
-    "stripe-cache-most": ("stripe_cache_most", int),
+    "stripe-cache": ("stripe_cache", between(17, 32768)),  # `raid5_set_cache_size`
+    "stripe-cache-most": ("stripe_cache_most", between(17, 2**31 - 1)),
     "speed-min": ("speed_min_bytes_per_s", parse_size_bytes),
     "speed-max": ("speed_max_bytes_per_s", parse_size_bytes),
     "bitmap": ("bitmap", parse_flag),
     "rmw": ("read_modify_write", parse_flag),
-    "max-request": ("max_request_bytes", parse_size_bytes),
-    "segments": ("max_segments", int),
-    "hz": ("jiffy_ns", lambda text: NS_PER_S // int(text)),
+    "max-request": ("max_request_bytes", between(_PAGE_BYTES, None, parse_size_bytes, format_size)),
+    "segments": ("max_segments", between(1, 2**16 - 1)),  # an unsigned short of `queue_limits`
+    "hz": ("jiffy_ns", lambda text: NS_PER_S // _parse_hz(text)),
 }

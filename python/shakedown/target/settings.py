@@ -8,6 +8,24 @@ from typing import Any
 from shakedown.errors import UsageError
 
 
+class OutOfRangeError(ValueError):
+    """The range that a value is not in."""
+
+
+def between(
+    least: int, most: int | None = None, parse: Callable[[str], int] = int, show: Callable[[int], str] = str
+) -> Callable[[str], int]:
+    """What reads a value that is one from ``least`` to ``most`` (None: there is no end)."""
+
+    def read(text: str) -> int:
+        value = parse(text)
+        if value < least or (most is not None and value > most):
+            raise OutOfRangeError(f"{show(least)} or more" if most is None else f"{show(least)} to {show(most)}")
+        return value
+
+    return read
+
+
 def read_settings(
     texts: Sequence[str], known: Mapping[str, tuple[str, Callable[[str], Any]]], of: str, examples: str
 ) -> dict[str, Any]:
@@ -20,6 +38,8 @@ def read_settings(
         key, parse = known[name]
         try:
             given[key] = parse(value)
+        except OutOfRangeError as error:
+            raise UsageError(f"`{text}` is out of range: {error}", hint=examples) from error
         except (ValueError, KeyError) as error:
             raise UsageError(f"`{text}` cannot be read", hint=examples) from error
     return given

@@ -14,7 +14,7 @@ from shakedown.errors import UsageError
 from shakedown.target.md_options import MD_SETTINGS, MdOptions, parse_flag
 from shakedown.target.modelled import Modelled, is_shingled, modelled_capacity_bytes
 from shakedown.target.profile import read_profile
-from shakedown.target.settings import read_settings
+from shakedown.target.settings import between, read_settings
 from shakedown.units import parse_bytes_per_s, parse_data_rate, parse_duration_ns, parse_size_bytes
 
 _LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
@@ -25,18 +25,12 @@ _MOST_OUTSTANDING: Final = 65536
 _EXAMPLE: Final = "model:raid5:4xwd40efrx, model:raid6:7xst12000vn0007,missing:chunk=64KiB,link=1Gb/s"
 
 
-def _count(text: str) -> int:
-    if not 1 <= int(text) <= _MOST_OUTSTANDING:
-        raise ValueError(text)
-    return int(text)
-
-
 _BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "link": ("link_bytes_per_s", parse_bytes_per_s),
     "read-ceiling": ("read_ceiling_bytes_per_s", parse_data_rate),
     "write-ceiling": ("write_ceiling_bytes_per_s", parse_data_rate),
     "round-trip": ("round_trip_ns", parse_duration_ns),
-    "outstanding": ("outstanding", _count),
+    "outstanding": ("outstanding", between(1, _MOST_OUTSTANDING)),
     "read-cache": ("read_cache_bytes", parse_size_bytes),
     "write-cache": ("write_cache_bytes", parse_size_bytes),
     "battery": ("battery", parse_flag),

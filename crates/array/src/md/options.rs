@@ -130,6 +130,21 @@ impl Options {
                 return Err(LayoutError::value("copies", near * far, reason));
             }
         }
+        self.check_host()
+    }
+
+    /// What requests and clocks are made of is not nothing.
+    fn check_host(&self) -> Result<(), LayoutError> {
+        if self.max_segments == 0 {
+            return Err(LayoutError::value("segments", 0, "a request has one at least"));
+        }
+        if self.max_request_bytes < PAGE_BYTES {
+            let reason = "the longest request holds a page of 4096 bytes at least";
+            return Err(LayoutError::value("max request", self.max_request_bytes, reason));
+        }
+        if self.jiffy_ns == 0 {
+            return Err(LayoutError::value("jiffy", 0, "it lasts a nanosecond at least"));
+        }
         Ok(())
     }
 
@@ -196,5 +211,23 @@ impl FromStr for Rotation {
                 return Err(LayoutError::value("rotation", name, reason));
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(change: impl Fn(&mut Options)) -> String {
+        let mut options = Options::new(Layout::Raid5, 4, 1 << 30).unwrap();
+        change(&mut options);
+        options.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_rebuild_of_requests_or_ticks_of_nothing_would_never_end_and_is_refused() {
+        assert!(refusal(|options| options.max_segments = 0).contains("segments"));
+        assert!(refusal(|options| options.max_request_bytes = 4095).contains("a page"));
+        assert!(refusal(|options| options.jiffy_ns = 0).contains("jiffy"));
     }
 }

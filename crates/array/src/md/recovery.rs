@@ -250,7 +250,8 @@ impl<D: BlockDevice> Array<D> {
 
     /// Reads the same pages of all members in sync, and writes what follows from them.
     fn recover_stripes(&mut self, recovery: &mut Recovery, from: u64, to: u64) {
-        let most_bytes = self.options.max_request_bytes.min(self.options.max_segments * PAGE_BYTES);
+        let most_pages = (self.options.max_request_bytes / PAGE_BYTES).min(self.options.max_segments);
+        let most_bytes = most_pages * PAGE_BYTES;
         let mut at = from;
         while at < to {
             let bytes = most_bytes.min(to - at);

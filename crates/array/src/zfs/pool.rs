@@ -100,7 +100,7 @@ impl Pool {
         let stretches = stretches.naming(&indirect);
         let room = (1 << metaslab_shift) - geometry.alignment_bytes();
         let records_per_metaslab = stretches.fitting(room, record_allocated, &indirect);
-        let records_per_metaslab = records_per_metaslab - records_per_metaslab % run_records.unwrap_or(1);
+        let records_per_metaslab = in_whole_runs(records_per_metaslab, content)?;
         // What users are shown is what metaslabs give out; what does not make a whole one at the vdev's end is nobody's.
         let given_out = metaslabs << metaslab_shift;
         let shown = given_out - kept_back(&geometry, given_out);
@@ -188,6 +188,20 @@ impl Pool {
     pub fn left_in_metaslab(&self, record: u64) -> u64 {
         self.records_per_metaslab - record % self.records_per_metaslab
     }
+}
+
+/// How many of the records that fit into a metaslab are there in runs: none lies in two.
+fn in_whole_runs(fitting: u64, content: Content) -> Result<u64, LayoutError> {
+    let in_runs = fitting - fitting % content.run_records.unwrap_or(1);
+    if in_runs > 0 {
+        return Ok(in_runs);
+    }
+    let (key, value) = match (content.run_records, content.file_bytes) {
+        (Some(records), _) => ("run of records", records),
+        (None, Some(bytes)) => ("file", bytes),
+        (None, None) => ("record size", content.record_bytes),
+    };
+    Err(LayoutError::value(key, value, format!("a metaslab has room for {fitting} records")))
 }
 
 /// Metaslabs in the order in which a fresh pool's data fills them (`metaslab_compare`: of the emptiest the first). Three have
@@ -302,6 +316,14 @@ mod tests {
                 assert_eq!(pool.record_offset(run * 8), pool.slot_offset(slot));
             }
         }
+    }
+
+    #[test]
+    fn a_run_longer_than_a_metaslab_is_refused() {
+        let content =
+            Content { record_bytes: 128 << 10, fill: 0.2, run_records: Some(100_000_000_000), file_bytes: None };
+        let refusal = Pool::new(Geometry::raidz(1, 4, 12).unwrap(), 40 << 30, content, 1).unwrap_err();
+        assert!(refusal.to_string().contains("a metaslab has room for"), "{refusal}");
     }
 
     #[test]

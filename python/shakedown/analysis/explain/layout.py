@@ -63,7 +63,9 @@ class Layout:
             raise UsageError(f"there is no layout `{self.kind}` here", hint=f"one of {', '.join(_KINDS)}")
         least = _KINDS[self.kind].least_width
         if self.width < least:
-            raise UsageError(f"{self.kind} of {self.width}: it needs {least} drives or more")
+            raise UsageError(
+                f"{self.kind} of {self.width}: it needs {least} drives or more", hint="--width says how many"
+            )
         if self.kind == "single" and self.width > 1:
             raise UsageError(f"single of {self.width}: it is one drive", hint="say which layout the drives have")
         if self.kind == "raid10" and self.width % 2:

@@ -1,0 +1,46 @@
+"""``--set NAME=VALUE`` of arrays and pools: what is out of range is refused by the name of the option."""
+
+from __future__ import annotations
+
+import pytest
+
+from shakedown.array.settings import parse_options
+from shakedown.errors import UsageError
+
+HUGE = "99999999999999999999"
+
+
+@pytest.mark.parametrize(
+    ("layout", "text", "says"),
+    [
+        *(("raid5", f"hz={value}", "24 to 1200") for value in ("-1", "0", HUGE)),
+        *(("raid5", f"segments={value}", "1 to 65535") for value in ("-1", "0", HUGE)),
+        *(("raid5", f"stripe-cache={value}", "17 to 32768") for value in ("-1", "16", HUGE)),
+        *(("raid5", f"stripe-cache-most={value}", "17 to ") for value in ("-1", HUGE)),
+        *(("raid5", f"max-request={value}", "4.0 KiB or more") for value in ("0", "1", "4095")),
+        *(("raidz1", f"cores={value}", "1 to 8192") for value in ("-1", "0", HUGE)),
+        *(("raidz1", f"run={value}", "1 to ") for value in ("-1", "0", "18446744073709551616")),
+        *(("raidz1", f"ashift={value}", "9 to 16") for value in ("-1", HUGE)),
+        *(("draid1", f"spare={value}", "0 to 99") for value in ("-1", HUGE)),
+        *(("raidz1", f"memory={value}", "128.0 MiB or more") for value in ("0", "1")),
+        ("raidz1", "core-rate=0", "1.0 MiB or more"),
+        ("raidz1", f"second-failure={HUGE}@2h", "0 to 254"),
+    ],
+)
+def test_a_number_out_of_range_is_refused_with_the_range(layout: str, text: str, says: str) -> None:
+    with pytest.raises(UsageError, match="is out of range: ") as refusal:
+        parse_options(layout, [text])
+    assert f"`{text}` is out of range: {says}" in str(refusal.value)
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize("copies", ["n1", "f1", "o1"])
+def test_one_copy_is_no_redundancy(copies: str) -> None:
+    with pytest.raises(UsageError, match="no redundancy") as refusal:
+        parse_options("raid10", [f"copies={copies}"])
+    assert refusal.value.hint
+
+
+def test_what_a_pool_of_groups_has_is_a_number_of_drives() -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        parse_options("draid1", [f"draid={HUGE}d:1s"])

@@ -129,7 +129,7 @@ impl<D: BlockDevice> Resilver<D> {
     }
 
     /// From now on time and work stand for so much.
-    fn turn(&mut self, weight: f64) -> f64 {
+    pub(super) fn turn(&mut self, weight: f64) -> f64 {
         self.tally.take(&self.members, self.clock.weight());
         self.clock.turn(self.now_ns, weight)
     }
@@ -317,7 +317,8 @@ impl<D: BlockDevice> Resilver<D> {
         }
         let flow = *self.flows.get(number);
         let weight = self.clock.weight();
-        let written: u64 = flow.targets().iter().map(|target| target.bytes).sum();
+        let is_there = |target: &&Target| self.roles[target.member as usize] != Role::Dead;
+        let written: u64 = flow.targets().iter().filter(is_there).map(|target| target.bytes).sum();
         self.tally.done_bytes += written as f64 * weight;
         self.tally.done_records += flow.records as f64 * weight;
         self.end_flight(number);

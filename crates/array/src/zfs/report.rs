@@ -48,6 +48,12 @@ impl Tally {
         }
     }
 
+    /// The same, as a scan begins: who was lost before is missed from its beginning.
+    pub fn begun_anew<D: BlockDevice>(&self, members: &Members<D>) -> Self {
+        let failed_at_ns = self.failed_at_ns.iter().map(|at_ns| at_ns.map(|_| 0)).collect();
+        Self { failed_at_ns, ..Self::new(members) }
+    }
+
     /// Counts what the members did since the last call for so much each.
     pub fn take<D: BlockDevice>(&mut self, members: &Members<D>, weight: f64) {
         for (at, (last, sums)) in self.last.iter_mut().zip(&mut self.sums).enumerate() {

@@ -222,7 +222,7 @@ impl<D: BlockDevice> Resilver<D> {
     pub(super) fn begin_scan(&mut self) {
         self.phase = Phase::Over;
         (self.began_ns, self.clock) = (self.now_ns, Clock::new(self.now_ns));
-        self.tally = Tally::new(&self.members);
+        self.tally = self.tally.begun_anew(&self.members);
         self.walk = Walk::new(&self.pool, self.plan.order, &self.plan.tunables, &self.plan.host);
         self.windows = windows(&self.walk, &self.pool, &self.plan).into();
         self.note_progress();
@@ -405,6 +405,10 @@ impl<D: BlockDevice> Resilver<D> {
         let mut entries = std::mem::take(&mut command.entries);
         if let Some(class) = class {
             self.queues[done.member].done(class, &self.plan.tunables);
+        }
+        if done.status == Status::Gone {
+            self.lose(done.member);
+        } else if class.is_some() {
             self.issue(done.member);
         }
         let bad = done.status != Status::Good;
@@ -510,34 +514,47 @@ impl<D: BlockDevice> Resilver<D> {
     /// Where the column of a member lies now: what was lost is written to the replacement, or to the spare.
     pub(super) fn place(&self, column: &Column) -> Option<Target> {
         let Column { member, offset_bytes, bytes, .. } = *column;
-        let target = Target { member, offset_bytes, bytes };
-        if member as usize != self.plan.lost {
-            return (self.roles[member as usize] != Role::Dead).then_some(target);
-        }
-        match (&self.pool.geometry.spread, self.plan.spare) {
-            (Spread::Draid(draid), Some(spare)) => {
-                let child = draid.spare_at(spare, offset_bytes);
-                (self.roles[child] != Role::Dead).then_some(Target { member: child as u32, ..target })
+        let at = match (&self.pool.geometry.spread, self.plan.spare) {
+            (Spread::Draid(draid), Some(spare)) if member as usize == self.plan.lost => {
+                draid.spare_at(spare, offset_bytes)
             }
-            _ => Some(target),
-        }
+            _ => member as usize,
+        };
+        (self.roles[at] != Role::Dead).then_some(Target { member: at as u32, offset_bytes, bytes })
     }
 
     fn fail_when_due(&mut self) {
         let Some((member, at_ns)) = self.plan.second_failure else { return };
-        if self.is_to_begin() || self.roles[member] == Role::Dead || self.clock.at(self.now_ns) < at_ns as f64 {
+        if !self.is_to_begin() && self.clock.at(self.now_ns) >= at_ns as f64 {
+            self.lose(member);
+        }
+    }
+
+    /// Leaves a member out from here on, whether it comes back or not. Who answers that it is gone is probed, in vain, and is
+    /// asked no more (`zio_vdev_io_done`, `vdev_probe`). The resilver fails with the drive that it fills, or with one more than the
+    /// pool survives.
+    fn lose(&mut self, member: usize) {
+        let role = std::mem::replace(&mut self.roles[member], Role::Dead);
+        if role == Role::Dead {
             return;
         }
-        self.roles[member] = Role::Dead;
-        self.tally.failed_at_ns[member] = Some(self.clock.at(self.now_ns) as u64);
-        let gone = self.roles.iter().filter(|role| **role != Role::Good).count() as u64;
-        if gone > self.pool.geometry.redundancy() {
-            self.tally.failed = Some((self.clock.at(self.now_ns) as u64, member));
-            self.phase = Phase::Over;
-            return;
+        if !self.is_over() {
+            let at_ns = self.elapsed_ns();
+            self.tally.failed_at_ns[member] = Some(at_ns);
+            if role == Role::Target || !self.survives() {
+                self.tally.failed = Some((at_ns, member));
+                self.turn(0.0);
+                self.phase = Phase::Over;
+            }
         }
         for entry in self.queues[member].drain() {
             self.column_done(member, entry, true);
         }
+    }
+
+    /// Is everything still somewhere? Without that a pool is suspended.
+    pub(super) fn survives(&self) -> bool {
+        let missing = self.roles.iter().filter(|role| **role != Role::Good).count() as u64;
+        missing <= self.pool.geometry.redundancy()
     }
 }

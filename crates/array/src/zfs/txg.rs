@@ -251,7 +251,7 @@ impl<D: BlockDevice> Resilver<D> {
             Stage::Own { pass } => {
                 // That a sequential rebuild is done is told while the group is written, of a scan when it is
                 // (`vdev_rebuild_complete_sync`, `dsl_scan_done` in the next one).
-                if self.txg.is_last && pass == 0 {
+                if self.txg.is_last && pass == 0 && !self.is_over() {
                     self.end();
                 }
                 self.txg.parts_left = self.write_own_blocks(pass);

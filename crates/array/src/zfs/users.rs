@@ -288,6 +288,7 @@ impl<D: BlockDevice> Resilver<D> {
             return;
         }
         let Bio { tag, status, .. } = *self.users.bios.get(number);
+        let status = if self.survives() { status } else { Status::Gone };
         self.users.answer(self.now_ns, tag, status);
         self.users.bios.release(number);
     }

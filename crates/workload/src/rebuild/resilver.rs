@@ -101,13 +101,15 @@ impl ResilverOrder {
 
     fn ready(&self, stood_there: impl Fn(usize) -> usize) -> Result<(Vec<Device>, u64), RebuildError> {
         let (mut devices, mut now_ns) = (Vec::new(), self.start_ns);
-        for member in (0..self.drives.len()).map(stood_there) {
+        for place in 0..self.drives.len() {
+            let member = stood_there(place);
             let mut drive = self.drives[member].clone();
             let is_there = member != self.plan.lost || self.plan.spare.is_none();
             if is_there && drive.capacity_bytes() >= self.plan.member_bytes {
                 now_ns = now_ns.max(write_configuration(&mut drive, self.plan.member_bytes, self.start_ns));
             }
-            devices.push(self.device(member, drive)?);
+            // The faults of a place are of the drive that stands there during the resilver.
+            devices.push(if place == member { self.device(member, drive)? } else { Box::new(drive) });
         }
         Ok((devices, now_ns))
     }

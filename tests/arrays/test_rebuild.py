@@ -180,11 +180,11 @@ def test_a_silent_drive_is_kicked_whichever_it_is(tmp_path: Path, capsys: pytest
 def test_of_a_failed_rebuild_nothing_is_said_to_be_left(
     layout: str, place: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One too many, or the replacement."""
     status, _ = ordered(tmp_path, layout, 'kind = "gone"\nfrom_s = 30\nfor_s = 5', place)
     told = capsys.readouterr().out
     assert status == 1
-    assert f"drive {place}, st12000vn0007, fails, and that is one too many" in " ".join(told.split())
+    why = "that is one too many" if place == 0 else "it is the one put in"
+    assert f"drive {place}, st12000vn0007, fails, and {why}." in " ".join(told.split())
     assert "says is left" not in told
 
 

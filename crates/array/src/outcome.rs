@@ -13,11 +13,11 @@ pub enum Ended {
         /// How many.
         lost_bytes: u64,
     },
-    /// The array is lost: more members failed than the layout survives.
+    /// The array is lost, as more members failed than the layout survives, or the replacement is.
     Failed {
         /// Since the rebuild began.
         at_ns: u64,
-        /// The member whose loss was one too many.
+        /// The member whose loss was one too many, or the replacement.
         member: usize,
     },
 }

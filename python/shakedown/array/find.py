@@ -211,5 +211,6 @@ def _failed(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     one = next(each for each in rebuilds if each.ended == "failed")
     place = one.failed_member if one.failed_member is not None else one.replacement
     after = format_duration(one.duration_ns)
-    text = f"The rebuild fails after {after}: drive {place}, {names[place]}, fails, and that is one too many."
+    why = "it is the one put in" if place == one.replacement else "that is one too many"
+    text = f"The rebuild fails after {after}: drive {place}, {names[place]}, fails, and {why}."
     return Finding(kind="rebuild-time", step=REBUILD, value=None, unit="s", text=text)

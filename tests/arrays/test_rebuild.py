@@ -316,7 +316,7 @@ def test_a_failed_rebuild_is_told_and_fails(tmp_path: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     "damage",
     [
-        *({key: None} for key in ("order", "rebuilds", "patience")),
+        *({key: None} for key in ("rebuilds", "patience")),
         *({key: []} for key in ("rebuilds", "patience")),
         {"patience": [{}]},
         {"rebuilds": [{"progress": None}]},

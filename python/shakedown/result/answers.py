@@ -39,16 +39,11 @@ class _Judged(BaseModel):
     kicked: Literal["no", "close", "yes"]
 
 
-class _Order(BaseModel):
-    options: dict[str, Any]
-
-
 class _Answers(BaseModel):
     """What reports read of them, and so has to be there; the rest is for programs."""
 
     model_config = ConfigDict(strict=True)
 
-    order: _Order
     rebuilds: Annotated[list[_Rebuild], Field(min_length=1)]
     patience: Annotated[list[_Judged], Field(min_length=1)]
 

@@ -2,14 +2,15 @@
 
 #[allow(dead_code, reason = "what it was asked is not looked at here")]
 mod plain;
+mod plan;
 
-use array::zfs::{Content, Geometry, Host, Order, Plan, Report, Resilver, Sampling, Tunables};
+use array::zfs::{Geometry, Order, Plan, Report, Resilver};
 use array::Ended;
 use drive::faults::{Faulty, Gone, Schedule};
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 use plain::Plain;
+use plan::plan;
 
-const GIB: u64 = 1 << 30;
 const LOST: usize = 1;
 const NOBODY: usize = usize::MAX;
 const GONE_FROM_NS: u64 = 1_000_000_000;
@@ -18,22 +19,6 @@ const FOR_EVER_NS: u64 = u64::MAX / 4;
 const A_MOMENT_NS: u64 = 10_000_000;
 
 type Pool = Resilver<Faulty<Plain, Gone>>;
-
-fn plan(geometry: Geometry, order: Order) -> Plan {
-    Plan {
-        geometry,
-        member_bytes: 2 * GIB,
-        content: Content { record_bytes: 128 << 10, fill: 0.25, run_records: None, file_bytes: None },
-        lost: LOST,
-        spare: None,
-        order,
-        tunables: Tunables::v2_3(),
-        host: Host::default(),
-        sampling: Sampling::NONE,
-        second_failure: None,
-        seed: 1,
-    }
-}
 
 fn raidz(parity: u64) -> Plan {
     plan(Geometry::raidz(parity, 5, 12).unwrap(), Order::Sorted)

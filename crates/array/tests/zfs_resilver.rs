@@ -1,13 +1,15 @@
 //! Resilvers on drives that take a fixed time for everything, so that what is asked of whom can be counted.
 
+mod plan;
+
 use std::collections::{HashMap, HashSet};
 
-use array::zfs::{Column, Content, Geometry, Host, Order, Plan, Report, Resilver, Sampling, Tunables};
+use array::zfs::{Column, Content, Geometry, Order, Plan, Report, Resilver, Sampling, Tunables};
 use array::Ended;
 use drive::{BlockDevice, Completion, Drive, Profile, Request, Status, Verb};
+use plan::{plan, GIB};
 
 const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
 const LABEL_BYTES: u64 = 4 * MIB;
 
 /// One request at a time, 0.2 ms and 100 MB/s each; remembers what it was asked for.
@@ -51,22 +53,6 @@ impl BlockDevice for Clockwork {
         self.out.sort_by_key(|one| one.0);
         let due = self.out.partition_point(|one| one.0 <= to_ns);
         completions.extend(self.out.drain(..due).map(|one| one.1));
-    }
-}
-
-fn plan(geometry: Geometry, order: Order) -> Plan {
-    Plan {
-        geometry,
-        member_bytes: 2 * GIB,
-        content: Content { record_bytes: 128 << 10, fill: 0.25, run_records: None, file_bytes: None },
-        lost: 1,
-        spare: None,
-        order,
-        tunables: Tunables::v2_3(),
-        host: Host::default(),
-        sampling: Sampling::NONE,
-        second_failure: None,
-        seed: 1,
     }
 }
 

@@ -11,9 +11,9 @@ const DEFERRED_GROUPS: usize = 3;
 /// (`metaslab_segment_may_passivate`): so as long as it has hardly any holes.
 #[derive(Clone, Debug)]
 pub(super) struct Fresh {
-    pub slots: Range<u64>,
+    slots: Range<u64>,
     /// With fewer slots left in one piece than these it may be left.
-    pub leave_below: u64,
+    leave_below: u64,
     begin: u64,
 }
 

@@ -51,16 +51,12 @@ pub(super) struct Txg {
     number: u64,
     /// The pointers have been followed: what they name is issued from the next group on.
     visited: bool,
-    /// It writes what users have changed.
-    has_data: bool,
-    /// Where then the first copies of the pool's own blocks begin.
+    /// Where behind users' data the first copies of the pool's own blocks begin.
     own_first: Option<u64>,
     /// What is left of the room behind the data.
     behind: Range<u64>,
     /// With which a scan began, of a drive that was put in while users were at work.
     begun_in: Option<u64>,
-    /// The scan begins in it, of a drive that was put in some groups ago.
-    begins_scan: bool,
     /// All is done that was to be resilvered, and is durable when this group is.
     is_last: bool,
 }
@@ -79,13 +75,16 @@ impl Txg {
             rebuilding: [0; 2],
             number: 0,
             visited: false,
-            has_data: false,
             own_first: None,
             behind: 0..0,
             begun_in: None,
-            begins_scan: false,
             is_last: false,
         }
+    }
+
+    /// Does the scan begin in it, of a drive that was put in some groups ago?
+    fn begins_scan(&self) -> bool {
+        self.begun_in == Some(self.number)
     }
 }
 
@@ -159,7 +158,7 @@ impl<D: BlockDevice> Resilver<D> {
             if self.txg.parts_left > 0 {
                 return;
             }
-            if self.txg.stage == Stage::Names && self.txg.begins_scan && self.is_to_begin() {
+            if self.txg.stage == Stage::Names && self.txg.begins_scan() && self.is_to_begin() {
                 self.begin_scan();
             }
             let scans = self.scans();
@@ -234,18 +233,16 @@ impl<D: BlockDevice> Resilver<D> {
         match stage {
             Stage::Quiesced => {
                 let (is_last, began_ns) = (self.is_drained(), self.now_ns);
-                self.txg = Txg { is_last, began_ns, visited: false, begins_scan: false, behind: 0..0, ..self.txg };
+                self.txg = Txg { is_last, began_ns, visited: false, behind: 0..0, ..self.txg };
                 self.txg.number += 1;
             }
             Stage::Data => {
-                self.txg.begins_scan = self.is_time_to_scan();
-                if self.txg.begins_scan {
+                if self.is_time_to_scan() {
                     self.txg.begun_in = Some(self.txg.number);
                     // What was written before may miss the drive, what this group writes does not.
                     self.pool.places.grow_old();
                 }
                 self.txg.parts_left = self.write_users_data();
-                self.txg.has_data = self.txg.parts_left > 0;
             }
             Stage::Names => self.txg.parts_left = self.write_names(),
             Stage::Own { pass } => {
@@ -275,7 +272,7 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Which of the pool's own blocks the group writes.
     fn own_passes(&self) -> own::Passes {
-        match (self.has_tasks(), self.txg.has_data) {
+        match (self.has_tasks(), self.group_has_data()) {
             (true, _) => own::PASSES_WITH_TASKS,
             (false, true) => own::PASSES_WITH_DATA,
             (false, false) => own::PASSES_OF_SCAN,
@@ -294,7 +291,7 @@ impl<D: BlockDevice> Resilver<D> {
     fn write_own_blocks(&mut self, pass: usize) -> u64 {
         if pass == 0 {
             let bytes = own::GROUP_BLOCKS * self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
-            self.txg.own_first = self.txg.has_data.then(|| self.behind_data(bytes));
+            self.txg.own_first = self.group_has_data().then(|| self.behind_data(bytes));
         }
         let numbers = self.own_passes()[pass];
         for (number, copy) in numbers.iter().flat_map(|number| (0..own::COPIES).map(move |copy| (number, copy))) {
@@ -376,7 +373,7 @@ impl<D: BlockDevice> Resilver<D> {
     /// where a scan begins.
     fn label_parts(&self) -> Range<u8> {
         let attaches = self.is_to_begin() && self.txg.number == 1;
-        if self.txg.number == 0 || attaches || self.txg.begins_scan {
+        if self.txg.number == 0 || attaches || self.txg.begins_scan() {
             0..6
         } else {
             2..4

@@ -330,6 +330,11 @@ impl<D: BlockDevice> Resilver<D> {
         records.len() as u64
     }
 
+    /// Does the group that is being written have any of users' data?
+    pub(super) fn group_has_data(&self) -> bool {
+        !self.users.syncing.is_empty()
+    }
+
     /// How many indirect blocks name what the group has written.
     pub(super) fn names_to_write(&self) -> u64 {
         let named: BTreeSet<u64> = self.users.syncing.iter().map(|record| self.pool.indirect_of(*record)).collect();

@@ -6,6 +6,8 @@ SHELL := bash
 
 BIN := .venv/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+# Tests start Python hundreds of times: it keeps what it has compiled, also where the surroundings forbid it.
+export PYTHONDONTWRITEBYTECODE :=
 LAB_PACKAGES := bc bison erofs-utils flex gcc libc6-dev make patch xz-utils
 say = @printf '\033[1m==>\033[0m %s\n' '$(1)'
 
@@ -22,9 +24,7 @@ test: build system-packages ## all tests, Rust and Python
 	$(call say,Rust tests)
 	cargo test --workspace --exclude py --quiet
 	$(call say,Python tests)
-	$(BIN)/pytest -q -rs -n auto --dist loadgroup --max-worker-restart 0 -m "not real_time"
-	$(call say,Python tests by the clock on the wall (nothing else runs beside them))
-	$(BIN)/pytest -q -rs -m real_time
+	@scripts/python-tests.sh $(BIN)/pytest
 
 .PHONY: lint
 lint: build ## formatting, lints, types, the import law

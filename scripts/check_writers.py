@@ -19,7 +19,7 @@ WRITERS = {
     "characterize/bench.py": "logs in the run's own folder",
     "characterize/run.py": "a profile in a temporary folder",
     "cli/demo.py": "an empty file in the demonstration's own folder",
-    "cli/command_line.py": "/dev/null, in place of an output that nobody reads",
+    "cli/output.py": "/dev/null, in place of an output that nobody reads",
     "cli/several.py": "documents of runs in a temporary folder",
     "array/in_lab.py": "a load in a temporary folder",
     "array/keep.py": "a text in memory",

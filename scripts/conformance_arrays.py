@@ -33,8 +33,8 @@ PLAYS: Final = ROOT / "docs" / "conformance-arrays-plays.csv"
 DOCUMENT: Final = ROOT / "docs" / "conformance-arrays.md"
 BEGIN, END = "<!-- made by scripts/conformance_arrays.py -->\n", "<!-- end of what is made -->"
 SCALE: Final = 1000
-# Beside a load a rebuild takes ten times as long.
-SCALE_LOADED: Final = 4000
+# Beside a load md's rebuild takes ten times as long.
+SCALE_MD_LOADED: Final = 4000
 LOAD: Final = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\nrandseed=7\n"
 # Where ext4 lays the file that the load works on, in MB of the array: first and size, as the lab's requests show.
 USERS_AT_MB: Final = {"raid1": (143, 227), "raid10": (147, 423), "raid5": (153, 634), "raid6": (150, 419)}
@@ -52,7 +52,8 @@ CAPACITY_BYTES: Final = 4_000_787_030_016
 # The lab's kernel and host adapter, which are no choice of ours: CONFIG_HZ, and the segments of virtio-scsi.
 LAB_MD: Final = MdOptions(jiffy_ns=10_000_000, max_segments=254)
 LAB_MEMORY_BYTES: Final = 2 << 30
-# Of a pool: a 64th of what is filled, in whole MiB. Beside a load nearly all is one file.
+# Of a pool: a 64th of what is filled, in whole MiB. Beside a load nearly all is one file. How they are written is part
+# of what a pool's case is made from: not made durable one by one.
 FILES_MIB: Final = {"mirror": 6, "raidz1": 19, "raidz2": 20, "draid2": 20}
 CMR: Final = "wd40efrx"
 SMR: Final = "wd40efax"
@@ -96,7 +97,7 @@ class Case:
     @property
     def scale_divisor(self) -> int:
         """Of the drives."""
-        return SCALE_LOADED if self.load else SCALE
+        return SCALE_MD_LOADED if self.load and not self.is_zfs else SCALE
 
     @property
     def fill(self) -> float:
@@ -107,7 +108,9 @@ class Case:
     def made_from(self) -> str:
         """A digest of the order and of the drives' profiles."""
         files = [ROOT / "drives" / f"{name}.toml" for name in (CMR, self.new)]
-        asked = repr((self.name, self.scale_divisor, self.fill, self.settings, LOAD if self.load else None)).encode()
+        filled = ["durable when unmounted"] if self.is_zfs else []
+        load = LOAD if self.load else None
+        asked = repr((self.name, self.scale_divisor, self.fill, self.settings, load, *filled)).encode()
         return sha256(b"".join(file.read_bytes() for file in files) + asked).hexdigest()[:12]
 
     @property

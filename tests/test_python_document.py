@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,9 @@ import pytest
 
 import shakedown
 from shakedown import trace
+from shakedown.array.order import RebuildOrder
+from shakedown.array.zfs import ZfsOptions
+from shakedown.target.md_options import MdOptions
 
 TEXT = (Path(__file__).parent.parent / "docs" / "python.md").read_text()
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
@@ -32,6 +36,12 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 def test_every_column_is_told(schema: pl.Schema) -> None:
     untold = {"direction", "duration_ns"}  # in docs/run-folder.md, which the text points to
     assert [name for name in schema if f"`{name}`" not in TEXT and f'"{name}"' not in TEXT and name not in untold] == []
+
+
+@pytest.mark.parametrize("kind", [MdOptions, ZfsOptions, RebuildOrder])
+def test_every_option_of_a_rebuild_is_told(kind: type[MdOptions | ZfsOptions | RebuildOrder]) -> None:
+    others = {"layout", "replacement", "options"}  # which the text calls otherwise
+    assert [each.name for each in fields(kind) if f"`{each.name}`" not in TEXT and each.name not in others] == []
 
 
 def test_every_reader_is_told() -> None:

@@ -137,14 +137,14 @@ def test_drive_requests_by_hand(kind: str, width: int, block: int, reads: float,
 
 
 @pytest.mark.parametrize(
-    ("kind", "width", "data"), [("raid5", 4, 3), ("raid10", 6, 3), ("raid1", 3, 1), ("raidz3", 8, 5)]
+    ("kind", "width", "data"), [("raid5", 4, 3), ("raid5", 2, 1), ("raid10", 6, 3), ("raid1", 3, 1), ("raidz3", 8, 5)]
 )
 def test_data_drives(kind: str, width: int, data: int) -> None:
     assert Layout(kind, width).data_drives == data
 
 
 @pytest.mark.parametrize(
-    ("kind", "width"), [("raid5", 2), ("raid6", 3), ("raidz3", 4), ("raid10", 5), ("single", 2), ("raid7", 9)]
+    ("kind", "width"), [("raid5", 1), ("raid6", 3), ("raidz3", 3), ("raid10", 5), ("single", 2), ("raid7", 9)]
 )
 def test_layouts_that_cannot_be(kind: str, width: int) -> None:
     with pytest.raises(UsageError) as refusal:

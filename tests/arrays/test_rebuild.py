@@ -8,6 +8,7 @@ import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,6 +18,7 @@ from shakedown.analysis.kick import judge_patience
 from shakedown.analysis.status import look_at
 from shakedown.array import run
 from shakedown.array.find import findings, ratios
+from shakedown.array.keep import PROGRESS_HEAD
 from shakedown.array.order import RebuildOrder, members_of
 from shakedown.array.rebuild import simulate
 from shakedown.array.zfs import ZfsOptions
@@ -37,6 +39,9 @@ JOB = "[users]\nrw=randread\nbs=16k\niodepth=2\nnorandommap\n"
 def order(**changes: object) -> RebuildOrder:
     given = {"layout": "raid6", "members": (IRONWOLF,) * 4, "replacement": IRONWOLF, "scale_divisor": 1000}
     return RebuildOrder(**{**given, **changes})  # type: ignore[arg-type]
+
+
+POOL = order(layout="raidz1", fill=0.1, scale_divisor=4000, options=ZfsOptions())
 
 
 def test_every_drive_does_its_part() -> None:
@@ -88,6 +93,7 @@ def test_the_same_seed_gives_the_same() -> None:
         ({"layout": "raid0"}, "no redundancy"),
         ({"members": (IRONWOLF,) * 3}, "takes 4 or more"),
         ({"members": (IRONWOLF,) * 1921}, "room for 1920"),
+        ({"members": (IRONWOLF,) * 129}, "at most 128"),
         ({"fill": 1.2}, "120% full"),
         ({"fill": 0.0, "load": JOB}, "needs data"),
         ({"replacement": RED}, "too small"),
@@ -126,10 +132,61 @@ def test_options_of_the_array_are_checked() -> None:
         shakedown.rebuild("raid5", IRONWOLF, width=3, chunks=1)
     with pytest.raises(UsageError, match="only raid10"):
         shakedown.rebuild("raid5", IRONWOLF, width=3, copies=(2, 1, False))
-    with pytest.raises(UsageError, match="a request has one at least"):
+    with pytest.raises(UsageError, match="a request has 1 to 65535"):
         shakedown.rebuild("raid5", IRONWOLF, width=3, max_segments=0)
+    with pytest.raises(UsageError, match="a raid10 has two at least"):
+        shakedown.rebuild("raid10", IRONWOLF, width=4, copies=(1, 1, False))
+    with pytest.raises(UsageError, match="17 to 32768"):
+        shakedown.rebuild("raid5", IRONWOLF, width=3, stripe_cache=16)
+    with pytest.raises(UsageError, match="1 to 8192"):
+        simulate(order(layout="raidz1", options=ZfsOptions(cores=0)))
     with pytest.raises(UsageError, match="3 drives are given"):
         members_of([IRONWOLF, RED, RED], 4)
+
+
+@pytest.mark.parametrize(
+    ("layout", "width", "options"),
+    [
+        ("raid5", 2, {}),
+        ("raid1", 2, {}),
+        ("raid1", 5, {}),
+        ("raid10", 2, {"copies": (2, 1, False)}),
+        ("raid10", 2, {"copies": (1, 2, False)}),
+        ("raid10", 2, {"copies": (1, 2, True)}),
+        ("raid10", 3, {"copies": (2, 1, False)}),
+        ("raid10", 3, {"copies": (1, 2, False)}),
+        ("raid10", 3, {"copies": (1, 2, True)}),
+        ("raid10", 3, {"copies": (3, 1, False)}),
+        ("raid6", 4, {}),
+    ],
+)
+def test_what_mdadm_makes_is_rebuilt(layout: str, width: int, options: dict[str, Any]) -> None:
+    done = shakedown.rebuild(layout, IRONWOLF, width=width, scale_divisor=10000, **options)
+    assert done.ended == "complete"
+    assert done.members["bytes_written"][width - 1] >= done.filled_bytes > 1e9
+
+
+@pytest.mark.parametrize(("layout", "width"), [("raid5", 1), ("raid6", 3), ("raid1", 1), ("raid10", 1)])
+def test_what_mdadm_refuses_is_refused(layout: str, width: int) -> None:
+    with pytest.raises(UsageError, match="it takes"):
+        shakedown.rebuild(layout, IRONWOLF, width=width)
+
+
+def test_pools_of_zfs_are_rebuilt_in_python_with_options_of_theirs() -> None:
+    done = shakedown.rebuild("RAIDZ1", IRONWOLF, width=4, fill=0.1, scale_divisor=4000)
+    assert done.ended == "complete"
+    assert done.to_json() == simulate(POOL).to_json()
+    long = shakedown.rebuild("raidz1", IRONWOLF, width=4, fill=0.1, scale_divisor=4000, record_bytes=2**20)
+    assert long.to_json() == simulate(replace(POOL, options=ZfsOptions(record_bytes=2**20))).to_json()
+
+
+@pytest.mark.parametrize(
+    ("layout", "option", "whose"), [("raidz1", {"chunk_bytes": 2**20}, "md"), ("raid5", {"ashift": 12}, "ZFS")]
+)
+def test_an_option_of_the_others_is_refused_by_name(layout: str, option: dict[str, int], whose: str) -> None:
+    with pytest.raises(UsageError, match=f"takes no `{next(iter(option))}`: it is of {whose}") as refusal:
+        shakedown.rebuild(layout, IRONWOLF, width=4, **option)
+    assert "its own are" in refusal.value.hint
 
 
 def test_redundancy_decides_what_an_unreadable_sector_costs() -> None:
@@ -167,6 +224,16 @@ def test_another_drive_that_fails_on_the_way_is_told(
     assert "ANOTHER DRIVE FAILS." in told
     assert re.search(r"Drive 0, st12000vn0007, fails after (30|29\.\d) s, which the array survives\.", told)
     assert read_run(out).record.findings[0].evidence["failed_on_the_way"] == 1
+
+
+@pytest.mark.parametrize("scale", ["1", "1/10"])
+def test_who_was_silent_longest_stands_in_the_table(
+    scale: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ordered(tmp_path, "raid6", 'kind = "stall"\nfrom_s = 20\nfor_s = 45', scale=scale)
+    table = capsys.readouterr().out.partition("It waits for")[0]
+    assert re.search(r"its longest command +\d+(\.\d+)? ms\n", table)
+    assert re.search(r"drive 0's longest command +4[45](\.\d)? s\n", table)
 
 
 def test_a_silent_drive_is_kicked_whichever_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -348,6 +415,7 @@ def test_a_copy_of_the_progress_replaces_nothing_but_another(tmp_path: Path) -> 
     for number in range(2):
         verb("raid5", RED, options=replace(SMALL, csv=copy, out=tmp_path / f"run-{number}"))
     assert copy.read_bytes() == (tmp_path / "run-1" / "progress.csv").read_bytes()
+    assert copy.read_text().startswith(PROGRESS_HEAD)
     job.write_text(JOB)
     with pytest.raises(UsageError, match="is not the progress of an earlier rebuild") as refusal:
         verb("raid5", RED, options=replace(SMALL, csv=job, out=tmp_path / "run"))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from serving import anew, shakedown
+
 needs_core = pytest.mark.skipif(find_spec("shakedown._core") is None, reason="the Rust core is not built")
 pytestmark = needs_core
 
@@ -31,18 +33,6 @@ VERBS = (
     "rebuild",
 )
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-
-
-def shakedown(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", ENTRY, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | {"COLUMNS": "100", "NO_COLOR": "1"} | environment,
-        timeout=120,
-        check=False,
-    )
 
 
 QUICK = """
@@ -110,6 +100,13 @@ def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
         ("run cliff model:wd40efax --use nas", 'Invalid value "nas" for --use', "`shakedown run --help`"),
         ("run cliff model:wd40efax --seed", "--seed needs a value", "`shakedown run --help`"),
         ("rebuild raid5 model:wd40efrx --width 3 --fill -5%", "is written --fill=-5%", "`shakedown rebuild --help`"),
+        ("rebuild raid5 model:wd40efrx --width 3 --member-size -- -3", "is written --member-size=-3", "rebuild --help"),
+        ("rebuild radiz2 model:wd40efrx --width 4", "`radiz2` is not a layout", "did you mean `raidz2`?"),
+        ("matrix model:wd40efrx --layouts radi6", "`radi6` is not a layout", "did you mean `raid6`?"),
+        ("rebuild raid5 model:wd40efrx --width 3 --replace-with wd40efax", "no file `wd40efax`", "`model:wd40efax`"),
+        ("rebuild raid5 model:wd40efrx --width 4 --set second-failure=3@2h", "is of pools of ZFS", "--faults PLACE="),
+        ("explain --layout raid5 --width 100000000 --drive 50IOPS,95MB/s", "takes 1920 at the most", "--width"),
+        ("explain --layout raidz1 --width 256 --drive 50IOPS,95MB/s", "takes 255 at the most", "--width"),
         ("serve model:wd40efax", "--nbd must be given", "`shakedown serve --help`"),
         ("run --resume nowhere", "there is no folder `nowhere`", "shakedown run"),
         ("run cliff --resume nowhere", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
@@ -244,7 +241,7 @@ def test_a_second_run_gets_a_folder_of_its_own(here: Path) -> None:
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(here: Path) -> None:
     for name, seed in (("a", "5"), ("b", "5"), ("c", "6")):
-        shakedown("run", "./quick.toml", "model:wd40efax", "--seed", seed, "--out", name, "--quiet", cwd=here)
+        anew("run", "./quick.toml", "model:wd40efax", "--seed", seed, "--out", name, "--quiet", cwd=here)
     for name in ("run.json", "samples.parquet"):
         assert (here / "a" / name).read_bytes() == (here / "b" / name).read_bytes()
     assert (here / "a" / "samples.parquet").read_bytes() != (here / "c" / "samples.parquet").read_bytes()
@@ -271,6 +268,27 @@ def test_a_reader_that_has_enough_is_no_error(here: Path) -> None:
     answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=here, check=True)
     assert answer.stdout.splitlines()[-1] == "0"
     assert answer.stderr == ""
+
+
+@pytest.mark.parametrize("options", ["", "--json"])
+def test_a_reader_that_has_enough_leaves_the_status_as_it_is(options: str, here: Path) -> None:
+    measured = ' --measured "1MiB 100R 0rand depth 1 = 9000 IOPS"'
+    # Twenty are more than is kept back until the end.
+    for many in (measured, measured * 20):
+        verb = f"explain --layout single --drive 50IOPS,95MB/s --link 1Gb/s {many} {options}"
+        command = f'"{sys.executable}" -c "{ENTRY}" {verb} | true; echo "${{PIPESTATUS[0]}}"'
+        answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=here, check=True)
+        assert (answer.stdout, answer.stderr) == ("3\n", "")
+
+
+def test_a_document_that_nobody_can_get_is_refused_at_once(here: Path) -> None:
+    command = f'"{sys.executable}" -c "{ENTRY}" run ./quick.toml model:wd40efax --out a --json >&-'
+    answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=here, check=False)
+    assert answer.returncode == 5
+    said, hint = answer.stderr.splitlines()
+    assert said.startswith("error: standard output is closed")
+    assert hint.startswith("hint: ")
+    assert not (here / "a").exists()
 
 
 def test_a_bug_of_ours_is_told_as_one(here: Path) -> None:

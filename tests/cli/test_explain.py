@@ -57,7 +57,7 @@ def test_of_several_runs_those_that_cannot_be_explained_are_left_out(tmp_path: P
         (*BOX, "--measured", "fast"),
         (*BOX, "no-such-run"),
         (*BOX[:-2], "--link", "wet string", "--measured", "8K 1R 1rand = 1 IOPS"),
-        ("--layout", "raid5", "--width", "2", "--drive", "50IOPS,95MB/s", "--measured", "8K 1R 1rand = 1 IOPS"),
+        ("--layout", "raid5", "--width", "1", "--drive", "50IOPS,95MB/s", "--measured", "8K 1R 1rand = 1 IOPS"),
         ("--layout", "single", "--drive", "model:none", "--measured", "8K 1R 1rand = 1 IOPS"),
         ("--layout", "single", "--drive", "0IOPS,95MB/s", "--measured", "8K 1R 1rand = 1 IOPS"),
     ],

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.test_contract import needs_core, shakedown
+from cli.test_contract import needs_core
+from serving import anew, shakedown
 
 pytestmark = needs_core
 
@@ -51,7 +52,7 @@ def test_identify_judges_a_recording_and_its_own_answer_again(tmp_path: Path) ->
     assert first.returncode == 1
     assert [drive["verdict"] for drive in json.loads(first.stdout)["drives"]] == ["conventional", "shingled"]
     (tmp_path / "b.json").write_text(first.stdout)
-    assert shakedown("identify", "--recorded", "b.json", "--json", cwd=tmp_path).stdout == first.stdout
+    assert anew("identify", "--recorded", "b.json", "--json", cwd=tmp_path).stdout == first.stdout
     text = shakedown("identify", "--recorded", "b.json", cwd=tmp_path)
     assert text.stdout.startswith("/dev/sdb: conventional, on strong evidence\n")
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import multiprocessing
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from shakedown.analysis.matrix import Cell, observations
-from shakedown.array.matrix import CSV_NAME, MatrixOrder, run_matrix, to_csv
+from shakedown.array.cells import CellsBrokenError, Place
+from shakedown.array.matrix import CSV_NAME, ORDER_NAME, MatrixOrder, run_matrix, to_csv
+from shakedown.array.order import RebuildOrder
 from shakedown.array.settings import parse_zfs_options
 from shakedown.cli import main
-from shakedown.errors import UsageError
+from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.report.matrix import matrix_svg, matrix_text
 
 pytestmark = pytest.mark.xdist_group("matrix")
@@ -84,6 +91,112 @@ def test_a_killed_matrix_goes_on(tmp_path: Path) -> None:
     assert "2 of 4" in again[0]
 
 
+class Panic(BaseException):
+    """As a panic of the core is one: no Exception, and from a module that nobody can import."""
+
+
+Panic.__module__ = "pyo3_runtime"
+
+
+class BrokenOrder(RebuildOrder):
+    """Where it is computed, a bug shows."""
+
+    def to_core(self) -> dict[str, Any]:
+        """Fine where it is looked at first, and not in a process of its own."""
+        if multiprocessing.parent_process() is not None:
+            raise Panic("index out of bounds")
+        return super().to_core()
+
+
+class KilledOrder(RebuildOrder):
+    """Where it is computed, memory is short."""
+
+    def to_core(self) -> dict[str, Any]:
+        """As the kernel does it."""
+        if multiprocessing.parent_process() is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().to_core()
+
+
+def _with_one(kind: type[RebuildOrder], monkeypatch: pytest.MonkeyPatch) -> MatrixOrder:
+    """Six small cells, of which one is of that kind. It is the first to begin."""
+    order = replace(D, layouts=("mirror", "raidz1"), widths=(3, 4, 5), fills=(0.0,), scale_divisor=100)
+    cells = order.cells()
+    place = Place("raidz1", 5, 0.0)
+    cells[place] = kind(**vars(cells[place]))
+    monkeypatch.setattr(MatrixOrder, "cells", lambda _self: cells)
+    return order
+
+
+def test_a_bug_in_one_cell_loses_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All others are done and kept; the same command tries that one again."""
+    with monkeypatch.context() as patch:
+        order = _with_one(BrokenOrder, patch)
+        with pytest.raises(CellsBrokenError, match=r"1 of 6 cells .* raidz1 of 5, 0% full: Panic: index out") as raised:
+            run_matrix(order, tmp_path / "one", lambda _line: None)
+    assert "to_core" in raised.value.__notes__[0]
+    assert len((tmp_path / "one" / CSV_NAME).read_text().splitlines()) == 1 + 5
+    told: list[str] = []
+    assert len(run_matrix(order, tmp_path / "one", told.append)) == 6
+    assert "5 of 6 cells are there" in told[0]
+
+
+def test_a_killed_process_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is nobody's bug, and what is done is kept."""
+    with monkeypatch.context() as patch:
+        order = _with_one(KilledOrder, patch)
+        with pytest.raises(EnvironmentFailure, match="ended from outside"):
+            run_matrix(order, tmp_path / "one", lambda _line: None)
+    assert len(run_matrix(order, tmp_path / "one", lambda _line: None)) == 6
+
+
+SOUND = b"mirror,2,0.05,100.5,0.0,drive 0 (hd103uj),1,1,,complete\n"
+
+
+@pytest.mark.parametrize(
+    ("damage", "line", "why"),
+    [
+        (b"garbage,\xff\xfe", 3, "can't decode"),
+        (b"garbage,\xff\xfe\n" + SOUND, 3, "can't decode"),
+        (b"garbage", 3, "as no cell does"),
+        (b"\n", 3, "0 values"),
+        (SOUND.replace(b"mirror", b"miror"), 3, "`miror` is no layout"),
+        (SOUND.replace(b"100.5", b"nan"), 3, "`nan` is no number"),
+        (SOUND.replace(b"100.5", b"long"), 3, "long"),
+        (SOUND.replace(b"drive", b'"drive'), 3, "end of data"),
+    ],
+)
+def test_a_damaged_csv_is_told_by_its_line_and_left_as_it_is(
+    tmp_path: Path, damage: bytes, line: int, why: str
+) -> None:
+    order = replace(D, layouts=("mirror",), widths=(2, 3), fills=(0.0,))
+    begin_folder(order, tmp_path)
+    csv = tmp_path / CSV_NAME
+    csv.write_bytes(csv.read_bytes() + SOUND + damage)
+    before = csv.read_bytes()
+    with pytest.raises(UsageError, match=f"matrix.csv` is damaged in line {line}: .*{why}") as refusal:
+        run_matrix(order, tmp_path, lambda _line: None)
+    assert "take that line out" in refusal.value.hint
+    assert csv.read_bytes() == before
+
+
+def test_a_damaged_head_or_order_is_no_bug(tmp_path: Path) -> None:
+    order = replace(D, layouts=("mirror",), widths=(2,), fills=(0.0,))
+    begin_folder(order, tmp_path)
+    (tmp_path / CSV_NAME).write_bytes(b"\xff\n")
+    with pytest.raises(UsageError, match="damaged in line 1"):
+        run_matrix(order, tmp_path, lambda _line: None)
+    (tmp_path / ORDER_NAME).write_bytes(b"\xff\n")
+    with pytest.raises(UsageError, match="another matrix"):
+        run_matrix(order, tmp_path, lambda _line: None)
+
+
+def begin_folder(order: MatrixOrder, folder: Path) -> None:
+    """As a matrix leaves it that was stopped at once."""
+    (folder / ORDER_NAME).write_text(json.dumps(order.to_json(), indent=1, sort_keys=True))
+    (folder / CSV_NAME).write_text(to_csv([]))
+
+
 def test_another_matrix_is_not_mixed_in(tmp_path: Path) -> None:
     """A folder holds one matrix, or something else and is left alone."""
     order = replace(D, layouts=("mirror",), widths=(2,), fills=(0.0,))
@@ -103,6 +216,7 @@ def test_another_matrix_is_not_mixed_in(tmp_path: Path) -> None:
         ({"fills": (1.2,)}, "120% full"),
         ({"widths": (300,)}, "pool of 300"),
         ({"layouts": ("raidz3",), "widths": (3,)}, "no layout can have"),
+        ({"layouts": ("mirror", "raid5"), "widths": (4, 200), "settings": ()}, "raid5 of 200 drives: at most 128"),
         ({"targets": ()}, "needs a drive"),
         ({"replacement": "model:hd103uj", "targets": ("model:wd40efrx",)}, "too small"),
     ],

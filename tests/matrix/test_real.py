@@ -110,7 +110,7 @@ def test_a_mirror_is_a_pair_and_drives_are_taken_in_turn() -> None:
         ("/dev/null /dev/zero", {}, "no block device"),
         ("model:wd40efrx", {"plan": True}, "nothing to plan"),
         ("lab:wd40efx", {}, "no profile named `wd40efx`"),
-        ("lab:wd40efrx", {"layouts": "raid0"}, "not a layout that is rebuilt"),
+        ("lab:wd40efrx", {"layouts": "raid0"}, "raid0 has no redundancy"),
         ("lab:wd40efrx", {"layouts": "raid1", "settings": ("recordsize=1MiB",)}, "recordsize"),
     ],
 )

@@ -13,10 +13,12 @@ import pytest
 from report import synthetic
 from shakedown.analysis.finding import Finding
 from shakedown.report.compare import compare
+from shakedown.report.figures import candidates, highlights
 from shakedown.report.html import render_page
 from shakedown.report.outcome import outcome
 from shakedown.report.pictures import pictures
 from shakedown.report.played import samples_of
+from shakedown.report.rebuild import _progress
 from shakedown.report.series import Line, decode
 from shakedown.report.summary import render
 from shakedown.result.folder import Run, read_run
@@ -34,7 +36,9 @@ def rebuilt(folder: Path, text: str, *, lost_bytes: int = 0, kicked: str = "no",
     value = None if text == FAILED else 360.0
     evidence: dict[str, float | int | str] = {"lost_bytes": lost_bytes, "seeds": 3}
     found = [
-        Finding(kind="rebuild-time", step="rebuild", value=value, unit="s", text=text, evidence=evidence),
+        Finding(
+            kind="rebuild-time", step="rebuild", value=value, unit="s", low=300, high=420, text=text, evidence=evidence
+        ),
         Finding(kind="bottleneck", step="rebuild", value=0.433, unit="share", text="It waits for drive 1."),
         Finding(
             kind="estimate-error",
@@ -150,6 +154,38 @@ def loaded(folder: Path) -> Run:
     record = run.record.model_copy(update={"steps": (rebuild, load, alone)})
     (run.path / "run.json").write_bytes(record.to_json())
     return read_run(run.path)
+
+
+def test_the_time_is_the_headline_and_shown_with_its_interval(tmp_path: Path) -> None:
+    run = rebuilt(tmp_path / "run", COMPLETE)
+    first, *_ = highlights(candidates([run])[0])
+    assert (first.value, first.of, first.detail) == ("6 min", "to rebuild", "95 % interval 5 min to 7 min")
+    assert '6 min <small title="95 % interval">5 min to 7 min</small>' in render_page([run])
+
+
+def test_latencies_that_nobody_knows_are_not_drawn(tmp_path: Path) -> None:
+    run = loaded(tmp_path / "run")
+    unknown = [
+        pl.when(pl.col("step") != "rebuild").then(pl.col(f"latency_{name}_ns")).alias(f"latency_{name}_ns")
+        for name in ("mean", "p50", "p99", "p999", "max")
+    ]
+    run.samples.with_columns(unknown).write_parquet(run.path / "samples.parquet")
+    (picture,) = pictures([read_run(run.path)])
+    views = {view["name"]: view for view in picture["views"]}
+    assert views["rebuild-load"]["latencies"] == ["mean", "p99", "max"]
+    assert views["rebuild"]["latencies"] == []
+    assert set(views["rebuild"]["sides"][0]["lines"]) == set(views["rebuild"]["rates"])
+
+
+def test_of_two_looks_no_course_is_drawn(tmp_path: Path) -> None:
+    run = rebuilt(tmp_path / "run", COMPLETE)
+    assert "full height" in _progress("candidate", run)
+    kept = run.path / "raw" / "rebuild.json"
+    answers = json.loads(kept.read_text())
+    looks = answers["rebuilds"][0]["progress"]
+    answers["rebuilds"][0]["progress"] = [looks[0], looks[-1], looks[-1]]
+    kept.write_text(json.dumps(answers))
+    assert _progress("candidate", read_run(run.path)) == ""
 
 
 def test_stretches_are_drawn_over_all_that_they_stand_for(tmp_path: Path) -> None:

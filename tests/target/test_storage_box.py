@@ -85,7 +85,8 @@ def test_the_same_seed_gives_the_same_rows():
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("model:raid5:2xwd40efrx", "raid5 of 2 members cannot be"),
+        ("model:raid5:1xwd40efrx", "raid5 of 1 members cannot be"),
+        ("model:raid6:3xwd40efrx", "raid6 of 3 members cannot be"),
         ("model:raid5:", "has no drives"),
         ("model:raid5", "has no drives"),
         ("model:raid5:0xwd40efrx", "is no drive of an array"),

@@ -92,9 +92,8 @@ impl Layout {
     /// The fewest members that it can be made of.
     pub fn least_width(self) -> usize {
         match self {
-            Self::Raid0 | Self::Raid1 | Self::Raid10 | Self::Mirror => 2,
-            // mdadm makes a RAID5 of two as well, which is a mirror by another name.
-            Self::Raid5 => 3,
+            // mdadm makes a RAID5 of two, which is a mirror by another name; of one drive it makes nothing unless forced.
+            Self::Raid0 | Self::Raid1 | Self::Raid10 | Self::Raid5 | Self::Mirror => 2,
             Self::Raid6 => 4,
             Self::Raidz(parity) | Self::Draid(parity) => usize::from(parity) + 1,
         }

@@ -2,13 +2,24 @@
 //!
 //! Between the array and each drive stands what the block layer is: requests longer than the drive's limit are cut, those
 //! for which the drive has no room wait in their order, and a request that goes on where the last of those ends is
-//! merged with it. A step costs the same however many members there are.
+//! merged with it. What the drive has not answered in time is given up, and asked again or failed, as `sd` does. A step costs
+//! the same however many members there are.
 
 use std::collections::VecDeque;
 
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 
 use crate::tournament::Tournament;
+
+/// `SD_TIMEOUT`: how long a command may take; a flush may take twice as long.
+const COMMAND_TIMEOUT_NS: u64 = 30_000_000_000;
+
+/// `SD_MAX_RETRIES`: how often one that took longer is asked again, unless who asks wants none of it (`REQ_FAILFAST_DEV`).
+pub(crate) const MAX_RETRIES: u32 = 5;
+
+/// A drive that has answered nothing for as long as `sd` would ask again is set offline (`scsi_eh_offline_sdevs`,
+/// `ata_dev_disable`).
+const OFFLINE_NS: u64 = (MAX_RETRIES as u64 + 1) * COMMAND_TIMEOUT_NS;
 
 /// What one member has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,9 +70,22 @@ struct Command {
     offset_bytes: u64,
     bytes: u64,
     issued_ns: u64,
+    /// How often the drive has not answered it in time.
+    timeouts: u32,
+    /// It has timed out: whatever the drive still answers, nobody waits for it.
+    given_up: bool,
     /// The wholes that it belongs to; the first stands alone in most commands.
     first: u32,
     others: Vec<u32>,
+}
+
+impl Command {
+    fn times_out_ns(&self) -> u64 {
+        if self.given_up {
+            return u64::MAX;
+        }
+        self.issued_ns + COMMAND_TIMEOUT_NS * if self.verb == Verb::Flush { 2 } else { 1 }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -72,6 +96,10 @@ struct Member<D> {
     commands: Vec<Option<Command>>,
     free_tags: Vec<u32>,
     waiting: VecDeque<Command>,
+    /// No command times out before.
+    times_out_ns: u64,
+    /// When it last answered what it was asked.
+    answered_ns: u64,
     busy_since_ns: u64,
     heard_ns: u64,
     counters: Counters,
@@ -87,12 +115,13 @@ pub struct Members<D> {
     free_wholes: Vec<u32>,
     completions: Vec<Completion>,
     max_request_bytes: u64,
+    max_retries: u32,
 }
 
 impl<D: BlockDevice> Members<D> {
     /// The devices as they are at `now_ns`, with nothing in flight; no command is longer than `max_request_bytes`
-    /// (the block layer's `max_sectors_kb`).
-    pub fn new(devices: Vec<D>, now_ns: u64, max_request_bytes: u64) -> Self {
+    /// (the block layer's `max_sectors_kb`), and what times out is asked again `max_retries` times.
+    pub fn new(devices: Vec<D>, now_ns: u64, max_request_bytes: u64, max_retries: u32) -> Self {
         let next = Tournament::new(devices.len());
         let members = devices
             .into_iter()
@@ -103,6 +132,8 @@ impl<D: BlockDevice> Members<D> {
                 commands: Vec::new(),
                 free_tags: Vec::new(),
                 waiting: VecDeque::new(),
+                times_out_ns: u64::MAX,
+                answered_ns: now_ns,
                 busy_since_ns: now_ns,
                 heard_ns: now_ns,
                 counters: Counters::default(),
@@ -116,6 +147,7 @@ impl<D: BlockDevice> Members<D> {
             free_wholes: Vec::new(),
             completions: Vec::new(),
             max_request_bytes: max_request_bytes.max(4096),
+            max_retries,
         }
     }
 
@@ -181,6 +213,8 @@ impl<D: BlockDevice> Members<D> {
                     offset_bytes: offset_bytes + start,
                     bytes: length,
                     issued_ns: self.now_ns,
+                    timeouts: 0,
+                    given_up: false,
                     first: whole,
                     others: Vec::new(),
                 },
@@ -190,7 +224,7 @@ impl<D: BlockDevice> Members<D> {
 
     /// When to look again; `None` while nothing is in flight.
     pub fn next_event_ns(&self) -> Option<u64> {
-        Some(self.next.first().1).filter(|at_ns| *at_ns < u64::MAX).map(|at_ns| at_ns.max(self.now_ns))
+        Some(self.next.first().1).filter(|at_ns| *at_ns < u64::MAX)
     }
 
     /// Lets time pass until requests end, but not beyond `limit_ns`; appends those that ended, in the order of the members,
@@ -264,9 +298,17 @@ impl<D: BlockDevice> Members<D> {
             member.commands.len() as u32 - 1
         });
         let Command { verb, fua, offset_bytes, bytes, .. } = command;
-        member.commands[tag as usize] = Some(Command { issued_ns: self.now_ns, ..command });
+        let command = Command { issued_ns: self.now_ns, ..command };
+        member.times_out_ns = member.times_out_ns.min(command.times_out_ns());
+        member.commands[tag as usize] = Some(command);
         member.device.submit(self.now_ns, Request { tag, verb, fua, offset_bytes, bytes });
-        self.next.set(at, member.device.next_event_ns().unwrap_or(u64::MAX));
+        self.expect(at);
+    }
+
+    /// When the member has to be heard next: it tells something, or has not for too long.
+    fn expect(&mut self, at: usize) {
+        let member = &self.members[at];
+        self.next.set(at, member.device.next_event_ns().unwrap_or(u64::MAX).min(member.times_out_ns));
     }
 
     /// Takes what a member has to tell at this time.
@@ -278,12 +320,42 @@ impl<D: BlockDevice> Members<D> {
             self.retire(at, completion, done);
         }
         self.completions = completions;
+        if self.members[at].times_out_ns <= self.now_ns {
+            self.give_up_late(at, done);
+        }
         while self.members[at].in_device < self.members[at].depth {
             let Some(command) = self.members[at].waiting.pop_front() else { break };
             self.hand_over(at, command);
         }
-        let next_ns = self.members[at].device.next_event_ns().unwrap_or(u64::MAX);
-        self.next.set(at, next_ns);
+        self.expect(at);
+    }
+
+    /// What has timed out is aborted by a reset of the link, and asked again, or has failed (`scmd_eh_abort_handler`).
+    fn give_up_late(&mut self, at: usize, done: &mut Vec<Done>) {
+        let now_ns = self.now_ns;
+        let mut late = Vec::new();
+        for command in self.members[at].commands.iter_mut().flatten().filter(|one| one.times_out_ns() <= now_ns) {
+            late.push(Command { timeouts: command.timeouts + 1, ..command.clone() });
+            command.given_up = true;
+        }
+        let member = &mut self.members[at];
+        member.times_out_ns = member.commands.iter().flatten().map(Command::times_out_ns).min().unwrap_or(u64::MAX);
+        if late.is_empty() {
+            return;
+        }
+        member.device.reset(now_ns);
+        if now_ns - member.answered_ns >= OFFLINE_NS {
+            late.extend(member.waiting.drain(..));
+            late.into_iter().for_each(|command| self.end(at, command, Status::Gone, done));
+            return;
+        }
+        for command in late.into_iter().rev() {
+            if command.timeouts <= self.max_retries {
+                self.members[at].waiting.push_front(command);
+            } else {
+                self.end(at, command, Status::Aborted, done);
+            }
+        }
     }
 
     fn retire(&mut self, at: usize, completion: Completion, done: &mut Vec<Done>) {
@@ -298,12 +370,28 @@ impl<D: BlockDevice> Members<D> {
         member.heard_ns = self.now_ns;
         if member.in_device == 0 {
             counters.busy_ns += self.now_ns - member.busy_since_ns;
+            member.times_out_ns = u64::MAX;
         }
+        if completion.status != Status::Aborted {
+            member.answered_ns = self.now_ns;
+        }
+        if command.given_up {
+            return;
+        }
+        match completion.status {
+            // It was not late itself: that it was reset with others does not count.
+            Status::Aborted => member.waiting.push_front(command),
+            status => self.end(at, command, status, done),
+        }
+    }
+
+    /// The wholes that a command belongs to hear of its end.
+    fn end(&mut self, at: usize, command: Command, status: Status, done: &mut Vec<Done>) {
         for place in std::iter::once(command.first).chain(command.others) {
             let whole = &mut self.wholes[place as usize];
             whole.parts -= 1;
             if whole.status == Status::Good {
-                whole.status = completion.status;
+                whole.status = status;
             }
             if whole.parts == 0 {
                 let counters = &mut self.members[at].counters;

@@ -133,6 +133,22 @@ fn a_durable_write_goes_past_a_cache_without_a_battery() {
     }
 }
 
+/// What is written past the cache is newer than what the cache holds of the same place, and so the last that the drives get.
+#[test]
+fn nothing_older_comes_to_the_drives_behind_a_durable_write() {
+    let mut device = storage_box(Options { write_cache_bytes: 1 << 20, ..Options::default() });
+    // So many that the last of them have not left when the durable one comes.
+    for tag in 0..40 {
+        device.submit(0, request(tag, Verb::Write, u64::from(tag) * 16384, 4096));
+    }
+    device.submit(0, Request { fua: true, ..request(40, Verb::Write, 39 * 16384, 8192) });
+    assert_eq!(finish(&mut device).len(), 41);
+    let writes = device.inner().writes();
+    let there = writes.iter().rev().find(|range| range.contains(&(39 * 16384)));
+    assert_eq!(there, Some(&(39 * 16384..39 * 16384 + 8192)));
+    assert_eq!(writes.len(), 40, "the older one never left");
+}
+
 #[test]
 fn small_writes_beside_each_other_leave_as_large_ones() {
     let mut device = storage_box(Options { write_cache_bytes: 8 << 20, ..Options::default() });

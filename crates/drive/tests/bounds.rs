@@ -2,7 +2,7 @@
 
 mod rig;
 
-use drive::{CleaningOrder, EntryCounts, Profile, Verb};
+use drive::{BlockDevice, CleaningOrder, Completion, EntryCounts, Profile, Request, Verb};
 use rig::{profile, Host};
 
 const S: u64 = 1_000_000_000;
@@ -80,6 +80,31 @@ fn left_over(order: CleaningOrder) -> Vec<u64> {
     left
 }
 
+/// Of which band the first pass takes something, of four with as many entries each.
+fn first_of_equals(places: [u64; 4]) -> u64 {
+    let mut profile = profile("wd40efax");
+    let shingled = profile.shingled.as_mut().unwrap();
+    (shingled.cleaning.order, shingled.cleaning.bands_per_pass) = (CleaningOrder::MostDirty, 1);
+    shingled.streams.tracked = 0;
+    let mut host = Host::new(&profile);
+    // Each as long as no other: by what is gone it is known.
+    for (length, place) in (1..).zip(places) {
+        host.ask(Verb::Write, 3 * place * band_bytes(&profile), length * 4096, true);
+    }
+    let cached = host.drive.truth().cached_bytes;
+    while host.drive.truth().cached_bytes == cached {
+        host.pause(S / 100);
+    }
+    (cached - host.drive.truth().cached_bytes) / 4096
+}
+
+#[test]
+fn of_bands_as_dirty_the_one_that_has_been_so_longest_is_cleaned_first() {
+    for places in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
+        assert_eq!(first_of_equals(places), 1, "{places:?}");
+    }
+}
+
 #[test]
 fn bands_are_cleaned_in_their_order() {
     assert_eq!(left_over(CleaningOrder::Fifo), [14, 11, 5, 4, 0]);
@@ -111,4 +136,120 @@ fn all_of_a_band_is_read_and_written_back_whatever_fits_into_the_merge_buffer() 
         let range = passing - 1.0..passing + 3.0 + 9.0 * phases;
         assert!(range.contains(&turns), "{turns} turns, not {range:?}, with room for {share} of a band");
     }
+}
+
+#[test]
+fn heads_are_parked_when_they_have_rested_for_so_long_and_not_before() {
+    let mut profile = profile("wd40efrx");
+    (profile.mechanics.park_after_s, profile.dram.read_ahead_bytes) = (10.0, 0);
+    for (rest_s, parks) in [(4, 0), (6, 0), (9, 0), (11, 1)] {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Read, 64 * MIB, 4096, false);
+        let before = host.drive.truth().unparks;
+        host.pause(rest_s * S);
+        host.ask(Verb::Read, 640 * MIB, 4096, false);
+        assert_eq!(host.drive.truth().unparks - before, parks, "after {rest_s} s");
+    }
+}
+
+/// Reads from DRAM, of what lies behind one that went to the platters.
+fn hits_behind(profile: &Profile, offset_bytes: u64) -> u64 {
+    let mut host = Host::new(profile);
+    host.ask(Verb::Read, 0, 4096, false);
+    host.pause(S);
+    host.ask(Verb::Read, 4096 + offset_bytes, 4096, false);
+    host.drive.truth().dram_read_hits
+}
+
+#[test]
+fn the_heads_read_ahead_as_far_as_the_profile_says() {
+    let mut profile = profile("st12000vn0007");
+    for ahead_bytes in [64 << 10, 1 << 20] {
+        profile.dram.read_ahead_bytes = ahead_bytes;
+        let hits = [0, ahead_bytes - 4096, ahead_bytes].map(|offset| hits_behind(&profile, offset));
+        assert_eq!(hits, [1, 1, 0], "{ahead_bytes}");
+    }
+}
+
+#[test]
+fn as_many_ranges_are_kept_for_reading_as_there_are_segments() {
+    let mut profile = profile("st12000vn0007");
+    for segments in [1, 3, 8] {
+        profile.dram.read_segments = segments;
+        let kept = |back: u64| {
+            let mut host = Host::new(&profile);
+            (0..=10).for_each(|place| {
+                host.ask(Verb::Read, place << 30, 4096, false);
+                host.pause(S / 10);
+            });
+            host.ask(Verb::Read, (10 - back) << 30, 4096, false);
+            host.drive.truth().dram_read_hits == 1
+        };
+        // The last is still being read on.
+        assert_eq!((1..10).take_while(|back| kept(*back)).count() as u64, segments);
+    }
+}
+
+/// However many at once: all of it passes over one link.
+#[test]
+fn the_link_carries_one_after_the_other() {
+    let profile = profile("st12000vn0007");
+    let carried_ns = |bytes: u64| (bytes as f64 * 1e3 / profile.interface.rate_mb_s) as u64;
+    for verb in [Verb::Write, Verb::Read] {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Write, 0, 16 * MIB, false);
+        let from_ns = host.now_ns;
+        for tag in 0..16 {
+            let offset_bytes = u64::from(tag) * MIB;
+            host.drive.submit(from_ns, Request { tag, verb, fua: false, offset_bytes, bytes: MIB });
+        }
+        let mut done = Vec::<Completion>::new();
+        while done.len() < 16 {
+            let event_ns = host.drive.next_event_ns().unwrap();
+            host.drive.advance(event_ns, &mut done);
+        }
+        for (count, completion) in (1..).zip(&done) {
+            let least_ns = carried_ns(count * MIB) - 1000;
+            assert!(completion.completed_ns - from_ns >= least_ns, "{verb:?}: {count} after {completion:?}");
+        }
+    }
+}
+
+/// Written data rests in DRAM until the host is silent for so long, or until DRAM is half full.
+#[test]
+fn dram_is_written_out_in_silence_or_when_it_is_half_full() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.destage_idle_ms, profile.dram.write_bytes, profile.dram.write_segments) = (500.0, 64 * MIB, 1000);
+    let seeks = |pause_ns: u64, written: u64| {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Read, 0, 4096, false);
+        let before = host.drive.truth().seeks;
+        (0..written).for_each(|place| _ = host.ask(Verb::Write, (1 + place) << 30, MIB, false));
+        host.pause(pause_ns);
+        host.drive.truth().seeks - before
+    };
+    assert_eq!((seeks(S / 5, 2), seeks(2 * S / 5, 31)), (0, 0), "neither silent for long, nor half full");
+    assert_eq!(seeks(S, 2), 2);
+    assert!(seeks(S / 5, 36) > 0);
+}
+
+/// What a drive took long to answer was asked all the while: the silence begins with the answer.
+#[test]
+fn the_host_is_silent_from_its_answer_on() {
+    let mut profile = profile("st8000as0002").scaled(100).unwrap();
+    (profile.mechanics.park_after_s, profile.mechanics.spin_down_after_s, profile.mechanics.spin_up_s) =
+        (0.0, 60.0, 30.0);
+    profile.dram.read_ahead_bytes = 0;
+    let idle_ns = (profile.shingled.as_ref().unwrap().cleaning.idle_ms * 1e6) as u64;
+    assert!(idle_ns < 20 * S);
+    let mut host = Host::new(&profile);
+    host.ask(Verb::Write, 0, 4096, true);
+    host.pause(3600 * S);
+    // The platters start first, which takes longer than a silence.
+    assert!(host.ask(Verb::Write, 0, 4096, true) > 30 * S);
+    let seeks = host.drive.truth().seeks;
+    host.pause(idle_ns * 9 / 10);
+    assert_eq!(host.drive.truth().seeks, seeks, "not yet");
+    host.pause(idle_ns);
+    assert!(host.drive.truth().seeks > seeks, "its band is cleaned");
 }

@@ -60,6 +60,27 @@ fn others_wait_while_a_bad_sector_is_tried() {
     assert!(done[1].completed_ns >= 7 * S && done[1].status == Status::Good);
 }
 
+/// What a host may look for is the first sector of its own request that is bad.
+#[test]
+fn an_error_is_told_of_a_sector_that_was_asked_for() {
+    let mut device = LatentSectors::around(drive(), std::iter::once(2040..2056), 0, S);
+    for (offset, told) in [(1 << 20, 1 << 20), ((1 << 20) - 4096, (1 << 20) - 4096), ((1 << 20) - 8192, 0)] {
+        let expected = if told > 0 { Status::MediumError { offset_bytes: told } } else { Status::Good };
+        assert_eq!(ask(&mut device, 0, Verb::Read, offset).status, expected, "read at {offset}");
+    }
+}
+
+/// Who was asked together with it has an answer when the attempts are over, although the drive has had it before.
+#[test]
+fn an_answer_that_was_ready_waits_until_a_bad_sector_has_been_tried() {
+    let mut device = LatentSectors::around(drive(), std::iter::once(0..1), 0, 7 * S);
+    (1..4).for_each(|tag| device.submit(0, request(tag, Verb::Read, u64::from(tag - 1) << 12)));
+    let mut done = Vec::new();
+    device.advance(20 * S, &mut done);
+    assert_eq!(done.iter().map(|done| done.tag).collect::<Vec<_>>(), [1, 2, 3]);
+    assert!(done.iter().all(|done| done.completed_ns >= 7 * S), "{done:?}");
+}
+
 #[test]
 fn a_stall_ends_for_all_at_once_and_nothing_is_lost() {
     let mut device = Stall::around(drive(), Schedule { from_ns: S, for_ns: 8 * S, every_ns: Some(100 * S) });
@@ -92,6 +113,25 @@ fn commands_hang_until_the_link_is_reset() {
     device.advance(60 * S, &mut done);
     let aborted = |tag| Completion { tag, completed_ns: 60 * S, status: Status::Aborted };
     assert_eq!(done, [aborted(0), aborted(2)]);
+}
+
+#[test]
+fn a_reset_ends_what_a_drive_tries_and_what_comes_late_but_no_stall() {
+    let answered = |device: &mut dyn BlockDevice| {
+        device.submit(0, request(0, Verb::Read, 0));
+        let mut done = Vec::new();
+        device.advance(30 * S, &mut done);
+        device.reset(30 * S);
+        device.advance(30 * S, &mut done);
+        done.first().map(|done| done.status)
+    };
+    let mut bad = LatentSectors::around(drive(), std::iter::once(0..8), 0, 120 * S);
+    assert_eq!(answered(&mut bad), Some(Status::Aborted));
+    assert_eq!(ask(&mut bad, 31 * S, Verb::Read, 1 << 30).completed_ns / S, 31, "it is not at it any more");
+    assert_eq!(answered(&mut Timeout::around(drive(), once(0, S), 1, Some(45 * S))), Some(Status::Aborted));
+    let mut stalls = Stall::around(drive(), once(0, 60 * S));
+    assert_eq!(answered(&mut stalls), None);
+    assert_eq!(stalls.next_event_ns(), Some(60 * S));
 }
 
 #[test]

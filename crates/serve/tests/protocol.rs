@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use drive::Verb;
 use fixed_latency::FixedLatency;
 use serve::{nbd, ServeError, Store};
 use served::{options, Served, DISC, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES};
@@ -109,6 +110,38 @@ fn what_was_written_is_read_on_every_connection() {
 }
 
 #[test]
+fn the_drive_hears_what_was_asked_and_whether_it_is_to_last() {
+    let device = FixedLatency::new(64 * MIB, 0);
+    let heard = Arc::clone(&device.heard);
+    let served = Served::start(device);
+    let mut client = served.enter();
+    // Command and flags, FUA being 1 and NO_HOLE 2; what of it a drive hears.
+    let asked = [
+        (READ, 0, Verb::Read, false),
+        (READ, 1, Verb::Read, true),
+        (TRIM, 0, Verb::Trim, false),
+        (WRITE_ZEROES, 0, Verb::Write, false),
+        (WRITE_ZEROES, 3, Verb::Write, true),
+        (WRITE, 0, Verb::Write, false),
+        (WRITE, 1, Verb::Write, true),
+        (FLUSH, 0, Verb::Flush, false),
+    ];
+    for (at, (command, flags, verb, fua)) in asked.into_iter().enumerate() {
+        let (offset, bytes) = if verb == Verb::Flush { (0, 0) } else { (at as u64 * 4096 + 512, 1024) };
+        let payload: &[u8] = if command == WRITE { &[1; 1024] } else { &[] };
+        client.request(command, flags, 9, offset, bytes, payload);
+        assert_eq!(client.reply(), (9, 0));
+        if command == READ {
+            client.receive::<1024>();
+        }
+        let last = heard.lock().expect("nobody panics over a list").pop().expect("it was asked");
+        let found = (last.verb, last.fua, last.offset_bytes, last.bytes);
+        assert_eq!(found, (verb, fua, offset, u64::from(bytes)), "command {command}, flags {flags}");
+    }
+    served.stop();
+}
+
+#[test]
 fn impossible_requests_are_refused_and_the_connection_goes_on() {
     let served = instant_drive();
     let mut client = served.enter();
@@ -134,6 +167,7 @@ fn impossible_requests_are_refused_and_the_connection_goes_on() {
         let got = client.ask(command, flags, offset, bytes);
         assert_eq!(got, errno, "command {command} flags {flags} at {offset} for {bytes}");
     }
+    assert_eq!(client.write(end - 512, &[1; 512]), 0, "the last sector is one");
     assert_eq!(client.write(end - 512, &[1; 1024]), ENOSPC);
     assert_eq!(client.write(3, &[1; 512]), EINVAL);
     assert_eq!(client.write(0, &vec![1; (32 << 20) + 512]), EINVAL, "the payload is skipped");

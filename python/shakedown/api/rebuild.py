@@ -8,6 +8,7 @@ from typing import Any
 
 from shakedown.array.order import RebuildOrder, members_of
 from shakedown.array.rebuild import Rebuild, simulate
+from shakedown.array.zfs import ZFS_LAYOUTS, ZfsOptions
 from shakedown.errors import UsageError
 from shakedown.target.md_options import MdOptions
 
@@ -24,14 +25,23 @@ def rebuild(
 
     ``members`` are targets (``model:wd40efrx``): all of them, or one and ``width``. ``options`` are the other fields of
     ``RebuildOrder`` (``member_bytes``, ``fill`` from 0 to 1, ``state``, ``load``: the text of a fio job, ``seed``,
-    ``scale_divisor``, ``whole``, ``faults`` by place) and those of ``MdOptions`` (``chunk_bytes``, ...).
-    Raises UsageError for what cannot be.
+    ``scale_divisor``, ``whole``, ``faults`` by place) and those of the layout's own: of ``MdOptions``
+    (``chunk_bytes``, ...), for ZFS of ``ZfsOptions`` (``record_bytes``, ...). Raises UsageError for what cannot be.
     """
     targets = members_of([members] if isinstance(members, str) else members, width)
-    names = {each.name for each in fields(MdOptions)}
-    md = MdOptions(**{name: value for name, value in options.items() if name in names})
-    rest = {name: value for name, value in options.items() if name not in names}
-    known = {each.name for each in fields(RebuildOrder)} - {"layout", "members", "replacement", "options"}
-    if unknown := sorted(rest.keys() - known):
-        raise UsageError(f"a rebuild has no option `{unknown[0]}`", hint="docs/rebuild.md lists them")
-    return simulate(RebuildOrder(layout, targets, replace_with or targets[-1], options=md, **rest))
+    layout = layout.lower()  # as the command line takes it
+    kind, other = (ZfsOptions, MdOptions) if layout in ZFS_LAYOUTS else (MdOptions, ZfsOptions)
+    own = {name: options.pop(name) for name in _names(kind) & options.keys()}
+    if strange := sorted(_names(other) & options.keys()):
+        raise UsageError(
+            f"{layout} takes no `{strange[0]}`: it is of {'md' if kind is ZfsOptions else 'ZFS'}",
+            hint=f"its own are {', '.join(each.name for each in fields(kind))}",
+        )
+    known = _names(RebuildOrder) - {"layout", "members", "replacement", "options"}
+    if unknown := sorted(options.keys() - known):
+        raise UsageError(f"a rebuild has no option `{unknown[0]}`", hint="docs/python.md tells which there are")
+    return simulate(RebuildOrder(layout, targets, replace_with or targets[-1], options=kind(**own), **options))
+
+
+def _names(kind: type[MdOptions | ZfsOptions | RebuildOrder]) -> set[str]:
+    return {each.name for each in fields(kind)}

@@ -5,8 +5,10 @@ A real cell is a rebuild in a run folder of its own, ``cells/LAYOUT-WIDTH-FILL``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +24,7 @@ from shakedown.array.rebuild import simulate
 from shakedown.array.run import Tell
 from shakedown.array.state import State
 from shakedown.device.disk.facts import NO_CONSENT, Consent
-from shakedown.errors import Interrupted, UsageError
+from shakedown.errors import EnvironmentFailure, Interrupted, ShakedownError, UsageError
 from shakedown.parallel import on_every_core
 from shakedown.result.answers import read_answers
 from shakedown.result.folder import RECORD_NAME, Run, free_folder, read_run
@@ -57,19 +59,61 @@ class RealWay:
     consent: Consent = field(default_factory=lambda: NO_CONSENT)
 
 
+class Broken(NamedTuple):
+    """A cell that a bug of ours kept from being: what was raised, and where."""
+
+    place: Place
+    raised: str
+    trace: str
+
+
+class CellsBrokenError(Exception):
+    """A bug of ours in some cells of a matrix. All others are done."""
+
+    def __init__(self, broken: Sequence[Broken], cells: int) -> None:
+        """One of them is told whole: the others are most likely of the same kind."""
+        first = broken[0]
+        super().__init__(
+            f"{len(broken)} of {cells} cells could not be computed, the first of them {first.place}: {first.raised};"
+            " all others are in the CSV, and the same command tries these again"
+        )
+        self.add_note(first.trace)
+
+
 def modelled_cells(orders: Mapping[Place, RebuildOrder], tell: Tell) -> Iterator[Cell]:
-    """In the order in which they are done. The widest begin first: they take longest."""
+    """In the order in which they are done. The widest begin first: they take longest.
+
+    A bug in one ends no other: raises CellsBrokenError when all others are done. Raises EnvironmentFailure if a process
+    is ended from outside.
+    """
     jobs = sorted(orders.items(), key=lambda job: -job[0].width)
     pace = _Pace(len(jobs), tell)
+    broken = []
     with on_every_core(_modelled, jobs, ends_all=KeyboardInterrupt) as pending:
         for done in as_completed(pending):
-            cell = done.result()
+            try:
+                cell = done.result()
+            except BrokenProcessPool as error:
+                raise EnvironmentFailure(
+                    "a process that computed a cell was ended from outside, as the kernel does for want of memory",
+                    hint="the same command goes on: what is done is in its CSV",
+                ) from error
+            if isinstance(cell, Broken):
+                broken.append(cell)
+                continue
             pace.done(cell)
             yield cell
+    if broken:
+        raise CellsBrokenError(broken, len(jobs))
 
 
-def _modelled(place: Place, order: RebuildOrder) -> Cell:
-    return cell_of(place, order, simulate(order).to_json())
+def _modelled(place: Place, order: RebuildOrder) -> Cell | Broken:
+    try:
+        return cell_of(place, order, simulate(order).to_json())
+    except (ShakedownError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic of the core is no Exception, and cannot be sent as it is
+        return Broken(place, f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
 def real_cells(orders: Mapping[Place, RebuildOrder], way: RealWay, tell: Tell) -> Iterator[Cell]:

@@ -140,11 +140,17 @@ _AT_ITS_END: Final = 0.9
 
 def _longest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     one = max(rebuilds, key=lambda each: each.longest_command_ms)
-    others = one.members.filter(pl.int_range(pl.len()) != one.filled)
+    others_ns, other = max(
+        (longest_ns, place)
+        for each in rebuilds
+        for place, longest_ns in enumerate(each.members["longest_command_ns"].to_list())
+        if place != one.filled
+    )
     evidence: dict[str, float | int | str] = {
         "member": one.filled,
         "silence_ms": float(one.members["longest_silence_ns"][one.filled]) / 1e6,
-        "others_ms": float(max(others["longest_command_ns"].to_list())) / 1e6,
+        "others_ms": others_ns / 1e6,
+        "others_longest": other,
     }
     longest_ms = one.longest_command_ms
     who = "The replacement" if one.filled == one.replacement else f"Drive {one.filled}, {names[one.filled]}"

@@ -26,7 +26,16 @@ from shakedown.units import NS_PER_S, format_size
 
 PROGRESS_NAME: Final = "progress.csv"
 """How far it was at each look, for each seed: docs/rebuild.md tells its columns."""
-PROGRESS_HEAD: Final = "seed,time_s,done_bytes,share,shown_bytes_per_s,shown_left_s,left_s\n"
+_COLUMNS: Final = {
+    "seed": pl.col("seed"),
+    "time_s": pl.col("at_ns") / NS_PER_S,
+    "done_bytes": pl.col("done_bytes"),
+    "share": pl.col("done_bytes") / pl.col("filled_bytes"),
+    "shown_bytes_per_s": pl.col("shown_bytes_per_s").round().cast(pl.Int64),
+    "shown_left_s": pl.col("left_ns") / NS_PER_S,
+    "left_s": (pl.col("ended_ns") - pl.col("at_ns")) / NS_PER_S,
+}
+PROGRESS_HEAD: Final = ",".join(_COLUMNS) + "\n"
 """How each such file begins."""
 
 _SOURCE: Final = "field notes A (Ars Technica, 2020)"
@@ -116,17 +125,13 @@ def progress_csv(rebuilds: Sequence[Rebuild], seed: int) -> str:
 
 def _looks(rebuild: Rebuild, seed: int) -> pl.DataFrame:
     """Of a rebuild that failed nobody knows what was left."""
-    left_ns = rebuild.duration_ns - pl.col("at_ns")
+    ended_ns = None if rebuild.ended == "failed" else rebuild.duration_ns
     looks = rebuild.progress.filter(pl.col("at_ns") <= rebuild.duration_ns)
-    return looks.select(
-        pl.lit(seed, pl.Int64).alias("seed"),
-        (pl.col("at_ns") / NS_PER_S).alias("time_s"),
-        "done_bytes",
-        (pl.col("done_bytes") / max(rebuild.filled_bytes, 1)).alias("share"),
-        pl.col("shown_bytes_per_s").round().cast(pl.Int64),
-        (pl.col("left_ns") / NS_PER_S).alias("shown_left_s"),
-        (pl.lit(None, pl.Float64) if rebuild.ended == "failed" else left_ns / NS_PER_S).alias("left_s"),
-    )
+    return looks.with_columns(
+        seed=pl.lit(seed, pl.Int64),
+        filled_bytes=pl.lit(max(rebuild.filled_bytes, 1)),
+        ended_ns=pl.lit(ended_ns, pl.Int64),
+    ).select(**_COLUMNS)
 
 
 def _protocol(order: RebuildOrder) -> ProtocolRecord:

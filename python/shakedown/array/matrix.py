@@ -8,13 +8,14 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
 from shakedown.analysis.matrix import Cell
 from shakedown.array.cells import Place, RealWay, check_real, modelled_cells, real_cells
 from shakedown.array.effort import check_disk, effort_in_lab, together
-from shakedown.array.order import LEAST_WIDTHS, Arena, RebuildOrder, arena_of
+from shakedown.array.order import LEAST_WIDTHS, REBUILT, Arena, RebuildOrder, arena_of, check_layout
 from shakedown.array.settings import parse_options
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import Planned, UsageError
@@ -72,9 +73,7 @@ class MatrixOrder:
 
     def _check(self) -> None:
         for layout in self.layouts:
-            if layout not in LEAST_WIDTHS or layout == "raid0":
-                names = ", ".join(name for name in LEAST_WIDTHS if name != "raid0")
-                raise UsageError(f"`{layout}` is not a layout that is rebuilt", hint=names)
+            check_layout(layout)
         if not self.targets:
             raise UsageError("a matrix needs a drive", hint="shakedown matrix model:hd103uj")
         if wrong := [fill for fill in self.fills if not 0 <= fill <= 1]:
@@ -169,7 +168,7 @@ def _begin(order: MatrixOrder, folder: Path, consent: Consent, tell: Tell) -> li
             replace_file(path, text.encode())
             replace_file(folder / CSV_NAME, to_csv([]).encode())
             return []
-        if path.read_text(encoding="utf-8") != text:
+        if path.read_bytes() != text.encode():
             raise UsageError(
                 f"`{folder}` holds another matrix",
                 hint="go on with the same options, or choose another folder with --out",
@@ -180,27 +179,66 @@ def _begin(order: MatrixOrder, folder: Path, consent: Consent, tell: Tell) -> li
 
 
 def _read(path: Path) -> list[Cell]:
-    """The cells of a CSV; a last line that was not finished is dropped."""
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        replace_file(path, whole.encode())
-    return [_cell(row) for row in csv.DictReader(io.StringIO(whole))]
+    """The cells of a CSV; a last line that was not finished is dropped. Raises UsageError for what is no cell."""
+    content = path.read_bytes()
+    *lines, last = content.split(b"\n")
+    cells: list[Cell] = []
+    for number, line in enumerate([*lines, last], start=1):
+        try:
+            if number > len(lines):
+                _check_cut_off(line.decode())
+            elif number == 1:
+                _check_head(line.decode())
+            else:
+                cells.append(_cell(line.decode()))
+        except (ValueError, csv.Error) as error:
+            raise UsageError(
+                f"`{path}` is damaged in line {number}: {error}",
+                hint="restore it from a copy, or take that line out: what it told is then made anew",
+            ) from error
+    if last:
+        replace_file(path, content.removesuffix(last))
+    return cells
 
 
-def _cell(row: dict[str, str]) -> Cell:
+def _check_head(line: str) -> None:
+    if line != ",".join(_HEAD):
+        raise ValueError("the names of the columns are not those of a matrix")
+
+
+def _check_cut_off(line: str) -> None:
+    """What a write that was cut off leaves begins as a cell does."""
+    begun = (f"{layout}," for layout in REBUILT)
+    if not any(line.startswith(each) or each.startswith(line) for each in begun):
+        raise ValueError("it begins as no cell does")
+
+
+def _cell(line: str) -> Cell:
+    """Raises ValueError and csv.Error."""
+    values = next(csv.reader([line], strict=True), [])
+    if len(values) != len(_HEAD):
+        raise ValueError(f"{len(values)} values, where a cell has {len(_HEAD)}")
+    row = dict(zip(_HEAD, values, strict=True))
+    if row["layout"] not in REBUILT:
+        raise ValueError(f"`{row['layout']}` is no layout")
     return Cell(
         layout=row["layout"],
         width=int(row["width"]),
-        fill=float(row["fill"]),
-        time_s=float(row["time_s"]),
-        deviation_s=float(row["deviation_s"]),
+        fill=_number(row["fill"]),
+        time_s=_number(row["time_s"]),
+        deviation_s=_number(row["deviation_s"]),
         slowest=row["slowest"],
         written_bytes=int(row["written_bytes"]),
         read_bytes=int(row["read_bytes"]),
-        estimate_error=float(row["estimate_error"]) if row["estimate_error"] else None,
+        estimate_error=_number(row["estimate_error"]) if row["estimate_error"] else None,
         ended=row["ended"],
     )
+
+
+def _number(text: str) -> float:
+    if not isfinite(value := float(text)):
+        raise ValueError(f"`{text}` is no number")
+    return value
 
 
 def _row(cell: Cell) -> tuple[object, ...]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
+from shakedown.analysis.explain.layout import MOST_MEMBERS
 from shakedown.array.zfs import ZFS_LEAST_WIDTHS, ZfsOptions
-from shakedown.data import profile_path
+from shakedown.data import list_profiles, profile_path
 from shakedown.errors import UsageError
+from shakedown.protocol.complain import did_you_mean
 from shakedown.target.md_options import MdOptions
 from shakedown.target.modelled import modelled_capacity_bytes
 from shakedown.target.profile import read_profile
@@ -19,7 +21,8 @@ State = Literal["new", "used"]
 Arena = Literal["model", "lab", "device"]
 _ARENAS: Final[dict[str, Arena]] = {"model": "model", "lab": "lab"}
 MD_LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
-LEAST_WIDTHS: Final = {"raid0": 2, "raid1": 2, "raid10": 2, "raid5": 3, "raid6": 4, **ZFS_LEAST_WIDTHS}
+LEAST_WIDTHS: Final = {"raid0": 2, "raid1": 2, "raid10": 2, "raid5": 2, "raid6": 4, **ZFS_LEAST_WIDTHS}
+REBUILT: Final = tuple(layout for layout in LEAST_WIDTHS if layout != "raid0")
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,11 @@ class RebuildOrder:
     def to_core(self) -> dict[str, Any]:
         """The order of the core's ``rebuild``, or for ZFS ``resilver``. Raises UsageError for what cannot be."""
         check_order(self)
+        if not self.is_zfs and len(self.members) > _MOST_MODELLED:
+            raise UsageError(
+                f"{self.layout} of {len(self.members)} drives: at most {_MOST_MODELLED} are modelled of md",
+                hint="a smaller --width; ZFS layouts may be wider",
+            )
         drives = [*self.members[:-1], self.replacement]
         texts = {target: read_profile(model_path(target)) for target in {*self.members, self.replacement}}
         sizes = {target: modelled_capacity_bytes(target, texts[target], self.scale_divisor) for target in texts}
@@ -104,6 +112,9 @@ class RebuildOrder:
 
 def arena_of(targets: Sequence[str]) -> Arena:
     """Whose drives the targets are. Raises UsageError if they are of several arenas."""
+    for text in dict.fromkeys(targets):
+        if text in list_profiles() and not Path(text).exists():
+            raise UsageError(f"there is no file `{text}`", hint=f"did you mean the modelled drive, `model:{text}`?")
     found: set[Arena] = {_ARENAS.get(text.partition(":")[0], "device") for text in targets}
     if len(found) > 1:
         raise UsageError(
@@ -145,7 +156,19 @@ def model_path(target: str) -> Path:
     return profile_path(target.removeprefix("model:"))
 
 
-_MOST_MEMBERS: Final = 1920  # roles in 4 KiB less the header (`mdp_superblock_1`); a vdev of ZFS has fewer
+_MOST_MODELLED: Final = 128  # MOST_MEMBERS of crates/array
+
+
+def check_layout(layout: str) -> None:
+    """Raise UsageError for one that nobody knows, or nothing rebuilds."""
+    if layout == "raid0":
+        raise UsageError(
+            "raid0 has no redundancy: what was on a lost drive is lost, and nothing rebuilds it",
+            hint="raid1, raid10, raid5 and raid6 survive a loss",
+        )
+    if layout not in REBUILT:
+        meant = did_you_mean(layout, REBUILT)
+        raise UsageError(f"`{layout}` is not a layout that is rebuilt", hint=meant or f"one of {', '.join(REBUILT)}")
 
 
 def check_order(order: RebuildOrder) -> None:
@@ -153,23 +176,17 @@ def check_order(order: RebuildOrder) -> None:
     for target in (*order.members, order.replacement):
         refuse_storage_box(target, "rebuild")
         refuse_lab_box(target)
-    if order.layout not in LEAST_WIDTHS:
-        raise UsageError(f"`{order.layout}` is not a layout", hint=", ".join(LEAST_WIDTHS))
+    check_layout(order.layout)
     if order.is_zfs != isinstance(order.options, ZfsOptions):
         raise UsageError(f"{order.layout} takes other options", hint="docs/zfs.md and docs/rebuild.md name them")
-    if order.layout == "raid0":
-        raise UsageError(
-            "raid0 has no redundancy: what was on a lost drive is lost, and nothing rebuilds it",
-            hint="raid1, raid10, raid5 and raid6 survive a loss",
-        )
     if len(order.members) < LEAST_WIDTHS[order.layout]:
         raise UsageError(
             f"{order.layout} of {len(order.members)} drives cannot be: it takes {LEAST_WIDTHS[order.layout]} or more",
             hint="--width says how many",
         )
-    if len(order.members) > _MOST_MEMBERS:
+    if len(order.members) > MOST_MEMBERS:
         raise UsageError(
-            f"{order.layout} of {len(order.members)} drives cannot be: md's superblock has room for {_MOST_MEMBERS}",
+            f"{order.layout} of {len(order.members)} drives cannot be: md's superblock has room for {MOST_MEMBERS}",
             hint="--width says how many",
         )
     if not 0 <= order.fill <= 1:

@@ -39,7 +39,11 @@ def _refuse_others(settings: Sequence[str], others: Collection[str], own: Collec
     """Say whose a setting is that is known, but not here."""
     for text in settings:
         if (name := text.partition("=")[0]) in others and name not in own:
-            raise UsageError(f"`--set {text}` is of {of}", hint=f"NAME=VALUE with {', '.join(own)}")
+            hint = _INSTEAD.get(name, f"NAME=VALUE with {', '.join(own)}")
+            raise UsageError(f"`--set {text}` is of {of}", hint=hint)
+
+
+_INSTEAD: Final = {"second-failure": "`--faults PLACE=FILE` has any drive vanish, too: docs/faults.md"}
 
 
 def _one_of(literal: Any) -> Callable[[str], str]:

@@ -15,6 +15,7 @@ from shakedown.characterize.run import characterize as measure
 from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
+from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
 from shakedown.device.disk.facts import Consent
@@ -77,7 +78,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     if options.json:
         print_document("characterize", _document(outcome) | {"exit_status": 0})
     else:
-        sys.stdout.write(plain("\n".join(_lines(outcome)) + "\n"))
+        print_result(plain("\n".join(_lines(outcome)) + "\n"))
         print(f"run: {folder}", file=sys.stderr)
     return 0
 

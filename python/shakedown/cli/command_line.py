@@ -21,6 +21,7 @@ from rich.console import Console
 
 from shakedown.cli import EXIT_INTERRUPTED
 from shakedown.cli.document import print_document
+from shakedown.cli.output import give_up_output, print_plan
 from shakedown.cli.plain import plain
 from shakedown.errors import EnvironmentFailure, Planned, RefusedError, ShakedownError, UsageError
 from shakedown.protocol.environment import shakedown_version
@@ -64,22 +65,32 @@ def run_command_line(arguments: Sequence[str] | None = None) -> None:
     # Most of what a command makes stays until it ends: to look for what is no longer needed is seldom worth while.
     gc.set_threshold(_GARBAGE_EVERY)
     given = list(sys.argv[1:] if arguments is None else arguments)
-    _open_closed_streams()
-    sys.exit(_guarded(lambda: _dispatch(given), given))
+    closed = _open_closed_streams()
+    sys.exit(_guarded(lambda: _dispatch(given, closed), given))
 
 
-def _open_closed_streams() -> None:
+def _open_closed_streams() -> set[str]:
     """What was closed when we were called (``>&-``) takes whatever is printed: no file of ours is to get its number."""
+    closed = set()
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - as long as we live
+            closed.add(name)
+    return closed
 
 
-def _dispatch(arguments: list[str]) -> int:
+def _dispatch(arguments: list[str], closed: set[str]) -> int:
     # What follows `--` is a command for a guest, in which lines may break.
-    for argument in arguments[: arguments.index("--")] if "--" in arguments else arguments:
+    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for argument in ours:
         if not argument.isprintable():
             raise UsageError(f"{argument!a} holds unprintable characters", hint="give files and folders plain names")
+    if "--json" in ours and "stdout" in closed:
+        # Before hours have passed for a document that nobody gets.
+        raise EnvironmentFailure(
+            "standard output is closed, and `--json` prints its document there",
+            hint="send it to a file, or leave --json out",
+        )
     status = _app(called=arguments[:1])(arguments or ["--help"])
     sys.stdout.flush()
     return status if isinstance(status, int) else 0 if arguments else EXIT_USAGE
@@ -123,7 +134,7 @@ def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
     try:
         return command()
     except BrokenPipeError:
-        _give_up_output()  # whoever read it has enough
+        give_up_output()  # whoever read it has enough
         return 0
     except SystemExit:
         raise
@@ -141,10 +152,9 @@ def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
 def _show(plan: Sequence[Planned]) -> None:
     """Print what would have been done: it is the result of a command that was refused."""
     try:
-        sys.stdout.write("".join(plain(line) + "\n" for planned in plan for line in planned.lines))
-        sys.stdout.flush()
+        print_plan(plan)
     except OSError:
-        _give_up_output()
+        give_up_output()
 
 
 def _answer(verb: str, failure: _Failure) -> None:
@@ -156,12 +166,7 @@ def _answer(verb: str, failure: _Failure) -> None:
         print_document(verb, told)
         sys.stdout.flush()
     except OSError:
-        _give_up_output()
-
-
-def _give_up_output() -> None:
-    """Let what is still to be written vanish: Python would try once more when it exits, and complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        give_up_output()
 
 
 def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
@@ -201,10 +206,9 @@ def _wrong_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
     name = error.argument.name
     if name not in arguments:
         return f"{name} must be given"
-    after = arguments[arguments.index(name) + 1 : arguments.index(name) + 2]
-    written = (
-        f"; one that begins with a minus is written {name}={after[0]}" if after and after[0].startswith("-") else ""
-    )
+    # A `--` ahead of it does not make it a value.
+    after = next((each for each in arguments[arguments.index(name) + 1 :] if each != "--"), "")
+    written = f"; one that begins with a minus is written {name}={after}" if after.startswith("-") else ""
     return f"{name} needs a value{written}"
 
 

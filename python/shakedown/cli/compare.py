@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json as json_text
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from shakedown.cli.output import print_result
 from shakedown.report.compare import compare as compare_runs
 from shakedown.result.folder import read_run
 
@@ -30,6 +30,6 @@ def compare(
     """
     comparison = compare_runs([read_run(run) for run in runs])
     if json:
-        sys.stdout.write(json_text.dumps(comparison.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        print_result(json_text.dumps(comparison.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     else:
-        sys.stdout.write(comparison.to_text())
+        print_result(comparison.to_text())

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from shakedown.analysis.verdict import judge
 from shakedown.cli.document import print_document
+from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.progress import PlainProgress
 from shakedown.errors import UsageError
@@ -58,8 +59,8 @@ def demo(
         document = {"runs": folders, "report": str(report), "verdict": verdict.model_dump(mode="json")}
         print_document("demo", document)
     else:
-        sys.stdout.write(plain(render(runs)))
-        print(f"report: {report}")
+        print_result(plain(render(runs)))
+        print_result(f"report: {report}\n")
     return 0
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any, Final
+
+from shakedown.cli.output import print_result
 
 FORMAT_VERSION: Final = 1
 
@@ -12,4 +13,4 @@ FORMAT_VERSION: Final = 1
 def print_document(command: str, content: dict[str, Any]) -> None:
     """Print ``content`` on standard output as the answer of ``command``."""
     document = {"format_version": FORMAT_VERSION, "command": command, **content}
-    sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    print_result(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

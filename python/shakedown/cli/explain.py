@@ -17,6 +17,7 @@ from shakedown.analysis.explain.limiter import isolate, prove
 from shakedown.analysis.explain.load import Measured, parse_measured
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
+from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
 from shakedown.errors import InconclusiveError, UsageError
 from shakedown.protocol.measured import measured_loads, of_another_array
@@ -77,7 +78,7 @@ def explain(
     if json:
         print_document("explain", explain_document(*told))
     else:
-        sys.stdout.write(plain(explain_text(*told)))
+        print_result(plain(explain_text(*told)))
     return InconclusiveError.exit_status if any(proof.limiter == "impossible" for proof in proofs) else 0
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Final, NamedTuple
 from cyclopts import Parameter
 
 from shakedown.cli.document import print_document
+from shakedown.cli.output import print_result
 from shakedown.cli.own_file import refuse_other_file
 from shakedown.errors import UsageError
 from shakedown.report.export.card import HEAD as CARD_HEAD
@@ -80,7 +81,7 @@ def export(run: Path, /, *, options: ExportOptions = _DEFAULTS) -> None:
     if options.json:
         print_document("export", {"run": str(run), "files": written})
     elif options.csv != _STANDARD_OUTPUT:
-        sys.stdout.write("".join(f"{path}\n" for path in written))
+        print_result("".join(f"{path}\n" for path in written))
 
 
 def _files(run: Run, options: ExportOptions) -> list[_File]:

@@ -18,6 +18,7 @@ from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shing
 from shakedown.analysis.triage.follow import follow
 from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
+from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
 from shakedown.data import reference_path
 from shakedown.device.describe import describe
@@ -89,7 +90,7 @@ def identify(
     if json:
         print_document("identify", identify_document(answers))
     else:
-        sys.stdout.write(plain(identify_text(answers)))
+        print_result(plain(identify_text(answers)))
     return exit_status(answers)
 
 

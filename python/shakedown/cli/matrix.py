@@ -15,6 +15,7 @@ from shakedown.array.matrix import CSV_NAME, MatrixOrder, plan_matrix, run_matri
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
+from shakedown.cli.output import print_plan, print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
@@ -110,7 +111,7 @@ def _planned(order: MatrixOrder, consent: Consent, options: MatrixOptions) -> in
     if options.json:
         print_document("matrix", {"plan": [planned.document for planned in plans], "exit_status": 0})
     else:
-        sys.stdout.write("".join(plain(line) + "\n" for planned in plans for line in planned.lines))
+        print_plan(plans)
     return 0
 
 
@@ -123,7 +124,7 @@ def _shown(order: MatrixOrder, cells: list[Cell], options: MatrixOptions) -> int
         told = {"cells": [asdict(each) for each in cells], "observations": [asdict(each) for each in seen]}
         print_document("matrix", {**told, "csv": str(out / CSV_NAME), "picture": str(out / PICTURE_NAME)})
     else:
-        sys.stdout.write(to_csv(cells))
+        print_result(to_csv(cells))
         if not options.quiet:
             _tell(f"\n{title}\n\n{matrix_text(cells, seen)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
     return 0

@@ -21,6 +21,7 @@ from shakedown.array.settings import parse_options
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
+from shakedown.cli.output import print_plan, print_result
 from shakedown.cli.own_file import refuse_other_file
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
@@ -171,7 +172,7 @@ def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
     if options.json:
         print_document("rebuild", {"plan": [planned.document for planned in plans], "exit_status": 0})
     else:
-        sys.stdout.write("".join(plain(line) + "\n" for planned in plans for line in planned.lines))
+        print_plan(plans)
     return 0
 
 
@@ -208,7 +209,7 @@ def _shown(done: Run, options: RebuildOptions) -> int:
         }
         print_document("rebuild", document)
     else:
-        sys.stdout.write(plain(render_rebuild(done)))
+        print_result(plain(render_rebuild(done)))
         print(f"run: {done.path}", file=sys.stderr)
     return status
 

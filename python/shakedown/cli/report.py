@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from shakedown.cli.document import print_document
+from shakedown.cli.output import print_result
 from shakedown.cli.own_file import refuse_other_file
 from shakedown.report.html import write
 
@@ -42,4 +43,4 @@ def report(
     if json:
         print_document("report", {"report": str(page), "runs": [str(run) for run in runs]})
     else:
-        print(page)
+        print_result(f"{page}\n")

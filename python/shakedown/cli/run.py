@@ -14,6 +14,7 @@ from shakedown.analysis.rules import Use
 from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
+from shakedown.cli.output import print_plan, print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.progress import watch
 from shakedown.cli.scale import parse_scale
@@ -126,7 +127,7 @@ def run(
     if options.json:
         print_document("run", _document(done) | {"exit_status": status})
     else:
-        sys.stdout.write(plain(render([done])))
+        print_result(plain(render([done])))
         print(f"run: {done.path}", file=sys.stderr)
     return status
 
@@ -156,7 +157,7 @@ def _several(protocol: str | None, targets: tuple[str, ...], options: RunOptions
     else:
         for outcome in outcomes:
             if outcome.folder is not None:
-                sys.stdout.write(plain(render([read_run(outcome.folder)])))
+                print_result(plain(render([read_run(outcome.folder)])))
                 print(f"run: {outcome.folder}", file=sys.stderr)
     return status
 
@@ -201,7 +202,7 @@ def _show_plans(plans: tuple[Planned, ...], options: RunOptions) -> int:
     if options.json:
         print_document("run", {"plan": [planned.document for planned in plans], "exit_status": 0})
     else:
-        sys.stdout.write("".join(plain(line) + "\n" for planned in plans for line in planned.lines))
+        print_plan(plans)
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ from shakedown.analysis.identify.models import parse_models
 from shakedown.analysis.triage.diagnosis import diagnose, knows_shingled
 from shakedown.analysis.triage.follow import follow
 from shakedown.cli.document import print_document
+from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.reading import size_bytes, told
 from shakedown.data import reference_path
@@ -59,5 +59,5 @@ def triage(
         print_document("triage", triage_document(diagnosis, timeline))
     else:
         assert now.tzinfo is not None
-        sys.stdout.write(plain(triage_text(diagnosis, now.tzinfo, timeline)))
+        print_result(plain(triage_text(diagnosis, now.tzinfo, timeline)))
     return diagnosis.exit_status

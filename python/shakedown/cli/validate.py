@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from shakedown.cli.document import print_document
+from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.status import EXIT_FAIL
 from shakedown.validate.goal import goals
@@ -48,7 +49,7 @@ def validate(
             },
         )
     else:
-        sys.stdout.write(plain(to_text(done)))
+        print_result(plain(to_text(done)))
     return status
 
 

@@ -150,8 +150,11 @@ def journal(log: Log) -> Journal:
 
 def _regular(late: Ints, count: int, every: int) -> Ints:
     """Of those that are late the most that come at this distance, if nearly all do that should."""
-    near = [np.abs((late - first + 1) % every) <= _WIDE for first in late]
-    best = late[max(near, key=np.sum)]
+    place = late % every
+    # Those that come one sooner or later count as well, also across the end of a distance.
+    around = np.sort(np.concatenate([place - every, place, place + every]))
+    near = np.searchsorted(around, place + 1, side="right") - np.searchsorted(around, place - 1)
+    best = late[(late - late[int(np.argmax(near))] + 1) % every <= _WIDE]
     return best if len(best) >= _MOST_OFTEN * (count // every) and np.all(np.diff(best) > 1) else late[:0]
 
 

@@ -201,7 +201,8 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     if not len(stalled):
         return None  # writes came closely that took a little longer, and none that stands out as a mark does
     first = int(stalled[0])
-    spaces = np.array([layout.space_bytes(int(size)) for size in log.lengths])
+    sizes, which = np.unique(log.lengths, return_inverse=True)
+    spaces = np.array([layout.space_bytes(int(size)) for size in sizes])[which]
     length = float(spaces[:first].sum())
     grain, small = layout.space_bytes(int(log.lengths[-1])), layout.space_bytes(BLOCK_BYTES)
     # So many writes go where the marks were, and what lies between them.

@@ -14,6 +14,7 @@ _ROUNDS: Final = 4
 # Moments with a blur are those of a real host, whose clock is not better than this.
 _BLURRED: Final = 1e-4
 _CLOCK: Final = 2e-5
+_AT_ONCE: Final = 1 << 16
 _LOWEST_HZ, _HIGHEST_HZ = 25.0, 300.0
 
 
@@ -49,8 +50,7 @@ def estimate(log: Log) -> Estimate:
     spans_s = _spans_s(log)
     coarse = np.arange(_LOWEST_HZ, _HIGHEST_HZ, 0.1 / max(float(spans_s.max()), 1.0))
     few = np.random.default_rng(1).permutation(spans_s)[:150]
-    strength = np.array([_coherence(few, hertz) for hertz in coarse])
-    best = _sharpen(spans_s, float(coarse[np.argmax(strength)]))
+    best = _sharpen(spans_s, _strongest(few, coarse))
     # Every multiple of the frequency fits nearly as well, or by chance better: the lowest that fits is meant.
     lower = [_sharpen(spans_s, best / part) for part in (4, 3, 2) if best / part > _LOWEST_HZ]
     fits = [hertz for hertz in lower if _coherence(spans_s, hertz) > 0.5 * _coherence(spans_s, best)]
@@ -74,9 +74,16 @@ def _sharpen(spans_s: Floats, hertz: float) -> float:
     width = 0.2 / max(float(spans_s.max()), 1.0)
     for _ in range(4):
         near = np.linspace(hertz - width, hertz + width, 81)
-        hertz = float(near[np.argmax([_coherence(spans_s, one) for one in near])])
+        hertz = _strongest(spans_s, near)
         width /= 10
     return hertz
+
+
+def _strongest(spans_s: Floats, tried_hz: Floats) -> float:
+    """The frequency at which the spans are whole turns best; some at a time, so that memory holds their waves."""
+    parts = np.array_split(tried_hz, -(-len(tried_hz) * len(spans_s) // _AT_ONCE))
+    waves = (np.exp(2j * np.pi * spans_s * part[:, None]) for part in parts)
+    return float(tried_hz[np.argmax(np.concatenate([np.abs(each.mean(axis=1)) for each in waves]))])
 
 
 def _coherence(spans_s: Floats, hertz: float) -> float:

@@ -42,6 +42,10 @@ class Figure:
         """The candidate's value with its unit."""
         return _value(self.candidate)
 
+    def candidate_interval_text(self) -> str:
+        """``7 h 40 min to 7 h 54 min``, or empty."""
+        return _interval(self.candidate)
+
     def baseline_text(self) -> str:
         """The baseline's value with its unit."""
         return _value(self.baseline)
@@ -61,6 +65,13 @@ class Figure:
 
 def _value(finding: Finding | None) -> str:
     return words.found(finding.kind, finding.value, finding.unit, *spread(finding)) if finding else words.NONE
+
+
+def _interval(finding: Finding | None) -> str:
+    """From where to where a value is with 95 % confidence, where it is known to be anywhere."""
+    if finding is None or finding.low is None or finding.high is None or finding.high <= finding.low:
+        return ""
+    return f"{words.quantity(finding.low, finding.unit)} to {words.quantity(finding.high, finding.unit)}"
 
 
 def spread(finding: Finding) -> tuple[float | None, float | None]:
@@ -136,10 +147,11 @@ class Highlight:
 
 
 def highlights(candidate: Candidate) -> list[Highlight]:
-    """What stands out of all runs: worst ratio, cliff, recovery and longest request, where there are any."""
+    """What stands out of all runs: rebuild, worst ratio, cliff, recovery and longest request, where there are any."""
     found = [(run, row) for run in candidate.runs for row in figures(run)]
     rows = [row for _, row in found]
     return [
+        *(_rebuilt(row) for row in rows if row.kind == "rebuild-time" and row.candidate and row.candidate.value),
         *_worst_ratio([(run, row) for run, row in found if run.baseline]),
         *(_fall(row.candidate) for row in rows if row.kind == "cliff" and row.candidate and row.candidate.value),
         *(
@@ -149,6 +161,13 @@ def highlights(candidate: Candidate) -> list[Highlight]:
         ),
         *_longest(found),
     ]
+
+
+def _rebuilt(row: Figure) -> Highlight:
+    interval = row.candidate_interval_text()
+    known = [f"95 % interval {interval}"] if interval else []
+    known += [f"the baseline’s: {row.baseline_text()}"] if row.baseline else []
+    return Highlight(row.candidate_text(), "to rebuild", "; ".join(known))
 
 
 def _worst_ratio(rows: list[tuple[Run, Figure]]) -> Iterable[Highlight]:

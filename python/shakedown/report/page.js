@@ -7,7 +7,6 @@
   const GAP = 0, ZERO = 1, LEAST = 2, MOST = ALPHABET.length ** 2 - 1;
   const UNIT = { mib: "MiB/s", iops: "IOPS" };
   const RATE_NAME = { mib: "Throughput", iops: "Completions" };
-  const LATENCIES = ["mean", "p99", "max"];
   const STRIP_PX = 17, MARK_PX = 15;
   const TIME_STEPS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
     3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000];
@@ -156,7 +155,9 @@
       }
       this.rateBox = document.createElement("div");
       box.append(this.rateBox);
-      box.append(choice(`${id}-scale`, "Latency scale", ["logarithmic", "linear"], 0, (i) => { this.state.log = i === 0; this.show(); }));
+      this.scaleBox = document.createElement("div");
+      this.scaleBox.append(choice(`${id}-scale`, "Latency scale", ["logarithmic", "linear"], 0, (i) => { this.state.log = i === 0; this.show(); }));
+      box.append(this.scaleBox);
       this.reset = document.createElement("button");
       this.reset.type = "button";
       this.reset.textContent = "Whole view";
@@ -169,6 +170,7 @@
       state.rate ??= view.rates[0];
       this.rateBox.replaceChildren();
       this.rateBox.hidden = view.rates.length < 2;
+      this.scaleBox.hidden = !view.latencies.length;  // of what no latency is known, like how a rebuild gets on, none is drawn
       if (view.rates.length > 1) {
         this.rateBox.append(choice(`${this.figure.dataset.picture}-rate`, "Rate", view.rates.map((unit) => UNIT[unit]),
           view.rates.indexOf(state.rate), (i) => { state.rate = view.rates[i]; this.show(); }));
@@ -188,11 +190,11 @@
       this.width = this.figure.clientWidth;
       const order = view.sides.map((_, i) => i).reverse();  // the candidate is drawn last, on top
       const rate = order.map((i) => ({ side: i, name: state.rate, values: this.values[i][state.rate], share: 1, width: 1.2 }));
-      const latency = [...LATENCIES].reverse().flatMap((name) => order.map((i) => (
+      const latency = [...view.latencies].reverse().flatMap((name) => order.map((i) => (
         { side: i, name, values: this.values[i][name], share: SHARE[name], width: name === "mean" ? 1.5 : 1, show: state.shown[name] })));
       this.plots = [
         this.plot(holder, "rate", `${RATE_NAME[state.rate]}, ${UNIT[state.rate]}`, rate, colors, true),
-        this.plot(holder, "latency", "Completion latency", latency, colors, false),
+        ...(latency.length ? [this.plot(holder, "latency", "Completion latency", latency, colors, false)] : []),
       ];
       this.zoom(state.range);
     }
@@ -285,7 +287,7 @@
 
     readout() {
       const { view, state } = this, table = document.createElement("table");
-      const names = [state.rate, ...LATENCIES];
+      const names = [state.rate, ...view.latencies];
       const head = table.createTHead().insertRow();
       this.when = cell(head, "th", "");
       this.when.scope = "col";
@@ -313,7 +315,7 @@
     }
     read(index) {
       this.when.textContent = index == null ? "at the cursor" : `at ${timeText(this.x[index])}`;
-      this.cells.forEach((cells, side) => [this.state.rate, ...LATENCIES].forEach((name, i) => {
+      this.cells.forEach((cells, side) => [this.state.rate, ...this.view.latencies].forEach((name, i) => {
         const value = index == null ? null : this.values[side][name][index];
         cells[i].textContent = i ? latencyText(value) : rateText(value, name);
       }));
@@ -324,7 +326,8 @@
         : `Each ${view.bin} is drawn as the smallest and the largest of its intervals, so that even a single short stall shows.`;
       const aligned = this.state.view && view.sides.length > 1 ? " The step begins at 0 for both targets." : "";
       this.figure.querySelector("figcaption").textContent =
-        `${grain}${aligned} Drag to zoom, double-click for the whole view. A gap in the latency: nothing completed.` +
+        `${grain}${aligned} Drag to zoom, double-click for the whole view.` +
+        (view.latencies.length ? " A gap in the latency: nothing completed." : "") +
         (view.windows ? " Where requests are few the rate is that of longer windows." : "");
     }
     resize() {

@@ -79,10 +79,12 @@ def _view(name: str, spans: list[_Span], most_bins: int) -> Json:
     shape = Grid.over(0, longest_ns, interval_ns, most_bins)
     rates = _rate_units(spans[0])
     drawn = [_draw(span, shape, rates) for span in spans]
+    latencies = [name for name in _LATENCIES if any(np.isfinite(lines[name]).any() for lines in drawn)]
     slots = 1 if all(_flat(values) for lines in drawn for values in lines.values()) else 2
     return {
         "name": name,
         "rates": rates,
+        "latencies": latencies,
         "slot_s": shape.bin_ns / slots / NS_PER_S,
         "slots": shape.bins * slots,
         "bin": format_duration(shape.bin_ns),
@@ -94,7 +96,7 @@ def _view(name: str, spans: list[_Span], most_bins: int) -> Json:
                 "who": "candidate" if index == 0 else "baseline",
                 "bands": _bands(span),
                 "marks": _marks(span),
-                "lines": {quantity: vars(encode(values[:, :slots].ravel())) for quantity, values in lines.items()},
+                "lines": {name: vars(encode(lines[name][:, :slots].ravel())) for name in (*rates, *latencies)},
             }
             for index, (span, lines) in enumerate(zip(spans, drawn, strict=True))
         ],

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from shakedown.analysis.finding import Finding
+from shakedown.analysis.kick import judge_patience
 from shakedown.analysis.status import look_at
 from shakedown.report import words
 from shakedown.report.plain_text import table, wrap
@@ -15,6 +16,8 @@ from shakedown.units import NS_PER_S, format_duration
 
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 _COLUMNS: Final = 56
+_FEWEST_LOOKS: Final = 3
+"""Beginning and end alone tell one speed: a line of it would look like one that never changed."""
 _LOOKS: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
 _VERDICTS: Final = {"no": "no", "close": "close", "yes": "YES"}
 
@@ -79,10 +82,22 @@ def _figures(run: Run) -> str:
         row = [names.get((each.kind, each.step), f"{words.kind_name(each.kind)} ({each.step})")]
         row += [words.quantity(each.value, each.unit), bounds]
         rows.append([*row, words.quantity(other.value, other.unit) if other else words.NONE])
+        rows += _silent_longer(each)
     columns = 4 if run.baseline else 3
     head = ["", "candidate", "95 % interval", "baseline"][:columns]
     shown = table(head, [row[:columns] for row in rows]) if rows else ""
     return "\n".join(filter(None, [shown, *(wrap(text, "") for text in sentences)]))
+
+
+def _silent_longer(longest: Finding) -> list[list[str]]:
+    """A row for the one of the others that was silent longest, if somebody is about to lose patience with it."""
+    told = longest.evidence
+    others_ms = float(told.get("others_ms", 0.0))
+    is_patient = all(each.kicked == "no" for each in judge_patience(others_ms))
+    if "others_longest" not in told or longest.value is None or others_ms <= longest.value or is_patient:
+        return []
+    who = f"drive {told['others_longest']}'s longest command"
+    return [[who, words.quantity(others_ms, "ms"), "", words.NONE]]
 
 
 _NAMES: Final = {
@@ -112,7 +127,7 @@ def _progress(name: str, run: Run) -> str:
     one = answers_of(run)["rebuilds"][0]
     looks = [look for look in one["progress"] if look["at_ns"] <= one["duration_ns"]]
     whole = max((look["done_bytes"] for look in looks), default=0)
-    if not whole:
+    if not whole or len({look["done_bytes"] for look in looks}) < _FEWEST_LOOKS:
         return ""
     times = [_time_at(looks, whole * column / _COLUMNS) for column in range(_COLUMNS + 1)]
     speeds = [whole / _COLUMNS / max(later - sooner, 1) * NS_PER_S / 2**20 for sooner, later in pairwise(times)]

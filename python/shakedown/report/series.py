@@ -68,7 +68,10 @@ def tracks(samples: pl.DataFrame) -> dict[Quantity, Track]:
         .agg(
             (pl.col("start_ns") + pl.col("duration_ns")).max().alias("end_ns"),
             pl.col("count", "bytes").sum(),
-            (pl.col("latency_mean_ns") * pl.col("count")).sum().alias("latency_sum_ns"),
+            # Of a rebuild's own progress no latency is known: that is not one of 0.
+            pl.when(pl.col("latency_mean_ns").is_not_null().any())
+            .then((pl.col("latency_mean_ns") * pl.col("count")).sum())
+            .alias("latency_sum_ns"),
             pl.col("latency_p99_ns", "latency_max_ns").max(),
         )
         .sort("start_ns")

@@ -13,7 +13,7 @@ use super::superblocks::Superblocks;
 use super::thread::Mood;
 use super::unit::{Purpose, Units};
 use crate::layout::LayoutError;
-use crate::members::{Done, Members};
+use crate::members::{Done, Members, MAX_RETRIES};
 
 /// The first stage of a unit marks the bitmap, the second reads, the third writes.
 pub(super) const MARKING: u8 = 0;
@@ -118,7 +118,7 @@ impl<D: BlockDevice> Array<D> {
         }
         let width = options.width;
         Ok(Self {
-            members: Members::new(devices, now_ns, options.max_request_bytes),
+            members: Members::new(devices, now_ns, options.max_request_bytes, MAX_RETRIES),
             roles: vec![Role::InSync; width],
             units: Units::default(),
             bios: Vec::new(),

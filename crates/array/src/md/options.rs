@@ -118,25 +118,42 @@ impl Options {
             let reason = format!("a member must hold a chunk of {} bytes at least", self.chunk_bytes);
             return Err(LayoutError::value("member size", self.member_bytes, reason));
         }
-        if self.stripe_cache < 16 {
+        if !(17..=32768).contains(&self.stripe_cache) {
             return Err(LayoutError::value("stripe cache", self.stripe_cache, "md takes 17 to 32768 stripes"));
         }
         if self.speed_max_bytes_per_s < 1 << 20 {
             return Err(LayoutError::value("speed limit", self.speed_max_bytes_per_s, "1 MiB/s or more is expected"));
         }
-        if let Arrangement::Copies { near, far, .. } = self.arrangement {
-            if near * far > self.width {
-                let reason = format!("{} members cannot hold {} copies", self.width, near * far);
-                return Err(LayoutError::value("copies", near * far, reason));
-            }
-        }
+        self.check_arrangement()?;
         self.check_host()
+    }
+
+    /// Copies and parity are those of the layout (`raid10.c`'s `setup_conf` takes two copies to as many as there are members).
+    fn check_arrangement(&self) -> Result<(), LayoutError> {
+        let name = self.layout.name();
+        let (near, far) = match self.arrangement {
+            Arrangement::Parity(_) if self.parity_count() > 0 => return Ok(()),
+            Arrangement::Parity(_) => {
+                return Err(LayoutError::value("rotation", name, "it has no parity"));
+            }
+            Arrangement::Copies { near, far, .. } => (near, far),
+        };
+        let copies = near.saturating_mul(far);
+        let reason = match self.layout {
+            Layout::Raid0 if copies == 1 => return Ok(()),
+            Layout::Raid1 if (near, far) == (self.width, 1) => return Ok(()),
+            Layout::Raid10 if (2..=self.width).contains(&copies) => return Ok(()),
+            Layout::Raid10 if copies < 2 => "a raid10 has two at least: with less there is no redundancy".to_owned(),
+            Layout::Raid10 => format!("{} members cannot hold {copies} copies", self.width),
+            _ => format!("a {name} has no copies to choose"),
+        };
+        Err(LayoutError::value("copies", copies, reason))
     }
 
     /// What requests and clocks are made of is not nothing.
     fn check_host(&self) -> Result<(), LayoutError> {
-        if self.max_segments == 0 {
-            return Err(LayoutError::value("segments", 0, "a request has one at least"));
+        if !(1..=u64::from(u16::MAX)).contains(&self.max_segments) {
+            return Err(LayoutError::value("segments", self.max_segments, "a request has 1 to 65535"));
         }
         if self.max_request_bytes < PAGE_BYTES {
             let reason = "the longest request holds a page of 4096 bytes at least";
@@ -229,5 +246,37 @@ mod tests {
         assert!(refusal(|options| options.max_segments = 0).contains("segments"));
         assert!(refusal(|options| options.max_request_bytes = 4095).contains("a page"));
         assert!(refusal(|options| options.jiffy_ns = 0).contains("jiffy"));
+    }
+
+    #[test]
+    fn each_layout_has_the_copies_or_the_parity_that_it_has() {
+        let of = |layout, width, near, far| {
+            let arrangement = Arrangement::Copies { near, far, offset: false };
+            Options { arrangement, ..Options::new(layout, width, 1 << 30).unwrap() }
+                .check()
+                .map_err(|error| error.to_string())
+        };
+        for (width, near, far) in [(2, 2, 1), (2, 1, 2), (3, 2, 1), (3, 1, 3), (4, 2, 2)] {
+            assert_eq!(of(Layout::Raid10, width, near, far), Ok(()));
+        }
+        let refusals = [of(Layout::Raid10, 4, 1, 1), of(Layout::Raid10, 4, 0, 2), of(Layout::Raid10, 3, 2, 2)];
+        for (refusal, reason) in refusals.iter().zip(["two at least", "two at least", "3 members cannot hold 4"]) {
+            assert!(refusal.as_ref().unwrap_err().contains(reason), "{refusal:?}");
+        }
+        for (layout, near) in [(Layout::Raid1, 1), (Layout::Raid0, 2), (Layout::Raid5, 2)] {
+            assert!(of(layout, 4, near, 1).unwrap_err().contains("no copies to choose"), "{layout:?}");
+        }
+        let parity = Options {
+            arrangement: Arrangement::Parity(Rotation::LeftSymmetric),
+            ..Options::new(Layout::Raid10, 4, 1 << 30).unwrap()
+        };
+        assert!(parity.check().unwrap_err().to_string().contains("no parity"));
+    }
+
+    #[test]
+    fn what_md_refuses_is_refused() {
+        assert!(refusal(|options| options.stripe_cache = 16).contains("17 to 32768"));
+        assert!(refusal(|options| options.stripe_cache = 32769).contains("17 to 32768"));
+        assert!(refusal(|options| options.max_segments = 65536).contains("1 to 65535"));
     }
 }

@@ -3,6 +3,7 @@
 use drive::{BlockDevice, Completion, Status, Verb};
 
 use super::array::{Array, Role, READING, WRITING};
+use super::copies::Place;
 use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
 use super::unit::{Part, Purpose};
 
@@ -17,6 +18,8 @@ impl<D: BlockDevice> Array<D> {
         let part = self.units.get(number).parts[index];
         match (status, part.verb) {
             (Status::MediumError { offset_bytes }, Verb::Read) => self.could_not_read(number, part, offset_bytes),
+            (Status::Aborted, Verb::Read) if part.bytes > PAGE_BYTES => self.read_page_by_page(number, part),
+            (Status::Aborted, Verb::Read) => self.could_not_read(number, part, part.offset_bytes),
             _ => {
                 self.failed_at_ns[part.member].get_or_insert(self.now_ns);
                 self.kick(part.member);
@@ -27,13 +30,25 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
+    /// What could not be read together is read again, each page for itself (`R5_ReadNoMerge`, `fix_sync_read_error`).
+    fn read_page_by_page(&mut self, number: u32, part: Part) {
+        let end = part.offset_bytes + part.bytes;
+        for offset_bytes in (part.offset_bytes..end).step_by(PAGE_BYTES as usize) {
+            let unit = self.units.get_mut(number);
+            unit.part(READING, Verb::Read, part.member, offset_bytes, PAGE_BYTES.min(end - offset_bytes));
+            let page = unit.parts.len() - 1;
+            self.issue(number, page);
+        }
+    }
+
     /// A page cannot be read: it is computed or copied from others and written anew, if that can be; the rest is read on.
     fn could_not_read(&mut self, number: u32, part: Part, offset_bytes: u64) {
         let end = part.offset_bytes + part.bytes;
         let bad = (offset_bytes / PAGE_BYTES * PAGE_BYTES).clamp(part.offset_bytes, end - 1);
         let bad_end = (bad + PAGE_BYTES).min(end);
         let page = Part { offset_bytes: bad, bytes: bad_end - bad, ..part };
-        if self.redundancy_at(page) {
+        self.units.get_mut(number).unreadable.push((part.member, bad / PAGE_BYTES));
+        if self.redundancy_at(number, page) {
             self.read_elsewhere(number, page);
             let unit = self.units.get_mut(number);
             unit.part(WRITING, Verb::Write, part.member, bad, bad_end - bad);
@@ -56,25 +71,29 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// Whether what a member cannot read is known elsewhere.
-    fn redundancy_at(&self, page: Part) -> bool {
-        let on_member = page.offset_bytes - HEADER_BYTES;
+    /// Whether what a member cannot read is known elsewhere: it, and the others that could not read theirs, are made up for.
+    fn redundancy_at(&self, number: u32, page: Part) -> bool {
+        let end = page.offset_bytes - HEADER_BYTES + page.bytes;
         match self.options.arrangement {
             Arrangement::Parity(_) => {
-                let unreadable =
-                    (0..self.roles.len()).filter(|other| !self.is_readable(*other, on_member + page.bytes)).count();
-                unreadable < self.options.parity_count()
+                let unit = self.units.get(number);
+                let is_lost =
+                    |member: usize| !self.is_readable(member, end) || unit.could_not_read(member, page.offset_bytes);
+                (0..self.roles.len()).filter(|member| is_lost(*member)).count() <= self.options.parity_count()
             }
-            Arrangement::Copies { .. } => self.other_copy(page).is_some(),
+            Arrangement::Copies { .. } => self.other_copy(number, page).is_some(),
         }
     }
 
-    fn other_copy(&self, part: Part) -> Option<super::copies::Place> {
+    /// A copy of a part on another member, unless that could not be read either.
+    fn other_copy(&self, number: u32, part: Part) -> Option<Place> {
         let copies = self.options.copies();
-        let here = super::copies::Place { member: part.member, offset_bytes: part.offset_bytes - HEADER_BYTES };
+        let here = Place { member: part.member, offset_bytes: part.offset_bytes - HEADER_BYTES };
         let mut places = Vec::new();
         copies.find(copies.origin(here)?, &mut places);
-        places.retain(|place| place.member != part.member);
+        let unit = self.units.get(number);
+        let is_in_vain = |place: &Place| unit.could_not_read(place.member, HEADER_BYTES + place.offset_bytes);
+        places.retain(|place| place.member != part.member && !is_in_vain(place));
         self.nearest_copy(&places, part.bytes)
     }
 
@@ -82,7 +101,7 @@ impl<D: BlockDevice> Array<D> {
     fn read_elsewhere(&mut self, number: u32, part: Part) {
         let first = self.units.get(number).parts.len();
         match self.options.arrangement {
-            Arrangement::Copies { .. } => match self.other_copy(part) {
+            Arrangement::Copies { .. } => match self.other_copy(number, part) {
                 Some(place) => {
                     let unit = self.units.get_mut(number);
                     unit.part(READING, Verb::Read, place.member, HEADER_BYTES + place.offset_bytes, part.bytes);

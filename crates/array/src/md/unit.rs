@@ -2,6 +2,8 @@
 
 use drive::Verb;
 
+use super::options::PAGE_BYTES;
+
 /// One request to one member, in the stage in which it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
@@ -43,6 +45,8 @@ pub(crate) struct Unit {
     pub stripes: u64,
     /// Bytes of the replacement that it recovers.
     pub recovers_bytes: u64,
+    /// Members and their pages that could not be read on its way.
+    pub unreadable: Vec<(usize, u64)>,
     /// Something of it could not be read, and could not be made up for.
     pub spoiled: bool,
 }
@@ -59,8 +63,14 @@ impl Unit {
             pages: Vec::new(),
             stripes: 0,
             recovers_bytes: 0,
+            unreadable: Vec::new(),
             spoiled: false,
         }
+    }
+
+    /// Has it been in vain to read the page of a member that a byte lies in?
+    pub fn could_not_read(&self, member: usize, offset_bytes: u64) -> bool {
+        self.unreadable.contains(&(member, offset_bytes / PAGE_BYTES))
     }
 
     /// Adds a part.

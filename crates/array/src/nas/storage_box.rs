@@ -170,7 +170,13 @@ impl<D: BlockDevice> StorageBox<D> {
                 // The cache may be clean now, or have room.
                 self.admit();
             }
-            Verb::Read | Verb::Write => self.ask(Asked::For(number), request),
+            Verb::Read => self.ask(Asked::For(number), request),
+            Verb::Write => {
+                // What is dirty of it is older, and must not come to the drives behind it.
+                self.write.forget(&range);
+                self.ask(Asked::For(number), request);
+                self.admit();
+            }
         }
     }
 

@@ -242,4 +242,22 @@ mod tests {
         let lengths: Vec<u64> = columns.iter().map(|column| column.bytes).collect();
         assert_eq!(lengths, [[4096; 6], [8192; 6]].concat());
     }
+
+    /// `vdev_draid_permute_id`, `vdev_draid_spare_get_child`: with each slice a row of the map is turned by one more child, until
+    /// all had their turn and the next row comes; the first spare is what stands last.
+    #[test]
+    fn each_slice_turns_its_row_of_the_map_by_one_more_child() {
+        let draid = Draid::new(1, 8, 14, 2, 12).unwrap();
+        let (map, mut columns) = (permutations(14), Vec::new());
+        for slice in 0..3 * 14 {
+            let (row, turn) = (slice / 14 * 14, slice % 14);
+            let child = |position: usize| (usize::from(map[row + position]) + turn) % 14;
+            let spares = [0, 1].map(|spare| draid.spare_at(spare, slice as u64 * 3 * ROW_BYTES));
+            assert_eq!(spares, [child(13), child(12)], "slice {slice}");
+            columns.clear();
+            draid.columns(slice as u64 * 4 * draid.group_bytes(), draid.group_bytes(), &mut columns);
+            assert!(columns.iter().map(|column| column.member as usize).eq((0..9).map(child)), "slice {slice}");
+            assert!(columns.iter().map(|column| column.is_parity).eq((0..9).map(|position| position < 1)));
+        }
+    }
 }

@@ -14,11 +14,10 @@ const NEAR_BYTES: u64 = 1 << 20;
 impl<D: BlockDevice> Resilver<D> {
     /// Asks for as much of the scan as may be in flight.
     pub(super) fn heal_on(&mut self) {
-        while self.phase != Phase::Over && self.may_issue() {
+        while self.may_issue() {
             match self.phase {
                 Phase::Scanning { asked } => self.scan(asked),
-                Phase::Issuing => self.issue_next(),
-                Phase::Attached | Phase::Draining | Phase::Over => break,
+                _ => self.issue_next(),
             }
         }
     }
@@ -31,7 +30,7 @@ impl<D: BlockDevice> Resilver<D> {
     }
 
     fn may_issue(&self) -> bool {
-        if self.held_until_ns > self.now_ns || matches!(self.phase, Phase::Attached | Phase::Draining | Phase::Over) {
+        if self.held_until_ns > self.now_ns || !self.phase.scans() {
             return false;
         }
         let flight = self.plan.flight();
@@ -321,6 +320,7 @@ impl<D: BlockDevice> Resilver<D> {
         let written: u64 = flow.targets().iter().filter(is_there).map(|target| target.bytes).sum();
         self.tally.done_bytes += written as f64 * weight;
         self.tally.done_records += flow.records as f64 * weight;
+        self.look_at_progress();
         self.end_flight(number);
     }
 }

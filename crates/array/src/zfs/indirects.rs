@@ -36,7 +36,7 @@ impl Indirects {
 
     /// The number of the one that names a metaslab's record; of one behind all, how many there are.
     fn number(&self, stretches: &Stretches, record: u64) -> u64 {
-        stretches.before(record) * self.per_stretch + stretches.within(record) / self.records
+        stretches.of(record) * self.per_stretch + stretches.within(record) / self.records
     }
 }
 
@@ -59,7 +59,7 @@ impl Pool {
         self.indirect.number(&self.stretches, self.records_per_metaslab - 1) + 1
     }
 
-    /// Where the two copies of an indirect block lie. The first is among what it names: behind its file, else behind the
+    /// Where the two copies of an indirect block lie. The first is among what it names: just behind its file, else behind the
     /// records of its metaslab, which changes a seek in a thousand records. The second is with all others, else
     /// an eighth of the vdev further on.
     pub fn indirect_offsets(&self, indirect: u64) -> [u64; 2] {
@@ -67,9 +67,10 @@ impl Pool {
         let allocated = self.indirect.allocated;
         let first = if self.stretches.are_files() {
             let stretch = number / self.indirect.per_stretch;
-            let behind = self.stretches.end(stretch).min(self.records_per_metaslab) * self.record_allocated();
-            let in_hole = self.stretches.names_at_bytes(stretch) + number % self.indirect.per_stretch * allocated;
-            self.metaslab_offset(home) + behind + in_hole
+            let records = self.stretches.behind_names(stretch).min(self.records_per_metaslab);
+            let between = self.stretches.between_bytes(records, stretch);
+            let among = number % self.indirect.per_stretch * allocated;
+            self.metaslab_offset(home) + records * self.record_allocated() + between + among
         } else {
             self.tail_offset(home) + 2 * number * allocated
         };
@@ -94,10 +95,10 @@ impl Pool {
 
     /// Behind all records of a metaslab.
     fn tail_offset(&self, metaslab: u64) -> u64 {
-        let holes = self.stretches.before(self.records_per_metaslab - 1) + 1;
+        let stretches = self.stretches.of(self.records_per_metaslab - 1) + 1;
         self.metaslab_offset(metaslab)
             + self.records_per_metaslab * self.record_allocated()
-            + holes * self.stretches.hole_bytes()
+            + self.stretches.between_bytes(self.records_per_metaslab, stretches)
     }
 }
 
@@ -108,7 +109,7 @@ mod tests {
 
     fn pool(file_bytes: Option<u64>) -> Pool {
         let content = Content { record_bytes: 128 << 10, fill: 0.12, run_records: None, file_bytes };
-        Pool::new(Geometry::mirror(2, 12).unwrap(), 4_000_787_030_016 / 4000, content, 1).unwrap()
+        Pool::new(Geometry::mirror(2, 12).unwrap(), 4_000_787_030_016 / 4000, content, 200 << 20, 1).unwrap()
     }
 
     #[test]
@@ -118,12 +119,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_its_own_behind_it_and_all_second_copies_follow_each_other() {
+    fn a_file_has_its_own_just_behind_it_and_all_second_copies_follow_each_other() {
         let mut pool = pool(Some(6 << 20));
         pool.gather_second_copies();
         assert_eq!([0, 47, 48].map(|record| pool.indirect_of(record)), [0, 0, 1]);
         let [[first, second], [_, next]] = [0, 1].map(|one| pool.indirect_offsets(one));
-        assert!((pool.record_offset(47) + (128 << 10)..pool.record_offset(48)).contains(&first));
+        assert!((pool.record_offset(47) + (128 << 10)..pool.record_offset(56)).contains(&first));
         assert_eq!((next - second, second >> pool.metaslab_shift), (4 << 10, 1));
         // A metaslab is filled from its beginning, with what one pool says of itself first.
         assert!(second - (1 << pool.metaslab_shift) < 1 << 20);

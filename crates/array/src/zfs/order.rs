@@ -234,10 +234,11 @@ impl Walk {
         let last = records.end.min(pool.records) - 1;
         let in_metaslab = last % pool.records_per_metaslab;
         let ends_metaslab = pool.left_in_metaslab(last) == 1 || last + 1 == pool.records;
-        let are_files = pool.stretches.are_files();
-        if ends_metaslab || (are_files && pool.left_in_stretch(last) == 1) {
-            let named = if are_files { pool.stretches.within(in_metaslab) } else { in_metaslab };
-            self.copies(pool, last - named..last, 0);
+        let stretch = pool.stretches.named_before(in_metaslab);
+        if ends_metaslab || pool.stretches.left_before_names(in_metaslab) == 1 {
+            let begin = pool.stretches.begin(stretch);
+            let end = if ends_metaslab { in_metaslab } else { pool.stretches.begin(stretch + 1) - 1 };
+            self.copies(pool, last - (in_metaslab - begin)..last - (in_metaslab - end), 0);
         }
         match pool.second_copies {
             Some(_) if self.is_whole && ends_metaslab && in_metaslab == last => {
@@ -283,7 +284,7 @@ mod tests {
     #[test]
     fn the_pools_own_blocks_come_with_all_their_copies() {
         let content = Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, file_bytes: None };
-        let pool = Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1).unwrap();
+        let pool = Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, 1).unwrap();
         let mut walk = Walk::new(&pool, Order::Sorted, &Tunables::v2_3(), &Host::default());
         walk.go_to(0, 0, walk.steps(&pool), &pool);
         let with_both = std::iter::from_fn(|| walk.next(&pool)).filter(
@@ -300,7 +301,7 @@ mod tests {
             for run_records in [None, Some(5)] {
                 let geometry = Geometry::mirror(2, 12).unwrap();
                 let content = Content { record_bytes: 1 << 20, fill: 0.4, run_records, file_bytes: None };
-                let pool = Pool::new(geometry, 30 << 30, content, 1).unwrap();
+                let pool = Pool::new(geometry, 30 << 30, content, 1 << 30, 1).unwrap();
                 let mut walk = Walk::new(&pool, order, &Tunables::v2_3(), &host);
                 walk.go_to(0, 0, walk.steps(&pool), &pool);
                 let (mut bytes, mut records) = (0, 0);

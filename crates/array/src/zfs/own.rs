@@ -79,22 +79,20 @@ impl Pool {
     }
 }
 
-/// Metaslabs with the pool's own blocks: of the time when it was made, of the first import and of the second, if data fills these,
-/// in their order. Each import takes three that are empty, the first ones first (`metaslab_compare`). At the first import one of those
-/// is empty again that had third copies while data filled the one before it; at the second the others are, too.
+/// Metaslabs with the pool's own blocks: of the time when it was made, of the first import and of the second, each of which takes
+/// three.
 pub(super) fn own_metaslabs(content: &[u64]) -> [Copies; 3] {
-    // Few groups have filled two, and rewritten little.
-    let are_rewritten = content.len() > 2;
-    let has_third_only = |metaslab: &u64| are_rewritten && !is_among(content, *metaslab);
-    let mut emptied = third_copies(content).filter(has_third_only).skip(1);
-    let last = content.last().copied().unwrap_or(0);
-    let mut unused = (last + 2).max(3)..;
-    let mut next = |is_emptied: bool| {
-        let again = if is_emptied { emptied.next() } else { None };
-        again.or_else(|| unused.next()).expect("numbers do not end")
-    };
-    let first = [next(true), next(false), next(false)];
-    [[0, 1, 2], first, [next(true), next(true), next(true)]]
+    let mut empty = empty_metaslabs(content);
+    let mut three = || from_fn(|_| empty.next().expect("numbers do not end"));
+    [[0, 1, 2], three(), three()]
+}
+
+/// Metaslabs that are empty once data fills these, in the order in which they are taken (`metaslab_compare`): those that had third
+/// copies while data filled the one before, except the first and the last, and those that were never written to.
+pub(super) fn empty_metaslabs(content: &[u64]) -> impl Iterator<Item = u64> + '_ {
+    let had_thirds = third_copies(content).take(content.len().saturating_sub(1)).skip(1);
+    let unused = (content.last().copied().unwrap_or(0) + 2).max(3)..;
+    had_thirds.filter(|metaslab| !is_among(content, *metaslab)).chain(unused)
 }
 
 /// Of large pools these are tens of thousands.
@@ -120,20 +118,22 @@ mod tests {
 
     fn pool(geometry: Geometry, fill: f64) -> Pool {
         let content = Content { record_bytes: 128 << 10, fill, run_records: None, file_bytes: Some(6 << 20) };
-        Pool::new(geometry, 4_000_787_030_016 / 1000, content, 1).unwrap()
+        Pool::new(geometry, 4_000_787_030_016 / 1000, content, 200 << 20, 1).unwrap()
     }
 
-    /// As the lists of the lab's requests show it of mirrors with content in 0 and 3, in 0, 3 and 5, and of a raidz2.
+    /// As the lists of the lab's requests show it of a mirror with content in 0 and 3, and of a raidz1 and a raidz2.
     #[test]
     fn each_import_takes_three_empty_metaslabs() {
         let mirror = pool(Geometry::mirror(2, 12).unwrap(), 0.15);
         assert_eq!(mirror.content(), [0, 3, 5]);
-        assert_eq!(mirror.own, [[0, 1, 2], [4, 7, 8], [6, 9, 10]]);
+        assert_eq!(mirror.own, [[0, 1, 2], [4, 7, 8], [9, 10, 11]]);
         let small = pool(Geometry::mirror(2, 12).unwrap(), 0.12);
         assert_eq!((small.content(), small.own[2]), (&[0, 3][..], [8, 9, 10]));
+        let raidz1 = pool(Geometry::raidz(1, 4, 12).unwrap(), 0.12);
+        assert_eq!((raidz1.content(), raidz1.own[1], raidz1.own[2]), (&[0, 3, 5, 7][..], [4, 6, 9], [10, 11, 12]));
         let raidz2 = pool(Geometry::raidz(2, 5, 12).unwrap(), 0.12);
         assert_eq!(raidz2.content(), [0, 3, 5, 7, 9]);
-        assert_eq!(raidz2.own[2], [6, 8, 10]);
+        assert_eq!(raidz2.own, [[0, 1, 2], [4, 6, 8], [11, 12, 13]]);
     }
 
     #[test]

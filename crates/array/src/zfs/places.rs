@@ -82,9 +82,10 @@ impl Places {
 
     /// A slot for a block that is free again at once.
     pub fn borrow(&mut self) -> u64 {
-        let slot = self.free_slot().unwrap_or(0);
-        self.freed.insert(slot);
-        slot
+        let slot = self.free_slot();
+        // Of a pool that is full none is free before, and none behind.
+        self.freed.extend(slot);
+        slot.unwrap_or(0)
     }
 
     fn free(&mut self, slot: u64) {
@@ -185,6 +186,18 @@ mod tests {
         });
         let now: HashSet<u64> = (0..10).map(|record| places.of(record)).collect();
         assert_eq!(now.len(), 10);
+    }
+
+    #[test]
+    fn a_full_pool_gives_nobodys_place_away() {
+        let mut places = Places::new(4, VecDeque::new());
+        for record in [3, 1, 0, 2, 1] {
+            places.borrow();
+            places.begin_group();
+            places.rewrite(record);
+            let now: HashSet<u64> = (0..4).map(|record| places.of(record)).collect();
+            assert_eq!(now.len(), 4, "behind {record}");
+        }
     }
 
     #[test]

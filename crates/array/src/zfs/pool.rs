@@ -1,6 +1,6 @@
 //! What is on a vdev: records of one size in metaslabs, written one behind the other or scattered by age.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::geometry::Geometry;
 use super::indirects::Indirects;
@@ -23,7 +23,7 @@ pub struct Content {
     /// How many neighbouring records an aged pool still keeps together, in order of their birth anywhere on the vdev. `None`:
     /// a fresh pool, filled from its beginning.
     pub run_records: Option<u64>,
-    /// Of a fresh pool's files, each of which was written durably before the next. `None`: all is one file.
+    /// Of a fresh pool's files, written one after the other. `None`: all is one file.
     pub file_bytes: Option<u64>,
 }
 
@@ -70,11 +70,17 @@ impl Runs {
 }
 
 impl Pool {
-    /// Fills a vdev whose smallest member holds `member_bytes`.
+    /// Fills a vdev whose smallest member holds `member_bytes`, in transaction groups of `group_bytes`.
     ///
     /// # Errors
     /// [`LayoutError::Value`] for what cannot be.
-    pub fn new(geometry: Geometry, member_bytes: u64, content: Content, seed: u64) -> Result<Self, LayoutError> {
+    pub fn new(
+        geometry: Geometry,
+        member_bytes: u64,
+        content: Content,
+        group_bytes: u64,
+        seed: u64,
+    ) -> Result<Self, LayoutError> {
         let Content { record_bytes, fill, run_records, file_bytes } = content;
         if !(0.0..=1.0).contains(&fill) {
             return Err(LayoutError::value("fill", format!("{:.0} %", fill * 100.0), "0 % is empty and 100 % is full"));
@@ -95,7 +101,7 @@ impl Pool {
             return Err(LayoutError::value("members", member_bytes, "too small for a pool: ZFS takes 64 MiB or more"));
         }
         let record_allocated = geometry.allocated_bytes(record_bytes);
-        let stretches = Stretches::new(&geometry, content);
+        let stretches = Stretches::new(&geometry, content, group_bytes, seed);
         let indirect = Indirects::new(&geometry, stretches.records());
         let stretches = stretches.naming(&indirect);
         let room = (1 << metaslab_shift) - geometry.alignment_bytes();
@@ -104,9 +110,11 @@ impl Pool {
         // What users are shown is what metaslabs give out; what does not make a whole one at the vdev's end is nobody's.
         let given_out = metaslabs << metaslab_shift;
         let shown = given_out - kept_back(&geometry, given_out);
-        let records = ((shown as f64 * fill) as u64 / record_allocated).min(metaslabs * records_per_metaslab);
-        let used = if run_records.is_some() { metaslabs } else { records.div_ceil(records_per_metaslab) };
-        let order = by_content(metaslabs, used as usize);
+        let records = stretches.in_whole_files((shown as f64 * fill) as u64 / record_allocated);
+        let records = records.min(metaslabs * records_per_metaslab);
+        let holding = records.div_ceil(records_per_metaslab);
+        let order = by_content(metaslabs, if run_records.is_some() { metaslabs } else { holding } as usize);
+        let own = own::own_metaslabs(&order[..holding as usize]);
         let fresh = fresh(records, records_per_metaslab, &order);
         let mut pool = Self {
             geometry,
@@ -119,13 +127,12 @@ impl Pool {
             metaslab_shift,
             metaslabs,
             order,
-            own: own::own_metaslabs(&[]),
+            own,
             records_per_metaslab,
             stretches,
             runs: None,
             places: Places::new(records, fresh),
         };
-        pool.own = own::own_metaslabs(pool.content());
         pool.runs = run_records.map(|run_records| pool.scattered(run_records, seed));
         Ok(pool)
     }
@@ -166,8 +173,8 @@ impl Pool {
     }
 
     fn place(&self, metaslab: u64, record: u64) -> u64 {
-        let behind = self.stretches.behind_bytes(record);
-        self.metaslab_offset(metaslab) + record * self.record_allocated + behind
+        let between = self.stretches.between_bytes(record, self.stretches.named_before(record));
+        self.metaslab_offset(metaslab) + record * self.record_allocated + between
     }
 
     pub(super) fn metaslab_offset(&self, metaslab: u64) -> u64 {
@@ -176,7 +183,7 @@ impl Pool {
 
     /// The metaslabs that hold content.
     pub(super) fn content(&self) -> &[u64] {
-        &self.order[..self.records.div_ceil(self.records_per_metaslab).min(self.metaslabs) as usize]
+        &self.order[..self.records.div_ceil(self.records_per_metaslab) as usize]
     }
 
     /// How many records lie in one piece from this one on, the metaslab's others included.
@@ -206,11 +213,11 @@ fn in_whole_runs(fitting: u64, content: Content) -> Result<u64, LayoutError> {
 
 /// Metaslabs in the order in which a fresh pool's data fills them (`metaslab_compare`: of the emptiest the first). Three have
 /// the pool's own blocks since it was made, each of which is kept in three. While data fills a metaslab the next one gets the
-/// third copies (`METASLAB_WEIGHT_CLAIM`), so that data passes over it, and finds it empty again when three more are full. Of the
-/// first some copies stay.
+/// third copies (`METASLAB_WEIGHT_CLAIM`), so that data passes over it, and finds it empty again when three more are full: after 9
+/// it takes 4, in a list of the lab's of a dRAID.
 fn filled(metaslabs: u64) -> Vec<u64> {
-    let pairs = (9..metaslabs + 3).step_by(2).flat_map(|odd| [odd, odd - 3]);
-    [0, 3, 5, 7].into_iter().chain(pairs).chain([4, 1, 2]).filter(|metaslab| *metaslab < metaslabs).collect()
+    let pairs = (9..metaslabs + 5).step_by(2).flat_map(|odd| [odd, odd - 5]);
+    [0, 3, 5, 7].into_iter().chain(pairs).chain([1, 2]).filter(|metaslab| *metaslab < metaslabs).collect()
 }
 
 /// Those that hold content, so many, by their place, then the others.
@@ -222,22 +229,26 @@ fn by_content(metaslabs: u64, used: usize) -> Vec<u64> {
     order
 }
 
-/// Slots of records in the order in which users' data takes them. The first empty metaslab is filled, but each import takes three
-/// more for the pool's own blocks, of which users get the first. So it is in the lab, where a pool is imported twice before
-/// there are users: behind content in metaslabs 0 and 3 come 8, 11 and 13, then those that hold little.
+/// Slots of records in the order in which users' data takes them: the first metaslab of those that the last import has taken, then
+/// every second that is empty, since the one behind it gets the third copies. So it is in the lab, where a pool is imported twice
+/// before there are users: behind content in metaslabs 0 and 3 come 8, 11 and 13, then those that hold little.
 fn fresh(records: u64, records_per_metaslab: u64, order: &[u64]) -> VecDeque<Fresh> {
     let used = records.div_ceil(records_per_metaslab);
-    let last = order[..used as usize].last().copied().unwrap_or(0);
-    let is_taken = |index: &u64| {
-        let metaslab = order[*index as usize];
-        metaslab < last + 5 || matches!(metaslab - last, 6 | 7 | 9)
+    let (content, others) = order.split_at(used as usize);
+    let is_there = |metaslab: &u64| *metaslab < order.len() as u64;
+    let empty: Vec<u64> = own::empty_metaslabs(content).skip(3).take_while(is_there).collect();
+    let firsts: Vec<u64> = empty.first().into_iter().chain(empty.iter().skip(3).step_by(2)).copied().collect();
+    let are_first: BTreeSet<u64> = firsts.iter().copied().collect();
+    let rest = others.iter().filter(|metaslab| !are_first.contains(metaslab));
+    let slots = |metaslab: &u64| {
+        let index = used + others.binary_search(metaslab).expect("the others are sorted") as u64;
+        index * records_per_metaslab..(index + 1) * records_per_metaslab
     };
-    let (taken, empty): (Vec<u64>, Vec<u64>) = (used..order.len() as u64).partition(is_taken);
-    let slots = |index: u64| index * records_per_metaslab..(index + 1) * records_per_metaslab;
     // Those that hold something are filled to their ends in the lab's lists of requests.
-    let empty = empty.into_iter().map(|index| Fresh::new(slots(index), records_per_metaslab / 2));
-    let taken = taken.into_iter().map(|index| Fresh::new(slots(index), 0));
-    empty.chain(taken).chain([Fresh::new(records..used * records_per_metaslab, 0)]).collect()
+    let wholly_free = firsts.iter().map(|metaslab| Fresh::new(slots(metaslab), records_per_metaslab / 2));
+    let partly_free = rest.map(|metaslab| Fresh::new(slots(metaslab), 0));
+    let behind_content = Fresh::new(records..used * records_per_metaslab, 0);
+    wholly_free.chain(partly_free).chain([behind_content]).collect()
 }
 
 /// What users are not shown of so much (`spa_get_slop_space`): a 32nd, but not less than 128 MiB as users count, who know of no parity.
@@ -276,7 +287,8 @@ mod tests {
 
     fn of_files(run_records: Option<u64>, fill: f64, file_bytes: Option<u64>) -> Pool {
         let geometry = Geometry::raidz(2, 6, 12).unwrap();
-        Pool::new(geometry, 40 << 30, Content { record_bytes: 128 << 10, fill, run_records, file_bytes }, 1).unwrap()
+        Pool::new(geometry, 40 << 30, Content { record_bytes: 128 << 10, fill, run_records, file_bytes }, 1 << 30, 1)
+            .unwrap()
     }
 
     #[test]
@@ -322,13 +334,13 @@ mod tests {
     fn a_run_longer_than_a_metaslab_is_refused() {
         let content =
             Content { record_bytes: 128 << 10, fill: 0.2, run_records: Some(100_000_000_000), file_bytes: None };
-        let refusal = Pool::new(Geometry::raidz(1, 4, 12).unwrap(), 40 << 30, content, 1).unwrap_err();
+        let refusal = Pool::new(Geometry::raidz(1, 4, 12).unwrap(), 40 << 30, content, 1 << 30, 1).unwrap_err();
         assert!(refusal.to_string().contains("a metaslab has room for"), "{refusal}");
     }
 
     #[test]
     fn metaslabs_with_the_pools_own_blocks_are_filled_last() {
-        assert_eq!(filled(10), [0, 3, 5, 7, 9, 6, 8, 4, 1, 2]);
+        assert_eq!(filled(10), [0, 3, 5, 7, 9, 4, 6, 8, 1, 2]);
         assert_eq!([1, 2, 3, 5].map(filled), [vec![0], vec![0, 1], vec![0, 1, 2], vec![0, 3, 4, 1, 2]]);
         assert_eq!(by_content(7, 3), [0, 3, 5, 1, 2, 4, 6]);
     }

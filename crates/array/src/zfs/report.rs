@@ -8,6 +8,9 @@ use crate::members::{Counters, Members};
 use crate::outcome::{Ended, MemberShare, Outcome};
 use crate::progress::{Point, Progress};
 
+/// How many looks at the progress are kept of a whole resilver.
+const LOOKS: f64 = 240.0;
+
 /// Sums over what was made, each counted for as much as it stands for.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
@@ -96,6 +99,16 @@ pub struct Report {
 }
 
 impl<D: BlockDevice> Resilver<D> {
+    /// A look now and then of what is gone through as a whole; windows of a sample are looked at as they end.
+    pub(super) fn look_at_progress(&mut self) {
+        let is_whole = self.windows.front().is_some_and(|window| !window.is_sampled());
+        let looks = (self.tally.done_records / self.pool.records.max(1) as f64 * LOOKS) as usize;
+        let last_ns = self.tally.points.last().map_or(0, |last| last.at_ns);
+        if is_whole && looks >= self.tally.points.len() && self.clock.at(self.now_ns) as u64 > last_ns {
+            self.note_progress();
+        }
+    }
+
     /// A look at how far it is, as `zpool status` would have shown it.
     pub(super) fn note_progress(&mut self) {
         let at_ns = self.clock.at(self.now_ns);

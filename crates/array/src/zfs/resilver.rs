@@ -5,6 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use drive::{BlockDevice, Status, Verb};
 
+use super::errors::Errors;
 use super::flow::{Flow, Purpose, Slab, Target};
 use super::geometry::{Column, Geometry, Spread, LABEL_START_BYTES};
 use super::order::{Order, Walk};
@@ -14,12 +15,15 @@ use super::report::Tally;
 use super::sample::{windows, Clock, Rewritten, Sampling, Window};
 use super::tunables::{Host, Tunables};
 use super::txg::Txg;
-use super::users::Users;
+use super::users::{dirty_max_bytes, Users};
 use crate::members::{Done, Members};
 use crate::LayoutError;
 
 /// The longest request that the block layer hands to a drive: `max_sectors_kb` of current kernels.
 const MAX_REQUEST_BYTES: u64 = 1280 << 10;
+
+/// `zfs_vdev_failfast_mask`: what has timed out is not asked again by `sd`. Who reads goes elsewhere.
+const MAX_RETRIES: u32 = 0;
 
 /// What is resilvered and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +83,7 @@ impl Plan {
     fn check(&self, capacities: &[u64]) -> Result<(), LayoutError> {
         let Self { geometry, member_bytes, lost, spare, order, second_failure, .. } = self;
         let width = geometry.width();
+        self.host.check()?;
         if capacities.len() != width {
             return Err(LayoutError::value("members", capacities.len(), format!("{width} are expected")));
         }
@@ -148,6 +153,13 @@ pub(super) enum Phase {
     Over,
 }
 
+impl Phase {
+    /// Is there more for the scan to ask for?
+    pub fn scans(self) -> bool {
+        matches!(self, Self::Scanning { .. } | Self::Issuing)
+    }
+}
+
 /// A resilver under way. It is a block device, too: the users' file, as large as what is written to the pool.
 #[derive(Clone, Debug)]
 pub struct Resilver<D> {
@@ -156,6 +168,9 @@ pub struct Resilver<D> {
     pub(super) members: Members<D>,
     pub(super) roles: Vec<Role>,
     pub(super) queues: Vec<VdevQueue>,
+    pub(super) errors: Vec<Errors>,
+    /// Who is to be set faulty when.
+    pub(super) faults_due: Vec<(u64, usize)>,
     pub(super) flows: Slab<Flow>,
     commands: Slab<Command>,
     pub(super) walk: Walk,
@@ -249,19 +264,22 @@ impl<D: BlockDevice> Resilver<D> {
     fn whole(plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
         let capacities: Vec<u64> = devices.iter().map(BlockDevice::capacity_bytes).collect();
         plan.check(&capacities)?;
-        let mut pool = Pool::new(plan.geometry.clone(), plan.member_bytes, plan.content, plan.seed)?;
+        let group_bytes = dirty_max_bytes(plan.host.memory_bytes);
+        let mut pool = Pool::new(plan.geometry.clone(), plan.member_bytes, plan.content, group_bytes, plan.seed)?;
         if plan.tunables.copies_apart.is_none() {
             pool.gather_second_copies();
         }
         let width = devices.len();
         let walk = Walk::new(&pool, plan.order, &plan.tunables, &plan.host);
         let cores = plan.host.cores.max(1) as usize;
-        let members = Members::new(devices, now_ns, MAX_REQUEST_BYTES);
+        let members = Members::new(devices, now_ns, MAX_REQUEST_BYTES, MAX_RETRIES);
         Ok(Self {
             tally: Tally::new(&members),
             members,
             roles: vec![Role::Good; width],
             queues: vec![VdevQueue::default(); width],
+            errors: vec![Errors::default(); width],
+            faults_due: Vec::new(),
             flows: Slab::default(),
             commands: Slab::default(),
             walk,
@@ -334,7 +352,8 @@ impl<D: BlockDevice> Resilver<D> {
         let computed_ns = self.computing.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
         let held_ns = if self.held_until_ns > self.now_ns { self.held_until_ns } else { u64::MAX };
         let answer_ns = self.users.next_answer_ns().unwrap_or(u64::MAX);
-        computed_ns.min(held_ns).min(answer_ns).min(self.next_txg_ns()).max(self.now_ns)
+        let fault_ns = self.faults_due.iter().map(|(at_ns, _)| *at_ns).min().unwrap_or(u64::MAX);
+        computed_ns.min(held_ns).min(answer_ns).min(fault_ns).min(self.next_txg_ns()).max(self.now_ns)
     }
 
     pub(super) fn start_what_can(&mut self) {
@@ -413,6 +432,9 @@ impl<D: BlockDevice> Resilver<D> {
         }
         let bad = done.status != Status::Good;
         let dead = self.roles[done.member] == Role::Dead;
+        if bad && !dead && class.is_some() {
+            self.note_errors(done.member, entries.len());
+        }
         if bad && !dead && entries.len() > 1 {
             // `zio_vdev_io_assess`: what failed as a part is tried again alone.
             for entry in &entries {
@@ -524,6 +546,7 @@ impl<D: BlockDevice> Resilver<D> {
     }
 
     fn fail_when_due(&mut self) {
+        self.fault_when_due();
         let Some((member, at_ns)) = self.plan.second_failure else { return };
         if !self.is_to_begin() && self.clock.at(self.now_ns) >= at_ns as f64 {
             self.lose(member);
@@ -533,7 +556,7 @@ impl<D: BlockDevice> Resilver<D> {
     /// Leaves a member out from here on, whether it comes back or not. Who answers that it is gone is probed, in vain, and is
     /// asked no more (`zio_vdev_io_done`, `vdev_probe`). The resilver fails with the drive that it fills, or with one more than the
     /// pool survives.
-    fn lose(&mut self, member: usize) {
+    pub(super) fn lose(&mut self, member: usize) {
         let role = std::mem::replace(&mut self.roles[member], Role::Dead);
         if role == Role::Dead {
             return;

@@ -1,43 +1,51 @@
-//! What lies between files that were written durably, one after the other: blocks of the log and of the pool itself that are
-//! free again.
+//! What lies between the records of a pool that was written from its beginning: the indirect blocks of its files, and holes
+//! behind each transaction group.
 
 use super::geometry::Geometry;
 use super::indirects::Indirects;
+use super::own;
 use super::pool::Content;
 
-/// Stretches of records without a gap: each is a file.
+/// The records of a metaslab by their files, if it has several, and by groups.
 #[derive(Clone, Debug)]
 pub(super) struct Stretches {
     records: u64,
-    /// Behind a file, and no record among it: the log's block and the pool's own, free by the time of a resilver.
-    free_bytes: u64,
-    log_bytes: u64,
-    /// And the file's indirect blocks, behind the log's.
+    /// The indirect blocks of each.
     names_bytes: u64,
+    /// How many records of the next file lie before those of one, over and over again.
+    under_way: [u64; ROUND],
+    group_records: u64,
+    /// What groups leave free, up to the end of each, over and over again.
+    free_bytes: [u64; ROUND],
 }
 
-/// What the intent log writes of a record that has its place already (`lr_write_t`).
-const LOGGED_BYTES: u64 = 192;
+/// After so many it is the same again.
+const ROUND: usize = 64;
 
-/// Sizes of its blocks (`zil_block_buckets`).
-const LOG_BLOCKS: [u64; 3] = [4 << 10, 12 << 10, 36 << 10];
-const LARGEST_LOG_BLOCK: u64 = 128 << 10;
+/// A file's indirect block is given its place when all it names have theirs, behind those that are under way by then: up to seven
+/// records of the next file, each as often as any other in a list of the lab's.
+const UNDER_WAY: u64 = 8;
 
-/// The first copies of the pool's own blocks go where data goes: behind every second file the lab's OpenZFS ends a transaction
-/// group and leaves 7 to 13 of them. So the next file begins on another drive of a raidz.
-const OWN_BLOCKS: u64 = 5;
-const OWN_BLOCK_BYTES: u64 = 4 << 10;
+/// First copies of the pool's own blocks lie behind a group's data, and are free again two groups later: 16 to 19 in lists of the
+/// lab's. So the next group may begin on another drive of a raidz.
+const OWN_BLOCKS: [u64; 2] = [16, 20];
 
 impl Stretches {
     /// Those of a fresh pool; an aged one's runs lie where they lie.
-    pub fn new(geometry: &Geometry, content: Content) -> Self {
-        let file_bytes = content.file_bytes.filter(|_| content.run_records.is_none());
-        let Some(records) = file_bytes.map(|bytes| (bytes / content.record_bytes).max(1)) else {
-            return Self { records: u64::MAX, free_bytes: 0, log_bytes: 0, names_bytes: 0 };
+    pub fn new(geometry: &Geometry, content: Content, group_bytes: u64, seed: u64) -> Self {
+        let of_fresh = |bytes: Option<u64>| match bytes.filter(|_| content.run_records.is_none()) {
+            Some(bytes) => (bytes / content.record_bytes).max(1),
+            None => u64::MAX,
         };
-        let own_bytes = OWN_BLOCKS * geometry.allocated_bytes(OWN_BLOCK_BYTES);
-        let log_bytes = geometry.allocated_bytes(log_bytes(records));
-        Self { records, free_bytes: log_bytes + own_bytes, log_bytes, names_bytes: 0 }
+        let (records, group_records) = (of_fresh(content.file_bytes), of_fresh(Some(group_bytes)));
+        let mut source = sim::stream(seed, "what lies between records");
+        let under_way = [0; ROUND].map(|_: u64| source.below(UNDER_WAY).min(records - 1));
+        let mut blocks = 0;
+        let free_bytes = [0; ROUND].map(|_: u64| {
+            blocks += OWN_BLOCKS[0] + source.below(OWN_BLOCKS[1] - OWN_BLOCKS[0]);
+            blocks * geometry.allocated_bytes(own::BLOCK_BYTES)
+        });
+        Self { records, names_bytes: 0, under_way, group_records, free_bytes }
     }
 
     /// The same with the indirect blocks of each.
@@ -50,30 +58,35 @@ impl Stretches {
         self.records
     }
 
+    /// As many of so many records as whole files have.
+    pub fn in_whole_files(&self, records: u64) -> u64 {
+        if self.are_files() {
+            records - records % self.records
+        } else {
+            records
+        }
+    }
+
     /// Are they files of their own?
     pub fn are_files(&self) -> bool {
         self.records < u64::MAX
     }
 
-    /// What lies between two.
-    pub fn hole_bytes(&self) -> u64 {
-        self.free_bytes + self.names_bytes
-    }
-
     /// How many records fit into so much of a metaslab, with the two copies of their indirect blocks and a few more.
     pub fn fitting(&self, room_bytes: u64, record_bytes: u64, indirect: &Indirects) -> u64 {
         let (records, between) = if self.are_files() {
-            (self.records, self.hole_bytes() + 2 * self.names_bytes)
+            (self.records, 3 * self.names_bytes)
         } else {
             (indirect.records, 2 * indirect.allocated)
         };
+        let room_bytes = room_bytes.saturating_sub(self.holes_bytes(room_bytes / record_bytes));
         let room = room_bytes.saturating_sub(between);
         let stretch = records * record_bytes + between;
         room / stretch * records + (room % stretch).saturating_sub(between) / record_bytes
     }
 
-    /// How many stretches of a metaslab lie before this record.
-    pub fn before(&self, record: u64) -> u64 {
+    /// In which stretch of its metaslab a record lies.
+    pub fn of(&self, record: u64) -> u64 {
         record / self.records
     }
 
@@ -82,57 +95,102 @@ impl Stretches {
         record % self.records
     }
 
-    /// The record behind a stretch.
-    pub fn end(&self, stretch: u64) -> u64 {
-        (stretch + 1) * self.records
+    /// The first record of a stretch.
+    pub fn begin(&self, stretch: u64) -> u64 {
+        stretch * self.records
     }
 
-    /// How far behind its last record a stretch's indirect blocks lie, and all that lies between those before.
-    pub fn names_at_bytes(&self, stretch: u64) -> u64 {
-        stretch * self.hole_bytes() + self.log_bytes
+    /// The record before which a stretch's indirect blocks lie.
+    pub fn behind_names(&self, stretch: u64) -> u64 {
+        self.begin(stretch + 1) + self.under_way[stretch as usize % ROUND]
     }
 
-    /// How far a metaslab's record lies behind where it would with nothing between records.
-    pub fn behind_bytes(&self, record: u64) -> u64 {
-        self.before(record) * self.hole_bytes()
+    /// How many stretches have their indirect blocks before a record.
+    pub fn named_before(&self, record: u64) -> u64 {
+        let stretch = self.of(record);
+        let is_under_way = stretch > 0 && self.behind_names(stretch - 1) > record;
+        stretch - u64::from(is_under_way)
+    }
+
+    /// What lies before a record and is none, if so many stretches have their indirect blocks there.
+    pub fn between_bytes(&self, record: u64, named: u64) -> u64 {
+        named * self.names_bytes + self.holes_bytes(record)
+    }
+
+    /// What groups have left free before a record.
+    fn holes_bytes(&self, record: u64) -> u64 {
+        let (rounds, groups) = (record / self.group_records / ROUND as u64, record / self.group_records % ROUND as u64);
+        let last = groups.checked_sub(1).map_or(0, |last| self.free_bytes[last as usize]);
+        rounds * self.free_bytes[ROUND - 1] + last
     }
 
     /// How many records of a metaslab lie in one piece from this one on.
     pub fn left(&self, record: u64) -> u64 {
-        self.records - self.within(record)
+        self.left_before_names(record).min(self.group_records - record % self.group_records)
     }
-}
 
-/// The log block of a file of so many records.
-fn log_bytes(records: u64) -> u64 {
-    let bytes = records * LOGGED_BYTES;
-    LOG_BLOCKS.into_iter().find(|block| bytes <= *block).unwrap_or(LARGEST_LOG_BLOCK)
+    /// How many records lie between this one and the next indirect blocks, itself included.
+    pub fn left_before_names(&self, record: u64) -> u64 {
+        if !self.are_files() {
+            return u64::MAX;
+        }
+        self.behind_names(self.named_before(record)) - record
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn stretches(geometry: &Geometry, file_bytes: Option<u64>) -> Stretches {
-        Stretches::new(geometry, Content { record_bytes: 128 << 10, fill: 1.0, run_records: None, file_bytes })
+    fn stretches(geometry: &Geometry, file_bytes: Option<u64>, seed: u64) -> Stretches {
+        let content = Content { record_bytes: 128 << 10, fill: 1.0, run_records: None, file_bytes };
+        let bare = Stretches::new(geometry, content, 100 << 20, seed);
+        let indirect = Indirects::new(geometry, bare.records());
+        bare.naming(&indirect)
     }
 
-    /// As the lab's OpenZFS leaves them: 12 KiB of the log behind 6 MiB of a mirror, 36 KiB and their parity behind 19 MiB of a
-    /// raidz, whose next file begins two drives further on.
-    #[test]
-    fn behind_a_file_its_log_block_and_the_pools_own_are_free() {
-        let mirror = stretches(&Geometry::mirror(2, 12).unwrap(), Some(6 << 20));
-        assert_eq!([0, 47, 48, 96].map(|record| mirror.behind_bytes(record)), [0, 0, 32 << 10, 64 << 10]);
-        assert_eq!([0, 47, 48].map(|record| mirror.left(record)), [48, 1, 48]);
-        let raidz = Geometry::raidz(1, 4, 12).unwrap();
-        let behind = stretches(&raidz, Some(19 << 20)).hole_bytes();
-        assert_eq!(behind, (12 + 10) << 12);
-        assert_eq!(((19 << 3) * raidz.allocated_bytes(128 << 10) + behind) >> 12 & 3, 2);
+    fn mirror() -> Geometry {
+        Geometry::mirror(2, 12).unwrap()
     }
 
     #[test]
-    fn one_file_has_no_gap() {
-        let mirror = stretches(&Geometry::mirror(2, 12).unwrap(), None);
-        assert_eq!((mirror.behind_bytes(1 << 30), mirror.hole_bytes()), (0, 0));
+    fn the_indirect_blocks_of_each_file_lie_among_the_first_eight_records_of_the_next() {
+        let mut often = [0; 8];
+        for seed in 0..50 {
+            let files = stretches(&mirror(), Some(6 << 20), seed);
+            let mut record = 0;
+            for stretch in 0..100 {
+                let behind = files.behind_names(stretch);
+                often[(behind - 48 * (stretch + 1)) as usize] += 1;
+                assert_eq!((files.named_before(behind - 1), files.named_before(behind)), (stretch, stretch + 1));
+                assert_eq!(files.left_before_names(record), behind - record);
+                record = behind;
+            }
+        }
+        assert!(often.iter().all(|times| (500..750).contains(times)), "{often:?}");
+    }
+
+    #[test]
+    fn a_file_of_one_record_has_its_own_behind_it() {
+        let files = stretches(&mirror(), Some(1), 1);
+        assert_eq!([0, 1, 2].map(|record| files.named_before(record)), [0, 1, 2]);
+    }
+
+    /// Of 100 MiB each.
+    #[test]
+    fn a_group_leaves_a_hole() {
+        let one = stretches(&mirror(), None, 1);
+        let behind = |record| one.between_bytes(record, 0) >> 12;
+        assert_eq!((behind(799), one.left(0), one.left(799), one.left(800)), (0, 800, 1, 800));
+        assert!((0..1000).all(|group| (16..20).contains(&(behind(800 * (group + 1)) - behind(800 * group)))));
+    }
+
+    #[test]
+    fn behind_half_of_the_groups_the_next_record_of_a_raidz_begins_two_drives_further_on() {
+        let raidz = stretches(&Geometry::raidz(1, 4, 12).unwrap(), None, 1);
+        let first_drive = |group: u64| raidz.between_bytes(group * 800, 0) >> 12 & 3;
+        assert!((0..1000).all(|group| first_drive(group) & 1 == 0));
+        let moved = (0..1000).filter(|group| first_drive(*group) == 2).count();
+        assert!((350..650).contains(&moved), "{moved}");
     }
 }

@@ -1,5 +1,7 @@
 //! What of OpenZFS's behaviour is a number: the names are those of its module parameters, the values its defaults.
 
+use crate::LayoutError;
+
 /// How many requests of a class a drive is given at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Active {
@@ -51,6 +53,8 @@ pub struct Tunables {
     pub copies_apart: Option<u64>,
     /// `zpool status` speaks of what was issued; before 0.8 of what was examined.
     pub status_counts_issued: bool,
+    /// Does `zed` set a drive faulty that errs too often? Before 0.7 it only told.
+    pub faults_errors: bool,
 }
 
 const MIB: u64 = 1 << 20;
@@ -78,6 +82,7 @@ impl Tunables {
             direct_io: true,
             copies_apart: None,
             status_counts_issued: true,
+            faults_errors: true,
         }
     }
 
@@ -99,10 +104,16 @@ impl Tunables {
             direct_io: false,
             copies_apart: Some(3),
             status_counts_issued: false,
+            faults_errors: false,
             ..Self::v2_3()
         }
     }
 }
+
+/// The largest `NR_CPUS` of Linux.
+const MOST_CORES: u32 = 8192;
+
+const LEAST_MEMORY_BYTES: u64 = 128 * MIB;
 
 /// The machine that the drives are in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,8 +126,51 @@ pub struct Host {
     pub rebuilt_bytes_per_s: Option<f64>,
 }
 
+impl Host {
+    /// Refuses a machine that cannot be.
+    ///
+    /// # Errors
+    /// [`LayoutError::Value`]: which value, and why.
+    pub fn check(&self) -> Result<(), LayoutError> {
+        if self.memory_bytes < LEAST_MEMORY_BYTES {
+            return Err(LayoutError::value(
+                "memory",
+                self.memory_bytes,
+                "a kernel with ZFS needs 128 MiB to run at all",
+            ));
+        }
+        if !(1..=MOST_CORES).contains(&self.cores) {
+            return Err(LayoutError::value("cores", self.cores, "Linux knows 1 to 8192"));
+        }
+        match self.rebuilt_bytes_per_s {
+            Some(rate) if rate.is_nan() || rate < MIB as f64 => {
+                Err(LayoutError::value("core rate", rate, "1 MiB/s or more is expected"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Default for Host {
     fn default() -> Self {
         Self { memory_bytes: 16 << 30, cores: 4, rebuilt_bytes_per_s: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Host;
+
+    #[test]
+    fn a_machine_that_cannot_be_is_refused() {
+        let refused = |host: Host| host.check().unwrap_err().to_string();
+        assert!(Host::default().check().is_ok());
+        assert!(refused(Host { memory_bytes: 1 << 20, ..Host::default() }).contains("128 MiB"));
+        for cores in [0, 8193] {
+            assert!(refused(Host { cores, ..Host::default() }).contains("1 to 8192"));
+        }
+        for rate in [0.0, -1.0, f64::NAN] {
+            assert!(refused(Host { rebuilt_bytes_per_s: Some(rate), ..Host::default() }).contains("core rate"));
+        }
     }
 }

@@ -127,8 +127,7 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Has this group anything to do for the scan?
     fn scans(&self) -> bool {
-        let has_more = matches!(self.phase, Phase::Scanning { .. } | Phase::Issuing);
-        !self.is_sequential() && !self.txg.visited && has_more
+        !self.is_sequential() && !self.txg.visited && self.phase.scans()
     }
 
     fn scan_ends_ns(&self, since_ns: u64) -> u64 {
@@ -158,6 +157,7 @@ impl<D: BlockDevice> Resilver<D> {
             if self.txg.parts_left > 0 {
                 return;
             }
+            // Unless the pool was lost while the group's data was written.
             if self.txg.stage == Stage::Names && self.txg.begins_scan() && self.is_to_begin() {
                 self.begin_scan();
             }
@@ -198,8 +198,8 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
-    /// A scan begins with the first group that nobody can have begun to fill before the drive was put in (`dtl_max_txg`). With
-    /// nothing to write there are none between, and it is the next.
+    /// A scan begins with the first group that nobody can have begun to fill before the drive was put in (`dtl_max_txg`), the
+    /// fourth. With nothing to write those between are empty and not counted: then it is the second.
     fn is_time_to_scan(&self) -> bool {
         let is_time = self.txg.number > CONCURRENT_GROUPS || (self.txg.number > 1 && self.unwritten() == 0);
         self.is_to_begin() && is_time

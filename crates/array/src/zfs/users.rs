@@ -13,8 +13,10 @@ use super::resilver::{Plan, Resilver, Role};
 /// The longest write of the intent log.
 const LOG_BYTES: u64 = 128 << 10;
 
-/// `zfs_dirty_data_max`: a tenth of memory, and no more.
-const DIRTY_MAX_BYTES: u64 = 4 << 30;
+/// `zfs_dirty_data_max`: a tenth of memory, and no more than 4 GiB.
+pub(super) fn dirty_max_bytes(memory_bytes: u64) -> u64 {
+    (memory_bytes / 10).min(4 << 30)
+}
 
 /// Assumed: what the host takes to answer. Without it a job whose data is all in memory would never see time pass.
 const ANSWER_NS: u64 = 10_000;
@@ -66,7 +68,7 @@ impl Users {
             dirty: HashSet::new(),
             order: Vec::new(),
             syncing: BTreeSet::new(),
-            most_dirty: ((memory_bytes / 10).min(DIRTY_MAX_BYTES) / record_bytes).max(1),
+            most_dirty: (dirty_max_bytes(memory_bytes) / record_bytes).max(1),
             unlogged_bytes: 0,
             waiting: VecDeque::new(),
             active_ns: None,

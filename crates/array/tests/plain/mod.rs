@@ -16,12 +16,20 @@ pub struct Plain {
     free_ns: u64,
     due: VecDeque<Completion>,
     asked: Vec<(Verb, Range<u64>)>,
+    forced: Vec<Range<u64>>,
     overtaken: Option<u64>,
 }
 
 impl Plain {
     pub fn new(capacity_bytes: u64) -> Self {
-        Self { capacity_bytes, free_ns: 0, due: VecDeque::new(), asked: Vec::new(), overtaken: None }
+        Self {
+            capacity_bytes,
+            free_ns: 0,
+            due: VecDeque::new(),
+            asked: Vec::new(),
+            forced: Vec::new(),
+            overtaken: None,
+        }
     }
 
     /// Others overtake what begins at this offset: it takes 100 ms longer.
@@ -38,6 +46,18 @@ impl Plain {
     /// The ranges written, in the order asked for.
     pub fn writes(&self) -> Vec<Range<u64>> {
         self.ranges(Verb::Write)
+    }
+
+    /// All that it was asked for, in order.
+    #[allow(dead_code, reason = "not every test looks at all of it")]
+    pub fn asked(&self) -> &[(Verb, Range<u64>)] {
+        &self.asked
+    }
+
+    /// The ranges whose writing was forced to the medium, in the order asked for.
+    #[allow(dead_code, reason = "not every test wants to know")]
+    pub fn forced(&self) -> &[Range<u64>] {
+        &self.forced
     }
 
     fn ranges(&self, verb: Verb) -> Vec<Range<u64>> {
@@ -67,9 +87,11 @@ impl BlockDevice for Plain {
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {
-        let Request { tag, verb, offset_bytes, bytes, .. } = request;
+        let Request { tag, verb, fua, offset_bytes, bytes } = request;
         assert!(offset_bytes + bytes <= self.capacity_bytes, "{request:?}");
+        assert!(self.due.len() < self.queue_depth() as usize, "the host has overfilled the queue");
         self.asked.push((verb, offset_bytes..offset_bytes + bytes));
+        self.forced.extend(fua.then_some(offset_bytes..offset_bytes + bytes));
         self.free_ns = self.free_ns.max(now_ns) + LATENCY_NS + bytes / 1024 * NS_PER_KIB;
         let waits_ns = if self.overtaken == Some(offset_bytes) { OVERTAKEN_NS } else { 0 };
         let completed_ns = self.free_ns + waits_ns;

@@ -57,4 +57,10 @@ impl Fault for LatentSectors {
         }
         Answer { at_ns, ..answer }
     }
+
+    /// It gives up its attempts.
+    fn reset(&mut self, now_ns: u64) -> bool {
+        self.busy_until_ns = self.busy_until_ns.min(now_ns);
+        true
+    }
 }

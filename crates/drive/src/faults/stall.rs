@@ -22,4 +22,8 @@ impl Fault for Stall {
     fn answer(&mut self, _request: &Request, answer: Answer) -> Answer {
         Answer { at_ns: self.0.end_at(answer.at_ns).unwrap_or(answer.at_ns), ..answer }
     }
+
+    fn reset(&mut self, now_ns: u64) -> bool {
+        self.0.end_at(now_ns).is_none()
+    }
 }

@@ -8,7 +8,7 @@ use crate::request::{BlockDevice, Request};
 pub struct Timeout {
     schedule: Schedule,
     one_in: u64,
-    /// They are worked on after so long; `None`: never.
+    /// They are worked on after so long, unless the host resets the link before; `None`: never.
     after_ns: Option<u64>,
     seen: u64,
 }

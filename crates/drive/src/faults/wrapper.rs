@@ -51,6 +51,11 @@ pub trait Fault {
         None
     }
 
+    /// The host resets the link. Does the device drop what the fault lets wait? One that answers nobody does not.
+    fn reset(&mut self, _now_ns: u64) -> bool {
+        true
+    }
+
     /// What losses of power took.
     fn losses(&self) -> Option<&[Lost]> {
         None
@@ -109,11 +114,16 @@ impl<D: BlockDevice, F> Faulty<D, F> {
 
     /// Whoever waits hears the same.
     fn abort_all(&mut self, at_ns: u64, status: Status) {
-        let flying = self.flying.drain(..).map(|(_, request)| request.tag);
+        let flying = self.flying.drain(..).map(|(_, request)| request.tag).collect();
+        self.abort(flying, at_ns, status);
+    }
+
+    /// These hear it, and whom the fault lets wait.
+    fn abort(&mut self, flying: Vec<u32>, at_ns: u64, status: Status) {
         let held = self.held.drain(..).map(|(_, request)| request.tag);
         let hanging = self.hanging.drain(..).map(|request| request.tag);
         let late = self.answers.iter().filter(|answer| answer.completed_ns > at_ns).map(|answer| answer.tag);
-        let tags: Vec<u32> = flying.chain(held).chain(hanging).chain(late).collect();
+        let tags: Vec<u32> = flying.into_iter().chain(held).chain(hanging).chain(late).collect();
         self.answers.retain(|answer| answer.completed_ns <= at_ns);
         tags.into_iter().for_each(|tag| self.reply(tag, at_ns, status));
     }
@@ -216,8 +226,9 @@ impl<D: BlockDevice, F: Fault> BlockDevice for Faulty<D, F> {
 
     fn reset(&mut self, now_ns: u64) {
         self.device.reset(now_ns);
-        let hanging: Vec<Request> = self.hanging.drain(..).collect();
-        hanging.into_iter().for_each(|request| self.reply(request.tag, now_ns, Status::Aborted));
+        if self.fault.reset(now_ns) {
+            self.abort(Vec::new(), now_ns, Status::Aborted);
+        }
     }
 
     fn losses(&self) -> &[Lost] {

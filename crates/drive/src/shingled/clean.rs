@@ -267,14 +267,15 @@ impl Shingled {
 
     /// The bands with most entries, of equals those that have been dirty longer.
     fn most_dirty(&self, count: usize) -> Vec<u32> {
-        let mut bands: Vec<u32> = self.map.dirty().collect();
-        let by_size = |band: &u32| std::cmp::Reverse(self.map.pieces(*band).len());
+        // By size, then by age, which is its place in the order.
+        let by_size = |band: u32| std::cmp::Reverse(self.map.pieces(band).len());
+        let mut bands: Vec<_> = self.map.dirty().enumerate().map(|(age, band)| (by_size(band), age, band)).collect();
         if bands.len() > count {
-            bands.select_nth_unstable_by_key(count - 1, |band| (by_size(band), *band));
+            bands.select_nth_unstable(count - 1);
             bands.truncate(count);
         }
-        bands.sort_unstable_by_key(|band| (by_size(band), *band));
-        bands
+        bands.sort_unstable();
+        bands.into_iter().map(|(_, _, band)| band).collect()
     }
 
     /// Begins a band, from its first dirty track or from `from`, whichever comes first. `None`: nothing is left to do.

@@ -173,3 +173,49 @@ pub(super) fn nearest(regions: &[Region], track: u64) -> usize {
     let distances = regions.iter().map(|region| region.middle_track.abs_diff(track));
     distances.enumerate().min_by_key(|(index, distance)| (*distance, *index)).map_or(0, |(index, _)| index)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Mapping;
+
+    /// What takes part of the surface: logs, places for merging, and the host's bands.
+    fn parts(profile: &Profile, shingled: &ShingledProfile, geometry: &Geometry) -> Vec<Range<u64>> {
+        let Layout { bands, regions, flash } = Layout::new(profile, shingled, geometry, &Clock::new(profile.rpm()));
+        let log = |region: &Region| region.at..region.at + region.log.capacity_blocks();
+        let merge = |region: &Region| region.merge_at..region.merge_at + merge_bytes(shingled) / BLOCK_BYTES;
+        let mut parts: Vec<Range<u64>> = regions.iter().map(log).filter(|_| flash.is_none()).collect();
+        parts.extend(regions.iter().map(merge));
+        let mut home = bands.first_block();
+        while home < bands.end_block() {
+            let band = bands.around(geometry, home);
+            let shift = bands.shift(geometry, band.number);
+            parts.push(band.start.wrapping_add(shift)..band.end.wrapping_add(shift));
+            home = band.end;
+        }
+        let host_bytes = (bands.end_block() - bands.first_block()) * BLOCK_BYTES;
+        assert!(host_bytes >= profile.geometry.capacity_bytes, "the host has room in {host_bytes} bytes");
+        parts
+    }
+
+    #[test]
+    fn nothing_lies_where_something_else_does() {
+        let flash = FlashProfile { flash_read_us: 100.0, flash_write_us: 500.0, flash_rate_mb_s: 200.0 };
+        let spread = CachePlace::Spread { regions: 5 };
+        for place in [CachePlace::Outer, CachePlace::Inner, CachePlace::Flash(flash), spread] {
+            for mapping in [Mapping::Static, Mapping::Dynamic { spare_bands: 2 }] {
+                let text = include_str!("../../../../drives/st8000as0002.toml");
+                let mut profile = Profile::parse(text).unwrap().scaled(100).unwrap();
+                let shingled = profile.shingled.as_mut().unwrap();
+                (shingled.cache.place, shingled.mapping) = (place.clone(), mapping);
+                (shingled.cleaning.merge_on_disk, shingled.cleaning.merge_bytes) = (true, 1 << 30);
+                let geometry = Geometry::new(&profile.geometry, reserved_bytes(&profile));
+                let mut parts = parts(&profile, profile.shingled.as_ref().unwrap(), &geometry);
+                parts.sort_unstable_by_key(|part| part.start);
+                let overlaps = parts.windows(2).find(|pair| pair[0].end > pair[1].start);
+                assert_eq!(overlaps, None, "{:?}", profile.shingled);
+                assert!(parts.last().unwrap().end <= geometry.blocks());
+            }
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 use drive::{BlockDevice, Completion, Request, Status};
 
@@ -12,12 +13,15 @@ pub struct FixedLatency {
     pub latency_ns: u64,
     /// Requests that touch this range end with a medium error.
     pub bad_bytes: Range<u64>,
+    /// What was asked for, in order, for whoever wants to know.
+    pub heard: Arc<Mutex<Vec<Request>>>,
     outstanding: VecDeque<Completion>,
 }
 
 impl FixedLatency {
     pub fn new(capacity_bytes: u64, latency_ns: u64) -> Self {
-        Self { capacity_bytes, queue_depth: 32, latency_ns, bad_bytes: 0..0, outstanding: VecDeque::new() }
+        let (heard, outstanding) = (Arc::default(), VecDeque::new());
+        Self { capacity_bytes, queue_depth: 32, latency_ns, bad_bytes: 0..0, heard, outstanding }
     }
 }
 
@@ -38,6 +42,7 @@ impl BlockDevice for FixedLatency {
             true => Status::MediumError { offset_bytes: self.bad_bytes.start },
             false => Status::Good,
         };
+        self.heard.lock().expect("nobody panics over a list").push(request);
         let completed_ns = now_ns + self.latency_ns;
         self.outstanding.push_back(Completion { tag: request.tag, completed_ns, status });
     }

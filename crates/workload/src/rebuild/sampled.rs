@@ -4,14 +4,15 @@ use array::{Ended, MemberShare, Outcome, Point, Progress};
 
 use super::{Order, RebuildError, Report};
 
-/// Parts that the members are cut into: more than a drive has recording zones, as a rule.
-const PARTS: u64 = 48;
-/// A stretch begins with what is not counted: streams are found, queues fill.
-const WARM_BYTES: u64 = 192 << 20;
+/// Parts that the members are cut into: their speed falls almost evenly from the outer zones to the inner ones.
+const PARTS: u64 = 14;
+/// A stretch begins with what is not counted. Members begin together and fall out of step with each other, which costs up to a
+/// tenth of the speed, within the first two to four minutes.
+const WARM_BYTES: u64 = 32 << 30;
 /// That far the beginning of a rebuild is gone through, for what it takes longer than the rest.
-const BEGINNING_BYTES: u64 = 8 << 30;
-/// What is counted: some hundred tracks.
-const COUNTED_BYTES: u64 = 512 << 20;
+const BEGINNING_BYTES: u64 = 32 << 30;
+/// What is counted.
+const COUNTED_BYTES: u64 = 8 << 30;
 const STRETCH_BYTES: u64 = WARM_BYTES + COUNTED_BYTES;
 /// The speed that md limits is an average of the last 27 to 30 s, divided by one more than the whole seconds of that.
 const MARK_S: f64 = 28.5;

@@ -11,6 +11,10 @@ from shakedown.errors import UsageError
 SECTOR_BYTES: Final = 4096
 """What ZFS splits a record down to on drives with sectors of 4 KiB."""
 
+MOST_MEMBERS: Final = 1920
+"""Of an array of md: roles in 4 KiB less the header (`mdp_superblock_1`)."""
+_MOST_OF_A_VDEV: Final = 255
+
 
 class _Kind(NamedTuple):
     parity: int
@@ -23,12 +27,12 @@ _KINDS: Final = {
     "raid0": _Kind(0, 2),
     "raid1": _Kind(0, 2),
     "raid10": _Kind(0, 2),
-    "raid5": _Kind(1, 3),
+    "raid5": _Kind(1, 2),
     "raid6": _Kind(2, 4),
     "mirror": _Kind(0, 2),
-    "raidz1": _Kind(1, 3, zfs=True),
-    "raidz2": _Kind(2, 4, zfs=True),
-    "raidz3": _Kind(3, 5, zfs=True),
+    "raidz1": _Kind(1, 2, zfs=True),
+    "raidz2": _Kind(2, 3, zfs=True),
+    "raidz3": _Kind(3, 4, zfs=True),
 }
 _SHOWN: Final = {"single": "one drive", "mirror": "mirror"}
 
@@ -66,6 +70,9 @@ class Layout:
             raise UsageError(
                 f"{self.kind} of {self.width}: it needs {least} drives or more", hint="--width says how many"
             )
+        most = _MOST_OF_A_VDEV if _KINDS[self.kind].zfs else MOST_MEMBERS
+        if self.kind != "single" and self.width > most:
+            raise UsageError(f"{self.kind} of {self.width}: it takes {most} at the most", hint="--width says how many")
         if self.kind == "single" and self.width > 1:
             raise UsageError(f"single of {self.width}: it is one drive", hint="say which layout the drives have")
         if self.kind == "raid10" and self.width % 2:

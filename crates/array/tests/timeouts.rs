@@ -1,0 +1,108 @@
+//! Drives that do not answer in time, and what Linux, md and ZFS make of it.
+
+#[allow(dead_code, reason = "what it was asked is not looked at here")]
+mod plain;
+mod plan;
+
+use array::md::{Array, Options};
+use array::zfs::{Geometry, Order, Plan, Report, Resilver, Tunables};
+use array::{Ended, Layout, Outcome};
+use drive::faults::{Faulty, Schedule, Timeout};
+use plain::Plain;
+use plan::plan;
+
+const MIB: u64 = 1 << 20;
+const S: u64 = 1_000_000_000;
+const FROM_NS: u64 = S / 20;
+const FOR_EVER_NS: u64 = u64::MAX / 4;
+/// In which one command is lost.
+const A_MOMENT_NS: u64 = S / 20;
+/// Who hangs in the tests; the replacement is another.
+const HANGS: usize = 2;
+
+/// All but one answer. What hangs would be worked on after 100 s, unless the host resets the link before.
+fn devices(width: usize, bytes: u64, for_ns: u64) -> Vec<Faulty<Plain, Timeout>> {
+    let device = |at| {
+        let from_ns = if at == HANGS { FROM_NS } else { u64::MAX / 2 };
+        let one_in = if for_ns == A_MOMENT_NS { 1000 } else { 1 };
+        let schedule = Schedule { from_ns, for_ns, every_ns: None };
+        Timeout::around(Plain::new(bytes), schedule, one_in, Some(100 * S))
+    };
+    (0..width).map(device).collect()
+}
+
+fn rebuilt(layout: Layout, for_ns: u64) -> Outcome {
+    let options = Options::new(layout, 4, 65 * MIB).unwrap();
+    let mut array = Array::new(options, devices(4, 65 * MIB, for_ns), 0).unwrap();
+    let used = array.options().used_bytes();
+    array.recover(0, 0, used).unwrap();
+    array.finish_recovery(u64::MAX);
+    array.outcome().unwrap()
+}
+
+fn resilvered(plan: &Plan, for_ns: u64) -> Report {
+    let devices = devices(plan.geometry.width(), plan.member_bytes, for_ns);
+    let mut pool = Resilver::new(plan.clone(), devices, 0).unwrap();
+    pool.finish();
+    pool.report()
+}
+
+fn failed_at_s(outcome: &Outcome) -> Option<u64> {
+    assert!((0..outcome.members.len()).all(|at| at == HANGS || outcome.members[at].failed_at_ns.is_none()));
+    outcome.members[HANGS].failed_at_ns.map(|at_ns| at_ns / S)
+}
+
+#[test]
+fn a_command_that_is_lost_costs_md_half_a_minute() {
+    for layout in [Layout::Raid5, Layout::Raid6, Layout::Raid10] {
+        let (outcome, usual) = (rebuilt(layout, A_MOMENT_NS), rebuilt(layout, 0));
+        assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, None), "{layout:?}");
+        let longer_ns = outcome.duration_ns - usual.duration_ns;
+        let reads = layout != Layout::Raid10;
+        assert_eq!((29 * S..31 * S).contains(&longer_ns), reads, "{layout:?}: {longer_ns}");
+    }
+}
+
+/// `sd` asks six times, half a minute each.
+#[test]
+fn a_drive_that_answers_nothing_is_set_offline_after_three_minutes() {
+    let outcome = rebuilt(Layout::Raid6, FOR_EVER_NS);
+    assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, Some(180)));
+    assert!(outcome.duration_ns < 182 * S, "{}", outcome.duration_ns);
+    let outcome = rebuilt(Layout::Raid5, FOR_EVER_NS);
+    assert!(matches!(outcome.ended, Ended::Failed { member: HANGS, .. }), "{:?}", outcome.ended);
+}
+
+fn raidz(parity: u64) -> Plan {
+    plan(Geometry::raidz(parity, 5, 12).unwrap(), Order::Sorted)
+}
+
+/// Each record's part of a command is an error: ten within ten minutes are too many for `zed`, which waits for 15 s then.
+#[test]
+fn zfs_leaves_out_a_drive_that_errs_too_often_unless_it_is_needed() {
+    let survived = resilvered(&raidz(2), FOR_EVER_NS).outcome;
+    assert_eq!((survived.ended.clone(), failed_at_s(&survived)), (Ended::Complete, Some(45)));
+    let needed = resilvered(&raidz(1), FOR_EVER_NS).outcome;
+    assert!(matches!(needed.ended, Ended::Failed { member: HANGS, .. }), "{:?}", needed.ended);
+    assert!(failed_at_s(&needed) >= Some(180), "{:?}", failed_at_s(&needed));
+}
+
+#[test]
+fn there_was_no_such_daemon_of_old() {
+    let old = Plan { tunables: Tunables::v0_6(), ..raidz(2) };
+    let outcome = resilvered(&old, FOR_EVER_NS).outcome;
+    assert_eq!(outcome.ended, Ended::Complete);
+    assert!(failed_at_s(&outcome) >= Some(180), "{:?}", failed_at_s(&outcome));
+}
+
+/// ZFS has `sd` not ask again: it does so itself where it cannot read elsewhere, and forgets it.
+#[test]
+fn a_command_that_is_lost_costs_zfs_half_a_minute() {
+    for plan in [raidz(1), raidz(2)] {
+        let outcome = resilvered(&plan, A_MOMENT_NS).outcome;
+        assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, None), "{:?}", plan.geometry);
+        let longer_ns = outcome.duration_ns - resilvered(&plan, 0).outcome.duration_ns;
+        // Others go on a little meanwhile.
+        assert!((25 * S..35 * S).contains(&longer_ns), "{:?}: {longer_ns}", plan.geometry);
+    }
+}

@@ -58,7 +58,7 @@ impl CommandQueue {
         let departure = mechanics.departure(head, now, Way::Read);
         let (index, reach) = match self.waiting.as_slice() {
             [only] => Some((0, departure.reach(now, &only.spot))).filter(|(_, reach)| *reach <= within)?,
-            _ => self.sweep.nearest(&departure, now, within, |_| true)?,
+            _ => self.sweep.nearest(&departure, now, within, |_, _| true)?,
         };
         Some(Candidate { index, reach, starves_since: None })
     }

@@ -97,14 +97,14 @@ impl Sweep {
         ((u64::from(spot.phase) / WEDGE) as usize % WEDGES, (spot.cylinder >> self.ring_shift) as usize % RINGS)
     }
 
-    /// The allowed spot that the heads reach soonest, and in how many ticks, if in at most `within`; of equals the one with the
-    /// least index.
+    /// The spot that the heads reach soonest, and in how many ticks, of those that are allowed by then, if in at most
+    /// `within`; of equals the one with the least index.
     pub fn nearest(
         &self,
         departure: &Departure,
         now: u64,
         within: u64,
-        allowed: impl Fn(usize) -> bool,
+        allowed: impl Fn(usize, u64) -> bool,
     ) -> Option<(usize, u64)> {
         // Times count from the beginning of this turn. At the last all have passed, and had the arm there.
         let phase = now & PHASE_MASK;
@@ -120,7 +120,7 @@ impl Sweep {
                 while index != NONE {
                     let Link { spot, next } = self.links[index as usize];
                     let this = phase + departure.reach(phase, &spot);
-                    if (this, index) < (passes, nearest) && allowed(index as usize) {
+                    if (this, index) < (passes, nearest) && allowed(index as usize, this - phase) {
                         (passes, nearest) = (this, index);
                     }
                     index = next;
@@ -183,7 +183,7 @@ mod tests {
             let least = blocks.iter().enumerate().filter(|(_, (_, allowed))| *allowed);
             let least = least.map(|(index, (block, _))| (begins(*block), index)).min();
             let departure = mechanics.departure(&head, now, way);
-            let nearest = |within| sweep.nearest(&departure, now, within, |index| blocks[index].1);
+            let nearest = |within| sweep.nearest(&departure, now, within, |index, _| blocks[index].1);
             let found = nearest(u64::MAX);
             prop_assert_eq!(found.map(|(index, reach)| (now + reach, index)), least);
             if let Some((_, reach)) = found {

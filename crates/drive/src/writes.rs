@@ -398,12 +398,19 @@ impl Drive {
         }
     }
 
-    /// The allowed extent that the heads reach soonest, of those that go to their place.
+    /// The allowed extent that the heads reach soonest, of those that go to their place. One that the host is still sending by
+    /// then would be waited for a turn longer, so it is only chosen where there is no other.
     fn nearest_extent(&self) -> Option<Candidate> {
         let allowed = self.allowed();
-        let allowed = |index| allowed(self.buffer.about(index));
         let departure = self.mechanics.departure(&self.head, self.now, Way::Write);
-        let (index, reach) = self.buffer.sweep().nearest(&departure, self.now, u64::MAX, allowed)?;
+        let nearest = |is_there: &dyn Fn(&Dirty, u64) -> bool| {
+            let may_go = |index, reach| {
+                let about = self.buffer.about(index);
+                allowed(about) && is_there(about, self.now + reach)
+            };
+            self.buffer.sweep().nearest(&departure, self.now, u64::MAX, may_go)
+        };
+        let (index, reach) = nearest(&|about, passes| about.arrived <= passes).or_else(|| nearest(&|_, _| true))?;
         Some(Candidate { index, reach, starves_since: None })
     }
 

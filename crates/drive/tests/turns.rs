@@ -223,3 +223,23 @@ fn what_was_trimmed_and_written_again_is_read_when_its_band_is_cleaned() {
     };
     assert!(cleaning_ns(true) > cleaning_ns(false) + S / 10);
 }
+
+/// What the heads would pass before it is there does not keep them from what is: a long write takes more than a turn to come in.
+#[test]
+fn what_would_have_passed_before_it_is_there_is_not_next() {
+    let profile = profile("wd40efrx");
+    for number in 1..64_u32 {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Write, 0, 4096, true);
+        let write = |tag, offset_bytes, bytes| Request { tag, verb: Verb::Write, fua: true, offset_bytes, bytes };
+        host.drive.submit(host.now_ns, write(1, 1 << 30, 4096));
+        host.drive.submit(host.now_ns, write(2, u64::from(number) * (20 << 20), 4096));
+        host.drive.submit(host.now_ns, write(3, (1 << 30) + (1 << 20), 8 << 20));
+        let mut done = Vec::new();
+        while done.len() < 3 {
+            host.drive.advance(host.drive.next_event_ns().unwrap(), &mut done);
+        }
+        let order: Vec<u32> = done.iter().map(|completion| completion.tag).collect();
+        assert_eq!(order.last(), Some(&3), "{number}: {order:?}");
+    }
+}

@@ -68,9 +68,8 @@ impl Pool {
         let first = if self.stretches.are_files() {
             let stretch = number / self.indirect.per_stretch;
             let records = self.stretches.behind_names(stretch).min(self.records_per_metaslab);
-            let between = self.stretches.between_bytes(records, stretch);
             let among = number % self.indirect.per_stretch * allocated;
-            self.metaslab_offset(home) + records * self.record_allocated() + between + among
+            self.behind_records(home, records, stretch) + among
         } else {
             self.tail_offset(home) + 2 * number * allocated
         };
@@ -96,9 +95,7 @@ impl Pool {
     /// Behind all records of a metaslab.
     fn tail_offset(&self, metaslab: u64) -> u64 {
         let stretches = self.stretches.of(self.records_per_metaslab - 1) + 1;
-        self.metaslab_offset(metaslab)
-            + self.records_per_metaslab * self.record_allocated()
-            + self.stretches.between_bytes(self.records_per_metaslab, stretches)
+        self.behind_records(metaslab, self.records_per_metaslab, stretches)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::geometry::Geometry;
+use super::groups::Groups;
 use super::indirects::Indirects;
 use super::own;
 use super::places::{Fresh, Places};
@@ -27,6 +28,16 @@ pub struct Content {
     pub file_bytes: Option<u64>,
 }
 
+impl Content {
+    /// How many records of a fresh pool are so many bytes; an aged one's runs lie where they lie.
+    fn fresh_records(&self, bytes: Option<u64>) -> u64 {
+        match bytes.filter(|_| self.run_records.is_none()) {
+            Some(bytes) => (bytes / self.record_bytes).max(1),
+            None => u64::MAX,
+        }
+    }
+}
+
 /// A vdev with its content: which record lies where.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
@@ -47,6 +58,7 @@ pub(super) struct Pool {
     pub own: [own::Copies; 3],
     pub records_per_metaslab: u64,
     pub stretches: Stretches,
+    groups: Groups,
     pub runs: Option<Runs>,
     /// Where users have written since.
     pub places: Places,
@@ -101,10 +113,13 @@ impl Pool {
             return Err(LayoutError::value("members", member_bytes, "too small for a pool: ZFS takes 64 MiB or more"));
         }
         let record_allocated = geometry.allocated_bytes(record_bytes);
-        let stretches = Stretches::new(&geometry, content, group_bytes, seed);
+        let mut between = sim::stream(seed, "what lies between records");
+        let stretches = Stretches::new(content.fresh_records(file_bytes), &mut between);
+        let groups = Groups::new(&geometry, content.fresh_records(Some(group_bytes)), &mut between);
         let indirect = Indirects::new(&geometry, stretches.records());
         let stretches = stretches.naming(&indirect);
         let room = (1 << metaslab_shift) - geometry.alignment_bytes();
+        let room = room.saturating_sub(groups.most_free_among(room / record_allocated));
         let records_per_metaslab = stretches.fitting(room, record_allocated, &indirect);
         let records_per_metaslab = in_whole_runs(records_per_metaslab, content)?;
         // What users are shown is what metaslabs give out; what does not make a whole one at the vdev's end is nobody's.
@@ -130,6 +145,7 @@ impl Pool {
             own,
             records_per_metaslab,
             stretches,
+            groups,
             runs: None,
             places: Places::new(records, fresh),
         };
@@ -173,8 +189,14 @@ impl Pool {
     }
 
     fn place(&self, metaslab: u64, record: u64) -> u64 {
-        let between = self.stretches.between_bytes(record, self.stretches.named_before(record));
-        self.metaslab_offset(metaslab) + record * self.record_allocated + between
+        self.behind_records(metaslab, record, self.stretches.named_before(record))
+    }
+
+    /// Behind so many records of a metaslab, and the indirect blocks of so many stretches.
+    pub(super) fn behind_records(&self, metaslab: u64, records: u64, named: u64) -> u64 {
+        let first = metaslab * self.records_per_metaslab;
+        let between = self.stretches.all_names_bytes(named) + self.groups.free_between(first, first + records);
+        self.metaslab_offset(metaslab) + records * self.record_allocated + between
     }
 
     pub(super) fn metaslab_offset(&self, metaslab: u64) -> u64 {
@@ -188,7 +210,8 @@ impl Pool {
 
     /// How many records lie in one piece from this one on, the metaslab's others included.
     pub fn left_in_stretch(&self, record: u64) -> u64 {
-        self.stretches.left(record % self.records_per_metaslab).min(self.left_in_metaslab(record))
+        let before_names = self.stretches.left_before_names(record % self.records_per_metaslab);
+        before_names.min(self.groups.left(record)).min(self.left_in_metaslab(record))
     }
 
     /// How many records the metaslab of this record still holds from it on.

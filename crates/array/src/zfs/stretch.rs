@@ -1,12 +1,8 @@
-//! What lies between the records of a pool that was written from its beginning: the indirect blocks of its files, and holes
-//! behind each transaction group.
+//! What lies between the records of a pool that was written from its beginning: the indirect blocks of its files.
 
-use super::geometry::Geometry;
 use super::indirects::Indirects;
-use super::own;
-use super::pool::Content;
 
-/// The records of a metaslab by their files, if it has several, and by groups.
+/// The records of a metaslab by their files, if it has several.
 #[derive(Clone, Debug)]
 pub(super) struct Stretches {
     records: u64,
@@ -14,9 +10,6 @@ pub(super) struct Stretches {
     names_bytes: u64,
     /// How many records of the next file lie before those of one, over and over again.
     under_way: [u64; ROUND],
-    group_records: u64,
-    /// What groups leave free, up to the end of each, over and over again.
-    free_bytes: [u64; ROUND],
 }
 
 /// After so many it is the same again.
@@ -26,26 +19,11 @@ const ROUND: usize = 64;
 /// records of the next file, each as often as any other in a list of the lab's.
 const UNDER_WAY: u64 = 8;
 
-/// First copies of the pool's own blocks lie behind a group's data, and are free again two groups later: 16 to 19 in lists of the
-/// lab's. So the next group may begin on another drive of a raidz.
-const OWN_BLOCKS: [u64; 2] = [16, 20];
-
 impl Stretches {
-    /// Those of a fresh pool; an aged one's runs lie where they lie.
-    pub fn new(geometry: &Geometry, content: Content, group_bytes: u64, seed: u64) -> Self {
-        let of_fresh = |bytes: Option<u64>| match bytes.filter(|_| content.run_records.is_none()) {
-            Some(bytes) => (bytes / content.record_bytes).max(1),
-            None => u64::MAX,
-        };
-        let (records, group_records) = (of_fresh(content.file_bytes), of_fresh(Some(group_bytes)));
-        let mut source = sim::stream(seed, "what lies between records");
+    /// Of so many records each; `u64::MAX`: all is one file.
+    pub fn new(records: u64, source: &mut sim::Stream) -> Self {
         let under_way = [0; ROUND].map(|_: u64| source.below(UNDER_WAY).min(records - 1));
-        let mut blocks = 0;
-        let free_bytes = [0; ROUND].map(|_: u64| {
-            blocks += OWN_BLOCKS[0] + source.below(OWN_BLOCKS[1] - OWN_BLOCKS[0]);
-            blocks * geometry.allocated_bytes(own::BLOCK_BYTES)
-        });
-        Self { records, names_bytes: 0, under_way, group_records, free_bytes }
+        Self { records, names_bytes: 0, under_way }
     }
 
     /// The same with the indirect blocks of each.
@@ -79,7 +57,6 @@ impl Stretches {
         } else {
             (indirect.records, 2 * indirect.allocated)
         };
-        let room_bytes = room_bytes.saturating_sub(self.holes_bytes(room_bytes / record_bytes));
         let room = room_bytes.saturating_sub(between);
         let stretch = records * record_bytes + between;
         room / stretch * records + (room % stretch).saturating_sub(between) / record_bytes
@@ -112,21 +89,9 @@ impl Stretches {
         stretch - u64::from(is_under_way)
     }
 
-    /// What lies before a record and is none, if so many stretches have their indirect blocks there.
-    pub fn between_bytes(&self, record: u64, named: u64) -> u64 {
-        named * self.names_bytes + self.holes_bytes(record)
-    }
-
-    /// What groups have left free before a record.
-    fn holes_bytes(&self, record: u64) -> u64 {
-        let (rounds, groups) = (record / self.group_records / ROUND as u64, record / self.group_records % ROUND as u64);
-        let last = groups.checked_sub(1).map_or(0, |last| self.free_bytes[last as usize]);
-        rounds * self.free_bytes[ROUND - 1] + last
-    }
-
-    /// How many records of a metaslab lie in one piece from this one on.
-    pub fn left(&self, record: u64) -> u64 {
-        self.left_before_names(record).min(self.group_records - record % self.group_records)
+    /// The indirect blocks of so many stretches.
+    pub fn all_names_bytes(&self, stretches: u64) -> u64 {
+        stretches * self.names_bytes
     }
 
     /// How many records lie between this one and the next indirect blocks, itself included.
@@ -142,22 +107,15 @@ impl Stretches {
 mod tests {
     use super::*;
 
-    fn stretches(geometry: &Geometry, file_bytes: Option<u64>, seed: u64) -> Stretches {
-        let content = Content { record_bytes: 128 << 10, fill: 1.0, run_records: None, file_bytes };
-        let bare = Stretches::new(geometry, content, 100 << 20, seed);
-        let indirect = Indirects::new(geometry, bare.records());
-        bare.naming(&indirect)
-    }
-
-    fn mirror() -> Geometry {
-        Geometry::mirror(2, 12).unwrap()
+    fn stretches(records: u64, seed: u64) -> Stretches {
+        Stretches::new(records, &mut sim::stream(seed, "files"))
     }
 
     #[test]
     fn the_indirect_blocks_of_each_file_lie_among_the_first_eight_records_of_the_next() {
         let mut often = [0; 8];
         for seed in 0..50 {
-            let files = stretches(&mirror(), Some(6 << 20), seed);
+            let files = stretches(48, seed);
             let mut record = 0;
             for stretch in 0..100 {
                 let behind = files.behind_names(stretch);
@@ -172,25 +130,7 @@ mod tests {
 
     #[test]
     fn a_file_of_one_record_has_its_own_behind_it() {
-        let files = stretches(&mirror(), Some(1), 1);
+        let files = stretches(1, 1);
         assert_eq!([0, 1, 2].map(|record| files.named_before(record)), [0, 1, 2]);
-    }
-
-    /// Of 100 MiB each.
-    #[test]
-    fn a_group_leaves_a_hole() {
-        let one = stretches(&mirror(), None, 1);
-        let behind = |record| one.between_bytes(record, 0) >> 12;
-        assert_eq!((behind(799), one.left(0), one.left(799), one.left(800)), (0, 800, 1, 800));
-        assert!((0..1000).all(|group| (16..20).contains(&(behind(800 * (group + 1)) - behind(800 * group)))));
-    }
-
-    #[test]
-    fn behind_half_of_the_groups_the_next_record_of_a_raidz_begins_two_drives_further_on() {
-        let raidz = stretches(&Geometry::raidz(1, 4, 12).unwrap(), None, 1);
-        let first_drive = |group: u64| raidz.between_bytes(group * 800, 0) >> 12 & 3;
-        assert!((0..1000).all(|group| first_drive(group) & 1 == 0));
-        let moved = (0..1000).filter(|group| first_drive(*group) == 2).count();
-        assert!((350..650).contains(&moved), "{moved}");
     }
 }

@@ -19,6 +19,11 @@ pub(super) const PASSES_WITH_TASKS: Passes =
 pub(super) const PASSES_OF_SCAN: Passes = [&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], &[10, 5, 6, 7, 8, 9], &[10, 5, 6, 7, 8, 9]];
 pub(super) const COPIES: u64 = 3;
 
+/// How many blocks these write.
+pub(super) fn blocks_of(passes: &Passes) -> u64 {
+    passes.iter().copied().flatten().max().map_or(0, |last| last + 1)
+}
+
 /// What is still as it was written when the pool was made, at the first import and at the second: blocks of the lab's pools that
 /// no later group has changed.
 const KEPT_BLOCKS: [u64; 3] = [7, 3, 9];
@@ -27,22 +32,31 @@ const KEPT_BLOCKS: [u64; 3] = [7, 3, 9];
 pub(super) type Copies = [u64; COPIES as usize];
 
 impl Pool {
-    /// Where the groups of a resilver write a copy of what the pool says of itself, of so many bytes, if copies lie so many sixteenths of
-    /// the vdev `apart`: where the second import has begun, behind what that has left. Of a full pool the first metaslabs have
-    /// them, behind their last records: only the way of the arm matters.
-    pub fn own_offset(&self, copy: u64, bytes: u64, apart: Option<u64>) -> u64 {
+    /// Where the groups of a resilver write a copy of what the pool says of itself, and how much room they have there, if copies lie so
+    /// many sixteenths of the vdev `apart`: where the second import has begun, behind what that has left. Of a full pool the first
+    /// metaslabs have them, behind their last records: only the way of the arm matters.
+    pub fn own_room(&self, copy: usize, apart: Option<u64>) -> (u64, u64) {
         let last = self.content().last().copied().unwrap_or(0);
-        match apart {
-            Some(sixteenths) => {
-                self.own_place(last + 1 + copy * (self.metaslabs * sixteenths).div_ceil(16), copy, 0, bytes)
-            }
-            None => self.own_place(self.own[2][copy as usize], copy, self.kept_bytes(2), bytes),
-        }
+        let (metaslab, kept_bytes) = match apart {
+            Some(sixteenths) => (last + 1 + copy as u64 * (self.metaslabs * sixteenths).div_ceil(16), 0),
+            None => (self.own[2][copy], self.kept_bytes(2)),
+        };
+        let room_bytes = if self.is_empty(metaslab) {
+            (1 << self.metaslab_shift) - self.geometry.alignment_bytes() - kept_bytes
+        } else {
+            2 * GROUP_BLOCKS * self.geometry.allocated_bytes(BLOCK_BYTES)
+        };
+        (self.own_place(metaslab, copy as u64, kept_bytes, room_bytes), room_bytes)
     }
 
-    /// So far into a metaslab; of one that is not there, behind the records of another.
+    /// Is it there, and has no records?
+    fn is_empty(&self, metaslab: u64) -> bool {
+        metaslab < self.metaslabs && !is_among(self.content(), metaslab)
+    }
+
+    /// So far into a metaslab; of one that is not empty, so much behind its records.
     fn own_place(&self, metaslab: u64, copy: u64, into_bytes: u64, bytes: u64) -> u64 {
-        if metaslab < self.metaslabs && !is_among(self.content(), metaslab) {
+        if self.is_empty(metaslab) {
             return self.begin_of(metaslab) + into_bytes;
         }
         let end = (metaslab % self.metaslabs + 1) << self.metaslab_shift;
@@ -143,6 +157,7 @@ mod tests {
             let blocks: std::collections::BTreeSet<u64> = written.iter().copied().collect();
             assert!(blocks.iter().copied().eq(0..blocks.len() as u64), "{passes:?}");
             assert!(blocks.len() < written.len() && blocks.len() as u64 <= GROUP_BLOCKS, "{passes:?}");
+            assert_eq!(blocks.len() as u64, blocks_of(&passes));
         }
     }
 
@@ -150,12 +165,11 @@ mod tests {
     fn what_is_kept_lies_apart_from_what_groups_write() {
         for fill in [0.12, 0.5, 1.0] {
             let pool = pool(Geometry::mirror(2, 12).unwrap(), fill);
-            let bytes = 2 * GROUP_BLOCKS * BLOCK_BYTES;
             let kept = pool.kept();
             assert_eq!(kept.len() as u64, KEPT_BLOCKS.iter().sum::<u64>());
-            for copy in 0..COPIES {
-                let first = pool.own_offset(copy, bytes, None);
-                let groups = first..first + bytes;
+            for copy in 0..COPIES as usize {
+                let (first, room_bytes) = pool.own_room(copy, None);
+                let groups = first..first + room_bytes;
                 assert!(kept.iter().flatten().all(|kept| !groups.contains(kept)), "{fill}");
             }
         }

@@ -1,5 +1,6 @@
 //! Transaction groups: users' data and uberblocks are written every few seconds, and in between a scan goes on.
 
+use std::array::from_fn;
 use std::ops::Range;
 
 use drive::BlockDevice;
@@ -51,8 +52,10 @@ pub(super) struct Txg {
     number: u64,
     /// The pointers have been followed: what they name is issued from the next group on.
     visited: bool,
-    /// Where behind users' data the first copies of the pool's own blocks begin.
-    own_first: Option<u64>,
+    /// Where the copies of the pool's own blocks begin.
+    own_first: own::Copies,
+    /// How much groups were given of the room for each copy: what is freed there is not given out again before its end.
+    own_taken: own::Copies,
     /// What is left of the room behind the data.
     behind: Range<u64>,
     /// With which a scan began, of a drive that was put in while users were at work.
@@ -75,7 +78,8 @@ impl Txg {
             rebuilding: [0; 2],
             number: 0,
             visited: false,
-            own_first: None,
+            own_first: [0; own::COPIES as usize],
+            own_taken: [0; own::COPIES as usize],
             behind: 0..0,
             begun_in: None,
             is_last: false,
@@ -290,18 +294,35 @@ impl<D: BlockDevice> Resilver<D> {
     /// Returns how many blocks there are.
     fn write_own_blocks(&mut self, pass: usize) -> u64 {
         if pass == 0 {
-            let bytes = own::GROUP_BLOCKS * self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
-            self.txg.own_first = self.group_has_data().then(|| self.behind_data(bytes));
+            self.txg.own_first = self.places_of_own_blocks();
         }
-        let numbers = self.own_passes()[pass];
-        for (number, copy) in numbers.iter().flat_map(|number| (0..own::COPIES).map(move |copy| (number, copy))) {
-            let offset_bytes = match self.txg.own_first {
-                Some(first) if copy == 0 => first + number * self.pool.geometry.allocated_bytes(own::BLOCK_BYTES),
-                _ => self.own_block(self.txg.number, copy, *number),
-            };
-            self.write_part(offset_bytes, own::BLOCK_BYTES);
+        let block = self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
+        let (numbers, firsts) = (self.own_passes()[pass], self.txg.own_first);
+        for (number, first) in numbers.iter().flat_map(|number| firsts.map(|first| (number, first))) {
+            self.write_part(first + number * block, own::BLOCK_BYTES);
         }
         numbers.len() as u64 * own::COPIES
+    }
+
+    /// Where the group writes the pool's own blocks: the first copies behind its data, if it has any.
+    fn places_of_own_blocks(&mut self) -> own::Copies {
+        let blocks = own::blocks_of(&self.own_passes());
+        let bytes = blocks * self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
+        let has_data = self.group_has_data();
+        from_fn(|copy| if copy == 0 && has_data { self.behind_data(bytes) } else { self.take_own(copy, bytes) })
+    }
+
+    /// Room for so much with the pool's own blocks, behind what was taken before.
+    fn take_own(&mut self, copy: usize, bytes: u64) -> u64 {
+        let (first, room_bytes) = self.pool.own_room(copy, self.plan.tunables.copies_apart);
+        let taken = &mut self.txg.own_taken[copy];
+        if *taken + bytes > room_bytes {
+            *taken = 0;
+        }
+        let last = (self.pool.metaslabs << self.pool.metaslab_shift) - bytes;
+        let at = (first + *taken).min(last);
+        *taken += bytes;
+        at
     }
 
     /// A block of the group.
@@ -315,13 +336,11 @@ impl<D: BlockDevice> Resilver<D> {
     fn write_names(&mut self) -> u64 {
         let changed = self.names_to_write();
         let Indirects { bytes, allocated, .. } = self.pool.indirect;
-        let own_bytes = 2 * own::GROUP_BLOCKS * self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
-        let all_bytes = own_bytes + 2 * changed * allocated;
-        let second = self.pool.own_offset(1, all_bytes, self.plan.tunables.copies_apart) + own_bytes;
+        let second = self.take_own(1, changed * allocated);
         for number in 0..changed {
             let first = self.behind_data(allocated);
             self.write_part(first, bytes);
-            self.write_part(second + (2 * number + self.txg.number % 2) * allocated, bytes);
+            self.write_part(second + number * allocated, bytes);
         }
         2 * changed
     }
@@ -346,22 +365,14 @@ impl<D: BlockDevice> Resilver<D> {
         first
     }
 
-    /// Where on the vdev a group writes the pool's own blocks. Nothing is overwritten: what the group before wrote stays.
-    fn own_block(&self, group: u64, copy: u64, number: u64) -> u64 {
-        let block = self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
-        let copy_bytes = own::GROUP_BLOCKS * block;
-        let first = self.pool.own_offset(copy, 2 * copy_bytes, self.plan.tunables.copies_apart);
-        first + group % 2 * copy_bytes + number * block
-    }
-
-    /// Members and their bytes at which the pool's own blocks begin.
+    /// Members and their bytes at which blocks may begin that the pool wrote of itself.
     pub fn own_places(&self) -> Vec<(usize, u64)> {
         let mut columns = Vec::new();
-        let in_group = |group| {
-            (0..own::COPIES).flat_map(move |copy| (0..own::GROUP_BLOCKS).map(move |number| (group, copy, number)))
-        };
-        let blocks = [0, 1].into_iter().flat_map(in_group);
-        let written = blocks.map(|(group, copy, number)| self.own_block(group, copy, number));
+        let block = self.pool.geometry.allocated_bytes(own::BLOCK_BYTES) as usize;
+        let written = (0..own::COPIES as usize).flat_map(|copy| {
+            let (first, _) = self.pool.own_room(copy, self.plan.tunables.copies_apart);
+            (first..first + self.txg.own_taken[copy]).step_by(block)
+        });
         for offset_bytes in written.chain(self.pool.kept().into_iter().flatten()) {
             self.pool.geometry.columns(offset_bytes, own::BLOCK_BYTES, &mut columns);
         }

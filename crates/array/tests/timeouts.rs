@@ -14,6 +14,8 @@ use plan::plan;
 const MIB: u64 = 1 << 20;
 const S: u64 = 1_000_000_000;
 const FROM_NS: u64 = S / 20;
+/// A pool's resilver begins some groups after the drive was put in.
+const FROM_OF_ZFS_NS: u64 = S;
 const FOR_EVER_NS: u64 = u64::MAX / 4;
 /// In which one command is lost.
 const A_MOMENT_NS: u64 = S / 20;
@@ -21,9 +23,9 @@ const A_MOMENT_NS: u64 = S / 20;
 const HANGS: usize = 2;
 
 /// All but one answer. What hangs would be worked on after 100 s, unless the host resets the link before.
-fn devices(width: usize, bytes: u64, for_ns: u64) -> Vec<Faulty<Plain, Timeout>> {
+fn devices(width: usize, bytes: u64, from_ns: u64, for_ns: u64) -> Vec<Faulty<Plain, Timeout>> {
     let device = |at| {
-        let from_ns = if at == HANGS { FROM_NS } else { u64::MAX / 2 };
+        let from_ns = if at == HANGS { from_ns } else { u64::MAX / 2 };
         let one_in = if for_ns == A_MOMENT_NS { 1000 } else { 1 };
         let schedule = Schedule { from_ns, for_ns, every_ns: None };
         Timeout::around(Plain::new(bytes), schedule, one_in, Some(100 * S))
@@ -33,7 +35,7 @@ fn devices(width: usize, bytes: u64, for_ns: u64) -> Vec<Faulty<Plain, Timeout>>
 
 fn rebuilt(layout: Layout, for_ns: u64) -> Outcome {
     let options = Options::new(layout, 4, 65 * MIB).unwrap();
-    let mut array = Array::new(options, devices(4, 65 * MIB, for_ns), 0).unwrap();
+    let mut array = Array::new(options, devices(4, 65 * MIB, FROM_NS, for_ns), 0).unwrap();
     let used = array.options().used_bytes();
     array.recover(0, 0, used).unwrap();
     array.finish_recovery(u64::MAX);
@@ -41,7 +43,7 @@ fn rebuilt(layout: Layout, for_ns: u64) -> Outcome {
 }
 
 fn resilvered(plan: &Plan, for_ns: u64) -> Report {
-    let devices = devices(plan.geometry.width(), plan.member_bytes, for_ns);
+    let devices = devices(plan.geometry.width(), plan.member_bytes, FROM_OF_ZFS_NS, for_ns);
     let mut pool = Resilver::new(plan.clone(), devices, 0).unwrap();
     pool.finish();
     pool.report()

@@ -201,7 +201,7 @@ impl<D: BlockDevice> Resilver<D> {
     /// # Errors
     /// [`LayoutError`] for a plan that cannot be, such as a replacement that is too small.
     pub fn new(plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
-        Ok(Self::whole(plan, devices, now_ns)?.begun())
+        Ok(Self::whole(plan, devices, now_ns)?.with_new_drive())
     }
 
     /// The same behind the users of a vdev that was whole: what they have rewritten lies elsewhere.
@@ -211,26 +211,21 @@ impl<D: BlockDevice> Resilver<D> {
     pub fn after(before: &Self, plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
         let mut resilver = Self::whole(plan, devices, now_ns)?;
         resilver.take_over_users(before);
-        if resilver.plan.order == Order::Sequential {
-            return Ok(resilver.begun());
-        }
-        resilver.attach();
-        resilver.txg = Txg::before_attach(now_ns);
-        resilver.start_what_can();
-        Ok(resilver)
+        Ok(resilver.with_new_drive())
     }
 
-    fn begun(mut self) -> Self {
-        self.attach();
-        self.begin_scan();
-        self.start_what_can();
-        self
-    }
-
-    fn attach(&mut self) {
+    /// A scan begins some groups later; what is to be rebuilt sequentially is at once.
+    fn with_new_drive(mut self) -> Self {
         let lost = self.plan.lost;
         self.roles[lost] = if self.plan.spare.is_some() { Role::Dead } else { Role::Target };
         self.phase = Phase::Attached;
+        if self.plan.order == Order::Sequential {
+            self.begin_scan();
+        } else {
+            self.txg = Txg::before_attach(self.now_ns);
+        }
+        self.start_what_can();
+        self
     }
 
     /// From now on what is done is the resilver's.

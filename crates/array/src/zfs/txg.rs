@@ -285,10 +285,11 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Is anything to be done in this group, or in the next, beside writing what has changed (`spa_has_pending_synctask`)? A drive is put in
     /// with the first. Who has ordered that hears of it when the group is written in which the scan begins, and notes it in the pool's history: in
-    /// the second one behind that.
+    /// the second one behind that, since users' data has begun the next. Without that it is noted before the scan's turn.
     pub(super) fn has_tasks(&self) -> bool {
         let behind = self.txg.begun_in.map(|begun_in| self.txg.number - begun_in);
-        matches!(behind, Some(1 | 2)) || (self.is_to_begin() && self.txg.number == 1)
+        let is_noted_later = matches!(behind, Some(1 | 2)) && self.group_has_data();
+        is_noted_later || (self.is_to_begin() && self.txg.number == 1)
     }
 
     /// Returns how many blocks there are.
@@ -316,11 +317,11 @@ impl<D: BlockDevice> Resilver<D> {
     fn take_own(&mut self, copy: usize, bytes: u64) -> u64 {
         let (first, room_bytes) = self.pool.own_room(copy, self.plan.tunables.copies_apart);
         let taken = &mut self.txg.own_taken[copy];
-        if *taken + bytes > room_bytes {
-            *taken = 0;
+        if *taken % room_bytes + bytes > room_bytes {
+            *taken = taken.next_multiple_of(room_bytes);
         }
         let last = (self.pool.metaslabs << self.pool.metaslab_shift) - bytes;
-        let at = (first + *taken).min(last);
+        let at = (first + *taken % room_bytes).min(last);
         *taken += bytes;
         at
     }
@@ -370,8 +371,8 @@ impl<D: BlockDevice> Resilver<D> {
         let mut columns = Vec::new();
         let block = self.pool.geometry.allocated_bytes(own::BLOCK_BYTES) as usize;
         let written = (0..own::COPIES as usize).flat_map(|copy| {
-            let (first, _) = self.pool.own_room(copy, self.plan.tunables.copies_apart);
-            (first..first + self.txg.own_taken[copy]).step_by(block)
+            let (first, room_bytes) = self.pool.own_room(copy, self.plan.tunables.copies_apart);
+            (first..first + self.txg.own_taken[copy].min(room_bytes)).step_by(block)
         });
         for offset_bytes in written.chain(self.pool.kept().into_iter().flatten()) {
             self.pool.geometry.columns(offset_bytes, own::BLOCK_BYTES, &mut columns);

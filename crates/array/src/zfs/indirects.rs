@@ -89,7 +89,7 @@ impl Pool {
         let is_empty = self.runs.is_none() && self.records > 0 && self.metaslabs > 1 && !self.content().contains(&1);
         let bytes = 1 << self.metaslab_shift;
         let fits = self.indirects() * self.indirect.allocated <= bytes / 2;
-        self.second_copies = (is_empty && fits).then(|| self.begin_of(1) + self.made_bytes());
+        self.second_copies = (is_empty && fits).then(|| self.begin_of(1) + self.made_bytes(1));
     }
 
     /// Behind all records of a metaslab.

@@ -3,6 +3,7 @@
 
 use std::array::from_fn;
 
+use super::geometry::Geometry;
 use super::pool::Pool;
 
 pub(super) const BLOCK_BYTES: u64 = 4 << 10;
@@ -24,9 +25,19 @@ pub(super) fn blocks_of(passes: &Passes) -> u64 {
     passes.iter().copied().flatten().max().map_or(0, |last| last + 1)
 }
 
-/// What is still as it was written when the pool was made, at the first import and at the second: blocks of the lab's pools that
-/// no later group has changed.
-const KEPT_BLOCKS: [u64; 3] = [7, 3, 9];
+/// What is still as it was written when the pool was made, at the first import and at the second, of the blocks written then: in
+/// lists of the lab's these are scattered among what later groups have freed.
+const KEPT: [Written; 3] = [
+    Written { kept: &[0, 3, 13, 14, 15, 18, 34, 57], blocks: 65 },
+    Written { kept: &[49, 62, 64, 66, 67], blocks: 68 },
+    Written { kept: &[31, 37, 44, 62, 65], blocks: 80 },
+];
+
+/// Blocks of the pool's own that were written at a time, and which of them are still there.
+struct Written {
+    kept: &'static [u64],
+    blocks: u64,
+}
 
 /// A block of the pool's own that a resilver finds.
 pub(super) type Copies = [u64; COPIES as usize];
@@ -37,16 +48,16 @@ impl Pool {
     /// metaslabs have them, behind their last records: only the way of the arm matters.
     pub fn own_room(&self, copy: usize, apart: Option<u64>) -> (u64, u64) {
         let last = self.content().last().copied().unwrap_or(0);
-        let (metaslab, kept_bytes) = match apart {
+        let (metaslab, written_bytes) = match apart {
             Some(sixteenths) => (last + 1 + copy as u64 * (self.metaslabs * sixteenths).div_ceil(16), 0),
-            None => (self.own[2][copy], self.kept_bytes(2)),
+            None => (self.own[2][copy], self.bytes_written(2)),
         };
         let room_bytes = if self.is_empty(metaslab) {
-            (1 << self.metaslab_shift) - self.geometry.alignment_bytes() - kept_bytes
+            (1 << self.metaslab_shift) - self.geometry.alignment_bytes() - written_bytes
         } else {
             2 * GROUP_BLOCKS * self.geometry.allocated_bytes(BLOCK_BYTES)
         };
-        (self.own_place(metaslab, copy as u64, kept_bytes, room_bytes), room_bytes)
+        (self.own_place(metaslab, copy as u64, written_bytes, room_bytes), room_bytes)
     }
 
     /// Is it there, and has no records?
@@ -69,13 +80,13 @@ impl Pool {
         (metaslab << self.metaslab_shift).next_multiple_of(self.geometry.alignment_bytes())
     }
 
-    /// What is kept in a metaslab of the time when the pool was made.
-    pub fn made_bytes(&self) -> u64 {
-        self.kept_bytes(0)
+    /// What was written to a metaslab when the pool was made, before any data.
+    pub fn made_bytes(&self, metaslab: u64) -> u64 {
+        u64::from(self.runs.is_none() && metaslab < COPIES) * made_bytes(&self.geometry)
     }
 
-    fn kept_bytes(&self, time: usize) -> u64 {
-        KEPT_BLOCKS[time] * self.geometry.allocated_bytes(BLOCK_BYTES)
+    fn bytes_written(&self, time: usize) -> u64 {
+        KEPT[time].blocks * self.geometry.allocated_bytes(BLOCK_BYTES)
     }
 
     /// Blocks of the pool's own that a resilver finds, which no group of it changes. Of an aged pool they are lost among the rest.
@@ -85,12 +96,19 @@ impl Pool {
         }
         let allocated = self.geometry.allocated_bytes(BLOCK_BYTES);
         let of_time = |(time, metaslabs): (usize, Copies)| {
-            let bytes = self.kept_bytes(time);
-            let firsts: Copies = from_fn(|copy| self.own_place(metaslabs[copy], copy as u64, 0, bytes));
-            (0..KEPT_BLOCKS[time]).map(move |number| firsts.map(|first| first + number * allocated))
+            let firsts: Copies = from_fn(|copy| match (time, metaslabs[copy]) {
+                (0, metaslab) if metaslab < self.metaslabs => self.begin_of(metaslab),
+                (_, metaslab) => self.own_place(metaslab, copy as u64, 0, self.bytes_written(time)),
+            });
+            KEPT[time].kept.iter().map(move |number| firsts.map(|first| first + number * allocated))
         };
         self.own.into_iter().enumerate().flat_map(of_time).collect()
     }
+}
+
+/// What is written to each of three metaslabs when a pool is made.
+pub(super) fn made_bytes(geometry: &Geometry) -> u64 {
+    KEPT[0].blocks * geometry.allocated_bytes(BLOCK_BYTES)
 }
 
 /// Metaslabs with the pool's own blocks: of the time when it was made, of the first import and of the second, each of which takes
@@ -127,7 +145,6 @@ fn third_copies(content: &[u64]) -> impl Iterator<Item = u64> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::zfs::geometry::Geometry;
     use crate::zfs::pool::Content;
 
     fn pool(geometry: Geometry, fill: f64) -> Pool {
@@ -166,7 +183,7 @@ mod tests {
         for fill in [0.12, 0.5, 1.0] {
             let pool = pool(Geometry::mirror(2, 12).unwrap(), fill);
             let kept = pool.kept();
-            assert_eq!(kept.len() as u64, KEPT_BLOCKS.iter().sum::<u64>());
+            assert_eq!(kept.len(), KEPT.iter().map(|written| written.kept.len()).sum::<usize>());
             for copy in 0..COPIES as usize {
                 let (first, room_bytes) = pool.own_room(copy, None);
                 let groups = first..first + room_bytes;

@@ -119,7 +119,8 @@ impl Pool {
         let indirect = Indirects::new(&geometry, stretches.records());
         let stretches = stretches.naming(&indirect);
         let room = (1 << metaslab_shift) - geometry.alignment_bytes();
-        let room = room.saturating_sub(groups.most_free_among(room / record_allocated));
+        let made_bytes = if run_records.is_none() { own::made_bytes(&geometry) } else { 0 };
+        let room = room.saturating_sub(made_bytes + groups.most_free_among(room / record_allocated));
         let records_per_metaslab = stretches.fitting(room, record_allocated, &indirect);
         let records_per_metaslab = in_whole_runs(records_per_metaslab, content)?;
         // What users are shown is what metaslabs give out; what does not make a whole one at the vdev's end is nobody's.
@@ -196,7 +197,8 @@ impl Pool {
     pub(super) fn behind_records(&self, metaslab: u64, records: u64, named: u64) -> u64 {
         let first = metaslab * self.records_per_metaslab;
         let between = self.stretches.all_names_bytes(named) + self.groups.free_between(first, first + records);
-        self.metaslab_offset(metaslab) + records * self.record_allocated + between
+        let made_bytes = self.made_bytes(self.order[metaslab as usize]);
+        self.metaslab_offset(metaslab) + made_bytes + records * self.record_allocated + between
     }
 
     pub(super) fn metaslab_offset(&self, metaslab: u64) -> u64 {

@@ -92,7 +92,7 @@ impl<D: BlockDevice> Array<D> {
         self.roles[replacement] = Role::Rebuilding;
         if from_bytes > 0 {
             // As it would be by then.
-            self.stripes.size = self.stripes.most.max(self.stripes.size);
+            self.stripes.grown();
         }
         self.superblocks.filled_bytes = from_bytes;
         self.recovery = Some(Recovery {
@@ -219,13 +219,14 @@ impl<D: BlockDevice> Array<D> {
             Mood::Asks => true,
             Mood::Sleeps { until_ns, .. } => self.now_ns >= until_ns,
             Mood::Drains => thread.active_bytes == 0,
-            Mood::Blocked => 4 * self.stripes.active < 3 * self.stripes.size,
+            Mood::Blocked => self.stripes.is_roomy(),
         };
         if !goes_on {
             return false;
         }
         if thread.mood == Mood::Blocked {
             // Who had to wait sleeps a little, and may find the cache full again.
+            self.stripes.blocked = false;
             thread.nap(self.now_ns, self.options.jiffy_ns);
             return false;
         }
@@ -252,9 +253,10 @@ impl<D: BlockDevice> Array<D> {
         match self.options.layout {
             Layout::Raid5 | Layout::Raid6 => {
                 let free = self.stripes.size.saturating_sub(self.stripes.active);
-                if free == 0 {
+                if free == 0 || self.stripes.blocked {
                     thread.mood = Mood::Blocked;
-                    self.stripes.size = (self.stripes.size + 1).min(self.stripes.most);
+                    self.stripes.block();
+                    return 0;
                 }
                 free * PAGE_BYTES
             }

@@ -116,6 +116,26 @@ fn a_write_after_a_pause_waits_for_the_superblocks() {
     }
 }
 
+/// A program that waits at the barrier has not begun its next write; the filesystem's journal, whose writes are forced, is
+/// another program, and its write tells the superblocks at once that the array is not clean.
+#[test]
+fn who_waits_with_a_read_has_not_begun_a_write() {
+    let told_meanwhile = |fua| {
+        let mut array = array(Layout::Raid10);
+        let told =
+            |array: &Array<Plain>| array.members().device(0).writes().iter().filter(|range| range.start < MIB).count();
+        array.advance(700_000_000, &mut Vec::new());
+        let used = array.options().used_bytes();
+        array.recover(3, 0, used).unwrap();
+        let before = told(&array);
+        submit(&mut array, 701_000_000, Verb::Read, (2 * 2000 + 1) * CHUNK, 16 * KIB);
+        array.submit(701_000_000, Request { tag: 1, verb: Verb::Write, fua, offset_bytes: 0, bytes: 16 * KIB });
+        array.advance_to_completion(u64::MAX, &mut Vec::new());
+        told(&array) - before
+    };
+    assert_eq!([false, true].map(told_meanwhile), [0, 1]);
+}
+
 /// raid1 has a barrier for each 64 MiB: writes into those that are being filled take turns with it, nothing else does.
 #[test]
 fn in_raid1_only_writes_to_what_is_being_filled_wait() {

@@ -41,11 +41,15 @@ USERS_AT_MB: Final = {"raid1": (143, 227), "raid10": (147, 423), "raid5": (153, 
 # Of a pool 7/8 of what is filled is the load's file, and the rest others.
 USERS_OF_ZFS: Final = "size=87%\n"
 # ext4 commits what has changed five seconds after it did: a write, a flush, and another write that is forced to the
-# medium. (A job cannot force the second alone.) Beside a load a file's times change all the while, without one only as
-# it is mounted.
-JOURNAL: Final = "[journal]\nrw=write\nbs=8k\nfsync=1\nsync=dsync\nstartdelay=5s\nthinktime_blocks=2\nsize=64m\n"
-ONCE: Final = "thinktime=1h\n"
+# medium. (Both are forced here: that is how the modelled md knows that they are not the load's.) Beside a load a file's
+# times change all the while, without one only as it is mounted.
+JOURNAL: Final = "[journal]\nrw=write\nbs=8k\nfsync=1\nsync=dsync\nstartdelay=5s\nsize=64m\n"
+ONCE: Final = "thinktime_blocks=2\nthinktime=1h\n"
 AGAIN: Final = "thinktime=5s\n"
+COMMIT: Final = "[commit]\nrw=write\nbs=4k\nsync=dsync\nstartdelay=5100ms\nthinktime=5s\nsize=64m\n"
+# Making a filesystem and filling it lets the stripe cache grow: so much is read at once as the lab's rebuilds begin,
+# without and with a load.
+STRIPES: Final = {"raid5": (329, 383), "raid6": (359, 409)}
 GROUP_BYTES: Final = 128 << 20
 # Of the drives, unscaled.
 CAPACITY_BYTES: Final = 4_000_787_030_016
@@ -171,11 +175,11 @@ def load(case: Case) -> tuple[str | None, float]:
     """The load and the fill that give the model's array, which has no filesystem, the requests of the real one."""
     if case.is_zfs:
         return LOAD + USERS_OF_ZFS if case.load else None, case.fill
-    journal = f"{JOURNAL}offset={journal_at_bytes(case)}\n"
+    at = f"offset={journal_at_bytes(case)}\n"
     if not case.load:
-        return journal + ONCE, 1.0
+        return JOURNAL + at + ONCE, 1.0
     first, size = USERS_AT_MB[case.layout]
-    return f"{LOAD}offset={first}m\nsize={size}m\n{journal}{AGAIN}", 1.0
+    return f"{LOAD}offset={first}m\nsize={size}m\n{JOURNAL}{at}{AGAIN}{COMMIT}{at}", 1.0
 
 
 def journal_at_bytes(case: Case) -> int:
@@ -188,6 +192,8 @@ def journal_at_bytes(case: Case) -> int:
 def modelled(case: Case, seed: int) -> Rebuild:
     """The same order in the model, on a host like the lab's."""
     options: MdOptions | ZfsOptions = LAB_MD
+    if case.layout in STRIPES:
+        options = replace(LAB_MD, stripe_cache=STRIPES[case.layout][case.load])
     if case.is_zfs:
         draid = (2, 0) if case.layout.startswith("draid") else None
         order: HealingOrder | None = "sequential" if case.sequential else None

@@ -361,3 +361,15 @@ fn reads_go_to_the_member_or_to_all_others() {
     assert_eq!(completions[0].status, Status::Good);
     assert_eq!(degraded.members().counters(0).bytes_read, 0);
 }
+
+/// What the host does behind the end of a rebuild is no part of it.
+#[test]
+fn a_rebuild_that_is_over_counts_no_more() {
+    let mut array = rebuilt(options(Layout::Raid1, 2), 1);
+    let (outcome, now_ns) = (array.outcome(), array.now_ns());
+    let bytes = array.members().counters(0).bytes_written;
+    array.submit(now_ns, Request { tag: 7, verb: Verb::Write, fua: false, offset_bytes: 0, bytes: 64 * KIB });
+    array.advance_to_completion(u64::MAX, &mut Vec::new());
+    assert!(array.members().counters(0).bytes_written >= bytes + 64 * KIB);
+    assert_eq!(array.outcome(), outcome);
+}

@@ -144,6 +144,24 @@ fn the_host_has_no_more_under_way_than_there_are_stripes() {
     assert!((17..=34).contains(&most), "{most}");
 }
 
+/// Who found no stripe waits until a quarter is free: until no more than 12 of 17 are in use.
+#[test]
+fn nobody_gets_a_stripe_before_a_quarter_is_free() {
+    let options = Options { stripe_cache: 17, stripe_cache_most: 17, ..options(Layout::Raid5, 3) };
+    let mut array = array(options);
+    ask(&mut array, Verb::Write, 60 * MIB, 4 * KIB);
+    let reads = |array: &Array<Plain>| (0..3).map(|member| array.members().device(member).reads().len()).sum::<usize>();
+    let (from_ns, before) = (array.now_ns(), reads(&array));
+    (0..18).for_each(|row| array.submit(from_ns, request(row, Verb::Write, u64::from(row) * 2 * CHUNK, 4 * KIB)));
+    let mut done = Vec::new();
+    while reads(&array) < before + 18 {
+        let event_ns = array.next_event_ns().expect("some are not answered");
+        assert!(done.len() < 18);
+        array.advance(event_ns, &mut done);
+    }
+    assert!((5..8).contains(&done.len()), "{} were done when the last began", done.len());
+}
+
 /// Two pages of what one request of the recovery reads cannot be read: what is behind the first is read all the same.
 #[test]
 fn what_lies_behind_an_unreadable_page_is_read_on() {

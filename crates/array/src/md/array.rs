@@ -64,7 +64,33 @@ pub(super) struct Bio {
 pub(super) struct StripeCache {
     pub active: u64,
     pub size: u64,
-    pub most: u64,
+    most: u64,
+    /// Somebody has found none (`R5_INACTIVE_BLOCKED`): nobody gets one before a quarter is free.
+    pub blocked: bool,
+}
+
+impl StripeCache {
+    /// Are there so many? One request gets more than there are at all, lest it waits for ever.
+    pub fn has(&self, stripes: u64) -> bool {
+        self.active == 0 || self.active + stripes <= self.size
+    }
+
+    /// Is a quarter free, for who waits?
+    pub fn is_roomy(&self) -> bool {
+        4 * self.active < 3 * self.size
+    }
+
+    /// Somebody has to wait: the first who does makes it grow.
+    pub fn block(&mut self) {
+        if !std::mem::replace(&mut self.blocked, true) {
+            self.size = (self.size + 1).min(self.most);
+        }
+    }
+
+    /// As it is after hours of work.
+    pub fn grown(&mut self) {
+        self.size = self.most.max(self.size);
+    }
 }
 
 /// An md array in virtual time. See [`BlockDevice`] for how to use it; [`Array::recover`] begins a rebuild.
@@ -83,6 +109,8 @@ pub struct Array<D> {
     pub(super) short_of_stripes: VecDeque<u32>,
     pub(super) superblocks: Superblocks,
     pub(super) barrier: Barrier,
+    /// What the load would have asked for, if it did not wait with something else.
+    pub(super) behind: VecDeque<Request>,
     pub(super) heads: Positions,
     pub(super) pages: Pages,
     /// Regions that the bitmap marks, and when they were last written to.
@@ -125,10 +153,16 @@ impl<D: BlockDevice> Array<D> {
             free_bios: Vec::new(),
             due: VecDeque::new(),
             gathered: Vec::new(),
-            stripes: StripeCache { active: 0, size: options.stripe_cache, most: options.stripe_cache_most },
+            stripes: StripeCache {
+                active: 0,
+                size: options.stripe_cache,
+                most: options.stripe_cache_most,
+                blocked: false,
+            },
             short_of_stripes: VecDeque::new(),
             superblocks: Superblocks::new(),
             barrier: Barrier::default(),
+            behind: VecDeque::new(),
             heads: Positions::new(width),
             pages: Pages::default(),
             marked: HashMap::new(),
@@ -389,10 +423,10 @@ impl<D: BlockDevice> Array<D> {
 
     fn serve_short_of_stripes(&mut self) {
         while let Some(number) = self.short_of_stripes.front().copied() {
-            let needed = self.units.get(number).stripes;
-            if self.stripes.active > 0 && self.stripes.active + needed > self.stripes.size {
+            if !self.stripes.is_roomy() || !self.stripes.has(self.units.get(number).stripes) {
                 return;
             }
+            self.stripes.blocked = false;
             self.short_of_stripes.pop_front();
             self.begin(number);
         }
@@ -419,7 +453,8 @@ impl<D: BlockDevice> BlockDevice for Array<D> {
         if now_ns > self.now_ns {
             self.run(now_ns, Until::Then);
         }
-        self.pass_superblocks(request);
+        self.barrier.charge(now_ns, self.options.jiffy_ns);
+        self.ask(request);
         self.fresh = true;
     }
 

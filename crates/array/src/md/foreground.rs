@@ -112,9 +112,8 @@ impl<D: BlockDevice> Array<D> {
 
     fn begin_with_stripes(&mut self, number: u32, stripes: u64) {
         self.units.get_mut(number).stripes = stripes;
-        let full = self.stripes.active > 0 && self.stripes.active + stripes > self.stripes.size;
-        if full || !self.short_of_stripes.is_empty() {
-            self.stripes.size = (self.stripes.size + 1).min(self.stripes.most);
+        if self.stripes.blocked || !self.stripes.has(stripes) || !self.short_of_stripes.is_empty() {
+            self.stripes.block();
             self.short_of_stripes.push_back(number);
         } else {
             self.begin(number);
@@ -291,7 +290,7 @@ impl<D: BlockDevice> Array<D> {
         for piece in std::mem::take(&mut self.gathered) {
             self.let_go(piece.bio);
         }
-        let waiting = self.barrier.held.drain(..).chain(self.superblocks.held.drain(..));
+        let waiting = self.barrier.held.drain(..).chain(self.superblocks.held.drain(..)).chain(self.behind.drain(..));
         for Request { tag, .. } in waiting.collect::<Vec<_>>() {
             self.answer(Completion { tag, completed_ns: self.now_ns, status: Status::Gone });
         }

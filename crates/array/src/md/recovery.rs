@@ -10,6 +10,7 @@ use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
 use super::thread::{Mood, Thread};
 use super::unit::{Purpose, Units};
 use crate::layout::{Layout, LayoutError};
+use crate::members::Counters;
 use crate::outcome::{Ended, MemberShare, Outcome};
 use crate::progress::{Point, Progress};
 
@@ -30,12 +31,20 @@ pub(super) struct Recovery {
     pub lost_bytes: u64,
     from: u64,
     began_ns: u64,
-    ended: Option<(u64, Ended)>,
+    ended: Option<End>,
     /// Units under way, the oldest first.
     order: VecDeque<u32>,
     awaited_ns: Vec<u64>,
     progress: Progress,
     next_look_bytes: u64,
+}
+
+/// The end of a rebuild, and what the members had done by then: users go on.
+#[derive(Clone, Debug)]
+struct End {
+    at_ns: u64,
+    how: Ended,
+    counters: Vec<Counters>,
 }
 
 /// Blocks that go together.
@@ -83,7 +92,7 @@ impl<D: BlockDevice> Array<D> {
         self.roles[replacement] = Role::Rebuilding;
         if from_bytes > 0 {
             // As it would be by then.
-            self.stripes.size = self.stripes.most.max(self.stripes.size);
+            self.stripes.grown();
         }
         self.superblocks.filled_bytes = from_bytes;
         self.recovery = Some(Recovery {
@@ -140,20 +149,25 @@ impl<D: BlockDevice> Array<D> {
     /// What came of the rebuild so far, or at all; `None` if there was none.
     pub fn outcome(&self) -> Option<Outcome> {
         let recovery = self.recovery.as_ref()?;
-        let (end_ns, ended) = recovery.ended.clone().unwrap_or((self.now_ns, Ended::Complete));
-        let duration_ns = end_ns - recovery.began_ns;
+        let end = recovery.ended.clone().unwrap_or_else(|| self.end_now(Ended::Complete));
+        let duration_ns = end.at_ns - recovery.began_ns;
         let share = |member: usize| MemberShare {
-            counters: self.members.counters(member),
+            counters: end.counters[member],
             awaited: recovery.awaited_ns[member] as f64 / duration_ns.max(1) as f64,
             failed_at_ns: self.failed_at_ns[member].map(|at_ns| at_ns.saturating_sub(recovery.began_ns)),
         };
         Some(Outcome {
             duration_ns,
-            ended,
             members: (0..self.options.width).map(share).collect(),
             replacement: recovery.replacement,
             progress: recovery.progress.clone(),
+            ended: end.how,
         })
+    }
+
+    fn end_now(&self, how: Ended) -> End {
+        let counters = (0..self.options.width).map(|member| self.members.counters(member)).collect();
+        End { at_ns: self.now_ns, how, counters }
     }
 
     /// Whom the oldest unit has waited for since the time passed last.
@@ -205,13 +219,14 @@ impl<D: BlockDevice> Array<D> {
             Mood::Asks => true,
             Mood::Sleeps { until_ns, .. } => self.now_ns >= until_ns,
             Mood::Drains => thread.active_bytes == 0,
-            Mood::Blocked => 4 * self.stripes.active < 3 * self.stripes.size,
+            Mood::Blocked => self.stripes.is_roomy(),
         };
         if !goes_on {
             return false;
         }
         if thread.mood == Mood::Blocked {
             // Who had to wait sleeps a little, and may find the cache full again.
+            self.stripes.blocked = false;
             thread.nap(self.now_ns, self.options.jiffy_ns);
             return false;
         }
@@ -238,9 +253,10 @@ impl<D: BlockDevice> Array<D> {
         match self.options.layout {
             Layout::Raid5 | Layout::Raid6 => {
                 let free = self.stripes.size.saturating_sub(self.stripes.active);
-                if free == 0 {
+                if free == 0 || self.stripes.blocked {
                     thread.mood = Mood::Blocked;
-                    self.stripes.size = (self.stripes.size + 1).min(self.stripes.most);
+                    self.stripes.block();
+                    return 0;
                 }
                 free * PAGE_BYTES
             }
@@ -369,7 +385,7 @@ impl<D: BlockDevice> Array<D> {
             self.look_at(recovery);
             self.roles[recovery.replacement] = Role::InSync;
         }
-        recovery.ended = Some((self.now_ns, ended));
+        recovery.ended = Some(self.end_now(ended));
     }
 
     /// The rebuild cannot go on.

@@ -32,10 +32,9 @@ pub(super) struct Superblocks {
     pub filled_bytes: u64,
     /// They are being written.
     pub writing: bool,
-    /// A write of the host waits until they say that the array is not clean (`MD_SB_CHANGE_PENDING`),
+    /// Writes of the host wait until they say that the array is not clean (`MD_SB_CHANGE_PENDING`).
     awaited: bool,
-    /// and with it what the same program would have asked for next.
-    pub held: VecDeque<Request>,
+    pub held: Vec<Request>,
     /// Writes of the host under way.
     writes: u32,
     /// When the thread sees whether there are any.
@@ -52,7 +51,7 @@ impl Superblocks {
             filled_bytes: 0,
             writing: false,
             awaited: false,
-            held: VecDeque::new(),
+            held: Vec::new(),
             writes: 0,
             looks_ns: u64::MAX,
             put_off: VecDeque::new(),
@@ -87,16 +86,30 @@ impl Superblocks {
 }
 
 impl<D: BlockDevice> Array<D> {
-    /// Lets a request of the host in, behind those that wait for the superblocks.
-    pub(super) fn pass_superblocks(&mut self, request: Request) {
-        let waits = !self.superblocks.held.is_empty();
+    /// Takes a request of the host. A program that waits with one has not asked for the next yet; what is forced to the medium
+    /// is not the load's, but its filesystem's journal, which another program writes.
+    pub(super) fn ask(&mut self, request: Request) {
         if request.verb == Verb::Flush {
             // It has a thread of its own (`md_flush_request`).
             self.let_in(request);
-        } else if waits || (self.changes_data(request.verb) && !self.superblocks.write_begins()) {
-            self.superblocks.held.push_back(request);
+        } else if !request.fua && self.load_waits() {
+            self.behind.push_back(request);
+        } else if self.changes_data(request.verb) && !self.superblocks.write_begins() {
+            self.superblocks.held.push(request);
         } else {
             self.pass_barrier(request);
+        }
+    }
+
+    fn load_waits(&self) -> bool {
+        self.superblocks.held.iter().chain(&self.barrier.held).any(|request| !request.fua)
+    }
+
+    /// The load asks for what it would have asked for, as far as it need not wait again.
+    pub(super) fn load_goes_on(&mut self) {
+        while !self.load_waits() {
+            let Some(next) = self.behind.pop_front() else { return };
+            self.ask(next);
         }
     }
 
@@ -151,14 +164,10 @@ impl<D: BlockDevice> Array<D> {
         while let Some(number) = self.superblocks.put_off.pop_front() {
             self.go_on(number);
         }
-        let mut held = std::mem::take(&mut self.superblocks.held);
-        // The first of them has begun, and waited.
-        if let Some(first) = held.pop_front() {
-            self.pass_barrier(first);
+        for request in std::mem::take(&mut self.superblocks.held) {
+            self.pass_barrier(request);
         }
-        for next in held {
-            self.pass_superblocks(next);
-        }
+        self.load_goes_on();
     }
 
     /// Whether what comes next of a unit has to wait for the superblocks, for which it then is put off.

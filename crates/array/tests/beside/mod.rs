@@ -57,17 +57,24 @@ fn writes_of_one_moment_that_make_a_row_read_nothing() {
     assert!(written([0, 1, 2]) > 0);
 }
 
-/// `raise_barrier` waits until nobody waits, so one request is let in before the next block; whoever asks for a block
-/// while others wait first sleeps a jiffy (`schedule_timeout_uninterruptible(1)`), and when the block before ends
-/// meanwhile all of them have their turn.
+/// `raise_barrier` waits until nobody waits, so who waits is let in before the next block. A recovery that a tick has charged less than
+/// the load stops it behind its first request; whoever asks for a block while others wait first sleeps a jiffy
+/// (`schedule_timeout_uninterruptible(1)`), and when the block before ends meanwhile all of them have their turn.
 #[test]
 fn in_raid10_the_host_has_one_turn_and_then_a_jiffy() {
+    // A tick finds the load running, or not.
+    assert_eq!(turns(4_000_000 - 1_000), [16, 64, 16, 16, 16, 16]);
+    assert_eq!(turns(1_000_000), [16, 16, 16, 16, 16, 128]);
+}
+
+/// What a raid10 reads of the member that its rebuild reads, in KiB, from the first of five requests on that come at a time.
+fn turns(at_ns: u64) -> Vec<u64> {
     let mut array = array(Layout::Raid10);
     let used = array.options().used_bytes();
     array.recover(3, 0, used).unwrap();
     // Not rebuilt yet: only the third member has it, from which the last is filled.
     for part in 0..5 {
-        submit(&mut array, START_NS + 1_000_000, Verb::Read, (2 * 2000 + 1) * CHUNK + part * 32 * KIB, 16 * KIB);
+        submit(&mut array, START_NS + at_ns, Verb::Read, (2 * 2000 + 1) * CHUNK + part * 32 * KIB, 16 * KIB);
     }
     array.advance(2_000_000_000, &mut Vec::new());
     let asked = array.members().device(2).reads();
@@ -75,7 +82,7 @@ fn in_raid10_the_host_has_one_turn_and_then_a_jiffy() {
     let first = lengths.iter().position(|kib| *kib == 16).unwrap();
     let before: u64 = lengths[..first].iter().sum();
     assert_eq!(before, 32 * KIB, "what is asked for when nobody waits, and the block that waited for room");
-    assert_eq!(lengths[first..first + 6], [16, 64, 16, 16, 16, 16]);
+    lengths[first..first + 6].to_vec()
 }
 
 /// Safe mode: a write waits until the superblocks say that the array is not clean; one to two delays of 51 jiffies after the
@@ -107,6 +114,26 @@ fn a_write_after_a_pause_waits_for_the_superblocks() {
         assert!((0..4).map(|member| array.members().device(member).writes().len()).sum::<usize>() > data);
         assert_eq!((completions.len(), told(&array)), (3, 3), "{layout:?}");
     }
+}
+
+/// A program that waits at the barrier has not begun its next write; the filesystem's journal, whose writes are forced, is
+/// another program, and its write tells the superblocks at once that the array is not clean.
+#[test]
+fn who_waits_with_a_read_has_not_begun_a_write() {
+    let told_meanwhile = |fua| {
+        let mut array = array(Layout::Raid10);
+        let told =
+            |array: &Array<Plain>| array.members().device(0).writes().iter().filter(|range| range.start < MIB).count();
+        array.advance(700_000_000, &mut Vec::new());
+        let used = array.options().used_bytes();
+        array.recover(3, 0, used).unwrap();
+        let before = told(&array);
+        submit(&mut array, 701_000_000, Verb::Read, (2 * 2000 + 1) * CHUNK, 16 * KIB);
+        array.submit(701_000_000, Request { tag: 1, verb: Verb::Write, fua, offset_bytes: 0, bytes: 16 * KIB });
+        array.advance_to_completion(u64::MAX, &mut Vec::new());
+        told(&array) - before
+    };
+    assert_eq!([false, true].map(told_meanwhile), [0, 1]);
 }
 
 /// raid1 has a barrier for each 64 MiB: writes into those that are being filled take turns with it, nothing else does.

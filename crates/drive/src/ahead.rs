@@ -2,7 +2,7 @@
 
 use crate::buffer::Range;
 use crate::footprint::Footprint;
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, Place};
 use crate::mechanics::{Head, Mechanics};
 
 /// The heads go on reading from where a read ended, until they are needed elsewhere or `limit` is reached. All in
@@ -13,6 +13,8 @@ pub(crate) struct Running {
     pub start: u64,
     /// All before this block had passed the head at `since`. Where a track ends there, the skew to the next is still ahead.
     pub next: u64,
+    /// The place of the last of them.
+    pub behind: Place,
     pub since: u64,
     pub limit: u64,
     /// What to add (it wraps around) for the block of the surface.
@@ -25,7 +27,7 @@ impl Running {
         if block <= self.next {
             return self.since;
         }
-        self.since + geometry.follow_ticks(self.next.wrapping_add(self.shift), block - self.next)
+        self.since + geometry.follow_ticks(&self.behind, block - self.next)
     }
 }
 
@@ -62,15 +64,14 @@ impl ReadCache {
     pub fn stop(&mut self, running: &Running, mechanics: &Mechanics, now: u64) -> Head {
         let geometry = &mechanics.geometry;
         let ticks = now.saturating_sub(running.since);
-        let before = geometry.place(running.next.wrapping_add(running.shift) - 1);
-        let read = geometry.followed_within(&before, ticks, running.limit - running.next);
+        let read = geometry.followed_within(&running.behind, ticks, running.limit - running.next);
         let end = running.next + read;
         // Before that the read is still under way, and DRAM holds none of it.
         if now >= running.since {
             self.keep(running.start, end);
         }
         let rested_at = if end == running.limit { running.reached_at(geometry, end) } else { now.max(running.since) };
-        Head::resting(&geometry.last(&before, 1 + read), rested_at)
+        Head::resting(&geometry.last(&running.behind, 1 + read), rested_at)
     }
 
     /// Whether the running read-ahead has read, or may come to read, blocks of a range.
@@ -105,6 +106,6 @@ impl ReadCache {
         let (old_start, old_end) = std::mem::replace(&mut self.segments[self.oldest], (start, end));
         self.footprint.remove(&Range { start: old_start, end: old_end });
         self.footprint.add(&Range { start, end });
-        self.oldest = (self.oldest + 1) % self.segments.len();
+        self.oldest = if self.oldest + 1 == self.segments.len() { 0 } else { self.oldest + 1 };
     }
 }

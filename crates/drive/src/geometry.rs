@@ -267,13 +267,13 @@ impl Geometry {
         low
     }
 
-    /// How long the heads, past all before `block`, need until they have passed over `blocks` more: where a track ends
+    /// How long the heads, past the block at `behind`, need until they have passed over `blocks` more: where a track ends
     /// in between, the skew to the next comes first.
-    pub fn follow_ticks(&self, block: u64, blocks: u64) -> u64 {
+    pub fn follow_ticks(&self, behind: &Place, blocks: u64) -> u64 {
         if blocks == 0 {
             return 0;
         }
-        let place = self.place(block);
+        let place = self.last(behind, 2);
         self.gap_before(&place) + self.transfer_ticks(&place, &self.last(&place, blocks))
     }
 
@@ -399,10 +399,9 @@ mod tests {
             let block = (share * geometry.blocks() as f64) as u64;
             let place = geometry.place(block);
             let first = if to_track_end { place.track_blocks.get() - place.sector } else { 1 };
-            let followed = over(&geometry, &place, first) + geometry.follow_ticks(block + first, blocks);
-            prop_assert_eq!(followed, over(&geometry, &place, first + blocks));
-            let ticks = geometry.follow_ticks(block + first, blocks);
             let behind = geometry.place(block + first - 1);
+            let ticks = geometry.follow_ticks(&behind, blocks);
+            prop_assert_eq!(over(&geometry, &place, first) + ticks, over(&geometry, &place, first + blocks));
             prop_assert_eq!(geometry.followed_within(&behind, ticks, 10_000), blocks);
             prop_assert!(geometry.followed_within(&behind, ticks - 1, 10_000) < blocks);
         }

@@ -47,6 +47,15 @@ pub(crate) struct Access {
     pub ends: u64,
 }
 
+/// Blocks that the heads pass over in one go, worked out once for as often as they do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch {
+    first: Spot,
+    /// Where the last of them lies.
+    pub last: Place,
+    ticks: u64,
+}
+
 /// The moving parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Mechanics {
@@ -147,8 +156,20 @@ impl Mechanics {
 
     /// Where a transfer from a block on begins.
     pub fn spot(&self, block: u64) -> Spot {
-        let place = self.geometry.place(block);
-        Spot { track: place.track as u32, cylinder: place.cylinder as u32, phase: self.geometry.phase(&place) as u32 }
+        self.spot_at(&self.geometry.place(block))
+    }
+
+    #[inline]
+    fn spot_at(&self, place: &Place) -> Spot {
+        Spot { track: place.track as u32, cylinder: place.cylinder as u32, phase: self.geometry.phase(place) as u32 }
+    }
+
+    /// The way over `first..end`.
+    #[inline]
+    pub fn stretch(&self, first: u64, end: u64) -> Stretch {
+        let place = self.geometry.place(first);
+        let last = self.geometry.last(&place, end - first);
+        Stretch { first: self.spot_at(&place), ticks: self.geometry.transfer_ticks(&place, &last), last }
     }
 
     /// The heads at rest where a transfer up to, not including, `end_block` left them.
@@ -182,16 +203,6 @@ impl Departure<'_> {
     pub fn longest(&self) -> u64 {
         self.from_ramp
             .unwrap_or(self.mechanics.curve[CURVE_STEPS as usize].max(self.mechanics.head_switch) + self.settle)
-    }
-
-    /// The course of a transfer from `first` to `last`, decided at `now`.
-    #[inline]
-    pub fn access(&self, now: u64, first: &Place, last: &Place) -> Access {
-        let geometry = &self.mechanics.geometry;
-        let arrives = now + self.ticks_to(first.track, first.cylinder);
-        let wait = geometry.phase(first).wrapping_sub(arrives) & PHASE_MASK;
-        let begins = arrives + wait;
-        Access { begins, ends: begins + geometry.transfer_ticks(first, last) }
     }
 
     /// From the decision to move, at `now`, until a spot comes under the head.
@@ -228,12 +239,17 @@ pub(crate) struct Arm<'a> {
 impl Arm<'_> {
     /// Moves over blocks of the surface.
     pub fn transfer(&mut self, begin: u64, first: u64, end: u64, way: Way) -> Access {
-        let geometry = &self.mechanics.geometry;
-        let place = geometry.place(first);
-        let last = geometry.last(&place, end - first);
-        let access = self.depart(begin, place.cylinder, way).access(begin, &place, &last);
-        *self.head = Head::resting(&last, access.ends);
-        access
+        self.pass_over(begin, &self.mechanics.stretch(first, end), way)
+    }
+
+    /// The same where the way is known.
+    #[inline]
+    pub fn pass_over(&mut self, begin: u64, stretch: &Stretch, way: Way) -> Access {
+        let departure = self.depart(begin, u64::from(stretch.first.cylinder), way);
+        let begins = begin + departure.reach(begin, &stretch.first);
+        let ends = begins + stretch.ticks;
+        *self.head = Head::resting(&stretch.last, ends);
+        Access { begins, ends }
     }
 
     /// Moves to the track of a block, without waiting for it, and stays there for `ticks`; returns when that is over.

@@ -3,9 +3,21 @@
 use crate::ahead::Running;
 use crate::buffer::Range;
 use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
+use crate::geometry::Place;
 use crate::mechanics::{Access, Way};
 use crate::queue::{Candidate, Waiting};
 use crate::request::{Request, Verb, SECTOR_BYTES};
+
+/// Where the heads are when they have read.
+struct Reached {
+    /// All before this home address.
+    block: u64,
+    /// The place of the last before.
+    behind: Place,
+    /// What was added to home addresses for the blocks of the surface, and up to where that holds at least.
+    shift: u64,
+    row_end: u64,
+}
 
 impl Drive {
     pub(crate) fn read(&mut self, request: Request, arrives: u64) {
@@ -96,6 +108,7 @@ impl Drive {
         self.read_cache.running = Some(Running {
             start: running.start.max(first.saturating_sub(self.read_ahead_blocks)),
             next: running.next.max(end),
+            behind: geometry.last(&running.behind, 1 + end.saturating_sub(running.next)),
             since: reached,
             limit: limit.max(running.limit),
             shift: running.shift,
@@ -156,40 +169,50 @@ impl Drive {
     /// Reads a range, of which `missing` is the first run that DRAM does not hold, and on from there.
     fn fetch(&mut self, tag: u32, arrived: u64, range: &Range, missing: Option<Range>) -> Choice {
         let begin = self.now.max(arrived);
-        let (access, read_to) = self.collect(begin, range.end, missing);
+        let (access, reached) = self.collect(begin, range.end, missing);
         self.answer(tag, access.begins, access.ends, range.sectors());
         let (first, end) = self.surface(range);
-        let shift = self.shift(end - 1);
-        let limit = self.ahead_limit(end, shift);
-        if read_to == end && limit > end {
-            self.read_cache.running = Some(Running { start: first, next: end, since: access.ends, limit, shift });
+        if let Some(Reached { block, behind, shift, row_end }) = reached.filter(|reached| reached.block == end) {
+            let limit = self.clear_until(row_end, self.farthest_ahead(end), shift);
+            if limit > end && shift == self.shift(end - 1) {
+                let since = access.ends;
+                self.read_cache.running = Some(Running { start: first, next: block, behind, since, limit, shift });
+            }
         }
         self.busy(Work::Read, access.ends)
     }
 
     /// Reads what DRAM does not hold, the `missing` run and those after it up to `until`, from wherever it lies; returns
-    /// when the first and the last came, and the block of the surface before which the last ended.
-    fn collect(&mut self, begin: u64, until: u64, mut missing: Option<Range>) -> (Access, u64) {
-        let mut begins = None;
+    /// when the first and the last came, and how far the heads are then.
+    fn collect(&mut self, begin: u64, until: u64, mut missing: Option<Range>) -> (Access, Option<Reached>) {
+        let (mut begins, mut reached) = (None, None);
         let (mut now, mut read_to) = (begin, 0);
         while let Some(run) = missing {
             let (first, end) = self.surface(&run);
+            let farthest = self.farthest_ahead(end);
             // Two runs may share a physical sector.
             read_to = first.max(read_to);
             while read_to < end {
-                let (place, blocks) = self.whereabouts(read_to, end);
+                let (place, row) = self.whereabouts(read_to, farthest);
+                let (row_end, blocks) = (read_to + row, row.min(end - read_to));
                 let access = match &self.shingled {
                     Some(layer) if place >= self.mechanics.geometry.blocks() => {
+                        reached = None;
                         Access { begins: now, ends: now + layer.flash_ticks(blocks) }
                     }
-                    _ => self.transfer(now, place, place + blocks, Way::Read),
+                    _ => {
+                        let stretch = self.mechanics.stretch(place, place + blocks);
+                        let (shift, behind) = (place.wrapping_sub(read_to), stretch.last);
+                        reached = Some(Reached { block: read_to + blocks, behind, shift, row_end });
+                        self.arm().pass_over(now, &stretch, Way::Read)
+                    }
                 };
                 begins.get_or_insert(access.begins);
                 (read_to, now) = (read_to + blocks, access.ends);
             }
             missing = self.missing(run.end, until);
         }
-        (Access { begins: begins.unwrap_or(begin), ends: now }, read_to)
+        (Access { begins: begins.unwrap_or(begin), ends: now }, reached)
     }
 
     /// Where the data of `first` lies and how much of what follows up to `end` lies behind it.
@@ -230,17 +253,26 @@ impl Drive {
 
     /// Whether the data of `first..end` lies in its bands, `shift` from its home address.
     fn lies_straight(&self, first: u64, end: u64, shift: u64) -> bool {
-        let layer = self.shingled.as_ref();
-        layer.is_none_or(|layer| layer.clear_until(&self.mechanics.geometry, first, end, shift) >= end)
+        self.clear_until(first, end, shift) >= end
     }
 
     /// How far the heads may read on from `end`, where a read has just ended, over what lies `shift` from its home.
     pub(crate) fn ahead_limit(&self, end: u64, shift: u64) -> u64 {
-        let geometry = &self.mechanics.geometry;
-        let limit = (end + self.read_ahead_blocks).min(geometry.blocks()).max(end);
+        self.clear_until(end - 1, self.farthest_ahead(end), shift).max(end)
+    }
+
+    /// How far they may read on at most.
+    #[inline]
+    fn farthest_ahead(&self, end: u64) -> u64 {
+        (end + self.read_ahead_blocks).min(self.mechanics.geometry.blocks()).max(end)
+    }
+
+    /// How far from `first` on, up to `end`, all data lies `shift` from its home.
+    #[inline]
+    fn clear_until(&self, first: u64, end: u64, shift: u64) -> u64 {
         match &self.shingled {
-            Some(layer) => layer.clear_until(geometry, end - 1, limit, shift).max(end),
-            None => limit,
+            Some(layer) => layer.clear_until(&self.mechanics.geometry, first, end, shift),
+            None => end,
         }
     }
 

@@ -426,7 +426,7 @@ impl Drive {
     fn write_home(&mut self, piece: &Piece) -> u64 {
         let (first, end) = self.surface(&piece.range);
         let begin = self.now.max(piece.about.arrived);
-        let access = self.transfer(begin, first, end, Way::Write);
+        let access = self.arm().transfer(begin, first, end, Way::Write);
         self.passing = Passing::new(piece.range, access.begins, first);
         // Half a physical sector is read in one turn and written back in the next.
         let partial = piece.range.start % BLOCK_SECTORS != 0 || piece.range.end % BLOCK_SECTORS != 0;

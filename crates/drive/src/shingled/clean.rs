@@ -9,7 +9,7 @@ use super::place::nearest;
 use super::Shingled;
 use crate::clock::TURN;
 use crate::geometry::{Geometry, BLOCK_BYTES};
-use crate::mechanics::{Arm, Way};
+use crate::mechanics::{Arm, Mechanics, Stretch, Way};
 use crate::profile::{CleaningOrder, CleaningWhen};
 
 /// Longest collecting before others get a turn.
@@ -45,7 +45,22 @@ struct Job {
     /// The phase at hand begins here and ends there.
     at: u64,
     phase_end: u64,
+    /// The way over the phase where the band lies.
+    stretch: Stretch,
+    survey: Survey,
     step: Step,
+}
+
+/// What the cache holds of a phase.
+#[derive(Clone, Copy, Debug)]
+struct Survey {
+    /// As the map was then.
+    version: u64,
+    /// So many of its blocks.
+    cached: u64,
+    /// The first piece lies there in the log; to collect all of them takes so long.
+    at: u64,
+    ticks: u64,
 }
 
 impl Job {
@@ -202,14 +217,16 @@ impl Shingled {
     }
 
     /// The next physical operation of the pass under way, or the first of a new one; returns when it is done, or `None`
-    /// when there was nothing to do after all.
-    pub fn clean(&mut self, arm: &mut Arm, begin: u64) -> Option<u64> {
-        let geometry = &arm.mechanics.geometry;
+    /// when there was nothing to do after all. If nobody can come between that and the next one of the same band, because
+    /// it ends before the cleaner is `alone` no more, that follows at once.
+    pub fn clean(&mut self, arm: &mut Arm, begin: u64, alone_before: u64) -> Option<u64> {
+        let mechanics = arm.mechanics;
+        let geometry = &mechanics.geometry;
         let mut planned = false;
         while self.cleaning.job.is_none() {
             // A band may have become clean since it was planned.
             match self.cleaning.pending.pop_front() {
-                Some((band, from)) => self.cleaning.job = self.begin(geometry, band, from),
+                Some((band, from)) => self.cleaning.job = self.begin(mechanics, band, from),
                 None if planned => {
                     self.cleaning.forced = false;
                     return None;
@@ -222,7 +239,10 @@ impl Shingled {
         }
         let mut job = self.cleaning.job.take()?;
         self.cleaning.host_had_its_turn = false;
-        let (ends, done) = self.step(arm, begin, &mut job);
+        let (mut ends, mut done) = self.step(arm, begin, &mut job);
+        while !done && ends < alone_before && (self.cleaning.forced || self.rules.finishes_band) {
+            (ends, done) = self.step(arm, ends, &mut job);
+        }
         if done {
             self.retire(&job);
             if self.cleaning.pending.is_empty() {
@@ -279,7 +299,8 @@ impl Shingled {
     }
 
     /// Begins a band, from its first dirty track or from `from`, whichever comes first. `None`: nothing is left to do.
-    fn begin(&mut self, geometry: &Geometry, band: u32, from: u64) -> Option<Job> {
+    fn begin(&mut self, mechanics: &Mechanics, band: u32, from: u64) -> Option<Job> {
+        let geometry = &mechanics.geometry;
         let (start, end) = self.bands.blocks(geometry, band);
         let dirty = self.map.pieces(band).first().map(|piece| start + u64::from(piece.start));
         let open = self.open.iter().position(|open| open.band == band).map(|index| self.open.remove(index).written_to);
@@ -295,72 +316,107 @@ impl Shingled {
             Some(_) => start,
             None => first - geometry.place(first.wrapping_add(self.bands.shift(geometry, band))).sector,
         };
-        let mut job = Job { band, newest_packet, to, start, end, at, phase_end: at, step: Step::Read };
-        self.next_phase(&mut job);
+        let phase_end = (at + self.rules.merge_blocks).min(end);
+        let stretch = self.stretch(mechanics, band, at..phase_end);
+        let survey = self.survey(band, start, at..phase_end);
+        let mut job = Job { band, newest_packet, to, start, end, at, phase_end, stretch, survey, step: Step::Read };
+        if self.needs_no_reading(&job) {
+            job.step = self.collect(&mut job);
+        }
         Some(job)
     }
 
     /// Prepares the phase after the one that ended at `job.phase_end`.
-    fn next_phase(&mut self, job: &mut Job) {
+    fn next_phase(&mut self, mechanics: &Mechanics, job: &mut Job) {
         job.at = job.phase_end;
         job.phase_end = (job.at + self.rules.merge_blocks).min(job.end);
-        job.step =
-            if self.needs_no_reading(job, self.cached_in(job, job.phase())) { self.collect(job) } else { Step::Read };
+        job.stretch = self.stretch(mechanics, job.band, job.phase());
+        job.survey = self.survey(job.band, job.start, job.phase());
+        job.step = if self.needs_no_reading(job) { self.collect(job) } else { Step::Read };
     }
 
-    /// Everything in the phase, of which so many blocks are cached, is cached or trimmed.
-    fn needs_no_reading(&self, job: &Job, cached: u64) -> bool {
-        let is_cached = |gap: Range<u64>| self.cached_in(job, gap.clone()) == gap.end - gap.start;
-        cached == job.phase_end - job.at || (!self.trimmed.is_empty() && self.trimmed.gaps(&job.phase()).all(is_cached))
+    /// The way over part of a band, where that lies.
+    fn stretch(&self, mechanics: &Mechanics, band: u32, blocks: Range<u64>) -> Stretch {
+        let shift = self.bands.shift(&mechanics.geometry, band);
+        mechanics.stretch(blocks.start.wrapping_add(shift), blocks.end.wrapping_add(shift))
     }
 
-    /// How many of these blocks of the band are cached.
-    fn cached_in(&self, job: &Job, blocks: Range<u64>) -> u64 {
-        self.map.cached_in(job.band, job.inside(blocks.start), job.inside(blocks.end))
+    /// The way over the phase, were its band at `place`.
+    fn stretch_at(&self, mechanics: &Mechanics, job: &Job, place: u32) -> Stretch {
+        let shift = self.bands.shift_at(&mechanics.geometry, job.band, place);
+        mechanics.stretch(job.at.wrapping_add(shift), job.phase_end.wrapping_add(shift))
     }
 
-    /// The step that collects the phase's pieces, in the order in which they lie in the log. What lies right behind the
-    /// piece before costs no more than the turning past it: a stream that was cached is one long piece.
-    fn collect(&mut self, job: &Job) -> Step {
-        let pieces = self.map.pieces_in(job.band, job.inside(job.at), job.inside(job.phase_end));
+    /// Everything in the phase is cached or trimmed.
+    fn needs_no_reading(&self, job: &Job) -> bool {
+        let cached_in = |gap: &Range<u64>| self.map.cached_in(job.band, job.inside(gap.start), job.inside(gap.end));
+        let is_cached = |gap: Range<u64>| cached_in(&gap) == gap.end - gap.start;
+        job.survey.cached == job.phase_end - job.at
+            || (!self.trimmed.is_empty() && self.trimmed.gaps(&job.phase()).all(is_cached))
+    }
+
+    /// What the cache holds of a phase of the band that begins at `start`, collected in the order in which it lies in the
+    /// log. What lies right behind the piece before costs no more than the turning past it: a stream that was cached is
+    /// one long piece.
+    fn survey(&mut self, band: u32, start: u64, phase: Range<u64>) -> Survey {
+        let (first, end) = ((phase.start - start) as u32, (phase.end - start) as u32);
         let places = &mut self.cleaning.places;
         places.clear();
-        places.extend(pieces.map(|piece| (piece.at, piece.at + piece.blocks)));
+        let mut cached = 0;
+        for piece in self.map.pieces_in(band, first, end) {
+            cached += u64::from(piece.end().min(end) - piece.start.max(first));
+            places.push((piece.at, piece.at + piece.blocks));
+        }
         places.sort_unstable();
         let places = &self.cleaning.places;
+        let version = self.map.version();
         let Some(&(first, _)) = places.first() else {
-            return self.after_collecting(job);
+            return Survey { version, cached, at: 0, ticks: 0 };
         };
-        let region = &self.regions[self.region(job.band)];
+        let region = &self.regions[self.region(band)];
         if self.flash.is_some() {
             let ticks = places.iter().map(|place| self.flash_ticks(u64::from(place.1 - place.0))).sum();
-            return Step::Collect { at: region.at, ticks };
+            return Survey { version, cached, at: region.at, ticks };
         }
         let pass_ticks = |blocks: u32| region.pass_ticks(u64::from(blocks));
         let data: u64 = places.iter().map(|place| pass_ticks(place.1 - place.0)).sum();
         let gaps = places.windows(2).map(|pair| pass_ticks(pair[1].0 - pair[0].1).min(self.rules.collect_ticks));
-        Step::Collect { at: region.at + u64::from(first), ticks: data + self.rules.collect_ticks + gaps.sum::<u64>() }
+        let ticks = data + self.rules.collect_ticks + gaps.sum::<u64>();
+        Survey { version, cached, at: region.at + u64::from(first), ticks }
+    }
+
+    /// Surveys the phase anew if the map has changed since.
+    fn refresh(&mut self, job: &mut Job) {
+        if job.survey.version != self.map.version() {
+            job.survey = self.survey(job.band, job.start, job.phase());
+        }
+    }
+
+    /// The step that collects the phase's pieces, if there are any.
+    fn collect(&mut self, job: &mut Job) -> Step {
+        self.refresh(job);
+        match job.survey {
+            Survey { cached: 0, .. } => self.after_collecting(job),
+            Survey { at, ticks, .. } => Step::Collect { at, ticks },
+        }
     }
 
     /// Put aside is what would be lost if the power failed while it is overwritten: not the data of a band that moves,
     /// which keeps its old place until it is complete, and not what the cache holds until then.
-    fn after_collecting(&self, job: &Job) -> Step {
-        let cached = self.cached_in(job, job.phase());
-        if !self.rules.merge_on_disk || job.to.is_some() || self.needs_no_reading(job, cached) {
+    fn after_collecting(&mut self, job: &mut Job) -> Step {
+        self.refresh(job);
+        if !self.rules.merge_on_disk || job.to.is_some() || self.needs_no_reading(job) {
             return Step::WriteBack;
         }
-        Step::Park { blocks: job.phase_end - job.at - cached }
+        Step::Park { blocks: job.phase_end - job.at - job.survey.cached }
     }
 
     /// One physical operation; returns when it ends and whether the band is done.
     fn step(&mut self, arm: &mut Arm, begin: u64, job: &mut Job) -> (u64, bool) {
-        let geometry = &arm.mechanics.geometry;
-        let shifted = |shift: u64| (job.at.wrapping_add(shift), job.phase_end.wrapping_add(shift));
         match job.step {
             Step::Read => {
-                let (at, end) = shifted(self.bands.shift(geometry, job.band));
                 job.step = self.collect(job);
-                (arm.transfer(begin, at, end, Way::Read).ends, false)
+                (arm.pass_over(begin, &job.stretch, Way::Read).ends, false)
             }
             Step::Collect { at, ticks } => {
                 let now = ticks.min(COLLECT_TICKS);
@@ -375,15 +431,14 @@ impl Shingled {
                 (arm.transfer(begin, at, at + blocks, Way::Write).ends, false)
             }
             Step::WriteBack => {
-                let shift = match job.to {
-                    Some(to) => self.bands.shift_at(geometry, job.band, to),
-                    None => self.bands.shift(geometry, job.band),
+                let stretch = match job.to {
+                    Some(to) => self.stretch_at(arm.mechanics, job, to),
+                    None => job.stretch,
                 };
-                let (at, end) = shifted(shift);
-                let ends = arm.transfer(begin, at, end, Way::Write).ends;
+                let ends = arm.pass_over(begin, &stretch, Way::Write).ends;
                 let done = job.phase_end == job.end;
                 if !done {
-                    self.next_phase(job);
+                    self.next_phase(arm.mechanics, job);
                 }
                 (ends, done)
             }

@@ -162,6 +162,7 @@ impl WriteBuffer {
     }
 
     /// The extents among which all are that overlap or touch a range: none or, seldom, all there are.
+    #[inline]
     fn near(&self, range: &Range) -> &[Range] {
         let around = Range { start: range.start.saturating_sub(1), end: range.end + 1 };
         if self.footprint.may_meet(&around) {
@@ -219,8 +220,12 @@ impl WriteBuffer {
 
     /// Adds a write. What overlaps it, or touches it and is of the same kind and newer than `barrier`, becomes one extent
     /// with it. Touching ends merge only where `seam(sector)` allows. Returns the extent's index.
-    pub fn add(&mut self, range: Range, about: Dirty, barrier: u64, seam: impl Fn(u64) -> bool) -> usize {
-        let (written, mut range, mut about) = (range, range, about);
+    pub fn add(&mut self, range: Range, about: &Dirty, barrier: u64, seam: impl Fn(u64) -> bool) -> usize {
+        if self.near(&range).is_empty() {
+            self.push(range, about);
+            return self.ranges.len() - 1;
+        }
+        let (written, mut range, mut about) = (range, range, *about);
         let alike = |other: &Dirty| other.direct == about.direct && other.sequence > barrier;
         let mut kin = self.kin(&range, None, alike, &seam);
         if let Some(index) = kin.filter(|index| self.may_grow(*index, &range, alike, &seam)) {
@@ -240,7 +245,7 @@ impl WriteBuffer {
             // The union may reach others that the write alone did not.
             kin = self.kin(&range, None, alike, &seam);
         }
-        self.push(range, about);
+        self.push(range, &about);
         self.ranges.len() - 1
     }
 
@@ -298,6 +303,7 @@ impl WriteBuffer {
         self.locate(index, spot);
     }
 
+    #[inline]
     fn lose(&mut self, index: usize) {
         if let Some(spot) = self.about[index].spot.take() {
             self.sweep.remove(spot, index);
@@ -324,6 +330,7 @@ impl WriteBuffer {
 
     /// Takes out an extent, or as much of its beginning as ends at a whole physical sector and within `sectors`.
     /// What is left keeps its index and has to be located anew.
+    #[inline]
     pub fn take(&mut self, index: usize, sectors: u64) -> (Piece, bool) {
         let range = self.ranges[index];
         let end = (range.start + sectors) / 8 * 8;
@@ -354,23 +361,23 @@ impl WriteBuffer {
             let Piece { range: other, about } = self.remove(index);
             self.landed(&other);
             if other.start < range.start {
-                self.push(Range { start: other.start, end: range.start }, about);
+                self.push(Range { start: other.start, end: range.start }, &about);
                 if let Some(spot) = spot {
                     self.locate(self.ranges.len() - 1, spot);
                 }
             }
             if range.end < other.end {
-                self.push(Range { start: range.end, end: other.end }, about);
+                self.push(Range { start: range.end, end: other.end }, &about);
             }
         }
     }
 
     /// Adds an extent that has not been located.
-    fn push(&mut self, range: Range, about: Dirty) {
+    fn push(&mut self, range: Range, about: &Dirty) {
         let index = self.ranges.len() as u32;
         self.sectors += range.sectors();
         self.ranges.push(range);
-        self.about.push(Dirty { spot: None, ..about });
+        self.about.push(Dirty { spot: None, ..*about });
         self.footprint.add(&range);
         let mut older = self.newest;
         while older != NONE && self.about[older as usize].sequence > about.sequence {
@@ -424,7 +431,7 @@ mod tests {
     fn buffer(ranges: &[(u64, u64)]) -> WriteBuffer {
         let mut buffer = WriteBuffer::with_segments(8, 1000);
         for (sequence, (start, end)) in (1..).zip(ranges) {
-            buffer.add(Range { start: *start, end: *end }, about(sequence), 0, |_| true);
+            buffer.add(Range { start: *start, end: *end }, &about(sequence), 0, |_| true);
         }
         buffer
     }

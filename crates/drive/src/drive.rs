@@ -118,6 +118,7 @@ impl Drive {
         let geometry = Geometry::new(&profile.geometry, reserved_bytes(profile)).turned(phase);
         let mechanics = Mechanics::new(&profile.mechanics, geometry, &clock);
         let cylinders = mechanics.geometry.cylinders();
+        let head = mechanics.head_at(1, NEVER);
         let span = |ms: f64| clock.span(ms * 1e6);
         let depth = profile.queue.depth as u32;
         let layer = profile.shingled.as_ref().map(|part| Shingled::new(profile, part, &mechanics.geometry, &clock));
@@ -127,7 +128,7 @@ impl Drive {
             capacity_sectors: profile.geometry.capacity_bytes / SECTOR_BYTES,
             depth: profile.queue_depth(),
             mechanics,
-            head: Head { track: 0, cylinder: 0, rested_at: NEVER },
+            head,
             now: 0,
             work: None,
             idle_until: 0,
@@ -306,7 +307,7 @@ impl Drive {
     #[inline]
     pub(crate) fn claim_heads(&mut self, at: u64) {
         if let Some(running) = self.read_cache.running.take() {
-            self.head = self.read_cache.stop(&running, &self.mechanics, at);
+            self.read_cache.stop(&running, &self.mechanics, &mut self.head, at);
         }
     }
 
@@ -397,7 +398,7 @@ impl Drive {
     }
 
     /// Lets time pass and hands over the answers to commands that fell due.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn collect_due(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
         self.run(self.clock.ticks(to_ns));
         while let Some(due) = self.due.front() {
@@ -437,12 +438,12 @@ impl BlockDevice for Drive {
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {
-        match self.bridge.take() {
-            None => self.accept(now_ns, request),
-            Some(mut bridge) => {
-                bridge.submit(self, now_ns, request);
-                self.bridge = Some(bridge);
-            }
+        if self.bridge.is_none() {
+            return self.accept(now_ns, request);
+        }
+        if let Some(mut bridge) = self.bridge.take() {
+            bridge.submit(self, now_ns, request);
+            self.bridge = Some(bridge);
         }
     }
 
@@ -507,6 +508,7 @@ fn command_us(interface: &InterfaceProfile) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mechanics::Way;
     use proptest::prelude::*;
 
     fn drive() -> Drive {

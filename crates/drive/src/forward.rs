@@ -109,11 +109,11 @@ impl Drive {
         self.read_cache.running = Some(Running {
             start: running.start.max(last.saturating_sub(self.read_ahead_blocks)),
             next: course.next,
-            behind: self.mechanics.geometry.place(course.next.wrapping_add(running.shift) - 1),
             since: course.at,
             limit: limit.max(running.limit),
             shift: running.shift,
         });
+        self.head.place = self.mechanics.geometry.place(course.next.wrapping_add(running.shift) - 1);
         self.read_last = false;
         self.host_seen_at = self.host_seen_at.max(course.at);
         self.truth.completed += count;

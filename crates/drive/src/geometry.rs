@@ -66,6 +66,13 @@ pub(crate) struct Place {
     pub track_blocks: Divisor,
 }
 
+impl Place {
+    /// The place of its track's first block.
+    pub fn track_start(self) -> Self {
+        Self { block: self.block - self.sector, sector: 0, ..self }
+    }
+}
+
 /// The surface, seen as one long row of tracks.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {

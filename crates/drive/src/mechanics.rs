@@ -19,16 +19,9 @@ const REACH_STEPS: u64 = 1024;
 /// Where the heads are, and since when they have been at rest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    pub track: u64,
-    pub cylinder: u64,
+    /// Of the last block that passed under them, or of one on the track that they found.
+    pub place: Place,
     pub rested_at: u64,
-}
-
-impl Head {
-    /// Heads at rest on the track of a place.
-    pub fn resting(place: &Place, rested_at: u64) -> Self {
-        Self { track: place.track, cylinder: place.cylinder, rested_at }
-    }
 }
 
 /// Whether the heads come to read or to write.
@@ -52,7 +45,7 @@ pub(crate) struct Access {
 pub(crate) struct Stretch {
     first: Spot,
     /// Where the last of them lies.
-    pub last: Place,
+    last: Place,
     ticks: u64,
 }
 
@@ -151,7 +144,7 @@ impl Mechanics {
             settle + starts
         });
         let within = if from_ramp.is_some() { &[] } else { self.within.as_slice() };
-        Departure { mechanics: self, track: head.track, cylinder: head.cylinder, settle, within, from_ramp }
+        Departure { mechanics: self, track: head.place.track, cylinder: head.place.cylinder, settle, within, from_ramp }
     }
 
     /// Where a transfer from a block on begins.
@@ -165,16 +158,26 @@ impl Mechanics {
     }
 
     /// The way over `first..end`.
-    #[inline]
+    #[inline(always)]
     pub fn stretch(&self, first: u64, end: u64) -> Stretch {
-        let place = self.geometry.place(first);
-        let last = self.geometry.last(&place, end - first);
-        Stretch { first: self.spot_at(&place), ticks: self.geometry.transfer_ticks(&place, &last), last }
+        self.stretch_from(&self.geometry.place(first), end - first)
+    }
+
+    /// The way over so many blocks behind others.
+    pub fn stretch_behind(&self, others: &Stretch, blocks: u64) -> Stretch {
+        self.stretch_from(&self.geometry.last(&others.last, 2), blocks)
+    }
+
+    /// The way over so many blocks from a place on.
+    #[inline(always)]
+    pub fn stretch_from(&self, place: &Place, blocks: u64) -> Stretch {
+        let last = self.geometry.last(place, blocks);
+        Stretch { first: self.spot_at(place), ticks: self.geometry.transfer_ticks(place, &last), last }
     }
 
     /// The heads at rest where a transfer up to, not including, `end_block` left them.
     pub fn head_at(&self, end_block: u64, rested_at: u64) -> Head {
-        Head::resting(&self.geometry.place(end_block - 1), rested_at)
+        Head { place: self.geometry.place(end_block - 1), rested_at }
     }
 }
 
@@ -243,12 +246,12 @@ impl Arm<'_> {
     }
 
     /// The same where the way is known.
-    #[inline]
+    #[inline(always)]
     pub fn pass_over(&mut self, begin: u64, stretch: &Stretch, way: Way) -> Access {
         let departure = self.depart(begin, u64::from(stretch.first.cylinder), way);
         let begins = begin + departure.reach(begin, &stretch.first);
         let ends = begins + stretch.ticks;
-        *self.head = Head::resting(&stretch.last, ends);
+        *self.head = Head { place: stretch.last, rested_at: ends };
         Access { begins, ends }
     }
 
@@ -256,7 +259,7 @@ impl Arm<'_> {
     pub fn visit(&mut self, begin: u64, block: u64, ticks: u64) -> u64 {
         let place = self.mechanics.geometry.place(block);
         let ends = begin + self.depart(begin, place.cylinder, Way::Write).ticks_to(place.track, place.cylinder) + ticks;
-        *self.head = Head::resting(&place, ends);
+        *self.head = Head { place, rested_at: ends };
         ends
     }
 
@@ -268,7 +271,7 @@ impl Arm<'_> {
             self.truth.unparks += 1;
             self.truth.spin_ups += u64::from(self.mechanics.stands(self.head, begin));
         }
-        self.truth.seeks += u64::from(cylinder != self.head.cylinder);
+        self.truth.seeks += u64::from(cylinder != self.head.place.cylinder);
         departure
     }
 }
@@ -347,7 +350,7 @@ mod tests {
         let heads = 16;
         for (from, to, settles) in [(0, 0, false), (0, 1, true), (heads, 5 * heads, true), (7, 1000 * heads, true)] {
             let ticks = |from: u64, to: u64, way| {
-                let head = Head { track: from, cylinder: mechanics.geometry.cylinder(from), rested_at: 0 };
+                let head = mechanics.head_at(mechanics.geometry.first_block(from) + 1, 0);
                 mechanics.departure(&head, 0, way).ticks_to(to, mechanics.geometry.cylinder(to))
             };
             let more = ticks(from, to, Way::Write) - ticks(from, to, Way::Read);

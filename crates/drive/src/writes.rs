@@ -153,9 +153,9 @@ impl Drive {
             layer.untrim(first, end);
             direct = layer.streams.observe(range.start, range.sectors(), through);
         }
-        let about =
+        let mut about =
             Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, band: (0, 0), spot: None };
-        self.add_dirty(range, about);
+        self.add_dirty(range, &mut about);
         if through {
             self.durable.push(Durable { tag: Some(request.tag), arrived, need: Need::Range(range, self.sequence) });
         } else {
@@ -164,7 +164,7 @@ impl Drive {
     }
 
     /// Adds a write to the dirty extents, cut where bands meet: an extent belongs to one band.
-    fn add_dirty(&mut self, range: Range, about: Dirty) {
+    fn add_dirty(&mut self, range: Range, about: &mut Dirty) {
         let barrier = self.barrier();
         let mut start = range.start;
         while start < range.end {
@@ -173,11 +173,12 @@ impl Drive {
             let part =
                 Range { start, end: range.end.min(band.map_or(u64::MAX, |band| (band.end - home) * BLOCK_SECTORS)) };
             let is_border = |block: u64| band.is_some_and(|band| block == band.start || block == band.end);
-            let about = Dirty { band: band.map_or((0, 0), |band| (band.number, band.start)), ..about };
+            about.band = band.map_or((0, 0), |band| (band.number, band.start));
             let index = self.buffer.add(part, about, barrier, |sector| !is_border(home + sector / BLOCK_SECTORS));
             self.locate(index);
             // The extent is as old as its oldest part, so who waits for a part of that age waits for all of it.
-            if self.durable.iter().any(|durable| durable.awaits(&self.buffer.get(index).range)) {
+            let extent = self.buffer.ranges()[index];
+            if self.durable.iter().any(|durable| durable.awaits(&extent)) {
                 self.buffer.want(index);
             }
             start = part.end;
@@ -191,11 +192,15 @@ impl Drive {
     }
 
     /// Finds where an extent begins on the surface, for the heads to choose by. Into the log it goes by its age.
+    #[inline(always)]
     fn locate(&mut self, index: usize) {
         let about = self.buffer.about(index);
-        if about.spot.is_some() || (self.shingled.is_some() && !about.direct) {
-            return;
+        if about.spot.is_none() && (self.shingled.is_none() || about.direct) {
+            self.find_spot(index);
         }
+    }
+
+    fn find_spot(&mut self, index: usize) {
         let (first, _) = self.surface(&self.buffer.get(index).range);
         self.buffer.locate(index, self.mechanics.spot(first.wrapping_add(self.shift(first))));
     }
@@ -248,6 +253,7 @@ impl Drive {
     }
 
     /// Takes out an extent or its beginning.
+    #[inline]
     fn take(&mut self, index: usize, sectors: u64) -> Piece {
         let (piece, rest) = self.buffer.take(index, sectors);
         if rest {

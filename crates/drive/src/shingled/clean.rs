@@ -115,11 +115,11 @@ impl Cleaning {
         self.job.is_none() && self.pending.is_empty() && !self.forced
     }
 
-    /// Plans bands, each from its end on, unless they are planned already.
-    fn schedule(&mut self, bands: impl Iterator<Item = (u32, u64)>) {
-        for (band, end) in bands {
+    /// Plans bands, each from its first dirty track on, unless they are planned already.
+    fn schedule(&mut self, bands: impl Iterator<Item = u32>) {
+        for band in bands {
             if self.pending.iter().all(|(planned, _)| *planned != band) {
-                self.pending.push_back((band, end));
+                self.pending.push_back((band, u64::MAX));
             }
         }
     }
@@ -209,7 +209,7 @@ impl Shingled {
     /// The pass under way ends where it is. Its band comes first in the next one; what was not yet home is still cached.
     pub fn abandon_pass(&mut self) {
         if let Some(job) = self.cleaning.job.take() {
-            let from = if job.to.is_some() { job.end } else { job.at };
+            let from = if job.to.is_some() { u64::MAX } else { job.at };
             self.cleaning.pending.push_front((job.band, from));
         }
         self.cleaning.forced = false;
@@ -220,40 +220,56 @@ impl Shingled {
     /// when there was nothing to do after all. If nobody can come between that and the next one of the same band, because
     /// it ends before the cleaner is `alone` no more, that follows at once.
     pub fn clean(&mut self, arm: &mut Arm, begin: u64, alone_before: u64) -> Option<u64> {
-        let mechanics = arm.mechanics;
-        let geometry = &mechanics.geometry;
-        let mut planned = false;
-        while self.cleaning.job.is_none() {
-            // A band may have become clean since it was planned.
-            match self.cleaning.pending.pop_front() {
-                Some((band, from)) => self.cleaning.job = self.begin(mechanics, band, from),
-                None if planned => {
-                    self.cleaning.forced = false;
-                    return None;
-                }
-                None => {
-                    self.plan(geometry, if self.cleaning.forced { Pass::Forced } else { Pass::Yielding });
-                    planned = true;
-                }
-            }
-        }
-        let mut job = self.cleaning.job.take()?;
+        let mut next = self.next_job(arm.mechanics);
+        let job = next.as_mut()?;
         self.cleaning.host_had_its_turn = false;
-        let (mut ends, mut done) = self.step(arm, begin, &mut job);
-        while !done && ends < alone_before && (self.cleaning.forced || self.rules.finishes_band) {
-            (ends, done) = self.step(arm, ends, &mut job);
-        }
+        let goes_on = self.cleaning.forced || self.rules.finishes_band;
+        let mut ends = begin;
+        let done = loop {
+            let done;
+            (ends, done) = self.step(arm, ends, job);
+            if done || ends >= alone_before || !goes_on {
+                break done;
+            }
+        };
         if done {
-            self.retire(&job);
+            self.retire(job);
             if self.cleaning.pending.is_empty() {
                 self.cleaning.unrecorded = true;
                 self.cleaning.forced = false;
                 self.cleaning.ration = self.rules.ration_appends;
             }
         } else {
-            self.cleaning.job = Some(job);
+            self.cleaning.job = next;
         }
         Some(ends)
+    }
+
+    /// The band under way, or the first of those planned that there is something to do for, or of a new plan.
+    fn next_job(&mut self, mechanics: &Mechanics) -> Option<Job> {
+        if self.cleaning.job.is_some() {
+            return self.cleaning.job.take();
+        }
+        let mut planned = false;
+        loop {
+            match self.cleaning.pending.pop_front() {
+                Some((band, from)) => {
+                    // It may have become clean since it was planned.
+                    let job = self.begin(mechanics, band, from);
+                    if job.is_some() {
+                        return job;
+                    }
+                }
+                None if planned => {
+                    self.cleaning.forced = false;
+                    return None;
+                }
+                None => {
+                    self.plan(if self.cleaning.forced { Pass::Forced } else { Pass::Yielding });
+                    planned = true;
+                }
+            }
+        }
     }
 
     /// The home addresses of the band that the last operation has moved, if it has moved one.
@@ -263,7 +279,7 @@ impl Shingled {
     }
 
     /// Chooses the bands of a pass. Under pressure for room in the log only its tail helps, whatever the order.
-    fn plan(&mut self, geometry: &Geometry, pass: Pass) {
+    fn plan(&mut self, pass: Pass) {
         if pass == Pass::Yielding {
             for open in self.open.drain(..) {
                 self.counters.streams_broken += 1;
@@ -277,11 +293,9 @@ impl Shingled {
             self.map.touch_oldest();
             let region = |band| nearest(&self.regions, self.bands.middle_track(band));
             let oldest = self.map.dirty().filter(|band| short.is_none_or(|short| short == region(*band)));
-            let bands = oldest.take(count).map(|band| (band, self.bands.blocks(geometry, band).1));
-            self.cleaning.schedule(bands);
+            self.cleaning.schedule(oldest.take(count));
         } else {
-            let bands = self.most_dirty(count).into_iter();
-            self.cleaning.schedule(bands.map(|band| (band, self.bands.blocks(geometry, band).1)));
+            self.cleaning.schedule(self.most_dirty(count).into_iter());
         }
     }
 
@@ -310,14 +324,16 @@ impl Shingled {
         // They will be released when the band is home.
         self.map.pieces(band).iter().for_each(|piece| log.touch(piece.packet));
         // What a stream left half written is completed where it is, and so is what an abandoned pass had begun to.
-        let whole = open.is_none() && from == end;
+        let whole = open.is_none() && from >= end;
         let to = if whole { self.bands.spare_for(geometry, band) } else { None };
-        let at = match to {
-            Some(_) => start,
-            None => first - geometry.place(first.wrapping_add(self.bands.shift(geometry, band))).sector,
+        let shift = self.bands.shift(geometry, band);
+        let place = match to {
+            Some(_) => geometry.place(start.wrapping_add(shift)),
+            None => geometry.place(first.wrapping_add(shift)).track_start(),
         };
+        let at = place.block.wrapping_sub(shift);
         let phase_end = (at + self.rules.merge_blocks).min(end);
-        let stretch = self.stretch(mechanics, band, at..phase_end);
+        let stretch = mechanics.stretch_from(&place, phase_end - at);
         let survey = self.survey(band, start, at..phase_end);
         let mut job = Job { band, newest_packet, to, start, end, at, phase_end, stretch, survey, step: Step::Read };
         if self.needs_no_reading(&job) {
@@ -330,15 +346,9 @@ impl Shingled {
     fn next_phase(&mut self, mechanics: &Mechanics, job: &mut Job) {
         job.at = job.phase_end;
         job.phase_end = (job.at + self.rules.merge_blocks).min(job.end);
-        job.stretch = self.stretch(mechanics, job.band, job.phase());
+        job.stretch = mechanics.stretch_behind(&job.stretch, job.phase_end - job.at);
         job.survey = self.survey(job.band, job.start, job.phase());
         job.step = if self.needs_no_reading(job) { self.collect(job) } else { Step::Read };
-    }
-
-    /// The way over part of a band, where that lies.
-    fn stretch(&self, mechanics: &Mechanics, band: u32, blocks: Range<u64>) -> Stretch {
-        let shift = self.bands.shift(&mechanics.geometry, band);
-        mechanics.stretch(blocks.start.wrapping_add(shift), blocks.end.wrapping_add(shift))
     }
 
     /// The way over the phase, were its band at `place`.
@@ -348,11 +358,14 @@ impl Shingled {
     }
 
     /// Everything in the phase is cached or trimmed.
+    #[inline]
     fn needs_no_reading(&self, job: &Job) -> bool {
+        job.survey.cached == job.phase_end - job.at || (!self.trimmed.is_empty() && self.is_cached_or_trimmed(job))
+    }
+
+    fn is_cached_or_trimmed(&self, job: &Job) -> bool {
         let cached_in = |gap: &Range<u64>| self.map.cached_in(job.band, job.inside(gap.start), job.inside(gap.end));
-        let is_cached = |gap: Range<u64>| cached_in(&gap) == gap.end - gap.start;
-        job.survey.cached == job.phase_end - job.at
-            || (!self.trimmed.is_empty() && self.trimmed.gaps(&job.phase()).all(is_cached))
+        self.trimmed.gaps(&job.phase()).all(|gap| cached_in(&gap) == gap.end - gap.start)
     }
 
     /// What the cache holds of a phase of the band that begins at `start`, collected in the order in which it lies in the
@@ -386,6 +399,7 @@ impl Shingled {
     }
 
     /// Surveys the phase anew if the map has changed since.
+    #[inline]
     fn refresh(&mut self, job: &mut Job) {
         if job.survey.version != self.map.version() {
             job.survey = self.survey(job.band, job.start, job.phase());
@@ -426,16 +440,13 @@ impl Shingled {
                 (ends, false)
             }
             Step::Park { blocks } => {
-                let at = self.regions[self.region(job.band)].merge_at;
                 job.step = Step::WriteBack;
-                (arm.transfer(begin, at, at + blocks, Way::Write).ends, false)
+                let stretch = arm.mechanics.stretch_from(&self.regions[self.region(job.band)].merge_at, blocks);
+                (arm.pass_over(begin, &stretch, Way::Write).ends, false)
             }
             Step::WriteBack => {
-                let stretch = match job.to {
-                    Some(to) => self.stretch_at(arm.mechanics, job, to),
-                    None => job.stretch,
-                };
-                let ends = arm.pass_over(begin, &stretch, Way::Write).ends;
+                let elsewhere = job.to.map(|to| self.stretch_at(arm.mechanics, job, to));
+                let ends = arm.pass_over(begin, elsewhere.as_ref().unwrap_or(&job.stretch), Way::Write).ends;
                 let done = job.phase_end == job.end;
                 if !done {
                     self.next_phase(arm.mechanics, job);

@@ -203,14 +203,16 @@ impl Geometry {
         zone.first_block + (track - zone.first_track) * zone.track_blocks.get()
     }
 
-    /// The blocks of tracks around a block whose place is known: mostly all of them lie in its zone.
-    pub fn blocks_around(&self, block: u64, place: &Place, tracks: Range<u64>) -> Range<u64> {
-        let zone = |track: u64| self.tracks_per_zone.divide(track);
-        if zone(tracks.start) != zone(tracks.end - 1) {
+    /// The blocks of certain tracks, to be told by that of a block, around it: mostly all of them lie in its zone.
+    #[inline]
+    pub fn blocks_around(&self, block: u64, tracks_around: impl FnOnce(u64) -> Range<u64>) -> Range<u64> {
+        let zone = self.zone(block);
+        let tracks = tracks_around(zone.first_track + zone.track_blocks.divide(block - zone.first_block));
+        if tracks.start < zone.first_track || tracks.end > zone.first_track + self.tracks_per_zone.get() {
             return self.first_block(tracks.start)..self.first_block(tracks.end);
         }
-        let track_blocks = place.track_blocks.get();
-        let start = block - place.sector - (place.track - tracks.start) * track_blocks;
+        let track_blocks = zone.track_blocks.get();
+        let start = zone.first_block + (tracks.start - zone.first_track) * track_blocks;
         start..start + (tracks.end - tracks.start) * track_blocks
     }
 

@@ -143,6 +143,7 @@ impl Shingled {
 
     fn insert(&mut self, packet: &[Extent], region: usize, id: u32, packet_at: u64) {
         let mut at = packet_at;
+        self.regions[region].log.retain(id, packet.len());
         for extent in packet {
             let piece = Piece {
                 start: extent.inside,
@@ -151,7 +152,6 @@ impl Shingled {
                 packet: id,
                 entries: extent.writes.min(self.rules.packet_writes) as u32,
             };
-            self.regions[region].log.retain(id);
             self.counters.bytes_overwritten += self.map.insert(extent.band, piece) * BLOCK_BYTES;
             self.counters.bytes_cached += extent.blocks() * BLOCK_BYTES;
             at += extent.blocks();

@@ -72,10 +72,11 @@ impl Log {
         self.tail_id.wrapping_add(self.packets.len() as u32).wrapping_sub(1)
     }
 
-    pub fn retain(&mut self, id: u32) {
+    /// So many more pieces, at least one, need a packet.
+    pub fn retain(&mut self, id: u32, pieces: usize) {
         let packet = &mut self.packets[id.wrapping_sub(self.tail_id) as usize];
-        packet.live_pieces += 1;
-        self.live_packets += u64::from(packet.live_pieces == 1);
+        self.live_packets += u64::from(packet.live_pieces == 0);
+        packet.live_pieces += pieces as u32;
     }
 
     /// A piece no longer needs its packet. Dead packets at the tail are given back.
@@ -121,7 +122,7 @@ mod tests {
         let ids: Vec<u32> = (0..4)
             .map(|_| {
                 let (id, _) = log.append(25);
-                log.retain(id);
+                log.retain(id, 1);
                 id
             })
             .collect();
@@ -137,9 +138,9 @@ mod tests {
         let mut log = Log::new(100);
         assert_eq!((room_packets(&log, 20, 0), room_packets(&log, 20, 10), room_packets(&log, 20, 90)), (5, 4, 0));
         let (first, _) = log.append(70);
-        log.retain(first);
+        log.retain(first, 1);
         let (second, _) = log.append(20);
-        log.retain(second);
+        log.retain(second, 1);
         log.release(first);
         // The ten blocks before the end hold none, so all of them lie behind it.
         assert_eq!(room_packets(&log, 20, 10), 3);
@@ -149,7 +150,7 @@ mod tests {
     fn a_packet_never_wraps_around_the_end() {
         let mut log = Log::new(100);
         let (first, _) = log.append(70);
-        log.retain(first);
+        log.retain(first, 1);
         assert_eq!(room_packets(&log, 40, 0), 0);
         log.release(first);
         assert_eq!(room_packets(&log, 40, 0), 1);

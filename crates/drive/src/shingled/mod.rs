@@ -261,7 +261,7 @@ impl Shingled {
         for change in self.map.changes.drain(..) {
             match change {
                 Change::Gone { packet, .. } => log.release(packet),
-                Change::Cut { packet } => log.retain(packet),
+                Change::Cut { packet } => log.retain(packet, 1),
             }
         }
     }

@@ -114,17 +114,24 @@ struct Links {
     newer: u32,
 }
 
+/// The ends of an order by age.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    oldest: u32,
+    newest: u32,
+}
+
 /// The dirty extents. They never overlap.
 ///
-/// They lie in no order, each known by its index until one is removed. Orders by age and by phase beside them, and a
-/// footprint, spare most who ask from looking through all.
+/// They lie in no order, each known by its index until one is removed. Orders by age, of those that somebody waits for and
+/// of the others, and by phase beside them, and a footprint, spare most who ask from looking through all.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
     ranges: Vec<Range>,
     about: Vec<Dirty>,
     links: Vec<Links>,
-    oldest: u32,
-    newest: u32,
+    /// By age those that nobody waits for, and those that somebody does.
+    orders: [Ends; 2],
     /// Of what has been taken out, too, until it has landed.
     footprint: Footprint,
     sweep: Sweep,
@@ -137,8 +144,7 @@ impl WriteBuffer {
             ranges: Vec::with_capacity(segments),
             about: Vec::with_capacity(segments),
             links: Vec::with_capacity(segments),
-            oldest: NONE,
-            newest: NONE,
+            orders: [Ends { oldest: NONE, newest: NONE }; 2],
             footprint: Footprint::new(),
             sweep: Sweep::with_capacity(segments, cylinders),
             sectors: 0,
@@ -201,21 +207,42 @@ impl WriteBuffer {
         self.ranges.iter().position(|range| range.start == sector)
     }
 
-    /// The extent with the oldest data of those that are `allowed`; of equals the one with the least index.
-    pub fn oldest(&self, allowed: impl Fn(&Dirty) -> bool) -> Option<usize> {
-        let mut found: Option<usize> = None;
-        let mut next = self.oldest;
-        while next != NONE {
-            let index = next as usize;
-            match found {
-                Some(best) if self.about[index].sequence > self.about[best].sequence => break,
-                Some(best) if index > best => {}
-                _ if allowed(&self.about[index]) => found = Some(index),
-                _ => {}
-            }
-            next = self.links[index].newer;
+    /// The extent of a `kind` with the oldest data that somebody waits for, or that is not newer than `unwanted_up_to`; of
+    /// equals the one with the least index.
+    pub fn oldest(&self, unwanted_up_to: u64, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
+        let unwanted = self.oldest_in(false, unwanted_up_to, &kind);
+        let wanted = self.oldest_in(true, u64::MAX, &kind);
+        let age = |index: usize| (self.about[index].sequence, index);
+        match (unwanted, wanted) {
+            (Some(one), Some(other)) if age(other) < age(one) => Some(other),
+            (Some(one), _) => Some(one),
+            (None, other) => other,
         }
-        found
+    }
+
+    #[inline(always)]
+    fn oldest_in(&self, wanted: bool, up_to: u64, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
+        let mut next = self.orders[usize::from(wanted)].oldest;
+        loop {
+            let about = self.about.get(next as usize).filter(|about| about.sequence <= up_to)?;
+            if kind(about) {
+                return Some(self.first_as_old(next as usize, about.sequence, kind));
+            }
+            next = self.links[next as usize].newer;
+        }
+    }
+
+    /// Of an extent and those behind it in its order that are as old and of the `kind`, the one with the least index.
+    #[inline(always)]
+    fn first_as_old(&self, index: usize, sequence: u64, kind: impl Fn(&Dirty) -> bool) -> usize {
+        let (mut least, mut next) = (index, self.links[index].newer);
+        while let Some(about) = self.about.get(next as usize).filter(|about| about.sequence == sequence) {
+            if kind(about) {
+                least = least.min(next as usize);
+            }
+            next = self.links[next as usize].newer;
+        }
+        least
     }
 
     /// Adds a write. What overlaps it, or touches it and is of the same kind and newer than `barrier`, becomes one extent
@@ -287,7 +314,9 @@ impl WriteBuffer {
         let this = &mut self.about[index];
         this.arrived = this.arrived.min(about.arrived);
         this.writes += about.writes;
-        this.wanted |= about.wanted;
+        if about.wanted {
+            self.want(index);
+        }
     }
 
     /// Sets where an extent begins on the surface.
@@ -321,7 +350,11 @@ impl WriteBuffer {
 
     /// Notes that somebody waits for an extent to be durable.
     pub fn want(&mut self, index: usize) {
-        self.about[index].wanted = true;
+        if !self.about[index].wanted {
+            self.unlink(index);
+            self.about[index].wanted = true;
+            self.link(index);
+        }
     }
 
     pub fn get(&self, index: usize) -> Piece {
@@ -374,29 +407,43 @@ impl WriteBuffer {
 
     /// Adds an extent that has not been located.
     fn push(&mut self, range: Range, about: &Dirty) {
-        let index = self.ranges.len() as u32;
         self.sectors += range.sectors();
         self.ranges.push(range);
         self.about.push(Dirty { spot: None, ..*about });
         self.footprint.add(&range);
-        let mut older = self.newest;
-        while older != NONE && self.about[older as usize].sequence > about.sequence {
+        self.links.push(Links { older: NONE, newer: NONE });
+        self.link(self.ranges.len() - 1);
+    }
+
+    /// Puts an extent into its order by age.
+    #[inline(always)]
+    fn link(&mut self, index: usize) {
+        let Dirty { sequence, wanted, .. } = self.about[index];
+        let Ends { oldest, newest } = self.orders[usize::from(wanted)];
+        let mut older = newest;
+        while older != NONE && self.about[older as usize].sequence > sequence {
             older = self.links[older as usize].older;
         }
-        let newer = if older == NONE { self.oldest } else { self.links[older as usize].newer };
-        self.links.push(Links { older, newer });
-        self.relink(older, newer, index, index);
+        let newer = if older == NONE { oldest } else { self.links[older as usize].newer };
+        self.links[index] = Links { older, newer };
+        self.relink(wanted, older, newer, index as u32, index as u32);
+    }
+
+    /// Takes it out of there.
+    #[inline]
+    fn unlink(&mut self, index: usize) {
+        let Links { older, newer } = self.links[index];
+        self.relink(self.about[index].wanted, older, newer, newer, older);
     }
 
     /// Removes an extent; the last takes over its index.
     fn remove(&mut self, index: usize) -> Piece {
         self.lose(index);
-        let Links { older, newer } = self.links[index];
-        self.relink(older, newer, newer, older);
+        self.unlink(index);
         let last = self.ranges.len() - 1;
         if index < last {
             let Links { older, newer } = self.links[last];
-            self.relink(older, newer, index as u32, index as u32);
+            self.relink(self.about[last].wanted, older, newer, index as u32, index as u32);
             if let Some(spot) = self.about[last].spot {
                 self.sweep.rename(spot, last, index);
             }
@@ -408,13 +455,14 @@ impl WriteBuffer {
     }
 
     /// Lets two neighbours by age name others as theirs: `older` names `next`, `newer` names `previous`.
-    fn relink(&mut self, older: u32, newer: u32, next: u32, previous: u32) {
+    #[inline]
+    fn relink(&mut self, wanted: bool, older: u32, newer: u32, next: u32, previous: u32) {
         match older {
-            NONE => self.oldest = next,
+            NONE => self.orders[usize::from(wanted)].oldest = next,
             older => self.links[older as usize].newer = next,
         }
         match newer {
-            NONE => self.newest = previous,
+            NONE => self.orders[usize::from(wanted)].newest = previous,
             newer => self.links[newer as usize].older = previous,
         }
     }

@@ -352,8 +352,8 @@ impl Drive {
     fn gather(&mut self, region: usize, room: u64) -> u64 {
         self.batch.clear();
         let (mut packets, mut blocks, mut writes, mut sectors, mut arrived) = (0, 0, 0, 0, 0);
-        let allowed = self.allowed();
-        while let Some(index) = self.buffer.oldest(|about| allowed(about) && !about.direct) {
+        let unwanted_up_to = self.unwanted_up_to();
+        while let Some(index) = self.buffer.oldest(unwanted_up_to, |about| !about.direct) {
             let Some(layer) = &self.shingled else { break };
             let range = self.buffer.ranges()[index];
             let whole = self.extent(&range, self.buffer.about(index));
@@ -384,11 +384,14 @@ impl Drive {
         Extent { band, inside: (first - band_start) as u32, first, end, writes: u64::from(about.writes) }
     }
 
-    /// Whether an extent may be destaged now: any, unless somebody waits for some to be durable and nobody for room.
-    fn allowed(&self) -> impl Fn(&Dirty) -> bool {
-        let barrier = self.barrier();
-        let all = !self.held.is_empty() || self.durable.is_empty();
-        move |about| all || about.wanted || about.sequence <= barrier
+    /// Up to which write extents may be destaged now that nobody waits for to be durable: any, unless somebody waits for
+    /// others and nobody for room.
+    fn unwanted_up_to(&self) -> u64 {
+        if self.durable.is_empty() || !self.held.is_empty() {
+            u64::MAX
+        } else {
+            self.barrier()
+        }
     }
 
     /// The extent that goes next to its place: the oldest that somebody has waited for too long, else the nearest.
@@ -406,8 +409,11 @@ impl Drive {
 
     /// The allowed extent that the heads reach soonest, of those that go to their place.
     fn nearest_extent(&self) -> Option<Candidate> {
-        let allowed = self.allowed();
-        let allowed = |index| allowed(self.buffer.about(index));
+        let unwanted_up_to = self.unwanted_up_to();
+        let allowed = |index| {
+            let about = self.buffer.about(index);
+            about.wanted || about.sequence <= unwanted_up_to
+        };
         let departure = self.mechanics.departure(&self.head, self.now, Way::Write);
         let (index, reach) = self.buffer.sweep().nearest(&departure, self.now, u64::MAX, allowed)?;
         Some(Candidate { index, reach, starves_since: None })
@@ -415,8 +421,7 @@ impl Drive {
 
     /// The allowed extent of a `kind` with the oldest data.
     fn oldest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
-        let allowed = self.allowed();
-        self.buffer.oldest(|about| allowed(about) && kind(about))
+        self.buffer.oldest(self.unwanted_up_to(), kind)
     }
 
     /// The newest write that a flush waits for; 0 when none does.
@@ -488,7 +493,7 @@ impl Drive {
                     && !flying.any(|piece| piece.about.sequence <= *sequence)
             }
             Need::UpTo(sequence) => {
-                let oldest = self.buffer.oldest(|_| true).map(|index| self.buffer.get(index).about.sequence);
+                let oldest = self.buffer.oldest(u64::MAX, |_| true).map(|index| self.buffer.get(index).about.sequence);
                 oldest.is_none_or(|oldest| oldest > *sequence)
                     && !self.in_flight.iter().any(|piece| piece.about.sequence <= *sequence)
             }

@@ -349,6 +349,7 @@ impl WriteBuffer {
     }
 
     /// Notes that somebody waits for an extent to be durable.
+    #[inline]
     pub fn want(&mut self, index: usize) {
         if !self.about[index].wanted {
             self.unlink(index);

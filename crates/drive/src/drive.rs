@@ -74,7 +74,7 @@ pub struct Drive {
     pub(crate) work: Option<(Work, u64)>,
     /// Idle heads look for work at this tick: at once, which is zero, when something came.
     pub(crate) idle_until: u64,
-    /// Time passes up to here at least before the host can do anything.
+    /// Up to this tick the host does nothing, unless it is answered before.
     host_is_still_until: u64,
     pub(crate) queue: CommandQueue,
     pub(crate) read_cache: ReadCache,
@@ -178,7 +178,7 @@ impl Drive {
         self.run_towards(to, to);
     }
 
-    /// The same where the host is not heard of before a `later` time, or the next answer.
+    /// The same where the host does nothing up to a `later` tick, unless it is answered before.
     #[inline]
     fn run_towards(&mut self, to: u64, later: u64) {
         self.host_is_still_until = later;
@@ -311,7 +311,7 @@ impl Drive {
         }
     }
 
-    /// Moves the heads.
+    /// What moves the heads.
     #[inline]
     pub(crate) fn arm(&mut self) -> Arm<'_> {
         Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth }

@@ -217,8 +217,8 @@ impl Shingled {
     }
 
     /// The next physical operation of the pass under way, or the first of a new one; returns when it is done, or `None`
-    /// when there was nothing to do after all. If nobody can come between that and the next one of the same band, because
-    /// it ends before the cleaner is `alone` no more, that follows at once.
+    /// when there was nothing to do after all. Where a band is to be finished, its further operations follow at once, as
+    /// far as those before them end while the cleaner is `alone`: nobody can come between them then.
     pub fn clean(&mut self, arm: &mut Arm, begin: u64, alone_before: u64) -> Option<u64> {
         let mut next = self.next_job(arm.mechanics);
         let job = next.as_mut()?;

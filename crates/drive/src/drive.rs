@@ -74,8 +74,8 @@ pub struct Drive {
     pub(crate) work: Option<(Work, u64)>,
     /// Idle heads look for work at this tick: at once, which is zero, when something came.
     pub(crate) idle_until: u64,
-    /// Up to this tick the host does nothing, unless it is answered before.
-    host_is_still_until: u64,
+    /// Up to the first tick the host does nothing, and up to the second unless it is answered before.
+    host_is_still_until: (u64, u64),
     pub(crate) queue: CommandQueue,
     pub(crate) read_cache: ReadCache,
     pub(crate) read_ahead_blocks: u64,
@@ -132,7 +132,7 @@ impl Drive {
             now: 0,
             work: None,
             idle_until: 0,
-            host_is_still_until: 0,
+            host_is_still_until: (0, 0),
             queue: CommandQueue::new(depth, cylinders, profile.queue.order, span(profile.queue.starvation_ms)),
             read_cache: ReadCache::new(profile.dram.read_segments as usize),
             read_ahead_blocks: profile.dram.read_ahead_bytes / crate::geometry::BLOCK_BYTES,
@@ -181,7 +181,7 @@ impl Drive {
     /// The same where the host does nothing up to a `later` tick, unless it is answered before.
     #[inline]
     fn run_towards(&mut self, to: u64, later: u64) {
-        self.host_is_still_until = later;
+        self.host_is_still_until = (to, later);
         while self.turns_at() <= to {
             self.turn();
         }
@@ -282,8 +282,9 @@ impl Drive {
     /// The next operations of the cleaning pass, as far as nothing can come between them.
     pub(crate) fn start_cleaning(&mut self) -> Choice {
         self.claim_heads(self.now);
+        let (surely, unanswered) = self.host_is_still_until;
         let answers_at = self.due.front().map_or(u64::MAX, |due| due.at);
-        let alone_before = answers_at.min(self.host_is_still_until.saturating_add(1));
+        let alone_before = answers_at.min(unanswered.saturating_add(1)).max(surely.saturating_add(1));
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };

@@ -2,11 +2,12 @@
 
 use crate::buffer::Range;
 use crate::footprint::Footprint;
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, Place};
 use crate::mechanics::{Head, Mechanics};
 
 /// The heads go on reading from where a read ended, until they are needed elsewhere or `limit` is reached. All in
-/// home addresses, which on drives that keep their data in one row are blocks of the surface.
+/// home addresses, which on drives that keep their data in one row are blocks of the surface. The place of the heads is
+/// meanwhile that of the block before `next`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Running {
     /// First block that DRAM holds.
@@ -20,12 +21,12 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// When everything before `block` is in DRAM.
-    pub fn reached_at(&self, geometry: &Geometry, block: u64) -> u64 {
+    /// When everything before `block` is in DRAM, the block before `next` being at `behind`.
+    pub fn reached_at(&self, geometry: &Geometry, behind: &Place, block: u64) -> u64 {
         if block <= self.next {
             return self.since;
         }
-        self.since + geometry.follow_ticks(self.next.wrapping_add(self.shift), block - self.next)
+        self.since + geometry.follow_ticks(behind, block - self.next)
     }
 }
 
@@ -58,19 +59,20 @@ impl ReadCache {
         self.segments.iter().filter(move |segment| segment.0 < end && start < segment.1)
     }
 
-    /// A read-ahead ends at `now`: keeps what it has read; returns where it left the heads.
-    pub fn stop(&mut self, running: &Running, mechanics: &Mechanics, now: u64) -> Head {
+    /// A read-ahead ends at `now`: keeps what it has read, and moves the heads to where it left them.
+    pub fn stop(&mut self, running: &Running, mechanics: &Mechanics, head: &mut Head, now: u64) {
         let geometry = &mechanics.geometry;
         let ticks = now.saturating_sub(running.since);
-        let before = geometry.place(running.next.wrapping_add(running.shift) - 1);
-        let read = geometry.followed_within(&before, ticks, running.limit - running.next);
+        let read = geometry.followed_within(&head.place, ticks, running.limit - running.next);
         let end = running.next + read;
         // Before that the read is still under way, and DRAM holds none of it.
         if now >= running.since {
             self.keep(running.start, end);
         }
-        let rested_at = if end == running.limit { running.reached_at(geometry, end) } else { now.max(running.since) };
-        Head::resting(&geometry.last(&before, 1 + read), rested_at)
+        let reached_limit = end == running.limit;
+        head.rested_at =
+            if reached_limit { running.reached_at(geometry, &head.place, end) } else { now.max(running.since) };
+        head.place = geometry.last(&head.place, 1 + read);
     }
 
     /// Whether the running read-ahead has read, or may come to read, blocks of a range.
@@ -83,9 +85,21 @@ impl ReadCache {
         self.segments.iter().filter(|segment| segment.1 > block).map(|segment| segment.0).min().unwrap_or(u64::MAX)
     }
 
+    /// Whether the running read-ahead comes, or has come, to a block, or ends just before.
+    #[inline]
+    pub fn leads_to(&self, block: u64) -> bool {
+        self.running.is_some_and(|running| running.start <= block && block <= running.limit)
+    }
+
+    /// False: no range kept overlaps `start..end`.
+    #[inline]
+    pub fn may_hold(&self, start: u64, end: u64) -> bool {
+        self.footprint.may_meet(&Range { start, end })
+    }
+
     /// Whether a range kept overlaps `start..end`.
     pub fn holds_of(&self, start: u64, end: u64) -> bool {
-        self.footprint.may_meet(&Range { start, end }) && self.overlapping(start, end).next().is_some()
+        self.may_hold(start, end) && self.overlapping(start, end).next().is_some()
     }
 
     /// Forgets what overlaps a range: what the drive keeps there is another thing now.
@@ -105,6 +119,6 @@ impl ReadCache {
         let (old_start, old_end) = std::mem::replace(&mut self.segments[self.oldest], (start, end));
         self.footprint.remove(&Range { start: old_start, end: old_end });
         self.footprint.add(&Range { start, end });
-        self.oldest = (self.oldest + 1) % self.segments.len();
+        self.oldest = if self.oldest + 1 == self.segments.len() { 0 } else { self.oldest + 1 };
     }
 }

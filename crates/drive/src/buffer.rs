@@ -114,17 +114,24 @@ struct Links {
     newer: u32,
 }
 
+/// The ends of an order by age.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    oldest: u32,
+    newest: u32,
+}
+
 /// The dirty extents. They never overlap.
 ///
-/// They lie in no order, each known by its index until one is removed. Orders by age and by phase beside them, and a
-/// footprint, spare most who ask from looking through all.
+/// They lie in no order, each known by its index until one is removed. Orders by age, of those that somebody waits for and
+/// of the others, and by phase beside them, and a footprint, spare most who ask from looking through all.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
     ranges: Vec<Range>,
     about: Vec<Dirty>,
     links: Vec<Links>,
-    oldest: u32,
-    newest: u32,
+    /// By age those that nobody waits for, and those that somebody does.
+    orders: [Ends; 2],
     /// Of what has been taken out, too, until it has landed.
     footprint: Footprint,
     sweep: Sweep,
@@ -137,8 +144,7 @@ impl WriteBuffer {
             ranges: Vec::with_capacity(segments),
             about: Vec::with_capacity(segments),
             links: Vec::with_capacity(segments),
-            oldest: NONE,
-            newest: NONE,
+            orders: [Ends { oldest: NONE, newest: NONE }; 2],
             footprint: Footprint::new(),
             sweep: Sweep::with_capacity(segments, cylinders),
             sectors: 0,
@@ -162,6 +168,7 @@ impl WriteBuffer {
     }
 
     /// The extents among which all are that overlap or touch a range: none or, seldom, all there are.
+    #[inline]
     fn near(&self, range: &Range) -> &[Range] {
         let around = Range { start: range.start.saturating_sub(1), end: range.end + 1 };
         if self.footprint.may_meet(&around) {
@@ -200,27 +207,52 @@ impl WriteBuffer {
         self.ranges.iter().position(|range| range.start == sector)
     }
 
-    /// The extent with the oldest data of those that are `allowed`; of equals the one with the least index.
-    pub fn oldest(&self, allowed: impl Fn(&Dirty) -> bool) -> Option<usize> {
-        let mut found: Option<usize> = None;
-        let mut next = self.oldest;
-        while next != NONE {
-            let index = next as usize;
-            match found {
-                Some(best) if self.about[index].sequence > self.about[best].sequence => break,
-                Some(best) if index > best => {}
-                _ if allowed(&self.about[index]) => found = Some(index),
-                _ => {}
-            }
-            next = self.links[index].newer;
+    /// The extent of a `kind` with the oldest data that somebody waits for, or that is not newer than `unwanted_up_to`; of
+    /// equals the one with the least index.
+    pub fn oldest(&self, unwanted_up_to: u64, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
+        let unwanted = self.oldest_in(false, unwanted_up_to, &kind);
+        let wanted = self.oldest_in(true, u64::MAX, &kind);
+        let age = |index: usize| (self.about[index].sequence, index);
+        match (unwanted, wanted) {
+            (Some(one), Some(other)) if age(other) < age(one) => Some(other),
+            (Some(one), _) => Some(one),
+            (None, other) => other,
         }
-        found
+    }
+
+    #[inline(always)]
+    fn oldest_in(&self, wanted: bool, up_to: u64, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
+        let mut next = self.orders[usize::from(wanted)].oldest;
+        loop {
+            let about = self.about.get(next as usize).filter(|about| about.sequence <= up_to)?;
+            if kind(about) {
+                return Some(self.first_as_old(next as usize, about.sequence, kind));
+            }
+            next = self.links[next as usize].newer;
+        }
+    }
+
+    /// Of an extent and those behind it in its order that are as old and of the `kind`, the one with the least index.
+    #[inline(always)]
+    fn first_as_old(&self, index: usize, sequence: u64, kind: impl Fn(&Dirty) -> bool) -> usize {
+        let (mut least, mut next) = (index, self.links[index].newer);
+        while let Some(about) = self.about.get(next as usize).filter(|about| about.sequence == sequence) {
+            if kind(about) {
+                least = least.min(next as usize);
+            }
+            next = self.links[next as usize].newer;
+        }
+        least
     }
 
     /// Adds a write. What overlaps it, or touches it and is of the same kind and newer than `barrier`, becomes one extent
     /// with it. Touching ends merge only where `seam(sector)` allows. Returns the extent's index.
-    pub fn add(&mut self, range: Range, about: Dirty, barrier: u64, seam: impl Fn(u64) -> bool) -> usize {
-        let (written, mut range, mut about) = (range, range, about);
+    pub fn add(&mut self, range: Range, about: &Dirty, barrier: u64, seam: impl Fn(u64) -> bool) -> usize {
+        if self.near(&range).is_empty() {
+            self.push(range, about);
+            return self.ranges.len() - 1;
+        }
+        let (written, mut range, mut about) = (range, range, *about);
         let alike = |other: &Dirty| other.direct == about.direct && other.sequence > barrier;
         let mut kin = self.kin(&range, None, alike, &seam);
         if let Some(index) = kin.filter(|index| self.may_grow(*index, &range, alike, &seam)) {
@@ -240,7 +272,7 @@ impl WriteBuffer {
             // The union may reach others that the write alone did not.
             kin = self.kin(&range, None, alike, &seam);
         }
-        self.push(range, about);
+        self.push(range, &about);
         self.ranges.len() - 1
     }
 
@@ -282,7 +314,9 @@ impl WriteBuffer {
         let this = &mut self.about[index];
         this.arrived = this.arrived.min(about.arrived);
         this.writes += about.writes;
-        this.wanted |= about.wanted;
+        if about.wanted {
+            self.want(index);
+        }
     }
 
     /// Sets where an extent begins on the surface.
@@ -298,6 +332,7 @@ impl WriteBuffer {
         self.locate(index, spot);
     }
 
+    #[inline]
     fn lose(&mut self, index: usize) {
         if let Some(spot) = self.about[index].spot.take() {
             self.sweep.remove(spot, index);
@@ -314,8 +349,13 @@ impl WriteBuffer {
     }
 
     /// Notes that somebody waits for an extent to be durable.
+    #[inline]
     pub fn want(&mut self, index: usize) {
-        self.about[index].wanted = true;
+        if !self.about[index].wanted {
+            self.unlink(index);
+            self.about[index].wanted = true;
+            self.link(index);
+        }
     }
 
     pub fn get(&self, index: usize) -> Piece {
@@ -324,6 +364,7 @@ impl WriteBuffer {
 
     /// Takes out an extent, or as much of its beginning as ends at a whole physical sector and within `sectors`.
     /// What is left keeps its index and has to be located anew.
+    #[inline]
     pub fn take(&mut self, index: usize, sectors: u64) -> (Piece, bool) {
         let range = self.ranges[index];
         let end = (range.start + sectors) / 8 * 8;
@@ -354,42 +395,56 @@ impl WriteBuffer {
             let Piece { range: other, about } = self.remove(index);
             self.landed(&other);
             if other.start < range.start {
-                self.push(Range { start: other.start, end: range.start }, about);
+                self.push(Range { start: other.start, end: range.start }, &about);
                 if let Some(spot) = spot {
                     self.locate(self.ranges.len() - 1, spot);
                 }
             }
             if range.end < other.end {
-                self.push(Range { start: range.end, end: other.end }, about);
+                self.push(Range { start: range.end, end: other.end }, &about);
             }
         }
     }
 
     /// Adds an extent that has not been located.
-    fn push(&mut self, range: Range, about: Dirty) {
-        let index = self.ranges.len() as u32;
+    fn push(&mut self, range: Range, about: &Dirty) {
         self.sectors += range.sectors();
         self.ranges.push(range);
-        self.about.push(Dirty { spot: None, ..about });
+        self.about.push(Dirty { spot: None, ..*about });
         self.footprint.add(&range);
-        let mut older = self.newest;
-        while older != NONE && self.about[older as usize].sequence > about.sequence {
+        self.links.push(Links { older: NONE, newer: NONE });
+        self.link(self.ranges.len() - 1);
+    }
+
+    /// Puts an extent into its order by age.
+    #[inline(always)]
+    fn link(&mut self, index: usize) {
+        let Dirty { sequence, wanted, .. } = self.about[index];
+        let Ends { oldest, newest } = self.orders[usize::from(wanted)];
+        let mut older = newest;
+        while older != NONE && self.about[older as usize].sequence > sequence {
             older = self.links[older as usize].older;
         }
-        let newer = if older == NONE { self.oldest } else { self.links[older as usize].newer };
-        self.links.push(Links { older, newer });
-        self.relink(older, newer, index, index);
+        let newer = if older == NONE { oldest } else { self.links[older as usize].newer };
+        self.links[index] = Links { older, newer };
+        self.relink(wanted, older, newer, index as u32, index as u32);
+    }
+
+    /// Takes it out of there.
+    #[inline]
+    fn unlink(&mut self, index: usize) {
+        let Links { older, newer } = self.links[index];
+        self.relink(self.about[index].wanted, older, newer, newer, older);
     }
 
     /// Removes an extent; the last takes over its index.
     fn remove(&mut self, index: usize) -> Piece {
         self.lose(index);
-        let Links { older, newer } = self.links[index];
-        self.relink(older, newer, newer, older);
+        self.unlink(index);
         let last = self.ranges.len() - 1;
         if index < last {
             let Links { older, newer } = self.links[last];
-            self.relink(older, newer, index as u32, index as u32);
+            self.relink(self.about[last].wanted, older, newer, index as u32, index as u32);
             if let Some(spot) = self.about[last].spot {
                 self.sweep.rename(spot, last, index);
             }
@@ -401,13 +456,14 @@ impl WriteBuffer {
     }
 
     /// Lets two neighbours by age name others as theirs: `older` names `next`, `newer` names `previous`.
-    fn relink(&mut self, older: u32, newer: u32, next: u32, previous: u32) {
+    #[inline]
+    fn relink(&mut self, wanted: bool, older: u32, newer: u32, next: u32, previous: u32) {
         match older {
-            NONE => self.oldest = next,
+            NONE => self.orders[usize::from(wanted)].oldest = next,
             older => self.links[older as usize].newer = next,
         }
         match newer {
-            NONE => self.newest = previous,
+            NONE => self.orders[usize::from(wanted)].newest = previous,
             newer => self.links[newer as usize].older = previous,
         }
     }
@@ -424,7 +480,7 @@ mod tests {
     fn buffer(ranges: &[(u64, u64)]) -> WriteBuffer {
         let mut buffer = WriteBuffer::with_segments(8, 1000);
         for (sequence, (start, end)) in (1..).zip(ranges) {
-            buffer.add(Range { start: *start, end: *end }, about(sequence), 0, |_| true);
+            buffer.add(Range { start: *start, end: *end }, &about(sequence), 0, |_| true);
         }
         buffer
     }

@@ -12,7 +12,7 @@ use crate::bridge::Bridge;
 use crate::buffer::{InFlight, WriteBuffer};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
-use crate::mechanics::{Access, Arm, Head, Mechanics, Way, NEVER};
+use crate::mechanics::{Arm, Head, Mechanics, NEVER};
 use crate::power::Passing;
 use crate::profile::{InterfaceProfile, Profile, QueueOrder};
 use crate::queue::{Candidate, CommandQueue};
@@ -55,6 +55,8 @@ enum First {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Due {
     pub at: u64,
+    /// When the host hears of it.
+    completed_ns: u64,
     tag: u32,
     status: Status,
 }
@@ -72,6 +74,8 @@ pub struct Drive {
     pub(crate) work: Option<(Work, u64)>,
     /// Idle heads look for work at this tick: at once, which is zero, when something came.
     pub(crate) idle_until: u64,
+    /// Up to the first tick the host does nothing, and up to the second unless it is answered before.
+    host_is_still_until: (u64, u64),
     pub(crate) queue: CommandQueue,
     pub(crate) read_cache: ReadCache,
     pub(crate) read_ahead_blocks: u64,
@@ -114,6 +118,7 @@ impl Drive {
         let geometry = Geometry::new(&profile.geometry, reserved_bytes(profile)).turned(phase);
         let mechanics = Mechanics::new(&profile.mechanics, geometry, &clock);
         let cylinders = mechanics.geometry.cylinders();
+        let head = mechanics.head_at(1, NEVER);
         let span = |ms: f64| clock.span(ms * 1e6);
         let depth = profile.queue.depth as u32;
         let layer = profile.shingled.as_ref().map(|part| Shingled::new(profile, part, &mechanics.geometry, &clock));
@@ -123,10 +128,11 @@ impl Drive {
             capacity_sectors: profile.geometry.capacity_bytes / SECTOR_BYTES,
             depth: profile.queue_depth(),
             mechanics,
-            head: Head { track: 0, cylinder: 0, rested_at: NEVER },
+            head,
             now: 0,
             work: None,
             idle_until: 0,
+            host_is_still_until: (0, 0),
             queue: CommandQueue::new(depth, cylinders, profile.queue.order, span(profile.queue.starvation_ms)),
             read_cache: ReadCache::new(profile.dram.read_segments as usize),
             read_ahead_blocks: profile.dram.read_ahead_bytes / crate::geometry::BLOCK_BYTES,
@@ -169,6 +175,13 @@ impl Drive {
     /// Lets everything up to `to` happen.
     #[inline]
     pub(crate) fn run(&mut self, to: u64) {
+        self.run_towards(to, to);
+    }
+
+    /// The same where the host does nothing up to a `later` tick, unless it is answered before.
+    #[inline]
+    fn run_towards(&mut self, to: u64, later: u64) {
+        self.host_is_still_until = (to, later);
         while self.turns_at() <= to {
             self.turn();
         }
@@ -266,14 +279,17 @@ impl Drive {
         }
     }
 
-    /// The next operation of the cleaning pass.
+    /// The next operations of the cleaning pass, as far as nothing can come between them.
     pub(crate) fn start_cleaning(&mut self) -> Choice {
         self.claim_heads(self.now);
+        let (surely, unanswered) = self.host_is_still_until;
+        let answers_at = self.due.front().map_or(u64::MAX, |due| due.at);
+        let alone_before = answers_at.min(unanswered.saturating_add(1)).max(surely.saturating_add(1));
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
         let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
-        let ends = layer.clean(&mut arm, self.now);
+        let ends = layer.clean(&mut arm, self.now, alone_before);
         if let Some(band) = layer.take_moved(&self.mechanics.geometry) {
             self.follow_band(band);
         }
@@ -292,18 +308,14 @@ impl Drive {
     #[inline]
     pub(crate) fn claim_heads(&mut self, at: u64) {
         if let Some(running) = self.read_cache.running.take() {
-            self.head = self.read_cache.stop(&running, &self.mechanics, at);
+            self.read_cache.stop(&running, &self.mechanics, &mut self.head, at);
         }
     }
 
-    /// Moves the heads to a range of the surface and over it.
-    pub(crate) fn transfer(&mut self, begin: u64, first_block: u64, end_block: u64, way: Way) -> Access {
-        Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth }.transfer(
-            begin,
-            first_block,
-            end_block,
-            way,
-        )
+    /// What moves the heads.
+    #[inline]
+    pub(crate) fn arm(&mut self) -> Arm<'_> {
+        Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth }
     }
 
     /// When the host has been silent for `span`, unless it is heard of before.
@@ -336,7 +348,7 @@ impl Drive {
 
     pub(crate) fn complete(&mut self, tag: u32, at: u64, status: Status) {
         self.host_seen_at = self.host_seen_at.max(at);
-        let due = Due { at, tag, status };
+        let due = Due { at, completed_ns: self.clock.ns(at), tag, status };
         if self.due.back().is_none_or(|last| last.at <= at) {
             self.due.push_back(due);
         } else {
@@ -387,14 +399,15 @@ impl Drive {
     }
 
     /// Lets time pass and hands over the answers to commands that fell due.
+    #[inline(always)]
     pub(crate) fn collect_due(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
         self.run(self.clock.ticks(to_ns));
         while let Some(due) = self.due.front() {
-            let completed_ns = self.clock.ns(due.at);
+            let Due { tag, completed_ns, status, .. } = *due;
             if completed_ns > to_ns {
                 break;
             }
-            completions.push(Completion { tag: due.tag, completed_ns, status: due.status });
+            completions.push(Completion { tag, completed_ns, status });
             self.truth.completed += 1;
             self.due.pop_front();
         }
@@ -426,12 +439,12 @@ impl BlockDevice for Drive {
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {
-        match self.bridge.take() {
-            None => self.accept(now_ns, request),
-            Some(mut bridge) => {
-                bridge.submit(self, now_ns, request);
-                self.bridge = Some(bridge);
-            }
+        if self.bridge.is_none() {
+            return self.accept(now_ns, request);
+        }
+        if let Some(mut bridge) = self.bridge.take() {
+            bridge.submit(self, now_ns, request);
+            self.bridge = Some(bridge);
         }
     }
 
@@ -442,9 +455,9 @@ impl BlockDevice for Drive {
                 if self.due.front().is_some_and(|due| due.at <= until) {
                     break;
                 }
-                self.run(until);
+                self.run_towards(until, limit);
             }
-            let to_ns = self.due.front().map_or(limit_ns, |due| self.clock.ns(due.at).min(limit_ns));
+            let to_ns = self.due.front().map_or(limit_ns, |due| due.completed_ns.min(limit_ns));
             match self.bridge {
                 None => self.collect_due(to_ns, completions),
                 Some(_) => self.advance(to_ns, completions),
@@ -496,6 +509,7 @@ fn command_us(interface: &InterfaceProfile) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mechanics::Way;
     use proptest::prelude::*;
 
     fn drive() -> Drive {
@@ -522,8 +536,8 @@ mod tests {
             let (_, until) = drive.work.expect("the first read is under way");
             let head = drive.head;
             let begins = |range: &crate::buffer::Range, way| {
-                let place = drive.mechanics.geometry.place(range.start / BLOCK_SECTORS);
-                drive.mechanics.departure(&head, until, way).access(until, &place, &place).begins
+                let spot = drive.mechanics.spot(range.start / BLOCK_SECTORS);
+                until + drive.mechanics.departure(&head, until, way).reach(until, &spot)
             };
             let (mut reads, writes) = (drive.queue.clone(), drive.buffer.ranges());
             let read = std::iter::from_fn(|| (!reads.is_empty()).then(|| begins(&reads.take(0).range, Way::Read))).min();

@@ -62,7 +62,8 @@ impl Drive {
     }
 
     fn reaches(&self, course: Course, blocks: u64, least: u64) -> bool {
-        let ticks = self.mechanics.geometry.follow_ticks(course.next, least * blocks);
+        let geometry = &self.mechanics.geometry;
+        let ticks = geometry.follow_ticks(&geometry.place(course.next - 1), least * blocks);
         self.clock.ns(course.at + ticks) <= course.limit_ns
     }
 
@@ -85,8 +86,9 @@ impl Drive {
 
     /// `count` reads one by one. False: the time is over.
     fn step(&self, course: &mut Course, blocks: u64, count: u64, latencies: &mut LatencyHistogram) -> bool {
+        let geometry = &self.mechanics.geometry;
         for _ in 0..count {
-            let ticks = self.mechanics.geometry.follow_ticks(course.next, blocks);
+            let ticks = geometry.follow_ticks(&geometry.place(course.next - 1), blocks);
             let (from_ns, to_ns) = (self.clock.ns(course.at), self.clock.ns(course.at + ticks));
             if to_ns > course.limit_ns {
                 return false;
@@ -111,6 +113,7 @@ impl Drive {
             limit: limit.max(running.limit),
             shift: running.shift,
         });
+        self.head.place = self.mechanics.geometry.place(course.next.wrapping_add(running.shift) - 1);
         self.read_last = false;
         self.host_seen_at = self.host_seen_at.max(course.at);
         self.truth.completed += count;

@@ -66,6 +66,13 @@ pub(crate) struct Place {
     pub track_blocks: Divisor,
 }
 
+impl Place {
+    /// The place of its track's first block.
+    pub fn track_start(self) -> Self {
+        Self { block: self.block - self.sector, sector: 0, ..self }
+    }
+}
+
 /// The surface, seen as one long row of tracks.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {
@@ -196,14 +203,16 @@ impl Geometry {
         zone.first_block + (track - zone.first_track) * zone.track_blocks.get()
     }
 
-    /// The blocks of tracks around a block whose place is known: mostly all of them lie in its zone.
-    pub fn blocks_around(&self, block: u64, place: &Place, tracks: Range<u64>) -> Range<u64> {
-        let zone = |track: u64| self.tracks_per_zone.divide(track);
-        if zone(tracks.start) != zone(tracks.end - 1) {
+    /// The blocks of certain tracks, to be told by that of a block, around it: mostly all of them lie in its zone.
+    #[inline]
+    pub fn blocks_around(&self, block: u64, tracks_around: impl FnOnce(u64) -> Range<u64>) -> Range<u64> {
+        let zone = self.zone(block);
+        let tracks = tracks_around(zone.first_track + zone.track_blocks.divide(block - zone.first_block));
+        if tracks.start < zone.first_track || tracks.end > zone.first_track + self.tracks_per_zone.get() {
             return self.first_block(tracks.start)..self.first_block(tracks.end);
         }
-        let track_blocks = place.track_blocks.get();
-        let start = block - place.sector - (place.track - tracks.start) * track_blocks;
+        let track_blocks = zone.track_blocks.get();
+        let start = zone.first_block + (tracks.start - zone.first_track) * track_blocks;
         start..start + (tracks.end - tracks.start) * track_blocks
     }
 
@@ -267,13 +276,13 @@ impl Geometry {
         low
     }
 
-    /// How long the heads, past all before `block`, need until they have passed over `blocks` more: where a track ends
+    /// How long the heads, past the block at `behind`, need until they have passed over `blocks` more: where a track ends
     /// in between, the skew to the next comes first.
-    pub fn follow_ticks(&self, block: u64, blocks: u64) -> u64 {
+    pub fn follow_ticks(&self, behind: &Place, blocks: u64) -> u64 {
         if blocks == 0 {
             return 0;
         }
-        let place = self.place(block);
+        let place = self.last(behind, 2);
         self.gap_before(&place) + self.transfer_ticks(&place, &self.last(&place, blocks))
     }
 
@@ -399,10 +408,9 @@ mod tests {
             let block = (share * geometry.blocks() as f64) as u64;
             let place = geometry.place(block);
             let first = if to_track_end { place.track_blocks.get() - place.sector } else { 1 };
-            let followed = over(&geometry, &place, first) + geometry.follow_ticks(block + first, blocks);
-            prop_assert_eq!(followed, over(&geometry, &place, first + blocks));
-            let ticks = geometry.follow_ticks(block + first, blocks);
             let behind = geometry.place(block + first - 1);
+            let ticks = geometry.follow_ticks(&behind, blocks);
+            prop_assert_eq!(over(&geometry, &place, first) + ticks, over(&geometry, &place, first + blocks));
             prop_assert_eq!(geometry.followed_within(&behind, ticks, 10_000), blocks);
             prop_assert!(geometry.followed_within(&behind, ticks - 1, 10_000) < blocks);
         }

@@ -19,16 +19,9 @@ const REACH_STEPS: u64 = 1024;
 /// Where the heads are, and since when they have been at rest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    pub track: u64,
-    pub cylinder: u64,
+    /// Of the last block that passed under them, or of one on the track that they found.
+    pub place: Place,
     pub rested_at: u64,
-}
-
-impl Head {
-    /// Heads at rest on the track of a place.
-    pub fn resting(place: &Place, rested_at: u64) -> Self {
-        Self { track: place.track, cylinder: place.cylinder, rested_at }
-    }
 }
 
 /// Whether the heads come to read or to write.
@@ -45,6 +38,15 @@ pub(crate) struct Access {
     pub begins: u64,
     /// The last sector has passed.
     pub ends: u64,
+}
+
+/// Blocks that the heads pass over in one go, worked out once for as often as they do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch {
+    first: Spot,
+    /// Where the last of them lies.
+    last: Place,
+    ticks: u64,
 }
 
 /// The moving parts.
@@ -142,18 +144,40 @@ impl Mechanics {
             settle + starts
         });
         let within = if from_ramp.is_some() { &[] } else { self.within.as_slice() };
-        Departure { mechanics: self, track: head.track, cylinder: head.cylinder, settle, within, from_ramp }
+        Departure { mechanics: self, track: head.place.track, cylinder: head.place.cylinder, settle, within, from_ramp }
     }
 
     /// Where a transfer from a block on begins.
     pub fn spot(&self, block: u64) -> Spot {
-        let place = self.geometry.place(block);
-        Spot { track: place.track as u32, cylinder: place.cylinder as u32, phase: self.geometry.phase(&place) as u32 }
+        self.spot_at(&self.geometry.place(block))
+    }
+
+    #[inline]
+    fn spot_at(&self, place: &Place) -> Spot {
+        Spot { track: place.track as u32, cylinder: place.cylinder as u32, phase: self.geometry.phase(place) as u32 }
+    }
+
+    /// The way over `first..end`.
+    #[inline(always)]
+    pub fn stretch(&self, first: u64, end: u64) -> Stretch {
+        self.stretch_from(&self.geometry.place(first), end - first)
+    }
+
+    /// The way over so many blocks behind others.
+    pub fn stretch_behind(&self, others: &Stretch, blocks: u64) -> Stretch {
+        self.stretch_from(&self.geometry.last(&others.last, 2), blocks)
+    }
+
+    /// The way over so many blocks from a place on.
+    #[inline(always)]
+    pub fn stretch_from(&self, place: &Place, blocks: u64) -> Stretch {
+        let last = self.geometry.last(place, blocks);
+        Stretch { first: self.spot_at(place), ticks: self.geometry.transfer_ticks(place, &last), last }
     }
 
     /// The heads at rest where a transfer up to, not including, `end_block` left them.
     pub fn head_at(&self, end_block: u64, rested_at: u64) -> Head {
-        Head::resting(&self.geometry.place(end_block - 1), rested_at)
+        Head { place: self.geometry.place(end_block - 1), rested_at }
     }
 }
 
@@ -182,16 +206,6 @@ impl Departure<'_> {
     pub fn longest(&self) -> u64 {
         self.from_ramp
             .unwrap_or(self.mechanics.curve[CURVE_STEPS as usize].max(self.mechanics.head_switch) + self.settle)
-    }
-
-    /// The course of a transfer from `first` to `last`, decided at `now`.
-    #[inline]
-    pub fn access(&self, now: u64, first: &Place, last: &Place) -> Access {
-        let geometry = &self.mechanics.geometry;
-        let arrives = now + self.ticks_to(first.track, first.cylinder);
-        let wait = geometry.phase(first).wrapping_sub(arrives) & PHASE_MASK;
-        let begins = arrives + wait;
-        Access { begins, ends: begins + geometry.transfer_ticks(first, last) }
     }
 
     /// From the decision to move, at `now`, until a spot comes under the head.
@@ -228,19 +242,24 @@ pub(crate) struct Arm<'a> {
 impl Arm<'_> {
     /// Moves over blocks of the surface.
     pub fn transfer(&mut self, begin: u64, first: u64, end: u64, way: Way) -> Access {
-        let geometry = &self.mechanics.geometry;
-        let place = geometry.place(first);
-        let last = geometry.last(&place, end - first);
-        let access = self.depart(begin, place.cylinder, way).access(begin, &place, &last);
-        *self.head = Head::resting(&last, access.ends);
-        access
+        self.pass_over(begin, &self.mechanics.stretch(first, end), way)
+    }
+
+    /// The same where the way is known.
+    #[inline(always)]
+    pub fn pass_over(&mut self, begin: u64, stretch: &Stretch, way: Way) -> Access {
+        let departure = self.depart(begin, u64::from(stretch.first.cylinder), way);
+        let begins = begin + departure.reach(begin, &stretch.first);
+        let ends = begins + stretch.ticks;
+        *self.head = Head { place: stretch.last, rested_at: ends };
+        Access { begins, ends }
     }
 
     /// Moves to the track of a block, without waiting for it, and stays there for `ticks`; returns when that is over.
     pub fn visit(&mut self, begin: u64, block: u64, ticks: u64) -> u64 {
         let place = self.mechanics.geometry.place(block);
         let ends = begin + self.depart(begin, place.cylinder, Way::Write).ticks_to(place.track, place.cylinder) + ticks;
-        *self.head = Head::resting(&place, ends);
+        *self.head = Head { place, rested_at: ends };
         ends
     }
 
@@ -252,7 +271,7 @@ impl Arm<'_> {
             self.truth.unparks += 1;
             self.truth.spin_ups += u64::from(self.mechanics.stands(self.head, begin));
         }
-        self.truth.seeks += u64::from(cylinder != self.head.cylinder);
+        self.truth.seeks += u64::from(cylinder != self.head.place.cylinder);
         departure
     }
 }
@@ -331,7 +350,7 @@ mod tests {
         let heads = 16;
         for (from, to, settles) in [(0, 0, false), (0, 1, true), (heads, 5 * heads, true), (7, 1000 * heads, true)] {
             let ticks = |from: u64, to: u64, way| {
-                let head = Head { track: from, cylinder: mechanics.geometry.cylinder(from), rested_at: 0 };
+                let head = mechanics.head_at(mechanics.geometry.first_block(from) + 1, 0);
                 mechanics.departure(&head, 0, way).ticks_to(to, mechanics.geometry.cylinder(to))
             };
             let more = ticks(from, to, Way::Write) - ticks(from, to, Way::Read);

@@ -7,7 +7,6 @@ use crate::buffer::Range;
 use crate::clock::TURN;
 use crate::drive::{Drive, Work, BLOCK_SECTORS};
 use crate::geometry::Geometry;
-use crate::mechanics::Head;
 use crate::request::{Lost, SECTOR_BYTES};
 
 /// A range on its way to its place.
@@ -66,7 +65,7 @@ impl Drive {
         self.off = false;
         (self.ready_at, self.bus_free_at, self.host_seen_at) = (ready_at, ready_at, ready_at);
         self.work = Some((Work::Start, ready_at));
-        self.head = Head { track: 0, cylinder: 0, rested_at: ready_at };
+        self.head = self.mechanics.head_at(1, ready_at);
         self.clock.ns(ready_at)
     }
 }

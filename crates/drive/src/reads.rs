@@ -7,6 +7,15 @@ use crate::mechanics::{Access, Way};
 use crate::queue::{Candidate, Waiting};
 use crate::request::{Request, Verb, SECTOR_BYTES};
 
+/// How far a read has come.
+struct Reached {
+    /// All before this home address.
+    block: u64,
+    /// Up to here at least all lies `shift` from its home, as what was read last.
+    row_end: u64,
+    shift: u64,
+}
+
 impl Drive {
     pub(crate) fn read(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
@@ -15,7 +24,7 @@ impl Drive {
             return self.hit(&request, arrives);
         };
         let (first, end) = self.surface(&range);
-        if self.work.is_some() || !self.follow(&request, first, end, arrives) {
+        if self.work.is_some() || !self.read_cache.leads_to(first) || !self.follow(&request, first, end, arrives) {
             let (first, end) = self.surface(&Range { start: missing.start, end: range.end });
             if self.read_flash(&request, first, end, arrives) {
                 return;
@@ -41,12 +50,23 @@ impl Drive {
     }
 
     /// The first run of sectors in `start..end` that DRAM does not hold, neither as dirty nor as read data.
-    #[inline]
+    #[inline(always)]
     fn missing(&self, start: u64, end: u64) -> Option<Range> {
         if start >= end {
             return None;
         }
         let range = Range { start, end };
+        let (first, last) = self.surface(&range);
+        if !self.read_cache.may_hold(first, last) && !self.buffer.may_meet(&range) {
+            return Some(range);
+        }
+        self.missing_beside(&range)
+    }
+
+    /// The same where DRAM may hold some of it.
+    #[inline(never)]
+    fn missing_beside(&self, range: &Range) -> Option<Range> {
+        let (range, Range { start, end }) = (*range, *range);
         let (first, last) = self.surface(&range);
         let is_written = || self.in_flight.holds_of(&range) || self.buffer.holds_of(&range);
         let is_held = self.read_cache.holds_of(first, last) || (self.buffer.may_meet(&range) && is_written());
@@ -79,11 +99,11 @@ impl Drive {
         let Some(running) = self.read_cache.running else {
             return false;
         };
-        if first < running.start || first > running.limit || !self.lies_straight(running.limit, end, running.shift) {
+        if !self.lies_straight(running.limit, end, running.shift) {
             return false;
         }
         let geometry = &self.mechanics.geometry;
-        if running.reached_at(geometry, running.limit) < arrives {
+        if running.reached_at(geometry, &self.head.place, running.limit) < arrives {
             // The heads have come to rest at the limit: what lies beyond has to wait for its turn like any read.
             let read = end <= running.limit;
             if read {
@@ -92,7 +112,8 @@ impl Drive {
             return read;
         }
         let limit = self.ahead_limit(end, running.shift);
-        let reached = running.reached_at(geometry, end);
+        let reached = running.reached_at(geometry, &self.head.place, end);
+        self.head.place = geometry.last(&self.head.place, 1 + end.saturating_sub(running.next));
         self.read_cache.running = Some(Running {
             start: running.start.max(first.saturating_sub(self.read_ahead_blocks)),
             next: running.next.max(end),
@@ -146,7 +167,7 @@ impl Drive {
         let (offset_bytes, bytes) = (read.range.start * SECTOR_BYTES, read.range.sectors() * SECTOR_BYTES);
         let request = Request { tag: read.tag, verb: Verb::Read, fua: false, offset_bytes, bytes };
         let (first, end) = self.surface(&read.range);
-        let follows = self.follow(&request, first, end, read.arrived);
+        let follows = self.read_cache.leads_to(first) && self.follow(&request, first, end, read.arrived);
         if follows {
             self.queue.take(index);
         }
@@ -156,40 +177,45 @@ impl Drive {
     /// Reads a range, of which `missing` is the first run that DRAM does not hold, and on from there.
     fn fetch(&mut self, tag: u32, arrived: u64, range: &Range, missing: Option<Range>) -> Choice {
         let begin = self.now.max(arrived);
-        let (access, read_to) = self.collect(begin, range.end, missing);
+        let (access, reached) = self.collect(begin, range.end, missing);
         self.answer(tag, access.begins, access.ends, range.sectors());
         let (first, end) = self.surface(range);
-        let shift = self.shift(end - 1);
-        let limit = self.ahead_limit(end, shift);
-        if read_to == end && limit > end {
-            self.read_cache.running = Some(Running { start: first, next: end, since: access.ends, limit, shift });
+        let Reached { block, row_end, shift } = reached;
+        if block == end && row_end >= end && shift == self.shift(end - 1) {
+            let limit = self.clear_until(row_end, self.farthest_ahead(end), shift);
+            if limit > end {
+                self.read_cache.running = Some(Running { start: first, next: end, since: access.ends, limit, shift });
+            }
         }
         self.busy(Work::Read, access.ends)
     }
 
     /// Reads what DRAM does not hold, the `missing` run and those after it up to `until`, from wherever it lies; returns
-    /// when the first and the last came, and the block of the surface before which the last ended.
-    fn collect(&mut self, begin: u64, until: u64, mut missing: Option<Range>) -> (Access, u64) {
-        let mut begins = None;
-        let (mut now, mut read_to) = (begin, 0);
+    /// when the first and the last came, and how far the heads are then.
+    fn collect(&mut self, begin: u64, until: u64, mut missing: Option<Range>) -> (Access, Reached) {
+        let mut reached = Reached { block: 0, row_end: 0, shift: 0 };
+        let (mut begins, mut now) = (None, begin);
         while let Some(run) = missing {
             let (first, end) = self.surface(&run);
+            let farthest = self.farthest_ahead(end);
             // Two runs may share a physical sector.
-            read_to = first.max(read_to);
-            while read_to < end {
-                let (place, blocks) = self.whereabouts(read_to, end);
+            let mut at = first.max(reached.block);
+            while at < end {
+                let (place, row) = self.whereabouts(at, farthest);
+                let blocks = row.min(end - at);
+                reached = Reached { block: at + blocks, row_end: at + row, shift: place.wrapping_sub(at) };
                 let access = match &self.shingled {
                     Some(layer) if place >= self.mechanics.geometry.blocks() => {
                         Access { begins: now, ends: now + layer.flash_ticks(blocks) }
                     }
-                    _ => self.transfer(now, place, place + blocks, Way::Read),
+                    _ => self.arm().transfer(now, place, place + blocks, Way::Read),
                 };
                 begins.get_or_insert(access.begins);
-                (read_to, now) = (read_to + blocks, access.ends);
+                (at, now) = (at + blocks, access.ends);
             }
             missing = self.missing(run.end, until);
         }
-        (Access { begins: begins.unwrap_or(begin), ends: now }, read_to)
+        (Access { begins: begins.unwrap_or(begin), ends: now }, reached)
     }
 
     /// Where the data of `first` lies and how much of what follows up to `end` lies behind it.
@@ -224,23 +250,33 @@ impl Drive {
     }
 
     /// What to add (it wraps around) to a home address for the block of the surface.
+    #[inline]
     pub(crate) fn shift(&self, block: u64) -> u64 {
         self.shingled.as_ref().map_or(0, |layer| layer.shift(&self.mechanics.geometry, block))
     }
 
     /// Whether the data of `first..end` lies in its bands, `shift` from its home address.
     fn lies_straight(&self, first: u64, end: u64, shift: u64) -> bool {
-        let layer = self.shingled.as_ref();
-        layer.is_none_or(|layer| layer.clear_until(&self.mechanics.geometry, first, end, shift) >= end)
+        self.clear_until(first, end, shift) >= end
     }
 
     /// How far the heads may read on from `end`, where a read has just ended, over what lies `shift` from its home.
     pub(crate) fn ahead_limit(&self, end: u64, shift: u64) -> u64 {
-        let geometry = &self.mechanics.geometry;
-        let limit = (end + self.read_ahead_blocks).min(geometry.blocks()).max(end);
+        self.clear_until(end - 1, self.farthest_ahead(end), shift).max(end)
+    }
+
+    /// How far they may read on at most.
+    #[inline]
+    fn farthest_ahead(&self, end: u64) -> u64 {
+        (end + self.read_ahead_blocks).min(self.mechanics.geometry.blocks()).max(end)
+    }
+
+    /// How far from `first` on, up to `end`, all data lies `shift` from its home.
+    #[inline]
+    fn clear_until(&self, first: u64, end: u64, shift: u64) -> u64 {
         match &self.shingled {
-            Some(layer) => layer.clear_until(geometry, end - 1, limit, shift).max(end),
-            None => limit,
+            Some(layer) => layer.clear_until(&self.mechanics.geometry, first, end, shift),
+            None => end,
         }
     }
 

@@ -176,10 +176,7 @@ mod tests {
                 }
                 blocks.swap_remove(gone);
             }
-            let begins = |block: u64| {
-                let place = mechanics.geometry.place(block);
-                mechanics.departure(&head, now, way).access(now, &place, &place).begins
-            };
+            let begins = |block: u64| now + mechanics.departure(&head, now, way).reach(now, &mechanics.spot(block));
             let least = blocks.iter().enumerate().filter(|(_, (_, allowed))| *allowed);
             let least = least.map(|(index, (block, _))| (begins(*block), index)).min();
             let departure = mechanics.departure(&head, now, way);

@@ -153,9 +153,9 @@ impl Drive {
             layer.untrim(first, end);
             direct = layer.streams.observe(range.start, range.sectors(), through);
         }
-        let about =
+        let mut about =
             Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, band: (0, 0), spot: None };
-        self.add_dirty(range, about);
+        self.add_dirty(range, &mut about);
         if through {
             self.durable.push(Durable { tag: Some(request.tag), arrived, need: Need::Range(range, self.sequence) });
         } else {
@@ -164,7 +164,7 @@ impl Drive {
     }
 
     /// Adds a write to the dirty extents, cut where bands meet: an extent belongs to one band.
-    fn add_dirty(&mut self, range: Range, about: Dirty) {
+    fn add_dirty(&mut self, range: Range, about: &mut Dirty) {
         let barrier = self.barrier();
         let mut start = range.start;
         while start < range.end {
@@ -173,11 +173,12 @@ impl Drive {
             let part =
                 Range { start, end: range.end.min(band.map_or(u64::MAX, |band| (band.end - home) * BLOCK_SECTORS)) };
             let is_border = |block: u64| band.is_some_and(|band| block == band.start || block == band.end);
-            let about = Dirty { band: band.map_or((0, 0), |band| (band.number, band.start)), ..about };
+            about.band = band.map_or((0, 0), |band| (band.number, band.start));
             let index = self.buffer.add(part, about, barrier, |sector| !is_border(home + sector / BLOCK_SECTORS));
             self.locate(index);
             // The extent is as old as its oldest part, so who waits for a part of that age waits for all of it.
-            if self.durable.iter().any(|durable| durable.awaits(&self.buffer.get(index).range)) {
+            let extent = self.buffer.ranges()[index];
+            if self.durable.iter().any(|durable| durable.awaits(&extent)) {
                 self.buffer.want(index);
             }
             start = part.end;
@@ -191,11 +192,15 @@ impl Drive {
     }
 
     /// Finds where an extent begins on the surface, for the heads to choose by. Into the log it goes by its age.
+    #[inline(always)]
     fn locate(&mut self, index: usize) {
         let about = self.buffer.about(index);
-        if about.spot.is_some() || (self.shingled.is_some() && !about.direct) {
-            return;
+        if about.spot.is_none() && (self.shingled.is_none() || about.direct) {
+            self.find_spot(index);
         }
+    }
+
+    fn find_spot(&mut self, index: usize) {
         let (first, _) = self.surface(&self.buffer.get(index).range);
         self.buffer.locate(index, self.mechanics.spot(first.wrapping_add(self.shift(first))));
     }
@@ -248,6 +253,7 @@ impl Drive {
     }
 
     /// Takes out an extent or its beginning.
+    #[inline]
     fn take(&mut self, index: usize, sectors: u64) -> Piece {
         let (piece, rest) = self.buffer.take(index, sectors);
         if rest {
@@ -346,8 +352,8 @@ impl Drive {
     fn gather(&mut self, region: usize, room: u64) -> u64 {
         self.batch.clear();
         let (mut packets, mut blocks, mut writes, mut sectors, mut arrived) = (0, 0, 0, 0, 0);
-        let allowed = self.allowed();
-        while let Some(index) = self.buffer.oldest(|about| allowed(about) && !about.direct) {
+        let unwanted_up_to = self.unwanted_up_to();
+        while let Some(index) = self.buffer.oldest(unwanted_up_to, |about| !about.direct) {
             let Some(layer) = &self.shingled else { break };
             let range = self.buffer.ranges()[index];
             let whole = self.extent(&range, self.buffer.about(index));
@@ -378,11 +384,14 @@ impl Drive {
         Extent { band, inside: (first - band_start) as u32, first, end, writes: u64::from(about.writes) }
     }
 
-    /// Whether an extent may be destaged now: any, unless somebody waits for some to be durable and nobody for room.
-    fn allowed(&self) -> impl Fn(&Dirty) -> bool {
-        let barrier = self.barrier();
-        let all = !self.held.is_empty() || self.durable.is_empty();
-        move |about| all || about.wanted || about.sequence <= barrier
+    /// Up to which write extents may be destaged now that nobody waits for to be durable: any, unless somebody waits for
+    /// others and nobody for room.
+    fn unwanted_up_to(&self) -> u64 {
+        if self.durable.is_empty() || !self.held.is_empty() {
+            u64::MAX
+        } else {
+            self.barrier()
+        }
     }
 
     /// The extent that goes next to its place: the oldest that somebody has waited for too long, else the nearest.
@@ -401,12 +410,12 @@ impl Drive {
     /// The allowed extent that the heads reach soonest, of those that go to their place. One that the host is still sending by
     /// then would be waited for a turn longer, so it is only chosen where there is no other.
     fn nearest_extent(&self) -> Option<Candidate> {
-        let allowed = self.allowed();
+        let unwanted_up_to = self.unwanted_up_to();
         let departure = self.mechanics.departure(&self.head, self.now, Way::Write);
         let nearest = |is_there: &dyn Fn(&Dirty, u64) -> bool| {
             let may_go = |index, reach| {
                 let about = self.buffer.about(index);
-                allowed(about) && is_there(about, self.now + reach)
+                (about.wanted || about.sequence <= unwanted_up_to) && is_there(about, self.now + reach)
             };
             self.buffer.sweep().nearest(&departure, self.now, u64::MAX, may_go)
         };
@@ -416,8 +425,7 @@ impl Drive {
 
     /// The allowed extent of a `kind` with the oldest data.
     fn oldest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
-        let allowed = self.allowed();
-        self.buffer.oldest(|about| allowed(about) && kind(about))
+        self.buffer.oldest(self.unwanted_up_to(), kind)
     }
 
     /// The newest write that a flush waits for; 0 when none does.
@@ -433,7 +441,7 @@ impl Drive {
     fn write_home(&mut self, piece: &Piece) -> u64 {
         let (first, end) = self.surface(&piece.range);
         let begin = self.now.max(piece.about.arrived);
-        let access = self.transfer(begin, first, end, Way::Write);
+        let access = self.arm().transfer(begin, first, end, Way::Write);
         self.passing = Passing::new(piece.range, access.begins, first);
         // Half a physical sector is read in one turn and written back in the next.
         let partial = piece.range.start % BLOCK_SECTORS != 0 || piece.range.end % BLOCK_SECTORS != 0;
@@ -489,7 +497,7 @@ impl Drive {
                     && !flying.any(|piece| piece.about.sequence <= *sequence)
             }
             Need::UpTo(sequence) => {
-                let oldest = self.buffer.oldest(|_| true).map(|index| self.buffer.get(index).about.sequence);
+                let oldest = self.buffer.oldest(u64::MAX, |_| true).map(|index| self.buffer.get(index).about.sequence);
                 oldest.is_none_or(|oldest| oldest > *sequence)
                     && !self.in_flight.iter().any(|piece| piece.about.sequence <= *sequence)
             }

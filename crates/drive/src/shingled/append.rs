@@ -35,7 +35,7 @@ impl Shingled {
         let by_entries = match self.rules.counts {
             EntryCounts::Packet => entries_left,
             // Each write may cut an older one in two.
-            EntryCounts::Write => entries_left / (2 * self.rules.packet_writes),
+            EntryCounts::Write => self.rules.twice_packet_writes.divide(entries_left),
         };
         let packets_left = self.rules.packets.saturating_sub(self.live_packets());
         self.room_in_log(region).min(by_entries).min(packets_left)
@@ -45,7 +45,7 @@ impl Shingled {
     pub(super) fn room_in_log(&self, region: usize) -> u64 {
         let records_blocks = self.records_blocks(region);
         let region = &self.regions[region];
-        region.log.room_packets(region.space_blocks(self.rules.packet_blocks), records_blocks)
+        region.log.room_packets(region.packet_space_blocks, records_blocks)
     }
 
     /// Space that the next visit takes beyond its packets: a record of them, and one of the passes since the last visit.
@@ -55,7 +55,11 @@ impl Shingled {
 
     /// How many packets `sectors` of `writes` host writes make on one visit.
     pub fn visit_packets(&self, sectors: u64, writes: u64) -> u64 {
-        sectors.div_ceil(self.packet_sectors(sectors, writes)).min(VISIT_PACKETS)
+        let packet_sectors = self.packet_sectors(sectors, writes);
+        if sectors <= packet_sectors {
+            return sectors.min(1);
+        }
+        sectors.div_ceil(packet_sectors).min(VISIT_PACKETS)
     }
 
     /// Whether room has to be made before a visit with so many packets. What even an empty cache has no room for goes
@@ -74,7 +78,9 @@ impl Shingled {
 
     /// How many sectors from an extent's start fill one packet.
     pub fn packet_sectors(&self, sectors: u64, writes: u64) -> u64 {
-        let by_writes = (sectors * self.rules.packet_writes).div_ceil(writes).next_multiple_of(BLOCK_SECTORS);
+        // Mostly an extent is one write: no division for that.
+        let share = |sectors: u64| if writes == 1 { sectors } else { sectors.div_ceil(writes) };
+        let by_writes = share(sectors * self.rules.packet_writes).next_multiple_of(BLOCK_SECTORS);
         by_writes.min(self.rules.packet_blocks * BLOCK_SECTORS).max(BLOCK_SECTORS)
     }
 
@@ -137,6 +143,7 @@ impl Shingled {
 
     fn insert(&mut self, packet: &[Extent], region: usize, id: u32, packet_at: u64) {
         let mut at = packet_at;
+        self.regions[region].log.retain(id, packet.len());
         for extent in packet {
             let piece = Piece {
                 start: extent.inside,
@@ -145,7 +152,6 @@ impl Shingled {
                 packet: id,
                 entries: extent.writes.min(self.rules.packet_writes) as u32,
             };
-            self.regions[region].log.retain(id);
             self.counters.bytes_overwritten += self.map.insert(extent.band, piece) * BLOCK_BYTES;
             self.counters.bytes_cached += extent.blocks() * BLOCK_BYTES;
             at += extent.blocks();

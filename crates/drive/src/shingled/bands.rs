@@ -113,14 +113,20 @@ impl Bands {
     fn find(&self, geometry: &Geometry, home: u64) -> Band {
         let shift = self.holes_before(home);
         let block = home + shift;
-        let place = geometry.place(block);
-        let number = self.tracks_per_band.divide(place.track - self.first_track);
-        let blocks = geometry.blocks_around(block, &place, self.tracks(number));
+        let mut number = 0;
+        let blocks = geometry.blocks_around(block, |track| {
+            number = self.tracks_per_band.divide(track - self.first_track);
+            self.tracks(number)
+        });
         Band { number: number as u32, start: blocks.start - shift, end: blocks.end - shift }
     }
 
     /// How far the surface is ahead of a home address.
+    #[inline]
     fn holes_before(&self, home: u64) -> u64 {
+        if self.holes.is_empty() {
+            return 0;
+        }
         match self.holes.partition_point(|hole| hole.home <= home) {
             0 => 0,
             behind => self.holes[behind - 1].shift,

@@ -9,7 +9,7 @@ use super::place::nearest;
 use super::Shingled;
 use crate::clock::TURN;
 use crate::geometry::{Geometry, BLOCK_BYTES};
-use crate::mechanics::{Arm, Way};
+use crate::mechanics::{Arm, Mechanics, Stretch, Way};
 use crate::profile::{CleaningOrder, CleaningWhen};
 
 /// Longest collecting before others get a turn.
@@ -45,7 +45,22 @@ struct Job {
     /// The phase at hand begins here and ends there.
     at: u64,
     phase_end: u64,
+    /// The way over the phase where the band lies.
+    stretch: Stretch,
+    survey: Survey,
     step: Step,
+}
+
+/// What the cache holds of a phase.
+#[derive(Clone, Copy, Debug)]
+struct Survey {
+    /// As the map was then.
+    version: u64,
+    /// So many of its blocks.
+    cached: u64,
+    /// The first piece lies there in the log; to collect all of them takes so long.
+    at: u64,
+    ticks: u64,
 }
 
 impl Job {
@@ -100,11 +115,11 @@ impl Cleaning {
         self.job.is_none() && self.pending.is_empty() && !self.forced
     }
 
-    /// Plans bands, each from its end on, unless they are planned already.
-    fn schedule(&mut self, bands: impl Iterator<Item = (u32, u64)>) {
-        for (band, end) in bands {
+    /// Plans bands, each from its first dirty track on, unless they are planned already.
+    fn schedule(&mut self, bands: impl Iterator<Item = u32>) {
+        for band in bands {
             if self.pending.iter().all(|(planned, _)| *planned != band) {
-                self.pending.push_back((band, end));
+                self.pending.push_back((band, u64::MAX));
             }
         }
     }
@@ -194,7 +209,7 @@ impl Shingled {
     /// The pass under way ends where it is. Its band comes first in the next one; what was not yet home is still cached.
     pub fn abandon_pass(&mut self) {
         if let Some(job) = self.cleaning.job.take() {
-            let from = if job.to.is_some() { job.end } else { job.at };
+            let from = if job.to.is_some() { u64::MAX } else { job.at };
             self.cleaning.pending.push_front((job.band, from));
         }
         self.cleaning.forced = false;
@@ -202,38 +217,59 @@ impl Shingled {
     }
 
     /// The next physical operation of the pass under way, or the first of a new one; returns when it is done, or `None`
-    /// when there was nothing to do after all.
-    pub fn clean(&mut self, arm: &mut Arm, begin: u64) -> Option<u64> {
-        let geometry = &arm.mechanics.geometry;
-        let mut planned = false;
-        while self.cleaning.job.is_none() {
-            // A band may have become clean since it was planned.
-            match self.cleaning.pending.pop_front() {
-                Some((band, from)) => self.cleaning.job = self.begin(geometry, band, from),
-                None if planned => {
-                    self.cleaning.forced = false;
-                    return None;
-                }
-                None => {
-                    self.plan(geometry, if self.cleaning.forced { Pass::Forced } else { Pass::Yielding });
-                    planned = true;
-                }
-            }
-        }
-        let mut job = self.cleaning.job.take()?;
+    /// when there was nothing to do after all. Where a band is to be finished, its further operations follow at once, as
+    /// far as those before them end while the cleaner is `alone`: nobody can come between them then.
+    pub fn clean(&mut self, arm: &mut Arm, begin: u64, alone_before: u64) -> Option<u64> {
+        let mut next = self.next_job(arm.mechanics);
+        let job = next.as_mut()?;
         self.cleaning.host_had_its_turn = false;
-        let (ends, done) = self.step(arm, begin, &mut job);
+        let goes_on = self.cleaning.forced || self.rules.finishes_band;
+        let mut ends = begin;
+        let done = loop {
+            let done;
+            (ends, done) = self.step(arm, ends, job);
+            if done || ends >= alone_before || !goes_on {
+                break done;
+            }
+        };
         if done {
-            self.retire(&job);
+            self.retire(job);
             if self.cleaning.pending.is_empty() {
                 self.cleaning.unrecorded = true;
                 self.cleaning.forced = false;
                 self.cleaning.ration = self.rules.ration_appends;
             }
         } else {
-            self.cleaning.job = Some(job);
+            self.cleaning.job = next;
         }
         Some(ends)
+    }
+
+    /// The band under way, or the first of those planned that there is something to do for, or of a new plan.
+    fn next_job(&mut self, mechanics: &Mechanics) -> Option<Job> {
+        if self.cleaning.job.is_some() {
+            return self.cleaning.job.take();
+        }
+        let mut planned = false;
+        loop {
+            match self.cleaning.pending.pop_front() {
+                Some((band, from)) => {
+                    // It may have become clean since it was planned.
+                    let job = self.begin(mechanics, band, from);
+                    if job.is_some() {
+                        return job;
+                    }
+                }
+                None if planned => {
+                    self.cleaning.forced = false;
+                    return None;
+                }
+                None => {
+                    self.plan(if self.cleaning.forced { Pass::Forced } else { Pass::Yielding });
+                    planned = true;
+                }
+            }
+        }
     }
 
     /// The home addresses of the band that the last operation has moved, if it has moved one.
@@ -243,7 +279,7 @@ impl Shingled {
     }
 
     /// Chooses the bands of a pass. Under pressure for room in the log only its tail helps, whatever the order.
-    fn plan(&mut self, geometry: &Geometry, pass: Pass) {
+    fn plan(&mut self, pass: Pass) {
         if pass == Pass::Yielding {
             for open in self.open.drain(..) {
                 self.counters.streams_broken += 1;
@@ -257,11 +293,9 @@ impl Shingled {
             self.map.touch_oldest();
             let region = |band| nearest(&self.regions, self.bands.middle_track(band));
             let oldest = self.map.dirty().filter(|band| short.is_none_or(|short| short == region(*band)));
-            let bands = oldest.take(count).map(|band| (band, self.bands.blocks(geometry, band).1));
-            self.cleaning.schedule(bands);
+            self.cleaning.schedule(oldest.take(count));
         } else {
-            let bands = self.most_dirty(count).into_iter();
-            self.cleaning.schedule(bands.map(|band| (band, self.bands.blocks(geometry, band).1)));
+            self.cleaning.schedule(self.most_dirty(count).into_iter());
         }
     }
 
@@ -279,7 +313,8 @@ impl Shingled {
     }
 
     /// Begins a band, from its first dirty track or from `from`, whichever comes first. `None`: nothing is left to do.
-    fn begin(&mut self, geometry: &Geometry, band: u32, from: u64) -> Option<Job> {
+    fn begin(&mut self, mechanics: &Mechanics, band: u32, from: u64) -> Option<Job> {
+        let geometry = &mechanics.geometry;
         let (start, end) = self.bands.blocks(geometry, band);
         let dirty = self.map.pieces(band).first().map(|piece| start + u64::from(piece.start));
         let open = self.open.iter().position(|open| open.band == band).map(|index| self.open.remove(index).written_to);
@@ -289,78 +324,113 @@ impl Shingled {
         // They will be released when the band is home.
         self.map.pieces(band).iter().for_each(|piece| log.touch(piece.packet));
         // What a stream left half written is completed where it is, and so is what an abandoned pass had begun to.
-        let whole = open.is_none() && from == end;
+        let whole = open.is_none() && from >= end;
         let to = if whole { self.bands.spare_for(geometry, band) } else { None };
-        let at = match to {
-            Some(_) => start,
-            None => first - geometry.place(first.wrapping_add(self.bands.shift(geometry, band))).sector,
+        let shift = self.bands.shift(geometry, band);
+        let place = match to {
+            Some(_) => geometry.place(start.wrapping_add(shift)),
+            None => geometry.place(first.wrapping_add(shift)).track_start(),
         };
-        let mut job = Job { band, newest_packet, to, start, end, at, phase_end: at, step: Step::Read };
-        self.next_phase(&mut job);
+        let at = place.block.wrapping_sub(shift);
+        let phase_end = (at + self.rules.merge_blocks).min(end);
+        let stretch = mechanics.stretch_from(&place, phase_end - at);
+        let survey = self.survey(band, start, at..phase_end);
+        let mut job = Job { band, newest_packet, to, start, end, at, phase_end, stretch, survey, step: Step::Read };
+        if self.needs_no_reading(&job) {
+            job.step = self.collect(&mut job);
+        }
         Some(job)
     }
 
     /// Prepares the phase after the one that ended at `job.phase_end`.
-    fn next_phase(&mut self, job: &mut Job) {
+    fn next_phase(&mut self, mechanics: &Mechanics, job: &mut Job) {
         job.at = job.phase_end;
         job.phase_end = (job.at + self.rules.merge_blocks).min(job.end);
-        job.step =
-            if self.needs_no_reading(job, self.cached_in(job, job.phase())) { self.collect(job) } else { Step::Read };
+        job.stretch = mechanics.stretch_behind(&job.stretch, job.phase_end - job.at);
+        job.survey = self.survey(job.band, job.start, job.phase());
+        job.step = if self.needs_no_reading(job) { self.collect(job) } else { Step::Read };
     }
 
-    /// Everything in the phase, of which so many blocks are cached, is cached or trimmed.
-    fn needs_no_reading(&self, job: &Job, cached: u64) -> bool {
-        let is_cached = |gap: Range<u64>| self.cached_in(job, gap.clone()) == gap.end - gap.start;
-        cached == job.phase_end - job.at || (!self.trimmed.is_empty() && self.trimmed.gaps(&job.phase()).all(is_cached))
+    /// The way over the phase, were its band at `place`.
+    fn stretch_at(&self, mechanics: &Mechanics, job: &Job, place: u32) -> Stretch {
+        let shift = self.bands.shift_at(&mechanics.geometry, job.band, place);
+        mechanics.stretch(job.at.wrapping_add(shift), job.phase_end.wrapping_add(shift))
     }
 
-    /// How many of these blocks of the band are cached.
-    fn cached_in(&self, job: &Job, blocks: Range<u64>) -> u64 {
-        self.map.cached_in(job.band, job.inside(blocks.start), job.inside(blocks.end))
+    /// Everything in the phase is cached or trimmed.
+    #[inline]
+    fn needs_no_reading(&self, job: &Job) -> bool {
+        job.survey.cached == job.phase_end - job.at || (!self.trimmed.is_empty() && self.is_cached_or_trimmed(job))
     }
 
-    /// The step that collects the phase's pieces, in the order in which they lie in the log. What lies right behind the
-    /// piece before costs no more than the turning past it: a stream that was cached is one long piece.
-    fn collect(&mut self, job: &Job) -> Step {
-        let pieces = self.map.pieces_in(job.band, job.inside(job.at), job.inside(job.phase_end));
+    fn is_cached_or_trimmed(&self, job: &Job) -> bool {
+        let cached_in = |gap: &Range<u64>| self.map.cached_in(job.band, job.inside(gap.start), job.inside(gap.end));
+        self.trimmed.gaps(&job.phase()).all(|gap| cached_in(&gap) == gap.end - gap.start)
+    }
+
+    /// What the cache holds of a phase of the band that begins at `start`, collected in the order in which it lies in the
+    /// log. What lies right behind the piece before costs no more than the turning past it: a stream that was cached is
+    /// one long piece.
+    fn survey(&mut self, band: u32, start: u64, phase: Range<u64>) -> Survey {
+        let (first, end) = ((phase.start - start) as u32, (phase.end - start) as u32);
         let places = &mut self.cleaning.places;
         places.clear();
-        places.extend(pieces.map(|piece| (piece.at, piece.at + piece.blocks)));
+        let mut cached = 0;
+        for piece in self.map.pieces_in(band, first, end) {
+            cached += u64::from(piece.end().min(end) - piece.start.max(first));
+            places.push((piece.at, piece.at + piece.blocks));
+        }
         places.sort_unstable();
         let places = &self.cleaning.places;
+        let version = self.map.version();
         let Some(&(first, _)) = places.first() else {
-            return self.after_collecting(job);
+            return Survey { version, cached, at: 0, ticks: 0 };
         };
-        let region = &self.regions[self.region(job.band)];
+        let region = &self.regions[self.region(band)];
         if self.flash.is_some() {
             let ticks = places.iter().map(|place| self.flash_ticks(u64::from(place.1 - place.0))).sum();
-            return Step::Collect { at: region.at, ticks };
+            return Survey { version, cached, at: region.at, ticks };
         }
         let pass_ticks = |blocks: u32| region.pass_ticks(u64::from(blocks));
         let data: u64 = places.iter().map(|place| pass_ticks(place.1 - place.0)).sum();
         let gaps = places.windows(2).map(|pair| pass_ticks(pair[1].0 - pair[0].1).min(self.rules.collect_ticks));
-        Step::Collect { at: region.at + u64::from(first), ticks: data + self.rules.collect_ticks + gaps.sum::<u64>() }
+        let ticks = data + self.rules.collect_ticks + gaps.sum::<u64>();
+        Survey { version, cached, at: region.at + u64::from(first), ticks }
+    }
+
+    /// Surveys the phase anew if the map has changed since.
+    #[inline]
+    fn refresh(&mut self, job: &mut Job) {
+        if job.survey.version != self.map.version() {
+            job.survey = self.survey(job.band, job.start, job.phase());
+        }
+    }
+
+    /// The step that collects the phase's pieces, if there are any.
+    fn collect(&mut self, job: &mut Job) -> Step {
+        self.refresh(job);
+        match job.survey {
+            Survey { cached: 0, .. } => self.after_collecting(job),
+            Survey { at, ticks, .. } => Step::Collect { at, ticks },
+        }
     }
 
     /// Put aside is what would be lost if the power failed while it is overwritten: not the data of a band that moves,
     /// which keeps its old place until it is complete, and not what the cache holds until then.
-    fn after_collecting(&self, job: &Job) -> Step {
-        let cached = self.cached_in(job, job.phase());
-        if !self.rules.merge_on_disk || job.to.is_some() || self.needs_no_reading(job, cached) {
+    fn after_collecting(&mut self, job: &mut Job) -> Step {
+        self.refresh(job);
+        if !self.rules.merge_on_disk || job.to.is_some() || self.needs_no_reading(job) {
             return Step::WriteBack;
         }
-        Step::Park { blocks: job.phase_end - job.at - cached }
+        Step::Park { blocks: job.phase_end - job.at - job.survey.cached }
     }
 
     /// One physical operation; returns when it ends and whether the band is done.
     fn step(&mut self, arm: &mut Arm, begin: u64, job: &mut Job) -> (u64, bool) {
-        let geometry = &arm.mechanics.geometry;
-        let shifted = |shift: u64| (job.at.wrapping_add(shift), job.phase_end.wrapping_add(shift));
         match job.step {
             Step::Read => {
-                let (at, end) = shifted(self.bands.shift(geometry, job.band));
                 job.step = self.collect(job);
-                (arm.transfer(begin, at, end, Way::Read).ends, false)
+                (arm.pass_over(begin, &job.stretch, Way::Read).ends, false)
             }
             Step::Collect { at, ticks } => {
                 let now = ticks.min(COLLECT_TICKS);
@@ -370,20 +440,16 @@ impl Shingled {
                 (ends, false)
             }
             Step::Park { blocks } => {
-                let at = self.regions[self.region(job.band)].merge_at;
                 job.step = Step::WriteBack;
-                (arm.transfer(begin, at, at + blocks, Way::Write).ends, false)
+                let stretch = arm.mechanics.stretch_from(&self.regions[self.region(job.band)].merge_at, blocks);
+                (arm.pass_over(begin, &stretch, Way::Write).ends, false)
             }
             Step::WriteBack => {
-                let shift = match job.to {
-                    Some(to) => self.bands.shift_at(geometry, job.band, to),
-                    None => self.bands.shift(geometry, job.band),
-                };
-                let (at, end) = shifted(shift);
-                let ends = arm.transfer(begin, at, end, Way::Write).ends;
+                let elsewhere = job.to.map(|to| self.stretch_at(arm.mechanics, job, to));
+                let ends = arm.pass_over(begin, elsewhere.as_ref().unwrap_or(&job.stretch), Way::Write).ends;
                 let done = job.phase_end == job.end;
                 if !done {
-                    self.next_phase(job);
+                    self.next_phase(arm.mechanics, job);
                 }
                 (ends, done)
             }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::geometry::Divisor;
 use crate::prefetch::prefetch;
 
 /// A packet's space and how many pieces of the map still need it.
@@ -40,14 +41,14 @@ impl Log {
     }
 
     /// How many packets of `space_blocks` fit now, the first of which takes `first_blocks` more.
-    pub fn room_packets(&self, space_blocks: u64, first_blocks: u64) -> u64 {
+    pub fn room_packets(&self, space_blocks: Divisor, first_blocks: u64) -> u64 {
         // A packet does not go around the end: what is left there is wasted.
         let free = self.capacity_blocks - self.used_blocks;
         let left = self.capacity_blocks - self.write_at;
-        let fit = |blocks: u64| blocks.saturating_sub(first_blocks) / space_blocks;
+        let fit = |blocks: u64| space_blocks.divide(blocks.saturating_sub(first_blocks));
         match (fit(left), free.checked_sub(left)) {
             (0, Some(beyond)) => fit(beyond),
-            (before_end, Some(beyond)) => before_end + beyond / space_blocks,
+            (before_end, Some(beyond)) => before_end + space_blocks.divide(beyond),
             (_, None) => fit(free),
         }
     }
@@ -71,10 +72,11 @@ impl Log {
         self.tail_id.wrapping_add(self.packets.len() as u32).wrapping_sub(1)
     }
 
-    pub fn retain(&mut self, id: u32) {
+    /// So many more pieces, at least one, need a packet.
+    pub fn retain(&mut self, id: u32, pieces: usize) {
         let packet = &mut self.packets[id.wrapping_sub(self.tail_id) as usize];
-        packet.live_pieces += 1;
-        self.live_packets += u64::from(packet.live_pieces == 1);
+        self.live_packets += u64::from(packet.live_pieces == 0);
+        packet.live_pieces += pieces as u32;
     }
 
     /// A piece no longer needs its packet. Dead packets at the tail are given back.
@@ -108,7 +110,11 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
-    use super::Log;
+    use super::{Divisor, Log};
+
+    fn room_packets(log: &Log, space_blocks: u64, first_blocks: u64) -> u64 {
+        log.room_packets(Divisor::new(space_blocks), first_blocks)
+    }
 
     #[test]
     fn room_comes_back_only_at_the_tail() {
@@ -116,38 +122,38 @@ mod tests {
         let ids: Vec<u32> = (0..4)
             .map(|_| {
                 let (id, _) = log.append(25);
-                log.retain(id);
+                log.retain(id, 1);
                 id
             })
             .collect();
-        assert_eq!(log.room_packets(25, 0), 0);
+        assert_eq!(room_packets(&log, 25, 0), 0);
         log.release(ids[1]);
-        assert_eq!((log.room_packets(25, 0), log.live_packets()), (0, 3));
+        assert_eq!((room_packets(&log, 25, 0), log.live_packets()), (0, 3));
         log.release(ids[0]);
-        assert_eq!((log.room_packets(25, 0), log.used_blocks()), (2, 50));
+        assert_eq!((room_packets(&log, 25, 0), log.used_blocks()), (2, 50));
     }
 
     #[test]
     fn the_first_packet_of_a_visit_may_take_more() {
         let mut log = Log::new(100);
-        assert_eq!((log.room_packets(20, 0), log.room_packets(20, 10), log.room_packets(20, 90)), (5, 4, 0));
+        assert_eq!((room_packets(&log, 20, 0), room_packets(&log, 20, 10), room_packets(&log, 20, 90)), (5, 4, 0));
         let (first, _) = log.append(70);
-        log.retain(first);
+        log.retain(first, 1);
         let (second, _) = log.append(20);
-        log.retain(second);
+        log.retain(second, 1);
         log.release(first);
         // The ten blocks before the end hold none, so all of them lie behind it.
-        assert_eq!(log.room_packets(20, 10), 3);
+        assert_eq!(room_packets(&log, 20, 10), 3);
     }
 
     #[test]
     fn a_packet_never_wraps_around_the_end() {
         let mut log = Log::new(100);
         let (first, _) = log.append(70);
-        log.retain(first);
-        assert_eq!(log.room_packets(40, 0), 0);
+        log.retain(first, 1);
+        assert_eq!(room_packets(&log, 40, 0), 0);
         log.release(first);
-        assert_eq!(log.room_packets(40, 0), 1);
+        assert_eq!(room_packets(&log, 40, 0), 1);
         assert_eq!(log.append(40).1, 0);
     }
 }

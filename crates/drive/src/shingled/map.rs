@@ -54,6 +54,8 @@ pub(crate) struct Map {
     looked_at: u32,
     cached_blocks: u64,
     entries: u64,
+    /// Changes so far.
+    version: u64,
     /// References that changed since the log was last told.
     pub changes: Vec<Change>,
 }
@@ -70,6 +72,7 @@ impl Map {
             looked_at: 0,
             cached_blocks: 0,
             entries: 0,
+            version: 0,
             changes: Vec::new(),
         }
     }
@@ -89,6 +92,11 @@ impl Map {
 
     pub fn entries(&self) -> u64 {
         self.entries
+    }
+
+    /// Another number after each change of what is cached where.
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     pub fn pieces(&self, band: u32) -> &[Piece] {
@@ -153,7 +161,6 @@ impl Map {
     }
 
     /// How many blocks in `start..end` of a band are cached.
-    #[inline]
     pub fn cached_in(&self, band: u32, start: u32, end: u32) -> u64 {
         let inside = |piece: &Piece| u64::from(piece.end().min(end) - piece.start.max(start));
         self.pieces_in(band, start, end).map(inside).sum()
@@ -165,6 +172,7 @@ impl Map {
         if !self.is_dirty(band) {
             self.order.push(band);
         }
+        self.version += 1;
         self.parts[band as usize] |= self.parts_of(piece.start, piece.end());
         let run = &mut self.runs[band as usize];
         let index = self.pieces.get(run).partition_point(|other| other.start < piece.start);
@@ -189,6 +197,7 @@ impl Map {
         if !self.is_dirty(band) {
             return 0;
         }
+        self.version += 1;
         let (mut blocks, mut entries) = (0, 0);
         let changes = &mut self.changes;
         self.pieces.retain(&mut self.runs[band as usize], |piece| {
@@ -214,6 +223,7 @@ impl Map {
         if !self.may_hold(band, start, end) {
             return 0;
         }
+        self.version += 1;
         let mut run = self.runs[band as usize];
         let mut index = self.pieces.get(&run).partition_point(|piece| piece.end() <= start);
         let mut removed = 0;

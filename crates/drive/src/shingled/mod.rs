@@ -19,7 +19,7 @@ mod streams;
 use rangemap::RangeSet;
 
 use crate::clock::{Clock, TURN};
-use crate::geometry::{Geometry, BLOCK_BYTES};
+use crate::geometry::{Divisor, Geometry, BLOCK_BYTES};
 use crate::profile::{CleaningDriven, CleaningOrder, CleaningWhen, EntryCounts, Profile, ShingledProfile};
 use crate::truth::Truth;
 
@@ -41,6 +41,7 @@ struct Rules {
     counts: EntryCounts,
     packet_blocks: u64,
     packet_writes: u64,
+    twice_packet_writes: Divisor,
     packet_ticks: u64,
     append_ticks: u64,
     follow_ticks: u64,
@@ -148,6 +149,7 @@ impl Shingled {
     }
 
     /// What to add (it wraps around) to a block for the block of the surface where its band holds it.
+    #[inline]
     pub fn shift(&self, geometry: &Geometry, block: u64) -> u64 {
         if self.bands.are_home() {
             return 0;
@@ -259,7 +261,7 @@ impl Shingled {
         for change in self.map.changes.drain(..) {
             match change {
                 Change::Gone { packet, .. } => log.release(packet),
-                Change::Cut { packet } => log.retain(packet),
+                Change::Cut { packet } => log.retain(packet, 1),
             }
         }
     }
@@ -329,6 +331,7 @@ impl Rules {
             counts: cache.entry_counts,
             packet_blocks: cache.packet_bytes / BLOCK_BYTES,
             packet_writes: cache.packet_writes,
+            twice_packet_writes: Divisor::new(2 * cache.packet_writes),
             packet_ticks: turns(cache.packet_turns),
             append_ticks: turns(cache.append_turns),
             follow_ticks: turns(cache.follow_turns),

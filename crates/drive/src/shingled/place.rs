@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::bands::Bands;
 use super::log::Log;
 use crate::clock::{Clock, TURN};
-use crate::geometry::{Divisor, Geometry, BLOCK_BYTES};
+use crate::geometry::{Divisor, Geometry, Place, BLOCK_BYTES};
 use crate::profile::{CachePlace, CacheProfile, FlashProfile, Profile, ShingledProfile};
 
 /// One place of the persistent cache.
@@ -16,11 +16,12 @@ pub(super) struct Region {
     /// Where its log begins, a block of the surface, or of flash where that is (see [`Flash`]).
     pub at: u64,
     /// Where data is merged on disk.
-    pub merge_at: u64,
+    pub merge_at: Place,
     /// Blocks of a track here.
     track_blocks: Divisor,
-    /// Least space of a packet.
-    pub least_space_blocks: u64,
+    /// Least space of a packet, and that of a full one.
+    least_space_blocks: u64,
+    pub packet_space_blocks: Divisor,
     /// Space that a visit takes beyond its packets.
     pub visit_blocks: u64,
     middle_track: u64,
@@ -30,12 +31,14 @@ impl Region {
     fn new(geometry: &Geometry, cache: &CacheProfile, at: u64, merge_at: u64, blocks: u64) -> Self {
         let place = |block: u64| geometry.place(block.min(geometry.blocks() - 1));
         let track_blocks = place(at).track_blocks;
+        let least_space_blocks = ((cache.packet_tracks * track_blocks.get() as f64).ceil() as u64).max(1);
         Self {
             log: Log::new(blocks),
             at,
-            merge_at,
+            merge_at: place(merge_at),
             track_blocks,
-            least_space_blocks: ((cache.packet_tracks * track_blocks.get() as f64).ceil() as u64).max(1),
+            least_space_blocks,
+            packet_space_blocks: Divisor::new(least_space_blocks.max(cache.packet_bytes / BLOCK_BYTES)),
             visit_blocks: (cache.append_tracks * track_blocks.get() as f64).ceil() as u64,
             middle_track: place(at + blocks / 2).track,
         }
@@ -183,7 +186,8 @@ mod tests {
     fn parts(profile: &Profile, shingled: &ShingledProfile, geometry: &Geometry) -> Vec<Range<u64>> {
         let Layout { bands, regions, flash } = Layout::new(profile, shingled, geometry, &Clock::new(profile.rpm()));
         let log = |region: &Region| region.at..region.at + region.log.capacity_blocks();
-        let merge = |region: &Region| region.merge_at..region.merge_at + merge_bytes(shingled) / BLOCK_BYTES;
+        let merge =
+            |region: &Region| region.merge_at.block..region.merge_at.block + merge_bytes(shingled) / BLOCK_BYTES;
         let mut parts: Vec<Range<u64>> = regions.iter().map(log).filter(|_| flash.is_none()).collect();
         parts.extend(regions.iter().map(merge));
         let mut home = bands.first_block();

@@ -314,8 +314,9 @@ impl Drive {
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
+        let packet_sectors = layer.packet_sectors(oldest.range.sectors(), u64::from(oldest.about.writes));
         let sectors = oldest.range.sectors().min(self.rules.destage_sectors);
-        let packets = layer.visit_packets(sectors, u64::from(oldest.about.writes));
+        let packets = sectors.div_ceil(packet_sectors).min(VISIT_PACKETS);
         let lacks_room = layer.lacks_room(region, packets);
         if lacks_room {
             layer.press();

@@ -520,3 +520,15 @@ fn under_pressure_host_and_cleaning_take_turns_also_when_the_queue_is_never_empt
     }
     assert!(host.drive.truth().bands_cleaned > 5, "{:?}", host.drive.truth());
 }
+
+/// A visit takes a part of a long extent, and with it its share of the writes that the extent gathers, not all.
+#[test]
+fn nothing_is_cleaned_for_a_visit_that_there_is_room_for() {
+    let profile = profile("wd40efax").scaled(500).unwrap();
+    let mut host = Host::new(&profile);
+    // Four fifths of what the cache has room for. The last of each pair first, so that none of them counts as a stream's.
+    (0..256).for_each(|number| _ = host.ask(Verb::Write, (number ^ 1) << 18, 1 << 18, false));
+    host.ask(Verb::Flush, 0, 0, false);
+    let truth = host.drive.truth();
+    assert_eq!((truth.cached_bytes, truth.forced_passes), (256 << 18, 0), "{truth:?}");
+}

@@ -53,15 +53,6 @@ impl Shingled {
         self.regions[region].visit_blocks * if self.has_unrecorded_pass() { 2 } else { 1 }
     }
 
-    /// How many packets `sectors` of `writes` host writes make on one visit.
-    pub fn visit_packets(&self, sectors: u64, writes: u64) -> u64 {
-        let packet_sectors = self.packet_sectors(sectors, writes);
-        if sectors <= packet_sectors {
-            return sectors.min(1);
-        }
-        sectors.div_ceil(packet_sectors).min(VISIT_PACKETS)
-    }
-
     /// Whether room has to be made before a visit with so many packets. What even an empty cache has no room for goes
     /// there in parts.
     pub fn lacks_room(&self, region: usize, packets: u64) -> bool {

@@ -73,9 +73,9 @@ pub(super) struct VdevQueue {
 }
 
 impl VdevQueue {
-    /// Requests that wait or are with the drive.
+    /// Requests that are with the drive: all that a mirror looks at (`vdev_queue_length`), however many wait.
     pub fn load(&self) -> usize {
-        self.waiting.iter().map(VecDeque::len).sum::<usize>() + self.active.iter().sum::<u32>() as usize
+        self.active.iter().sum::<u32>() as usize
     }
 
     /// Where the last request ended.

@@ -52,11 +52,9 @@ impl Pool {
             Some(sixteenths) => (last + 1 + copy as u64 * (self.metaslabs * sixteenths).div_ceil(16), 0),
             None => (self.own[2][copy], self.bytes_written(2)),
         };
-        let room_bytes = if self.is_empty(metaslab) {
-            (1 << self.metaslab_shift) - self.geometry.alignment_bytes() - written_bytes
-        } else {
-            2 * GROUP_BLOCKS * self.geometry.allocated_bytes(BLOCK_BYTES)
-        };
+        let of_two_groups = 2 * GROUP_BLOCKS * self.geometry.allocated_bytes(BLOCK_BYTES);
+        let free_bytes = (1_u64 << self.metaslab_shift).saturating_sub(self.geometry.alignment_bytes() + written_bytes);
+        let room_bytes = if self.is_empty(metaslab) { free_bytes.max(of_two_groups) } else { of_two_groups };
         (self.own_place(metaslab, copy as u64, written_bytes, room_bytes), room_bytes)
     }
 

@@ -320,7 +320,7 @@ impl<D: BlockDevice> Resilver<D> {
         if *taken % room_bytes + bytes > room_bytes {
             *taken = taken.next_multiple_of(room_bytes);
         }
-        let last = (self.pool.metaslabs << self.pool.metaslab_shift) - bytes;
+        let last = (self.pool.metaslabs << self.pool.metaslab_shift).saturating_sub(bytes);
         let at = (first + *taken % room_bytes).min(last);
         *taken += bytes;
         at

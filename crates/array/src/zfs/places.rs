@@ -136,6 +136,11 @@ impl Places {
         Some(slot)
     }
 
+    /// Have users ever written anything anew?
+    pub fn were_rewritten(&self) -> bool {
+        !self.moved.is_empty()
+    }
+
     /// A resilver begins: what is here now may miss a drive.
     pub fn grow_old(&mut self) {
         self.young.clear();

@@ -285,10 +285,10 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Is anything to be done in this group, or in the next, beside writing what has changed (`spa_has_pending_synctask`)? A drive is put in
     /// with the first. Who has ordered that hears of it when the group is written in which the scan begins, and notes it in the pool's history: in
-    /// the second one behind that, since users' data has begun the next. Without that it is noted before the scan's turn.
+    /// the second one behind that, since users' data has begun the next. Where nobody writes it is noted before the scan's turn.
     pub(super) fn has_tasks(&self) -> bool {
         let behind = self.txg.begun_in.map(|begun_in| self.txg.number - begun_in);
-        let is_noted_later = matches!(behind, Some(1 | 2)) && self.group_has_data();
+        let is_noted_later = matches!(behind, Some(1 | 2)) && self.pool.places.were_rewritten();
         is_noted_later || (self.is_to_begin() && self.txg.number == 1)
     }
 

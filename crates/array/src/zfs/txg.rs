@@ -248,7 +248,10 @@ impl<D: BlockDevice> Resilver<D> {
                 }
                 self.txg.parts_left = self.write_users_data();
             }
-            Stage::Names => self.txg.parts_left = self.write_names(),
+            Stage::Names => {
+                self.data_is_written();
+                self.txg.parts_left = self.write_names();
+            }
             Stage::Own { pass } => {
                 // That a sequential rebuild is done is told while the group is written, of a scan when it is
                 // (`vdev_rebuild_complete_sync`, `dsl_scan_done` in the next one).

@@ -172,7 +172,8 @@ impl<D: BlockDevice> Resilver<D> {
         for record in offset_bytes / record_bytes..end.div_ceil(record_bytes) {
             let start = record * record_bytes;
             let whole = offset_bytes <= start && end >= start + record_bytes;
-            let in_memory = self.users.dirty.contains(&record) || self.users.syncing.contains(&record);
+            let is_being_written = self.writes_data() && self.users.syncing.contains(&record);
+            let in_memory = self.users.dirty.contains(&record) || is_being_written;
             if is_write && whole && self.users.memory.is_direct() {
                 self.write_past_memory(bio, record);
                 continue;
@@ -343,11 +344,16 @@ impl<D: BlockDevice> Resilver<D> {
         named.len() as u64
     }
 
+    /// The group's data is on the drives: from now on it is read there, but for the last of it (`dbuf_write_done`).
+    pub(super) fn data_is_written(&mut self) {
+        for record in &self.users.syncing {
+            self.users.memory.synced(*record);
+        }
+    }
+
     /// A transaction group is on the drives.
     pub(super) fn users_are_synced(&mut self) {
-        for record in std::mem::take(&mut self.users.syncing) {
-            self.users.memory.synced(record);
-        }
+        self.users.syncing.clear();
         for request in std::mem::take(&mut self.users.waiting) {
             self.take_request(request);
         }

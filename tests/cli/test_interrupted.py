@@ -129,7 +129,7 @@ E = ("--layout", "single", "--drive", "50IOPS,95MB/s", "--measured", "8KiB 65R 6
         ("shakedown.cli.characterize.measure", ["characterize", "model:wd40efax"]),
         ("shakedown.cli.triage.diagnose", ["triage", "/dev/null"]),
         ("shakedown.cli.explain.prove", ["explain", *E]),
-        ("shakedown.cli.report.write", ["report", "."]),
+        ("shakedown.cli.report.runs_of", ["report", "."]),
     ],
 )
 def test_sigterm_is_ctrl_c_whatever_the_verb(tmp_path: Path, works: str, words: list[str]) -> None:

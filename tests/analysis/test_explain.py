@@ -1,5 +1,7 @@
 """Field notes E: on its own figures the reasoning must reach its conclusions."""
 
+from dataclasses import replace
+
 import pytest
 
 from shakedown.analysis.explain.ceiling import Box, RuleOfThumb, Way, ceilings
@@ -38,6 +40,44 @@ def test_four_slow_drives_under_raid5_can_do_no_more() -> None:
     assert (found.limiter, found.sure, found.cached) == ("drives", True, False)
     # 89 x (0.65 + 0.35 x 4) = 182 requests a second at four drives of 50: by hand.
     assert found.used["heads"] == pytest.approx(89 * 2.05 / 200)
+
+
+class Reordering:
+    """A drive that is faster the more requests it may choose from, and whose cache gathers what is written."""
+
+    label = "reordering"
+    stream_bytes_per_s = 95e6
+
+    def random_iops(self, block_bytes: int, read_share: float, outstanding: int) -> float:
+        return 53 * (1 if outstanding < 4 else 2.2) / (0.27 + 0.73 * read_share)
+
+
+@pytest.mark.parametrize("measured", [MAX_READ, REAL_LIFE, MAX_MIXED, RANDOM])
+def test_however_the_drive_is_named_the_account_is_explained_alike(measured: str) -> None:
+    by_rule, by_model = (proof(measured, replace(IX4, drive=drive)) for drive in (SLOW_DRIVE, Reordering()))
+    assert (by_rule.limiter, by_rule.sure, by_rule.cached) == (by_model.limiter, by_model.sure, by_model.cached)
+
+
+def test_the_best_that_a_queue_allows_is_told_and_no_reason_to_acquit_the_drives() -> None:
+    found = proof(RANDOM, replace(IX4, drive=Reordering()))
+    assert found.limiter == "drives"
+    assert found.used["drives"] < 0.3
+    assert "if each moves the heads, 20.1 % of their best. Nothing else comes near." in " ".join(found.statements)
+
+
+@pytest.mark.parametrize(
+    ("layout", "iops", "limiter"),
+    [("raid5", 64, "unknown"), ("raid5", 25, "elsewhere"), ("raid10", 64, "elsewhere"), ("raid5", 300, "drives")],
+)
+def test_how_many_parity_writes_at_once_is_for_the_box_to_decide(layout: str, iops: int, limiter: str) -> None:
+    """Twelve drives of 50 do 38 such requests a second one after the other and 316 side by side."""
+    found = proof(f"8KiB 70R 100rand depth 64 = {iops} IOPS", Box(Layout(layout, 12), SLOW_DRIVE))
+    assert found.ceilings["one at a time"].iops == pytest.approx(50 / (1.3 if layout == "raid5" else 1))
+    assert found.limiter == limiter
+    says = (
+        "between 38.5 requests/s, one after the other, and 316, and so does the figure" if limiter == "unknown" else ""
+    )
+    assert says in " ".join(found.statements)
 
 
 def test_random_access_is_isolated() -> None:
@@ -95,7 +135,7 @@ def test_what_never_crossed_the_link_is_no_news_of_the_box(figure: str, limiter:
 
 
 def test_drives_that_were_gone_past_do_not_limit() -> None:
-    box = Box(Layout("raidz1", 4), SLOW_DRIVE)
+    box = Box(Layout("raidz1", 4, record_bytes=4096), SLOW_DRIVE)
     within, past = (proof(f"4KiB 100R 100rand depth 16 = {iops} IOPS", box) for iops in (232, 326))
     assert (within.limiter, past.limiter) == ("drives", "elsewhere")
     assert "116 % of what RAIDZ1 of 4 allows them, which is not better known" in " ".join(within.statements)
@@ -128,16 +168,68 @@ def test_a_long_way_is_named() -> None:
         ("raid1", 3, 8192, 0.5, (0.5, 1.5)),
         ("raid0", 2, 8192, 0.5, (0.5, 0.5)),
         ("raidz1", 4, 131072, 1, (3, 0)),
-        ("raidz2", 6, 4096, 0, (0, 3)),
-        ("raidz1", 5, 8192, 0, (0, 3)),
+        ("raidz1", 4, 4096, 1, (3, 0)),
+        ("raidz2", 8, 4096, 0, (6, 8)),
+        ("raidz2", 8, 131072, 0, (0, 8)),
+        ("mirror", 8, 4096, 0, (1, 2)),
+        ("mirror", 8, 131072, 0.5, (0.5, 1)),
     ],
 )
 def test_drive_requests_by_hand(kind: str, width: int, block: int, reads: float, work: tuple[float, float]) -> None:
-    assert Layout(kind, width).small_request(Load(block, reads, 1)) == pytest.approx(work)
+    assert Layout(kind, width).small_request(Load(block, reads, 1))[:2] == pytest.approx(work)
+
+
+@pytest.mark.parametrize(("kind", "width", "block", "work"), [("raidz2", 6, 4096, (0, 3)), ("raidz1", 5, 8192, (0, 3))])
+def test_small_records_are_on_few_drives(kind: str, width: int, block: int, work: tuple[float, float]) -> None:
+    layout = Layout(kind, width, record_bytes=block)
+    assert layout.small_request(Load(block, 0, 1))[:2] == pytest.approx(work)
+
+
+def test_a_record_is_moved_in_equal_pieces() -> None:
+    """44 KiB of 128 KiB over three drives, 24 KiB over six: the first of the settled contradictions."""
+    assert Layout("raidz1", 4).small_request(Load(4096, 1, 1)).piece_bytes == 44 * 1024
+    assert Layout("raidz2", 8).small_request(Load(4096, 1, 1)).piece_bytes == 24 * 1024
+    assert Layout("mirror", 8).small_request(Load(4096, 1, 1)).piece_bytes == 128 * 1024
+
+
+NAS = Box(Layout("raidz2", 8), RuleOfThumb(75, 150e6), Way(link_bits_per_s=1e10))
 
 
 @pytest.mark.parametrize(
-    ("kind", "width", "data"), [("raid5", 4, 3), ("raid5", 2, 1), ("raid10", 6, 3), ("raid1", 3, 1), ("raidz3", 8, 5)]
+    ("measured", "costs"),
+    [
+        ("vm: 4KiB 100R 100rand depth 32 = 110 IOPS", "is read from 6 drives to be verified"),
+        ("vmw: 4KiB 0R 100rand depth 32 = 60 IOPS", "is read, changed and written whole"),
+    ],
+)
+def test_a_small_request_of_raidz_costs_a_record(measured: str, costs: str) -> None:
+    """A checksum is over all of a record, so that 8 drives of 75 do 8 x 75 / 6 a second; in pairs they do 600."""
+    found = proof(measured, NAS)
+    assert found.limiter == "drives"
+    assert f"A request of 4.0 KiB costs its record of 128.0 KiB, which {costs}." in " ".join(found.statements)
+    assert found.ceilings["drives"].iops == pytest.approx(100, rel=0.02)
+
+
+def test_mirrors_are_pairs_and_read_a_record_from_one_drive() -> None:
+    mirror, *_ = changes(NAS, [proof("vm: 4KiB 100R 100rand depth 32 = 110 IOPS", NAS)])
+    assert mirror.label == "mirror of 8, in pairs"
+    assert mirror.iops == pytest.approx((110 * 6,))
+    streams = proof("128KiB 0R 0rand depth 8 = 400 MB/s", Box(Layout("mirror", 8), NAS.drive))
+    assert streams.used["drives"] == pytest.approx(400 / 600)
+
+
+def test_what_zfs_writes_needs_no_seeks() -> None:
+    """Whole records go to new places, one behind the other: more than a seek for each is no cache before the drives."""
+    box = Box(Layout("raidz2", 8, record_bytes=8192), NAS.drive)
+    found = proof("8KiB 0R 100rand depth 32 = 5000 IOPS", box)
+    assert found.used["heads"] > 20
+    assert found.used["drives"] < 0.1
+    assert "Writing in new places" in " ".join(found.statements)
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "data"),
+    [("raid5", 4, 3), ("raid5", 2, 1), ("raid10", 6, 3), ("raid1", 3, 1), ("raidz3", 8, 5), ("mirror", 8, 4)],
 )
 def test_data_drives(kind: str, width: int, data: int) -> None:
     assert Layout(kind, width).data_drives == data

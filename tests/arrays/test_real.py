@@ -52,6 +52,23 @@ def test_one_device_is_not_two_drives(tmp_path: Path) -> None:
         verb("raid1", "/dev/null", "/dev/zero", options=RebuildOptions(out=tmp_path / "r", replace_with=str(link)))
 
 
+@pytest.mark.parametrize(
+    ("members", "width", "replacement"),
+    [
+        (["/dev/sdzz"], 4, None),
+        (["/dev/null", "/dev/sdzz"], None, None),
+        (["/dev/null", "/dev/zero"], None, "/dev/sdzz"),
+    ],
+)
+def test_a_device_that_is_not_there_is_told_as_that(
+    tmp_path: Path, members: list[str], width: int | None, replacement: str | None
+) -> None:
+    options = RebuildOptions(out=tmp_path / "r", width=width, replace_with=replacement)
+    with pytest.raises(UsageError, match="there is no device `/dev/sdzz`"):
+        verb("raid1", *members, options=options)
+    assert not (tmp_path / "r").exists()
+
+
 def test_a_plan_needs_real_drives(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nothing to plan"):
         verb("raid1", "model:wd40efrx", options=RebuildOptions(width=2, plan=True, out=tmp_path / "r"))

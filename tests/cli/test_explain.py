@@ -23,6 +23,40 @@ def test_the_account_is_explained(tmp_path: Path) -> None:
     assert (load["name"], load["limiter"], load["sure"]) == ("001b", "drives", True)
 
 
+def test_a_modelled_drive_explains_the_account_as_the_rule_of_thumb_does(tmp_path: Path) -> None:
+    measured = (
+        "001a: 32KiB 100R 0rand depth 64 = 1761 IOPS",
+        "001b: 8KiB 65R 60rand depth 64 = 89 IOPS",
+        "001c: 32KiB 50R 0rand depth 64 = 705 IOPS",
+        "001d: 8KiB 70R 100rand depth 64 = 64 IOPS",
+    )
+    words = [word for each in measured for word in ("--measured", each)]
+    found = []
+    for drive in ("50IOPS,95MB/s", "model:st31000520as"):
+        box = [drive if word.endswith("MB/s") else word for word in BOX]
+        told = json.loads(shakedown("explain", *box, *words, "--json", cwd=tmp_path).stdout)
+        loads = [(each["name"], each["limiter"], each["sure"], each["cached"]) for each in told["loads"]]
+        raid10 = told["changes"][0]
+        found.append((loads, raid10["label"], [round(each) for each in raid10["iops"]]))
+    assert found[0] == found[1]
+    assert [limiter for _, limiter, _, _ in found[0][0]] == ["elsewhere", "drives", "unknown", "drives"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("raidz2", "--set", "recordsize=4KiB"), "4096"),
+        (("mirror", "--set", "copies=4"), '"copies": 4'),
+        (("raid5", "--set", "recordsize=4KiB"), "raid5 has no options here"),
+        (("raidz2", "--set", "recordsize=5KiB"), "`recordsize=5KiB` cannot be read"),
+        (("raid10", "--set", "copies=n3"), "its drives are 3 together here"),
+    ],
+)
+def test_what_an_array_is_made_of_is_set_as_for_rebuild(words: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    measured = ("--width", "8", "--drive", "75IOPS,150MB/s", "--measured", "4KiB 100R 100rand = 99 IOPS", "--json")
+    assert says in shakedown("explain", "--layout", *words, *measured, cwd=tmp_path).stdout
+
+
 def test_a_drive_explains_its_own_run(tmp_path: Path) -> None:
     target = "model:st31000520as"
     made = shakedown("run", "iometer-random-8k", target, "--quiet", "--out", "run", cwd=tmp_path)

@@ -1,7 +1,8 @@
-"""Ctrl-C at moments that a person hits by chance: each is brought about by the import of a module."""
+"""Ctrl-C and SIGTERM at moments that a person hits by chance, and in the midst of every verb that takes long."""
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -14,33 +15,36 @@ from cli.test_contract import needs_core
 pytestmark = needs_core
 
 INTERRUPTED = """
-import os, signal, sys
+import os, sys
 class Interrupt:
     def find_spec(self, name, *_):
-        if name == sys.argv[1]:
-            os.kill(os.getpid(), signal.SIGINT)
+        if name == sys.argv[2]:
+            os.kill(os.getpid(), int(sys.argv[1]))
 sys.meta_path.insert(0, Interrupt())
 from shakedown.cli import main
-main(sys.argv[2:])
+main(sys.argv[3:])
 """
 
 
-def interrupted(module: str, *before: str) -> subprocess.CompletedProcess[str]:
+def interrupted(module: str, number: signal.Signals, *before: str) -> subprocess.CompletedProcess[str]:
     # Who starts the tests in a shell's background ignores Ctrl-C, and so would they.
-    program = ["env", "--default-signal=INT", *before, sys.executable, "-c", INTERRUPTED, module, "triage", "--help"]
+    heard = ["env", "--default-signal=INT", *before]
+    program = [*heard, sys.executable, "-c", INTERRUPTED, str(int(number)), module, "triage", "--help"]
     return subprocess.run(program, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("module", ["shakedown.cli.command_line", "cyclopts", "rich.console", "shakedown.cli.triage"])
-def test_ctrl_c_while_it_starts_leaves_with_130_and_no_traceback(module: str) -> None:
-    ended = interrupted(module)
+def test_an_end_while_it_starts_leaves_with_130_and_no_traceback(module: str, number: signal.Signals) -> None:
+    ended = interrupted(module, number)
     assert ended.returncode == 130
     assert ended.stderr in ("", "error: interrupted\n")
     assert ended.stdout == ""
 
 
-def test_ctrl_c_that_is_ignored_stays_so() -> None:
-    ended = interrupted("cyclopts", "bash", "-c", "trap '' INT; exec \"$@\"", "bash")
+@pytest.mark.parametrize("module", ["cyclopts", "shakedown.cli.triage"])
+def test_ctrl_c_that_is_ignored_stays_so(module: str) -> None:
+    ended = interrupted(module, signal.SIGINT, "bash", "-c", "trap '' INT; exec \"$@\"", "bash")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("Usage: shakedown triage")
 
@@ -98,3 +102,57 @@ def test_a_build_of_the_lab_that_is_ended_says_how_to_go_on(tmp_path: Path) -> N
         130,
         "error: interrupted\nhint: the same command goes on where this ended\n",
     )
+
+
+IN_THE_MIDST = """
+import importlib, sys, time
+from shakedown.cli import main
+
+def begun(*_, **__):
+    print("begun", file=sys.stderr, flush=True)
+    time.sleep(60)
+
+where, name = sys.argv[1].rsplit(".", 1)
+setattr(importlib.import_module(where), name, begun)
+main(sys.argv[2:])
+"""
+
+
+E = ("--layout", "single", "--drive", "50IOPS,95MB/s", "--measured", "8KiB 65R 60rand = 89 IOPS")
+
+
+@pytest.mark.parametrize(
+    ("works", "words"),
+    [
+        ("shakedown.cli.validate.validate_rows", ["validate"]),
+        ("shakedown.cli.demo._run_all", ["demo"]),
+        ("shakedown.cli.characterize.measure", ["characterize", "model:wd40efax"]),
+        ("shakedown.cli.triage.diagnose", ["triage", "/dev/null"]),
+        ("shakedown.cli.explain.prove", ["explain", *E]),
+        ("shakedown.cli.report.runs_of", ["report", "."]),
+    ],
+)
+def test_sigterm_is_ctrl_c_whatever_the_verb(tmp_path: Path, works: str, words: list[str]) -> None:
+    """Status 130 and one document, as of any other end."""
+    program = [sys.executable, "-c", IN_THE_MIDST, works, *words, "--json"]
+    with subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "begun\n"
+        process.terminate()
+        told, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert said.startswith("error: interrupted\n")
+    document = json.loads(told)
+    assert (document["command"], document["exit_status"]) == (words[0], 130)
+
+
+def test_sigterm_leaves_no_process_and_no_semaphore_behind(tmp_path: Path) -> None:
+    """The demo works in processes of its own, which hold its standard error open until they end."""
+    program = [sys.executable, "-c", "from shakedown.cli import main; main()", "demo", "--json"]
+    with subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline()
+        process.terminate()
+        told, said = process.communicate(timeout=60)
+    assert (process.returncode, json.loads(told)["exit_status"]) == (130, 130)
+    assert "leaked" not in said

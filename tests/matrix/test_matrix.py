@@ -57,6 +57,20 @@ def test_account_d_is_right_over_the_whole_matrix(cells: list[Cell]) -> None:
         assert 2.0 < sum(ratios) / len(ratios) < 2.2, (layout, ratios)
 
 
+@pytest.mark.parametrize("unlike", [{"fill": 0.0, "time_s": 0.0}, {"time_s": 40.0, "ended": "lost"}])
+def test_what_took_no_time_is_compared_with_nothing(unlike: dict[str, Any]) -> None:
+    """A pool of nothing, or a resilver that came to no end: neither fast nor slow, and nothing is divided by it."""
+
+    def cell(layout: str, width: int, **changed: Any) -> Cell:
+        like = Cell(layout, width, 0.5, 9000.0, 0.0, "drive 0 (x)", 1, 1, None, "complete")
+        return replace(like, **changed)
+
+    whole = [cell("mirror", 3), cell("raidz1", 3), cell("mirror", 9), cell("raidz1", 9, time_s=12000.0)]
+    empty = [cell(layout, width, **unlike) for layout in ("mirror", "raidz1") for width in (4, 12)]
+    assert [each.holds for each in observations(empty)] == [None] * 4
+    assert observations([*whole, *empty]) == observations(whole)
+
+
 def test_a_tie_with_the_same_pair_of_drives_is_no_counterexample() -> None:
     """All mirrors are one pair: what they differ by is chance."""
 

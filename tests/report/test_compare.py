@@ -57,16 +57,34 @@ def test_a_damaged_run_is_refused(tmp_path: Path, side: str) -> None:
 def test_many_runs_keep_to_80_columns_and_a_lonely_one_is_named(tmp_path: Path, runs: list[Run]) -> None:
     days = [read_run(synthetic.day(tmp_path / f"{seed}", None, seed=seed)) for seed in range(7)]
     alone = read_run(synthetic.cliff(tmp_path / "cliff") / "baseline")
-    text = compare([*days, alone]).to_text()
+    compared = compare([*days, alone])
+    text = compared.to_text()
     assert max(map(len, text.splitlines())) <= 80
     assert all(text.count(f"[{number}]") >= 2 for number in range(1, 8))
     assert "Nothing to compare with: [8]" in text
+    assert compared.to_json()["alone"] == [7]
 
 
 def test_a_baseline_of_several_runs_is_shown_once(tmp_path: Path) -> None:
     both = [read_run(synthetic.sequential(tmp_path / name)) for name in ("a", "b")]
     both[1] = replace(both[1], record=both[1].record.model_copy(update={"seed": 99}))
     assert len(compare(both).names) == 3
+
+
+def test_runs_that_share_nothing_but_with_their_baselines_are_told_so(tmp_path: Path) -> None:
+    """Each has a table, and none of them has both."""
+    cliff, first, second = (
+        synthetic.cliff(tmp_path / "cliff"),
+        *(synthetic.sequential(tmp_path / name) for name in "ab"),
+    )
+    others = [read_run(second), replace(read_run(first), record=read_run(first).record.model_copy(update={"seed": 9}))]
+    says = "No two of the runs that were given have a protocol in common"
+    apart, together = compare([read_run(cliff), others[0]]), compare([read_run(cliff), *others])
+    assert says in " ".join(apart.to_text().split())
+    assert apart.to_json()["apart"]
+    assert says not in " ".join(together.to_text().split())
+    assert not together.to_json()["apart"]
+    assert not compare(others[:1]).apart
 
 
 def test_nothing_in_common_is_refused_with_a_hint(tmp_path: Path, runs: list[Run]) -> None:

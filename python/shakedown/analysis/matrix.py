@@ -44,7 +44,8 @@ class Observation:
 
 
 def observations(cells: Sequence[Cell]) -> list[Observation]:
-    """Account D's four, each over all cells there are."""
+    """Account D's four, each over the cells that can be compared: no time passes where nothing is resilvered."""
+    cells = [cell for cell in cells if cell.ended == "complete" and cell.time_s > 0]
     return [_mirrors_first(cells), _on_par(cells), _grows(cells), _more_than_twice(cells)]
 
 
@@ -113,7 +114,7 @@ def _more_than_twice(cells: Sequence[Cell]) -> Observation:
     ratios = {
         f"{layout} of {width}": times[layout, width, 0.5] / time
         for (layout, width, fill), time in times.items()
-        if fill == 0.25 and (layout, width, 0.5) in times and time > 0
+        if fill == 0.25 and (layout, width, 0.5) in times
     }
     low, high = _SLIGHTLY
     against = [f"{name} ({ratio:.2f})" for name, ratio in ratios.items() if not low < ratio < high]

@@ -25,7 +25,7 @@ from shakedown.array.state import State, Turn
 from shakedown.array.zfs import ZfsOptions
 from shakedown.device.array.array import RealArray, Shape
 from shakedown.device.array.content import Content
-from shakedown.device.array.drive import Drive
+from shakedown.device.array.drive import Drive, devices_apart
 from shakedown.device.array.md import MdArray
 from shakedown.device.array.users import Users, endless
 from shakedown.device.array.watch import Watch, Watched
@@ -358,10 +358,8 @@ def _drives(order: RebuildOrder, consent: Consent, out: Path) -> list[Drive]:
     texts = [*order.members, order.replacement]
     in_lab = all(text.startswith("lab:") for text in texts)
     if not in_lab:
-        members = [os.path.realpath(text) for text in order.members]
-        if len(set(members)) < len(members):
-            raise UsageError("one device is named twice", hint="each drive of an array is a device of its own")
-        if os.path.realpath(order.replacement) in members[:-1]:
+        members = devices_apart(order.members)
+        if devices_apart([order.replacement])[0] in members[:-1]:
             raise UsageError(
                 f"`{order.replacement}` is in the array already", hint="--replace-with takes another device"
             )

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from typing import Final
 
 EXIT_INTERRUPTED: Final = 130
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit status, which Ctrl-C may make 130 from the first moment."""
-    # What it needs takes a moment to import. Where Ctrl-C is ignored, as in a shell's background, it stays so.
-    is_heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if is_heard:
-        signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_INTERRUPTED))
+    """Run the command line and leave with its exit status, 130 from the first moment where it is ended."""
+    # What it needs takes a moment to import. What is ignored, as Ctrl-C is in a shell's background, stays so.
+    heard = [number for number in _ENDING if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)]
+    kept = {number: signal.signal(number, lambda *_: os._exit(EXIT_INTERRUPTED)) for number in heard}
     from shakedown.cli.command_line import run_command_line  # noqa: PLC0415
 
-    if is_heard:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, handler in kept.items():
+        signal.signal(number, handler)
     run_command_line(arguments)

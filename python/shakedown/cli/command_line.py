@@ -23,6 +23,7 @@ from shakedown.cli import EXIT_INTERRUPTED
 from shakedown.cli.document import print_document
 from shakedown.cli.output import give_up_output, print_plan
 from shakedown.cli.plain import plain
+from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.errors import EnvironmentFailure, Planned, RefusedError, ShakedownError, UsageError
 from shakedown.protocol.environment import shakedown_version
 
@@ -132,7 +133,8 @@ class _Failure(NamedTuple):
 def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
     """Turn every way in which a command may end into words and an exit status."""
     try:
-        return command()
+        with terminated_as_interrupted():
+            return command()
     except BrokenPipeError:
         give_up_output()  # whoever read it has enough
         return 0
@@ -213,6 +215,7 @@ def _wrong_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
 
 
 _GOES_ON: Final = {
+    "characterize": "a run that had begun is kept: `shakedown characterize --resume DIR`",
     "lab build": "the same command goes on where this ended",
     "matrix": "the same command goes on where it was interrupted: what is done is in its CSV",
     "rebuild": "of a modelled array nothing is kept: order it again",

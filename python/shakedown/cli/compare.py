@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from shakedown.cli.output import print_result
+from shakedown.cli.runs import runs_of
 from shakedown.report.compare import compare as compare_runs
 from shakedown.result.folder import read_run
 
@@ -26,9 +27,9 @@ def compare(
     Parameters
     ----------
     runs
-        Folders of runs. The run of a baseline is compared as well.
+        Folders of runs, or of several, like a demo's. The run of a baseline is compared as well.
     """
-    comparison = compare_runs([read_run(run) for run in runs])
+    comparison = compare_runs([read_run(run) for run in runs_of(runs)])
     if json:
         print_result(json_text.dumps(comparison.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     else:

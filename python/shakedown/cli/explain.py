@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,7 +13,7 @@ from cyclopts import Parameter
 
 from shakedown.analysis.explain.ceiling import Box, Drive, RuleOfThumb, Way
 from shakedown.analysis.explain.instead import changes
-from shakedown.analysis.explain.layout import Layout
+from shakedown.analysis.explain.layout import KINDS_OF_COPIES, ZFS_KINDS, Layout
 from shakedown.analysis.explain.limiter import isolate, prove
 from shakedown.analysis.explain.load import Measured, parse_measured
 from shakedown.cli.document import print_document
@@ -24,27 +25,52 @@ from shakedown.protocol.measured import measured_loads, of_another_array
 from shakedown.report.explain import explain_document, explain_text
 from shakedown.result.folder import Run, read_run
 from shakedown.target.ability import ModelledDrive
-from shakedown.units import NS_PER_S, parse_bytes_per_s, parse_duration_ns
+from shakedown.target.settings import between, read_settings
+from shakedown.units import NS_PER_S, format_size, parse_bytes_per_s, parse_duration_ns, parse_size_bytes
 
 _WHAT_IS_EXPLAINED: Final = "a step needs one job, of one size of request, and must have completed something"
+_OPTIONS: Final = "recordsize=16KiB is of ZFS, copies=3 of mirror and raid10"
+_parse_record_bytes: Final = between(512, 16 << 20, parse_size_bytes, format_size)
+_parse_copies: Final = between(2)
 _A_DRIVE: Final = "a drive is `model:NAME`, or two figures of one like `50IOPS,95MB/s`"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions:
+    """The options of ``explain``."""
+
+    measured: Annotated[
+        tuple[str, ...],
+        Parameter(help='typed-in figures: "001b: 8KiB 65R 60rand depth 64 = 89 IOPS, mean 700ms"; may be repeated'),
+    ] = ()
+    link: Annotated[str | None, Parameter(help="between host and box, like 1Gb/s")] = None
+    round_trip: Annotated[
+        str | None, Parameter(help="of the smallest request through protocol and box, like 0.3ms")
+    ] = None
+    settings: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "--set",
+            show_default=False,
+            help="of ZFS recordsize=128KiB; of mirror and raid10 copies=2, how many drives hold the same (repeatable)",
+        ),
+    ] = ()
+    instead: Annotated[tuple[str, ...], Parameter(help="another drive to reckon with; may be repeated")] = ()
+    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of text")] = False
+
+
+_DEFAULTS = ExplainOptions()
 
 
 def explain(
     *runs: Path,
-    layout: Annotated[str, Parameter(help="single, raid0, raid1, raid10, raid5, raid6, mirror, raidz1 to raidz3")],
+    layout: Annotated[
+        str, Parameter(help="single, raid0, raid1, raid10, raid5, raid6, mirror (pairs), raidz1 to raidz3")
+    ],
     drive: Annotated[str, Parameter(help="model:NAME, or two figures like 50IOPS,95MB/s")],
     width: Annotated[int, Parameter(help="how many drives")] = 1,
-    measured: Annotated[
-        tuple[str, ...],
-        Parameter(help='typed-in figures: "001b: 8KiB 65R 60rand depth 64 = 89 IOPS, mean 700ms"; may be repeated'),
-    ] = (),
-    link: Annotated[str | None, Parameter(help="between host and box, like 1Gb/s")] = None,
-    round_trip: Annotated[
-        str | None, Parameter(help="of the smallest request through protocol and box, like 0.3ms")
-    ] = None,
-    instead: Annotated[tuple[str, ...], Parameter(help="another drive to reckon with; may be repeated")] = (),
-    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of text")] = False,
+    options: ExplainOptions = _DEFAULTS,
 ) -> int:
     """Say what limits an array or a NAS: the drives, the link, the round trip, or something else in the box.
 
@@ -62,20 +88,20 @@ def explain(
         Folders of runs, each of whose steps is explained.
     """
     box = Box(
-        Layout(layout.lower(), width),
+        _layout(layout.lower(), width, options.settings),
         _drive(drive),
-        Way(_link(link), _round_trip(round_trip)),
+        Way(_link(options.link), _round_trip(options.round_trip)),
     )
-    if not runs and not measured:
+    if not runs and not options.measured:
         raise UsageError(
             "nothing was measured: give the folder of a run, or `--measured`",
             hint='shakedown explain ... --measured "8KiB 65R 60rand depth 64 = 89 IOPS"',
         )
     found = list(_read(runs))
-    proofs = [prove(box, each) for each in _all_measured(found, measured)]
+    proofs = [prove(box, each) for each in _all_measured(found, options.measured)]
     differing = [text for run, _ in found for text in of_another_array(run, box.layout)]
-    told = (box, proofs, differing + isolate(proofs), changes(box, proofs, [_drive(each) for each in instead]))
-    if json:
+    told = (box, proofs, differing + isolate(proofs), changes(box, proofs, [_drive(each) for each in options.instead]))
+    if options.json:
         print_document("explain", explain_document(*told))
     else:
         print_result(plain(explain_text(*told)))
@@ -99,6 +125,30 @@ def _read(paths: Sequence[Path]) -> Iterator[tuple[Run, list[Measured]]]:
             if len(paths) == 1:
                 raise
             print(plain(f"left out: {error}"), file=sys.stderr)
+
+
+def _layout(kind: str, width: int, settings: Sequence[str]) -> Layout:
+    known: dict[str, tuple[str, Callable[[str], int]]] = {}
+    if kind in ZFS_KINDS:
+        known["recordsize"] = ("record_bytes", _record_bytes)
+    if kind in KINDS_OF_COPIES:
+        known["copies"] = ("together", _copies)
+    if settings and not known:
+        raise UsageError(f"`--set {settings[0]}`: {kind} has no options here", hint=_OPTIONS)
+    return Layout(kind, width, **read_settings(settings, known, kind, _OPTIONS))
+
+
+def _record_bytes(text: str) -> int:
+    """As ZFS takes it: a power of two."""
+    size_bytes = _parse_record_bytes(text)
+    if size_bytes & (size_bytes - 1):
+        raise ValueError(text)
+    return size_bytes
+
+
+def _copies(text: str) -> int:
+    """A number, or mdadm's ``n2``."""
+    return _parse_copies(text.removeprefix("n"))
 
 
 def _drive(text: str) -> Drive:

@@ -99,7 +99,7 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
     consent = Consent(options.destroy_data_on, options.allow_signature)
     if options.plan:
         return _planned(order, consent, options)
-    with terminated_as_interrupted():
+    with terminated_as_interrupted(unignored=True):
         cells = run_matrix(order, options.out, (lambda _line: None) if options.quiet else _tell, consent)
     return _shown(order, cells, options)
 

@@ -122,7 +122,7 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     if options.resume is not None:
         if layout is not None or targets:
             raise UsageError("`--resume` goes on with a rebuild as it was ordered", hint="give the folder alone")
-        with terminated_as_interrupted():
+        with terminated_as_interrupted(unignored=True):
             return _shown(_resumed(options.resume, options), options)
     if layout is None:
         raise UsageError(
@@ -133,7 +133,7 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     out = options.out or free_folder(Path("runs") / name)
     if options.plan:
         return _planned(order, out, options)
-    with terminated_as_interrupted():
+    with terminated_as_interrupted(unignored=True):
         return _shown(_rebuilt(order, out, options), options)
 
 

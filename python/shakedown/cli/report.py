@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from shakedown.cli.document import print_document
 from shakedown.cli.output import print_result
 from shakedown.cli.own_file import refuse_other_file
+from shakedown.cli.runs import runs_of
 from shakedown.report.html import write
 
 # What the page says of itself in its head.
@@ -34,13 +35,14 @@ def report(
     Parameters
     ----------
     runs
-        Folders of runs. The run of a baseline is shown with its candidate.
+        Folders of runs, or of several, like a demo's. The run of a baseline is shown with its candidate.
     """
     refuse_other_file(
         out, lambda head: _GENERATOR in head, "a report of Shakedown", hint="choose another path with --out"
     )
-    page = write(runs, out)
+    found = runs_of(runs)
+    page = write(found, out)
     if json:
-        print_document("report", {"report": str(page), "runs": [str(run) for run in runs]})
+        print_document("report", {"report": str(page), "runs": [str(run) for run in found]})
     else:
         print_result(f"{page}\n")

@@ -118,7 +118,7 @@ def run(
         return _several(protocol, (target or "", *others), options)
     if options.plan:
         return _planned(protocol, target, options)
-    with terminated_as_interrupted(), watch(quiet=options.quiet) as listener:
+    with terminated_as_interrupted(unignored=True), watch(quiet=options.quiet) as listener:
         if options.resume is not None:
             done = _resumed(protocol, options, listener)
         else:

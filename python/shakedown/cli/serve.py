@@ -57,7 +57,7 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
         raise UsageError(f"`{target}` cannot be served", hint="only modelled drives: model:wd40efax")
     path = profile_path(target.removeprefix(_MODEL))
     divisor = parse_scale(options.scale)
-    with terminated_as_interrupted(), ahead_of_others() as first:
+    with terminated_as_interrupted(unignored=True), ahead_of_others() as first:
         keep_in_memory()
         report = _serve(path, divisor, options, _announcer(target, options, divisor, first=first))
     if options.json:

@@ -28,9 +28,11 @@ def measured_loads(run: Run) -> list[Measured]:
 def of_another_array(run: Run, layout: Layout) -> Iterator[str]:
     """In words, what the run's folder says of its array that is not what is explained; nothing where it is silent."""
     own = _array_of(run)
-    if own is not None and own != (layout.kind, layout.width):
+    # A mirror that was rebuilt is one, of all its drives.
+    same = own == (layout.kind, layout.width) and (layout.kind != "mirror" or layout.copies == layout.width)
+    if own is not None and not same:
         kind, width = own
-        what = "one drive" if kind == "single" else f"{kind} of {width}"
+        what = {"single": "one drive", "mirror": f"one mirror of {width}"}.get(kind, f"{kind} of {width}")
         yield f"`{run.path}` was measured on {what}, and is explained as {layout}: these are another array's ceilings."
     if run.record.protocol.name == "rebuild" and any(step.name == "rebuild-load" for step in run.record.steps):
         yield f"`{run.path}`, rebuild-load: a rebuild went on meanwhile and took its part of the drives."

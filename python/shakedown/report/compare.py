@@ -50,11 +50,16 @@ class Group:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs beside each other: ``names`` are numbered from 0 as in the groups; so are the ``outcomes`` of rebuilds."""
+    """Runs beside each other: ``names`` are numbered from 0 as in the groups; so are the ``outcomes`` of rebuilds.
+
+    ``alone`` are in no group. ``apart`` says that no group has two of the runs that were given: each stands beside its
+    own baseline at the most.
+    """
 
     names: tuple[str, ...]
     groups: tuple[Group, ...]
     alone: tuple[int, ...] = ()
+    apart: bool = False
     outcomes: tuple[Outcome | None, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -82,6 +87,8 @@ class Comparison:
                 }
                 for group in self.groups
             ],
+            "alone": list(self.alone),
+            "apart": self.apart,
         }
 
     def to_text(self) -> str:
@@ -97,6 +104,11 @@ class Comparison:
         if self.alone:
             labels = ", ".join(_label(number) for number in self.alone)
             parts.append(wrap(f"Nothing to compare with: {labels}, the only one of its protocol."))
+        if self.apart:
+            said = (
+                "No two of the runs that were given have a protocol in common: each table is of one and its baseline."
+            )
+            parts.append(wrap(said))
         return "\n\n".join(parts) + "\n"
 
 
@@ -127,7 +139,9 @@ def compare(runs: Sequence[Run]) -> Comparison:
         )
     shown = {number for group in groups for number in group.runs}
     alone = tuple(number for number in range(len(sides)) if number not in shown)
-    return Comparison(tuple(_name(run, sides) for run in sides), tuple(groups), alone, tuple(map(outcome, sides)))
+    names, given = [_name(run, sides) for run in sides], {sides.index(run) for run in runs}
+    apart = len(given) > 1 and all(len(given.intersection(group.runs)) < 2 for group in groups)
+    return Comparison(tuple(names), tuple(groups), alone, apart, tuple(map(outcome, sides)))
 
 
 def _sides(runs: Sequence[Run]) -> list[Run]:

@@ -13,6 +13,7 @@ from shakedown.report.plain_text import table, wrap
 
 _BAR: Final = 24
 _NAMES: Final = {
+    "one at a time": "one at a time",
     "heads": "a seek for each",
     "drives": "the drives at best",
     "link": "the link",
@@ -55,6 +56,8 @@ def explain_document(
     return {
         "layout": box.layout.kind,
         "width": box.layout.width,
+        "copies": box.layout.copies,
+        "record_bytes": box.layout.record_bytes if box.layout.is_zfs else None,
         "drive": box.drive.label,
         "loads": [_entry(proof) for proof in proofs],
         "statements": list(isolated),

@@ -170,6 +170,15 @@ def read_run(path: Path) -> Run:
     return Run(path, read_record(path))
 
 
+def runs_in(path: Path) -> list[Path]:
+    """The folder itself if it is a run's; else the runs that lie in it, as in a demo's, or are cells of a matrix."""
+    if (path / RECORD_NAME).exists():
+        return [path]
+    found = [record.parent for pattern in ("*", "cells/*") for record in path.glob(f"{pattern}/{RECORD_NAME}")]
+    # What a run that was cut off keeps of its baseline is no run by itself.
+    return sorted(run for run in found if run.name != BASELINE_NAME)
+
+
 def free_folder(wanted: Path) -> Path:
     """``wanted``, or the first of ``wanted-2``, ``wanted-3``, ... that does not exist yet."""
     path, number = wanted, 1

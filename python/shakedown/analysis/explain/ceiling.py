@@ -7,8 +7,9 @@ from typing import Final, Literal, NamedTuple, Protocol
 
 from shakedown.analysis.explain.layout import Layout
 from shakedown.analysis.explain.load import Load
+from shakedown.units import format_size
 
-Part = Literal["heads", "drives", "link", "round trip"]
+Part = Literal["one at a time", "heads", "drives", "link", "round trip"]
 
 PAYLOAD_SHARE: Final = 1448 / 1538
 """Of an Ethernet frame of 1500 bytes: TCP's payload with timestamps, over what the frame takes on the wire (8 bytes
@@ -77,19 +78,43 @@ class Ceiling(NamedTuple):
 
 def ceilings(box: Box, load: Load) -> dict[Part, Ceiling]:
     """Every ceiling that can be computed."""
-    found = [_heads(box, load), _drives(box, load), _link(box.way, load), _round_trip(box.way, load)]
+    found = [
+        _one_at_a_time(box, load),
+        _heads(box, load),
+        _drives(box, load),
+        _link(box.way, load),
+        _round_trip(box.way, load),
+    ]
     return {each.part: each for each in found if each}
 
 
-def _heads(box: Box, load: Load) -> Ceiling:
-    """If nothing were cached, gathered or reordered: a seek for every request."""
+def _one_at_a_time(box: Box, load: Load) -> Ceiling | None:
+    """If the box worked on one random request after the other, however many are outstanding."""
+    if box.layout.width == 1 or not load.random_share:
+        return None
     work = box.layout.small_request(load)
-    each = box.drive.random_iops(load.block_bytes, work.read_share, 1)
+    each, steps = box.drive.random_iops(work.piece_bytes, 1, 1), work.steps
+    seconds = load.random_share * steps / each
+    seconds += (1 - load.random_share) * load.block_bytes / box.drive.stream_bytes_per_s
+    took = "a seek" if steps == 1 else f"{steps:.3g} seeks one after the other"
+    return Ceiling("one at a time", 1 / seconds, f"{took} for each at a random place, {each:.3g}/s")
+
+
+def _heads(box: Box, load: Load) -> Ceiling:
+    """If nothing were cached, gathered or reordered: a seek for every request, written ones, too."""
+    work = box.layout.small_request(load)
+    each = box.drive.random_iops(work.piece_bytes, 1, 1)
     reason = (
         f"{box.layout.width} x {each:.3g} requests/s, {work.total:.3g} at the drives for one of the host "
-        f"({work.reads:.3g} read, {work.writes:.3g} written)"
+        f"({work.reads:.3g} read, {work.writes:.3g} written){_of_a_record(box.layout, load)}"
     )
     return Ceiling("heads", box.layout.width * each / work.total, reason)
+
+
+def _of_a_record(layout: Layout, load: Load) -> str:
+    if not layout.is_part_of_a_record(load):
+        return ""
+    return f": {format_size(load.block_bytes)} of a record of {format_size(layout.record_bytes)}, which moves whole"
 
 
 def _drives(box: Box, load: Load) -> Ceiling:
@@ -99,10 +124,15 @@ def _drives(box: Box, load: Load) -> Ceiling:
     seconds = (1 - load.random_share) * load.block_bytes / stream
     reason = f"streams at {layout.data_drives} x {box.drive.stream_bytes_per_s / 1e6:.3g} MB/s"
     if load.random_share:
-        depth = max(1, load.outstanding // layout.width)
-        each = box.drive.random_iops(load.block_bytes, work.read_share, depth)
-        seconds += load.random_share * work.total / (layout.width * each)
-        reason = f"{load.random_share:.0%} random, {depth} at a time in each drive: {each:.3g}/s; the rest {reason}"
+        seconds += load.random_share * work.gathered_bytes / stream
+        moving, read_share = (work.reads, 1.0) if work.gathered_bytes else (work.total, work.read_share)
+        if moving:
+            depth = max(1, load.outstanding // layout.width)
+            each = box.drive.random_iops(work.piece_bytes, read_share, depth)
+            seconds += load.random_share * moving / (layout.width * each)
+            reason = f"{load.random_share:.0%} random, {depth} at a time in each drive: {each:.3g}/s; the rest {reason}"
+        if work.gathered_bytes:
+            reason += "; what is written, in new places one behind the other, too"
     return Ceiling("drives", 1 / seconds, reason.replace("%", " %"))
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from shakedown.analysis.explain.ceiling import Box, Drive, Part, ceilings
-from shakedown.analysis.explain.layout import Layout
 from shakedown.analysis.explain.limiter import Proof
 from shakedown.errors import UsageError
 
@@ -31,12 +30,12 @@ def _usual(box: Box, others: Sequence[Drive]) -> Iterator[tuple[str, Box]]:
     other_kind = _PARITY_LESS.get(box.layout.kind)
     if other_kind:
         try:
-            layout = Layout(other_kind, box.layout.width)
+            layout = replace(box.layout, kind=other_kind)
             yield str(layout), replace(box, layout=layout)
         except UsageError:
             pass  # an odd number of drives makes no pairs
-    if box.layout.kind not in ("single", "raid1", "mirror"):
-        more = Layout(box.layout.kind, box.layout.width + _MORE_DRIVES)
+    if box.layout.kind not in ("single", "raid1"):
+        more = replace(box.layout, width=box.layout.width + max(_MORE_DRIVES, box.layout.copies))
         yield str(more), replace(box, layout=more)
     for drive in others:
         yield drive.label, replace(box, drive=drive)

@@ -11,6 +11,9 @@ from shakedown.errors import UsageError
 SECTOR_BYTES: Final = 4096
 """What ZFS splits a record down to on drives with sectors of 4 KiB."""
 
+RECORD_BYTES: Final = 128 * 1024
+"""ZFS' own `recordsize`."""
+
 MOST_MEMBERS: Final = 1920
 """Of an array of md: roles in 4 KiB less the header (`mdp_superblock_1`)."""
 _MOST_OF_A_VDEV: Final = 255
@@ -29,19 +32,30 @@ _KINDS: Final = {
     "raid10": _Kind(0, 2),
     "raid5": _Kind(1, 2),
     "raid6": _Kind(2, 4),
-    "mirror": _Kind(0, 2),
+    "mirror": _Kind(0, 2, zfs=True),
     "raidz1": _Kind(1, 2, zfs=True),
     "raidz2": _Kind(2, 3, zfs=True),
     "raidz3": _Kind(3, 4, zfs=True),
 }
+ZFS_KINDS: Final = tuple(name for name, kind in _KINDS.items() if kind.zfs)
+KINDS_OF_COPIES: Final = ("raid10", "mirror")
+"""Several drives hold the same, and there may be several such."""
+
 _SHOWN: Final = {"single": "one drive", "mirror": "mirror"}
 
 
 class DriveWork(NamedTuple):
-    """Requests at the drives, all of them together, per request of the host."""
+    """Requests at the drives, all of them together, per request of the host.
+
+    Each moves ``piece_bytes``. ``gathered_bytes`` of data are written in no place of their own: at best one behind the
+    other, so that these writes move no heads. ``steps`` is how many come one after the other until it is done.
+    """
 
     reads: float
     writes: float
+    piece_bytes: int
+    steps: float
+    gathered_bytes: float = 0
 
     @property
     def total(self) -> float:
@@ -56,10 +70,16 @@ class DriveWork(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """An array of ``width`` drives."""
+    """An array of ``width`` drives.
+
+    ``together`` is how many hold the same in ``raid10`` and ``mirror``; ``record_bytes`` is ZFS' ``recordsize``, which
+    is read, verified and written whole.
+    """
 
     kind: str
     width: int
+    together: int = 2
+    record_bytes: int = RECORD_BYTES
 
     def __post_init__(self) -> None:
         """Raise UsageError for what cannot be built."""
@@ -70,18 +90,29 @@ class Layout:
             raise UsageError(
                 f"{self.kind} of {self.width}: it needs {least} drives or more", hint="--width says how many"
             )
-        most = _MOST_OF_A_VDEV if _KINDS[self.kind].zfs else MOST_MEMBERS
+        most = _MOST_OF_A_VDEV if self.is_zfs else MOST_MEMBERS
         if self.kind != "single" and self.width > most:
             raise UsageError(f"{self.kind} of {self.width}: it takes {most} at the most", hint="--width says how many")
         if self.kind == "single" and self.width > 1:
             raise UsageError(f"single of {self.width}: it is one drive", hint="say which layout the drives have")
-        if self.kind == "raid10" and self.width % 2:
-            raise UsageError(f"raid10 of {self.width}: its drives are pairs here", hint="give an even width")
+        if self.kind in KINDS_OF_COPIES and self.width % self.together:
+            together = "pairs" if self.together == 2 else f"{self.together} together"
+            raise UsageError(
+                f"{self.kind} of {self.width}: its drives are {together} here",
+                hint=f"give another width, or say how many drives hold the same: `--set copies={self.width}`",
+            )
+
+    @property
+    def is_zfs(self) -> bool:
+        """Copy on write, in records."""
+        return self.kind in ZFS_KINDS
 
     @property
     def copies(self) -> int:
         """How often a block is stored."""
-        return {"raid1": self.width, "mirror": self.width, "raid10": 2}.get(self.kind, 1)
+        if self.kind == "raid1":
+            return self.width
+        return self.together if self.kind in KINDS_OF_COPIES else 1
 
     @property
     def data_drives(self) -> int:
@@ -92,18 +123,44 @@ class Layout:
         """Drive requests for a request that shares its stripe with no other.
 
         md's parity layouts read the old data and parity, then write both (4 and 6 requests a write, rows R079 to R083
-        of the published measurements). ZFS writes whole stripes only, but spreads a record, here a request, over the
-        drives.
+        of the published measurements).
         """
+        if self.is_zfs:
+            return self._small_request_of_zfs(load)
         parity = _KINDS[self.kind].parity
-        if _KINDS[self.kind].zfs:
-            pieces = min(self.data_drives, -(-load.block_bytes // SECTOR_BYTES))
-            return DriveWork(load.read_share * pieces, load.write_share * (pieces + parity))
         if parity:
-            return DriveWork(load.read_share + load.write_share * (1 + parity), load.write_share * (1 + parity))
-        return DriveWork(load.read_share, load.write_share * self.copies)
+            changed = load.write_share * (1 + parity)
+            return DriveWork(
+                load.read_share + changed, changed, load.block_bytes, load.read_share + 2 * load.write_share
+            )
+        return DriveWork(load.read_share, load.write_share * self.copies, load.block_bytes, 1)
+
+    def is_part_of_a_record(self, load: Load) -> bool:
+        """ZFS moves more than was asked for."""
+        return self.is_zfs and load.block_bytes < self.record_bytes
+
+    def _small_request_of_zfs(self, load: Load) -> DriveWork:
+        """Of a record all is read, since its checksum is over all of it, and all is written, in a new place.
+
+        RAIDZ spreads it over the data drives. Who writes a part of one reads the rest first.
+        """
+        moved_bytes = max(load.block_bytes, self.record_bytes)
+        pieces, written = 1, self.copies
+        if self.kind != "mirror":
+            pieces = min(self.data_drives, -(-moved_bytes // SECTOR_BYTES))
+            written = pieces + _KINDS[self.kind].parity
+        is_part = self.is_part_of_a_record(load)
+        return DriveWork(
+            reads=pieces * (1 if is_part else load.read_share),
+            writes=written * load.write_share,
+            piece_bytes=-(-moved_bytes // pieces // SECTOR_BYTES) * SECTOR_BYTES,
+            steps=1 + (load.write_share if is_part else 0),
+            gathered_bytes=moved_bytes * load.write_share,
+        )
 
     def __str__(self) -> str:
         """``RAID5 of 4``."""
         shown = _SHOWN.get(self.kind) or self.kind.replace("raidz", "RAIDZ").replace("raid", "RAID")
+        if self.kind == "mirror" and self.width > self.together:
+            return f"{shown} of {self.width}, {'in pairs' if self.together == 2 else f'{self.together} copies'}"
         return shown if self.kind == "single" else f"{shown} of {self.width}"

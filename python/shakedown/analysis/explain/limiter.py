@@ -10,6 +10,7 @@ from typing import Final, Literal
 from shakedown.analysis.explain.ceiling import PAYLOAD_SHARE, Box, Ceiling, Part, ceilings
 from shakedown.analysis.explain.load import Load, Measured
 from shakedown.analysis.rate import figure
+from shakedown.units import format_size
 
 Limiter = Literal["drives", "link", "round trip", "elsewhere", "unknown", "impossible"]
 
@@ -52,7 +53,7 @@ def prove(box: Box, measured: Measured) -> Proof:
     past = {part for part, most in _NOT_PAST.items() if used.get(part, 0) > most}
     cached = used["heads"] > CACHED and used["heads"] > used["drives"]
     limiter, sure = _limiter(used, past, cached=cached)
-    if limiter == "elsewhere" and not past and _streams_compete(measured.load):
+    if limiter == "elsewhere" and not past and (_streams_compete(measured.load) or _writes_wait(box, measured, used)):
         limiter = "unknown"
     statements = [_gone_past(part, used[part]) for part in used if part in past]
     if limiter == "impossible":
@@ -61,7 +62,10 @@ def prove(box: Box, measured: Measured) -> Proof:
         statements += _of_the_cache(box, measured, found, cached=cached, limiter=limiter)
         statements.append(
             _of_the_limiter(box, {part: used[part] for part in used if part not in past}, limiter, sure=sure)
+            if limiter != "unknown"
+            else _of_what_is_unknown(measured.load, found)
         )
+        statements += _of_the_record(box, measured.load, limiter)
     statements += _of_the_queue(measured)
     return Proof(measured, found, used, limiter, sure, cached, tuple(statements))
 
@@ -97,13 +101,47 @@ def _streams_compete(load: Load) -> bool:
     return load.random_share < 1 and 0 < load.read_share < 1
 
 
+def _writes_wait(box: Box, measured: Measured, used: dict[Part, float]) -> bool:
+    """Of writes that wait for reads, whether the drives do more than one request at a time is for the box to decide."""
+    return box.layout.small_request(measured.load).steps > 1 and used.get("one at a time", 0) >= TOUCHED
+
+
+def _of_what_is_unknown(load: Load, found: dict[Part, Ceiling]) -> str:
+    if _streams_compete(load):
+        return (
+            "Streams of reads and of writes share the heads: what the drives allow lies between a seek for each and"
+            " their best, and so does the figure. No other part is near."
+        )
+    return (
+        f"Writes wait for the reads they need: what the drives allow lies between {figure(found['one at a time'].iops)}"
+        f" requests/s, one after the other, and {figure(found['drives'].iops)}, and so does the figure. How many the"
+        " box hands them at once decides. No other part is near."
+    )
+
+
+def _of_the_record(box: Box, load: Load, limiter: Limiter) -> list[str]:
+    """What a small request costs in ZFS, where that decides."""
+    if limiter != "drives" or not load.random_share or not box.layout.is_part_of_a_record(load):
+        return []
+    drives, costs = round(box.layout.small_request(load).reads), []
+    if load.read_share:
+        costs.append(f"is read from {drives} drives to be verified" if drives > 1 else "is read whole to be verified")
+    if load.write_share:
+        costs.append("is read, changed and written whole")
+    asked, whole = format_size(load.block_bytes), format_size(box.layout.record_bytes)
+    return [
+        f"A request of {asked} costs its record of {whole}, which {', or '.join(costs)}."
+        " `--set recordsize=SIZE` reckons with another."
+    ]
+
+
 def _of_the_cache(
     box: Box, measured: Measured, found: dict[Part, Ceiling], *, cached: bool, limiter: Limiter
 ) -> list[str]:
     load, statements = measured.load, []
     if cached:
         statements.append(
-            f"{_what_works(load)}: {figure(measured.iops)} requests/s were served, "
+            f"{_what_works(box, load)}: {figure(measured.iops)} requests/s were served, "
             f"{figure(found['heads'].iops)} if each had moved the heads."
         )
     is_stream = not load.random_share and not _streams_compete(load)
@@ -115,7 +153,9 @@ def _of_the_cache(
     return statements
 
 
-def _what_works(load: Load) -> str:
+def _what_works(box: Box, load: Load) -> str:
+    if load.random_share and box.layout.small_request(load).gathered_bytes:
+        return "Writing in new places, one behind the other, works, or reordering, or a cache"
     if load.random_share == 1:
         return "Reordering in the drives' queues works, or a cache"
     if load.random_share or _streams_compete(load):
@@ -125,13 +165,9 @@ def _what_works(load: Load) -> str:
 
 def _of_the_limiter(box: Box, used: dict[Part, float], limiter: Limiter, *, sure: bool) -> str:
     """``used`` is of the parts that the figure did not go past."""
-    if limiter == "unknown":
-        return (
-            "Streams of reads and of writes share the heads: what the drives allow lies between a seek for each and"
-            " their best, and so does the figure. No other part is near."
-        )
     if limiter == "elsewhere":
-        nearest = max(((share, part) for part, share in used.items() if part != "heads"), default=None)
+        held = ("heads", "one at a time")
+        nearest = max(((share, part) for part, share in used.items() if part not in held), default=None)
         near = f": of the {nearest[1]}, the nearest, {_percent(nearest[0])} are used" if nearest else ""
         return (
             f"Something outside what is reckoned here holds it{near}. That leaves the box's processor, its target"
@@ -140,7 +176,8 @@ def _of_the_limiter(box: Box, used: dict[Part, float], limiter: Limiter, *, sure
     if limiter == "drives":
         share = max(used["heads"] if used["heads"] <= CACHED else 0, used["drives"])
         rest = "" if sure else " Nothing else comes near."
-        return f"The drives limit: {_percent(share)} of what {box.layout} allows them{_as_known(share)}.{rest}"
+        best = f" if each moves the heads, {_percent(used['drives'])} of their best" if share > used["drives"] else ""
+        return f"The drives limit: {_percent(share)} of what {box.layout} allows them{best}{_as_known(share)}.{rest}"
     share = used["link" if limiter == "link" else "round trip"]
     return f"The {limiter} limits: {_percent(share)} of what it allows{_as_known(share)}."
 

@@ -42,7 +42,7 @@ def build(*, options: BuildOptions = _DEFAULTS) -> int:
 
     shakedown lab build --zfs
     """
-    with terminated_as_interrupted():
+    with terminated_as_interrupted(unignored=True):
         kernel, image = build_lab(say, with_zfs=options.zfs, renew=options.renew)
     if options.json:
         found = {"path": str(kernel.path), "source": kernel.source, "compiler": kernel.compiler}

@@ -107,7 +107,7 @@ def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options:
     if command[0].startswith("-"):
         raise UsageError(f"there is no option `{command[0]}`", hint="what is to run stands behind `--`; --help has all")
     order = _order(command, options)
-    with terminated_as_interrupted():
+    with terminated_as_interrupted(unignored=True):
         try:
             outcome, left_behind = run_in_lab(order, _print, say), None
         except NotBroughtOut as error:

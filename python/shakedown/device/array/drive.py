@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -56,6 +57,20 @@ class Traffic:
             flushes,
             flush_ms * 1_000_000,
         )
+
+
+def devices_apart(texts: Sequence[str]) -> list[str]:
+    """What the names lead to. Raises UsageError where there is nothing, and for one device under two names."""
+    found: list[str] = []
+    for text in texts:
+        if not Path(text).exists():
+            raise UsageError(f"there is no device `{text}`", hint="`lsblk -o NAME,SIZE,MODEL,SERIAL` lists them")
+        if (device := os.path.realpath(text)) in found:
+            raise UsageError(
+                f"one device is named twice, as `{text}`", hint="each drive of an array is a device of its own"
+            )
+        found.append(device)
+    return found
 
 
 class Drive:

@@ -1,0 +1,62 @@
+"""``report`` and ``compare`` take what lies in ``runs/``: runs, folders of runs, and what is neither."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from serving import shakedown
+
+from . import synthetic
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """Two runs of a demo, one by itself, a cell of a matrix, a matrix without runs, and a page."""
+    synthetic.sequential(tmp_path / "runs" / "demo" / "sequential-32k")
+    synthetic.cliff(tmp_path / "runs" / "demo" / "cliff")
+    synthetic.sequential(tmp_path / "runs" / "alone")
+    synthetic.sequential(tmp_path / "runs" / "lab-matrix" / "cells" / "raidz1-4-10")
+    (tmp_path / "runs" / "matrix").mkdir()
+    (tmp_path / "runs" / "matrix" / "matrix.csv").touch()
+    (tmp_path / "runs" / "page.html").touch()
+    cut_off = tmp_path / "runs" / "cut-off"
+    cut_off.mkdir()
+    shutil.copytree(tmp_path / "runs" / "alone" / "baseline", cut_off / "baseline")
+    return tmp_path
+
+
+ALL = ("alone", "cut-off", "demo", "lab-matrix", "matrix", "page.html")
+RUNS = ["runs/alone", "runs/demo/cliff", "runs/demo/sequential-32k", "runs/lab-matrix/cells/raidz1-4-10"]
+
+
+def test_a_report_is_of_all_runs_that_there_are(here: Path) -> None:
+    answer = shakedown("report", *(f"runs/{name}" for name in ALL), "-o", "page.html", "--json", cwd=here)
+    assert answer.returncode == 0
+    assert json.loads(answer.stdout)["runs"] == RUNS
+    assert answer.stderr.splitlines() == [
+        f"left out: `runs/{name}` holds no run" for name in ("cut-off", "matrix", "page.html")
+    ]
+
+
+def test_runs_of_a_folder_are_compared(here: Path) -> None:
+    answer = shakedown("compare", "runs/demo", "runs/alone", cwd=here)
+    assert answer.returncode == 0
+    assert "sequential-32k" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["runs/matrix"], "`runs/matrix` is not a run"),
+        (["runs/matrix", "runs/cut-off"], "`runs/matrix` is not a run"),
+        (["runs/alone", "runs/alnoe"], "there is no folder `runs/alnoe`"),
+    ],
+)
+def test_where_no_run_is_it_is_said(here: Path, given: list[str], says: str) -> None:
+    answer = shakedown("report", *given, "-o", "page.html", cwd=here)
+    assert answer.returncode == 2
+    assert says in answer.stderr

@@ -19,6 +19,7 @@ from shakedown.fit import (
     flash,
     layout,
     length,
+    log_track,
     marks,
     parking,
     rates,
@@ -51,6 +52,7 @@ _SETTLE_NS: Final = 20_000_000_000
 _LONG_SETTLE_NS: Final = 60_000_000_000
 _MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
 _SETTLE_BANDS: Final = 8
+_RUN_BANDS: Final = 4
 
 Tell = Callable[[str], None]
 
@@ -85,6 +87,13 @@ class Facts:
     def overhead_ms(self) -> float:
         """What every request takes without any motion."""
         return self.link.overhead_us.value / 1e3
+
+    @property
+    def skews(self) -> tuple[float, ...]:
+        """By how much of a turn a track may begin later than the one before ends; by the rates, if not seen apart."""
+        seen = [one for one in (self.outer.track_skew, self.outer.cylinder_skew) if one] if self.outer else []
+        turn_bytes = self.rates[0].value * self.turn_ms.value / 1e3
+        return tuple(one.value for one in seen) or (self.track_bytes(0.0) / turn_bytes - 1,)
 
     def rate(self, offset: float) -> float:
         """Bytes a second at an offset."""
@@ -242,18 +251,20 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     link_mb_s, share = facts.link.rate_mb_s.value, SHARE_OF_PLACE[cache.place]
     tell("space of a cached write")
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
-    # Where nothing is a stream, all rewriting goes through the log.
-    settle_ns = 0 if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
+    # Where nothing is a stream, all rewriting goes through the log; elsewhere what comes before it is known as one.
+    settle_ns = _bands_ns(cache, _RUN_BANDS) if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
     if not sight.flash:
-        angles = layout.measure(bench, sight.turn_ms, settle_ns)
+        # Of a cache in several places this is to be the one whose length is measured.
+        first = aligned((0.5 if 0.5 in cache.bands else length.MARKS_AT) * bench.capacity_bytes)
+        angles = layout.measure(bench, sight.turn_ms, first, settle_ns)
         turn_bytes = facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3
-        track_bytes = cache.layout.track_bytes
-        cache.layout = layout.estimate(angles, turn_bytes, track_bytes)
-        skew = track_bytes / turn_bytes - 1
-        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, skew)
+        skew = cache.layout.track_bytes / turn_bytes - 1
+        bench.idle(settle_ns)
+        track_bytes = log_track.estimate(log_track.measure(bench, sight.turn_ms, first), cache.layout.track_bytes)
+        cache.layout = layout.estimate(angles, track_bytes / (1 + skew), track_bytes)
+        cache.regions = regions.measure(bench, facts.surface, sight.turn_ms, facts.skews)
         if cache.regions > 1:
             cache.place = "spread"
-            cache.layout = layout.estimate(angles, turn_bytes, track_bytes, anywhere=True)
     tell("cost of a cached write")
     bench.idle(settle_ns)
     visits = appends.visits(bench, settle_ns, write_back=facts.bursts.write_back)
@@ -345,9 +356,14 @@ def emptying(bench: Bench, cache: Cache) -> bands.Press:
 
 
 def _settle_ns(cache: Cache, count: int) -> int:
-    """How long the drive needs for some bands."""
-    rest_ms = cache.rest_ms.high if cache.rest_ms and not cache.lazy else 0.0
-    return max(int((rest_ms + count * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6), _SETTLE_NS)
+    """How long the drive needs for some bands, and for what nobody knows of."""
+    return max(_bands_ns(cache, count), _SETTLE_NS)
+
+
+def _bands_ns(cache: Cache, count: int) -> int:
+    if cache.lazy or cache.rest_ms is None:
+        return 0
+    return int((cache.rest_ms.high + count * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6)
 
 
 def _packet_bytes(facts: Facts, cache: Cache) -> Estimate | None:

@@ -28,8 +28,6 @@ _NEARLY_ROUND: Final = 0.75
 _LEAST_TRACKS: Final = 0.008
 _GRAIN_TRACKS: Final = 0.01
 _SIMPLE: Final = 0.004
-_BETTER: Final = 0.015
-_SCALES: Final = tuple(np.arange(0.8, 1.21, 0.01))
 # The smallest alone tell the least space of a packet, if that is small.
 _WEIGHTS: Final = np.array([float(len(SIZES)), *[1.0] * (len(SIZES) - 1)])
 _PACKETS: Final = (1 << 40, *(1 << shift for shift in range(16, 21)))
@@ -76,19 +74,18 @@ def packed_bytes(size: int, packet_bytes: int, least: float) -> float:
     return whole * max(packet_bytes, least) + (max(rest, least) if rest else 0.0)
 
 
-def measure(bench: Bench, turn_ms: float, settle_ns: int) -> Floats:
-    """Write durably, one size after the other: the angles of what was written, for ``estimate``.
+def measure(bench: Bench, turn_ms: float, first: int, settle_ns: int) -> Floats:
+    """Write durably from ``first`` on, one size after the other: the angles of what was written, for ``estimate``.
 
     Each after a rest of ``settle_ns``, in which the log is emptied of what the rewriting before has left there.
     """
     return np.concatenate(
-        [_angles(bench, [SIZES[number] for number in numbers], turn_ms, settle_ns) for numbers in _ROUNDS]
+        [_angles(bench, [SIZES[number] for number in numbers], turn_ms, first, settle_ns) for numbers in _ROUNDS]
     )
 
 
-def _angles(bench: Bench, sizes: list[int], turn_ms: float, settle_ns: int) -> Floats:
+def _angles(bench: Bench, sizes: list[int], turn_ms: float, first: int, settle_ns: int) -> Floats:
     """Where what was written in each size lies, a row a size."""
-    first = aligned(0.3 * bench.capacity_bytes)
     wide = sizes[-1] + 16 * BLOCK_BYTES
     count = _REPEATS * len(sizes)
     slots = min(2 * count, bench.capacity_bytes // 4 // wide)
@@ -107,6 +104,12 @@ def _angles(bench: Bench, sizes: list[int], turn_ms: float, settle_ns: int) -> F
         # One that has to make room brings home what was just written, too: each time it has less of what was before.
         if np.all(came.reshape(len(sizes), -1).mean(axis=1) < _MOST_HOME):
             break
+    else:
+        if len(sizes) > 1:
+            # So many are more than it has room for.
+            rewrite(bench, "layout-rewrite", first, slots * wide)
+            parts = (sizes[: len(sizes) // 2], sizes[len(sizes) // 2 :])
+            return np.concatenate([_angles(bench, part, turn_ms, first, settle_ns) for part in parts])
     rewrite(bench, "layout-rewrite", first, slots * wide)
     return np.where(came, np.nan, angles).reshape(len(sizes), _REPEATS)
 
@@ -118,11 +121,10 @@ def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floa
     return np.asarray(angles[np.argsort(order)])
 
 
-def estimate(angles: Floats, turn_bytes: float, track_bytes: float, *, anywhere: bool = False) -> Layout:
+def estimate(angles: Floats, turn_bytes: float, track_bytes: float) -> Layout:
     """The layout from the angles of each size's writes, in the order in which they were written.
 
-    ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without. If it may
-    lie ``anywhere``, both are as much smaller or larger as explains the angles best.
+    ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without.
     """
     advances = [advance(row) for row in angles]
     even = _even_step(angles[0])
@@ -130,16 +132,23 @@ def estimate(angles: Floats, turn_bytes: float, track_bytes: float, *, anywhere:
     if small and even is not None:
         # So small a step crosses few borders of tracks: their skews do not count.
         advances[0] = even
-    # A whole turn more does not show in the angles, but in what larger writes take; nor where a spread cache lies.
-    best: tuple[tuple[float, float, float, int], float] | None = None
-    for more, scale in ((0, 1.0), (1, 1.0), *((0, scale) for scale in _SCALES)):
-        track = scale * track_bytes
-        found = _fit(advances, more, track if small else scale * turn_bytes, scale * turn_bytes, track)
-        if best is None or found[0] < best[0][0] - (_BETTER if best[1] == track_bytes and not anywhere else 0.0):
-            best = found, track
-    assert best
-    (misfit, visit, least, packet), track_bytes = best
+    grain = track_bytes if small else turn_bytes
+    # A whole turn more shows in what larger writes take, and in where tracks end between two writes.
+    fits = [_layout(*_fit(advances, more, grain, turn_bytes, track_bytes), track_bytes) for more in (0, 1)]
+    skew = track_bytes / turn_bytes - 1
+    return min(fits, key=lambda fit: fit.misfit_tracks + _missed_turns(angles, fit, skew))
+
+
+def _layout(misfit: float, visit: float, least: float, packet: int, track_bytes: float) -> Layout:
     return Layout(_around(visit, misfit), _around(least, misfit), packet, track_bytes, misfit)
+
+
+def _missed_turns(angles: Floats, layout: Layout, skew: float) -> float:
+    """By how much the steps miss what the writes of their size take, whether or not one more track ends within."""
+    tracks = np.array([[layout.space_bytes(size)] for size in SIZES]) / layout.track_bytes
+    turns = [tracks + borders * skew for borders in (np.floor(tracks), np.ceil(tracks))]
+    misses = np.min([np.abs(rotation.short_way(np.diff(angles, axis=1) - each)) for each in turns], axis=0)
+    return float(np.mean(np.nanmedian(misses, axis=1)))
 
 
 def _fit(
@@ -178,7 +187,7 @@ def _even_step(angles: Floats) -> float | None:
     """The step that nearly all of them make; None if there is none."""
     steps = np.diff(angles) % 1.0
     steps = steps[~np.isnan(steps)]
-    middle = _commonest(steps)
+    middle = commonest(steps)
     around = rotation.short_way(steps - middle)
     near = np.abs(around) < _EVEN_TURNS
     return _signed((middle + float(np.median(around[near]))) % 1.0) if np.mean(near) > _MOST else None
@@ -188,7 +197,8 @@ def _signed(turns: float) -> float:
     return turns - 1 if turns > 1 - _SLACK_TURNS else turns
 
 
-def _commonest(steps: Floats) -> float:
+def commonest(steps: Floats) -> float:
+    """The step that most of them make, or nearly."""
     near = [np.sum(np.abs(rotation.short_way(steps - one)) < _EVEN_TURNS) for one in steps]
     return float(steps[int(np.argmax(near))]) if len(steps) else 0.0
 

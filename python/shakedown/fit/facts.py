@@ -445,15 +445,31 @@ def _says_all(cache: Cache) -> bool:
 
 def gathered_bytes(cache: Cache) -> float:
     """What a small write takes of the log where they are taken as fast as they come."""
-    writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
-    most = _VISIT_PACKETS * writes
-    return cache.layout.gathered_bytes(writes, min(most, cache.in_memory or most))
+    return cache.layout.gathered_bytes(_packet_writes(cache), _visit_writes(cache))
+
+
+def gathered_vaguely(cache: Cache) -> float:
+    """By which share of it that may be wrong, if so many go into a visit."""
+    layout = cache.layout
+    each = layout.visit_tracks.half / _visit_writes(cache) + layout.packet_tracks.half / _packet_writes(cache)
+    return each * layout.track_bytes / gathered_bytes(cache)
 
 
 def space_bound(cache: Cache, writes: int) -> bool:
     """Whether so many small writes, as fast as they are taken, are what space in one log ends at."""
     if cache.length is None:
         return False
-    # How many go into a visit is known roughly.
+    # How many go into a visit is known roughly, or not at all: then it may be as few as fill a packet.
+    packet = _packet_writes(cache)
+    each = gathered_bytes(cache) if cache.in_memory else cache.layout.gathered_bytes(packet, packet)
     enough = SPACE_ENDS if cache.layout.visit_tracks.value == 0 else _SPACE_MAY_END
-    return writes * gathered_bytes(cache) > enough * cache.length.bytes_found.value
+    return writes * each > enough * cache.length.bytes_found.value
+
+
+def _packet_writes(cache: Cache) -> int:
+    return int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
+
+
+def _visit_writes(cache: Cache) -> int:
+    most = _VISIT_PACKETS * _packet_writes(cache)
+    return min(most, cache.in_memory or most)

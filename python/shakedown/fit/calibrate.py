@@ -152,6 +152,8 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
         if figure is not None:
             tried.append((abs(figure / stage.wanted - 1), value, candidate))
     if not tried:
+        shown = f"{UNKNOWN}; the twin does not show the {stage.what}"
+        twin.put(stage.section, stage.key, twin.value(stage.section, stage.key), shown)
         return twin
     # Nothing is changed without need: of the candidates that agree the one nearest to the direct estimate.
     least = min(miss for miss, _, _ in tried)

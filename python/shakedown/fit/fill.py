@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shakedown.fit.append import Journal, journal
+from shakedown.fit.even import even_waits
 from shakedown.fit.place import rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
@@ -130,11 +131,13 @@ class Limits:
         journal_ms = known.ms
         early = log.cycle_ms[1:_CALM_WRITES]
         about = max(_JOURNAL_WIDTH * journal_ms, 2 * float(np.median(early)))
-        calm = np.sort(early[np.abs(early - journal_ms) > about] if journal_ms else early)
+        is_calm = np.abs(log.cycle_ms - journal_ms) > about if journal_ms else np.ones(len(log.cycle_ms), bool)
+        calm = np.sort(early[is_calm[1:_CALM_WRITES]])
         if len(calm) <= _HOST_LATE:
             return Limits(float(early.max()), journal_ms)
-        waits = _rare_waits(log.cycle_ms, _FAR_LONGER * float(np.median(early)))
-        if waits is not None:
+        waits = even_waits(np.where(is_calm, log.cycle_ms, 0.0), _FAR_LONGER * float(np.median(early)))
+        if waits is not None and waits[-1] >= _CALM_WRITES:
+            # So few come early that a late answer of the host cannot be told from one of them.
             apart = float(np.mean(np.diff(waits)))
             return Limits(float(log.cycle_ms[waits].max()), journal_ms, steady=True, journal_writes=known.every * apart)
         # Where a visit takes hundreds of writes along there are few of them, but one is as long as the other.
@@ -149,19 +152,6 @@ class Limits:
     def stall_ms(self) -> float:
         """What is longer is one."""
         return max((_STEADY_FACTOR if self.steady else _CALM_FACTOR) * self.usual_ms, _LEAST_STALL_MS)
-
-
-def _rare_waits(cycle_ms: Floats, long_ms: float) -> Ints | None:
-    """The first waits for memory, where so many writes come between two that three of them end behind the early ones.
-
-    They are alike and come evenly; None where they do not.
-    """
-    waits = np.flatnonzero(cycle_ms[1:] > long_ms)[:_IN_A_ROW] + 1
-    if len(waits) < _IN_A_ROW or waits[-1] < _CALM_WRITES:
-        return None
-    lengths, gaps = cycle_ms[waits], np.diff(waits)
-    even = np.ptp(lengths) < _JOURNAL_WIDTH * lengths.max() and np.ptp(gaps) < _JOURNAL_WIDTH * gaps.max()
-    return waits if even else None
 
 
 def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:

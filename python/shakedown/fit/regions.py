@@ -37,7 +37,9 @@ def measure(bench: Bench, surface: Surface, turn_ms: float, skews: tuple[float, 
     if not probe.parted("logs-edges", [surface.offset(stroke) for stroke in (0.0, 1.0)], _AT_EDGES).any():
         return 1
     offsets = [surface.offset(stroke) for stroke in np.linspace(0, 1, _PLACES)]
-    looks = [probe.parted("logs", offsets[begin : begin + _AT_ONCE + 1], 1) for begin in range(0, _PLACES - 1, _AT_ONCE)]
+    looks = [
+        probe.parted("logs", offsets[begin : begin + _AT_ONCE + 1], 1) for begin in range(0, _PLACES - 1, _AT_ONCE)
+    ]
     parted = np.concatenate(looks)
     # A border that lies within what is written at a place shows on both sides of it.
     return int(np.sum(parted[1:] & ~parted[:-1])) + int(parted[0]) + 1

@@ -378,14 +378,17 @@ def _packet_bytes(facts: Facts, cache: Cache) -> Estimate | None:
 
 def _find_collecting(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> None:
     """What cleaning takes for each piece that lies apart, where the log turns and its room is known."""
-    if sight.flash or cache.length is None or cache.rest_ms is None or cache.band_ms is None:
+    if cache.length is None or cache.rest_ms is None or cache.band_ms is None:
         return
-    tell("collecting what a band has cached")
     press = _press(bench, cache)
     if not cache.streams and not cache.lazy:
+        tell("time to clean a band, and nothing else")
         # Before the length of the log was known, what rewriting had left there was cleaned meanwhile.
         again = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press)
         cache.band_ms = again or cache.band_ms
+    if sight.flash:
+        return
+    tell("collecting what a band has cached")
     size = cache.length.bytes_found.value
     met = [fill.writes for fill in (cache.small, cache.single) if fill and fill.writes]
     room = cleaning.Room(cache.layout, size, min(met, default=size / cache.layout.space_bytes(BLOCK_BYTES)))

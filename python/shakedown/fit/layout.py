@@ -9,7 +9,7 @@ import numpy as np
 
 from shakedown.fit import rotation
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.place import aligned, apart, rewrite, scattered
+from shakedown.fit.place import apart, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
 from shakedown.fit.whereabouts import forget
 

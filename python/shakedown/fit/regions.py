@@ -29,7 +29,8 @@ _AT_ONCE: Final = 16
 def measure(bench: Bench, surface: Surface, turn_ms: float, skews: tuple[float, ...]) -> int:
     """How many logs there are over the surface; a border nearer to the next than a hundredth of the stroke is missed.
 
-    ``skews`` are by how much of a turn a track may begin later than the one before ends. Writes at the very edges tell whether there are several at all.
+    ``skews`` are by how much of a turn a track may begin later than the one before ends. Writes at the very edges tell
+    whether there are several at all.
     """
     # One of both may lie in one piece where the other does not, or cross another border.
     borders = np.array([0.0, *skews])
@@ -53,7 +54,7 @@ class _Probe:
     """By how much two steps of the same space may differ, as tracks end within the one or the other."""
 
     def parted(self, name: str, offsets: list[float], times: int) -> NDArray[np.bool_]:
-        """Which neighbours of some places do not share a log: a write at one does not move on what follows at the other.
+        """Which neighbours of some places share no log: a write at one does not move on what follows at the other.
 
         What nothing and what a write of the same size moves on is seen beside it, at the same place.
         """

@@ -261,7 +261,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
         skew = cache.layout.track_bytes / turn_bytes - 1
         bench.idle(settle_ns)
         track_bytes = log_track.estimate(log_track.measure(bench, sight.turn_ms, first), cache.layout.track_bytes)
-        cache.layout = layout.estimate(angles, track_bytes / (1 + skew), track_bytes)
+        cache.layout = layout.estimate(angles, track_bytes / (1 + skew), track_bytes, facts.skews)
         cache.regions = regions.measure(bench, facts.surface, sight.turn_ms, facts.skews)
         if cache.regions > 1:
             cache.place = "spread"

@@ -121,11 +121,13 @@ def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floa
     return np.asarray(angles[np.argsort(order)])
 
 
-def estimate(angles: Floats, turn_bytes: float, track_bytes: float) -> Layout:
+def estimate(angles: Floats, turn_bytes: float, track_bytes: float, skews: tuple[float, ...] = ()) -> Layout:
     """The layout from the angles of each size's writes, in the order in which they were written.
 
-    ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without.
+    ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without. The
+    ``skews`` of tracks and cylinders, in turns, where both are known.
     """
+    angles = np.array([_whole(row, skews or (track_bytes / turn_bytes - 1,)) for row in angles])
     advances = [advance(row) for row in angles]
     even = _even_step(angles[0])
     small = even is not None and abs(even) < _SMALL_TURNS
@@ -173,6 +175,22 @@ def _fit(
         for packet in _PACKETS
         if packet == _PACKETS[0] or least * track_bytes > 1.5 * BLOCK_BYTES
     )
+
+
+def _whole(angles: Floats, skews: tuple[float, ...]) -> Floats:
+    """The angles, but for what a write takes more that a band's border cuts in two: it moves on all behind it."""
+    steps = np.diff(angles) % 1.0
+    known = steps[~np.isnan(steps)]
+    # From one to the next a track more or less may end within, and with it a cylinder.
+    tracks, cylinders = (skews[0], skews[-1] - skews[0])
+    borders = np.array([track * tracks + cylinder * cylinders for track in (-1, 0, 1) for cylinder in (-1, 0, 1)])
+    off = rotation.short_way(steps - commonest(known))
+    usual = np.abs(off[:, None] - borders).min(axis=1) < _EVEN_TURNS
+    if np.mean(usual) <= _MOST:
+        return angles
+    middle = float(np.mean(off[usual]))
+    beyond = np.where(usual | np.isnan(off), 0.0, off - middle)
+    return np.asarray((angles - np.concatenate([[0.0], np.cumsum(beyond)])) % 1.0)
 
 
 def advance(angles: Floats) -> float:

@@ -256,13 +256,13 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     if not sight.flash:
         # Of a cache in several places this is to be the one whose length is measured.
         first = aligned((0.5 if 0.5 in cache.bands else length.MARKS_AT) * bench.capacity_bytes)
-        angles = layout.measure(bench, sight.turn_ms, first, settle_ns)
+        angles = layout.measure(bench, sight, first, settle_ns)
         turn_bytes = facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3
         skew = cache.layout.track_bytes / turn_bytes - 1
         bench.idle(settle_ns)
-        track_bytes = log_track.estimate(log_track.measure(bench, sight.turn_ms, first), cache.layout.track_bytes)
+        track_bytes = log_track.estimate(log_track.measure(bench, sight, first), cache.layout.track_bytes)
         cache.layout = layout.estimate(angles, track_bytes / (1 + skew), track_bytes, facts.skews)
-        cache.regions = regions.measure(bench, facts.surface, sight.turn_ms, facts.skews)
+        cache.regions = regions.measure(bench, facts.surface, sight, facts.skews)
         if cache.regions > 1:
             cache.place = "spread"
     tell("cost of a cached write")

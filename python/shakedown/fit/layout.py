@@ -11,14 +11,13 @@ from shakedown.fit import rotation
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import apart, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
-from shakedown.fit.whereabouts import forget
+from shakedown.fit.whereabouts import Sight, Watch, forget
 
 SIZES: Final = (4096, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20)
 _REPEATS: Final = 48
 # What is written before it is looked at and dropped: less than the smallest cache that is expected.
 _ROUNDS: Final = ((0, 1, 2, 3), (4,), (5,), (6,), (7,))
 _TRIES: Final = 4
-_HOME_TURNS: Final = 0.02
 _MOST_HOME: Final = 0.2
 _EVEN_TURNS: Final = 0.015
 _MOST: Final = 0.7
@@ -74,33 +73,35 @@ def packed_bytes(size: int, packet_bytes: int, least: float) -> float:
     return whole * max(packet_bytes, least) + (max(rest, least) if rest else 0.0)
 
 
-def measure(bench: Bench, turn_ms: float, first: int, settle_ns: int) -> Floats:
+def measure(bench: Bench, sight: Sight, first: int, settle_ns: int) -> Floats:
     """Write durably from ``first`` on, one size after the other: the angles of what was written, for ``estimate``.
 
     Each after a rest of ``settle_ns``, in which the log is emptied of what the rewriting before has left there.
     """
     return np.concatenate(
-        [_angles(bench, [SIZES[number] for number in numbers], turn_ms, first, settle_ns) for numbers in _ROUNDS]
+        [_angles(bench, [SIZES[number] for number in numbers], sight, first, settle_ns) for numbers in _ROUNDS]
     )
 
 
-def _angles(bench: Bench, sizes: list[int], turn_ms: float, first: int, settle_ns: int) -> Floats:
+def _angles(bench: Bench, sizes: list[int], sight: Sight, first: int, settle_ns: int) -> Floats:
     """Where what was written in each size lies, a row a size."""
     wide = sizes[-1] + 16 * BLOCK_BYTES
     count = _REPEATS * len(sizes)
     slots = min(2 * count, bench.capacity_bytes // 4 // wide)
     places = scattered(count, first, slots, wide)
+    rising = np.argsort(places)
+    back = np.argsort(rising)
     for again in range(_TRIES):
         if again:
             rewrite(bench, "layout-again", first, slots * wide)
         bench.idle(settle_ns)
-        home = logged_angles(bench, "layout-home", places, turn_ms)
+        watch = Watch.over(bench, "layout", places[rising], sight)
         for number, size in enumerate(sizes):
             here = places[number * _REPEATS : (number + 1) * _REPEATS]
             bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))
         forget(bench)
-        angles = logged_angles(bench, "layout-read", places, turn_ms)
-        came = np.abs(rotation.short_way(angles - home)) < _HOME_TURNS
+        angles, home = watch.angles()[back], watch.home[back]
+        came = ~sight.differ(angles, home)
         # One that has to make room brings home what was just written, too: each time it has less of what was before.
         if np.all(came.reshape(len(sizes), -1).mean(axis=1) < _MOST_HOME):
             break
@@ -109,7 +110,7 @@ def _angles(bench: Bench, sizes: list[int], turn_ms: float, first: int, settle_n
             # So many are more than it has room for.
             rewrite(bench, "layout-rewrite", first, slots * wide)
             parts = (sizes[: len(sizes) // 2], sizes[len(sizes) // 2 :])
-            return np.concatenate([_angles(bench, part, turn_ms, first, settle_ns) for part in parts])
+            return np.concatenate([_angles(bench, part, sight, first, settle_ns) for part in parts])
     rewrite(bench, "layout-rewrite", first, slots * wide)
     return np.where(came, np.nan, angles).reshape(len(sizes), _REPEATS)
 

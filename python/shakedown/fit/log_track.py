@@ -6,22 +6,20 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit.layout import commonest, logged_angles
+from shakedown.fit.layout import commonest
 from shakedown.fit.place import rewrite, scattered
-from shakedown.fit.rotation import short_way
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Trace
-from shakedown.fit.whereabouts import forget
+from shakedown.fit.whereabouts import Sight, Watch, forget
 
 SIZES: Final = (65_536, 131_072, 262_144, 393_216, 524_288)
 _REPEATS: Final = 20
 _LEAST_SEEN: Final = 8
-_HOME_TURNS: Final = 0.02
 _AGREE_TURNS: Final = 0.015
 _MOST_TURNS: Final = 0.45
 _AGREE: Final = 0.02
 
 
-def measure(bench: Bench, turn_ms: float, first: int) -> Floats:
+def measure(bench: Bench, sight: Sight, first: int) -> Floats:
     """By which part of a turn the last block of some durable writes comes later than the first, a row a size.
 
     NaN for those that have been brought home already.
@@ -30,20 +28,20 @@ def measure(bench: Bench, turn_ms: float, first: int) -> Floats:
     count = _REPEATS * len(SIZES)
     slots = min(2 * count, bench.capacity_bytes // 4 // wide)
     places = scattered(count, first, slots, wide)
-    home = logged_angles(bench, "log-track-home", places, turn_ms)
     sizes = np.repeat(SIZES, _REPEATS)
+    ends = np.concatenate([places, places + sizes - BLOCK_BYTES])
+    rising = np.argsort(ends)
+    watch = Watch.over(bench, "log-track", ends[rising], sight)
     trace = Trace.writes(places, flush_every=1)
     lengths = trace.lengths.copy()
     lengths[::2] = sizes
     bench.play("log-track-write", Trace(trace.verbs, trace.offsets, lengths))
-    angles = []
-    for which, offsets in (("first", places), ("last", places + sizes - BLOCK_BYTES)):
-        # What comes from memory, which has read on behind the other block, tells no angle.
-        forget(bench)
-        angles.append(logged_angles(bench, f"log-track-{which}", offsets, turn_ms))
+    forget(bench)
+    now = watch.angles()
+    now[~sight.differ(now, watch.home)] = np.nan
     rewrite(bench, "log-track-rewrite", first, slots * wide)
-    came = np.abs(short_way(angles[0] - home)) < _HOME_TURNS
-    return np.where(came, np.nan, (angles[1] - angles[0]) % 1.0).reshape(len(SIZES), _REPEATS)
+    begin, end = now[np.argsort(rising)].reshape(2, len(SIZES), _REPEATS)
+    return np.asarray((end - begin) % 1.0)
 
 
 def estimate(steps: Floats, expected_bytes: float) -> float:

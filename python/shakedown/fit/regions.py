@@ -13,28 +13,31 @@ from shakedown.fit.place import aligned, rewrite
 from shakedown.fit.rotation import short_way
 from shakedown.fit.seek import Surface
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Trace
-from shakedown.fit.whereabouts import forget
+from shakedown.fit.whereabouts import Sight, forget
 
 _PLACES: Final = 97
 _BETWEEN: Final = (65_536, 262_144, 524_288, 786_432, 1_048_576, 1_310_720)
 # Each size so often: where a track of the log ends, a skew may be what the size should be.
 _AT_EDGES: Final = 4
 _SLOT_BYTES: Final = 2 << 20
-# What is as wrong as this is wrong: a write that a band's border cuts in two takes any other space.
-_WRONG_TURNS: Final = 0.04
+_BLURS: Final = 3.0
+# How many steps come as nothing explains: a write that a band's border cuts in two takes any other space.
+_STRAY: Final = 0.1
+# How many cross as many borders of tracks as what they are compared with.
+_ALIKE: Final = 0.7
+# How much likelier it has to be that there are two logs: e to the power of this.
+_CERTAIN: Final = 6.0
 # So many neighbours are looked at before a small log could be full of them.
 _AT_ONCE: Final = 16
 
 
-def measure(bench: Bench, surface: Surface, turn_ms: float, skews: tuple[float, ...]) -> int:
+def measure(bench: Bench, surface: Surface, sight: Sight, skews: tuple[float, ...]) -> int:
     """How many logs there are over the surface; a border nearer to the next than a hundredth of the stroke is missed.
 
     ``skews`` are by how much of a turn a track may begin later than the one before ends. Writes at the very edges tell
     whether there are several at all.
     """
-    # One of both may lie in one piece where the other does not, or cross another border.
-    borders = np.array([0.0, *skews])
-    probe = _Probe(bench, turn_ms, np.unique(borders[:, None] - borders))
+    probe = _Probe.of(bench, sight, skews)
     if not probe.parted("logs-edges", [surface.offset(stroke) for stroke in (0.0, 1.0)], _AT_EDGES).any():
         return 1
     offsets = [surface.offset(stroke) for stroke in np.linspace(0, 1, _PLACES)]
@@ -50,8 +53,16 @@ def measure(bench: Bench, surface: Surface, turn_ms: float, skews: tuple[float, 
 class _Probe:
     bench: Bench
     turn_ms: float
+    blur: float
+    """What a step is known to, in turns."""
     borders: Floats
-    """By how much two steps of the same space may differ, as tracks end within the one or the other."""
+    """By how much two steps of the same space may differ, as tracks end within the one or the other; none first."""
+
+    @staticmethod
+    def of(bench: Bench, sight: Sight, skews: tuple[float, ...]) -> _Probe:
+        ends = np.array([0.0, *skews])
+        apart = np.unique(ends[:, None] - ends)
+        return _Probe(bench, sight.turn_ms, sight.tolerance / _BLURS, np.append(0.0, apart[apart != 0.0]))
 
     def parted(self, name: str, offsets: list[float], times: int) -> NDArray[np.bool_]:
         """Which neighbours of some places share no log: a write at one does not move on what follows at the other.
@@ -80,14 +91,17 @@ class _Probe:
         for place, count in zip(places, used, strict=True):
             rewrite(bench, f"{name}-rewrite", place, int(count) * _SLOT_BYTES)
         nothing, same, other = (np.diff(angles, axis=2)[:, :, which] for which in range(3))
-        alone = self._misses(other[:, :, None], nothing[:, None, :])
-        shared = self._misses(other[:, :, None], same[:, :, None])
-        return np.asarray(alone.sum(axis=1) < shared.sum(axis=1))
+        # What follows nothing is alike whatever the size; each size is seen several times.
+        repeated = np.tile(same.reshape(len(same), times, -1).transpose(0, 2, 1), (1, times, 1))
+        alone, shared = self._likely(other, nothing[:, None, :]), self._likely(other, repeated)
+        return np.asarray(alone > shared + _CERTAIN)
 
-    def _misses(self, steps: Floats, seen: Floats) -> Floats:
-        """By how much each step misses the nearest one that was seen."""
-        turns = short_way((steps - seen)[..., None] - self.borders)
-        return np.asarray(np.minimum(np.abs(turns).min(axis=(2, 3)), _WRONG_TURNS))
+    def _likely(self, steps: Floats, seen: Floats) -> Floats:
+        """How likely the steps of each row are, as a logarithm, if they are like those that were seen."""
+        off = short_way((steps[:, :, None] - seen)[..., None] - self.borders) / self.blur
+        weights = np.append(_ALIKE, np.full(len(self.borders) - 1, (1 - _ALIKE) / (len(self.borders) - 1)))
+        near = (np.exp(-(off**2) / 2) * weights).sum(axis=3).mean(axis=2) / (self.blur * np.sqrt(2 * np.pi))
+        return np.asarray(np.log(_STRAY + (1 - _STRAY) * near).sum(axis=1))
 
     def _place(self, offset: float, count: int) -> int:
         room = 8 * count * _SLOT_BYTES

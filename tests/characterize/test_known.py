@@ -135,6 +135,15 @@ def test_mapping_place_and_cleaning_are_told(kind: dict[str, object], tmp_path: 
     assert twin.value("translation.cleaning", "when") == kind.get("translation__cleaning__when", "aggressive")
 
 
+def test_a_memory_that_writes_when_it_is_half_full_makes_packets_no_dearer(tmp_path: Path) -> None:
+    """Of 48 writes that are to go together such a memory takes 32 to the log by itself, and then the rest."""
+    costs = {"translation__cache__packet_turns": 0.0, "translation__cache__append_turns": 0.7}
+    outcome = _characterized(changed("wd40efax", dram__write_segments=64, **costs), tmp_path)
+    assert outcome.facts.cache and outcome.facts.cache.append
+    assert outcome.facts.cache.append.packet_turns.value == pytest.approx(0, abs=0.01)
+    assert outcome.facts.cache.append.append_turns.value == pytest.approx(0.7, abs=0.02)
+
+
 def test_what_was_measured_can_be_estimated_again(tmp_path: Path) -> None:
     truth = known("st12000vn0007")
     first = _characterized(truth, tmp_path)

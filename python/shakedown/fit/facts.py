@@ -267,7 +267,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
             cache.place = "spread"
     tell("cost of a cached write")
     bench.idle(settle_ns)
-    visits = appends.visits(bench, settle_ns, write_back=facts.bursts.write_back)
+    visits = appends.visits(bench, settle_ns, facts.bursts)
     cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
     if sight.flash:
         cache.flash = flash.measure(bench, visits, facts.overhead_ms, link_mb_s)

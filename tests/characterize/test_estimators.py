@@ -103,6 +103,17 @@ def test_a_pass_that_takes_as_long_as_the_journal_is_a_stall() -> None:
     assert stalls_in(cycle, limits)[0] == 5000
 
 
+def test_a_journal_is_no_stall_where_visits_are_so_rare_that_few_come_early() -> None:
+    cycle = np.full(200_000, 0.18)
+    cycle[319::319] = 66.0
+    cycle[10_208::25_520] = 1345.0
+    cycle[163_328] = 1323.0
+    limits = Limits.of(_log(np.cumsum(cycle), cycle).part(slice(0, 1500)), append.Journal(80, 1279.0))
+    assert not len(stalls_in(cycle, limits))
+    cycle[180_000::300] = 900.0
+    assert stalls_in(cycle, limits)[0] == 180_000
+
+
 def test_stalls_are_those_that_come_in_a_row() -> None:
     latency = np.full(9000, 6.0)
     latency[239::240] += 300
@@ -269,6 +280,11 @@ def test_a_memory_is_full_where_waits_begin_to_follow_each_other_and_not_where_a
     late[[30, 77]] = 4.0
     assert until_full(late, 2.0) == 150
     assert until_full(np.full(400, 0.1), 2.0) is None
+    rare = np.full(3000, 0.18)
+    rare[192::309] = 55.0
+    assert until_full(rare, 2.2) == 192
+    rare[[192, 501, 810, 1119]], rare[[192, 300, 777]] = 0.18, 55.0
+    assert until_full(rare, 2.2) is None
     never = np.full(400, 0.1)
     never[np.random.default_rng(2).random(400) < 0.04] = 3.0
     assert until_full(never, 2.0) is None

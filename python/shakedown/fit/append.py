@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from shakedown.fit.dram import Bursts
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.layout import Layout
 from shakedown.fit.place import aligned, rewrite, scattered
@@ -22,6 +23,8 @@ _FEWEST_REPEATS: Final = 8
 _MOST_KEPT: Final = 400
 _MOST_KEPT_BYTES: Final = 40 << 20
 _MOST_IN_FLIGHT: Final = 16
+# A memory that is half full may begin to write by itself; what is on its way then makes room for half as many again.
+_BURST_OF_HALF: Final = 3
 PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
 _NOISE: Final = 0.003
 # Settling before a write does not show by itself.
@@ -67,15 +70,17 @@ class Append:
     """Root of the mean square of what the formula misses, as a share."""
 
 
-def visits(bench: Bench, settle_ns: int, *, write_back: bool) -> Visits:
+def visits(bench: Bench, settle_ns: int, bursts: Bursts) -> Visits:
     """Measure both rows; the region is rewritten afterwards, and what that leaves cleaned in a rest of ``settle_ns``.
 
-    A drive that answers no write from memory gets its groups as writes in flight: it visits the log for the first of
-    them, and then for all others at once.
+    A group that memory begins to write before its flush takes two visits, and is left out. A drive that answers no
+    write from memory gets its groups as writes in flight: it visits the log for the first of them, and then for all
+    others at once.
     """
     region = _Region.of(bench, settle_ns)
     group_ms, size_ms = [], []
-    groups = GROUPS if write_back else tuple(group for group in GROUPS if group <= _MOST_IN_FLIGHT)
+    write_back = bursts.write_back
+    groups = tuple(group for group in GROUPS if group <= _most_at_once(bursts))
     for group in groups:
         offsets = region.places(group * int(np.clip(_MOST_KEPT // group, _FEWEST_REPEATS, _REPEATS)), BLOCK_BYTES)
         if write_back:
@@ -90,6 +95,13 @@ def visits(bench: Bench, settle_ns: int, *, write_back: bool) -> Visits:
         size_ms.append(float(np.median(log.cycle_ms)))
     region.clear()
     return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
+
+
+def _most_at_once(bursts: Bursts) -> int:
+    """How many small writes surely go to the log in one visit, if they go together."""
+    if not bursts.write_back:
+        return _MOST_IN_FLIGHT
+    return max(bursts.writes // _BURST_OF_HALF, 1) if bursts.writes else GROUPS[-1]
 
 
 class _Region:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shakedown.fit import append as appends
 from shakedown.fit import bands, cleaning, dram
-from shakedown.fit.facts import SPACE_ENDS, Cache, Facts, emptying, filled, gathered_bytes, space_bound
+from shakedown.fit.facts import SPACE_ENDS, Cache, Facts, emptying, filled, gathered_vaguely, space_bound
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import UNKNOWN, Twin, band_size_is_known, put_entries
 from shakedown.fit.whereabouts import Sight
@@ -64,8 +64,7 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
         bench = make(twin.with_value("translation.cache", "entries", _NO_LIMIT).toml)
         space = filled(bench, cache, "small", int(_MORE_WRITES * cache.small.written)).writes
         # The twin's packets take as much space as the drive's to so much only.
-        vague = cache.layout.misfit_tracks * cache.layout.track_bytes / gathered_bytes(cache)
-        ends = space is not None and small > (SPACE_ENDS - vague) * space
+        ends = space is not None and small > (SPACE_ENDS - gathered_vaguely(cache)) * space
     put_entries(twin, cache, int(twin.number("dram", "write_segments")), space_ends=ends)
 
 
@@ -153,6 +152,8 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
         if figure is not None:
             tried.append((abs(figure / stage.wanted - 1), value, candidate))
     if not tried:
+        shown = f"{UNKNOWN}; the twin does not show the {stage.what}"
+        twin.put(stage.section, stage.key, twin.value(stage.section, stage.key), shown)
         return twin
     # Nothing is changed without need: of the candidates that agree the one nearest to the direct estimate.
     least = min(miss for miss, _, _ in tried)

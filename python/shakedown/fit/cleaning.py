@@ -34,6 +34,8 @@ _FEWEST_CLEANED: Final = 4
 _NEARLY_ALL: Final = 0.9
 _SHOWN_TRACKS: Final = 0.8
 _VAGUE_TURNS: Final = 0.15
+# From one order to the other the heads wait for other angles as well.
+_CERTAIN: Final = 2.0
 
 
 def band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Press = NO_PRESS) -> Estimate | None:
@@ -159,7 +161,7 @@ def collect_turns(
     space, track = room.layout.space_bytes(pieces.size), room.layout.track_bytes
     # What lies beside each other has the gaps that packets leave, and is collected no quicker than these are passed.
     near, far = (space - pieces.size) / track, (pieces.bands - 1) * space / track
-    if more <= error:
+    if more <= _CERTAIN * error:
         found = Estimate(max(more, 0.0) + near / 2, 0.0, max(more, 0.0) + near + error)
     else:
         found = Estimate(more + near, more + near - error, more + near + error)

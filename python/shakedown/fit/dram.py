@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.even import even_waits
 from shakedown.fit.place import aligned, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
@@ -211,10 +212,16 @@ def until_full(latency_ms: Floats, limit_ms: float) -> int | None:
     pace = float(np.mean(lost[len(lost) // 2 :])) / 2
     full = int(np.argmin(np.cumsum(np.concatenate([[0.0], lost - pace]))))
     if not pace or full == len(lost):
-        return None
+        return _rarely_full(latency_ms, limit_ms)
     before, after = float(np.mean(lost[:full])) if full else 0.0, float(np.mean(lost[full:]))
     usual = float(np.median(latency_ms[: max(full, 1)]))
-    return full if after > max(_CERTAIN * before, _FELT * usual) else None
+    return full if after > max(_CERTAIN * before, _FELT * usual) else _rarely_full(latency_ms, limit_ms)
+
+
+def _rarely_full(latency_ms: Floats, limit_ms: float) -> int | None:
+    """Where each wait lets so many more in that hardly any time is lost: the first, if they come evenly."""
+    waits = even_waits(latency_ms, _MOST_LOST * limit_ms)
+    return None if waits is None else int(waits[0])
 
 
 def _taken(log: Log, limit_ms: float) -> int | None:

@@ -17,6 +17,11 @@ class Estimate:
     low: float
     high: float
 
+    @property
+    def half(self) -> float:
+        """Half of the interval."""
+        return (self.high - self.low) / 2
+
     @staticmethod
     def around(value: float, error: float) -> Estimate:
         """A value and what it may be off by on either side."""

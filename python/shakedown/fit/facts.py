@@ -19,6 +19,7 @@ from shakedown.fit import (
     flash,
     layout,
     length,
+    log_track,
     marks,
     parking,
     rates,
@@ -51,6 +52,7 @@ _SETTLE_NS: Final = 20_000_000_000
 _LONG_SETTLE_NS: Final = 60_000_000_000
 _MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
 _SETTLE_BANDS: Final = 8
+_RUN_BANDS: Final = 4
 
 Tell = Callable[[str], None]
 
@@ -85,6 +87,13 @@ class Facts:
     def overhead_ms(self) -> float:
         """What every request takes without any motion."""
         return self.link.overhead_us.value / 1e3
+
+    @property
+    def skews(self) -> tuple[float, ...]:
+        """By how much of a turn a track may begin later than the one before ends; by the rates, if not seen apart."""
+        seen = [one for one in (self.outer.track_skew, self.outer.cylinder_skew) if one] if self.outer else []
+        turn_bytes = self.rates[0].value * self.turn_ms.value / 1e3
+        return tuple(one.value for one in seen) or (self.track_bytes(0.0) / turn_bytes - 1,)
 
     def rate(self, offset: float) -> float:
         """Bytes a second at an offset."""
@@ -242,21 +251,23 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     link_mb_s, share = facts.link.rate_mb_s.value, SHARE_OF_PLACE[cache.place]
     tell("space of a cached write")
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
-    # Where nothing is a stream, all rewriting goes through the log.
-    settle_ns = 0 if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
+    # Where nothing is a stream, all rewriting goes through the log; elsewhere what comes before it is known as one.
+    settle_ns = _bands_ns(cache, _RUN_BANDS) if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
     if not sight.flash:
-        angles = layout.measure(bench, sight.turn_ms, settle_ns)
+        # Of a cache in several places this is to be the one whose length is measured.
+        first = aligned((0.5 if 0.5 in cache.bands else length.MARKS_AT) * bench.capacity_bytes)
+        angles = layout.measure(bench, sight, first, settle_ns)
         turn_bytes = facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3
-        track_bytes = cache.layout.track_bytes
-        cache.layout = layout.estimate(angles, turn_bytes, track_bytes)
-        skew = track_bytes / turn_bytes - 1
-        cache.regions = regions.measure(bench, facts.surface, cache.layout, sight.turn_ms, skew)
+        skew = cache.layout.track_bytes / turn_bytes - 1
+        bench.idle(settle_ns)
+        track_bytes = log_track.estimate(log_track.measure(bench, sight, first), cache.layout.track_bytes)
+        cache.layout = layout.estimate(angles, track_bytes / (1 + skew), track_bytes, facts.skews)
+        cache.regions = regions.measure(bench, facts.surface, sight, facts.skews)
         if cache.regions > 1:
             cache.place = "spread"
-            cache.layout = layout.estimate(angles, turn_bytes, track_bytes, anywhere=True)
     tell("cost of a cached write")
     bench.idle(settle_ns)
-    visits = appends.visits(bench, settle_ns, write_back=facts.bursts.write_back)
+    visits = appends.visits(bench, settle_ns, facts.bursts)
     cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
     if sight.flash:
         cache.flash = flash.measure(bench, visits, facts.overhead_ms, link_mb_s)
@@ -345,9 +356,14 @@ def emptying(bench: Bench, cache: Cache) -> bands.Press:
 
 
 def _settle_ns(cache: Cache, count: int) -> int:
-    """How long the drive needs for some bands."""
-    rest_ms = cache.rest_ms.high if cache.rest_ms and not cache.lazy else 0.0
-    return max(int((rest_ms + count * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6), _SETTLE_NS)
+    """How long the drive needs for some bands, and for what nobody knows of."""
+    return max(_bands_ns(cache, count), _SETTLE_NS)
+
+
+def _bands_ns(cache: Cache, count: int) -> int:
+    if cache.lazy or cache.rest_ms is None:
+        return 0
+    return int((cache.rest_ms.high + count * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6)
 
 
 def _packet_bytes(facts: Facts, cache: Cache) -> Estimate | None:
@@ -362,14 +378,17 @@ def _packet_bytes(facts: Facts, cache: Cache) -> Estimate | None:
 
 def _find_collecting(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> None:
     """What cleaning takes for each piece that lies apart, where the log turns and its room is known."""
-    if sight.flash or cache.length is None or cache.rest_ms is None or cache.band_ms is None:
+    if cache.length is None or cache.rest_ms is None or cache.band_ms is None:
         return
-    tell("collecting what a band has cached")
     press = _press(bench, cache)
     if not cache.streams and not cache.lazy:
+        tell("time to clean a band, and nothing else")
         # Before the length of the log was known, what rewriting had left there was cleaned meanwhile.
         again = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press)
         cache.band_ms = again or cache.band_ms
+    if sight.flash:
+        return
+    tell("collecting what a band has cached")
     size = cache.length.bytes_found.value
     met = [fill.writes for fill in (cache.small, cache.single) if fill and fill.writes]
     room = cleaning.Room(cache.layout, size, min(met, default=size / cache.layout.space_bytes(BLOCK_BYTES)))
@@ -429,15 +448,31 @@ def _says_all(cache: Cache) -> bool:
 
 def gathered_bytes(cache: Cache) -> float:
     """What a small write takes of the log where they are taken as fast as they come."""
-    writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
-    most = _VISIT_PACKETS * writes
-    return cache.layout.gathered_bytes(writes, min(most, cache.in_memory or most))
+    return cache.layout.gathered_bytes(_packet_writes(cache), _visit_writes(cache))
+
+
+def gathered_vaguely(cache: Cache) -> float:
+    """By which share of it that may be wrong, if so many go into a visit."""
+    layout = cache.layout
+    each = layout.visit_tracks.half / _visit_writes(cache) + layout.packet_tracks.half / _packet_writes(cache)
+    return each * layout.track_bytes / gathered_bytes(cache)
 
 
 def space_bound(cache: Cache, writes: int) -> bool:
     """Whether so many small writes, as fast as they are taken, are what space in one log ends at."""
     if cache.length is None:
         return False
-    # How many go into a visit is known roughly.
+    # How many go into a visit is known roughly, or not at all: then it may be as few as fill a packet.
+    packet = _packet_writes(cache)
+    each = gathered_bytes(cache) if cache.in_memory else cache.layout.gathered_bytes(packet, packet)
     enough = SPACE_ENDS if cache.layout.visit_tracks.value == 0 else _SPACE_MAY_END
-    return writes * gathered_bytes(cache) > enough * cache.length.bytes_found.value
+    return writes * each > enough * cache.length.bytes_found.value
+
+
+def _packet_writes(cache: Cache) -> int:
+    return int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
+
+
+def _visit_writes(cache: Cache) -> int:
+    most = _VISIT_PACKETS * _packet_writes(cache)
+    return min(most, cache.in_memory or most)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shakedown.fit.append import Journal, journal
+from shakedown.fit.even import even_waits
 from shakedown.fit.place import rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
@@ -30,6 +31,7 @@ _NEAR_WRITES: Final = 10_000
 _NEAR_SHARE: Final = 0.16
 _HOST_LATE: Final = 2
 _JOURNAL_WIDTH: Final = 0.1
+_FAR_LONGER: Final = 10.0
 _MUCH_SOONER: Final = 0.5
 _LEADS_UP: Final = 1.5
 _LEAST_EBB: Final = 4000
@@ -127,11 +129,17 @@ class Limits:
     def of(log: Log, known: Journal) -> Limits:
         """From the first writes of a fill: visits to the log are many among them, late answers of a host are few."""
         journal_ms = known.ms
-        cycle = np.sort(log.cycle_ms[1:_CALM_WRITES])
-        about = max(_JOURNAL_WIDTH * journal_ms, 2 * float(np.median(cycle)))
-        calm = cycle[np.abs(cycle - journal_ms) > about] if journal_ms else cycle
+        early = log.cycle_ms[1:_CALM_WRITES]
+        about = max(_JOURNAL_WIDTH * journal_ms, 2 * float(np.median(early)))
+        is_calm = np.abs(log.cycle_ms - journal_ms) > about if journal_ms else np.ones(len(log.cycle_ms), bool)
+        calm = np.sort(early[is_calm[1:_CALM_WRITES]])
         if len(calm) <= _HOST_LATE:
-            return Limits(float(cycle[-1]), journal_ms)
+            return Limits(float(early.max()), journal_ms)
+        waits = even_waits(np.where(is_calm, log.cycle_ms, 0.0), _FAR_LONGER * float(np.median(early)))
+        if waits is not None and waits[-1] >= _CALM_WRITES:
+            # So few come early that a late answer of the host cannot be told from one of them.
+            apart = float(np.mean(np.diff(waits)))
+            return Limits(float(log.cycle_ms[waits].max()), journal_ms, steady=True, journal_writes=known.every * apart)
         # Where a visit takes hundreds of writes along there are few of them, but one is as long as the other.
         alike = calm[1:][np.diff(calm) < _JOURNAL_WIDTH * calm[1:]]
         usual = float(max(calm[-1 - _HOST_LATE], alike[-1] if len(alike) else 0.0))
@@ -157,7 +165,7 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
         off_ms = np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2)
         like = np.flatnonzero(late & (off_ms <= limits.usual_ms + 0.05 * limits.journal_ms))
         late[like] = False
-        late[_forced(like, limits.journal_writes)] = True
+        late[_forced(like, _journals_apart(like, limits.journal_writes))] = True
     found = np.flatnonzero(late)
     lengths = cycle_ms[found]
     for number, (at, length) in enumerate(zip(found, lengths, strict=True)):
@@ -165,6 +173,19 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
         if length > _SURE_STALL_MS or np.sum(near & _alike(lengths[number:], length)) >= _IN_A_ROW:
             return found[_first_like(found[: number + 1], lengths[: number + 1]) :]
     return found[:0]
+
+
+def _journals_apart(like: Ints, most: float) -> float:
+    """How many writes there are from one journal to the next, if one wait in ``most`` may have been several visits.
+
+    They come evenly from the beginning on, when nothing is forced yet.
+    """
+    gaps = np.diff(like)[:_IN_A_ROW]
+    if len(gaps) < _IN_A_ROW or like[0] > (1 + _JOURNAL_WIDTH) * gaps[0]:
+        return most
+    times = most / float(np.median(gaps))
+    even = np.ptp(gaps) < _JOURNAL_WIDTH * gaps[0] and abs(times - round(times)) < _JOURNAL_WIDTH
+    return float(np.median(gaps)) if even and times > 1 else most
 
 
 def _forced(like: Ints, apart: float) -> list[int]:

@@ -9,16 +9,15 @@ import numpy as np
 
 from shakedown.fit import rotation
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.place import aligned, apart, rewrite, scattered
+from shakedown.fit.place import apart, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
-from shakedown.fit.whereabouts import forget
+from shakedown.fit.whereabouts import Sight, Watch, forget
 
 SIZES: Final = (4096, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20)
 _REPEATS: Final = 48
 # What is written before it is looked at and dropped: less than the smallest cache that is expected.
 _ROUNDS: Final = ((0, 1, 2, 3), (4,), (5,), (6,), (7,))
 _TRIES: Final = 4
-_HOME_TURNS: Final = 0.02
 _MOST_HOME: Final = 0.2
 _EVEN_TURNS: Final = 0.015
 _MOST: Final = 0.7
@@ -28,8 +27,6 @@ _NEARLY_ROUND: Final = 0.75
 _LEAST_TRACKS: Final = 0.008
 _GRAIN_TRACKS: Final = 0.01
 _SIMPLE: Final = 0.004
-_BETTER: Final = 0.015
-_SCALES: Final = tuple(np.arange(0.8, 1.21, 0.01))
 # The smallest alone tell the least space of a packet, if that is small.
 _WEIGHTS: Final = np.array([float(len(SIZES)), *[1.0] * (len(SIZES) - 1)])
 _PACKETS: Final = (1 << 40, *(1 << shift for shift in range(16, 21)))
@@ -76,37 +73,44 @@ def packed_bytes(size: int, packet_bytes: int, least: float) -> float:
     return whole * max(packet_bytes, least) + (max(rest, least) if rest else 0.0)
 
 
-def measure(bench: Bench, turn_ms: float, settle_ns: int) -> Floats:
-    """Write durably, one size after the other: the angles of what was written, for ``estimate``.
+def measure(bench: Bench, sight: Sight, first: int, settle_ns: int) -> Floats:
+    """Write durably from ``first`` on, one size after the other: the angles of what was written, for ``estimate``.
 
     Each after a rest of ``settle_ns``, in which the log is emptied of what the rewriting before has left there.
     """
     return np.concatenate(
-        [_angles(bench, [SIZES[number] for number in numbers], turn_ms, settle_ns) for numbers in _ROUNDS]
+        [_angles(bench, [SIZES[number] for number in numbers], sight, first, settle_ns) for numbers in _ROUNDS]
     )
 
 
-def _angles(bench: Bench, sizes: list[int], turn_ms: float, settle_ns: int) -> Floats:
+def _angles(bench: Bench, sizes: list[int], sight: Sight, first: int, settle_ns: int) -> Floats:
     """Where what was written in each size lies, a row a size."""
-    first = aligned(0.3 * bench.capacity_bytes)
     wide = sizes[-1] + 16 * BLOCK_BYTES
     count = _REPEATS * len(sizes)
     slots = min(2 * count, bench.capacity_bytes // 4 // wide)
     places = scattered(count, first, slots, wide)
+    rising = np.argsort(places)
+    back = np.argsort(rising)
     for again in range(_TRIES):
         if again:
             rewrite(bench, "layout-again", first, slots * wide)
         bench.idle(settle_ns)
-        home = logged_angles(bench, "layout-home", places, turn_ms)
+        watch = Watch.over(bench, "layout", places[rising], sight)
         for number, size in enumerate(sizes):
             here = places[number * _REPEATS : (number + 1) * _REPEATS]
             bench.play(f"layout-{size}", Trace.writes(here, size, flush_every=1))
         forget(bench)
-        angles = logged_angles(bench, "layout-read", places, turn_ms)
-        came = np.abs(rotation.short_way(angles - home)) < _HOME_TURNS
+        angles, home = watch.angles()[back], watch.home[back]
+        came = ~sight.differ(angles, home)
         # One that has to make room brings home what was just written, too: each time it has less of what was before.
         if np.all(came.reshape(len(sizes), -1).mean(axis=1) < _MOST_HOME):
             break
+    else:
+        if len(sizes) > 1:
+            # So many are more than it has room for.
+            rewrite(bench, "layout-rewrite", first, slots * wide)
+            parts = (sizes[: len(sizes) // 2], sizes[len(sizes) // 2 :])
+            return np.concatenate([_angles(bench, part, sight, first, settle_ns) for part in parts])
     rewrite(bench, "layout-rewrite", first, slots * wide)
     return np.where(came, np.nan, angles).reshape(len(sizes), _REPEATS)
 
@@ -118,28 +122,36 @@ def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floa
     return np.asarray(angles[np.argsort(order)])
 
 
-def estimate(angles: Floats, turn_bytes: float, track_bytes: float, *, anywhere: bool = False) -> Layout:
+def estimate(angles: Floats, turn_bytes: float, track_bytes: float, skews: tuple[float, ...] = ()) -> Layout:
     """The layout from the angles of each size's writes, in the order in which they were written.
 
-    ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without. If it may
-    lie ``anywhere``, both are as much smaller or larger as explains the angles best.
+    ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without. The
+    ``skews`` of tracks and cylinders, in turns, where both are known.
     """
+    angles = np.array([_whole(row, skews or (track_bytes / turn_bytes - 1,)) for row in angles])
     advances = [advance(row) for row in angles]
     even = _even_step(angles[0])
     small = even is not None and abs(even) < _SMALL_TURNS
     if small and even is not None:
         # So small a step crosses few borders of tracks: their skews do not count.
         advances[0] = even
-    # A whole turn more does not show in the angles, but in what larger writes take; nor where a spread cache lies.
-    best: tuple[tuple[float, float, float, int], float] | None = None
-    for more, scale in ((0, 1.0), (1, 1.0), *((0, scale) for scale in _SCALES)):
-        track = scale * track_bytes
-        found = _fit(advances, more, track if small else scale * turn_bytes, scale * turn_bytes, track)
-        if best is None or found[0] < best[0][0] - (_BETTER if best[1] == track_bytes and not anywhere else 0.0):
-            best = found, track
-    assert best
-    (misfit, visit, least, packet), track_bytes = best
+    grain = track_bytes if small else turn_bytes
+    # A whole turn more shows in what larger writes take, and in where tracks end between two writes.
+    fits = [_layout(*_fit(advances, more, grain, turn_bytes, track_bytes), track_bytes) for more in (0, 1)]
+    skew = track_bytes / turn_bytes - 1
+    return min(fits, key=lambda fit: fit.misfit_tracks + _missed_turns(angles, fit, skew))
+
+
+def _layout(misfit: float, visit: float, least: float, packet: int, track_bytes: float) -> Layout:
     return Layout(_around(visit, misfit), _around(least, misfit), packet, track_bytes, misfit)
+
+
+def _missed_turns(angles: Floats, layout: Layout, skew: float) -> float:
+    """By how much the steps miss what the writes of their size take, whether or not one more track ends within."""
+    tracks = np.array([[layout.space_bytes(size)] for size in SIZES]) / layout.track_bytes
+    turns = [tracks + borders * skew for borders in (np.floor(tracks), np.ceil(tracks))]
+    misses = np.min([np.abs(rotation.short_way(np.diff(angles, axis=1) - each)) for each in turns], axis=0)
+    return float(np.mean(np.nanmedian(misses, axis=1)))
 
 
 def _fit(
@@ -166,6 +178,22 @@ def _fit(
     )
 
 
+def _whole(angles: Floats, skews: tuple[float, ...]) -> Floats:
+    """The angles, but for what a write takes more that a band's border cuts in two: it moves on all behind it."""
+    steps = np.diff(angles) % 1.0
+    known = steps[~np.isnan(steps)]
+    # From one to the next a track more or less may end within, and with it a cylinder.
+    tracks, cylinders = (skews[0], skews[-1] - skews[0])
+    borders = np.array([track * tracks + cylinder * cylinders for track in (-1, 0, 1) for cylinder in (-1, 0, 1)])
+    off = rotation.short_way(steps - commonest(known))
+    usual = np.abs(off[:, None] - borders).min(axis=1) < _EVEN_TURNS
+    if np.mean(usual) <= _MOST:
+        return angles
+    middle = float(np.mean(off[usual]))
+    beyond = np.where(usual | np.isnan(off), 0.0, off - middle)
+    return np.asarray((angles - np.concatenate([[0.0], np.cumsum(beyond)])) % 1.0)
+
+
 def advance(angles: Floats) -> float:
     """By which part of a turn each of some places lies behind the one before on the mean: of (-0.05, 0.95]."""
     number = np.flatnonzero(~np.isnan(angles))
@@ -178,7 +206,7 @@ def _even_step(angles: Floats) -> float | None:
     """The step that nearly all of them make; None if there is none."""
     steps = np.diff(angles) % 1.0
     steps = steps[~np.isnan(steps)]
-    middle = _commonest(steps)
+    middle = commonest(steps)
     around = rotation.short_way(steps - middle)
     near = np.abs(around) < _EVEN_TURNS
     return _signed((middle + float(np.median(around[near]))) % 1.0) if np.mean(near) > _MOST else None
@@ -188,7 +216,8 @@ def _signed(turns: float) -> float:
     return turns - 1 if turns > 1 - _SLACK_TURNS else turns
 
 
-def _commonest(steps: Floats) -> float:
+def commonest(steps: Floats) -> float:
+    """The step that most of them make, or nearly."""
     near = [np.sum(np.abs(rotation.short_way(steps - one)) < _EVEN_TURNS) for one in steps]
     return float(steps[int(np.argmax(near))]) if len(steps) else 0.0
 

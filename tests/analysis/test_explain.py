@@ -210,6 +210,12 @@ def test_a_small_request_of_raidz_costs_a_record(measured: str, costs: str) -> N
     assert found.ceilings["drives"].iops == pytest.approx(100, rel=0.02)
 
 
+def test_a_record_fills_the_queues_of_all_its_drives() -> None:
+    """32 records over 6 of 8 drives each: 24 at a time in every drive, not 4."""
+    best = proof("4KiB 100R 100rand depth 32 = 110 IOPS", replace(NAS, drive=Reordering())).ceilings["drives"]
+    assert "24 at a time in each drive" in best.reason
+
+
 def test_mirrors_are_pairs_and_read_a_record_from_one_drive() -> None:
     mirror, *_ = changes(NAS, [proof("vm: 4KiB 100R 100rand depth 32 = 110 IOPS", NAS)])
     assert mirror.label == "mirror of 8, in pairs"

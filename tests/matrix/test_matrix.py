@@ -6,6 +6,8 @@ import json
 import multiprocessing
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from shakedown.array.order import RebuildOrder
 from shakedown.array.settings import parse_zfs_options
 from shakedown.cli import main
 from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.parallel import on_every_core
 from shakedown.report.matrix import matrix_svg, matrix_text
 
 pytestmark = pytest.mark.xdist_group("matrix")
@@ -153,6 +156,39 @@ def test_a_bug_in_one_cell_loses_no_other(tmp_path: Path, monkeypatch: pytest.Mo
     told: list[str] = []
     assert len(run_matrix(order, tmp_path / "one", told.append)) == 6
     assert "5 of 6 cells are there" in told[0]
+
+
+def test_md_rebuilds_once_what_is_the_same_at_every_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cells stand at every fill, each as if it had been made alone; of ZFS every fill is another cell."""
+    order = replace(D, layouts=("raid1", "mirror"), widths=(2,), fills=(0.05, 0.1, 0.2), settings=(), scale_divisor=100)
+    made: list[Any] = []
+
+    @contextmanager
+    def counted(function: Any, jobs: Any, **options: Any) -> Iterator[Any]:
+        made.extend(place.layout for place, _ in jobs)
+        with on_every_core(function, jobs, **options) as pending:
+            yield pending
+
+    monkeypatch.setattr("shakedown.array.cells.on_every_core", counted)
+    cells = run_matrix(order, tmp_path / "all", lambda _line: None)
+    assert sorted(made) == ["mirror"] * 3 + ["raid1"]
+    [alone] = run_matrix(replace(order, layouts=("raid1",), fills=(0.2,)), tmp_path / "alone", lambda _line: None)
+    md = [cell for cell in cells if cell.layout == "raid1"]
+    assert [replace(alone, fill=fill) for fill in order.fills] == md
+
+
+def test_account_d_says_nothing_of_md() -> None:
+    """Neither a line of it under a matrix of md, nor a row of md in what it says of pools."""
+
+    def cell(layout: str, fill: float, time_s: float) -> Cell:
+        return Cell(layout, 4, fill, time_s, 0.0, "drive 0 (x)", 1, 1, None, "complete")
+
+    md = [cell("raid5", 0.25, 9000.0), cell("raid5", 0.5, 9000.0)]
+    assert observations(md) == []
+    assert "account D" not in matrix_text(md, observations(md))
+    pools = [cell("raidz1", 0.25, 4000.0), cell("raidz1", 0.5, 8400.0)]
+    assert observations([*pools, *md]) == observations(pools)
+    assert observations(pools)[3].holds
 
 
 def test_a_killed_process_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,8 @@ def test_both_directions_at_once_take_no_longer(run: Run) -> None:
         ({"details": {"layout": "raid6", "width": "8"}}, Layout("raid6", 8), ""),
         ({"details": {"drives": "a, a, a, missing"}, "model": "raid5 of 4"}, Layout("raid5", 4), "a drive missing"),
         ({"details": {"drives": "a, a, a, a"}, "model": "raid5 of 4"}, Layout("raid10", 4), "measured on raid5 of 4"),
+        ({"details": {"layout": "mirror", "width": "4"}}, Layout("mirror", 4), "measured on one mirror of 4"),
+        ({"details": {"layout": "mirror", "width": "4"}}, Layout("mirror", 4, together=4), ""),
         ({}, Layout("raid5", 4), "measured on one drive"),
         ({}, Layout("single", 1), ""),
         ({"kind": "device"}, Layout("raid5", 4), ""),

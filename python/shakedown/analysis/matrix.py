@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+_LAYOUTS_OF_D: Final = ("mirror", "raidz1", "raidz2", "raidz3")
 _ON_PAR: Final = 1.10
 _NARROW: Final = 5
 _WIDE: Final = 8
@@ -44,7 +45,13 @@ class Observation:
 
 
 def observations(cells: Sequence[Cell]) -> list[Observation]:
-    """Account D's four, each over the cells that can be compared: no time passes where nothing is resilvered."""
+    """Account D's four, none if no cell is of its layouts.
+
+    Each is over the cells that can be compared: no time passes where nothing is resilvered.
+    """
+    cells = [cell for cell in cells if cell.layout in _LAYOUTS_OF_D]
+    if not cells:
+        return []
     cells = [cell for cell in cells if cell.ended == "complete" and cell.time_s > 0]
     return [_mirrors_first(cells), _on_par(cells), _grows(cells), _more_than_twice(cells)]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -81,39 +81,49 @@ class CellsBrokenError(Exception):
 
 
 def modelled_cells(orders: Mapping[Place, RebuildOrder], tell: Tell) -> Iterator[Cell]:
-    """In the order in which they are done. The widest begin first: they take longest.
+    """In the order in which they are done. The widest begin first: they take longest. Cells that are alike are one job.
 
     A bug in one ends no other: raises CellsBrokenError when all others are done. Raises EnvironmentFailure if a process
     is ended from outside.
     """
-    jobs = sorted(orders.items(), key=lambda job: -job[0].width)
-    pace = _Pace(len(jobs), tell)
-    broken = []
+    alike = _alike(orders)
+    jobs = sorted(((places[0], orders[places[0]]) for places in alike), key=lambda job: -job[0].width)
+    of_job = {places[0]: places for places in alike}
+    pace = _Pace(len(orders), tell)
+    broken: list[Broken] = []
     with on_every_core(_modelled, jobs, ends_all=KeyboardInterrupt) as pending:
         for done in as_completed(pending):
             try:
-                cell = done.result()
+                place, cell = done.result()
             except BrokenProcessPool as error:
                 raise EnvironmentFailure(
                     "a process that computed a cell was ended from outside, as the kernel does for want of memory",
                     hint="the same command goes on: what is done is in its CSV",
                 ) from error
-            if isinstance(cell, Broken):
-                broken.append(cell)
-                continue
-            pace.done(cell)
-            yield cell
+            for each in of_job[place]:
+                if isinstance(cell, Broken):
+                    broken.append(cell._replace(place=each))
+                else:
+                    yield pace.done(replace(cell, fill=each.fill))
     if broken:
-        raise CellsBrokenError(broken, len(jobs))
+        raise CellsBrokenError(broken, len(orders))
 
 
-def _modelled(place: Place, order: RebuildOrder) -> Cell | Broken:
+def _alike(orders: Mapping[Place, RebuildOrder]) -> list[list[Place]]:
+    """Places whose cells differ by their fill alone, where that matters to nobody, together."""
+    groups: dict[Place, list[Place]] = {}
+    for place, order in orders.items():
+        groups.setdefault(place if order.fill_matters else place._replace(fill=1.0), []).append(place)
+    return list(groups.values())
+
+
+def _modelled(place: Place, order: RebuildOrder) -> tuple[Place, Cell | Broken]:
     try:
-        return cell_of(place, order, simulate(order).to_json())
+        return place, cell_of(place, order, simulate(order).to_json())
     except (ShakedownError, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - a panic of the core is no Exception, and cannot be sent as it is
-        return Broken(place, f"{type(error).__name__}: {error}", traceback.format_exc())
+        return place, Broken(place, f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
 def real_cells(orders: Mapping[Place, RebuildOrder], way: RealWay, tell: Tell) -> Iterator[Cell]:

@@ -58,6 +58,11 @@ class RebuildOrder:
         return isinstance(self.options, ZfsOptions) and self.options.spare is not None
 
     @property
+    def fill_matters(self) -> bool:
+        """Modelled md rebuilds all of every drive, whatever is on it; only a job looks for where data is."""
+        return self.is_zfs or self.load is not None
+
+    @property
     def place(self) -> int:
         """The place of the member that failed."""
         return len(self.members) - 1

@@ -18,7 +18,7 @@ _DASHES: Final = ("", "7 4", "2 4", "10 3 2 3")
 
 
 def matrix_text(cells: Sequence[Cell], seen: Sequence[Observation]) -> str:
-    """A table a fill, layouts over widths, then account D's statements."""
+    """A table a fill, layouts over widths, then account D's statements, if there are any."""
     parts = []
     widths = sorted({cell.width for cell in cells})
     for fill in sorted({cell.fill for cell in cells}):
@@ -26,7 +26,8 @@ def matrix_text(cells: Sequence[Cell], seen: Sequence[Observation]) -> str:
         rows = [[str(width), *(_time(times.get((name, width))) for name in _layouts(cells))] for width in widths]
         parts.append(f"{fill:.0%} full\n" + table(["drives", *_layouts(cells)], rows))
     lines = [f"{_WORDS[one.holds]} {one.row}: {one.statement} ({one.evidence})" for one in seen]
-    parts.append("What account D saw\n" + "\n".join(wrap(line, "", "  ") for line in lines))
+    if lines:
+        parts.append("What account D saw\n" + "\n".join(wrap(line, "", "  ") for line in lines))
     return "\n\n".join(parts) + "\n"
 
 

@@ -127,7 +127,7 @@ def _drives(box: Box, load: Load) -> Ceiling:
         seconds += load.random_share * work.gathered_bytes / stream
         moving, read_share = (work.reads, 1.0) if work.gathered_bytes else (work.total, work.read_share)
         if moving:
-            depth = max(1, load.outstanding // layout.width)
+            depth = max(1, load.outstanding * work.abreast // layout.width)
             each = box.drive.random_iops(work.piece_bytes, read_share, depth)
             seconds += load.random_share * moving / (layout.width * each)
             reason = f"{load.random_share:.0%} random, {depth} at a time in each drive: {each:.3g}/s; the rest {reason}"

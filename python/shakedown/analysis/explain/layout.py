@@ -47,14 +47,16 @@ _SHOWN: Final = {"single": "one drive", "mirror": "mirror"}
 class DriveWork(NamedTuple):
     """Requests at the drives, all of them together, per request of the host.
 
-    Each moves ``piece_bytes``. ``gathered_bytes`` of data are written in no place of their own: at best one behind the
-    other, so that these writes move no heads. ``steps`` is how many come one after the other until it is done.
+    Each moves ``piece_bytes``; ``abreast`` of them go to as many drives at once, and ``steps`` come one after the other
+    until it is done. ``gathered_bytes`` of data are written in no place of their own: at best one behind the other, so
+    that these writes move no heads.
     """
 
     reads: float
     writes: float
     piece_bytes: int
     steps: float
+    abreast: int = 1
     gathered_bytes: float = 0
 
     @property
@@ -155,6 +157,7 @@ class Layout:
             writes=written * load.write_share,
             piece_bytes=-(-moved_bytes // pieces // SECTOR_BYTES) * SECTOR_BYTES,
             steps=1 + (load.write_share if is_part else 0),
+            abreast=pieces,
             gathered_bytes=moved_bytes * load.write_share,
         )
 

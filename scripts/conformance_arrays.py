@@ -56,6 +56,8 @@ CAPACITY_BYTES: Final = 4_000_787_030_016
 # The lab's kernel and host adapter, which are no choice of ours: CONFIG_HZ, and the segments of virtio-scsi.
 LAB_MD: Final = MdOptions(jiffy_ns=10_000_000, max_segments=254)
 LAB_MEMORY_BYTES: Final = 2 << 30
+# Of that the lab gives ZFS's cache a quarter.
+LAB_CACHE_BYTES: Final = LAB_MEMORY_BYTES // 4
 # Of a pool: a 64th of what is filled, in whole MiB. Beside a load nearly all is one file. How they are written is part
 # of what a pool's case is made from: not made durable one by one.
 FILES_MIB: Final = {"mirror": 6, "raidz1": 19, "raidz2": 20, "draid2": 20}
@@ -198,7 +200,14 @@ def modelled(case: Case, seed: int) -> Rebuild:
         draid = (2, 0) if case.layout.startswith("draid") else None
         order: HealingOrder | None = "sequential" if case.sequential else None
         files = None if case.load else FILES_MIB[case.layout] << 20
-        options = ZfsOptions(memory_bytes=LAB_MEMORY_BYTES, cores=1, draid=draid, order=order, file_bytes=files)
+        options = ZfsOptions(
+            memory_bytes=LAB_MEMORY_BYTES,
+            cache_bytes=LAB_CACHE_BYTES,
+            cores=1,
+            draid=draid,
+            order=order,
+            file_bytes=files,
+        )
     jobs, fill = load(case)
     return simulate(
         RebuildOrder(

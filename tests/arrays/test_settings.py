@@ -23,6 +23,7 @@ HUGE = "99999999999999999999"
         *(("raidz1", f"ashift={value}", "9 to 16") for value in ("-1", HUGE)),
         *(("draid1", f"spare={value}", "0 to 99") for value in ("-1", HUGE)),
         *(("raidz1", f"memory={value}", "128.0 MiB or more") for value in ("0", "1")),
+        *(("raidz1", f"cache={value}", "64.0 MiB or more") for value in ("0", "1")),
         ("raidz1", "core-rate=0", "1.0 MiB or more"),
         ("raidz1", f"second-failure={HUGE}@2h", "0 to 254"),
     ],

@@ -17,8 +17,9 @@ const GONE_FROM_NS: u64 = 1_000_000_000;
 const FOR_EVER_NS: u64 = u64::MAX / 4;
 /// Before a scan begins a drive is put in; times count from its beginning.
 const PUT_IN_NS: u64 = 750_000_000;
-/// So short that the drive is back before much else is asked of it.
-const A_MOMENT_NS: u64 = 10_000_000;
+/// So short that the drive is back before much else is asked of it, and longer than a dRAID is at a group that lacks it, 16 MiB of each
+/// other one.
+const A_MOMENT_NS: u64 = 100_000_000;
 
 type Pool = Resilver<Faulty<Plain, Gone>>;
 

@@ -450,6 +450,38 @@ fn a_scan_begins_behind_the_groups_that_may_not_know_of_the_drive() {
     assert!(all > alone * 9 / 10, "what was written before is resilvered all the same: {all} of {alone}");
 }
 
+/// The queue that a mirror looks at is that of its child, which of a drive being put in is a `replacing` vdev: it never has anything to do.
+#[test]
+fn a_mirror_reads_what_is_new_from_the_new_drive_while_the_other_has_something_to_do() {
+    let small = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
+    let plan = Plan { content: Content { fill: 0.9, ..small.content }, ..small };
+    let mut resilver = Resilver::new(plan.clone(), clockworks(&plan), 0).unwrap();
+    let mut completions = Vec::new();
+    let touch = |resilver: &mut Resilver<Clockwork>, verb, record: u64| {
+        resilver.submit(
+            resilver.now_ns(),
+            Request { tag: 1, verb, fua: false, offset_bytes: record << 17, bytes: 128 << 10 },
+        );
+    };
+    while resilver.is_to_begin() {
+        resilver.advance(resilver.now_ns() + 10_000_000, &mut completions);
+    }
+    // Past memory, so that they are read from a drive.
+    (0..100).for_each(|record| touch(&mut resilver, Verb::Write, record));
+    resilver.advance(resilver.now_ns() + 2_000_000_000, &mut completions);
+    assert_eq!(completions.len(), 100);
+    let reads = |resilver: &Resilver<Clockwork>| {
+        resilver.members().device(plan.lost).asked.iter().filter(|one| one.verb == Verb::Read).count()
+    };
+    assert_eq!(reads(&resilver), 0, "a scan reads nothing of it");
+    (0..100).for_each(|record| {
+        touch(&mut resilver, Verb::Read, record);
+        resilver.advance(resilver.now_ns() + 20_000_000, &mut completions);
+    });
+    assert!(!resilver.is_over());
+    assert!(reads(&resilver) > 90, "{} of 100", reads(&resilver));
+}
+
 fn drives(name: &str, width: usize) -> Vec<Drive> {
     let text = std::fs::read_to_string(format!("{}/../../drives/{name}.toml", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let profile = Profile::parse(&text).unwrap();

@@ -45,7 +45,7 @@ pub struct Given {
     spare: Option<u64>,
     order: String,
     release: String,
-    host: (u64, u32, Option<f64>),
+    host: (u64, Option<u64>, u32, Option<f64>),
     used: bool,
     load: Option<String>,
     second_failure: Option<(usize, u64)>,
@@ -81,7 +81,7 @@ impl Given {
             "sequential" => Order::Sequential,
             other => return Err(LayoutError::value("order", other, "it is blocks, sorted or sequential")),
         };
-        let (memory_bytes, cores, rebuilt_bytes_per_s) = self.host;
+        let (memory_bytes, cache_bytes, cores, rebuilt_bytes_per_s) = self.host;
         let sampling = if whole { Sampling::NONE } else { self.sampling(profiles, &geometry) };
         Ok(Plan {
             geometry,
@@ -96,7 +96,7 @@ impl Given {
             spare: self.spare,
             order,
             tunables,
-            host: Host { memory_bytes, cores, rebuilt_bytes_per_s },
+            host: Host { memory_bytes, cache_bytes, cores, rebuilt_bytes_per_s },
             sampling,
             second_failure: self.second_failure,
             seed: self.seed,

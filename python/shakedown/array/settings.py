@@ -77,6 +77,8 @@ _parse_place: Final = between(0, 254)
 _MOST_CORES: Final = 8192
 # A kernel with ZFS needs as much to run at all.
 _LEAST_MEMORY_BYTES: Final = 128 << 20
+# What `zfs_arc_max` may at least be.
+_LEAST_CACHE_BYTES: Final = 64 << 20
 _parse_core_rate: Final = between(1 << 20, None, parse_size_bytes, format_size)
 
 _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
@@ -89,6 +91,7 @@ _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "order": ("order", _one_of(HealingOrder)),
     "release": ("release", _one_of(Release)),
     "memory": ("memory_bytes", between(_LEAST_MEMORY_BYTES, None, parse_size_bytes, format_size)),
+    "cache": ("cache_bytes", between(_LEAST_CACHE_BYTES, None, parse_size_bytes, format_size)),
     "cores": ("cores", between(1, _MOST_CORES)),
     "core-rate": ("core_bytes_per_s", lambda text: float(_parse_core_rate(text))),
     "second-failure": ("second_failure", _failure),

@@ -23,8 +23,9 @@ class ZfsOptions:
     beginning), ``file_bytes`` how long the files of a fresh one are, each of which was written durably (None: all is
     one file). ``draid`` are the data drives of a group and the number of distributed spares, ``spare`` the one that
     takes the place of the failed drive instead of the replacement. ``order`` is that of a resilver (None: what the
-    release does by itself). ``core_bytes_per_s`` is what one of the ``cores`` verifies and rebuilds (None: more than
-    any drives deliver). ``second_failure``: another drive and the nanoseconds after which it fails, too.
+    release does by itself). ``cache_bytes`` is the most that the cache may have (None: half of the memory),
+    ``core_bytes_per_s`` what one of the ``cores`` verifies and rebuilds (None: more than any drives deliver).
+    ``second_failure``: another drive and the nanoseconds after which it fails, too.
     """
 
     record_bytes: int = 128 * 1024
@@ -36,6 +37,7 @@ class ZfsOptions:
     order: HealingOrder | None = None
     release: Release = "2.3"
     memory_bytes: int = _MEMORY_BYTES
+    cache_bytes: int | None = None
     cores: int = _CORES
     core_bytes_per_s: float | None = None
     second_failure: tuple[int, int] | None = None
@@ -51,6 +53,6 @@ class ZfsOptions:
             "spare": self.spare,
             "order": self.order or ("blocks" if self.release == "0.6" else "sorted"),
             "release": self.release,
-            "host": (self.memory_bytes, self.cores, self.core_bytes_per_s),
+            "host": (self.memory_bytes, self.cache_bytes, self.cores, self.core_bytes_per_s),
             "second_failure": self.second_failure,
         }

@@ -11,6 +11,9 @@ use super::resilver::{Phase, Resilver, Role};
 /// `zfs_vdev_mirror_rotating_seek_offset`.
 const NEAR_BYTES: u64 = 1 << 20;
 
+/// `zfs_vdev_mirror_rotating_seek_inc`.
+const SEEK_LOAD: usize = 5;
+
 impl<D: BlockDevice> Resilver<D> {
     /// Asks for as much of the scan as may be in flight.
     pub(super) fn heal_on(&mut self) {
@@ -263,10 +266,7 @@ impl<D: BlockDevice> Resilver<D> {
             if !self.has(member, &flow) || flow.tried >> member & 1 == 1 {
                 continue;
             }
-            let queue = &self.queues[member];
-            // `vdev_mirror_load`: going on where the arm stands costs nothing, and near it little.
-            let way_bytes = queue.last_end().abs_diff(LABEL_START_BYTES + flow.offset_bytes);
-            let load = queue.load() + usize::from(way_bytes > 0) * if way_bytes < NEAR_BYTES { 2 } else { 5 };
+            let load = self.mirror_load(member, flow.offset_bytes);
             if load < least {
                 (least, members) = (load, 0);
             }
@@ -284,6 +284,17 @@ impl<D: BlockDevice> Resilver<D> {
         let bytes = flow.bytes.next_multiple_of(self.pool.geometry.sector_bytes());
         self.ask(number, class, false, Target { member, offset_bytes: flow.offset_bytes, bytes });
         true
+    }
+
+    /// `vdev_mirror_load`: going on where the arm stands costs nothing, and near it little. A drive that is being put in stands under
+    /// a `replacing` vdev, and the queue of that is looked at, which no request ever enters: it always seems to have nothing to do.
+    fn mirror_load(&self, member: usize, offset_bytes: u64) -> usize {
+        if self.roles[member] == Role::Target {
+            return SEEK_LOAD;
+        }
+        let queue = &self.queues[member];
+        let way_bytes = queue.last_end().abs_diff(LABEL_START_BYTES + offset_bytes);
+        queue.load() + usize::from(way_bytes > 0) * if way_bytes < NEAR_BYTES { SEEK_LOAD / 2 } else { SEEK_LOAD }
     }
 
     /// What could be read is there: rebuild the rest, if enough is.

@@ -25,7 +25,7 @@ impl Memory {
     /// Of a host that has written so much to the pool: all of it went through the cache, which has grown with it.
     pub fn new(host: &Host, tunables: &Tunables, record_bytes: u64, written_bytes: u64) -> Self {
         let least_bytes = (host.memory_bytes / 32).max(LEAST_BYTES);
-        let most_bytes = (host.memory_bytes / 2).max(least_bytes);
+        let most_bytes = host.most_cached_bytes().max(least_bytes);
         Self {
             record_bytes,
             least_bytes,
@@ -107,6 +107,9 @@ mod tests {
     fn names_fit_into_a_quarter_of_the_cache() {
         let of_a_gib = memory(Tunables::v2_3());
         assert!(of_a_gib.holds_names(256 << 20) && !of_a_gib.holds_names(257 << 20));
+        let host = Host { memory_bytes: 2 << 30, cache_bytes: Some(512 << 20), ..Host::default() };
+        let given_less = Memory::new(&host, &Tunables::v2_3(), 128 << 10, 0);
+        assert!(given_less.holds_names(128 << 20) && !given_less.holds_names(129 << 20));
     }
 
     #[test]

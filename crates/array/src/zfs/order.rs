@@ -155,7 +155,7 @@ impl Walk {
                 self.block_in(pool, slot);
                 self.next += 1;
                 if record < pool.records {
-                    self.indirects(pool, record..record + 1);
+                    self.indirects(pool, slot..slot + 1);
                 }
             }
             Order::Sequential => {
@@ -165,7 +165,7 @@ impl Walk {
                 self.segments(pool, pool.record_offset(slot), records * record_bytes, record_bytes);
                 self.next += records.max(1);
                 if record < pool.records {
-                    self.indirects(pool, record..self.next);
+                    self.indirects(pool, slot..slot + records.max(1));
                 }
             }
         }
@@ -173,13 +173,16 @@ impl Walk {
 
     /// What is there at a step, by place.
     fn slot_at(&self, pool: &Pool, step: u64) -> u64 {
-        step.checked_sub(pool.records).map_or(step, |number| self.beyond[number as usize])
+        match step.checked_sub(pool.records) {
+            None => pool.record_by_place(step),
+            Some(number) => self.beyond[number as usize],
+        }
     }
 
     /// How many steps from this one on are of slots that follow each other.
     fn in_one_piece(&self, pool: &Pool, step: u64) -> u64 {
         match step.checked_sub(pool.records) {
-            None => pool.records.min(self.limit()) - step,
+            None => (pool.records.min(self.limit()) - step).min(pool.records - pool.record_by_place(step)),
             Some(number) => {
                 let slots = &self.beyond[number as usize..(self.limit() - pool.records) as usize];
                 slots.iter().zip(slots[0]..).take_while(|(slot, expected)| *slot == expected).count() as u64

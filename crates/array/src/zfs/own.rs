@@ -111,17 +111,18 @@ pub(super) fn made_bytes(geometry: &Geometry) -> u64 {
 
 /// Metaslabs with the pool's own blocks: of the time when it was made, of the first import and of the second, each of which takes
 /// three.
-pub(super) fn own_metaslabs(content: &[u64]) -> [Copies; 3] {
-    let mut empty = empty_metaslabs(content);
+pub(super) fn own_metaslabs(content: &[u64], goes_back: bool) -> [Copies; 3] {
+    let mut empty = empty_metaslabs(content, goes_back);
     let mut three = || from_fn(|_| empty.next().expect("numbers do not end"));
     [[0, 1, 2], three(), three()]
 }
 
 /// Metaslabs that are empty once data fills these, in the order in which they are taken (`metaslab_compare`): those that had third
-/// copies while data filled the one before, except the first and the last, and those that were never written to.
-pub(super) fn empty_metaslabs(content: &[u64]) -> impl Iterator<Item = u64> + '_ {
+/// copies while data filled the one before, except the first and the last, and those that were never written to. Where data
+/// `goes_back` to one that had become empty, the third copies do not, and take one more.
+pub(super) fn empty_metaslabs(content: &[u64], goes_back: bool) -> impl Iterator<Item = u64> + '_ {
     let had_thirds = third_copies(content).take(content.len().saturating_sub(1)).skip(1);
-    let unused = (content.last().copied().unwrap_or(0) + 2).max(3)..;
+    let unused = (content.last().copied().unwrap_or(0) + 2 + u64::from(goes_back)).max(3)..;
     had_thirds.filter(|metaslab| !is_among(content, *metaslab)).chain(unused)
 }
 
@@ -150,7 +151,7 @@ mod tests {
         Pool::new(geometry, 4_000_787_030_016 / 1000, content, 200 << 20, 1).unwrap()
     }
 
-    /// As the lists of the lab's requests show it of a mirror with content in 0 and 3, and of a raidz1 and a raidz2.
+    /// As the lists of the lab's requests show it of a mirror with content in 0 and 3, of a raidz1, a raidz2 and a draid2.
     #[test]
     fn each_import_takes_three_empty_metaslabs() {
         let mirror = pool(Geometry::mirror(2, 12).unwrap(), 0.15);
@@ -163,6 +164,9 @@ mod tests {
         let raidz2 = pool(Geometry::raidz(2, 5, 12).unwrap(), 0.12);
         assert_eq!(raidz2.content(), [0, 3, 5, 7, 9]);
         assert_eq!(raidz2.own, [[0, 1, 2], [4, 6, 8], [11, 12, 13]]);
+        let draid2 = pool(Geometry::draid(2, 2, 6, 0, 12).unwrap(), 0.12);
+        assert_eq!(draid2.content(), [0, 3, 4, 5, 7, 9]);
+        assert_eq!(draid2.own, [[0, 1, 2], [6, 8, 12], [13, 14, 15]]);
     }
 
     #[test]

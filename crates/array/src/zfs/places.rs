@@ -35,6 +35,8 @@ pub(super) struct Places {
     freed: BTreeSet<u64>,
     /// Freed in the last groups, the newest last: these are not given out yet.
     deferred: VecDeque<Vec<u64>>,
+    /// Of this group, for what the next one writes elsewhere.
+    borrowed: Vec<u64>,
     /// How many slots of the metaslab that is filled are free again.
     holes: u64,
     last: u64,
@@ -54,6 +56,7 @@ impl Places {
             held: BTreeSet::new(),
             freed: BTreeSet::new(),
             deferred: VecDeque::from([Vec::new()]),
+            borrowed: Vec::new(),
             holes: 0,
             last: 0,
             young: HashSet::new(),
@@ -80,11 +83,11 @@ impl Places {
         new
     }
 
-    /// A slot for a block that is free again at once.
+    /// A slot for blocks of which each group writes new ones: the next group frees it.
     pub fn borrow(&mut self) -> u64 {
         let slot = self.free_slot();
         // Of a pool that is full none is free before, and none behind.
-        self.freed.extend(slot);
+        self.borrowed.extend(slot);
         slot.unwrap_or(0)
     }
 
@@ -96,7 +99,7 @@ impl Places {
 
     /// A transaction group begins to be written.
     pub fn begin_group(&mut self) {
-        self.deferred.push_back(Vec::new());
+        self.deferred.push_back(std::mem::take(&mut self.borrowed));
         if self.deferred.len() > DEFERRED_GROUPS {
             let free = self.deferred.pop_front().unwrap_or_default();
             let filled = self.fresh.front().map_or(0..0, |fresh| fresh.begin..fresh.slots.start);
@@ -213,6 +216,24 @@ mod tests {
         assert_eq!((places.beyond(), places.is_old(1), places.old_from(2, 3)), (vec![4], false, 3));
         assert_eq!(places.rewrite(2), 5);
         assert!(places.is_young(5) && !places.is_old(5) && !places.is_old(2) && places.is_old(4));
+    }
+
+    /// Of records that are rewritten once only nothing is free again where they are written.
+    #[test]
+    fn what_each_group_writes_of_the_pool_itself_leaves_holes() {
+        let left_at = |borrowed: usize| {
+            let mut places = Places::new(100, [Fresh::new(100..200, 50), Fresh::new(200..300, 0)].into());
+            let mut written = (0..80).map(|number| {
+                if number % 10 == 0 {
+                    places.begin_group();
+                    (0..borrowed).for_each(|_| _ = places.borrow());
+                }
+                places.rewrite(number)
+            });
+            written.position(|slot| slot >= 200)
+        };
+        // Of the first two groups they are free again when the sixth begins.
+        assert_eq!([0, 2].map(left_at), [None, Some(50)]);
     }
 
     #[test]

@@ -54,6 +54,10 @@ pub(super) struct Pool {
     pub metaslabs: u64,
     /// Metaslabs in the order of the records in them: those that hold content, then the empty ones.
     order: Vec<u64>,
+    /// Those that hold content, by their place; where in the order each of them is; and how many lie before the last of that.
+    content: Vec<u64>,
+    by_place: Vec<u64>,
+    before_last: u64,
     /// Metaslabs with the pool's own blocks.
     pub own: [own::Copies; 3],
     pub records_per_metaslab: u64,
@@ -129,9 +133,16 @@ impl Pool {
         let records = stretches.in_whole_files((shown as f64 * fill) as u64 / record_allocated);
         let records = records.min(metaslabs * records_per_metaslab);
         let holding = records.div_ceil(records_per_metaslab);
-        let order = by_content(metaslabs, if run_records.is_some() { metaslabs } else { holding } as usize);
-        let own = own::own_metaslabs(&order[..holding as usize]);
-        let fresh = fresh(records, records_per_metaslab, &order);
+        let mut order = filled(metaslabs);
+        let is_aged = run_records.is_some();
+        order[if is_aged { 0 } else { holding as usize }..].sort_unstable();
+        let mut by_place: Vec<u64> = (0..holding).collect();
+        by_place.sort_unstable_by_key(|index| order[*index as usize]);
+        let content: Vec<u64> = by_place.iter().map(|index| order[*index as usize]).collect();
+        let before_last = by_place.iter().position(|index| index + 1 == holding).unwrap_or(0) as u64;
+        let goes_back = before_last + 1 < holding;
+        let own = own::own_metaslabs(&content, goes_back);
+        let fresh = fresh(records, records_per_metaslab, &order, own::empty_metaslabs(&content, goes_back));
         let mut pool = Self {
             geometry,
             record_bytes,
@@ -143,6 +154,9 @@ impl Pool {
             metaslab_shift,
             metaslabs,
             order,
+            content,
+            by_place,
+            before_last,
             own,
             records_per_metaslab,
             stretches,
@@ -205,9 +219,22 @@ impl Pool {
         self.begin_of(self.order[metaslab as usize])
     }
 
-    /// The metaslabs that hold content.
+    /// The metaslabs that hold content, by their place.
     pub(super) fn content(&self) -> &[u64] {
-        &self.order[..self.records.div_ceil(self.records_per_metaslab) as usize]
+        &self.content
+    }
+
+    /// Which record comes at a step of who goes by place. Of all metaslabs that hold any only the one that was filled last has fewer.
+    pub fn record_by_place(&self, step: u64) -> u64 {
+        let (each, last) = (self.records_per_metaslab, self.by_place.len() as u64 - 1);
+        let behind = self.before_last * each;
+        let in_last = self.records - last * each;
+        let place = match step.checked_sub(behind) {
+            None => step,
+            Some(beyond) if beyond < in_last => return last * each + beyond,
+            Some(beyond) => behind + each + (beyond - in_last),
+        };
+        self.by_place[(place / each) as usize] * each + place % each
     }
 
     /// How many records lie in one piece from this one on, the metaslab's others included.
@@ -245,23 +272,14 @@ fn filled(metaslabs: u64) -> Vec<u64> {
     [0, 3, 5, 7].into_iter().chain(pairs).chain([1, 2]).filter(|metaslab| *metaslab < metaslabs).collect()
 }
 
-/// Those that hold content, so many, by their place, then the others.
-fn by_content(metaslabs: u64, used: usize) -> Vec<u64> {
-    let mut order = filled(metaslabs);
-    let (content, empty) = order.split_at_mut(used);
-    content.sort_unstable();
-    empty.sort_unstable();
-    order
-}
-
 /// Slots of records in the order in which users' data takes them: the first metaslab of those that the last import has taken, then
 /// every second that is empty, since the one behind it gets the third copies. So it is in the lab, where a pool is imported twice
 /// before there are users: behind content in metaslabs 0 and 3 come 8, 11 and 13, then those that hold little.
-fn fresh(records: u64, records_per_metaslab: u64, order: &[u64]) -> VecDeque<Fresh> {
+fn fresh(records: u64, records_per_metaslab: u64, order: &[u64], empty: impl Iterator<Item = u64>) -> VecDeque<Fresh> {
     let used = records.div_ceil(records_per_metaslab);
-    let (content, others) = order.split_at(used as usize);
+    let others = &order[used as usize..];
     let is_there = |metaslab: &u64| *metaslab < order.len() as u64;
-    let empty: Vec<u64> = own::empty_metaslabs(content).skip(3).take_while(is_there).collect();
+    let empty: Vec<u64> = empty.skip(3).take_while(is_there).collect();
     let firsts: Vec<u64> = empty.first().into_iter().chain(empty.iter().skip(3).step_by(2)).copied().collect();
     let are_first: BTreeSet<u64> = firsts.iter().copied().collect();
     let rest = others.iter().filter(|metaslab| !are_first.contains(metaslab));
@@ -367,7 +385,21 @@ mod tests {
     fn metaslabs_with_the_pools_own_blocks_are_filled_last() {
         assert_eq!(filled(10), [0, 3, 5, 7, 9, 4, 6, 8, 1, 2]);
         assert_eq!([1, 2, 3, 5].map(filled), [vec![0], vec![0, 1], vec![0, 1, 2], vec![0, 3, 4, 1, 2]]);
-        assert_eq!(by_content(7, 3), [0, 3, 5, 1, 2, 4, 6]);
+    }
+
+    /// Of a dRAID of 42 metaslabs of which data fills five and a little of a sixth, which lies among them.
+    #[test]
+    fn who_goes_by_place_finds_each_record_once_in_the_order_of_their_places() {
+        let geometry = Geometry::draid(2, 2, 6, 0, 12).unwrap();
+        let content = Content { record_bytes: 128 << 10, fill: 0.12, run_records: None, file_bytes: None };
+        let pool = Pool::new(geometry, 4_000_787_030, content, 200 << 20, 1).unwrap();
+        let metaslab = |record| pool.record_offset(record) >> pool.metaslab_shift;
+        assert_eq!([0, pool.records - pool.records_per_metaslab, pool.records - 1].map(metaslab), [0, 9, 4]);
+        let found: Vec<u64> = (0..pool.records).map(|step| pool.record_by_place(step)).collect();
+        assert!(found.windows(2).all(|pair| pool.record_offset(pair[0]) < pool.record_offset(pair[1])));
+        assert_eq!(found.iter().max(), Some(&(pool.records - 1)));
+        let users = [0, 1, 2].map(|number| pool.clone().places.rewrite(number)).map(metaslab);
+        assert_eq!(users, [13; 3]);
     }
 
     #[test]

@@ -64,8 +64,7 @@ impl Plan {
         let (bytes, flows) = match (order, tunables.top_maxinflight) {
             (Order::Sequential, _) => {
                 let limit = tunables.rebuild_vdev_limit_bytes * geometry.width() as u64;
-                // Half of the largest cache of blocks, which is half of memory.
-                (limit.min(host.memory_bytes / 4), u64::MAX)
+                (limit.min(host.most_cached_bytes() / 2), u64::MAX)
             }
             (_, Some(records)) => (u64::MAX, u64::from(records)),
             (_, None) => (tunables.scan_vdev_limit_bytes * geometry.data_width(), u64::MAX),

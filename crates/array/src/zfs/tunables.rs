@@ -115,11 +115,16 @@ const MOST_CORES: u32 = 8192;
 
 const LEAST_MEMORY_BYTES: u64 = 128 * MIB;
 
+/// What `zfs_arc_max` may at least be (`MIN_ARC_MAX`).
+const LEAST_CACHE_BYTES: u64 = 64 * MIB;
+
 /// The machine that the drives are in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Host {
     /// Bounds what a sorted scan can sort at once, and what may be in flight.
     pub memory_bytes: u64,
+    /// The most that its cache of blocks may have of that (`zfs_arc_max`); `None`: half.
+    pub cache_bytes: Option<u64>,
     /// Records verified and rebuilt at the same time.
     pub cores: u32,
     /// What one core verifies and rebuilds in a second, in bytes of records; `None`: faster than any drives.
@@ -127,6 +132,11 @@ pub struct Host {
 }
 
 impl Host {
+    /// The most that the cache of blocks may have.
+    pub(super) fn most_cached_bytes(&self) -> u64 {
+        self.cache_bytes.unwrap_or(self.memory_bytes / 2)
+    }
+
     /// Refuses a machine that cannot be.
     ///
     /// # Errors
@@ -138,6 +148,10 @@ impl Host {
                 self.memory_bytes,
                 "a kernel with ZFS needs 128 MiB to run at all",
             ));
+        }
+        if self.cache_bytes.is_some_and(|bytes| !(LEAST_CACHE_BYTES..=self.memory_bytes).contains(&bytes)) {
+            let reason = "ZFS takes 64 MiB or more, and no more than there is memory";
+            return Err(LayoutError::value("cache", self.most_cached_bytes(), reason));
         }
         if !(1..=MOST_CORES).contains(&self.cores) {
             return Err(LayoutError::value("cores", self.cores, "Linux knows 1 to 8192"));
@@ -153,7 +167,7 @@ impl Host {
 
 impl Default for Host {
     fn default() -> Self {
-        Self { memory_bytes: 16 << 30, cores: 4, rebuilt_bytes_per_s: None }
+        Self { memory_bytes: 16 << 30, cache_bytes: None, cores: 4, rebuilt_bytes_per_s: None }
     }
 }
 
@@ -166,6 +180,9 @@ mod tests {
         let refused = |host: Host| host.check().unwrap_err().to_string();
         assert!(Host::default().check().is_ok());
         assert!(refused(Host { memory_bytes: 1 << 20, ..Host::default() }).contains("128 MiB"));
+        for bytes in [1, 17 << 30] {
+            assert!(refused(Host { cache_bytes: Some(bytes), ..Host::default() }).contains("64 MiB or more"));
+        }
         for cores in [0, 8193] {
             assert!(refused(Host { cores, ..Host::default() }).contains("1 to 8192"));
         }

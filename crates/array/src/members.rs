@@ -98,8 +98,8 @@ struct Member<D> {
     waiting: VecDeque<Command>,
     /// No command times out before.
     times_out_ns: u64,
-    /// When it last answered what it was asked.
-    answered_ns: u64,
+    /// Since when it has answered nothing of what it was asked; `None`: it was asked nothing since.
+    silent_since_ns: Option<u64>,
     busy_since_ns: u64,
     heard_ns: u64,
     counters: Counters,
@@ -154,7 +154,7 @@ impl<D: BlockDevice> Members<D> {
                 free_tags: Vec::new(),
                 waiting: VecDeque::new(),
                 times_out_ns: u64::MAX,
-                answered_ns: now_ns,
+                silent_since_ns: None,
                 busy_since_ns: now_ns,
                 heard_ns: now_ns,
                 counters: Counters::default(),
@@ -314,6 +314,7 @@ impl<D: BlockDevice> Members<D> {
         if member.in_device == 0 {
             (member.busy_since_ns, member.heard_ns) = (self.now_ns, self.now_ns);
         }
+        member.silent_since_ns.get_or_insert(self.now_ns);
         member.in_device += 1;
         let tag = member.free_tags.pop().unwrap_or_else(|| {
             member.commands.push(None);
@@ -373,7 +374,7 @@ impl<D: BlockDevice> Members<D> {
             return;
         }
         member.device.reset(now_ns);
-        if now_ns - member.answered_ns >= OFFLINE_NS {
+        if member.silent_since_ns.is_some_and(|since_ns| now_ns - since_ns >= OFFLINE_NS) {
             late.extend(member.set_offline());
             late.into_iter().for_each(|command| self.end(at, command, Status::Gone, done));
             return;
@@ -402,7 +403,7 @@ impl<D: BlockDevice> Members<D> {
             member.times_out_ns = u64::MAX;
         }
         if completion.status != Status::Aborted {
-            member.answered_ns = self.now_ns;
+            member.silent_since_ns = (member.in_device > 0).then_some(self.now_ns);
         }
         if command.given_up {
             return;

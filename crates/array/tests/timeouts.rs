@@ -45,8 +45,14 @@ fn rebuilt(layout: Layout, for_ns: u64) -> Outcome {
 }
 
 fn rebuilt_of<D: BlockDevice>(layout: Layout, devices: Vec<D>) -> Outcome {
+    rebuilt_later(layout, devices, 0)
+}
+
+/// After so long a time without work.
+fn rebuilt_later<D: BlockDevice>(layout: Layout, devices: Vec<D>, rest_ns: u64) -> Outcome {
     let options = Options::new(layout, 4, 65 * MIB).unwrap();
     let mut array = Array::new(options, devices, 0).unwrap();
+    array.advance(rest_ns, &mut Vec::new());
     let used = array.options().used_bytes();
     array.recover(0, 0, used).unwrap();
     array.finish_recovery(u64::MAX);
@@ -77,6 +83,16 @@ fn a_command_that_is_lost_costs_md_half_a_minute() {
         let reads = layout != Layout::Raid10;
         assert_eq!((29 * S..31 * S).contains(&longer_ns), reads, "{layout:?}: {longer_ns}");
     }
+}
+
+/// Who was asked nothing for long was not silent.
+#[test]
+fn a_drive_that_had_nothing_to_do_is_not_set_offline_as_soon_as_it_is_late() {
+    let rest_ns = 400 * S;
+    let stalled = devices(4, 65 * MIB, rest_ns, 45 * S, Stall::around);
+    let outcome = rebuilt_later(Layout::Raid6, stalled, rest_ns);
+    assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, None));
+    assert!((45 * S..48 * S).contains(&outcome.duration_ns), "{}", outcome.duration_ns);
 }
 
 /// `sd` asks six times, half a minute each.

@@ -70,6 +70,8 @@ struct Command {
     offset_bytes: u64,
     bytes: u64,
     issued_ns: u64,
+    /// If the drive has it still, the host loses patience then, and again as long after.
+    times_out_ns: u64,
     /// How often the drive has not answered it in time.
     timeouts: u32,
     /// It has timed out: whatever the drive still answers, nobody waits for it.
@@ -80,11 +82,9 @@ struct Command {
 }
 
 impl Command {
-    fn times_out_ns(&self) -> u64 {
-        if self.given_up {
-            return u64::MAX;
-        }
-        self.issued_ns + COMMAND_TIMEOUT_NS * if self.verb == Verb::Flush { 2 } else { 1 }
+    /// How long the host waits for the drive.
+    fn patience_ns(&self) -> u64 {
+        COMMAND_TIMEOUT_NS * if self.verb == Verb::Flush { 2 } else { 1 }
     }
 }
 
@@ -98,11 +98,32 @@ struct Member<D> {
     waiting: VecDeque<Command>,
     /// No command times out before.
     times_out_ns: u64,
-    /// When it last answered what it was asked.
-    answered_ns: u64,
+    /// Since when it has answered nothing of what it was asked; `None`: it was asked nothing since.
+    silent_since_ns: Option<u64>,
     busy_since_ns: u64,
     heard_ns: u64,
     counters: Counters,
+}
+
+impl<D> Member<D> {
+    /// When the host next loses patience with a command that the drive has.
+    fn expect_timeout(&mut self) {
+        self.times_out_ns = self.commands.iter().flatten().map(|one| one.times_out_ns).min().unwrap_or(u64::MAX);
+    }
+
+    /// The host waits for nothing more from the drive; returns what it still waited for.
+    fn set_offline(&mut self) -> Vec<Command> {
+        let mut awaited = Vec::new();
+        for command in self.commands.iter_mut().flatten() {
+            command.times_out_ns = u64::MAX;
+            if !std::mem::replace(&mut command.given_up, true) {
+                awaited.push(command.clone());
+            }
+        }
+        self.times_out_ns = u64::MAX;
+        awaited.extend(self.waiting.drain(..));
+        awaited
+    }
 }
 
 /// The members of an array and the time they share, which begins at zero.
@@ -133,7 +154,7 @@ impl<D: BlockDevice> Members<D> {
                 free_tags: Vec::new(),
                 waiting: VecDeque::new(),
                 times_out_ns: u64::MAX,
-                answered_ns: now_ns,
+                silent_since_ns: None,
                 busy_since_ns: now_ns,
                 heard_ns: now_ns,
                 counters: Counters::default(),
@@ -213,6 +234,7 @@ impl<D: BlockDevice> Members<D> {
                     offset_bytes: offset_bytes + start,
                     bytes: length,
                     issued_ns: self.now_ns,
+                    times_out_ns: u64::MAX,
                     timeouts: 0,
                     given_up: false,
                     first: whole,
@@ -292,14 +314,16 @@ impl<D: BlockDevice> Members<D> {
         if member.in_device == 0 {
             (member.busy_since_ns, member.heard_ns) = (self.now_ns, self.now_ns);
         }
+        member.silent_since_ns.get_or_insert(self.now_ns);
         member.in_device += 1;
         let tag = member.free_tags.pop().unwrap_or_else(|| {
             member.commands.push(None);
             member.commands.len() as u32 - 1
         });
         let Command { verb, fua, offset_bytes, bytes, .. } = command;
-        let command = Command { issued_ns: self.now_ns, ..command };
-        member.times_out_ns = member.times_out_ns.min(command.times_out_ns());
+        let times_out_ns = self.now_ns + command.patience_ns();
+        let command = Command { issued_ns: self.now_ns, times_out_ns, ..command };
+        member.times_out_ns = member.times_out_ns.min(times_out_ns);
         member.commands[tag as usize] = Some(command);
         member.device.submit(self.now_ns, Request { tag, verb, fua, offset_bytes, bytes });
         self.expect(at);
@@ -330,22 +354,28 @@ impl<D: BlockDevice> Members<D> {
         self.expect(at);
     }
 
-    /// What has timed out is aborted by a reset of the link, and asked again, or has failed (`scmd_eh_abort_handler`).
+    /// What has timed out is aborted by a reset of the link, and asked again, or has failed (`scmd_eh_abort_handler`). A
+    /// drive that has kept it all the same is reset again, until it answers something or is set offline.
     fn give_up_late(&mut self, at: usize, done: &mut Vec<Done>) {
         let now_ns = self.now_ns;
-        let mut late = Vec::new();
-        for command in self.members[at].commands.iter_mut().flatten().filter(|one| one.times_out_ns() <= now_ns) {
-            late.push(Command { timeouts: command.timeouts + 1, ..command.clone() });
-            command.given_up = true;
-        }
         let member = &mut self.members[at];
-        member.times_out_ns = member.commands.iter().flatten().map(Command::times_out_ns).min().unwrap_or(u64::MAX);
-        if late.is_empty() {
+        let mut late = Vec::new();
+        let mut any_late = false;
+        for command in member.commands.iter_mut().flatten().filter(|one| one.times_out_ns <= now_ns) {
+            any_late = true;
+            if !command.given_up {
+                late.push(Command { timeouts: command.timeouts + 1, ..command.clone() });
+            }
+            command.given_up = true;
+            command.times_out_ns = now_ns + command.patience_ns();
+        }
+        member.expect_timeout();
+        if !any_late {
             return;
         }
         member.device.reset(now_ns);
-        if now_ns - member.answered_ns >= OFFLINE_NS {
-            late.extend(member.waiting.drain(..));
+        if member.silent_since_ns.is_some_and(|since_ns| now_ns - since_ns >= OFFLINE_NS) {
+            late.extend(member.set_offline());
             late.into_iter().for_each(|command| self.end(at, command, Status::Gone, done));
             return;
         }
@@ -373,7 +403,7 @@ impl<D: BlockDevice> Members<D> {
             member.times_out_ns = u64::MAX;
         }
         if completion.status != Status::Aborted {
-            member.answered_ns = self.now_ns;
+            member.silent_since_ns = (member.in_device > 0).then_some(self.now_ns);
         }
         if command.given_up {
             return;

@@ -7,7 +7,8 @@ mod plan;
 use array::md::{Array, Options};
 use array::zfs::{Geometry, Order, Plan, Report, Resilver, Tunables};
 use array::{Ended, Layout, Outcome};
-use drive::faults::{Faulty, Schedule, Timeout};
+use drive::faults::{Faulty, Schedule, Stall, Timeout};
+use drive::BlockDevice;
 use plain::Plain;
 use plan::plan;
 
@@ -22,20 +23,36 @@ const A_MOMENT_NS: u64 = S / 20;
 /// Who hangs in the tests; the replacement is another.
 const HANGS: usize = 2;
 
-/// All but one answer. What hangs would be worked on after 100 s, unless the host resets the link before.
-fn devices(width: usize, bytes: u64, from_ns: u64, for_ns: u64) -> Vec<Faulty<Plain, Timeout>> {
+/// All but one answer, which `fault` befalls within the window.
+fn devices<F>(width: usize, bytes: u64, from_ns: u64, for_ns: u64, fault: Befall<F>) -> Vec<Faulty<Plain, F>> {
     let device = |at| {
         let from_ns = if at == HANGS { from_ns } else { u64::MAX / 2 };
-        let one_in = if for_ns == A_MOMENT_NS { 1000 } else { 1 };
-        let schedule = Schedule { from_ns, for_ns, every_ns: None };
-        Timeout::around(Plain::new(bytes), schedule, one_in, Some(100 * S))
+        fault(Plain::new(bytes), Schedule { from_ns, for_ns, every_ns: None })
     };
     (0..width).map(device).collect()
 }
 
+type Befall<F> = fn(Plain, Schedule) -> Faulty<Plain, F>;
+
+/// What hangs would be worked on after 100 s, unless the host resets the link before.
+fn times_out(device: Plain, schedule: Schedule) -> Faulty<Plain, Timeout> {
+    let one_in = if schedule.for_ns == A_MOMENT_NS { 1000 } else { 1 };
+    Timeout::around(device, schedule, one_in, Some(100 * S))
+}
+
 fn rebuilt(layout: Layout, for_ns: u64) -> Outcome {
+    rebuilt_of(layout, devices(4, 65 * MIB, FROM_NS, for_ns, times_out))
+}
+
+fn rebuilt_of<D: BlockDevice>(layout: Layout, devices: Vec<D>) -> Outcome {
+    rebuilt_later(layout, devices, 0)
+}
+
+/// After so long a time without work.
+fn rebuilt_later<D: BlockDevice>(layout: Layout, devices: Vec<D>, rest_ns: u64) -> Outcome {
     let options = Options::new(layout, 4, 65 * MIB).unwrap();
-    let mut array = Array::new(options, devices(4, 65 * MIB, FROM_NS, for_ns), 0).unwrap();
+    let mut array = Array::new(options, devices, 0).unwrap();
+    array.advance(rest_ns, &mut Vec::new());
     let used = array.options().used_bytes();
     array.recover(0, 0, used).unwrap();
     array.finish_recovery(u64::MAX);
@@ -43,7 +60,10 @@ fn rebuilt(layout: Layout, for_ns: u64) -> Outcome {
 }
 
 fn resilvered(plan: &Plan, for_ns: u64) -> Report {
-    let devices = devices(plan.geometry.width(), plan.member_bytes, FROM_OF_ZFS_NS, for_ns);
+    resilvered_of(plan, devices(plan.geometry.width(), plan.member_bytes, FROM_OF_ZFS_NS, for_ns, times_out))
+}
+
+fn resilvered_of<D: BlockDevice>(plan: &Plan, devices: Vec<D>) -> Report {
     let mut pool = Resilver::new(plan.clone(), devices, 0).unwrap();
     pool.finish();
     pool.report()
@@ -65,6 +85,16 @@ fn a_command_that_is_lost_costs_md_half_a_minute() {
     }
 }
 
+/// Who was asked nothing for long was not silent.
+#[test]
+fn a_drive_that_had_nothing_to_do_is_not_set_offline_as_soon_as_it_is_late() {
+    let rest_ns = 400 * S;
+    let stalled = devices(4, 65 * MIB, rest_ns, 45 * S, Stall::around);
+    let outcome = rebuilt_later(Layout::Raid6, stalled, rest_ns);
+    assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, None));
+    assert!((45 * S..48 * S).contains(&outcome.duration_ns), "{}", outcome.duration_ns);
+}
+
 /// `sd` asks six times, half a minute each.
 #[test]
 fn a_drive_that_answers_nothing_is_set_offline_after_three_minutes() {
@@ -73,6 +103,22 @@ fn a_drive_that_answers_nothing_is_set_offline_after_three_minutes() {
     assert!(outcome.duration_ns < 182 * S, "{}", outcome.duration_ns);
     let outcome = rebuilt(Layout::Raid5, FOR_EVER_NS);
     assert!(matches!(outcome.ended, Ended::Failed { member: HANGS, .. }), "{:?}", outcome.ended);
+}
+
+/// A reset does not wake it: it keeps what it has been asked, and there is no room for more.
+#[test]
+fn a_drive_that_stalls_is_set_offline_as_soon_as_one_whose_commands_hang() {
+    let stalled = |layout, for_ns| rebuilt_of(layout, devices(4, 65 * MIB, FROM_NS, for_ns, Stall::around));
+    for for_ns in [200 * S, 400 * S, FOR_EVER_NS] {
+        let outcome = stalled(Layout::Raid6, for_ns);
+        assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, Some(180)), "{for_ns}");
+        assert!(outcome.duration_ns < 182 * S, "{}", outcome.duration_ns);
+        let outcome = stalled(Layout::Raid5, for_ns);
+        assert!(matches!(outcome.ended, Ended::Failed { member: HANGS, .. }), "{:?}", outcome.ended);
+    }
+    let outcome = stalled(Layout::Raid6, 170 * S);
+    assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, None));
+    assert!(outcome.duration_ns > 170 * S, "{}", outcome.duration_ns);
 }
 
 fn raidz(parity: u64) -> Plan {
@@ -87,6 +133,17 @@ fn zfs_leaves_out_a_drive_that_errs_too_often_unless_it_is_needed() {
     let needed = resilvered(&raidz(1), FOR_EVER_NS).outcome;
     assert!(matches!(needed.ended, Ended::Failed { member: HANGS, .. }), "{:?}", needed.ended);
     assert!(failed_at_s(&needed) >= Some(180), "{:?}", failed_at_s(&needed));
+}
+
+#[test]
+fn a_pool_that_needs_a_drive_that_stalls_fails_when_that_is_set_offline() {
+    let plan = raidz(1);
+    for for_ns in [200 * S, FOR_EVER_NS] {
+        let devices = devices(plan.geometry.width(), plan.member_bytes, FROM_OF_ZFS_NS, for_ns, Stall::around);
+        let outcome = resilvered_of(&plan, devices).outcome;
+        assert!(matches!(outcome.ended, Ended::Failed { member: HANGS, .. }), "{:?}", outcome.ended);
+        assert!((180..=210).contains(&failed_at_s(&outcome).unwrap()), "{:?}", failed_at_s(&outcome));
+    }
 }
 
 #[test]

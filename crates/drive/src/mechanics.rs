@@ -335,6 +335,25 @@ mod tests {
         }
     }
 
+    /// The heads take for each distance what the curve has for it: on a straight one every cylinder more costs the same, and
+    /// the first point is the next cylinder.
+    #[test]
+    fn the_way_takes_what_the_curve_has_for_its_distance() {
+        let (mechanics, clock) = mechanics(Some(SeekCurve::Table(vec![[0.0, 2.0], [1.0, 1002.0]])));
+        let cylinders = mechanics.geometry.cylinders();
+        let heads = mechanics.geometry.tracks() / cylinders;
+        let cylinder_ms = 1000.0 / (cylinders - 1) as f64;
+        let head = mechanics.head_at(1, 0);
+        let departure = mechanics.departure(&head, 0, Way::Read);
+        // Whole steps of the table and parts of them, of all sizes.
+        for distance in (1..64).chain((64..cylinders).step_by(997)).chain([cylinders - 1]) {
+            let expected_ms = 2.0 + cylinder_ms * (distance - 1) as f64;
+            let found_ms = clock.ns(departure.ticks_to(distance * heads, distance)) as f64 / 1e6;
+            let off_ms = (found_ms - expected_ms).abs();
+            assert!(off_ms < cylinder_ms / 4.0, "{distance}: {found_ms} instead of {expected_ms}");
+        }
+    }
+
     #[test]
     fn longer_seeks_never_take_less() {
         let (mechanics, _) = mechanics(None);

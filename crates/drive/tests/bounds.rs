@@ -2,7 +2,7 @@
 
 mod rig;
 
-use drive::{BlockDevice, CleaningOrder, Completion, EntryCounts, Profile, Request, Verb};
+use drive::{BlockDevice, CacheProfile, CleaningOrder, Completion, EntryCounts, Profile, Request, Verb};
 use rig::{profile, Host};
 
 const S: u64 = 1_000_000_000;
@@ -78,6 +78,43 @@ fn left_over(order: CleaningOrder) -> Vec<u64> {
         }
     }
     left
+}
+
+/// Where room is made in the same bands by one pass after the other, because it is short of what `limit` says: how many of
+/// the fourteen entries the first pass takes.
+fn taken_for_room(order: CleaningOrder, limit: impl Fn(&mut CacheProfile)) -> u64 {
+    let mut profile = profile("wd40efax");
+    let shingled = profile.shingled.as_mut().unwrap();
+    (shingled.cleaning.order, shingled.cleaning.bands_per_pass) = (order, 1);
+    shingled.cleaning.idle_ms = 1e6;
+    (shingled.cache.entry_counts, shingled.cache.packet_writes) = (EntryCounts::Write, 1);
+    (shingled.cache.packet_bytes, shingled.cache.packet_tracks) = (4096, 0.0);
+    limit(&mut shingled.cache);
+    let mut host = Host::new(&profile);
+    for (band, count) in (0..).zip([3, 6, 1, 4]) {
+        let first = 3 * band * band_bytes(&profile);
+        (0..count).for_each(|index| _ = host.ask(Verb::Write, first + index * MIB, 4096, true));
+    }
+    let truth = host.drive.truth();
+    assert_eq!((truth.cached_entries, truth.forced_passes), (14, 0), "all of them have room");
+    host.ask(Verb::Write, 12 * band_bytes(&profile), 4096, true);
+    assert_eq!(host.drive.truth().bands_cleaned, 1, "one band is enough");
+    15 - host.drive.truth().cached_entries
+}
+
+/// Space in the log comes back at its tail only, entries and packets wherever they are.
+#[test]
+fn what_is_short_decides_which_band_makes_room() {
+    for (order, anywhere) in [(CleaningOrder::Fifo, 3), (CleaningOrder::MostDirty, 6)] {
+        // One more than there are, since a write may cut another in two.
+        assert_eq!(taken_for_room(order, |cache| cache.entries = 15), anywhere, "{order:?}, entries by writes");
+        assert_eq!(taken_for_room(order, |cache| cache.packets = Some(14)), anywhere, "{order:?}, packets");
+        let by_packets = |cache: &mut CacheProfile| {
+            (cache.entry_counts, cache.entries) = (EntryCounts::Packet, 14);
+        };
+        assert_eq!(taken_for_room(order, by_packets), anywhere, "{order:?}, entries by packets");
+        assert_eq!(taken_for_room(order, |cache| cache.bytes = 14 * 4096), 3, "{order:?}, space in the log");
+    }
 }
 
 /// Of which band the first pass takes something, of four with as many entries each.

@@ -128,6 +128,37 @@ fn what_no_drive_has_is_refused_under_its_key() {
     }
 }
 
+/// The surface of a profile made anew in tracks of the same size.
+fn in_tracks_of(name: &str, capacity_bytes: &str, track_bytes: &str) -> String {
+    let text = with(&text(name), "geometry.capacity_bytes", Some(capacity_bytes));
+    let text = with(&text, "geometry.outer_track_bytes", Some(track_bytes));
+    with(&text, "geometry.inner_track_bytes", Some(track_bytes))
+}
+
+#[test]
+fn more_tracks_or_bands_than_can_be_are_refused_before_they_take_memory() {
+    let refused = |text: &str| {
+        let error = Profile::parse(text).expect_err("refused");
+        (error.key().unwrap_or_default().to_owned(), error.to_string())
+    };
+    Profile::parse(&in_tracks_of("wd40efrx", "35_000_000_004_096", "8192")).expect("4 billion tracks");
+    let (key, told) = refused(&in_tracks_of("wd40efrx", "36_000_000_004_096", "8192"));
+    assert_eq!(key, "geometry.outer_track_bytes");
+    assert!(told.contains("more than 4294967295"), "{told}");
+
+    let bands = |tracks_per_band: &str| {
+        let text = in_tracks_of("st8000as0002", "8_000_000_000_000", "65_536");
+        with(&text, "translation.tracks_per_band", Some(tracks_per_band))
+    };
+    Profile::parse(&bands("8")).expect("15 million bands");
+    let (key, told) = refused(&bands("7"));
+    assert_eq!(key, "translation.tracks_per_band");
+    assert!(told.contains("more than 16777216") && told.contains("40 bytes of memory"), "{told}");
+    // What once took 29 GB and ended the program.
+    let (key, _) = refused(&in_tracks_of("st8000as0002", "200_000_000_000_000", "8192"));
+    assert_eq!(key, "geometry.outer_track_bytes");
+}
+
 #[test]
 fn a_key_that_is_left_out_is_named() {
     for (name, key) in [

@@ -436,11 +436,20 @@ fn cleaning_ms(profile: &Profile, write_bytes: u64) -> f64 {
 #[test]
 fn only_what_would_be_lost_is_put_aside() {
     let mut profile = profile("st8000as0002");
-    let band_bytes = profile.shingled.as_ref().unwrap().tracks_per_band * profile.geometry.outer_track_bytes;
+    let shingled = profile.shingled.as_ref().unwrap();
+    let band_bytes = shingled.tracks_per_band * profile.geometry.outer_track_bytes;
+    // Phases that are cached as a whole or not at all, and one of both.
+    for merge_bytes in [shingled.cleaning.merge_bytes, band_bytes] {
+        profile.shingled.as_mut().unwrap().cleaning.merge_bytes = merge_bytes;
+        puts_aside_what_would_be_lost(&mut profile, band_bytes);
+    }
+}
+
+fn puts_aside_what_would_be_lost(profile: &mut Profile, band_bytes: u64) {
     let mut putting_aside = |write_bytes: u64| {
         let mut ms = [true, false].map(|aside| {
             profile.shingled.as_mut().unwrap().cleaning.merge_on_disk = aside;
-            cleaning_ms(&profile, write_bytes)
+            cleaning_ms(profile, write_bytes)
         });
         ms[0] -= ms[1];
         ms[0]

@@ -4,8 +4,17 @@ use super::{
     CachePlace, CacheProfile, CleaningWhen, EntryCounts, Mapping, Profile, ProfileError, SeekCurve, ShingledProfile,
 };
 
+use crate::geometry::Geometry;
+use crate::shingled::reserved_bytes;
+
 /// Bytes of a physical sector: tracks, packets and buffers are made of whole ones.
 const BLOCK_BYTES: u64 = crate::geometry::BLOCK_BYTES;
+
+/// Their numbers have 32 bits.
+const MOST_TRACKS: u64 = u32::MAX as u64;
+
+/// Then their map takes less than 1 GB. Published drives have some hundred thousand.
+const MOST_BANDS: u64 = 1 << 24;
 
 /// As the figures of a data sheet that may stand instead.
 const LONGEST_SEEK_MS: f64 = 10_000.0;
@@ -18,10 +27,30 @@ impl Profile {
         self.check_dram()?;
         self.check_power()?;
         self.check_bridge()?;
-        match &self.shingled {
-            Some(shingled) => self.check_shingled(shingled),
-            None => Ok(()),
+        if let Some(shingled) = &self.shingled {
+            self.check_shingled(shingled)?;
         }
+        self.check_counts()
+    }
+
+    /// Tracks and bands have numbers, and bands take memory from the beginning. Everything else has been checked.
+    fn check_counts(&self) -> Result<(), ProfileError> {
+        let track_bytes = self.geometry.outer_track_bytes;
+        let tracks = Geometry::new(&self.geometry, reserved_bytes(self)).tracks();
+        if tracks > MOST_TRACKS {
+            let reason = format!("too small: the surface would have {tracks} tracks, more than {MOST_TRACKS}");
+            return Err(ProfileError::value("geometry.outer_track_bytes", track_bytes, reason));
+        }
+        let Some(shingled) = &self.shingled else { return Ok(()) };
+        let bands = tracks / shingled.tracks_per_band;
+        if bands > MOST_BANDS {
+            let reason = format!(
+                "too few: there would be {bands} bands, more than {MOST_BANDS}, of which each takes about 40 bytes of \
+                 memory"
+            );
+            return Err(ProfileError::value("translation.tracks_per_band", shingled.tracks_per_band, reason));
+        }
+        Ok(())
     }
 
     fn check_geometry(&self) -> Result<(), ProfileError> {
@@ -189,7 +218,8 @@ impl Profile {
             return Err(ProfileError::value("translation.tracks_per_band", shingled.tracks_per_band, reason));
         }
         if cache.bytes > geometry.capacity_bytes {
-            let reason = format!("the cache is larger than the drive of {} bytes", geometry.capacity_bytes);
+            // It takes nothing of the host's room, but lies beside that.
+            let reason = format!("the cache is larger than the drive of {} bytes beside it", geometry.capacity_bytes);
             return Err(ProfileError::value("translation.cache.bytes", cache.bytes, reason));
         }
         for (key, bytes) in [

@@ -281,7 +281,9 @@ pub struct CacheProfile {
     pub packets: Option<u64>,
     /// What an entry stands for.
     pub entry_counts: EntryCounts,
-    /// Most bytes of data in a packet.
+    /// Most bytes of data in a packet. A visit to the log needs room for a packet of this size at least, however little
+    /// it brings: it takes along what arrives meanwhile, as far as that surely fits. So a cache that is limited by its
+    /// bytes is full for a small write up to so many bytes before its end.
     pub packet_bytes: u64,
     /// Most host writes in a packet.
     pub packet_writes: u64,
@@ -324,7 +326,8 @@ pub struct CleaningProfile {
     pub bands_per_pass: u64,
     /// Whether a band that is being cleaned is finished before the host is served again.
     pub finishes_band: bool,
-    /// Who had to wait for room waits until one visit to the log has room for so many bytes; 0: for its own.
+    /// Who had to wait for room waits until one visit to the log has room for so many bytes, or for its own packets
+    /// at their largest if that is more; 0: for those.
     pub room_bytes: u64,
     /// Visits to the log that the host gets from one forced pass to the next, once there was no room; 0: as many as
     /// find room.

@@ -29,7 +29,8 @@ impl Extent {
 }
 
 impl Shingled {
-    /// How many packets of any size fit now, by space, by entries and by packets.
+    /// How many packets of any size fit now, by space, by entries and by packets. Each is counted as the largest: what a
+    /// visit gathers is not known before, and a lone small write waits for room for such a one, too.
     pub fn room_packets(&self, region: usize) -> u64 {
         let entries_left = self.rules.entries.saturating_sub(self.entries());
         let by_entries = match self.rules.counts {

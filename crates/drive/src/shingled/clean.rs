@@ -278,7 +278,8 @@ impl Shingled {
         Some(first..end)
     }
 
-    /// Chooses the bands of a pass. Under pressure for room in the log only its tail helps, whatever the order.
+    /// Chooses the bands of a pass. What is short decides: for room in the log only its tail helps, whatever the order, for
+    /// entries or packets any band.
     fn plan(&mut self, pass: Pass) {
         if pass == Pass::Yielding {
             for open in self.open.drain(..) {
@@ -286,10 +287,10 @@ impl Shingled {
                 self.cleaning.pending.push_back((open.band, open.written_to));
             }
         }
-        let tail_only = pass == Pass::Forced && self.rules.entries > self.entries();
+        let short = self.cleaning.short_of_log.take();
         let count = self.rules.bands_per_pass;
+        let tail_only = pass == Pass::Forced && short.is_some();
         if self.rules.order == CleaningOrder::Fifo || tail_only {
-            let short = self.cleaning.short_of_log.take();
             self.map.touch_oldest();
             let region = |band| nearest(&self.regions, self.bands.middle_track(band));
             let oldest = self.map.dirty().filter(|band| short.is_none_or(|short| short == region(*band)));

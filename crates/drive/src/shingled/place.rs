@@ -202,6 +202,22 @@ mod tests {
         parts
     }
 
+    /// The cache lies beside the host's data, however large it is.
+    #[test]
+    fn the_largest_cache_leaves_the_host_all_of_its_room() {
+        for place in [CachePlace::Outer, CachePlace::Inner] {
+            let text = include_str!("../../../../drives/st8000as0002.toml");
+            let mut profile = Profile::parse(text).unwrap().scaled(100).unwrap();
+            let capacity_bytes = profile.geometry.capacity_bytes;
+            let shingled = profile.shingled.as_mut().unwrap();
+            (shingled.cache.place, shingled.cache.bytes) = (place, capacity_bytes);
+            let geometry = Geometry::new(&profile.geometry, reserved_bytes(&profile));
+            let mut parts = parts(&profile, profile.shingled.as_ref().unwrap(), &geometry);
+            parts.sort_unstable_by_key(|part| part.start);
+            assert!(parts.windows(2).all(|pair| pair[0].end <= pair[1].start), "{:?}", profile.shingled);
+        }
+    }
+
     #[test]
     fn nothing_lies_where_something_else_does() {
         let flash = FlashProfile { flash_read_us: 100.0, flash_write_us: 500.0, flash_rate_mb_s: 200.0 };

@@ -93,6 +93,10 @@ impl<D: BlockDevice> Array<D> {
         if from_bytes > 0 {
             // As it would be by then.
             self.stripes.grown();
+            self.processor.recovery_goes_on();
+        } else {
+            let chance = sim::stream(self.options.seed, "whom a tick finds").unit();
+            self.processor.recovery_begins(self.now_ns, chance);
         }
         self.superblocks.filled_bytes = from_bytes;
         self.recovery = Some(Recovery {
@@ -180,28 +184,39 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// Lets the recovery's thread go on as far as it can: it asks, and what follows each other goes together.
+    /// Lets the recovery's thread go on as far as it can: it asks, and what follows each other goes together. The array's own thread
+    /// handles all of that when there is no more to ask for, or, where it goes first, what was asked for since the last look.
     pub(super) fn recover_on(&mut self) {
         if !self.recovering() {
             return;
         }
         let Some(mut recovery) = self.recovery.take() else { return };
         self.look_at(&mut recovery);
-        let start = recovery.thread.position;
+        let has_parity = matches!(self.options.arrangement, Arrangement::Parity(_));
+        let mut from = recovery.thread.position;
         while self.thread_asks(&mut recovery.thread) {
             let bytes = self.room(&mut recovery.thread).min(recovery.thread.until_look());
             if bytes == 0 {
                 break;
             }
-            if matches!(self.options.arrangement, Arrangement::Parity(_)) {
+            if has_parity {
                 self.stripes.active += bytes / PAGE_BYTES;
             }
             recovery.thread.asked(bytes);
+            if has_parity
+                && recovery.thread.is_about_to_look()
+                && self.processor.array_thread_precedes_recovery(self.now_ns)
+            {
+                let to = recovery.thread.position;
+                self.recover_stripes(&mut recovery, from, to);
+                from = to;
+            }
         }
-        let (from, to) = (start, recovery.thread.position);
-        match self.options.arrangement {
-            Arrangement::Parity(_) => self.recover_stripes(&mut recovery, from, to),
-            Arrangement::Copies { .. } => self.recover_copies(&mut recovery, from, to),
+        let to = recovery.thread.position;
+        if has_parity {
+            self.recover_stripes(&mut recovery, from, to);
+        } else {
+            self.recover_copies(&mut recovery, from, to);
         }
         if recovery.thread.position == recovery.thread.end && recovery.thread.active_bytes == 0 {
             let ended = match recovery.lost_bytes {

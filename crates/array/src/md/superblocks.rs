@@ -180,7 +180,7 @@ impl<D: BlockDevice> Array<D> {
     }
 
     /// Does the array's own thread do what comes next of a unit: all that goes through the stripe cache, or every write?
-    fn is_the_threads(&self, number: u32) -> bool {
+    pub(super) fn is_the_threads(&self, number: u32) -> bool {
         let unit = self.units.get(number);
         match (unit.purpose, self.options.arrangement) {
             (Purpose::Superblock, _) => false,

@@ -10,7 +10,7 @@ use super::options::{Arrangement, Options, HEADER_BYTES, PAGE_BYTES};
 use super::pages::Pages;
 use super::processor::Processor;
 use super::recovery::Recovery;
-use super::superblocks::Superblocks;
+use super::superblocks::{is_of_load, Superblocks};
 use super::thread::Mood;
 use super::unit::{Purpose, Units};
 use crate::layout::LayoutError;
@@ -148,7 +148,7 @@ impl<D: BlockDevice> Array<D> {
         }
         let width = options.width;
         Ok(Self {
-            members: Members::new(devices, now_ns, options.max_request_bytes, MAX_RETRIES),
+            members: Members::new(devices, now_ns, options.longest_request_bytes(), MAX_RETRIES),
             roles: vec![Role::InSync; width],
             units: Units::default(),
             bios: Vec::new(),
@@ -459,7 +459,7 @@ impl<D: BlockDevice> BlockDevice for Array<D> {
         if now_ns > self.now_ns {
             self.run(now_ns, Until::Then);
         }
-        self.processor.program_asks(now_ns);
+        self.processor.program_asks(now_ns, is_of_load(&request));
         self.ask(request);
         self.fresh = true;
     }

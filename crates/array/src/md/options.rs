@@ -188,6 +188,16 @@ impl Options {
         }
     }
 
+    /// The longest request to a member: those of parity are made of single pages of the stripe cache.
+    pub(super) fn longest_request_bytes(&self) -> u64 {
+        match self.arrangement {
+            Arrangement::Parity(_) => {
+                self.max_request_bytes.min(self.max_segments * PAGE_BYTES) / PAGE_BYTES * PAGE_BYTES
+            }
+            Arrangement::Copies { .. } => self.max_request_bytes,
+        }
+    }
+
     /// The array's usable bytes.
     pub fn capacity_bytes(&self) -> u64 {
         match self.arrangement {

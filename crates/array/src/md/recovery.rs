@@ -98,7 +98,6 @@ impl<D: BlockDevice> Array<D> {
             let chance = sim::stream(self.options.seed, "whom a tick finds").unit();
             self.processor.recovery_begins(self.now_ns, chance);
         }
-        self.superblocks.filled_bytes = from_bytes;
         self.recovery = Some(Recovery {
             thread: Thread::new(self.options.width, from_bytes, to_bytes, self.now_ns),
             replacement,
@@ -111,7 +110,9 @@ impl<D: BlockDevice> Array<D> {
             progress: Progress::default(),
             next_look_bytes: 0,
         });
-        // A drive is added to an array that is suspended: nobody else has anything under way when the recovery begins.
+        // That there is a new drive the superblocks are told while its recovery begins (`remove_and_add_spares`).
+        self.checkpoint(from_bytes);
+        // It is added to an array that is suspended: nobody else has anything under way by then.
         self.recover_on();
         Ok(())
     }
@@ -281,8 +282,7 @@ impl<D: BlockDevice> Array<D> {
 
     /// Reads the same pages of all members in sync, and writes what follows from them.
     fn recover_stripes(&mut self, recovery: &mut Recovery, from: u64, to: u64) {
-        let most_pages = (self.options.max_request_bytes / PAGE_BYTES).min(self.options.max_segments);
-        let most_bytes = most_pages * PAGE_BYTES;
+        let most_bytes = self.options.longest_request_bytes();
         let mut at = from;
         while at < to {
             let bytes = most_bytes.min(to - at);

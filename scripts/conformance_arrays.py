@@ -53,8 +53,9 @@ STRIPES: Final = {"raid5": (329, 383), "raid6": (359, 409)}
 GROUP_BYTES: Final = 128 << 20
 # Of the drives, unscaled.
 CAPACITY_BYTES: Final = 4_000_787_030_016
-# The lab's kernel and host adapter, which are no choice of ours: CONFIG_HZ, and the segments of virtio-scsi.
-LAB_MD: Final = MdOptions(jiffy_ns=10_000_000, max_segments=254)
+# The lab's kernel and host adapter, which are no choice of ours: CONFIG_HZ, the segments of virtio-scsi, and UML's one
+# processor.
+LAB_MD: Final = MdOptions(jiffy_ns=10_000_000, max_segments=254, processors=1)
 LAB_MEMORY_BYTES: Final = 2 << 30
 # Of that the lab gives ZFS's cache a quarter.
 LAB_CACHE_BYTES: Final = LAB_MEMORY_BYTES // 4

@@ -14,6 +14,7 @@ HUGE = "99999999999999999999"
     ("layout", "text", "says"),
     [
         *(("raid5", f"hz={value}", "24 to 1200") for value in ("-1", "0", HUGE)),
+        *(("raid5", f"processors={value}", "1 to 8192") for value in ("-1", "0", HUGE)),
         *(("raid5", f"segments={value}", "1 to 65535") for value in ("-1", "0", HUGE)),
         *(("raid5", f"stripe-cache={value}", "17 to 32768") for value in ("-1", "16", HUGE)),
         *(("raid5", f"stripe-cache-most={value}", "17 to ") for value in ("-1", HUGE)),

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     find_kernel() is None or find_image() is None, reason="the lab is not built: `shakedown lab build`"
 )
 # The lab's kernel and host adapter.
-LAB_HOST = MdOptions(jiffy_ns=10_000_000, max_segments=254)
+LAB_HOST = MdOptions(jiffy_ns=10_000_000, max_segments=254, processors=1)
 
 
 @pytest.mark.parametrize(("layout", "width"), [("raid1", 2), ("raid5", 3)])

@@ -9,7 +9,7 @@ use array::md::{Array, Options};
 use array::{Ended, Layout};
 use drive::faults::{Faulty, LatentSectors, Schedule, Stall};
 use drive::{BlockDevice, Completion, Request, Status, Verb};
-use plain::Plain;
+use plain::{covered_once, Plain};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -391,5 +391,24 @@ fn a_slow_rebuild_is_told_of_every_five_minutes() {
     // A sixteenth is a GiB, for which it takes 17 minutes.
     array.finish_recovery(15 * 60 * 1000 * MS + 5000 * MS);
     let told = array.members().device(0).writes().iter().filter(|range| **range == SUPERBLOCK).count();
-    assert_eq!(told, 3);
+    assert_eq!(told, 1 + 3, "as it begins, and after that");
+}
+
+/// Where the host has one processor the array's own thread goes before the recovery's at first, and handles what was asked for at
+/// each of its looks; where it has several, all that there are stripes for.
+#[test]
+fn on_one_processor_a_rebuild_begins_with_requests_of_a_window() {
+    let long_ones = |processors: u32| {
+        let host =
+            Options { processors, seed: 1, stripe_cache: 512, stripe_cache_most: 512, ..options(Layout::Raid5, 4) };
+        let mut array = array(host);
+        let used = array.options().used_bytes();
+        array.recover(3, 0, used).unwrap();
+        array.finish_recovery(u64::MAX);
+        let reads = array.members().device(0).reads();
+        covered_once(&reads, HEADER..HEADER + used);
+        reads.iter().filter(|range| range.end - range.start > 128 * KIB).count()
+    };
+    assert_eq!(long_ones(1), 0);
+    assert!(long_ones(4) > 60, "of 64 MiB");
 }

@@ -88,6 +88,7 @@ pub struct Changes {
     max_request_bytes: Option<u64>,
     max_segments: Option<u64>,
     jiffy_ns: Option<u64>,
+    processors: Option<u32>,
 }
 
 impl Changes {
@@ -97,7 +98,7 @@ impl Changes {
             ($($name:ident),*) => { $(if let Some(value) = self.$name { options.$name = value; })* };
         }
         take!(chunk_bytes, stripe_cache, stripe_cache_most, speed_min_bytes_per_s, speed_max_bytes_per_s);
-        take!(bitmap, read_modify_write, max_request_bytes, max_segments, jiffy_ns);
+        take!(bitmap, read_modify_write, max_request_bytes, max_segments, jiffy_ns, processors);
         options.stripe_cache_most = options.stripe_cache_most.max(options.stripe_cache);
         if let Some(rotation) = &self.rotation {
             if options.parity_count() == 0 {
@@ -154,7 +155,7 @@ impl Wanted {
     fn order(&self) -> Result<Order, RebuildError> {
         let Given { member_bytes, replacement, seed, fill, whole, used, .. } = self.given;
         let options = Options::new(self.layout, self.profiles.len(), member_bytes)?;
-        let options = self.given.options.applied(options)?;
+        let options = Options { seed, ..self.given.options.applied(options)? };
         let seeds = seed.wrapping_mul(SEEDS_APART);
         let mut drives: Vec<Drive> =
             (seeds..).zip(&self.profiles).map(|(seed, profile)| Drive::new(profile, seed)).collect();

@@ -30,6 +30,7 @@ class MdOptions:
     max_request_bytes: int | None = None
     max_segments: int | None = None
     jiffy_ns: int | None = None
+    processors: int | None = None
 
     def to_core(self) -> dict[str, Any]:
         """As the core takes them."""
@@ -71,4 +72,5 @@ MD_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
     "max-request": ("max_request_bytes", between(_PAGE_BYTES, None, parse_size_bytes, format_size)),
     "segments": ("max_segments", between(1, 2**16 - 1)),  # an unsigned short of `queue_limits`
     "hz": ("jiffy_ns", lambda text: NS_PER_S // _parse_hz(text)),
+    "processors": ("processors", between(1, 8192)),  # NR_CPUS of x86
 }

@@ -6,10 +6,11 @@ use drive::{BlockDevice, Completion, Request, Status, Verb};
 
 use super::barrier::Barrier;
 use super::foreground::{Piece, Positions};
-use super::options::{Options, HEADER_BYTES, PAGE_BYTES};
+use super::options::{Arrangement, Options, HEADER_BYTES, PAGE_BYTES};
 use super::pages::Pages;
+use super::processor::Processor;
 use super::recovery::Recovery;
-use super::superblocks::Superblocks;
+use super::superblocks::{is_of_load, Superblocks};
 use super::thread::Mood;
 use super::unit::{Purpose, Units};
 use crate::layout::LayoutError;
@@ -109,6 +110,7 @@ pub struct Array<D> {
     pub(super) short_of_stripes: VecDeque<u32>,
     pub(super) superblocks: Superblocks,
     pub(super) barrier: Barrier,
+    pub(super) processor: Processor,
     /// What the load would have asked for, if it did not wait with something else.
     pub(super) behind: VecDeque<Request>,
     pub(super) heads: Positions,
@@ -146,7 +148,7 @@ impl<D: BlockDevice> Array<D> {
         }
         let width = options.width;
         Ok(Self {
-            members: Members::new(devices, now_ns, options.max_request_bytes, MAX_RETRIES),
+            members: Members::new(devices, now_ns, options.longest_request_bytes(), MAX_RETRIES),
             roles: vec![Role::InSync; width],
             units: Units::default(),
             bios: Vec::new(),
@@ -162,6 +164,7 @@ impl<D: BlockDevice> Array<D> {
             short_of_stripes: VecDeque::new(),
             superblocks: Superblocks::new(),
             barrier: Barrier::default(),
+            processor: Processor::new(options.processors, options.jiffy_ns),
             behind: VecDeque::new(),
             heads: Positions::new(width),
             pages: Pages::default(),
@@ -303,6 +306,9 @@ impl<D: BlockDevice> Array<D> {
         let token = u64::from(number) << 32 | index as u64;
         let forced = unit.purpose == Purpose::Superblock || unit.bios.iter().any(|bio| self.bios[*bio as usize].fua);
         let fua = forced && part.verb == Verb::Write;
+        if matches!(self.options.arrangement, Arrangement::Parity(_)) && self.is_the_threads(number) {
+            self.processor.array_thread_asks(self.now_ns);
+        }
         self.members.submit_fua(part.member, part.verb, fua, part.offset_bytes, part.bytes, token);
     }
 
@@ -453,7 +459,7 @@ impl<D: BlockDevice> BlockDevice for Array<D> {
         if now_ns > self.now_ns {
             self.run(now_ns, Until::Then);
         }
-        self.barrier.charge(now_ns, self.options.jiffy_ns);
+        self.processor.program_asks(now_ns, is_of_load(&request));
         self.ask(request);
         self.fresh = true;
     }

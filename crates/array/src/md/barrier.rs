@@ -13,10 +13,6 @@ use crate::layout::Layout;
 /// raid1 has a barrier for each of these (`BARRIER_UNIT_SECTOR_SIZE`). That in Linux a 1024th of them share one is left out.
 const BUCKET_BYTES: u64 = 64 << 20;
 
-/// What a program takes of the processor for a request, and others who run beside it take meanwhile. (In 450 s of the lab and
-/// 95,000 requests its scheduler charges 18 jiffies to the load, and 17 to who watches it.)
-const REQUEST_NS: u64 = 1_900;
-
 /// Where it is, who is on which side of it and who waits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Barrier {
@@ -30,25 +26,9 @@ pub(super) struct Barrier {
     pub held: Vec<Request>,
     /// Requests of the host that are under way, by bucket.
     pending: HashMap<u64, u32>,
-    /// Of two that wake at the same moment the recovery goes first, and stops a program that has woken it; else it goes
-    /// last, and waits until the program does.
-    recovery_first: bool,
-    /// Until when programs have the processor.
-    busy_until_ns: u64,
 }
 
 impl Barrier {
-    /// A program asks for something. The scheduler lets those go first who have had less of the processor, and its clock is a
-    /// jiffy: whom a tick finds running is charged a whole one, and all others are ahead of it from then on.
-    pub fn charge(&mut self, now_ns: u64, jiffy_ns: u64) {
-        let begins_ns = self.busy_until_ns.max(now_ns);
-        let ends_ns = begins_ns + REQUEST_NS;
-        self.busy_until_ns = ends_ns + REQUEST_NS;
-        if begins_ns / jiffy_ns != self.busy_until_ns / jiffy_ns {
-            self.recovery_first = begins_ns / jiffy_ns != ends_ns / jiffy_ns;
-        }
-    }
-
     pub fn enter(&mut self, bucket: u64) {
         *self.pending.entry(bucket).or_default() += 1;
     }
@@ -103,7 +83,7 @@ impl<D: BlockDevice> Array<D> {
         if self.barrier.held.iter().all(|request| self.is_stopped(request)) {
             return;
         }
-        let recovery_first = self.barrier.recovery_first;
+        let recovery_first = self.processor.recovery_precedes_program();
         if recovery_first {
             self.recover_on();
         }

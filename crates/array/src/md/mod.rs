@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`options`] what an array is made of, [`parity`] and [`copies`] where things lie, `unit` what goes
 //! to the members together, `thread` how the rebuild holds itself back, [`array`] the array itself, with `foreground`
-//! what the host asks, `recovery` how a replacement is filled (`pages` what it reads into), `barrier` and `superblocks` who waits for whom, and `trouble`
+//! what the host asks, `recovery` how a replacement is filled (`pages` what it reads into), `barrier` and `superblocks` who waits for whom, `processor` who goes first, and `trouble`
 //! what happens when members fail.
 
 pub mod array;
@@ -12,6 +12,7 @@ mod foreground;
 pub mod options;
 mod pages;
 pub mod parity;
+mod processor;
 mod recovery;
 mod superblocks;
 mod thread;

@@ -46,6 +46,10 @@ pub struct Options {
     pub max_segments: u64,
     /// 1 / HZ.
     pub jiffy_ns: u64,
+    /// How many the host has: one for all that runs on it, or more.
+    pub processors: u32,
+    /// What is chance follows from it.
+    pub seed: u64,
 }
 
 /// Where parity and copies lie.
@@ -92,6 +96,8 @@ impl Options {
             max_request_bytes: 1280 << 10,
             max_segments: 168,
             jiffy_ns: 4_000_000,
+            processors: 4,
+            seed: 0,
         };
         options.check()?;
         Ok(options)
@@ -162,6 +168,9 @@ impl Options {
         if self.jiffy_ns == 0 {
             return Err(LayoutError::value("jiffy", 0, "it lasts a nanosecond at least"));
         }
+        if self.processors == 0 {
+            return Err(LayoutError::value("processors", 0, "a host has one at least"));
+        }
         Ok(())
     }
 
@@ -176,6 +185,16 @@ impl Options {
             self.member_bytes.saturating_sub(HEADER_BYTES) / PAGE_BYTES * PAGE_BYTES
         } else {
             self.rows() * self.chunk_bytes
+        }
+    }
+
+    /// The longest request to a member: those of parity are made of single pages of the stripe cache.
+    pub(super) fn longest_request_bytes(&self) -> u64 {
+        match self.arrangement {
+            Arrangement::Parity(_) => {
+                self.max_request_bytes.min(self.max_segments * PAGE_BYTES) / PAGE_BYTES * PAGE_BYTES
+            }
+            Arrangement::Copies { .. } => self.max_request_bytes,
         }
     }
 
@@ -246,6 +265,7 @@ mod tests {
         assert!(refusal(|options| options.max_segments = 0).contains("segments"));
         assert!(refusal(|options| options.max_request_bytes = 4095).contains("a page"));
         assert!(refusal(|options| options.jiffy_ns = 0).contains("jiffy"));
+        assert!(refusal(|options| options.processors = 0).contains("one at least"));
     }
 
     #[test]

@@ -93,8 +93,11 @@ impl<D: BlockDevice> Array<D> {
         if from_bytes > 0 {
             // As it would be by then.
             self.stripes.grown();
+            self.processor.recovery_goes_on();
+        } else {
+            let chance = sim::stream(self.options.seed, "whom a tick finds").unit();
+            self.processor.recovery_begins(self.now_ns, chance);
         }
-        self.superblocks.filled_bytes = from_bytes;
         self.recovery = Some(Recovery {
             thread: Thread::new(self.options.width, from_bytes, to_bytes, self.now_ns),
             replacement,
@@ -107,7 +110,9 @@ impl<D: BlockDevice> Array<D> {
             progress: Progress::default(),
             next_look_bytes: 0,
         });
-        // A drive is added to an array that is suspended: nobody else has anything under way when the recovery begins.
+        // That there is a new drive the superblocks are told while its recovery begins (`remove_and_add_spares`).
+        self.checkpoint(from_bytes);
+        // It is added to an array that is suspended: nobody else has anything under way by then.
         self.recover_on();
         Ok(())
     }
@@ -180,28 +185,39 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// Lets the recovery's thread go on as far as it can: it asks, and what follows each other goes together.
+    /// Lets the recovery's thread go on as far as it can: it asks, and what follows each other goes together. The array's own thread
+    /// handles all of that when there is no more to ask for, or, where it goes first, what was asked for since the last look.
     pub(super) fn recover_on(&mut self) {
         if !self.recovering() {
             return;
         }
         let Some(mut recovery) = self.recovery.take() else { return };
         self.look_at(&mut recovery);
-        let start = recovery.thread.position;
+        let has_parity = matches!(self.options.arrangement, Arrangement::Parity(_));
+        let mut from = recovery.thread.position;
         while self.thread_asks(&mut recovery.thread) {
             let bytes = self.room(&mut recovery.thread).min(recovery.thread.until_look());
             if bytes == 0 {
                 break;
             }
-            if matches!(self.options.arrangement, Arrangement::Parity(_)) {
+            if has_parity {
                 self.stripes.active += bytes / PAGE_BYTES;
             }
             recovery.thread.asked(bytes);
+            if has_parity
+                && recovery.thread.is_about_to_look()
+                && self.processor.array_thread_precedes_recovery(self.now_ns)
+            {
+                let to = recovery.thread.position;
+                self.recover_stripes(&mut recovery, from, to);
+                from = to;
+            }
         }
-        let (from, to) = (start, recovery.thread.position);
-        match self.options.arrangement {
-            Arrangement::Parity(_) => self.recover_stripes(&mut recovery, from, to),
-            Arrangement::Copies { .. } => self.recover_copies(&mut recovery, from, to),
+        let to = recovery.thread.position;
+        if has_parity {
+            self.recover_stripes(&mut recovery, from, to);
+        } else {
+            self.recover_copies(&mut recovery, from, to);
         }
         if recovery.thread.position == recovery.thread.end && recovery.thread.active_bytes == 0 {
             let ended = match recovery.lost_bytes {
@@ -266,8 +282,7 @@ impl<D: BlockDevice> Array<D> {
 
     /// Reads the same pages of all members in sync, and writes what follows from them.
     fn recover_stripes(&mut self, recovery: &mut Recovery, from: u64, to: u64) {
-        let most_pages = (self.options.max_request_bytes / PAGE_BYTES).min(self.options.max_segments);
-        let most_bytes = most_pages * PAGE_BYTES;
+        let most_bytes = self.options.longest_request_bytes();
         let mut at = from;
         while at < to {
             let bytes = most_bytes.min(to - at);

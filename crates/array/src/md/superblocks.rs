@@ -85,6 +85,11 @@ impl Superblocks {
     }
 }
 
+/// Is a request the load's? What is forced to the medium, and what flushes, is its filesystem's journal's.
+pub(super) fn is_of_load(request: &Request) -> bool {
+    !request.fua && request.verb != Verb::Flush
+}
+
 impl<D: BlockDevice> Array<D> {
     /// Takes a request of the host. A program that waits with one has not asked for the next yet; what is forced to the medium
     /// is not the load's, but its filesystem's journal, which another program writes.
@@ -180,7 +185,7 @@ impl<D: BlockDevice> Array<D> {
     }
 
     /// Does the array's own thread do what comes next of a unit: all that goes through the stripe cache, or every write?
-    fn is_the_threads(&self, number: u32) -> bool {
+    pub(super) fn is_the_threads(&self, number: u32) -> bool {
         let unit = self.units.get(number);
         match (unit.purpose, self.options.arrangement) {
             (Purpose::Superblock, _) => false,

@@ -71,6 +71,11 @@ impl Thread {
         (self.last_look + WINDOW_BYTES - self.issued_bytes).min(self.end - self.position)
     }
 
+    /// Has it asked for all that it may before it looks?
+    pub fn is_about_to_look(&self) -> bool {
+        self.looks
+    }
+
     /// It has asked for so much.
     pub fn asked(&mut self, bytes: u64) {
         self.position += bytes;

@@ -127,6 +127,7 @@ fn who_waits_with_a_read_has_not_begun_a_write() {
         array.advance(700_000_000, &mut Vec::new());
         let used = array.options().used_bytes();
         array.recover(3, 0, used).unwrap();
+        array.advance(700_900_000, &mut Vec::new());
         let before = told(&array);
         submit(&mut array, 701_000_000, Verb::Read, (2 * 2000 + 1) * CHUNK, 16 * KIB);
         array.submit(701_000_000, Request { tag: 1, verb: Verb::Write, fua, offset_bytes: 0, bytes: 16 * KIB });

@@ -178,7 +178,8 @@ impl Shadow {
         } else {
             self.began.remove(&block);
         }
-        if let Some(running) = self.drive.read_cache.running {
+        if let Some(mut running) = self.drive.read_cache.running {
+            self.drive.find_limit(&mut running);
             let ahead = (running.next..running.limit).contains(&home);
             assert!(
                 !ahead || place == home.wrapping_add(running.shift),

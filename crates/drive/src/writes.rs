@@ -109,6 +109,8 @@ impl Drive {
     /// whole physical sectors count.
     pub(crate) fn trim(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
+        // What is dropped does not stand in the way of a read-ahead that has begun before.
+        self.know_limit();
         self.discard(&range);
         let whole = Range {
             start: range.start.next_multiple_of(BLOCK_SECTORS),

@@ -19,7 +19,9 @@ struct Reached {
 impl Drive {
     pub(crate) fn read(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
-        self.expect_band(range.start);
+        if let Some(layer) = &self.shingled {
+            layer.expect(&self.mechanics.geometry, layer.first_band_block() + range.start / BLOCK_SECTORS);
+        }
         let Some(missing) = self.missing(range.start, range.end) else {
             return self.hit(&request, arrives);
         };

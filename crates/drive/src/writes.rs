@@ -253,7 +253,7 @@ impl Drive {
         };
         let piece = self.take(next.index, self.rules.destage_sectors);
         let ends = self.write_home(&piece);
-        self.in_flight.push(piece);
+        self.in_flight.push(piece.range, piece.about.sequence);
         self.busy(Work::Destage, ends)
     }
 
@@ -306,7 +306,7 @@ impl Drive {
         let written = layer.write_direct(&mut arm, begin, first, end);
         let ends = written.ends;
         self.passing = written.passes.and_then(|(begins, block)| Passing::new(piece.range, begins, block));
-        self.in_flight.push(piece);
+        self.in_flight.push(piece.range, piece.about.sequence);
         self.busy(Work::Destage, ends)
     }
 
@@ -364,7 +364,7 @@ impl Drive {
             (blocks, writes) = (blocks + extent.blocks(), writes + extent.writes);
             sectors += piece.range.sectors();
             arrived = arrived.max(piece.about.arrived);
-            self.in_flight.push(piece);
+            self.in_flight.push(piece.range, piece.about.sequence);
             self.batch.push(extent);
         }
         arrived
@@ -484,14 +484,13 @@ impl Drive {
         match need {
             Need::Range(needed, sequence) => {
                 let mut dirty = self.buffer.overlapping(needed);
-                let mut flying = self.in_flight.iter().filter(|piece| piece.range.overlaps(needed));
-                !dirty.any(|(_, about)| about.sequence <= *sequence)
-                    && !flying.any(|piece| piece.about.sequence <= *sequence)
+                let mut flying = self.in_flight.iter().filter(|(range, _)| range.overlaps(needed));
+                !dirty.any(|(_, about)| about.sequence <= *sequence) && !flying.any(|(_, other)| other <= *sequence)
             }
             Need::UpTo(sequence) => {
                 let oldest = self.buffer.oldest(u64::MAX, |_| true).map(|index| self.buffer.get(index).about.sequence);
                 oldest.is_none_or(|oldest| oldest > *sequence)
-                    && !self.in_flight.iter().any(|piece| piece.about.sequence <= *sequence)
+                    && !self.in_flight.iter().any(|(_, other)| other <= *sequence)
             }
         }
     }

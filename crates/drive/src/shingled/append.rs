@@ -117,9 +117,13 @@ impl Shingled {
         if self.flash.is_some() {
             return begin + ticks;
         }
-        let log_at = self.regions[region].at;
-        let ends = arm.visit(begin, log_at + first_at.unwrap_or(0), ticks);
-        *arm.head = arm.mechanics.head_at(log_at + end_at.max(1), ends);
+        let (log_at, first_at) = (self.regions[region].at, first_at.unwrap_or(0));
+        let ends = arm.visit(begin, log_at + first_at, ticks);
+        if end_at > first_at {
+            arm.head.place = geometry.last(&arm.head.place, end_at - first_at);
+        } else {
+            *arm.head = arm.mechanics.head_at(log_at + end_at.max(1), ends);
+        }
         self.last_visit = (region, ends);
         ends
     }

@@ -209,7 +209,9 @@ impl Drive {
         let (first, end) = self.surface(range);
         let Reached { block, row_end, shift } = reached;
         if block == end && row_end >= end && shift == self.shift(end - 1) {
-            let limit = self.farthest_ahead(end);
+            // Behind a band that has moved the surface may end before.
+            let left = self.mechanics.geometry.blocks() - end.wrapping_add(shift);
+            let limit = self.farthest_ahead(end).min(end + left);
             let known = self.clear_until(row_end, limit.min(end + 1), shift);
             if known > end {
                 let since = access.ends;

@@ -3,9 +3,9 @@
 use crate::buffer::Range;
 use crate::footprint::Footprint;
 use crate::geometry::{Geometry, Place};
-use crate::mechanics::{Head, Mechanics};
+use crate::mechanics::Head;
 
-/// The heads go on reading from where a read ended, until they are needed elsewhere or `limit` is reached. All in
+/// The heads go on reading from where a read ended, until they are needed elsewhere or the limit is reached. All in
 /// home addresses, which on drives that keep their data in one row are blocks of the surface. The place of the heads is
 /// meanwhile that of the block before `next`.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,10 @@ pub(crate) struct Running {
     /// All before this block had passed the head at `since`. Where a track ends there, the skew to the next is still ahead.
     pub next: u64,
     pub since: u64,
+    /// It goes no farther than this. How far it can go is only found out when somebody wants to know: mostly it ends long before.
     pub limit: u64,
+    /// All before this block is known to lie in one row; at the `limit` that is exact.
+    pub known: u64,
     /// What to add (it wraps around) for the block of the surface.
     pub shift: u64,
 }
@@ -27,6 +30,16 @@ impl Running {
             return self.since;
         }
         self.since + geometry.follow_ticks(behind, block - self.next)
+    }
+
+    /// How many blocks behind `next` are in DRAM at `now`, as far as the limit is known.
+    pub fn read_by(&self, geometry: &Geometry, behind: &Place, now: u64) -> u64 {
+        geometry.followed_within(behind, now.saturating_sub(self.since), self.limit - self.next)
+    }
+
+    /// Whether it may have to be found out how far it goes before it is said that it gets to a block.
+    pub fn is_uncertain_at(&self, block: u64) -> bool {
+        self.known <= block && self.known < self.limit
     }
 }
 
@@ -59,11 +72,9 @@ impl ReadCache {
         self.segments.iter().filter(move |segment| segment.0 < end && start < segment.1)
     }
 
-    /// A read-ahead ends at `now`: keeps what it has read, and moves the heads to where it left them.
-    pub fn stop(&mut self, running: &Running, mechanics: &Mechanics, head: &mut Head, now: u64) {
-        let geometry = &mechanics.geometry;
-        let ticks = now.saturating_sub(running.since);
-        let read = geometry.followed_within(&head.place, ticks, running.limit - running.next);
+    /// A read-ahead that has read so many blocks ends at `now`: keeps what it has read, and moves the heads to where it left
+    /// them.
+    pub fn stop(&mut self, running: &Running, read: u64, geometry: &Geometry, head: &mut Head, now: u64) {
         let end = running.next + read;
         // Before that the read is still under way, and DRAM holds none of it.
         if now >= running.since {
@@ -75,7 +86,7 @@ impl ReadCache {
         head.place = geometry.last(&head.place, 1 + read);
     }
 
-    /// Whether the running read-ahead has read, or may come to read, blocks of a range.
+    /// Whether the running read-ahead has read, or may come to read as far as is known, blocks of a range.
     pub fn meets(&self, start: u64, end: u64) -> bool {
         self.running.is_some_and(|running| running.start < end && start < running.limit)
     }

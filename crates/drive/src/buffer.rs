@@ -55,26 +55,27 @@ pub(crate) struct Piece {
 /// Pieces on their way to the platters.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
-    pieces: Vec<Piece>,
-    /// Of the pieces, kept apart as well: reads look through them.
+    /// Kept apart from what else is known of them: reads look through these.
     ranges: Vec<Range>,
+    /// The sequences of their oldest parts.
+    sequences: Vec<u64>,
     sectors: u64,
 }
 
 impl InFlight {
     pub fn with_segments(segments: usize) -> Self {
-        let (pieces, ranges) = (Vec::with_capacity(segments), Vec::with_capacity(segments));
-        Self { pieces, ranges, sectors: 0 }
+        let (ranges, sequences) = (Vec::with_capacity(segments), Vec::with_capacity(segments));
+        Self { ranges, sequences, sectors: 0 }
     }
 
     pub fn sectors(&self) -> u64 {
         self.sectors
     }
 
-    pub fn push(&mut self, piece: Piece) {
-        self.sectors += piece.range.sectors();
-        self.ranges.push(piece.range);
-        self.pieces.push(piece);
+    pub fn push(&mut self, range: Range, sequence: u64) {
+        self.sectors += range.sectors();
+        self.ranges.push(range);
+        self.sequences.push(sequence);
     }
 
     /// The range in which all of them lie.
@@ -83,8 +84,9 @@ impl InFlight {
         Range { start: starts.min().unwrap_or(0), end: ends.max().unwrap_or(0) }
     }
 
-    pub fn iter(&self) -> std::slice::Iter<'_, Piece> {
-        self.pieces.iter()
+    /// Each range with the sequence of its oldest part.
+    pub fn iter(&self) -> impl Iterator<Item = (&Range, u64)> {
+        self.ranges.iter().zip(self.sequences.iter().copied())
     }
 
     pub fn ranges(&self) -> &[Range] {
@@ -98,8 +100,8 @@ impl InFlight {
 
     /// They have arrived.
     pub fn clear(&mut self) {
-        self.pieces.clear();
         self.ranges.clear();
+        self.sequences.clear();
         self.sectors = 0;
     }
 }

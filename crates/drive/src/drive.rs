@@ -307,9 +307,15 @@ impl Drive {
     /// Takes the heads from reading ahead, if that is what they do.
     #[inline]
     pub(crate) fn claim_heads(&mut self, at: u64) {
-        if let Some(running) = self.read_cache.running.take() {
-            self.read_cache.stop(&running, &self.mechanics, &mut self.head, at);
+        let Some(mut running) = self.read_cache.running.take() else {
+            return;
+        };
+        let mut read = running.read_by(&self.mechanics.geometry, &self.head.place, at);
+        if running.is_uncertain_at(running.next + read) {
+            self.find_limit(&mut running);
+            read = running.read_by(&self.mechanics.geometry, &self.head.place, at);
         }
+        self.read_cache.stop(&running, read, &self.mechanics.geometry, &mut self.head, at);
     }
 
     /// What moves the heads.

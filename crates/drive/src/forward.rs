@@ -18,6 +18,7 @@ impl Drive {
     /// See [`BlockDevice::forward_reads`](crate::BlockDevice::forward_reads).
     pub(crate) fn forward(&mut self, now_ns: u64, reads: &Reads, latencies: &mut LatencyHistogram) -> Forwarded {
         let none = Forwarded { count: 0, now_ns };
+        self.know_limit();
         let Some((running, most)) = self.undisturbed(now_ns, reads) else {
             return none;
         };
@@ -105,12 +106,13 @@ impl Drive {
             return;
         }
         let last = course.next - blocks;
-        let limit = self.ahead_limit(course.next, running.shift);
+        let limit = self.ahead_limit(course.next, running.shift).max(running.limit);
         self.read_cache.running = Some(Running {
             start: running.start.max(last.saturating_sub(self.read_ahead_blocks)),
             next: course.next,
             since: course.at,
-            limit: limit.max(running.limit),
+            limit,
+            known: limit,
             shift: running.shift,
         });
         self.head.place = self.mechanics.geometry.place(course.next.wrapping_add(running.shift) - 1);

@@ -10,7 +10,7 @@ use crate::profile::GeometryProfile;
 pub(crate) const BLOCK_BYTES: u64 = 4096;
 
 /// A number that much is divided by, with its reciprocal: a multiplication takes a fraction of a division's time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Divisor {
     value: u64,
     reciprocal: u64,
@@ -54,7 +54,7 @@ pub(crate) struct ZoneView {
 }
 
 /// A block's place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub block: u64,
     /// Counted from the outer edge, in logical order.

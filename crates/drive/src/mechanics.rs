@@ -41,7 +41,7 @@ pub(crate) struct Access {
 }
 
 /// Blocks that the heads pass over in one go, worked out once for as often as they do.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stretch {
     first: Spot,
     /// Where the last of them lies.

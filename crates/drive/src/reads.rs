@@ -19,12 +19,14 @@ struct Reached {
 impl Drive {
     pub(crate) fn read(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
-        self.expect_band(range.start);
+        if let Some(layer) = &self.shingled {
+            layer.expect(&self.mechanics.geometry, layer.first_band_block() + range.start / BLOCK_SECTORS);
+        }
         let Some(missing) = self.missing(range.start, range.end) else {
             return self.hit(&request, arrives);
         };
         let (first, end) = self.surface(&range);
-        if self.work.is_some() || !self.read_cache.leads_to(first) || !self.follow(&request, first, end, arrives) {
+        if self.work.is_some() || !self.is_led_to(first) || !self.follow(&request, first, end, arrives) {
             let (first, end) = self.surface(&Range { start: missing.start, end: range.end });
             if self.read_flash(&request, first, end, arrives) {
                 return;
@@ -94,7 +96,31 @@ impl Drive {
         None
     }
 
-    /// Serves a read from the read-ahead that is under way, and keeps that going. False: it does not lead there.
+    /// Whether the read-ahead under way comes, or has come, to a block, or ends just before.
+    #[inline]
+    fn is_led_to(&mut self, block: u64) -> bool {
+        self.read_cache.leads_to(block) && {
+            self.know_limit();
+            self.read_cache.leads_to(block)
+        }
+    }
+
+    /// Finds out how far the read-ahead under way can go.
+    pub(crate) fn know_limit(&mut self) {
+        if let Some(mut running) = self.read_cache.running.filter(|running| running.known < running.limit) {
+            self.find_limit(&mut running);
+            self.read_cache.running = Some(running);
+        }
+    }
+
+    #[inline(never)]
+    pub(crate) fn find_limit(&self, running: &mut Running) {
+        running.limit = self.clear_until(running.known, running.limit, running.shift);
+        running.known = running.limit;
+    }
+
+    /// Serves a read from the read-ahead that is under way, whose limit is known, and keeps that going. False: it does not
+    /// lead there.
     fn follow(&mut self, request: &Request, first: u64, end: u64, arrives: u64) -> bool {
         let Some(running) = self.read_cache.running else {
             return false;
@@ -111,14 +137,15 @@ impl Drive {
             }
             return read;
         }
-        let limit = self.ahead_limit(end, running.shift);
+        let limit = self.ahead_limit(end, running.shift).max(running.limit);
         let reached = running.reached_at(geometry, &self.head.place, end);
         self.head.place = geometry.last(&self.head.place, 1 + end.saturating_sub(running.next));
         self.read_cache.running = Some(Running {
             start: running.start.max(first.saturating_sub(self.read_ahead_blocks)),
             next: running.next.max(end),
             since: reached,
-            limit: limit.max(running.limit),
+            limit,
+            known: limit,
             shift: running.shift,
         });
         if reached <= arrives {
@@ -167,7 +194,7 @@ impl Drive {
         let (offset_bytes, bytes) = (read.range.start * SECTOR_BYTES, read.range.sectors() * SECTOR_BYTES);
         let request = Request { tag: read.tag, verb: Verb::Read, fua: false, offset_bytes, bytes };
         let (first, end) = self.surface(&read.range);
-        let follows = self.read_cache.leads_to(first) && self.follow(&request, first, end, read.arrived);
+        let follows = self.is_led_to(first) && self.follow(&request, first, end, read.arrived);
         if follows {
             self.queue.take(index);
         }
@@ -182,9 +209,13 @@ impl Drive {
         let (first, end) = self.surface(range);
         let Reached { block, row_end, shift } = reached;
         if block == end && row_end >= end && shift == self.shift(end - 1) {
-            let limit = self.clear_until(row_end, self.farthest_ahead(end), shift);
-            if limit > end {
-                self.read_cache.running = Some(Running { start: first, next: end, since: access.ends, limit, shift });
+            // Behind a band that has moved the surface may end before.
+            let left = self.mechanics.geometry.blocks() - end.wrapping_add(shift);
+            let limit = self.farthest_ahead(end).min(end + left);
+            let known = self.clear_until(row_end, limit.min(end + 1), shift);
+            if known > end {
+                let since = access.ends;
+                self.read_cache.running = Some(Running { start: first, next: end, since, limit, known, shift });
             }
         }
         self.busy(Work::Read, access.ends)
@@ -201,7 +232,7 @@ impl Drive {
             // Two runs may share a physical sector.
             let mut at = first.max(reached.block);
             while at < end {
-                let (place, row) = self.whereabouts(at, farthest);
+                let (place, row) = self.whereabouts(at, farthest.min(end + 1));
                 let blocks = row.min(end - at);
                 reached = Reached { block: at + blocks, row_end: at + row, shift: place.wrapping_sub(at) };
                 let access = match &self.shingled {

@@ -31,6 +31,8 @@ struct Shadow {
     work: Option<(Work, u64)>,
     /// What blocks that are on their way to the surface held there before.
     torn: HashMap<u64, Option<u64>>,
+    /// That had bypassed the cache when the last write to the platters began.
+    stream_bytes: u64,
     /// A write that may still wait for room in DRAM.
     pending: Option<(u64, u64, u64)>,
     sources: [u64; 4],
@@ -57,6 +59,7 @@ impl Shadow {
             began: map(),
             work: None,
             torn: HashMap::new(),
+            stream_bytes: 0,
             pending: None,
             sources: [0; 4],
             lost_blocks: 0,
@@ -79,14 +82,14 @@ impl Shadow {
     }
 
     fn is_in_dram(&self, block: u64) -> bool {
-        let flying = self.drive.in_flight.iter().map(|piece| &piece.range);
+        let flying = self.drive.in_flight.ranges().iter();
         let mut held = self.drive.buffer.ranges().iter().chain(flying);
         held.any(|range| (range.start..range.end).contains(&(block * BLOCK_SECTORS)))
     }
 
     fn is_flying(&self, block: u64) -> bool {
         let holds = |range: &Range| (range.start..range.end).contains(&(block * BLOCK_SECTORS));
-        self.drive.in_flight.iter().any(|piece| holds(&piece.range))
+        self.drive.in_flight.ranges().iter().any(holds)
     }
 
     fn is_read(&self, block: u64) -> bool {
@@ -105,10 +108,11 @@ impl Shadow {
         }
         if self.work != self.drive.work && matches!(self.drive.work, Some((Work::Destage, _))) {
             self.torn.clear();
-            for piece in self.drive.in_flight.iter().copied().collect::<Vec<_>>() {
-                for block in piece.range.start / BLOCK_SECTORS..piece.range.end / BLOCK_SECTORS {
+            let streamed = std::mem::replace(&mut self.stream_bytes, self.drive.truth().stream_bytes);
+            for range in self.drive.in_flight.ranges().to_vec() {
+                for block in range.start / BLOCK_SECTORS..range.end / BLOCK_SECTORS {
                     // A stream goes to its band, whatever the map says.
-                    let place = if piece.about.direct { self.in_band(block) } else { self.place(block) };
+                    let place = if streamed < self.stream_bytes { self.in_band(block) } else { self.place(block) };
                     let before = self.places.get(&block).copied().unwrap_or_else(|| self.in_band(block));
                     self.torn.insert(block, self.platters.get(&before).copied());
                     self.platters.insert(place, self.dram[&block]);
@@ -178,7 +182,8 @@ impl Shadow {
         } else {
             self.began.remove(&block);
         }
-        if let Some(running) = self.drive.read_cache.running {
+        if let Some(mut running) = self.drive.read_cache.running {
+            self.drive.find_limit(&mut running);
             let ahead = (running.next..running.limit).contains(&home);
             assert!(
                 !ahead || place == home.wrapping_add(running.shift),

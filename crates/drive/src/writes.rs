@@ -9,7 +9,7 @@ use crate::profile::DramProfile;
 use crate::queue::Candidate;
 use crate::reads::sectors;
 use crate::request::{Request, Status, SECTOR_BYTES};
-use crate::shingled::{Band, Extent, VISIT_PACKETS};
+use crate::shingled::{Extent, VISIT_PACKETS};
 
 /// What a profile says about writes in DRAM, in the drive's units.
 #[derive(Clone, Debug)]
@@ -109,6 +109,8 @@ impl Drive {
     /// whole physical sectors count.
     pub(crate) fn trim(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
+        // What is dropped does not stand in the way of a read-ahead that has begun before.
+        self.know_limit();
         self.discard(&range);
         let whole = Range {
             start: range.start.next_multiple_of(BLOCK_SECTORS),
@@ -166,29 +168,32 @@ impl Drive {
     /// Adds a write to the dirty extents, cut where bands meet: an extent belongs to one band.
     fn add_dirty(&mut self, range: Range, about: &mut Dirty) {
         let barrier = self.barrier();
+        let Some(layer) = &self.shingled else {
+            return self.add_part(range, about, barrier, |_| true);
+        };
+        let home = layer.first_band_block();
         let mut start = range.start;
         while start < range.end {
-            let band = self.expect_band(start);
-            let home = self.home_block();
-            let part =
-                Range { start, end: range.end.min(band.map_or(u64::MAX, |band| (band.end - home) * BLOCK_SECTORS)) };
-            let is_border = |block: u64| band.is_some_and(|band| block == band.start || block == band.end);
-            about.band = band.map_or((0, 0), |band| (band.number, band.start));
-            let index = self.buffer.add(part, about, barrier, |sector| !is_border(home + sector / BLOCK_SECTORS));
-            self.locate(index);
-            // The extent is as old as its oldest part, so who waits for a part of that age waits for all of it.
-            let extent = self.buffer.ranges()[index];
-            if self.durable.iter().any(|durable| durable.awaits(&extent)) {
-                self.buffer.want(index);
-            }
+            let Some(layer) = &self.shingled else { return };
+            let band = layer.expect(&self.mechanics.geometry, home + start / BLOCK_SECTORS);
+            let part = Range { start, end: range.end.min((band.end - home) * BLOCK_SECTORS) };
+            let is_border = |block: u64| block == band.start || block == band.end;
+            about.band = (band.number, band.start);
+            self.add_part(part, about, barrier, |sector| !is_border(home + sector / BLOCK_SECTORS));
             start = part.end;
         }
     }
 
-    /// The band of a sector that the host asks for, if there are bands.
-    pub(crate) fn expect_band(&self, sector: u64) -> Option<Band> {
-        let layer = self.shingled.as_ref()?;
-        Some(layer.expect(&self.mechanics.geometry, layer.first_band_block() + sector / BLOCK_SECTORS))
+    /// The same for what belongs to one band, and becomes one with others only where `seam(sector)` allows.
+    #[inline(always)]
+    fn add_part(&mut self, part: Range, about: &Dirty, barrier: u64, seam: impl Fn(u64) -> bool) {
+        let index = self.buffer.add(part, about, barrier, seam);
+        self.locate(index);
+        // The extent is as old as its oldest part, so who waits for a part of that age waits for all of it.
+        let extent = self.buffer.ranges()[index];
+        if self.durable.iter().any(|durable| durable.awaits(&extent)) {
+            self.buffer.want(index);
+        }
     }
 
     /// Finds where an extent begins on the surface, for the heads to choose by. Into the log it goes by its age.
@@ -248,7 +253,7 @@ impl Drive {
         };
         let piece = self.take(next.index, self.rules.destage_sectors);
         let ends = self.write_home(&piece);
-        self.in_flight.push(piece);
+        self.in_flight.push(piece.range, piece.about.sequence);
         self.busy(Work::Destage, ends)
     }
 
@@ -270,7 +275,7 @@ impl Drive {
         if self.buffer.about(oldest).direct {
             self.start_direct()
         } else {
-            self.start_append()
+            self.start_append(oldest)
         }
     }
 
@@ -301,23 +306,23 @@ impl Drive {
         let written = layer.write_direct(&mut arm, begin, first, end);
         let ends = written.ends;
         self.passing = written.passes.and_then(|(begins, block)| Passing::new(piece.range, begins, block));
-        self.in_flight.push(piece);
+        self.in_flight.push(piece.range, piece.about.sequence);
         self.busy(Work::Destage, ends)
     }
 
-    /// Gathers extents, the oldest first, for one visit to the log; without room there, forces a cleaning pass.
-    fn start_append(&mut self) -> Choice {
-        let region = self.next_region();
-        let Some(oldest) = self.oldest_extent(|about| !about.direct).map(|index| self.buffer.get(index)) else {
-            return Choice::Rest(None);
-        };
+    /// Gathers extents, the `oldest` first, for one visit to the log; without room there, forces a cleaning pass.
+    fn start_append(&mut self, oldest: usize) -> Choice {
+        let (range, writes) = (self.buffer.ranges()[oldest], u64::from(self.buffer.about(oldest).writes));
+        let (first, _) = self.surface(&range);
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
-        let packet_sectors = layer.packet_sectors(oldest.range.sectors(), u64::from(oldest.about.writes));
-        let sectors = oldest.range.sectors().min(self.rules.destage_sectors);
-        let packets = sectors.div_ceil(packet_sectors).min(VISIT_PACKETS);
-        let lacks_room = layer.lacks_room(region, packets);
+        let region = layer.region_of(&self.mechanics.geometry, first);
+        let packet_sectors = layer.packet_sectors(range.sectors(), writes);
+        let sectors = range.sectors().min(self.rules.destage_sectors);
+        let packets = if sectors <= packet_sectors { 1 } else { sectors.div_ceil(packet_sectors).min(VISIT_PACKETS) };
+        let room = layer.room_packets(region);
+        let lacks_room = layer.lacks_room(region, packets, room);
         if lacks_room {
             layer.press();
         }
@@ -325,27 +330,13 @@ impl Drive {
             layer.force_pass_for(region, packets);
             return self.start_cleaning();
         }
-        let room = layer.room_packets(region).min(VISIT_PACKETS);
-        let arrived = self.gather(region, room);
+        let arrived = self.gather(region, room.min(VISIT_PACKETS));
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
         let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
         let ends = layer.append(&mut arm, self.now.max(arrived), &self.batch);
         self.busy(Work::Destage, ends)
-    }
-
-    /// The place of the cache to which the next visit goes.
-    fn next_region(&self) -> usize {
-        match &self.shingled {
-            Some(layer) if layer.is_spread() => {
-                let oldest = self
-                    .oldest_extent(|about| !about.direct)
-                    .map_or(0, |index| self.surface(&self.buffer.ranges()[index]).0);
-                layer.region_of(&self.mechanics.geometry, oldest)
-            }
-            _ => 0,
-        }
     }
 
     /// Fills `in_flight` and `batch` with what at most `room` packets hold, up to the first extent that belongs to
@@ -373,7 +364,7 @@ impl Drive {
             (blocks, writes) = (blocks + extent.blocks(), writes + extent.writes);
             sectors += piece.range.sectors();
             arrived = arrived.max(piece.about.arrived);
-            self.in_flight.push(piece);
+            self.in_flight.push(piece.range, piece.about.sequence);
             self.batch.push(extent);
         }
         arrived
@@ -493,14 +484,13 @@ impl Drive {
         match need {
             Need::Range(needed, sequence) => {
                 let mut dirty = self.buffer.overlapping(needed);
-                let mut flying = self.in_flight.iter().filter(|piece| piece.range.overlaps(needed));
-                !dirty.any(|(_, about)| about.sequence <= *sequence)
-                    && !flying.any(|piece| piece.about.sequence <= *sequence)
+                let mut flying = self.in_flight.iter().filter(|(range, _)| range.overlaps(needed));
+                !dirty.any(|(_, about)| about.sequence <= *sequence) && !flying.any(|(_, other)| other <= *sequence)
             }
             Need::UpTo(sequence) => {
                 let oldest = self.buffer.oldest(u64::MAX, |_| true).map(|index| self.buffer.get(index).about.sequence);
                 oldest.is_none_or(|oldest| oldest > *sequence)
-                    && !self.in_flight.iter().any(|piece| piece.about.sequence <= *sequence)
+                    && !self.in_flight.iter().any(|(_, other)| other <= *sequence)
             }
         }
     }

@@ -54,18 +54,22 @@ impl Shingled {
         self.regions[region].visit_blocks * if self.has_unrecorded_pass() { 2 } else { 1 }
     }
 
-    /// Whether room has to be made before a visit with so many packets. What even an empty cache has no room for goes
-    /// there in parts.
-    pub fn lacks_room(&self, region: usize, packets: u64) -> bool {
-        let room = self.room_packets(region);
-        room == 0 || (self.map.dirty_bands() > 0 && (room < packets || self.log_lacks_room(region, packets)))
+    /// Whether room has to be made before a visit with so many packets, of which there is room for `room`. What even an empty
+    /// cache has no room for goes there in parts.
+    pub fn lacks_room(&self, region: usize, packets: u64, room: u64) -> bool {
+        room == 0 || (self.map.dirty_bands() > 0 && (room < packets || self.log_is_tight(region)))
     }
 
-    /// The same as far as space in the log goes. Once a pass had to make room, more than just enough is wanted.
+    /// The same as far as space in the log goes.
     pub(super) fn log_lacks_room(&self, region: usize, packets: u64) -> bool {
+        self.room_in_log(region) < packets || self.log_is_tight(region)
+    }
+
+    /// Once a pass had to make room, more than just enough is wanted.
+    fn log_is_tight(&self, region: usize) -> bool {
         let log = &self.regions[region].log;
-        let wanted = if self.has_unrecorded_pass() { self.rules.room_blocks + self.records_blocks(region) } else { 0 };
-        self.room_in_log(region) < packets || log.capacity_blocks() - log.used_blocks() < wanted
+        self.has_unrecorded_pass()
+            && log.capacity_blocks() - log.used_blocks() < self.rules.room_blocks + self.records_blocks(region)
     }
 
     /// How many sectors from an extent's start fill one packet.
@@ -114,9 +118,13 @@ impl Shingled {
         if self.flash.is_some() {
             return begin + ticks;
         }
-        let log_at = self.regions[region].at;
-        let ends = arm.visit(begin, log_at + first_at.unwrap_or(0), ticks);
-        *arm.head = arm.mechanics.head_at(log_at + end_at.max(1), ends);
+        let (log_at, first_at) = (self.regions[region].at, first_at.unwrap_or(0));
+        let ends = arm.visit(begin, log_at + first_at, ticks);
+        if end_at > first_at {
+            arm.head.place = geometry.last(&arm.head.place, end_at - first_at);
+        } else {
+            *arm.head = arm.mechanics.head_at(log_at + end_at.max(1), ends);
+        }
         self.last_visit = (region, ends);
         ends
     }

@@ -42,7 +42,32 @@ pub(crate) struct Bands {
     /// Spare places, those free longest first.
     spare: VecDeque<u32>,
     /// The band asked for last: mostly the next question is about the same.
-    last: Cell<Band>,
+    last: Last,
+}
+
+/// A band in parts: so it is read as it was written, which a processor can do without waiting.
+#[derive(Clone, Debug)]
+struct Last {
+    number: Cell<u32>,
+    start: Cell<u64>,
+    end: Cell<u64>,
+}
+
+impl Last {
+    fn none() -> Self {
+        Self { number: Cell::new(0), start: Cell::new(0), end: Cell::new(0) }
+    }
+
+    /// One comparison, since on which side of the band another lies nobody foresees.
+    #[inline]
+    fn holds(&self, home: u64) -> bool {
+        home.wrapping_sub(self.start.get()) < self.end.get() - self.start.get()
+    }
+
+    #[inline]
+    fn get(&self) -> Band {
+        Band { number: self.number.get(), start: self.start.get(), end: self.end.get() }
+    }
 }
 
 impl Bands {
@@ -57,7 +82,7 @@ impl Bands {
             holes: Vec::new(),
             places: Vec::new(),
             spare: VecDeque::new(),
-            last: Cell::new(Band { number: 0, start: 0, end: 0 }),
+            last: Last::none(),
         }
     }
 
@@ -81,7 +106,7 @@ impl Bands {
         let before = self.holes.last().map_or(0, |hole| hole.shift);
         self.holes.push(Hole { home: start - before, band: bands.end, shift: before + end - start });
         self.end_block -= end - start;
-        self.last.set(Band { number: 0, start: 0, end: 0 });
+        self.last = Last::none();
     }
 
     /// Lets bands move, to begin with into `spare`.
@@ -99,18 +124,14 @@ impl Bands {
     /// The band of a home address.
     #[inline]
     pub fn around(&self, geometry: &Geometry, home: u64) -> Band {
-        let last = self.last.get();
-        // One comparison, since on which side of the last band another lies nobody foresees.
-        if home.wrapping_sub(last.start) < last.end - last.start {
-            return last;
+        if !self.last.holds(home) {
+            self.find(geometry, home);
         }
-        let band = self.find(geometry, home);
-        self.last.set(band);
-        band
+        self.last.get()
     }
 
     #[inline(never)]
-    fn find(&self, geometry: &Geometry, home: u64) -> Band {
+    fn find(&self, geometry: &Geometry, home: u64) {
         let shift = self.holes_before(home);
         let block = home + shift;
         let mut number = 0;
@@ -118,7 +139,9 @@ impl Bands {
             number = self.tracks_per_band.divide(track - self.first_track);
             self.tracks(number)
         });
-        Band { number: number as u32, start: blocks.start - shift, end: blocks.end - shift }
+        self.last.number.set(number as u32);
+        self.last.start.set(blocks.start - shift);
+        self.last.end.set(blocks.end - shift);
     }
 
     /// How far the surface is ahead of a home address.

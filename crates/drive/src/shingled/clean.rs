@@ -16,8 +16,9 @@ use crate::profile::{CleaningOrder, CleaningWhen};
 const COLLECT_TICKS: u64 = 6 * TURN;
 
 /// What a pass does next for the phase at hand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Step {
+    #[default]
     Read,
     /// The first piece lies there; all of them take so long.
     Collect {
@@ -32,7 +33,7 @@ enum Step {
 }
 
 /// A band under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Job {
     band: u32,
     /// Packets up to this one are merged; newer ones stay cached.
@@ -52,7 +53,7 @@ struct Job {
 }
 
 /// What the cache holds of a phase.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Survey {
     /// As the map was then.
     version: u64,
@@ -220,49 +221,47 @@ impl Shingled {
     /// when there was nothing to do after all. Where a band is to be finished, its further operations follow at once, as
     /// far as those before them end while the cleaner is `alone`: nobody can come between them then.
     pub fn clean(&mut self, arm: &mut Arm, begin: u64, alone_before: u64) -> Option<u64> {
-        let mut next = self.next_job(arm.mechanics);
-        let job = next.as_mut()?;
+        let mut job = Job::default();
+        match self.cleaning.job.take() {
+            Some(under_way) => job = under_way,
+            None if self.begin_next(arm.mechanics, &mut job) => {}
+            None => return None,
+        }
         self.cleaning.host_had_its_turn = false;
         let goes_on = self.cleaning.forced || self.rules.finishes_band;
         let mut ends = begin;
         let done = loop {
             let done;
-            (ends, done) = self.step(arm, ends, job);
+            (ends, done) = self.step(arm, ends, &mut job);
             if done || ends >= alone_before || !goes_on {
                 break done;
             }
         };
         if done {
-            self.retire(job);
+            self.retire(&job);
             if self.cleaning.pending.is_empty() {
                 self.cleaning.unrecorded = true;
                 self.cleaning.forced = false;
                 self.cleaning.ration = self.rules.ration_appends;
             }
         } else {
-            self.cleaning.job = next;
+            self.cleaning.job = Some(job);
         }
         Some(ends)
     }
 
-    /// The band under way, or the first of those planned that there is something to do for, or of a new plan.
-    fn next_job(&mut self, mechanics: &Mechanics) -> Option<Job> {
-        if self.cleaning.job.is_some() {
-            return self.cleaning.job.take();
-        }
+    /// Begins the first band of those planned that there is something to do for, or of a new plan. False: there is none.
+    #[inline]
+    fn begin_next(&mut self, mechanics: &Mechanics, job: &mut Job) -> bool {
         let mut planned = false;
         loop {
             match self.cleaning.pending.pop_front() {
-                Some((band, from)) => {
-                    // It may have become clean since it was planned.
-                    let job = self.begin(mechanics, band, from);
-                    if job.is_some() {
-                        return job;
-                    }
-                }
+                // It may have become clean since it was planned.
+                Some((band, from)) if self.begin(mechanics, band, from, job) => return true,
+                Some(_) => {}
                 None if planned => {
                     self.cleaning.forced = false;
-                    return None;
+                    return false;
                 }
                 None => {
                     self.plan(if self.cleaning.forced { Pass::Forced } else { Pass::Yielding });
@@ -313,13 +312,16 @@ impl Shingled {
         bands.into_iter().map(|(_, _, band)| band).collect()
     }
 
-    /// Begins a band, from its first dirty track or from `from`, whichever comes first. `None`: nothing is left to do.
-    fn begin(&mut self, mechanics: &Mechanics, band: u32, from: u64) -> Option<Job> {
+    /// Begins a band, from its first dirty track or from `from`, whichever comes first. False: nothing is left to do.
+    fn begin(&mut self, mechanics: &Mechanics, band: u32, from: u64, job: &mut Job) -> bool {
         let geometry = &mechanics.geometry;
         let (start, end) = self.bands.blocks(geometry, band);
         let dirty = self.map.pieces(band).first().map(|piece| start + u64::from(piece.start));
         let open = self.open.iter().position(|open| open.band == band).map(|index| self.open.remove(index).written_to);
-        let first = dirty.into_iter().chain(open).chain([from]).min().filter(|first| *first < end)?;
+        let first = dirty.unwrap_or(u64::MAX).min(open.unwrap_or(u64::MAX)).min(from);
+        if first >= end {
+            return false;
+        }
         let log = &self.regions[self.region(band)].log;
         let newest_packet = log.newest_id();
         // They will be released when the band is home.
@@ -336,11 +338,11 @@ impl Shingled {
         let phase_end = (at + self.rules.merge_blocks).min(end);
         let stretch = mechanics.stretch_from(&place, phase_end - at);
         let survey = self.survey(band, start, at..phase_end);
-        let mut job = Job { band, newest_packet, to, start, end, at, phase_end, stretch, survey, step: Step::Read };
-        if self.needs_no_reading(&job) {
-            job.step = self.collect(&mut job);
+        *job = Job { band, newest_packet, to, start, end, at, phase_end, stretch, survey, step: Step::Read };
+        if self.needs_no_reading(job) {
+            job.step = self.collect(job);
         }
-        Some(job)
+        true
     }
 
     /// Prepares the phase after the one that ended at `job.phase_end`.
@@ -374,6 +376,10 @@ impl Shingled {
     /// one long piece.
     fn survey(&mut self, band: u32, start: u64, phase: Range<u64>) -> Survey {
         let (first, end) = ((phase.start - start) as u32, (phase.end - start) as u32);
+        let version = self.map.version();
+        if !self.map.may_hold(band, first, end) {
+            return Survey { version, cached: 0, at: 0, ticks: 0 };
+        }
         let places = &mut self.cleaning.places;
         places.clear();
         let mut cached = 0;
@@ -383,7 +389,6 @@ impl Shingled {
         }
         places.sort_unstable();
         let places = &self.cleaning.places;
-        let version = self.map.version();
         let Some(&(first, _)) = places.first() else {
             return Survey { version, cached, at: 0, ticks: 0 };
         };

@@ -4,8 +4,8 @@ use super::order::Order;
 use super::pieces::{Pieces, Run};
 use crate::prefetch::prefetch;
 
-/// Parts of a band of which it is known apart whether they may hold pieces: as many as a byte has bits.
-const PARTS: u64 = 8;
+/// Parts of a band of which it is known apart whether they may hold pieces: as many as a word has bits.
+const PARTS: u64 = 16;
 
 /// So many of the oldest bands have been looked at before they are cleaned.
 const LOOK_AHEAD: usize = 16;
@@ -44,7 +44,7 @@ pub(crate) enum Change {
 pub(crate) struct Map {
     /// By band, a bit for each part of it that may hold pieces; none if it holds none. Small enough to stay close to the
     /// processor, and most questions are answered by it.
-    parts: Vec<u8>,
+    parts: Vec<u16>,
     /// Blocks to parts, in 1/2^32.
     part_scale: u64,
     runs: Vec<Run>,
@@ -116,9 +116,9 @@ impl Map {
 
     /// The bits of the parts that `start..end` touches.
     #[inline]
-    fn parts_of(&self, start: u32, end: u32) -> u8 {
+    fn parts_of(&self, start: u32, end: u32) -> u16 {
         let part = |block: u32| (u64::from(block) * self.part_scale) >> 32;
-        ((2 << part(end - 1)) - (1 << part(start))) as u8
+        ((2_u64 << part(end - 1)) - (1 << part(start))) as u16
     }
 
     /// Asks for what is known of a band that will be used soon. Nothing depends on the answer, so nobody waits for it: it comes

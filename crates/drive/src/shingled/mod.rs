@@ -127,11 +127,6 @@ impl Shingled {
         band
     }
 
-    /// Whether the cache has several places.
-    pub fn is_spread(&self) -> bool {
-        self.regions.len() > 1
-    }
-
     /// The place of the cache that takes what is cached of a band.
     fn region(&self, band: u32) -> usize {
         match self.regions.len() {

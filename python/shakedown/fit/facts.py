@@ -258,7 +258,8 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
         turn_bytes = facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3
         skew = cache.layout.track_bytes / turn_bytes - 1
         bench.idle(settle_ns)
-        track_bytes = log_track.estimate(log_track.measure(bench, sight, first), cache.layout.track_bytes)
+        steps = log_track.measure(bench, sight, first)
+        track_bytes = log_track.estimate(steps, cache.layout.track_bytes, facts.skews or (skew,), sight.blur)
         cache.layout = layout.estimate(angles, track_bytes / (1 + skew), track_bytes, facts.skews)
         cache.regions = regions.measure(bench, facts.surface, sight, facts.skews or (skew,))
         if cache.regions > 1:

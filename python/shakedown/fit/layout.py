@@ -193,7 +193,7 @@ def _whole(angles: Floats, skews: tuple[float, ...]) -> Floats:
     # From one to the next a track more or less may end within, and with it a cylinder.
     tracks, cylinders = (skews[0], skews[-1] - skews[0])
     borders = np.array([track * tracks + cylinder * cylinders for track in (-1, 0, 1) for cylinder in (-1, 0, 1)])
-    off = rotation.short_way(steps - commonest(known))
+    off = rotation.short_way(steps - _commonest(known))
     usual = np.abs(off[:, None] - borders).min(axis=1) < _EVEN_TURNS
     if np.mean(usual) <= _MOST:
         return angles
@@ -214,7 +214,7 @@ def _even_step(angles: Floats) -> float | None:
     """The step that nearly all of them make; None if there is none."""
     steps = np.diff(angles) % 1.0
     steps = steps[~np.isnan(steps)]
-    middle = commonest(steps)
+    middle = _commonest(steps)
     around = rotation.short_way(steps - middle)
     near = np.abs(around) < _EVEN_TURNS
     return _signed((middle + float(np.median(around[near]))) % 1.0) if np.mean(near) > _MOST else None
@@ -224,7 +224,7 @@ def _signed(turns: float) -> float:
     return turns - 1 if turns > 1 - _SLACK_TURNS else turns
 
 
-def commonest(steps: Floats) -> float:
+def _commonest(steps: Floats) -> float:
     """The step that most of them make, or nearly."""
     near = [np.sum(np.abs(rotation.short_way(steps - one)) < _EVEN_TURNS) for one in steps]
     return float(steps[int(np.argmax(near))]) if len(steps) else 0.0

@@ -22,7 +22,8 @@ _MOST_HOME: Final = 0.2
 _EVEN_TURNS: Final = 0.015
 _MOST: Final = 0.7
 _MISSED_TURNS: Final = 0.1
-_TELLING: Final = 0.001
+# A skew may be what a turn lacks of a track: then both are as good, and the shorter one is meant.
+_TELLING: Final = 0.003
 _SMALL_TURNS: Final = 0.3
 _SLACK_TURNS: Final = 0.05
 _NEARLY_ROUND: Final = 0.75

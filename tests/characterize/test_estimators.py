@@ -103,6 +103,16 @@ def test_a_pass_that_takes_as_long_as_the_journal_is_a_stall() -> None:
     assert stalls_in(cycle, limits)[0] == 5000
 
 
+def test_a_stall_that_is_longer_than_a_visit_with_the_journal_is_none_of_both() -> None:
+    cycle = np.full(4500, 0.2)
+    cycle[192::128] = 734.0
+    cycle[[1984, 3904]] = 935.0
+    cycle[2132] = 1305.0
+    cycle[2731::600] = 1460.0
+    limits = Limits.of(_log(np.cumsum(cycle), cycle).part(slice(0, 1500)), append.Journal(15, 201.0))
+    assert stalls_in(cycle, limits)[0] == 2132
+
+
 def test_a_journal_is_no_stall_where_visits_are_so_rare_that_few_come_early() -> None:
     cycle = np.full(200_000, 0.18)
     cycle[319::319] = 66.0

@@ -10,7 +10,16 @@ import numpy as np
 
 from shakedown.fit import append as appends
 from shakedown.fit import bands, cleaning, dram
-from shakedown.fit.facts import SPACE_ENDS, Cache, Facts, emptying, filled, gathered_vaguely, space_bound
+from shakedown.fit.facts import (
+    SPACE_ENDS,
+    Cache,
+    Facts,
+    emptying,
+    filled,
+    gathered_bytes,
+    gathered_vaguely,
+    space_bound,
+)
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import UNKNOWN, Twin, band_size_is_known, put_entries
 from shakedown.fit.whereabouts import Sight
@@ -64,7 +73,10 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
         bench = make(twin.with_value("translation.cache", "entries", _NO_LIMIT).toml)
         space = filled(bench, cache, "small", int(_MORE_WRITES * cache.small.written)).writes
         # The twin's packets take as much space as the drive's to so much only.
-        ends = space is not None and small > (SPACE_ENDS - gathered_vaguely(cache)) * space
+        by_twin = space is not None and small > (SPACE_ENDS - gathered_vaguely(cache)) * space
+        # The twin may stall at its first pass so shortly that this does not show; what takes all space ends with it.
+        least_bytes = (small - twin.number("dram", "write_segments")) * gathered_bytes(cache)
+        ends = by_twin or least_bytes > SPACE_ENDS * cache.length.bytes_found.value
     put_entries(twin, cache, int(twin.number("dram", "write_segments")), space_ends=ends)
 
 

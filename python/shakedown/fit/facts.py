@@ -90,10 +90,8 @@ class Facts:
 
     @property
     def skews(self) -> tuple[float, ...]:
-        """By how much of a turn a track may begin later than the one before ends; by the rates, if not seen apart."""
-        seen = [one for one in (self.outer.track_skew, self.outer.cylinder_skew) if one] if self.outer else []
-        turn_bytes = self.rates[0].value * self.turn_ms.value / 1e3
-        return tuple(one.value for one in seen) or (self.track_bytes(0.0) / turn_bytes - 1,)
+        """By how much of a turn a track, and a cylinder, begins later than the one before ends; empty if not known."""
+        return (self.outer.track_skew.value, self.outer.cylinder_skew.value) if self.outer else ()
 
     def rate(self, offset: float) -> float:
         """Bytes a second at an offset."""
@@ -260,9 +258,10 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
         turn_bytes = facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3
         skew = cache.layout.track_bytes / turn_bytes - 1
         bench.idle(settle_ns)
-        track_bytes = log_track.estimate(log_track.measure(bench, sight, first), cache.layout.track_bytes)
+        steps = log_track.measure(bench, sight, first)
+        track_bytes = log_track.estimate(steps, cache.layout.track_bytes, facts.skews or (skew,), sight.blur)
         cache.layout = layout.estimate(angles, track_bytes / (1 + skew), track_bytes, facts.skews)
-        cache.regions = regions.measure(bench, facts.surface, sight, facts.skews)
+        cache.regions = regions.measure(bench, facts.surface, sight, facts.skews or (skew,))
         if cache.regions > 1:
             cache.place = "spread"
     tell("cost of a cached write")

@@ -163,7 +163,9 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     late = cycle_ms > limits.stall_ms
     if limits.journal_ms:
         off_ms = np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2)
-        like = np.flatnonzero(late & (off_ms <= limits.usual_ms + 0.05 * limits.journal_ms))
+        # Where visits are all alike it takes at most one of them longer.
+        visit_ms = (0.5 + _JOURNAL_WIDTH if limits.steady else 1.0) * limits.usual_ms
+        like = np.flatnonzero(late & (off_ms <= visit_ms + 0.05 * limits.journal_ms))
         late[like] = False
         late[_forced(like, _journals_apart(like, limits.journal_writes))] = True
     found = np.flatnonzero(late)

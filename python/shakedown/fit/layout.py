@@ -21,6 +21,9 @@ _TRIES: Final = 4
 _MOST_HOME: Final = 0.2
 _EVEN_TURNS: Final = 0.015
 _MOST: Final = 0.7
+_MISSED_TURNS: Final = 0.1
+# A skew may be what a turn lacks of a track: then both are as good, and the shorter one is meant.
+_TELLING: Final = 0.003
 _SMALL_TURNS: Final = 0.3
 _SLACK_TURNS: Final = 0.05
 _NEARLY_ROUND: Final = 0.75
@@ -128,7 +131,8 @@ def estimate(angles: Floats, turn_bytes: float, track_bytes: float, skews: tuple
     ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without. The
     ``skews`` of tracks and cylinders, in turns, where both are known.
     """
-    angles = np.array([_whole(row, skews or (track_bytes / turn_bytes - 1,)) for row in angles])
+    if skews:
+        angles = np.array([_whole(row, skews) for row in angles])
     advances = [advance(row) for row in angles]
     even = _even_step(angles[0])
     small = even is not None and abs(even) < _SMALL_TURNS
@@ -138,20 +142,25 @@ def estimate(angles: Floats, turn_bytes: float, track_bytes: float, skews: tuple
     grain = track_bytes if small else turn_bytes
     # A whole turn more shows in what larger writes take, and in where tracks end between two writes.
     fits = [_layout(*_fit(advances, more, grain, turn_bytes, track_bytes), track_bytes) for more in (0, 1)]
-    skew = track_bytes / turn_bytes - 1
-    return min(fits, key=lambda fit: fit.misfit_tracks + _missed_turns(angles, fit, skew))
+    known = skews or (track_bytes / turn_bytes - 1,)
+    less, more = (fit.misfit_tracks + _missed_turns(angles, fit, known) for fit in fits)
+    return fits[int(more < less - _TELLING)]
 
 
 def _layout(misfit: float, visit: float, least: float, packet: int, track_bytes: float) -> Layout:
     return Layout(_around(visit, misfit), _around(least, misfit), packet, track_bytes, misfit)
 
 
-def _missed_turns(angles: Floats, layout: Layout, skew: float) -> float:
+def _missed_turns(angles: Floats, layout: Layout, skews: tuple[float, ...]) -> float:
     """By how much the steps miss what the writes of their size take, whether or not one more track ends within."""
     tracks = np.array([[layout.space_bytes(size)] for size in SIZES]) / layout.track_bytes
-    turns = [tracks + borders * skew for borders in (np.floor(tracks), np.ceil(tracks))]
+    turns = [
+        tracks + borders * skews[0] + cylinders * (skews[-1] - skews[0])
+        for borders in (np.floor(tracks), np.ceil(tracks))
+        for cylinders in (0, 1)
+    ]
     misses = np.min([np.abs(rotation.short_way(np.diff(angles, axis=1) - each)) for each in turns], axis=0)
-    return float(np.mean(np.nanmedian(misses, axis=1)))
+    return float(np.nanmean(np.minimum(misses, _MISSED_TURNS)))
 
 
 def _fit(
@@ -185,7 +194,7 @@ def _whole(angles: Floats, skews: tuple[float, ...]) -> Floats:
     # From one to the next a track more or less may end within, and with it a cylinder.
     tracks, cylinders = (skews[0], skews[-1] - skews[0])
     borders = np.array([track * tracks + cylinder * cylinders for track in (-1, 0, 1) for cylinder in (-1, 0, 1)])
-    off = rotation.short_way(steps - commonest(known))
+    off = rotation.short_way(steps - _commonest(known))
     usual = np.abs(off[:, None] - borders).min(axis=1) < _EVEN_TURNS
     if np.mean(usual) <= _MOST:
         return angles
@@ -206,7 +215,7 @@ def _even_step(angles: Floats) -> float | None:
     """The step that nearly all of them make; None if there is none."""
     steps = np.diff(angles) % 1.0
     steps = steps[~np.isnan(steps)]
-    middle = commonest(steps)
+    middle = _commonest(steps)
     around = rotation.short_way(steps - middle)
     near = np.abs(around) < _EVEN_TURNS
     return _signed((middle + float(np.median(around[near]))) % 1.0) if np.mean(near) > _MOST else None
@@ -216,7 +225,7 @@ def _signed(turns: float) -> float:
     return turns - 1 if turns > 1 - _SLACK_TURNS else turns
 
 
-def commonest(steps: Floats) -> float:
+def _commonest(steps: Floats) -> float:
     """The step that most of them make, or nearly."""
     near = [np.sum(np.abs(rotation.short_way(steps - one)) < _EVEN_TURNS) for one in steps]
     return float(steps[int(np.argmax(near))]) if len(steps) else 0.0

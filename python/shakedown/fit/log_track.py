@@ -6,17 +6,18 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit.layout import commonest
 from shakedown.fit.place import rewrite, scattered
+from shakedown.fit.rotation import short_way
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Trace
 from shakedown.fit.whereabouts import Sight, Watch, forget
 
 SIZES: Final = (65_536, 131_072, 262_144, 393_216, 524_288)
 _REPEATS: Final = 20
-_LEAST_SEEN: Final = 8
-_AGREE_TURNS: Final = 0.015
-_MOST_TURNS: Final = 0.45
-_AGREE: Final = 0.02
+_SCALES: Final = np.geomspace(0.3, 2.5, 1000)
+# How many steps come as no track explains: what is cut in two, or fills more than a packet.
+_STRAY: Final = 0.2
+# How much likelier another has to be: e to the power of this.
+_CERTAIN: Final = 10.0
 
 
 def measure(bench: Bench, sight: Sight, first: int) -> Floats:
@@ -44,19 +45,28 @@ def measure(bench: Bench, sight: Sight, first: int) -> Floats:
     return np.asarray((end - begin) % 1.0)
 
 
-def estimate(steps: Floats, expected_bytes: float) -> float:
-    """Bytes of a track, by the largest writes that lie on it in one piece.
+def estimate(steps: Floats, expected_bytes: float, skews: tuple[float, ...], blur: float) -> float:
+    """Bytes of a track: with which of all that a surface has the steps are likeliest.
 
-    ``expected_bytes`` unless that is contradicted: where its place is known its tracks are known better.
+    ``expected_bytes`` unless another is much likelier: where its place is known its tracks are known better. ``skews``
+    as of ``layout.estimate``; ``blur`` is what a step is known to, in turns.
     """
-    found = 0.0
-    for size, row in zip(SIZES, steps, strict=True):
-        seen = row[~np.isnan(row)]
-        if len(seen) < _LEAST_SEEN:
-            break
-        step, data = commonest(seen), size - BLOCK_BYTES
-        turns = step + round(data / found - step) if found else step
-        if turns <= 0 or (found and abs(turns - data / found) > _AGREE_TURNS) or (not found and step > _MOST_TURNS):
-            break
-        found = data / turns
-    return found if found and abs(found / expected_bytes - 1) > _AGREE else expected_bytes
+    tried = expected_bytes * _SCALES
+    likely = np.array([_likely(steps, track_bytes, skews, blur) for track_bytes in tried])
+    best = int(np.argmax(likely))
+    return (
+        float(tried[best]) if likely[best] > _likely(steps, expected_bytes, skews, blur) + _CERTAIN else expected_bytes
+    )
+
+
+def _likely(steps: Floats, track_bytes: float, skews: tuple[float, ...], blur: float) -> float:
+    """How likely they are, as a logarithm; that a border of tracks or cylinders lies within depends on the size."""
+    turns = (np.array(SIZES)[:, None] - BLOCK_BYTES) / track_bytes
+    crossed = turns % 1.0
+    ends = [(1 - crossed, 0.0), *((crossed / len(skews), skew) for skew in skews)]
+    near = sum(
+        share * np.exp(-((short_way(steps - turns - np.floor(turns) * skews[0] - skew) / blur) ** 2) / 2)
+        for share, skew in ends
+    )
+    density = near / (blur * np.sqrt(2 * np.pi))
+    return float(np.nansum(np.log(_STRAY + (1 - _STRAY) * density)))

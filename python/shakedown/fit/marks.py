@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.length import Filler
@@ -82,13 +83,13 @@ def _begin(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, na
 def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, steps: _Steps) -> Estimate | None:
     watch = _begin(filler, sight, length_bytes, rest_ms, "high-mark", steps)
     watch.bench.play("high-mark-write", Trace.writes(watch.offsets, flush_every=1))
-    before = watch.angles()
+    before = twice(watch)
     for step in range(1, int((_FULL - steps.count * steps.mark) / steps.filled) + 1):
         filler.put("high-mark-fill", steps.fillers, begin=step * steps.fillers)
         if step < _FIRST_STEP:
             continue
         watch.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
-        if sight.differ(watch.angles(), before).sum() >= _SURE:
+        if moved(watch, before).sum() >= _SURE:
             # A drive looks at its marks now and then only: it may have been a step sooner.
             full = steps.count * steps.mark + steps.filled * step
             return Estimate(full - steps.filled / 2, full - 2 * steps.filled, full)
@@ -100,11 +101,11 @@ def _low(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, step
     for number, mark in enumerate(watch.offsets):
         watch.bench.play("low-mark-write", Trace.writes(np.array([mark]), flush_every=1))
         filler.put("low-mark-fill", steps.fillers, begin=number * steps.fillers)
-    before = watch.angles()
-    came, quiet = np.zeros(len(before), bool), 0
+    before = twice(watch)
+    came, quiet = np.zeros(len(watch.offsets), bool), 0
     for _ in range(_LOOKS):
         watch.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
-        now = came | sight.differ(watch.angles(), before)
+        now = came | moved(watch, before)
         quiet = 0 if (now & ~came).any() else quiet + 1
         came = now
         if quiet == _QUIET_LOOKS:
@@ -115,6 +116,17 @@ def _low(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, step
     last = int(np.flatnonzero(came)[-1])
     below = float(fills[last + 1]) if last + 1 < len(fills) else 0.0
     return Estimate((float(fills[last]) + below) / 2, below, float(fills[last]))
+
+
+def twice(watch: Watch) -> tuple[Floats, Floats]:
+    """Two looks: a host that is late in one of them moves nothing."""
+    return watch.angles(), watch.angles()
+
+
+def moved(watch: Watch, before: tuple[Floats, Floats]) -> NDArray[np.bool_]:
+    """Which blocks lie elsewhere, whichever of the looks before and now are compared."""
+    differs = [watch.sight.differ(now, then) for now in twice(watch) for then in before]
+    return np.asarray(np.all(differs, axis=0))
 
 
 def _watch(filler: Filler, sight: Sight, name: str, count: int) -> Watch:

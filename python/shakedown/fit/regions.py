@@ -20,7 +20,6 @@ _BETWEEN: Final = (65_536, 262_144, 524_288, 786_432, 1_048_576, 1_310_720)
 # Each size so often: where a track of the log ends, a skew may be what the size should be.
 _AT_EDGES: Final = 4
 _SLOT_BYTES: Final = 2 << 20
-_BLURS: Final = 3.0
 # How many steps come as nothing explains: a write that a band's border cuts in two takes any other space.
 _STRAY: Final = 0.1
 # How many cross as many borders of tracks as what they are compared with.
@@ -62,7 +61,7 @@ class _Probe:
     def of(bench: Bench, sight: Sight, skews: tuple[float, ...]) -> _Probe:
         ends = np.array([0.0, *skews])
         apart = np.unique(ends[:, None] - ends)
-        return _Probe(bench, sight.turn_ms, sight.tolerance / _BLURS, np.append(0.0, apart[apart != 0.0]))
+        return _Probe(bench, sight.turn_ms, sight.blur, np.append(0.0, apart[apart != 0.0]))
 
     def parted(self, name: str, offsets: list[float], times: int) -> NDArray[np.bool_]:
         """Which neighbours of some places share no log: a write at one does not move on what follows at the other.

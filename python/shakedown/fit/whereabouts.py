@@ -37,6 +37,11 @@ class Sight:
         """Where moments are known to so much only."""
         return Sight(turn_ms, flash, float(np.clip(_BLURS * blur_turns, _TOLERANCE_TURNS, _MOST_TOLERANCE_TURNS)))
 
+    @property
+    def blur(self) -> float:
+        """What an angle is known to, in turns."""
+        return self.tolerance / _BLURS
+
     def differ(self, now: Floats, before: Floats) -> NDArray[np.bool_]:
         """Which blocks do not lie where they did, as far as both is known."""
         moved = np.abs(rotation.short_way(now - before)) > self.tolerance

@@ -1,0 +1,31 @@
+"""Marks of a lazy drive through a host that is late now and then."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shakedown.fit import marks
+from shakedown.fit.whereabouts import Sight
+
+
+class _Late:
+    """Blocks at known angles, of which a tenth come late in every look."""
+
+    sight = Sight(10.0)
+
+    def __init__(self) -> None:
+        self.at = np.linspace(0.0, 0.9, 40)
+        self._draw = np.random.default_rng(4)
+
+    def angles(self) -> np.ndarray:
+        late = np.zeros(40)
+        late[self._draw.choice(40, 4, replace=False)] = 0.2
+        return (self.at + late) % 1.0
+
+
+def test_what_comes_late_in_one_look_has_not_moved() -> None:
+    watch = _Late()
+    before = marks.twice(watch)
+    assert marks.moved(watch, before).sum() == 0
+    watch.at[10:20] = (watch.at[10:20] + 0.4) % 1.0
+    assert marks.moved(watch, before)[10:20].sum() >= 6

@@ -284,6 +284,24 @@ def test_a_distributed_spare_is_no_new_drive(capsys: pytest.CaptureFixture[str],
     assert "Kicked after 0 ms" not in told
 
 
+@pytest.mark.parametrize("given", [{"replace_with": RED}, {"state": "used"}, {"baseline": RED}])
+def test_beside_a_distributed_spare_no_drive_is_put_in(given: dict[str, Any], tmp_path: Path) -> None:
+    options = RebuildOptions(width=7, fill="1%", out=tmp_path / "out", settings=("draid=2d:1s", "spare=0"), **given)
+    with pytest.raises(UsageError, match="is not put in") as refusal:
+        verb("draid1", RED if "state" in given else IRONWOLF, options=options)
+    assert "--replace-with" in refusal.value.hint
+    assert not (tmp_path / "out").exists()
+
+
+def test_of_a_distributed_spare_the_members_are_told_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ("draid=2d:1s", "spare=0", "order=sequential")
+    options = RebuildOptions(fill="1%", seeds=1, scale="1/100", out=tmp_path / "out", quiet=True, settings=settings)
+    verb("draid1", IRONWOLF, IRONWOLF, RED, IRONWOLF, IRONWOLF, options=options)
+    assert "4 x model:st12000vn0007, 1 x model:wd40efax; no new one is put in." in capsys.readouterr().out
+
+
 def test_estimates_are_told_where_somebody_looked() -> None:
     progress = [
         {"at_ns": at, "done_bytes": done, "left_ns": left}

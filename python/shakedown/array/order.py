@@ -189,6 +189,11 @@ def check_order(order: RebuildOrder) -> None:
             f"{order.layout} of {len(order.members)} drives cannot be: md's superblock has room for {MOST_MEMBERS}",
             hint="--width says how many",
         )
+    if order.on_spare and (order.replacement != order.members[-1] or order.state != "new"):
+        raise UsageError(
+            f"a distributed spare takes the failed drive's place: `{order.replacement}`, {order.state}, is not put in",
+            hint="leave `--replace-with`, `--state` and `--baseline` out, or `--set spare=`",
+        )
     if not 0 <= order.fill <= 1:
         raise UsageError(f"an array cannot be {order.fill:.0%} full", hint="--fill takes 0% to 100%")
     if order.load is not None and order.fill == 0:

@@ -22,7 +22,7 @@ from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
 from shakedown.target.model import ModelArena
-from shakedown.units import NS_PER_S, format_duration
+from shakedown.units import NS_PER_S, format_counts, format_duration
 
 Tell = Callable[[str], None]
 _EVERY_S: Final = 10.0
@@ -116,8 +116,7 @@ def _identity(order: RebuildOrder) -> Identity:
 
 
 def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
-    drives = [model_path(target).stem for target in order.members]
-    counted = [f"{drives.count(name)} x {name}" for name in dict.fromkeys(drives)]
+    drives = format_counts([model_path(target).stem for target in order.members])
     instead = (
         "the last fails, and a distributed spare takes its place"
         if order.on_spare
@@ -125,7 +124,7 @@ def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
     )
     how = "every request was gone through" if one.whole else f"sampled: {one.requests} requests stand for all"
     return (
-        f"{order.layout} of {', '.join(counted)}; {instead}; {how}.",
+        f"{order.layout} of {drives}; {instead}; {how}.",
         "ZFS resilvers what is allocated."
         if order.is_zfs
         else "md rebuilds all of a member, however full the array is.",

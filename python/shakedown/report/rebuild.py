@@ -12,7 +12,7 @@ from shakedown.report import words
 from shakedown.report.plain_text import table, wrap
 from shakedown.result.answers import read_answers
 from shakedown.result.folder import Run
-from shakedown.units import NS_PER_S, format_duration
+from shakedown.units import NS_PER_S, format_counts, format_duration
 
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 _COLUMNS: Final = 56
@@ -53,7 +53,7 @@ def _heading(run: Run) -> str:
     record = run.record
     who = f"{words.target_name(record.target)} ({record.target.text}, {record.parameters['state']})"
     if _on_spare(run):
-        who = f"All drives are {words.target_name(record.target)} ({record.target.text}); no new one is put in."
+        who = f"{format_counts(answers_of(run)['order']['members'])}; no new one is put in."
     lines = [f"REBUILD: {record.protocol.title}", who, *([words.MODELLED] if record.is_modelled else [])]
     if record.scale_divisor > 1:
         lines.append(

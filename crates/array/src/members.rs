@@ -30,6 +30,8 @@ pub struct Counters {
     pub bytes_written: u64,
     /// Requests that it completed.
     pub requests: u64,
+    /// How often it did not answer a command in time, so that it was given up.
+    pub timeouts: u64,
     /// How long it had at least one request.
     pub busy_ns: u64,
     /// The longest that a request took from the block layer to the answer, waiting there included.
@@ -343,6 +345,7 @@ impl<D: BlockDevice> Members<D> {
         if late.is_empty() {
             return;
         }
+        member.counters.timeouts += late.len() as u64;
         member.device.reset(now_ns);
         if now_ns - member.answered_ns >= OFFLINE_NS {
             late.extend(member.waiting.drain(..));

@@ -91,8 +91,7 @@ class RebuildOrder:
                 hint="a smaller --width; ZFS layouts may be wider",
             )
         drives = [*self.members[:-1], self.replacement]
-        texts = {target: read_profile(model_path(target)) for target in {*self.members, self.replacement}}
-        sizes = {target: modelled_capacity_bytes(target, texts[target], self.scale_divisor) for target in texts}
+        texts, sizes = self._profiles(), self.modelled_capacities()
         options = self.options.to_core()
         return {
             **(options if self.is_zfs else {"options": options}),
@@ -108,6 +107,14 @@ class RebuildOrder:
             "seed": self.seed,
             "whole": self.whole,
         }
+
+    def modelled_capacities(self) -> dict[str, int]:
+        """Bytes of each drive by its target, the replacement last. Raises UsageError."""
+        texts = self._profiles()
+        return {target: modelled_capacity_bytes(target, text, self.scale_divisor) for target, text in texts.items()}
+
+    def _profiles(self) -> dict[str, str]:
+        return {target: read_profile(model_path(target)) for target in (*self.members, self.replacement)}
 
 
 def arena_of(targets: Sequence[str]) -> Arena:

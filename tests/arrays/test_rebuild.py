@@ -491,6 +491,10 @@ def test_the_verb_leaves_a_run_that_others_read(
         assert word in said
     runs = [read_run(path) for path in (new, used)]
     assert runs[0].baseline is not None
+    assert "replacement" not in json.loads(runs[0].record.protocol.text)
+    assert runs[0].record.protocol.sha256 == runs[0].baseline.record.protocol.sha256
+    assert runs[0].record.steps[0].title == "The new drive is filled"
+    assert "Used: before, the new drive took 4 KiB random writes" in said
     assert set(runs[0].samples["step"]) == {"rebuild", "rebuild-load", "load-alone"}
     filled = runs[0].samples.filter(pl.col("step") == "rebuild")["bytes"].sum()
     assert filled == document["answers"]["rebuilds"][0]["progress"][-1]["done_bytes"]

@@ -120,6 +120,25 @@ def test_the_array_is_named(tmp_path: Path) -> None:
     assert "The arrays, their fill, load, faults or the scale differ" in whole
 
 
+def test_several_rebuilds_are_told_apart_and_begin_with_an_overview(tmp_path: Path) -> None:
+    runs = [rebuilt(tmp_path / "a", COMPLETE, title="raid5 of 3"), rebuilt(tmp_path / "b", FAILED, title="raid6 of 8")]
+    for run, width in zip(runs, ("3", "8"), strict=True):
+        record = json.loads((run.path / "run.json").read_text())
+        record["target"]["details"]["width"] = width
+        (run.path / "run.json").write_text(json.dumps(record))
+    page = render_page([read_run(run.path) for run in runs])
+    name = runs[0].record.target.model
+    title, _, rest = page.partition("</title>")
+    assert f"{name}: raid5 of 3, {name}: raid6 of 8" in title
+    table = rest.partition("<article")[0]
+    assert f'<a href="#c1">{name}: raid5 of 3</a>' in table
+    assert f'<a href="#c2">{name}: raid6 of 8</a>' in table
+    assert "THE REBUILD FAILS." in table
+    assert ">6 min</td>" in table
+    assert f'<h1 id="c2">{name}: raid6 of 8</h1>' in rest
+    assert "All rebuilds" not in render_page([runs[0]])
+
+
 def test_steps_are_those_of_one_seed_and_findings_of_all(tmp_path: Path) -> None:
     page = render_page([rebuilt(tmp_path / "run", COMPLETE)])
     assert "of the first of 3 seeds; findings are the mean of all" in page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 import polars as pl
@@ -140,7 +140,7 @@ def _looks(rebuild: Rebuild, seed: int) -> pl.DataFrame:
 
 def _protocol(order: RebuildOrder) -> ProtocolRecord:
     """What has to be the same for two rebuilds to be compared: all but the replacement and its state."""
-    alike = asdict(replace(order, replacement="", state="new"))
+    alike = {name: value for name, value in asdict(order).items() if name not in ("replacement", "state")}
     text = json.dumps(alike, indent=1, sort_keys=True)
     size = "" if order.member_bytes is None else f" of {format_size(order.member_bytes)} each"
     width = len(order.members)
@@ -160,7 +160,8 @@ def _steps(order: RebuildOrder, one: Rebuild) -> tuple[tuple[StepRecord, ...], l
     """The rebuild and, from its beginning on, the job beside it; then the job alone, from a zero of its own."""
     size = f"{len(order.members)} drives"
     job = f"# {'ZFS' if order.is_zfs else 'md'} fills the replacement in a {order.layout} of {size}"
-    spans = [(REBUILD, "Rebuild: what is written to the replacement", job, _rebuilding(one))]
+    filled = "The distributed spare is filled" if order.on_spare else "The new drive is filled"
+    spans = [(REBUILD, filled, job, _rebuilding(one))]
     if order.load is not None:
         spans.append((LOAD, "The job beside the rebuild", order.load, one.during))
         spans.append((ALONE, "The same job on the healthy array", order.load, one.alone))

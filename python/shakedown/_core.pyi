@@ -307,7 +307,7 @@ class Lab:
         if a drive's data could not be kept.
         """
 
-def resilver(order: dict[str, Any]) -> dict[str, Any]:
+def resilver(order: dict[str, Any], share: Share) -> dict[str, Any]:
     """Resilver the member in place ``replacement`` of a ZFS vdev. Raises ArrayError, ProfileError, JobError.
 
     The order: ``layout``, ``profiles``, ``scale_divisor``, ``faults``, ``member_bytes``, ``fill``, ``replacement``,
@@ -323,7 +323,7 @@ def resilver(order: dict[str, Any]) -> dict[str, Any]:
 
 @final
 class Share:
-    """How much of a rebuild is done, for who waits for it in another thread. Of one that is sampled it stays 0."""
+    """How much of a rebuild is done, for who waits for it in another thread."""
 
     def __init__(self) -> None: ...
     @property

@@ -6,6 +6,7 @@ Sizes follow the standards, not fio: ``4KiB`` is 4096, ``4kB`` is 4000 (a fio jo
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -95,3 +96,8 @@ def format_duration(duration_ns: float) -> str:
         return f"{hours} h {minutes} min"
     days, hours = divmod(round(seconds / 3600), 24)
     return f"{days} d {hours} h"
+
+
+def format_counts(names: Sequence[str]) -> str:
+    """``3 x sda, 1 x sdb``: each name once, in the order in which they come."""
+    return ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names))

@@ -179,4 +179,12 @@ def test_a_loss_and_a_failure_are_told() -> None:
     assert measured(traced(watched()), 1, ["000001"]).ended == "with-losses"
     failed = measured(traced(watched(failed=True)), 1, [])
     assert failed.ended == "failed"
-    assert findings([failed], ["old", "new"])[0].value is None
+    told = findings([failed], ["old", "new"])[0]
+    assert told.value is None
+    assert "fails after 10 s, 60% done" in told.text
+    assert failed.progress.to_dicts()[-1] == {
+        "at_ns": failed.duration_ns,
+        "done_bytes": 60,
+        "shown_bytes_per_s": None,
+        "left_ns": None,
+    }

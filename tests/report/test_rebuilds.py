@@ -96,7 +96,7 @@ def test_who_would_be_kicked_and_the_estimates_are_shown(tmp_path: Path) -> None
         whole = " ".join(shown.split())
         assert "a hardware RAID controller 8 s YES" in whole
         assert "/proc/mdstat says is left is left" in whole
-        assert "After 15.9 s without an answer a hardware RAID controller would kick the replacement out" in whole
+        assert "For a command that takes 15.9 s a hardware RAID controller would kick the replacement out" in whole
 
 
 def test_a_failed_rebuild_says_so_where_its_time_would_stand(tmp_path: Path) -> None:
@@ -118,6 +118,25 @@ def test_the_array_is_named(tmp_path: Path) -> None:
     assert "rebuild, raid5 of 3: " in whole
     assert "rebuild, raid6 of 8: " in whole
     assert "The arrays, their fill, load, faults or the scale differ" in whole
+
+
+def test_several_rebuilds_are_told_apart_and_begin_with_an_overview(tmp_path: Path) -> None:
+    runs = [rebuilt(tmp_path / "a", COMPLETE, title="raid5 of 3"), rebuilt(tmp_path / "b", FAILED, title="raid6 of 8")]
+    for run, width in zip(runs, ("3", "8"), strict=True):
+        record = json.loads((run.path / "run.json").read_text())
+        record["target"]["details"]["width"] = width
+        (run.path / "run.json").write_text(json.dumps(record))
+    page = render_page([read_run(run.path) for run in runs])
+    name = runs[0].record.target.model
+    title, _, rest = page.partition("</title>")
+    assert f"{name}: raid5 of 3, {name}: raid6 of 8" in title
+    table = rest.partition("<article")[0]
+    assert f'<a href="#c1">{name}: raid5 of 3</a>' in table
+    assert f'<a href="#c2">{name}: raid6 of 8</a>' in table
+    assert "THE REBUILD FAILS." in table
+    assert ">6 min</td>" in table
+    assert f'<h1 id="c2">{name}: raid6 of 8</h1>' in rest
+    assert "All rebuilds" not in render_page([runs[0]])
 
 
 def test_steps_are_those_of_one_seed_and_findings_of_all(tmp_path: Path) -> None:

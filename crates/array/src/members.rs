@@ -30,6 +30,8 @@ pub struct Counters {
     pub bytes_written: u64,
     /// Requests that it completed.
     pub requests: u64,
+    /// How often it did not answer a command in time, so that it was given up.
+    pub timeouts: u64,
     /// How long it had at least one request.
     pub busy_ns: u64,
     /// The longest that a request took from the block layer to the answer, waiting there included.
@@ -373,6 +375,7 @@ impl<D: BlockDevice> Members<D> {
         if !any_late {
             return;
         }
+        member.counters.timeouts += late.len() as u64;
         member.device.reset(now_ns);
         if member.silent_since_ns.is_some_and(|since_ns| now_ns - since_ns >= OFFLINE_NS) {
             late.extend(member.set_offline());

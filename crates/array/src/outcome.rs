@@ -27,13 +27,16 @@ pub enum Ended {
 pub struct MemberShare {
     /// What it did.
     pub counters: Counters,
-    /// The share of the time in which the rebuild waited for this member and no other, 0..=1.
+    /// The share of the time in which the rebuild waited for this member and no other, 0..=1: of md its oldest stripe, or
+    /// copy, of ZFS all that it had asked for.
     pub awaited: f64,
     /// When the array left it out because of an error, since the rebuild began; `None` of one that is still there.
     pub failed_at_ns: Option<u64>,
+    /// Of ZFS: whether that was because it erred too often, so that it was set faulty.
+    pub is_faulted: bool,
 }
 
-/// What came of a rebuild. Which member was the bottleneck is the one with the largest [`MemberShare::awaited`].
+/// What came of a rebuild.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// From the beginning to the end, in nanoseconds.
@@ -46,12 +49,6 @@ pub struct Outcome {
     pub replacement: usize,
     /// How far it was when.
     pub progress: Progress,
-}
-
-impl Outcome {
-    /// The member that the rebuild waited for longest.
-    pub fn slowest(&self) -> usize {
-        let shares = self.members.iter().enumerate();
-        shares.max_by(|one, other| one.1.awaited.total_cmp(&other.1.awaited)).map_or(0, |(member, _)| member)
-    }
+    /// Which share of it was done at the end, 0..=1.
+    pub done: f64,
 }

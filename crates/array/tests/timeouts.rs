@@ -101,8 +101,13 @@ fn a_drive_that_answers_nothing_is_set_offline_after_three_minutes() {
     let outcome = rebuilt(Layout::Raid6, FOR_EVER_NS);
     assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, Some(180)));
     assert!(outcome.duration_ns < 182 * S, "{}", outcome.duration_ns);
+    assert_eq!(outcome.done.to_bits(), 1.0_f64.to_bits());
     let outcome = rebuilt(Layout::Raid5, FOR_EVER_NS);
     assert!(matches!(outcome.ended, Ended::Failed { member: HANGS, .. }), "{:?}", outcome.ended);
+    assert!((0.01..0.99).contains(&outcome.done), "{}", outcome.done);
+    assert_eq!(outcome.progress.points.last().map(|last| last.at_ns), Some(outcome.duration_ns));
+    let timeouts: Vec<u64> = outcome.members.iter().map(|member| member.counters.timeouts).collect();
+    assert!(timeouts.iter().enumerate().all(|(at, timeouts)| (at == HANGS) == (*timeouts >= 6)), "{timeouts:?}");
 }
 
 /// A reset does not wake it: it keeps what it has been asked, and there is no room for more.
@@ -130,9 +135,11 @@ fn raidz(parity: u64) -> Plan {
 fn zfs_leaves_out_a_drive_that_errs_too_often_unless_it_is_needed() {
     let survived = resilvered(&raidz(2), FOR_EVER_NS).outcome;
     assert_eq!((survived.ended.clone(), failed_at_s(&survived)), (Ended::Complete, Some(45)));
+    assert!(survived.members[HANGS].is_faulted && survived.members[HANGS].counters.timeouts > 0);
     let needed = resilvered(&raidz(1), FOR_EVER_NS).outcome;
     assert!(matches!(needed.ended, Ended::Failed { member: HANGS, .. }), "{:?}", needed.ended);
     assert!(failed_at_s(&needed) >= Some(180), "{:?}", failed_at_s(&needed));
+    assert!(!needed.members[HANGS].is_faulted, "it is offline");
 }
 
 #[test]

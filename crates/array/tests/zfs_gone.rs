@@ -113,6 +113,9 @@ fn without_the_replacement_nothing_can_be_resilvered() {
             let at_ns = failed_at_ns(&report, LOST);
             assert_eq!(report.outcome.ended, Ended::Failed { at_ns, member: LOST });
             assert_eq!(report.outcome.duration_ns, at_ns);
+            assert!((0.01..0.99).contains(&report.outcome.done), "{}", report.outcome.done);
+            assert_eq!(report.outcome.progress.points.last().map(|last| last.at_ns), Some(at_ns));
+            assert!(!report.outcome.members[LOST].is_faulted, "it is gone, and has not erred");
         }
     }
 }

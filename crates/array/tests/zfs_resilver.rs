@@ -205,6 +205,26 @@ fn names_that_are_in_memory_are_not_read_to_be_followed() {
     assert_eq!(flushes, 8, "of the group with which the drive is put in, and of the one with which the scan begins");
 }
 
+/// Which share of the time a raidz2 waits for each member alone; `slow` are slow, and the second is the replacement.
+fn awaited(slow: &[usize]) -> Vec<f64> {
+    let plan = plan(Geometry::raidz(2, 6, 12).unwrap(), Order::Sorted);
+    let mut devices = clockworks(&plan);
+    devices.iter_mut().enumerate().for_each(|(at, device)| device.is_quick = !slow.contains(&at));
+    let awaited: Vec<f64> = resilvered(&plan, devices).1.outcome.members.iter().map(|one| one.awaited).collect();
+    assert!(awaited.iter().sum::<f64>() <= 1.0, "{awaited:?}");
+    awaited
+}
+
+#[test]
+fn who_is_waited_for_is_told_as_a_share_of_the_time() {
+    for slow in [1, 3] {
+        let shares = awaited(&[slow]);
+        assert!(shares.iter().enumerate().all(|(at, share)| (*share > 0.5) == (at == slow)), "{slow}: {shares:?}");
+    }
+    let readers = awaited(&[0, 2, 3, 4, 5]);
+    assert!(readers.iter().all(|share| *share < 0.2), "a quick replacement holds up nobody: {readers:?}");
+}
+
 #[test]
 fn a_sequential_rebuild_writes_what_is_allocated() {
     let plan = plan(Geometry::mirror(2, 12).unwrap(), Order::Sequential);

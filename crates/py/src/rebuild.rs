@@ -21,6 +21,12 @@ pub(crate) const SEEDS_APART: u64 = 1000;
 #[derive(Default)]
 pub struct Share(AtomicU64);
 
+impl Share {
+    pub(crate) fn tell(&self, done: f64) {
+        self.0.store(done.to_bits(), Ordering::Relaxed);
+    }
+}
+
 #[pymethods]
 impl Share {
     #[new]
@@ -38,10 +44,10 @@ impl Share {
 #[pyfunction]
 pub fn rebuild<'py>(py: Python<'py>, order: Given, share: &Bound<'py, Share>) -> PyResult<Bound<'py, PyDict>> {
     let wanted = Wanted::read(py, order)?;
-    let Share(share) = share.get();
+    let share = share.get();
     let report = py.detach(|| {
         let order = wanted.order()?;
-        rebuild_telling(&order, &mut |done| share.store(done.to_bits(), Ordering::Relaxed))
+        rebuild_telling(&order, &mut |done| share.tell(done))
     });
     answer(py, &report.map_err(|error| refusal(py, error))?)
 }
@@ -189,7 +195,7 @@ pub(crate) fn answer<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
     told.set_item("lost_bytes", lost_bytes)?;
     told.set_item("failed_member", failed_member)?;
     told.set_item("replacement", outcome.replacement)?;
-    told.set_item("slowest", outcome.slowest())?;
+    told.set_item("done", outcome.done)?;
     told.set_item("whole", report.whole)?;
     told.set_item("requests", report.requests)?;
     let members = outcome.members.iter().map(|share| member(py, share)).collect::<PyResult<Vec<_>>>()?;
@@ -209,7 +215,9 @@ fn member<'py>(py: Python<'py>, share: &MemberShare) -> PyResult<Bound<'py, PyDi
     told.set_item("failed_at_ns", share.failed_at_ns)?;
     told.set_item("bytes_read", counters.bytes_read)?;
     told.set_item("bytes_written", counters.bytes_written)?;
+    told.set_item("is_faulted", share.is_faulted)?;
     told.set_item("requests", counters.requests)?;
+    told.set_item("timeouts", counters.timeouts)?;
     told.set_item("busy_ns", counters.busy_ns)?;
     told.set_item("longest_ns", counters.longest_ns)?;
     told.set_item("longest_command_ns", counters.longest_command_ns)?;

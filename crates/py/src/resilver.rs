@@ -6,9 +6,9 @@ use drive::faults::Faults;
 use drive::{BlockDevice, Drive, Profile};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use workload::rebuild::{resilver as play, wear, RebuildError, ResilverOrder, Resilvered};
+use workload::rebuild::{resilver_telling, wear, RebuildError, ResilverOrder, Resilvered};
 
-use crate::rebuild::{answer as told_of, read_faults, read_profiles, refusal, SEEDS_APART};
+use crate::rebuild::{answer as told_of, read_faults, read_profiles, refusal, Share, SEEDS_APART};
 
 /// A shingled drive's bands in a window of a sample: those cut by its borders are few among them.
 const BANDS_IN_WINDOW: u64 = 16;
@@ -19,10 +19,11 @@ const CACHES_FIRST: f64 = 1.5;
 
 /// See the stub for the order and the answer.
 #[pyfunction]
-pub fn resilver<'py>(py: Python<'py>, order: Given) -> PyResult<Bound<'py, PyDict>> {
+pub fn resilver<'py>(py: Python<'py>, order: Given, share: &Bound<'py, Share>) -> PyResult<Bound<'py, PyDict>> {
     let profiles = read_profiles(py, &order.profiles, order.scale_divisor)?;
     let faults = read_faults(&order.faults)?;
-    let done = py.detach(|| play(&order.order(&profiles, faults)?));
+    let share = share.get();
+    let done = py.detach(|| resilver_telling(&order.order(&profiles, faults)?, &mut |done| share.tell(done)));
     answer(py, &done.map_err(|error| refusal(py, error))?)
 }
 

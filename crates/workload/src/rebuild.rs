@@ -19,7 +19,7 @@ use thiserror::Error;
 use crate::{Job, JobError, JobFile, Row};
 
 pub use felt::Felt;
-pub use resilver::{resilver, ResilverOrder, Resilvered};
+pub use resilver::{resilver, resilver_telling, ResilverOrder, Resilvered};
 pub use wear::wear;
 
 /// A drive as the array sees it, with its faults around it.
@@ -90,7 +90,7 @@ pub fn rebuild(order: &Order) -> Result<Report, RebuildError> {
     rebuild_telling(order, &mut |_share| ())
 }
 
-/// The same for those who wait: `told` hears now and then which share is done, 0..=1. A sample is soon made, and tells nothing.
+/// The same for those who wait: `told` hears now and then which share is done, 0..=1.
 ///
 /// # Errors
 /// As of [`rebuild`].
@@ -99,7 +99,7 @@ pub fn rebuild_telling(order: &Order, told: &mut dyn FnMut(f64)) -> Result<Repor
     if order.whole || order.history_matters() || sampled::is_in_vain(order) {
         whole::rebuild(order, told)
     } else {
-        sampled::rebuild(order)
+        sampled::rebuild(order, told)
     }
 }
 

@@ -1,4 +1,8 @@
-"""Would a drive be kicked out? Its longest command against what those who wait for it put up with."""
+"""Would a drive be kicked out? Its longest command against what those who wait for it put up with.
+
+Not all who lose patience kick at once: Linux aborts a command and asks again, and only what comes of that is a drive's
+end. In a rebuild this was gone through, so it is known; ZFS's deadman tells, and does no more.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,13 @@ _CLOSE: Final = 0.5
 
 
 class Patience(NamedTuple):
-    """Who waits, for how long, what happens then, and where that is written."""
+    """Who waits, for how long, what happens then, and where that is written; and how soon that kicks a drive out."""
 
     who: str
     limit_ms: float
     then: str
     source: str
+    kicks: Literal["at once", "in the end", "never"]
 
 
 PATIENCE: Final = (
@@ -25,18 +30,23 @@ PATIENCE: Final = (
         ERROR_RECOVERY_MS + 1000,
         "marks the drive as failed",
         "controllers give a drive about 8 s; RAID drives answer after 7 s at the latest for their sake (TLER, ERC)",
+        "at once",
     ),
     Patience(
         "Linux's SCSI layer",
         LINUX_COMMAND_TIMEOUT_MS,
-        "aborts the command and resets the link; md fails the drive if the retries fail too",
-        "SD_TIMEOUT in drivers/scsi/sd.h; md itself has no timeout",
+        "aborts the command, resets the link and asks again; md fails the drive if five retries fail too, ZFS, which "
+        "wants no retries, if ten requests fail within ten minutes",
+        "SD_TIMEOUT and SD_MAX_RETRIES in drivers/scsi/sd.h, zfs_vdev_failfast_mask, zfs_diagnosis.c; md itself has no "
+        "timeout",
+        "in the end",
     ),
     Patience(
         "ZFS's deadman",
         300_000,
         "logs an event and waits on (failmode wait)",
         "zfs_deadman_ziotime_ms, 300 s by default",
+        "never",
     ),
 )
 
@@ -49,12 +59,16 @@ class Judgement(NamedTuple):
     kicked: Kicked
 
 
-def judge_patience(longest_ms: float) -> list[Judgement]:
-    """Each who waits, the least patient first. From half of the limit on it is close: the next drive may be slower."""
-    return [Judgement(each, longest_ms, _kicked(longest_ms / each.limit_ms)) for each in PATIENCE]
+def judge_patience(longest_ms: float, *, is_lost: bool) -> list[Judgement]:
+    """Each who waits, the least patient first. ``is_lost``: whether the drive was left out while it was watched.
+
+    From half of the limit on it is close: the next drive may be slower.
+    """
+    return [Judgement(each, longest_ms, _kicked(each, longest_ms, is_lost=is_lost)) for each in PATIENCE]
 
 
-def _kicked(share: float) -> Kicked:
-    if share >= 1:
-        return "yes"
-    return "close" if share >= _CLOSE else "no"
+def _kicked(who: Patience, longest_ms: float, *, is_lost: bool) -> Kicked:
+    share = longest_ms / who.limit_ms
+    if who.kicks == "never" or share < _CLOSE:
+        return "no"
+    return "yes" if share >= 1 and (who.kicks == "at once" or is_lost) else "close"

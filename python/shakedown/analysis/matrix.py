@@ -17,16 +17,17 @@ _SLIGHTLY: Final = (2.0, 2.2)
 class Cell:
     """One resilver.
 
-    Time and its standard deviation (of making only a part request by request) in seconds; ``slowest`` is the drive that
-    it waited for longest; bytes are those written to the new drive and read from all others; ``estimate_error`` is what
-    ``zpool status`` said was left, half way through, over what was, less one (None: it said nothing).
+    Time and its standard deviation (of making only a part request by request; None where nobody knows it) in seconds;
+    ``slowest`` is the drive that held it up: waited for alone, or else the busiest; bytes are those written to the new
+    drive and read from all others; ``estimate_error`` is what ``zpool status`` said was left, half way through, over
+    what was, less one (None: it said nothing).
     """
 
     layout: str
     width: int
     fill: float
     time_s: float
-    deviation_s: float
+    deviation_s: float | None
     slowest: str
     written_bytes: int
     read_bytes: int
@@ -76,7 +77,7 @@ def _mirrors_first(cells: Sequence[Cell]) -> Observation:
     against = [
         f"{cell.layout} of {cell.width} at {cell.fill:.0%} ({1 - cell.time_s / fastest[cell.fill]:.1%} less)"
         for cell, mirror in pairs
-        if cell.time_s < fastest[cell.fill] - 2 * (cell.deviation_s + mirror.deviation_s)
+        if cell.time_s < fastest[cell.fill] - 2 * ((cell.deviation_s or 0.0) + (mirror.deviation_s or 0.0))
     ]
     said = f"{len(pairs) - len(against)} of {len(pairs)} raidz cells take as long as the mirror or longer"
     return Observation(

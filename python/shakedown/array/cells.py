@@ -221,6 +221,12 @@ def cell_of_run(place: Place, order: RebuildOrder, run: Run) -> Cell:
         raise UsageError(f"`{run.path}` is damaged: {error}", hint="remove it: the cell is then made anew") from error
 
 
+def _deviation_s(told: Mapping[str, Any]) -> float | None:
+    """Nothing is known of how wrong a sample of md's may be; what was gone through as a whole has none."""
+    deviation_s = round(told["deviation_ns"] / NS_PER_S, 3)
+    return deviation_s if told["whole"] or deviation_s else None
+
+
 def cell_of(place: Place, order: RebuildOrder, told: Mapping[str, Any]) -> Cell:
     """``told`` is what ``Rebuild.to_json`` gives."""
     names = [drive_name(target) for target in (*order.members[:-1], order.replacement)]
@@ -232,7 +238,7 @@ def cell_of(place: Place, order: RebuildOrder, told: Mapping[str, Any]) -> Cell:
         width=place.width,
         fill=place.fill,
         time_s=round(told["duration_ns"] / NS_PER_S, 3),
-        deviation_s=round(told["deviation_ns"] / NS_PER_S, 3),
+        deviation_s=_deviation_s(told),
         slowest=f"{who} ({names[slowest]})",
         written_bytes=members[new]["bytes_written"],
         read_bytes=sum(member["bytes_read"] for number, member in enumerate(members) if number != new),

@@ -11,9 +11,11 @@ import polars as pl
 
 from shakedown.analysis.estimate import student
 from shakedown.analysis.finding import Finding, FindingKind
+from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
 from shakedown.analysis.status import look_at
-from shakedown.array.rebuild import Rebuild
-from shakedown.units import NS_PER_S, format_duration
+from shakedown.array.host import together_bytes_per_s
+from shakedown.array.rebuild import LONG_AWAITED, Rebuild
+from shakedown.units import NS_PER_S, format_counts, format_duration
 
 REBUILD: Final = "rebuild"
 LOAD: Final = "rebuild-load"
@@ -25,6 +27,8 @@ def findings(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> list[Finding]
     """Findings of the same rebuild under several seeds; ``names`` are those of the drives, in their places."""
     if any(each.ended == "failed" for each in rebuilds):
         return [_failed(rebuilds, names)]
+    if not any(each.duration_ns for each in rebuilds):
+        return [_nothing()]
     found = [_duration(rebuilds, names), _rate(rebuilds), _slowest(rebuilds, names), _longest(rebuilds, names)]
     found.append(_estimate(rebuilds))
     for step, felt in ((LOAD, "felt_during"), (ALONE, "felt_alone")):
@@ -70,6 +74,11 @@ def _interval(values: Sequence[float]) -> tuple[float, float, float]:
     return mean, max(mean - half, 0.0), mean + half
 
 
+def _nothing() -> Finding:
+    text = "Nothing is allocated, and so nothing is resilvered."
+    return Finding(kind="rebuild-time", step=REBUILD, value=0.0, unit="s", text=text)
+
+
 def _duration(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     mean, low, high = _interval([each.duration_s for each in rebuilds])
     lost = max(each.lost_bytes for each in rebuilds)
@@ -93,23 +102,30 @@ def _duration(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
 
 def _survived(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> str:
     """Of those that failed on the way, the earliest times."""
-    earliest: dict[int, int] = {}
+    earliest: dict[int, tuple[int, str]] = {}
     for each in rebuilds:
         for place, at_ns in each.failed_on_the_way.items():
-            earliest[place] = min(at_ns, earliest.get(place, at_ns))
+            earliest[place] = min((at_ns, _cause(each, place)), earliest.get(place, (at_ns + 1, "")))
     return "".join(
-        f" Drive {place}, {names[place]}, fails after {format_duration(at_ns)}, which the array survives."
-        for place, at_ns in earliest.items()
+        f" Drive {place}, {names[place]}, fails after {format_duration(at_ns)}, which the array survives.{cause}"
+        for place, (at_ns, cause) in earliest.items()
     )
 
 
 def _rate(rebuilds: Sequence[Rebuild]) -> Finding:
-    # An empty pool is resilvered at once.
-    mean, low, high = _interval(
-        [each.filled_bytes / _MIB / each.duration_s if each.duration_ns else 0.0 for each in rebuilds]
-    )
+    mean, low, high = _interval([each.filled_bytes / _MIB / each.duration_s for each in rebuilds])
     text = f"The replacement is filled at {mean:.3g} MiB/s on average."
-    return Finding(kind="throughput", step=REBUILD, value=mean, unit="MiB/s", low=low, high=high, text=text)
+    evidence: dict[str, float | int | str] = {"together_bytes_per_s": together_bytes_per_s(rebuilds)}
+    return Finding(
+        kind="throughput",
+        step=REBUILD,
+        value=mean,
+        unit="MiB/s",
+        low=low,
+        high=high,
+        evidence=evidence,
+        text=text,
+    )
 
 
 def _slowest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
@@ -118,9 +134,9 @@ def _slowest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     share = fmean(shares)
     one = rebuilds[0]
     busy = float(one.members["busy_ns"][place]) / max(one.duration_ns, 1)
-    who = f"the replacement, {names[place]}" if place == one.replacement else f"drive {place}, {names[place]}"
-    if share < _NOBODY:
-        why = f"No single drive holds the rebuild up: it waits longest for {who}, {share:.0%} of the time."
+    who = _who(one, names, place)
+    if share < LONG_AWAITED:
+        why = _together(one, names)
     else:
         verb = "write" if place == one.replacement else "read"
         why = f"It waits for {who}, {share:.0%} of the time: {_reason(verb, busy)}."
@@ -134,7 +150,26 @@ def _reason(verb: str, busy: float) -> str:
     return f"it is slow to {verb} what it is asked for, and not asked for more (busy {busy:.0%})"
 
 
-_NOBODY: Final = 0.25
+def _together(one: Rebuild, names: Sequence[str]) -> str:
+    """Of a rebuild that waits for no drive alone: those that are as busy as the busiest."""
+    busy = [busy_ns / max(one.duration_ns, 1) for busy_ns in one.members["busy_ns"].to_list()]
+    top = max(busy)
+    busiest = [place for place in range(len(busy)) if busy[place] >= top - _AS_BUSY]
+    if len(busiest) == 1:
+        who = _who(one, names, busiest[0])
+        return f"No single drive holds the rebuild up: the busiest is {who}, {top:.0%} of the time."
+    drives = f"{format_counts([names[place] for place in busiest])} are busy {top:.0%} of the time"
+    if one.replacement in busiest:
+        return f"No single drive holds the rebuild up: {drives}."
+    rest = f", the replacement {busy[one.replacement]:.0%}" if one.members["requests"][one.replacement] else ""
+    return f"No single drive holds the rebuild up, those that are read do together: {drives}{rest}."
+
+
+def _who(one: Rebuild, names: Sequence[str], place: int) -> str:
+    return f"the replacement, {names[place]}" if place == one.replacement else f"drive {place}, {names[place]}"
+
+
+_AS_BUSY: Final = 0.05
 _AT_ITS_END: Final = 0.9
 
 
@@ -216,7 +251,28 @@ def _largest_ms(frames: Sequence[pl.DataFrame], column: str) -> float:
 def _failed(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     one = next(each for each in rebuilds if each.ended == "failed")
     place = one.failed_member if one.failed_member is not None else one.replacement
-    after = format_duration(one.duration_ns)
+    after, done = format_duration(one.duration_ns), _share(one.done)
     why = "it is the one put in" if place == one.replacement else "that is one too many"
-    text = f"The rebuild fails after {after}: drive {place}, {names[place]}, fails, and {why}."
-    return Finding(kind="rebuild-time", step=REBUILD, value=None, unit="s", text=text)
+    text = f"The rebuild fails after {after}, {done} done: drive {place}, {names[place]}, fails, and {why}."
+    evidence: dict[str, float | int | str] = {"member": place, "drive": names[place], "done": one.done}
+    evidence |= {key: int(one.members[key][place]) for key in ("timeouts", "is_faulted")}
+    text += _cause(one, place)
+    return Finding(kind="rebuild-time", step=REBUILD, value=None, unit="s", evidence=evidence, text=text)
+
+
+def _share(share: float) -> str:
+    """Two digits of a small one: ``1.5%``, ``57%``."""
+    return f"{share:.0%}" if share >= 0.1 else f"{share * 100:.2g}%"
+
+
+def _cause(one: Rebuild, place: int) -> str:
+    """Why a drive was left out, where it was there; empty where it was gone, or nobody knows."""
+    timeouts, is_faulted = (int(one.members[key][place]) for key in ("timeouts", "is_faulted"))
+    late = f"{'one' if timeouts == 1 else timeouts} of its commands took longer than {_PATIENCE}"
+    if is_faulted:
+        why = late if timeouts else "too many of its sectors could not be read"
+        return f" ZFS has set it faulty, for {why}."
+    return f" Linux has given it up: {late}, and were asked again in vain." if timeouts else ""
+
+
+_PATIENCE: Final = format_duration(LINUX_COMMAND_TIMEOUT_MS * 1e6)

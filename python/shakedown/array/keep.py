@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 import polars as pl
 
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.kick import judge_patience
+from shakedown.array.capacity import Capacity
 from shakedown.array.find import ALONE, LOAD, REBUILD
 from shakedown.array.order import RebuildOrder, drive_name
 from shakedown.array.rebuild import Rebuild
@@ -50,6 +51,7 @@ class Setting:
     arena: Literal["model", "lab", "device"]
     target: Identity
     notes: tuple[str, ...]
+    capacity: Capacity
 
 
 def keep(
@@ -78,7 +80,7 @@ def keep(
         steps=steps,
         findings=tuple(found),
         baseline=BASELINE_NAME if has_baseline else None,
-        notes=setting.notes,
+        notes=(*setting.notes, setting.capacity.words),
     )
     folder.note("run-began", target=order.replacement)
     folder.append(samples)
@@ -86,6 +88,7 @@ def keep(
         "order": asdict(order),
         "rebuilds": [each.to_json() for each in rebuilds],
         "patience": _patience(order, rebuilds),
+        "capacity": asdict(setting.capacity),
     }
     replace_file(folder.raw / ANSWERS_NAME, json.dumps(answers, sort_keys=True).encode() + b"\n")
     replace_file(folder.path / PROGRESS_NAME, progress_csv(rebuilds, order.seed).encode())
@@ -100,6 +103,7 @@ def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str
         for place in range(len(order.members))
     ]
     slowest = max(rebuilds, key=lambda each: each.longest_command_ms)
+    lost = {place for each in rebuilds for place in (*each.failed_on_the_way, each.failed_member)}
     judged = []
     for place in (slowest.filled, *(place for place in range(len(order.members)) if place != slowest.filled)):
         target = order.replacement if place == order.place else order.members[place]
@@ -111,7 +115,7 @@ def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str
                 "longest_ms": each.longest_ms,
                 "kicked": each.kicked,
             }
-            for each in judge_patience(longest_ms[place])
+            for each in judge_patience(longest_ms[place], is_lost=place in lost)
             if place == slowest.filled or each.kicked == "yes"
         ]
     return judged
@@ -136,7 +140,7 @@ def _looks(rebuild: Rebuild, seed: int) -> pl.DataFrame:
 
 def _protocol(order: RebuildOrder) -> ProtocolRecord:
     """What has to be the same for two rebuilds to be compared: all but the replacement and its state."""
-    alike = asdict(replace(order, replacement="", state="new"))
+    alike = {name: value for name, value in asdict(order).items() if name not in ("replacement", "state")}
     text = json.dumps(alike, indent=1, sort_keys=True)
     size = "" if order.member_bytes is None else f" of {format_size(order.member_bytes)} each"
     width = len(order.members)
@@ -156,7 +160,8 @@ def _steps(order: RebuildOrder, one: Rebuild) -> tuple[tuple[StepRecord, ...], l
     """The rebuild and, from its beginning on, the job beside it; then the job alone, from a zero of its own."""
     size = f"{len(order.members)} drives"
     job = f"# {'ZFS' if order.is_zfs else 'md'} fills the replacement in a {order.layout} of {size}"
-    spans = [(REBUILD, "Rebuild: what is written to the replacement", job, _rebuilding(one))]
+    filled = "The distributed spare is filled" if order.on_spare else "The new drive is filled"
+    spans = [(REBUILD, filled, job, _rebuilding(one))]
     if order.load is not None:
         spans.append((LOAD, "The job beside the rebuild", order.load, one.during))
         spans.append((ALONE, "The same job on the healthy array", order.load, one.alone))
@@ -169,6 +174,8 @@ def _steps(order: RebuildOrder, one: Rebuild) -> tuple[tuple[StepRecord, ...], l
         begin_ns = rows[0].start_ns if rows else 0
         rows = [row._replace(start_ns=row.start_ns - begin_ns + at_ns) for row in rows]
         end_ns = max((row.start_ns + row.duration_ns for row in rows), default=at_ns)
+        if name == REBUILD:
+            end_ns = max(end_ns, one.duration_ns)  # nothing may have been filled for long before a failure
         is_sampled = name == LOAD and not one.whole
         if is_sampled:
             end_ns = max(end_ns, steps[0].end_ns)

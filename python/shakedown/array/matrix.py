@@ -226,7 +226,7 @@ def _cell(line: str) -> Cell:
         width=int(row["width"]),
         fill=_number(row["fill"]),
         time_s=_number(row["time_s"]),
-        deviation_s=_number(row["deviation_s"]),
+        deviation_s=_number(row["deviation_s"]) if row["deviation_s"] else None,
         slowest=row["slowest"],
         written_bytes=int(row["written_bytes"]),
         read_bytes=int(row["read_bytes"]),

@@ -8,9 +8,11 @@ from typing import Any, Final
 
 import polars as pl
 
+from shakedown.array.capacity import Capacity
+from shakedown.array.host import cautions
 from shakedown.array.keep import Setting
 from shakedown.array.order import RebuildOrder
-from shakedown.array.rebuild import FELT_SCHEMA, PROGRESS_SCHEMA, Rebuild
+from shakedown.array.rebuild import FELT_SCHEMA, PROGRESS_SCHEMA, Rebuild, slowest_of
 from shakedown.device.array.drive import Drive
 from shakedown.device.array.watch import POLL_S, Watched
 from shakedown.sample import SAMPLE_SCHEMA, Sample
@@ -31,7 +33,6 @@ def measured(traced: Traced, place: int, differing: Sequence[str]) -> Rebuild:
     """``place`` is the replacement's, ``differing`` are the files that are not what they were."""
     watched = traced.watched
     members = _members(watched)
-    awaited = members["awaited"].to_list()
     ended = "failed" if watched.failed else "with-losses" if differing or watched.errors else "complete"
     return Rebuild(
         duration_ns=watched.duration_ns,
@@ -39,7 +40,8 @@ def measured(traced: Traced, place: int, differing: Sequence[str]) -> Rebuild:
         lost_bytes=max(len(differing), watched.errors),
         failed_member=place if watched.failed else None,
         replacement=place,
-        slowest=awaited.index(max(awaited)),
+        slowest=slowest_of(members),
+        done=_done(watched),
         whole=True,
         requests=sum(member.requests for member in watched.members),
         members=members,
@@ -52,15 +54,19 @@ def measured(traced: Traced, place: int, differing: Sequence[str]) -> Rebuild:
     )
 
 
-def setting_of(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) -> Setting:
-    """Arena, identity and notes."""
+def setting_of(order: RebuildOrder, drives: Sequence[Drive], rebuild: Rebuild, watched: Watched) -> Setting:
+    """Arena, identity, notes and capacity; ``drives`` are the members in their places, the new one last."""
+    new = drives[-1]
     identity = new.identity
     details = {"state": order.state, "layout": order.layout, "width": str(len(order.members))}
     if order.scale_divisor > 1:
         details["scale_divisor"] = str(order.scale_divisor)
     model = f"{identity.model}, used" if order.state == "used" else identity.model
     target = identity.model_copy(update={"details": {**identity.details, **details}, "model": model})
-    return Setting("lab" if identity.kind == "lab" else "device", target, tuple(_notes(order, new, rebuild, watched)))
+    in_lab = identity.kind == "lab"
+    notes = (*(cautions([rebuild]) if in_lab else ()), *_notes(order, new, rebuild, watched))
+    capacity = Capacity.of(order, {drive.identity.text: drive.identity.capacity_bytes for drive in drives})
+    return Setting("lab" if in_lab else "device", target, notes, capacity)
 
 
 def _notes(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) -> list[str]:
@@ -71,6 +77,10 @@ def _notes(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) 
         "known to that.",
         "Every file is what was written." if rebuild.ended == "complete" else "NOT every file is what was written.",
     ]
+    if new.identity.kind == "lab":
+        notes.append("A single play, and so no interval: plays of one array have differed by a factor of two.")
+    if order.state == "used":
+        notes.append("Used: the new drive had been filled once before, by the same rebuild.")
     if order.member_bytes is not None:
         share = new.identity.capacity_bytes / order.member_bytes
         full_s = rebuild.duration_s * share
@@ -96,6 +106,8 @@ def _members(watched: Watched) -> pl.DataFrame:
             {
                 "awaited": member.polls_awaited / polls,
                 "failed_at_ns": None,
+                "is_faulted": False,
+                "timeouts": 0,
                 "bytes_read": member.bytes_read,
                 "bytes_written": member.bytes_written,
                 "requests": member.requests,
@@ -114,7 +126,7 @@ _POLL_NS: Final = round(POLL_S * NS_PER_S)
 
 def _progress(watched: Watched, allocated_bytes: int) -> pl.DataFrame:
     """One that was over before anybody looked has filled what was allocated."""
-    rows = [
+    rows: list[dict[str, float | int | None]] = [
         {
             "at_ns": at_ns,
             "done_bytes": done,
@@ -126,9 +138,25 @@ def _progress(watched: Watched, allocated_bytes: int) -> pl.DataFrame:
     ]
     first = {"at_ns": 0, "done_bytes": 0, "shown_bytes_per_s": None, "left_ns": None}
     total = watched.looks[-1][2] if watched.looks else allocated_bytes
-    if total and not watched.failed:
-        rows.append({"at_ns": watched.duration_ns, "done_bytes": total, "shown_bytes_per_s": None, "left_ns": 0})
+    last: dict[str, float | int | None] = {
+        "at_ns": watched.duration_ns,
+        "done_bytes": total,
+        "shown_bytes_per_s": None,
+        "left_ns": 0,
+    }
+    if watched.failed:
+        rows.append({**last, "done_bytes": rows[-1]["done_bytes"] if rows else 0, "left_ns": None})
+    elif total:
+        rows.append(last)
     return pl.DataFrame([first, *rows], schema=PROGRESS_SCHEMA)
+
+
+def _done(watched: Watched) -> float:
+    """Of one that failed, as the last look saw it."""
+    if not watched.failed:
+        return 1.0
+    _, done, total, *_ = watched.looks[-1] if watched.looks else (0, 0, 0)
+    return done / total if total else 0.0
 
 
 def _samples(rows: Sequence[Sequence[Any]]) -> pl.DataFrame:

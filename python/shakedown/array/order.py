@@ -96,8 +96,7 @@ class RebuildOrder:
                 hint="a smaller --width; ZFS layouts may be wider",
             )
         drives = [*self.members[:-1], self.replacement]
-        texts = {target: read_profile(model_path(target)) for target in {*self.members, self.replacement}}
-        sizes = {target: modelled_capacity_bytes(target, texts[target], self.scale_divisor) for target in texts}
+        texts, sizes = self._profiles(), self.modelled_capacities()
         options = self.options.to_core()
         return {
             **(options if self.is_zfs else {"options": options}),
@@ -113,6 +112,14 @@ class RebuildOrder:
             "seed": self.seed,
             "whole": self.whole,
         }
+
+    def modelled_capacities(self) -> dict[str, int]:
+        """Bytes of each drive by its target, the replacement last. Raises UsageError."""
+        texts = self._profiles()
+        return {target: modelled_capacity_bytes(target, text, self.scale_divisor) for target, text in texts.items()}
+
+    def _profiles(self) -> dict[str, str]:
+        return {target: read_profile(model_path(target)) for target in (*self.members, self.replacement)}
 
 
 def arena_of(targets: Sequence[str]) -> Arena:
@@ -193,6 +200,11 @@ def check_order(order: RebuildOrder) -> None:
         raise UsageError(
             f"{order.layout} of {len(order.members)} drives cannot be: md's superblock has room for {MOST_MEMBERS}",
             hint="--width says how many",
+        )
+    if order.on_spare and (order.replacement != order.members[-1] or order.state != "new"):
+        raise UsageError(
+            f"a distributed spare takes the failed drive's place: `{order.replacement}`, {order.state}, is not put in",
+            hint="leave `--replace-with`, `--state` and `--baseline` out, or `--set spare=`",
         )
     if not 0 <= order.fill <= 1:
         raise UsageError(f"an array cannot be {order.fill:.0%} full", hint="--fill takes 0% to 100%")

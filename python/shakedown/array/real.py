@@ -338,7 +338,7 @@ class _Play:
             order = replace(
                 state.order, replacement=new.identity.text, state="used" if turn in ("baseline", "used") else "new"
             )
-            setting = setting_of(order, new, rebuild, traced.watched)
+            setting = setting_of(order, (*self._drives[:-2], new), rebuild, traced.watched)
             keep(
                 folder,
                 order,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -23,10 +23,12 @@ class Rebuild:
 
     ``ended`` is ``complete``, ``with-losses`` (of ``lost_bytes``) or ``failed`` (with ``failed_member``). ``members``
     has a row for each drive, in which ``awaited`` is the share of the time in which the rebuild waited for this drive
-    and no other; ``slowest`` is the drive with the largest. ``progress`` tells, over time, what was done and what the
-    status would have shown. ``during`` are the job's samples beside the rebuild, ``alone`` those of the same
-    job on the healthy array; ``felt_during`` and ``felt_alone`` all their requests, a row for each direction.
-    ``whole`` says whether every request was gone through, or a stretch of each part of the drives.
+    and no other, ``timeouts`` how often Linux gave a command up, and ``is_faulted`` whether ZFS set the drive faulty;
+    ``slowest`` is the drive that held it up (``slowest_of``). ``done`` is the share that was done at the end.
+    ``progress`` tells, over time, what was done and what the status would have shown. ``during`` are the job's samples
+    beside the rebuild, ``alone`` those of the same job on the healthy array; ``felt_during`` and ``felt_alone`` all
+    their requests, a row for each direction. ``whole`` says whether every request was gone through, or a stretch of
+    each part of the drives.
 
     Of ZFS only: ``deviation_ns`` is one standard deviation of the duration where a sample was made, ``simulated_ns``
     how much time was; ``allocated_bytes`` of the vdev, ``records`` of users rebuilt.
@@ -46,6 +48,7 @@ class Rebuild:
     alone: pl.DataFrame
     felt_during: pl.DataFrame
     felt_alone: pl.DataFrame
+    done: float = 1.0
     deviation_ns: int = 0
     simulated_ns: int = 0
     allocated_bytes: int = 0
@@ -90,7 +93,7 @@ def simulate(order: RebuildOrder, share: Share | None = None) -> Rebuild:
     """Rebuild once, with the order's seed; ``share`` tells how far it is. Raises UsageError for what cannot be."""
     try:
         given = order.to_core()
-        told = _core.resilver(given) if order.is_zfs else _core.rebuild(given, share or Share())
+        told = (_core.resilver if order.is_zfs else _core.rebuild)(given, share or Share())
     except _core.JobError as error:
         raise job_refusal(error) from error
     except (_core.ArrayError, _core.ProfileError) as error:
@@ -104,7 +107,18 @@ def simulate(order: RebuildOrder, share: Share | None = None) -> Rebuild:
         "felt_during": pl.DataFrame(told["felt_during"], schema=FELT_SCHEMA),
         "felt_alone": pl.DataFrame(told["felt_alone"], schema=FELT_SCHEMA),
     }
-    return Rebuild(**{**told, **frames})
+    return Rebuild(**{**told, **frames, "slowest": slowest_of(frames["members"])})
+
+
+LONG_AWAITED: Final = 0.25
+"""Of the time. Who is waited for alone for less does not hold a rebuild up by itself."""
+
+
+def slowest_of(members: pl.DataFrame) -> int:
+    """The place of the drive that was waited for alone; where none was for long, of the busiest."""
+    longest = int(members["awaited"].arg_max() or 0)
+    is_alone = members["awaited"][longest] >= LONG_AWAITED
+    return longest if is_alone else int(members["busy_ns"].arg_max() or 0)
 
 
 PROGRESS_SCHEMA = pl.Schema(

@@ -15,14 +15,17 @@ from time import monotonic
 from typing import Final
 
 from shakedown.analysis.finding import Finding
+from shakedown.array.capacity import Capacity
 from shakedown.array.find import findings, ratios
+from shakedown.array.host import cautions
 from shakedown.array.keep import Setting, keep
 from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.rebuild import Rebuild, Share, simulate
+from shakedown.array.zfs import ZfsOptions
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
 from shakedown.target.model import ModelArena
-from shakedown.units import NS_PER_S, format_duration
+from shakedown.units import NS_PER_S, format_counts, format_duration
 
 Tell = Callable[[str], None]
 _EVERY_S: Final = 10.0
@@ -43,7 +46,8 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             found = findings(rebuilds, _names(each))
             told = found + (ratios(found, theirs) if each is order and baseline is not None else [])
             has_baseline = each is order and baseline is not None
-            setting = Setting("model", _identity(each), _notes(each, rebuilds[0]))
+            notes = (*cautions(rebuilds), *_notes(each, rebuilds[0]), *_in_vain(each, rebuilds))
+            setting = Setting("model", _identity(each), notes, Capacity.of(each, each.modelled_capacities()))
             keep(folder, each, rebuilds, told, setting, has_baseline=has_baseline)
             theirs = found
     finally:
@@ -116,17 +120,29 @@ def _identity(order: RebuildOrder) -> Identity:
 
 
 def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
-    drives = [model_path(target).stem for target in order.members]
-    counted = [f"{drives.count(name)} x {name}" for name in dict.fromkeys(drives)]
+    drives = format_counts([model_path(target).stem for target in order.members])
     instead = (
         "the last fails, and a distributed spare takes its place"
         if order.on_spare
         else f"the last is replaced by {order.replacement}, {order.state}"
     )
     how = "every request was gone through" if one.whole else f"sampled: {one.requests} requests stand for all"
-    return (
-        f"{order.layout} of {', '.join(counted)}; {instead}; {how}.",
-        "ZFS resilvers what is allocated."
-        if order.is_zfs
-        else "md rebuilds all of a member, however full the array is.",
-    )
+    rebuilt = _OF_ZFS if order.is_zfs else _OF_MD
+    used = (_USED,) if order.state == "used" else ()
+    return (f"{order.layout} of {drives}; {instead}; {how}.", rebuilt, *used)
+
+
+def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:
+    """A second failure that was ordered for a time when all was over."""
+    wanted = order.options.second_failure if isinstance(order.options, ZfsOptions) else None
+    if wanted is None or any(wanted[0] in each.failed_on_the_way for each in rebuilds):
+        return ()
+    return (f"Drive {wanted[0]} was to fail after {format_duration(wanted[1])}: by then it was over.",)
+
+
+_OF_ZFS: Final = "ZFS resilvers what is allocated."
+_OF_MD: Final = "md rebuilds all of a member, however full the array is."
+_USED: Final = (
+    "Used: before, the new drive took 4 KiB random writes until its persistent cache was full; one that has no such "
+    "cache keeps no memory of its past."
+)

@@ -115,6 +115,12 @@ class Candidate:
     name: str
     runs: tuple[Run, ...]
 
+    @property
+    def heading(self) -> str:
+        """Of rebuilds the arrays, too: a page of several would have the same drive again and again."""
+        arrays = [run.record.protocol.title for run in self.runs if run.record.protocol.name == "rebuild"]
+        return ": ".join(filter(None, (self.name, "; ".join(dict.fromkeys(arrays)))))
+
     @cached_property
     def verdict(self) -> Verdict:
         """All runs judged together, for the uses on which any of them bears: one fills what another lacks."""

@@ -62,9 +62,9 @@ def _ended(duration: Finding, *, is_kicked: bool) -> tuple[Status, str]:
 
 def _kicks(kicked: Sequence[dict[str, Any]]) -> Iterator[str]:
     for each in kicked:
-        silent, waits = (format_duration(each[name] * 1e6) for name in ("longest_ms", "limit_ms"))
+        takes, waits = (format_duration(each[name] * 1e6) for name in ("longest_ms", "limit_ms"))
         who = f"drive {each['member']}" if "member" in each else "the replacement"
-        yield f"After {silent} without an answer {each['who']} would kick {who} out: it waits {waits}."
+        yield f"For a command that takes {takes} {each['who']} would kick {who} out: it waits {waits}."
 
 
 def _why(found: Sequence[Finding]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from shakedown.report import words
 from shakedown.report.plain_text import table, wrap
 from shakedown.result.answers import read_answers
 from shakedown.result.folder import Run
-from shakedown.units import NS_PER_S, format_duration
+from shakedown.units import NS_PER_S, format_counts, format_duration
 
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 _COLUMNS: Final = 56
@@ -53,7 +53,7 @@ def _heading(run: Run) -> str:
     record = run.record
     who = f"{words.target_name(record.target)} ({record.target.text}, {record.parameters['state']})"
     if _on_spare(run):
-        who = f"All drives are {words.target_name(record.target)} ({record.target.text}); no new one is put in."
+        who = f"{format_counts(answers_of(run)['order']['members'])}; no new one is put in."
     lines = [f"REBUILD: {record.protocol.title}", who, *([words.MODELLED] if record.is_modelled else [])]
     if record.scale_divisor > 1:
         lines.append(
@@ -76,6 +76,8 @@ def _figures(run: Run) -> str:
             continue
         if headline := bad_news(each):
             sentences.insert(0, f"{headline} {each.text}")
+        elif each.kind == "rebuild-time" and not each.value:
+            sentences.insert(0, each.text)
         bounds = ""
         if each.low is not None and each.high is not None and each.high > each.low:
             bounds = f"{words.quantity(each.low, each.unit)} to {words.quantity(each.high, each.unit)}"
@@ -93,7 +95,7 @@ def _silent_longer(longest: Finding) -> list[list[str]]:
     """A row for the one of the others that was silent longest, if somebody is about to lose patience with it."""
     told = longest.evidence
     others_ms = float(told.get("others_ms", 0.0))
-    is_patient = all(each.kicked == "no" for each in judge_patience(others_ms))
+    is_patient = all(each.kicked == "no" for each in judge_patience(others_ms, is_lost=False))
     if "others_longest" not in told or longest.value is None or others_ms <= longest.value or is_patient:
         return []
     who = f"drive {told['others_longest']}'s longest command"
@@ -130,10 +132,13 @@ def _progress(name: str, run: Run) -> str:
     if not whole or len({look["done_bytes"] for look in looks}) < _FEWEST_LOOKS:
         return ""
     times = [_time_at(looks, whole * column / _COLUMNS) for column in range(_COLUMNS + 1)]
+    if one["ended"] == "failed":
+        times[-1] = one["duration_ns"]  # before it failed nothing may have been filled for long
     speeds = [whole / _COLUMNS / max(later - sooner, 1) * NS_PER_S / 2**20 for sooner, later in pairwise(times)]
     top = max(speeds)
     line = "".join(_BLOCKS[min(7, round(speed / top * 7))] for speed in speeds)
-    return f"{name:<10}{line}\n          MiB/s from the first byte to the last; full height {words.number(top)}"
+    last = "last before it failed" if one["ended"] == "failed" else "last"
+    return f"{name:<10}{line}\n          MiB/s from the first byte to the {last}; full height {words.number(top)}"
 
 
 def _time_at(looks: list[dict[str, Any]], done: float) -> float:
@@ -170,8 +175,15 @@ def _patience(run: Run) -> str:
     first = judged[0]
     ours = [each for each in judged if each.get("member") == first.get("member")]
     rows = [[each["who"], format_duration(each["limit_ms"] * 1e6), _VERDICTS[each["kicked"]]] for each in ours]
-    head = [f"Kicked after {format_duration(first['longest_ms'] * 1e6)} of silence?", "waits", ""]
-    return "\n".join([table(head, rows), *(wrap(text, "") for text in _others(judged[len(ours) :]))])
+    head = [f"Kicked for a command of {format_duration(first['longest_ms'] * 1e6)}?", "waits", ""]
+    told = [*_instead(ours), *_others(judged[len(ours) :])]
+    return "\n".join([table(head, rows), *(wrap(text, "") for text in told)])
+
+
+def _instead(judged: list[dict[str, Any]]) -> list[str]:
+    """What those do who have waited for too long, and yet kick nobody out."""
+    late = [each for each in judged if each["longest_ms"] >= each["limit_ms"] and each["kicked"] != "yes"]
+    return [f"{each['who']} {each['then']}." for each in late if "then" in each]
 
 
 def _others(judged: list[dict[str, Any]]) -> list[str]:
@@ -180,7 +192,7 @@ def _others(judged: list[dict[str, Any]]) -> list[str]:
     for each in judged:
         by_member.setdefault(each["member"], []).append(each)
     return [
-        f"DRIVE {member}, {rows[0]['drive']}, IS SILENT for {format_duration(rows[0]['longest_ms'] * 1e6)}, too long "
-        f"for {' and '.join(row['who'] for row in rows)}: kicked out, too, it is missing in what is being rebuilt."
+        f"DRIVE {member}, {rows[0]['drive']}, TAKES {format_duration(rows[0]['longest_ms'] * 1e6)} for a command, too "
+        f"long for {' and '.join(row['who'] for row in rows)}: kicked out, too, it is missing in what is being rebuilt."
         for member, rows in by_member.items()
     ]

@@ -64,6 +64,10 @@ impl Joined {
 }
 
 impl Recovery {
+    fn done_bytes(&self) -> u64 {
+        self.thread.position - self.thread.active_bytes - self.from
+    }
+
     /// Does it read or write a member now, or shall it for what is on its way?
     pub fn is_using(&self, units: &Units, member: usize) -> bool {
         self.order.iter().any(|number| units.get(*number).parts.iter().any(|part| part.member == member))
@@ -160,12 +164,14 @@ impl<D: BlockDevice> Array<D> {
             counters: end.counters[member],
             awaited: recovery.awaited_ns[member] as f64 / duration_ns.max(1) as f64,
             failed_at_ns: self.failed_at_ns[member].map(|at_ns| at_ns.saturating_sub(recovery.began_ns)),
+            is_faulted: false,
         };
         Some(Outcome {
             duration_ns,
             members: (0..self.options.width).map(share).collect(),
             replacement: recovery.replacement,
             progress: recovery.progress.clone(),
+            done: recovery.done_bytes() as f64 / (recovery.thread.end - recovery.from) as f64,
             ended: end.how,
         })
     }
@@ -380,7 +386,7 @@ impl<D: BlockDevice> Array<D> {
 
     /// Keeps what the status would have shown, every so many bytes.
     fn look_at(&self, recovery: &mut Recovery) {
-        let done_bytes = recovery.thread.position - recovery.thread.active_bytes - recovery.from;
+        let done_bytes = recovery.done_bytes();
         if done_bytes < recovery.next_look_bytes {
             return;
         }
@@ -395,9 +401,9 @@ impl<D: BlockDevice> Array<D> {
 
     /// The rebuild is over.
     pub(super) fn end(&mut self, recovery: &mut Recovery, ended: Ended) {
+        recovery.next_look_bytes = 0;
+        self.look_at(recovery);
         if !matches!(ended, Ended::Failed { .. }) {
-            recovery.next_look_bytes = 0;
-            self.look_at(recovery);
             self.roles[recovery.replacement] = Role::InSync;
         }
         recovery.ended = Some(self.end_now(ended));

@@ -52,6 +52,7 @@ impl<D: BlockDevice> Resilver<D> {
             let (_, member) = self.faults_due.swap_remove(due);
             let missing = self.roles.iter().filter(|role| **role != Role::Good).count() as u64;
             if self.roles[member] != Role::Good || missing < self.pool.geometry.redundancy() {
+                self.tally.is_faulted[member] |= self.roles[member] != Role::Dead;
                 self.lose(member);
             }
         }

@@ -25,6 +25,13 @@ pub(super) enum Purpose {
     Label { is_flush: bool },
 }
 
+impl Purpose {
+    /// Does the scan wait for it?
+    pub fn is_of_scan(self) -> bool {
+        matches!(self, Self::Heal | Self::Scan)
+    }
+}
+
 /// A block is written to one place for each member it is missing on; no layout survives more than three.
 pub(super) const TARGETS: usize = 4;
 
@@ -59,8 +66,6 @@ pub(super) struct Flow {
     pub spared: u32,
     /// Members of a mirror that have been asked, a bit each.
     pub tried: u128,
-    /// When its last column but one was there.
-    pub heard_ns: u64,
 }
 
 impl Flow {
@@ -82,7 +87,6 @@ impl Flow {
             missing: 0,
             spared: 0,
             tried: 0,
-            heard_ns: 0,
         }
     }
 

@@ -133,13 +133,12 @@ impl<D: BlockDevice> Resilver<D> {
     /// From now on time and work stand for so much.
     pub(super) fn turn(&mut self, weight: f64) -> f64 {
         self.tally.take(&self.members, self.clock.weight());
+        self.waiting.pass(self.now_ns, self.clock.weight());
         self.clock.turn(self.now_ns, weight)
     }
 
-    pub(super) fn begin(&mut self, mut flow: Flow) -> u32 {
-        flow.heard_ns = self.now_ns;
-        let counts = matches!(flow.purpose, Purpose::Heal | Purpose::Scan);
-        if counts {
+    pub(super) fn begin(&mut self, flow: Flow) -> u32 {
+        if flow.purpose.is_of_scan() {
             self.flight_bytes += flow.flight_bytes;
             self.flight_flows += 1;
         }

@@ -3,7 +3,8 @@
 //! In reading order: [`Geometry`] says where a block lies on the members (`raidz`, `draid` with its `draid_maps`), `pool` what
 //! was written to a vdev, with `stretch` and `groups` what lies between, `indirects` what names it, `own` what the pool says of itself and `places` where what was rewritten lies, `order` in which order a resilver goes through it, `tunables` the numbers of OpenZFS;
 //! [`Resilver`] is the whole under way: `heal` the scan and its blocks, `queue` what stands before each drive, `errors` what is made of their errors, `txg`
-//! transaction groups with `labels`, `users` the pool's users with `memory` what they find there, `sample` how a part stands for the whole, `report` what came of it.
+//! transaction groups with `labels`, `users` the pool's users with `memory` what they find there, `sample` how a part stands for the whole, `waiting` whom it waits for,
+//! `report` what came of it.
 
 mod draid;
 mod draid_maps;
@@ -29,6 +30,7 @@ mod stretch;
 mod tunables;
 mod txg;
 mod users;
+mod waiting;
 
 pub use draid::Draid;
 pub use geometry::{Column, Geometry};

@@ -17,7 +17,6 @@ pub(super) struct Tally {
     last: Vec<Counters>,
     /// Bytes read, bytes written, requests, nanoseconds busy.
     sums: Vec<[f64; 4]>,
-    pub awaited_ns: Vec<f64>,
     pub examined_bytes: f64,
     pub issued_bytes: f64,
     pub skipped_bytes: f64,
@@ -28,6 +27,8 @@ pub(super) struct Tally {
     pub failed: Option<(u64, usize)>,
     /// When a member was lost on the way.
     pub failed_at_ns: Vec<Option<u64>>,
+    /// Whether that was because it erred too often.
+    pub is_faulted: Vec<bool>,
     points: Vec<Point>,
 }
 
@@ -38,7 +39,6 @@ impl Tally {
         Self {
             last: (0..width).map(|member| members.counters(member)).collect(),
             sums: vec![[0.0; 4]; width],
-            awaited_ns: vec![0.0; width],
             examined_bytes: 0.0,
             issued_bytes: 0.0,
             skipped_bytes: 0.0,
@@ -47,6 +47,7 @@ impl Tally {
             lost_bytes: 0.0,
             failed: None,
             failed_at_ns: vec![None; width],
+            is_faulted: vec![false; width],
             points: Vec::new(),
         }
     }
@@ -54,7 +55,7 @@ impl Tally {
     /// The same, as a scan begins: who was lost before is missed from its beginning.
     pub fn begun_anew<D: BlockDevice>(&self, members: &Members<D>) -> Self {
         let failed_at_ns = self.failed_at_ns.iter().map(|at_ns| at_ns.map(|_| 0)).collect();
-        Self { failed_at_ns, ..Self::new(members) }
+        Self { failed_at_ns, is_faulted: self.is_faulted.clone(), ..Self::new(members) }
     }
 
     /// Counts what the members did since the last call for so much each.
@@ -74,12 +75,16 @@ impl Tally {
         }
     }
 
-    fn share(&self, member: usize) -> MemberShare {
+    fn share(&self, member: usize, awaited: f64) -> MemberShare {
         let [bytes_read, bytes_written, requests, busy_ns] = self.sums[member].map(|sum| sum.round() as u64);
-        let all: f64 = self.awaited_ns.iter().sum();
         let counters = Counters { bytes_read, bytes_written, requests, busy_ns, ..self.last[member] };
-        let awaited = if all > 0.0 { self.awaited_ns[member] / all } else { 0.0 };
-        MemberShare { counters, awaited, failed_at_ns: self.failed_at_ns[member] }
+        let (failed_at_ns, is_faulted) = (self.failed_at_ns[member], self.is_faulted[member]);
+        MemberShare { counters, awaited, failed_at_ns, is_faulted }
+    }
+
+    /// How often it was looked how far it is.
+    pub fn looks(&self) -> usize {
+        self.points.len()
     }
 }
 
@@ -142,6 +147,17 @@ impl<D: BlockDevice> Resilver<D> {
         (rate, says.then_some(left_s))
     }
 
+    /// Which share of what is allocated has been gone through, 0..=1.
+    pub fn done(&self) -> f64 {
+        let whole = self.is_over() && self.tally.failed.is_none();
+        let gone_through = self.tally.examined_bytes / self.pool.allocated_bytes().max(1) as f64;
+        if whole {
+            1.0
+        } else {
+            gone_through.min(1.0)
+        }
+    }
+
     /// What came of it so far; of a resilver that is over, the whole.
     pub fn report(&self) -> Report {
         let duration_ns = self.elapsed_ns();
@@ -153,13 +169,17 @@ impl<D: BlockDevice> Resilver<D> {
         };
         let mut tally = self.tally.clone();
         tally.take(self.members(), self.clock.weight());
-        let members = (0..self.pool.geometry.width()).map(|member| tally.share(member)).collect();
+        let mut waiting = self.waiting.clone();
+        waiting.pass(self.now_ns, self.clock.weight());
+        let awaited = |member: usize| waiting.alone_ns(member) / duration_ns.max(1) as f64;
+        let members = (0..self.pool.geometry.width()).map(|member| tally.share(member, awaited(member))).collect();
         let outcome = Outcome {
             duration_ns,
             ended,
             members,
             replacement: self.plan.lost,
             progress: Progress { points: tally.points },
+            done: self.done(),
         };
         Report {
             outcome,

@@ -16,6 +16,7 @@ use super::sample::{windows, Clock, Rewritten, Sampling, Window};
 use super::tunables::{Host, Tunables};
 use super::txg::Txg;
 use super::users::{dirty_max_bytes, Users};
+use super::waiting::Waiting;
 use crate::members::{Done, Members};
 use crate::LayoutError;
 
@@ -186,6 +187,7 @@ pub struct Resilver<D> {
     pub(super) clock: Clock,
     pub(super) rewritten: Rewritten,
     pub(super) tally: Tally,
+    pub(super) waiting: Waiting,
     pub(super) began_ns: u64,
     pub(super) now_ns: u64,
     done: Vec<Done>,
@@ -232,6 +234,7 @@ impl<D: BlockDevice> Resilver<D> {
         self.phase = Phase::Over;
         (self.began_ns, self.clock) = (self.now_ns, Clock::new(self.now_ns));
         self.tally = self.tally.begun_anew(&self.members);
+        self.waiting = Waiting::new(self.roles.len(), self.now_ns);
         self.walk = Walk::new(&self.pool, self.plan.order, &self.plan.tunables, &self.plan.host);
         self.windows = windows(&self.walk, &self.pool, &self.plan).into();
         self.note_progress();
@@ -269,6 +272,7 @@ impl<D: BlockDevice> Resilver<D> {
         let members = Members::new(devices, now_ns, MAX_REQUEST_BYTES, MAX_RETRIES);
         Ok(Self {
             tally: Tally::new(&members),
+            waiting: Waiting::new(width, now_ns),
             members,
             roles: vec![Role::Good; width],
             queues: vec![VdevQueue::default(); width],
@@ -320,8 +324,18 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Lets the resilver go on to its end, with no users.
     pub fn finish(&mut self) {
+        self.finish_telling(&mut |_done| ());
+    }
+
+    /// The same for those who wait: `told` hears at each look at the progress which share is done, 0..=1.
+    pub fn finish_telling(&mut self, told: &mut dyn FnMut(f64)) {
+        let mut looks = 0;
         while !self.is_over() {
             self.pass(u64::MAX);
+            if self.tally.looks() > looks {
+                looks = self.tally.looks();
+                told(self.done());
+            }
         }
     }
 
@@ -366,7 +380,11 @@ impl<D: BlockDevice> Resilver<D> {
     /// The same at a place of the drive itself.
     pub(super) fn ask_at(&mut self, flow: u32, class: Class, is_write: bool, target: Target) {
         let Target { member, offset_bytes, bytes } = target;
-        self.flows.get_mut(flow).left += 1;
+        let asking = self.flows.get_mut(flow);
+        asking.left += 1;
+        if asking.purpose.is_of_scan() {
+            self.waiting.ask(member as usize, self.now_ns, self.clock.weight());
+        }
         let entry = Entry::new(self.now_ns, offset_bytes, bytes, is_write, flow);
         self.queues[member as usize].push(class, entry);
         self.issue(member as usize);
@@ -451,14 +469,11 @@ impl<D: BlockDevice> Resilver<D> {
     }
 
     fn column_done(&mut self, member: usize, entry: Entry, failed: bool) {
-        let now_ns = self.now_ns;
         let flow = self.flows.get_mut(entry.flow);
         flow.left -= 1;
-        let last = flow.left == 0;
-        if flow.purpose == Purpose::Heal && last {
-            self.tally.awaited_ns[member] += (now_ns - flow.heard_ns) as f64 * self.clock.weight();
+        if flow.purpose.is_of_scan() {
+            self.waiting.answered(member, self.now_ns, self.clock.weight());
         }
-        flow.heard_ns = now_ns;
         if failed {
             self.column_failed(member, entry);
         }
@@ -514,7 +529,7 @@ impl<D: BlockDevice> Resilver<D> {
 
     fn write_targets(&mut self, number: u32) {
         let flow = self.flows.get_mut(number);
-        (flow.writes, flow.heard_ns) = (true, self.now_ns);
+        flow.writes = true;
         let class = if flow.is_segment { Class::Rebuild } else { Class::AsyncWrite };
         let flow = *flow;
         for target in flow.targets() {
@@ -560,6 +575,7 @@ impl<D: BlockDevice> Resilver<D> {
             self.tally.failed_at_ns[member] = Some(at_ns);
             if role == Role::Target || !self.survives() {
                 self.tally.failed = Some((at_ns, member));
+                self.note_progress();
                 self.turn(0.0);
                 self.phase = Phase::Over;
             }

@@ -44,6 +44,14 @@ pub struct Resilvered {
 /// # Errors
 /// When the vdev, the job or the faults cannot be, or contradict each other.
 pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
+    resilver_telling(order, &mut |_share| ())
+}
+
+/// The same for those who wait: `told` hears now and then which share is done, 0..=1.
+///
+/// # Errors
+/// As of [`resilver`].
+pub fn resilver_telling(order: &ResilverOrder, told: &mut dyn FnMut(f64)) -> Result<Resilvered, RebuildError> {
     let (mut during, mut feeling, mut alone, mut feeling_alone) =
         (Vec::new(), Feeling::new(), Vec::new(), Feeling::new());
     let mut resilver = if let Some(text) = &order.load {
@@ -62,6 +70,7 @@ pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
             if resilver.is_to_begin() {
                 continue;
             }
+            told(resilver.done());
             let at_ns = resilver.elapsed_ns();
             rows.iter_mut().for_each(|row| row.start_ns = at_ns.saturating_sub(row.duration_ns));
             during.extend(rows);
@@ -71,7 +80,7 @@ pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
         let (devices, now_ns) = order.devices()?;
         Resilver::new(order.plan.clone(), devices, now_ns)?
     };
-    resilver.finish();
+    resilver.finish_telling(told);
     let zfs = resilver.report();
     let requests = (0..order.drives.len()).map(|member| resilver.members().counters(member).requests).sum();
     let report = Report {

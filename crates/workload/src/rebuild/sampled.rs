@@ -32,7 +32,7 @@ struct Part {
 }
 
 /// The rebuild as the sum of its parts.
-pub(super) fn rebuild(order: &Order) -> Result<Report, RebuildError> {
+pub(super) fn rebuild(order: &Order, told: &mut dyn FnMut(f64)) -> Result<Report, RebuildError> {
     let mut stretches = order.clone();
     stretches.options.speed_max_bytes_per_s = NO_LIMIT;
     let limit = order.options.speed_max_bytes_per_s as f64;
@@ -46,6 +46,7 @@ pub(super) fn rebuild(order: &Order) -> Result<Report, RebuildError> {
         let mut part = play_part(&stretches, border[0], border[1])?;
         part.ns_per_byte = part.ns_per_byte.max(least_ns_per_byte);
         parts.push(part);
+        told(parts.len() as f64 / PARTS as f64);
     }
     let requests = parts.iter().flat_map(|part| &part.outcome.members).map(|member| member.counters.requests).sum();
     Ok(Report {
@@ -125,12 +126,14 @@ fn sum(order: &Order, parts: &[Part]) -> Outcome {
         members: (0..order.options.width).map(|member| share(parts, member, duration_ns)).collect(),
         replacement: order.replacement,
         progress,
+        done: 1.0,
     }
 }
 
 /// What a member did in all parts, its stretches counted for the parts.
 fn share(parts: &[Part], member: usize, duration_ns: f64) -> MemberShare {
-    let mut sum = MemberShare { counters: array::Counters::default(), awaited: 0.0, failed_at_ns: None };
+    let mut sum =
+        MemberShare { counters: array::Counters::default(), awaited: 0.0, failed_at_ns: None, is_faulted: false };
     let (mut read, mut written, mut requests, mut busy) = (0.0, 0.0, 0.0, 0.0);
     for part in parts {
         let MemberShare { counters, awaited, .. } = part.outcome.members[member];
@@ -142,6 +145,7 @@ fn share(parts: &[Part], member: usize, duration_ns: f64) -> MemberShare {
         busy += counters.busy_ns as f64 / part.outcome.duration_ns.max(1) as f64 * part_ns;
         sum.awaited += awaited * part_ns / duration_ns.max(1.0);
         let total = &mut sum.counters;
+        total.timeouts += counters.timeouts;
         total.longest_ns = total.longest_ns.max(counters.longest_ns);
         total.longest_command_ns = total.longest_command_ns.max(counters.longest_command_ns);
         total.longest_silence_ns = total.longest_silence_ns.max(counters.longest_silence_ns);

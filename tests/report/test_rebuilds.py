@@ -139,6 +139,16 @@ def test_several_rebuilds_are_told_apart_and_begin_with_an_overview(tmp_path: Pa
     assert "All rebuilds" not in render_page([runs[0]])
 
 
+def test_a_caution_stands_beside_the_verdict(tmp_path: Path) -> None:
+    run = rebuilt(tmp_path / "run", COMPLETE)
+    record = run.record.model_copy(update={"notes": ("CAUTION: much is moved.", "Something else.")})
+    (run.path / "run.json").write_bytes(record.to_json())
+    run = read_run(run.path)
+    verdict = render_page([run]).partition(">Verdict<")[2].partition(">Findings<")[0]
+    assert "CAUTION: much is moved." in verdict
+    assert "Something else." not in verdict
+
+
 def test_steps_are_those_of_one_seed_and_findings_of_all(tmp_path: Path) -> None:
     page = render_page([rebuilt(tmp_path / "run", COMPLETE)])
     assert "of the first of 3 seeds; findings are the mean of all" in page

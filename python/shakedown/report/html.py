@@ -65,6 +65,7 @@ def render_page(runs: Sequence[Run]) -> str:
     environment.filters |= {
         "figures_of": figures,
         "outcome_of": outcome,
+        "cautions_of": words.cautions,
         "duration": format_duration,
         "size": format_size,
         "data": _inert_json,

@@ -30,10 +30,11 @@ def answers_of(run: Run) -> dict[str, Any]:
 def render_rebuild(run: Run) -> str:
     """80 columns of plain text; ends with a newline."""
     sides = [("candidate", run)] + ([("baseline", run.baseline)] if run.baseline else [])
-    parts = [_heading(run), _figures(run)]
+    cautions = words.cautions(run.record)
+    parts = [_heading(run), "\n".join([_figures(run), *(wrap(note, "") for note in cautions)])]
     parts += [_progress(name, side) for name, side in sides]
     parts += [_estimates(run), _patience(run)]
-    parts.append("\n".join(wrap(note, "") for note in run.record.notes))
+    parts.append("\n".join(wrap(note, "") for note in run.record.notes if note not in cautions))
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

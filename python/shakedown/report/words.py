@@ -176,6 +176,11 @@ def scaled(records: Sequence[RunRecord]) -> str:
     return f", scaled down by {listed(smaller)}" if smaller else ""
 
 
+def cautions(record: RunRecord) -> list[str]:
+    """Notes without which the main figure may mislead."""
+    return [note for note in record.notes if note.startswith("CAUTION: ")]
+
+
 def target_name(identity: Identity) -> str:
     """The model, or what was given on the command line if the model is unknown."""
     return identity.model or identity.name or identity.text

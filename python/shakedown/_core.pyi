@@ -27,6 +27,9 @@ class TraceError(ValueError):
     """Its place in the trace, from 0."""
     reason: str
 
+class TomlError(ValueError):
+    """A text is not TOML: the message names line, column and reason."""
+
 Row = tuple[str, int, int, int, int, float | None, int | None, int | None, int | None, int | None]
 """direction, start_ns, duration_ns, count, bytes, latency mean, p50, p99, p99.9 and max in ns (None: no completion)."""
 
@@ -139,6 +142,9 @@ class RequestColumns:
     @property
     def bytes(self) -> bytes:
         """u64: length; 0 for a flush."""
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The tables of a text in TOML 1.1, dates as text. Raises TomlError."""
 
 def check_faults(text: str) -> None:
     """Raise ValueError if a drive's faults cannot be as in this text (``docs/faults.md``)."""

@@ -29,6 +29,12 @@ create_exception!(
     PyValueError,
     "An array cannot be, or cannot be rebuilt: the message names the value and the reason."
 );
+create_exception!(
+    shakedown._core,
+    TomlError,
+    PyValueError,
+    "A text is not TOML: the message names line, column and reason."
+);
 create_exception!(shakedown._core, LabError, PyRuntimeError, "The lab itself failed: its kernel is not understood.");
 
 /// With the attribute `key` (`None` where the text is not TOML).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final
 
@@ -10,7 +9,9 @@ import numpy as np
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from shakedown import _core
 from shakedown.errors import UsageError
+from shakedown.target.profile import WHAT_IT_MAY_SAY
 
 ORIGIN: Final = "assumed: set through the API"
 _LABELS: Final = {"format_version", "name", "title"}
@@ -19,9 +20,9 @@ _LABELS: Final = {"format_version", "name", "title"}
 def parse_profile(toml: str) -> dict[str, Any]:
     """The tables of a profile; each value as ``{"value": ..., "origin": ...}``. Raises UsageError."""
     try:
-        return tomllib.loads(toml)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"the profile is not valid TOML: {error}") from error
+        return _core.parse_toml(toml)
+    except _core.TomlError as error:
+        raise UsageError(f"the profile is not valid TOML: {error}", hint=WHAT_IT_MAY_SAY) from error
 
 
 def change_profile(toml: str, changes: Mapping[str, Any]) -> str:

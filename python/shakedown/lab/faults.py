@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -57,8 +56,8 @@ def _faults(what: str, text: str) -> list[Any]:
     is_file = what.endswith(".toml")
     try:
         written = Path(what).read_text(encoding="utf-8") if is_file else _as_list(what)
-        content = tomllib.loads(written)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = _core.parse_toml(written)
+    except (OSError, UnicodeDecodeError, _core.TomlError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"`--fault {text}` cannot be read: {why}", hint=_HINT) from error
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from shakedown import _core
 from shakedown.data import protocol_path
 from shakedown.errors import UsageError
 from shakedown.protocol.complain import complaint, did_you_mean
@@ -81,15 +81,11 @@ def _read(path: Path) -> bytes:
 
 def _parse_toml(content: bytes, label: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(content.decode())
+        return _core.parse_toml(content.decode())
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UsageError(f"`{label}` is not UTF-8 text (line {line})", hint="save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"`{label}` is not TOML: {error}", hint=_WRITING_YOUR_OWN) from error
-    except RecursionError as error:
-        raise UsageError(f"`{label}` is nested too deeply", hint=_WRITING_YOUR_OWN) from error
-    except ValueError as error:  # a number of more digits than Python converts
+    except _core.TomlError as error:
         raise UsageError(f"`{label}` is not TOML: {error}", hint=_WRITING_YOUR_OWN) from error
 
 

@@ -102,8 +102,12 @@ class Machine:
 class Load:
     """A running fio job or trace. Row times count from the start of the machine."""
 
-    def advance(self, intervals: int) -> list[Row]:
-        """Let up to so many intervals pass; a row for each interval and direction of the job; [] once it has ended."""
+    def advance(self, intervals: int, most_requests: int | None = None) -> list[Row]:
+        """Let up to so many intervals pass; a row for each interval and direction of the job; [] once it has ended.
+
+        What a signal handler raises ends the call, not the load: its rows come with the next one. MemoryError once more
+        than ``most_requests`` are kept for ``take_requests``.
+        """
     def advance_to_answer(self, due_ns: int) -> list[Row]:
         """Go on until a request completes at or after ``due_ns``, and nobody has acted on it yet; [] once it has ended.
 

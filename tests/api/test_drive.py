@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -236,6 +238,69 @@ def test_while_the_core_runs_others_do_too() -> None:
         ends.append((start, time.monotonic()))
     within = [end for start, end in ends if spans[0][0] < start and end < spans[0][1]]
     assert len(within) > 10
+
+
+def interrupt_after(delay_s: float, call: Callable[[], object]) -> float:
+    """How long after a signal the call ends with what its handler raises."""
+
+    def handler(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def send() -> None:
+        time.sleep(delay_s)
+        sent.append(time.monotonic())
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+    sent: list[float] = []
+    before = signal.signal(signal.SIGUSR1, handler)
+    thread = threading.Thread(target=send)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        return time.monotonic() - sent[0]
+    finally:
+        thread.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.parametrize("interval", ["30d", None])
+def test_a_signal_is_seen_within_a_second_however_long_an_interval_is(interval: str | None) -> None:
+    one = Drive.load("wd40efax", seed=1)
+    job = "rw=randwrite\nbs=4k\niodepth=32\nnumber_ios=300000000"
+    assert interrupt_after(0.3, lambda: one.run(job, interval=interval)) < 1
+    assert one.now_ns > 0
+    assert one.run("rw=read\nnumber_ios=10").height == 10
+
+
+def test_a_call_that_a_signal_has_ended_loses_nothing() -> None:
+    job = "rw=randrw\nbs=4k\niodepth=8\ntime_based\nruntime=8h"
+    alone = _core.Machine(drive().toml, seed=1).start(job, 1_000_000_000, 1)
+    expected = [row for batch in iter(lambda: alone.advance(1000), []) for row in batch]
+    load = _core.Machine(drive().toml, seed=1).start(job, 1_000_000_000, 1)
+    interrupt_after(0.05, lambda: load.advance(10**9))
+    assert [row for batch in iter(lambda: load.advance(1000), []) for row in batch] == expected
+
+
+def test_more_rows_than_fit_are_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, job = drive(), "rw=randread\nbs=4k\niodepth=8\ntime_based\nruntime=1h"
+    monkeypatch.setattr("shakedown.api.drive._MOST_REQUESTS", 20_000)
+    with pytest.raises(UsageError, match="more than 20,000 requests do not fit") as error:
+        one.run(job)
+    assert "interval=" in error.value.hint
+    assert one.run("rw=read\nnumber_ios=20000").height == 20_000
+    assert one.run(job, interval="1s").height in (3600, 3601)
+    monkeypatch.setattr("shakedown.api.drive._MOST_INTERVALS", 3000)
+    with pytest.raises(UsageError, match="more than 3,000 rows of intervals do not fit") as error:
+        one.run(job, interval="1s")
+    assert "interval=" in error.value.hint
+
+
+@pytest.mark.parametrize("interval", ["1us", "9.99ms", 9_999_999, 0])
+def test_the_shortest_interval_is_that_of_protocols(interval: str | int) -> None:
+    with pytest.raises(UsageError, match="the shortest is 10 ms"):
+        drive().run(JOB, interval=interval)
+    assert drive().run(JOB, interval="10ms")["duration_ns"][0] == 10_000_000
 
 
 def test_drives_in_threads_do_what_they_do_alone() -> None:

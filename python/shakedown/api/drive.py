@@ -14,18 +14,21 @@ from shakedown.api.profile import change_profile, parse_profile
 from shakedown.data import profile_path
 from shakedown.errors import UsageError
 from shakedown.requests import requests_frame
-from shakedown.sample import SAMPLE_SCHEMA
+from shakedown.sample import SAMPLE_SCHEMA, SHORTEST_INTERVAL_NS
 from shakedown.target.model import job_refusal
 from shakedown.target.profile import read_profile, refuse_unknown_rows
 from shakedown.trace.frame import MOST, TRACE_SCHEMA
-from shakedown.units import NS_PER_S, parse_duration_ns
+from shakedown.units import NS_PER_S, format_duration, parse_duration_ns
 
 INTERVAL_SCHEMA: Final = pl.Schema({name: kind for name, kind in SAMPLE_SCHEMA.items() if name != "step"})
 """The columns of samples, as in a run folder but for the step."""
 
-# Between two calls of the core Python gets to look at its signals.
 _INTERVALS_A_CALL: Final = 512
 _UNCOUNTED_INTERVAL_NS: Final = 60 * NS_PER_S
+
+# Some 5 GB of requests while their frame is made, and 2 GB of intervals.
+_MOST_REQUESTS: Final = 50_000_000
+_MOST_INTERVALS: Final = 5_000_000
 
 
 class Drive:
@@ -111,10 +114,11 @@ class Drive:
     def run(self, job: str, *, interval: str | int | None = None) -> pl.DataFrame:
         """Run a fio job to its end.
 
-        Without ``interval`` one row a request (``REQUEST_SCHEMA``, 44 bytes each); with one (``"1s"``, or
-        nanoseconds) one row an interval and direction (``INTERVAL_SCHEMA``), however many requests there were. A job
-        that a failed request has ended is no exception: see ``failure``. Raises UsageError for a job that the model
-        does not honour: docs/fio-options.md.
+        Without ``interval`` one row a request (``REQUEST_SCHEMA``, 44 bytes each, 50 million at most); with one
+        (``"1s"``, or nanoseconds, 10 ms at least) one row an interval and direction (``INTERVAL_SCHEMA``, 5 million at
+        most), however many requests there were. A job that a failed request has ended is no exception: see
+        ``failure``. Raises UsageError for a job with more rows, and for one that the model does not honour:
+        docs/fio-options.md.
         """
         logged, interval_ns = interval is None, _interval_ns(interval)
         try:
@@ -163,11 +167,21 @@ class Drive:
         self._failure = None
         rows: list[_core.Row] = []
         try:
-            while batch := load.advance(_INTERVALS_A_CALL):
+            while batch := load.advance(_INTERVALS_A_CALL, _MOST_REQUESTS):
                 if not logged:
                     rows += batch
+                if len(rows) > _MOST_INTERVALS:
+                    raise UsageError(
+                        f"more than {_MOST_INTERVALS:,} rows of intervals do not fit",
+                        hint="a longer `interval=`, or a job of less `runtime`",
+                    )
         except OSError as error:
             self._failure = str(error)
+        except MemoryError as error:
+            raise UsageError(
+                f"more than {_MOST_REQUESTS:,} requests do not fit with a row for each",
+                hint='a row an interval: `interval="1s"`; or a job with an end: `number_ios`, `size` or `runtime`',
+            ) from error
         finally:
             load.stop()
         return requests_frame(load.take_requests()) if logged else pl.DataFrame(rows, INTERVAL_SCHEMA, orient="row")
@@ -207,7 +221,13 @@ def _columns(frame: pl.DataFrame) -> tuple[bytes, bytes, bytes, bytes]:
 def _interval_ns(interval: str | int | None) -> int:
     if interval is None:
         return _UNCOUNTED_INTERVAL_NS
-    return _whole("interval", _duration_ns("interval", interval), 1, MOST)
+    interval_ns = _duration_ns("interval", interval)
+    if interval_ns < SHORTEST_INTERVAL_NS:
+        raise UsageError(
+            f"interval is {interval!r}: the shortest is {format_duration(SHORTEST_INTERVAL_NS)}",
+            hint="without `interval` there is a row for each request",
+        )
+    return interval_ns
 
 
 def _duration_ns(name: str, duration: str | int) -> int:

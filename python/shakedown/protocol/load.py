@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from shakedown import _core
 from shakedown.data import protocol_path
 from shakedown.errors import UsageError
 from shakedown.protocol.complain import complaint, did_you_mean
 from shakedown.protocol.job import JobTextError, check_job_text, with_section
 from shakedown.protocol.parameters import Parameters
 from shakedown.protocol.schema import Protocol
+from shakedown.toml import TomlError, parse_toml
 from shakedown.tools.fio.job import OptionError
 
 _LARGEST_FILE_BYTES: Final = 1024 * 1024
@@ -81,11 +81,11 @@ def _read(path: Path) -> bytes:
 
 def _parse_toml(content: bytes, label: str) -> dict[str, Any]:
     try:
-        return _core.parse_toml(content.decode())
+        return parse_toml(content.decode())
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UsageError(f"`{label}` is not UTF-8 text (line {line})", hint="save it as UTF-8") from error
-    except _core.TomlError as error:
+    except TomlError as error:
         raise UsageError(f"`{label}` is not TOML: {error}", hint=_WRITING_YOUR_OWN) from error
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from shakedown import _core
 from shakedown.data import reference_path
 from shakedown.errors import UsageError
 from shakedown.reference import origins, read_rows, rows_in
+from shakedown.toml import TomlError, parse_toml
 
 WHAT_IT_MAY_SAY: Final = "docs/profiles.md tells what a profile may say"
 
@@ -44,8 +44,8 @@ def refuse_unknown_rows(profile: str) -> None:
 def _cited(text: str) -> Iterator[tuple[str, str]]:
     """Every value's key with each row that its origin names."""
     try:
-        found = list(origins(_core.parse_toml(text)))
-    except _core.TomlError:  # the core will say so
+        found = list(origins(parse_toml(text)))
+    except TomlError:  # the core will say so
         return
     for key, origin in found:
         if origin.startswith(("published ", "fitted ")):

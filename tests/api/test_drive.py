@@ -17,6 +17,7 @@ import pytest
 
 import shakedown
 from shakedown import INTERVAL_SCHEMA, REQUEST_SCHEMA, Drive, UsageError, _core
+from shakedown.data import profile_path
 from shakedown.target.model import ModelArena
 
 MINUTE_NS = 60_000_000_000
@@ -146,7 +147,27 @@ def test_a_trace_that_cannot_be_asked_is_refused(changed: dict[str, list[object]
         lambda one: one.idle("-1s"),
         lambda one: one.idle(-1),
         lambda one: one.idle(2**64),
+        lambda one: one.run(b"rw=read"),
+        lambda one: one.run(None),
+        lambda one: one.replay(trace(), speed="fast"),
+        lambda one: one.replay(trace(bytes=[512, None])),
         lambda one: Drive.load("nowhere", seed=1),
+        lambda one: Drive.load(Path("nowhere.toml"), seed=1),
+        lambda one: Drive.load(None, seed=1),
+        lambda one: Drive.load(5, seed=1),
+        lambda one: Drive.from_toml(b"format_version = 1", seed=1),
+        lambda one: Drive.from_toml("a = [", seed=1),
+        lambda one: Drive.build("wd40efax", [1], seed=1),
+        lambda one: Drive.build("wd40efax", {5: 1}, seed=1),
+        lambda one: Drive.build("wd40efax", {"geometry.rpm.value.x": 1}, seed=1),
+        lambda one: shakedown.rebuild("raid5", 5, width=3),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width="three"),
+        lambda one: shakedown.rebuild(5, "model:wd40efrx", width=3),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, faults={"a": "x"}),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, faults=["x"]),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, faults={1: 5}),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, fill="half"),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, chunk_bytes="big"),
         lambda one: Drive.load("wd40efax", seed=-1),
         lambda one: Drive.load("wd40efax", seed=1, scale_divisor=0),
         lambda one: Drive.load("wd40efax", seed=1, scale_divisor=10**8),
@@ -155,9 +176,18 @@ def test_a_trace_that_cannot_be_asked_is_refused(changed: dict[str, list[object]
         lambda one: Drive.from_toml(Path("nowhere"), seed=1),
     ],
 )
-def test_what_cannot_be_is_an_error_for_people(call: object) -> None:
-    with pytest.raises(shakedown.ShakedownError):
-        call(drive())  # type: ignore[operator]
+def test_what_cannot_be_is_an_error_for_people(call: Callable[[Drive], object]) -> None:
+    with pytest.raises(UsageError) as error:
+        call(drive())
+    assert error.value.hint
+
+
+def test_a_file_may_be_a_path_and_who_takes_one_for_text_is_told() -> None:
+    path = profile_path("wd40efax")
+    assert Drive.load(path, seed=1).toml == Drive.build(path, {}, seed=1).toml == path.read_text()
+    with pytest.raises(UsageError) as error:
+        Drive.from_toml("./mine.toml", seed=1)
+    assert 'pathlib.Path("./mine.toml")' in error.value.hint
 
 
 def test_a_changed_profile_says_so_and_keeps_the_rest() -> None:

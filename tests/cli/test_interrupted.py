@@ -98,3 +98,17 @@ def test_a_build_of_the_lab_that_is_ended_says_how_to_go_on(tmp_path: Path) -> N
         130,
         "error: interrupted\nhint: the same command goes on where this ended\n",
     )
+
+
+MEASURES = BUILDS.replace('"shakedown.cli.lab.build").build_lab', '"shakedown.characterize.run").find')
+
+
+def test_a_characterisation_that_is_stopped_says_how_to_go_on(tmp_path: Path) -> None:
+    words = ["characterize", "model:wd40efax", "--scale", "1/1000", "--out", "stopped", "-o", "my twin.toml", "--quiet"]
+    status, said = ended([sys.executable, "-c", MEASURES, *words], tmp_path, signal.SIGTERM)
+    assert status == 130
+    assert said == (
+        "error: interrupted; what was measured is in stopped\n"
+        "hint: go on with `shakedown characterize --resume stopped -o 'my twin.toml'`\n"
+    )
+    assert (tmp_path / "stopped" / "characterize.json").is_file()

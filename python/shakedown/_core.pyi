@@ -27,6 +27,9 @@ class TraceError(ValueError):
     """Its place in the trace, from 0."""
     reason: str
 
+class TomlError(ValueError):
+    """A text is not TOML: the message names line, column and reason."""
+
 Row = tuple[str, int, int, int, int, float | None, int | None, int | None, int | None, int | None]
 """direction, start_ns, duration_ns, count, bytes, latency mean, p50, p99, p99.9 and max in ns (None: no completion)."""
 
@@ -99,8 +102,12 @@ class Machine:
 class Load:
     """A running fio job or trace. Row times count from the start of the machine."""
 
-    def advance(self, intervals: int) -> list[Row]:
-        """Let up to so many intervals pass; a row for each interval and direction of the job; [] once it has ended."""
+    def advance(self, intervals: int, most_requests: int | None = None) -> list[Row]:
+        """Let up to so many intervals pass; a row for each interval and direction of the job; [] once it has ended.
+
+        What a signal handler raises ends the call, not the load: its rows come with the next one. MemoryError once more
+        than ``most_requests`` are kept for ``take_requests``.
+        """
     def advance_to_answer(self, due_ns: int) -> list[Row]:
         """Go on until a request completes at or after ``due_ns``, and nobody has acted on it yet; [] once it has ended.
 
@@ -139,6 +146,9 @@ class RequestColumns:
     @property
     def bytes(self) -> bytes:
         """u64: length; 0 for a flush."""
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The tables of a text in TOML 1.1, dates as text. Raises TomlError."""
 
 def check_faults(text: str) -> None:
     """Raise ValueError if a drive's faults cannot be as in this text (``docs/faults.md``)."""

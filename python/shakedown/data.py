@@ -25,7 +25,7 @@ def list_protocols() -> list[str]:
     return _names("protocols")
 
 
-def profile_path(name_or_path: str) -> Path:
+def profile_path(name_or_path: str | Path) -> Path:
     """The file of a drive profile: a name of ours (``wd40efax``) or a path (``./mine.toml``). Raises UsageError."""
     return _find("drives", "profile", name_or_path)
 
@@ -52,8 +52,8 @@ def _names(folder: str) -> list[str]:
     return sorted(path.stem for path in (_DATA / folder).glob("*.toml"))
 
 
-def _find(folder: str, noun: str, name_or_path: str) -> Path:
-    if "/" in name_or_path or name_or_path.endswith(".toml"):
+def _find(folder: str, noun: str, name_or_path: str | Path) -> Path:
+    if isinstance(name_or_path, Path) or "/" in name_or_path or name_or_path.endswith(".toml"):
         path = Path(name_or_path)
         if not path.is_file():
             raise UsageError(f"{noun} `{name_or_path}` is not a file", hint=_hint(folder, noun, path.stem))

@@ -8,6 +8,9 @@ import polars as pl
 
 Direction = Literal["read", "write", "trim"]
 
+SHORTEST_INTERVAL_NS: Final = 10_000_000
+"""Rows of less tell of single requests, and a long run has more of them than memory holds."""
+
 
 class Sample(NamedTuple):
     """Counts and latencies of one interval. An interval without a completion is a row too: that is what a stall is.

@@ -98,6 +98,9 @@ def test_no_backlog_ends_with_patience() -> None:
     assert ended is not None
     assert ended[0] == 3 * 3600
     assert "no lasting change" in ended[1]
+    assert ended[1].endswith(
+        "no backlog, one that is still there, or one whose end changes the mean too little to be told"
+    )
 
 
 def test_no_probe_ever_completes() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 
 import shakedown
 from shakedown import INTERVAL_SCHEMA, REQUEST_SCHEMA, Drive, UsageError, _core
+from shakedown.data import profile_path
 from shakedown.target.model import ModelArena
 
 MINUTE_NS = 60_000_000_000
@@ -144,7 +147,27 @@ def test_a_trace_that_cannot_be_asked_is_refused(changed: dict[str, list[object]
         lambda one: one.idle("-1s"),
         lambda one: one.idle(-1),
         lambda one: one.idle(2**64),
+        lambda one: one.run(b"rw=read"),
+        lambda one: one.run(None),
+        lambda one: one.replay(trace(), speed="fast"),
+        lambda one: one.replay(trace(bytes=[512, None])),
         lambda one: Drive.load("nowhere", seed=1),
+        lambda one: Drive.load(Path("nowhere.toml"), seed=1),
+        lambda one: Drive.load(None, seed=1),
+        lambda one: Drive.load(5, seed=1),
+        lambda one: Drive.from_toml(b"format_version = 1", seed=1),
+        lambda one: Drive.from_toml("a = [", seed=1),
+        lambda one: Drive.build("wd40efax", [1], seed=1),
+        lambda one: Drive.build("wd40efax", {5: 1}, seed=1),
+        lambda one: Drive.build("wd40efax", {"geometry.rpm.value.x": 1}, seed=1),
+        lambda one: shakedown.rebuild("raid5", 5, width=3),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width="three"),
+        lambda one: shakedown.rebuild(5, "model:wd40efrx", width=3),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, faults={"a": "x"}),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, faults=["x"]),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, faults={1: 5}),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, fill="half"),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, chunk_bytes="big"),
         lambda one: Drive.load("wd40efax", seed=-1),
         lambda one: Drive.load("wd40efax", seed=1, scale_divisor=0),
         lambda one: Drive.load("wd40efax", seed=1, scale_divisor=10**8),
@@ -153,9 +176,18 @@ def test_a_trace_that_cannot_be_asked_is_refused(changed: dict[str, list[object]
         lambda one: Drive.from_toml(Path("nowhere"), seed=1),
     ],
 )
-def test_what_cannot_be_is_an_error_for_people(call: object) -> None:
-    with pytest.raises(shakedown.ShakedownError):
-        call(drive())  # type: ignore[operator]
+def test_what_cannot_be_is_an_error_for_people(call: Callable[[Drive], object]) -> None:
+    with pytest.raises(UsageError) as error:
+        call(drive())
+    assert error.value.hint
+
+
+def test_a_file_may_be_a_path_and_who_takes_one_for_text_is_told() -> None:
+    path = profile_path("wd40efax")
+    assert Drive.load(path, seed=1).toml == Drive.build(path, {}, seed=1).toml == path.read_text()
+    with pytest.raises(UsageError) as error:
+        Drive.from_toml("./mine.toml", seed=1)
+    assert 'pathlib.Path("./mine.toml")' in error.value.hint
 
 
 def test_a_changed_profile_says_so_and_keeps_the_rest() -> None:
@@ -236,6 +268,69 @@ def test_while_the_core_runs_others_do_too() -> None:
         ends.append((start, time.monotonic()))
     within = [end for start, end in ends if spans[0][0] < start and end < spans[0][1]]
     assert len(within) > 10
+
+
+def interrupt_after(delay_s: float, call: Callable[[], object]) -> float:
+    """How long after a signal the call ends with what its handler raises."""
+
+    def handler(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def send() -> None:
+        time.sleep(delay_s)
+        sent.append(time.monotonic())
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+    sent: list[float] = []
+    before = signal.signal(signal.SIGUSR1, handler)
+    thread = threading.Thread(target=send)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        return time.monotonic() - sent[0]
+    finally:
+        thread.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.parametrize("interval", ["30d", None])
+def test_a_signal_is_seen_within_a_second_however_long_an_interval_is(interval: str | None) -> None:
+    one = Drive.load("wd40efax", seed=1)
+    job = "rw=randwrite\nbs=4k\niodepth=32\nnumber_ios=300000000"
+    assert interrupt_after(0.3, lambda: one.run(job, interval=interval)) < 1
+    assert one.now_ns > 0
+    assert one.run("rw=read\nnumber_ios=10").height == 10
+
+
+def test_a_call_that_a_signal_has_ended_loses_nothing() -> None:
+    job = "rw=randrw\nbs=4k\niodepth=8\ntime_based\nruntime=8h"
+    alone = _core.Machine(drive().toml, seed=1).start(job, 1_000_000_000, 1)
+    expected = [row for batch in iter(lambda: alone.advance(1000), []) for row in batch]
+    load = _core.Machine(drive().toml, seed=1).start(job, 1_000_000_000, 1)
+    interrupt_after(0.05, lambda: load.advance(10**9))
+    assert [row for batch in iter(lambda: load.advance(1000), []) for row in batch] == expected
+
+
+def test_more_rows_than_fit_are_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, job = drive(), "rw=randread\nbs=4k\niodepth=8\ntime_based\nruntime=1h"
+    monkeypatch.setattr("shakedown.api.drive._MOST_REQUESTS", 20_000)
+    with pytest.raises(UsageError, match="more than 20,000 requests do not fit") as error:
+        one.run(job)
+    assert "interval=" in error.value.hint
+    assert one.run("rw=read\nnumber_ios=20000").height == 20_000
+    assert one.run(job, interval="1s").height in (3600, 3601)
+    monkeypatch.setattr("shakedown.api.drive._MOST_INTERVALS", 3000)
+    with pytest.raises(UsageError, match="more than 3,000 rows of intervals do not fit") as error:
+        one.run(job, interval="1s")
+    assert "interval=" in error.value.hint
+
+
+@pytest.mark.parametrize("interval", ["1us", "9.99ms", 9_999_999, 0])
+def test_the_shortest_interval_is_that_of_protocols(interval: str | int) -> None:
+    with pytest.raises(UsageError, match="the shortest is 10 ms"):
+        drive().run(JOB, interval=interval)
+    assert drive().run(JOB, interval="10ms")["duration_ns"][0] == 10_000_000
 
 
 def test_drives_in_threads_do_what_they_do_alone() -> None:

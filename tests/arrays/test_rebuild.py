@@ -105,7 +105,7 @@ def test_the_same_seed_gives_the_same() -> None:
         ({"replacement": "/dev/sda"}, "no modelled drive"),
         ({"replacement": "model:nothing"}, "nothing"),
         ({"faults": {9: ""}}, "no drive 9"),
-        ({"faults": {1: "format_version = 2"}}, "cannot be read"),
+        ({"faults": {1: "format_version = 2"}}, r"`format_version` is 2: .* \(line 1\)"),
         ({"load": "[a]\nrw=sideways\n"}, "sideways"),
         ({"scale_divisor": 10**8}, "scale"),
     ],

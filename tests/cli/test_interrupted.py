@@ -156,3 +156,17 @@ def test_sigterm_leaves_no_process_and_no_semaphore_behind(tmp_path: Path) -> No
         told, said = process.communicate(timeout=60)
     assert (process.returncode, json.loads(told)["exit_status"]) == (130, 130)
     assert "leaked" not in said
+
+
+MEASURES = BUILDS.replace('"shakedown.cli.lab.build").build_lab', '"shakedown.characterize.run").find')
+
+
+def test_a_characterisation_that_is_stopped_says_how_to_go_on(tmp_path: Path) -> None:
+    words = ["characterize", "model:wd40efax", "--scale", "1/1000", "--out", "stopped", "-o", "my twin.toml", "--quiet"]
+    status, said = ended([sys.executable, "-c", MEASURES, *words], tmp_path, signal.SIGTERM)
+    assert status == 130
+    assert said == (
+        "error: interrupted; what was measured is in stopped\n"
+        "hint: go on with `shakedown characterize --resume stopped -o 'my twin.toml'`\n"
+    )
+    assert (tmp_path / "stopped" / "characterize.json").is_file()

@@ -46,7 +46,7 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
         ({"scale_divisor": 0}, _core.ProfileError, "divided by 1 or more"),
         ({"scale_divisor": 4_000_000_000}, _core.ProfileError, None),
         ({"front": "ide"}, ValueError, 'front is "ide": "scsi" or "blk" is expected'),
-        ({"faults_toml": "[[fault]]"}, ValueError, "unknown field `fault`"),
+        ({"faults_toml": "[[fault]]"}, ValueError, "`fault` is not a known key"),
         ({"store_path": "/dev/null"}, OSError, "not a regular file"),
         ({"store_path": "/nowhere/store"}, OSError, "/nowhere/store"),
         ({"seed": -1}, (OverflowError, TypeError), None),

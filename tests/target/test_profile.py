@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -46,4 +47,13 @@ def test_a_binary_file_is_told_as_one(tmp_path: Path) -> None:
 def test_a_slip_in_a_key_is_answered_with_what_was_meant(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(read_profile(profile_path("wd40efax")).replace("rpm =", "rpmm ="))
-    assert str(refusal(path)) == f"{path}: `geometry.rpmm` is not a known key; did you mean `rpm`?"
+    assert str(refusal(path)) == f"{path}: `geometry.rpmm` is not a known key; did you mean `rpm`? (line 14)"
+
+
+def test_what_the_core_refuses_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    text = profile_path("st12000vn0007").read_text()
+    line = next(number for number, each in enumerate(text.splitlines(), 1) if each.startswith("rpm ="))
+    path.write_text(re.sub(r"rpm = \{ value = \d+", "rpm = { value = 10", text))
+    assert str(refusal(path)).endswith(f"(line {line})")
+    assert "`geometry.rpm` is 10: a drive must turn, 1000..30000 times a minute" in str(refusal(path))

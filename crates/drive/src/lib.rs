@@ -14,6 +14,7 @@ pub mod faults;
 mod footprint;
 mod forward;
 mod geometry;
+mod line;
 mod mechanics;
 mod power;
 mod prefetch;
@@ -29,6 +30,7 @@ mod truth;
 mod writes;
 
 pub use drive::Drive;
+pub use line::line_of;
 pub use profile::{
     BridgeProfile, CachePlace, CacheProfile, CleaningDriven, CleaningOrder, CleaningProfile, CleaningWhen, DramProfile,
     EntryCounts, FlashProfile, GeometryProfile, IdentityStrings, InterfaceProfile, Mapping, MechanicsProfile, Profile,

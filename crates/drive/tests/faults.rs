@@ -245,11 +245,24 @@ fn what_cannot_be_is_refused_with_its_key() {
             other => panic!("{text}: {other:?}"),
         }
     }
-    for text in
-        ["kind = \"fire\"", "kind = \"stall\"\nfrom_s = 1", "kind = \"gone\"\nfrom_s = 1\nfor_s = 1\nx = 1", "["]
-    {
-        assert!(matches!(entry(text), Err(FaultsError::Syntax { .. })), "{text}");
+    for (text, message) in [
+        ("kind = \"fire\"", "`faults[0].kind` is \"fire\": one of latent-sectors, stall"),
+        ("kind = \"stall\"\nfrom_s = 1", "`faults[0].for_s` is missing"),
+        ("from_s = 1", "`faults[0].kind` is missing"),
+        (
+            "kind = \"gone\"\nfrom_s = 1\nfor_s = 1\n[[faults]]\nkind = \"gone\"\nx = 1\nfrom_s = 1\nfor_s = 1",
+            "`faults[1].x` is not a known key",
+        ),
+        ("kind = \"stall\"\nfrom_s = 1e300\nfor_s = 1", "`faults[0].from_s` is 1e300: 0..9e9 s are possible"),
+        ("kind = \"timeout\"\nfrom_s = 1\nfor_s = 1\none_in = 1.5", "`faults[0].one_in` is 1.5"),
+        ("kind = \"gone\"\nfrom_s = 1\nfor_s = 1\nunplugged = 1", "`faults[0].unplugged` is 1: true or false"),
+        ("kind = \"latent-sectors\"\nsectors = [5]\nretry_s = 1", "`faults[0].sectors` is 5: pairs"),
+        ("[", "the list of faults cannot be read"),
+    ] {
+        let error = entry(text).expect_err(text).to_string();
+        assert!(error.starts_with(message), "{error}");
     }
+    assert!(Faults::parse("format_version = 1\nfaults = []\nfault = []").is_err());
     assert!(Faults::parse("format_version = 2\nfaults = []").is_err());
     let beyond = entry("kind = \"latent-sectors\"\nsectors = [[99999999999, 1]]\nretry_s = 1").unwrap();
     assert!(beyond.wrap(drive()).is_err());

@@ -94,7 +94,7 @@ fn absurd_and_contradictory_values_are_refused_with_key_and_reason() {
         assert!(matches!(error, ProfileError::Value { .. }), "{error}");
     }
     let error = refused("wd40efax", "rpm", "rpm = { value = 0, origin = \"assumed: x\" }", "geometry.rpm");
-    assert_eq!(error.to_string(), "`geometry.rpm` is 0: a drive must turn; 3600..15000 is usual");
+    assert_eq!(error.to_string(), "`geometry.rpm` is 0: a drive must turn, 1000..30000 times a minute");
 }
 
 #[test]
@@ -114,6 +114,22 @@ fn missing_and_unknown_keys_are_refused() {
     assert!(matches!(Profile::parse("colour = 1"), Err(ProfileError::Unknown { .. })));
     assert!(matches!(Profile::parse("format_version = 2"), Err(ProfileError::Value { .. })));
     assert!(matches!(Profile::parse(""), Err(ProfileError::Missing { .. })));
+}
+
+#[test]
+fn what_is_wrong_is_told_in_full_and_shortly() {
+    let said = |name: &str, key: &str, with: &str, at: &str| refused(name, key, with, at).to_string();
+    let rpm = |value: &str| format!("rpm = {{ value = {value}, origin = \"assumed: x\" }}");
+    assert!(said("wd40efax", "rpm", &rpm("1e300"), "geometry.rpm").starts_with("`geometry.rpm` is 1e300: "));
+    let both = said("wd40efax", "rpm", &rpm("29000"), "geometry.track_skew_degrees");
+    assert!(both.contains("`geometry.cylinder_skew_degrees` is "), "{both}");
+    let kind = "kind = { value = \"identity\", origin = \"assumed: x\" }";
+    let misplaced = said("wd40efax", "kind", kind, "translation.tracks_per_band");
+    assert!(misplaced.ends_with("only a shingled drive has it (`translation.kind` is \"identity\")"), "{misplaced}");
+    let table = "park_after_s = { value = 0, origin = \"assumed: x\" }\n\
+                 seek_table = { value = [[0, 1], [1, 20]], origin = \"assumed: x\" }";
+    let beside = said("wd40efax", "park_after_s", table, "mechanics.seek_single_track_ms");
+    assert!(beside.contains("`seek_table` says how long seeks take"), "{beside}");
 }
 
 /// Lines put behind the one that defines `key`; the profile must then be refused at `expected`, or be sound.

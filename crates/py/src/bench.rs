@@ -32,11 +32,11 @@ impl Tested {
         }
     }
 
-    /// Lets the next intervals of a run pass.
-    pub fn advance(&mut self, run: &mut Run, intervals: usize) -> Vec<Row> {
+    /// Lets the next intervals of a run pass, or so many events; returns how many intervals have passed.
+    pub fn advance(&mut self, run: &mut Run, intervals: usize, events: usize, rows: &mut Vec<Row>) -> usize {
         match self {
-            Self::Drive(drive) => run.advance(drive.as_mut(), intervals),
-            Self::Box(storage_box) => run.advance(storage_box.as_mut(), intervals),
+            Self::Drive(drive) => run.advance_briefly(drive.as_mut(), intervals, events, rows),
+            Self::Box(storage_box) => run.advance_briefly(storage_box.as_mut(), intervals, events, rows),
         }
     }
 

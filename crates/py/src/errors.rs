@@ -29,14 +29,28 @@ create_exception!(
     PyValueError,
     "An array cannot be, or cannot be rebuilt: the message names the value and the reason."
 );
+create_exception!(
+    shakedown._core,
+    TomlError,
+    PyValueError,
+    "A text is not TOML: the message names line, column and reason."
+);
 create_exception!(shakedown._core, LabError, PyRuntimeError, "The lab itself failed: its kernel is not understood.");
 
-/// With the attribute `key` (`None` where the text is not TOML).
-pub fn profile_error(py: Python<'_>, error: &drive::ProfileError) -> PyErr {
-    let raised = ProfileError::new_err(error.to_string());
+/// With the line of what is wrong and the attribute `key` (`None` where the text is not TOML).
+pub fn profile_error(py: Python<'_>, toml: &str, error: &drive::ProfileError) -> PyErr {
+    let raised = ProfileError::new_err(with_line(error, toml, error.key()));
     match raised.value(py).setattr("key", error.key()) {
         Ok(()) => raised,
         Err(failure) => failure,
+    }
+}
+
+/// What is wrong, and in which line of a text its key stands.
+pub fn with_line(error: &impl std::fmt::Display, toml: &str, key: Option<&str>) -> String {
+    match key.and_then(|key| drive::line_of(toml, key)) {
+        Some(line) => format!("{error} (line {line})"),
+        None => error.to_string(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-use drive::faults::{Faults, FaultsError};
+use drive::faults::FaultsError;
 use drive::{BlockDevice, Drive, Profile};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -14,6 +14,7 @@ use serve::lab::{
 };
 
 use crate::errors::{self, profile_error};
+use crate::faults::faults_of;
 
 /// See the stub for the contract.
 #[pyclass(frozen, module = "shakedown._core")]
@@ -154,7 +155,7 @@ fn span(seconds: f64) -> PyResult<Duration> {
 fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
     let profile = Profile::parse(&order.profile_toml)
         .and_then(|profile| profile.scaled(order.scale_divisor))
-        .map_err(|error| profile_error(py, &error))?;
+        .map_err(|error| profile_error(py, &order.profile_toml, &error))?;
     let drive = Drive::new(&profile, order.seed);
     let (device, history): (Box<dyn BlockDevice + Send>, _) = match &order.history_path {
         None => (Box::new(drive), None),
@@ -167,7 +168,7 @@ fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
     let (device, unplugged) = match order.faults_toml.as_str() {
         "" => (device, Vec::new()),
         text => {
-            let faults = Faults::parse(text).map_err(refused)?;
+            let faults = faults_of(text).map_err(PyValueError::new_err)?;
             (faults.wrap(device).map_err(refused)?, faults.unplugged())
         }
     };

@@ -13,6 +13,7 @@ mod requests;
 mod resilver;
 mod serve;
 mod storage_box;
+mod toml;
 mod trace;
 
 use pyo3::prelude::*;
@@ -20,7 +21,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::errors::{ArrayError, JobError, LabError, ProfileError, TraceError};
+    use crate::errors::{ArrayError, JobError, LabError, ProfileError, TomlError, TraceError};
     #[pymodule_export]
     use crate::faults::check_faults;
     #[pymodule_export]
@@ -39,4 +40,6 @@ mod _core {
     use crate::resilver::resilver;
     #[pymodule_export]
     use crate::serve::serve_nbd;
+    #[pymodule_export]
+    use crate::toml::parse_toml;
 }

@@ -1,8 +1,9 @@
 //! A running job or trace.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use workload::{RequestColumns as Chunk, Row, Run};
 
@@ -12,10 +13,22 @@ use crate::requests::RequestColumns;
 /// See the stub's `Row`.
 pub type RowTuple = (&'static str, u64, u64, u64, u64, Option<f64>, Option<u64>, Option<u64>, Option<u64>, Option<u64>);
 
+/// The interpreter gets to look at its signals so often, and its caller to count the requests that are kept.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Between two looks at the clock.
+const EVENTS: usize = 4096;
+
 /// A running fio job or trace. Row times count from the start of the machine.
 #[pyclass(frozen, module = "shakedown._core")]
 pub struct Load {
-    state: Mutex<State>,
+    playing: Mutex<Playing>,
+}
+
+struct Playing {
+    state: State,
+    /// What has not been told yet: a call that a signal has ended leaves it to the next.
+    rows: Vec<Row>,
 }
 
 enum State {
@@ -31,61 +44,121 @@ enum State {
 impl Load {
     /// The load that runs on a bench.
     pub fn new(bench: Arc<Mutex<Bench>>) -> Self {
-        Self { state: Mutex::new(State::Running(bench)) }
+        Self { playing: Mutex::new(Playing { state: State::Running(bench), rows: Vec::new() }) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn playing(&self) -> MutexGuard<'_, Playing> {
+        self.playing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[pymethods]
 impl Load {
-    fn advance(&self, py: Python<'_>, intervals: usize) -> PyResult<Vec<RowTuple>> {
-        tuples(py.detach(|| go_on(&mut self.state(), |tested, run| tested.advance(run, intervals))))
+    #[pyo3(signature = (intervals, most_requests = None))]
+    fn advance(&self, py: Python<'_>, mut intervals: usize, most_requests: Option<usize>) -> PyResult<Vec<RowTuple>> {
+        let most_requests = most_requests.unwrap_or(usize::MAX);
+        while intervals > 0 {
+            let went = py.detach(|| self.playing().go_on_for(LOOK_EVERY, intervals, most_requests));
+            match went.map_err(PyOSError::new_err)? {
+                Went::On(passed) => intervals -= passed,
+                Went::Full => return Err(PyMemoryError::new_err("more requests are kept than may be")),
+                Went::Over => break,
+            }
+            py.check_signals()?;
+        }
+        Ok(self.playing().tell())
     }
 
     fn advance_to_answer(&self, py: Python<'_>, due_ns: u64) -> PyResult<Vec<RowTuple>> {
-        tuples(py.detach(|| go_on(&mut self.state(), |tested, run| tested.advance_to_answer(run, due_ns))))
+        py.detach(|| self.playing().go_on_to_answer(due_ns)).map_err(PyOSError::new_err)?;
+        Ok(self.playing().tell())
     }
 
     fn take_requests(&self, py: Python<'_>) -> PyResult<RequestColumns> {
-        match py.detach(|| take_requests(&mut self.state())) {
+        match py.detach(|| take_requests(&mut self.playing().state)) {
             Some(chunks) => RequestColumns::join(py, &chunks),
             None => Err(PyRuntimeError::new_err("requests are not logged: start the job with log_requests=True")),
         }
     }
 
     fn stop(&self, py: Python<'_>) {
-        py.detach(|| stop(&mut self.state()));
+        py.detach(|| stop(&mut self.playing().state));
     }
 }
 
-fn tuples(rows: Result<Vec<Row>, String>) -> PyResult<Vec<RowTuple>> {
-    match rows {
-        Ok(rows) => Ok(rows.into_iter().map(tuple).collect()),
-        Err(failure) => Err(PyOSError::new_err(failure)),
+/// How a load went on.
+enum Went {
+    /// So many intervals have passed.
+    On(usize),
+    /// More requests are kept than may be.
+    Full,
+    /// It has ended.
+    Over,
+}
+
+impl Playing {
+    /// Goes on for so many intervals, but no longer than that by the clock on the wall. A failed request is told on the
+    /// call after the last rows.
+    fn go_on_for(&mut self, time: Duration, intervals: usize, most_requests: usize) -> Result<Went, String> {
+        let (began, mut passed) = (Instant::now(), 0);
+        while passed < intervals && began.elapsed() < time {
+            let Self { state, rows } = self;
+            let kept = state.go_on(|tested, run| {
+                passed += tested.advance(run, intervals - passed, EVENTS, rows);
+                run.logged()
+            });
+            let Some(kept) = kept else {
+                return self.end();
+            };
+            if kept > most_requests {
+                return Ok(Went::Full);
+            }
+        }
+        Ok(Went::On(passed))
+    }
+
+    fn go_on_to_answer(&mut self, due_ns: u64) -> Result<(), String> {
+        let Self { state, rows } = self;
+        match state.go_on(|tested, run| rows.extend(tested.advance_to_answer(run, due_ns))) {
+            Some(()) => Ok(()),
+            None => self.end().map(drop),
+        }
+    }
+
+    /// The load is over. What failed is told once, after the last rows.
+    fn end(&mut self) -> Result<Went, String> {
+        match &mut self.state {
+            State::Over { failure, .. } if self.rows.is_empty() => failure.take().map_or(Ok(Went::Over), Err),
+            _ => Ok(Went::Over),
+        }
+    }
+
+    fn tell(&mut self) -> Vec<RowTuple> {
+        self.rows.drain(..).map(tuple).collect()
     }
 }
 
-/// The rows of what comes next. A failed request is told on the call after the last rows.
-fn go_on(state: &mut State, advance: impl FnOnce(&mut Tested, &mut Run) -> Vec<Row>) -> Result<Vec<Row>, String> {
-    let bench = match state {
-        State::Running(bench) => Arc::clone(bench),
-        State::Over { failure, .. } => return failure.take().map_or(Ok(Vec::new()), Err),
-    };
-    let mut bench = lock(&bench);
-    let Bench { tested, now_ns, run: Some(run) } = &mut *bench else {
-        return Ok(Vec::new());
-    };
-    let rows = advance(tested, run);
-    *now_ns = run.now_ns();
-    if run.is_over() {
-        let failure = run.failure().map(|one| format!("job {} ended at {} ns: {:?}", one.job, one.at_ns, one.status));
-        *state = State::Over { failure, requests: run.take_requests() };
-        bench.run = None;
+impl State {
+    /// Lets the run go on as is said; `None` if there is none any more.
+    fn go_on<T>(&mut self, advance: impl FnOnce(&mut Tested, &mut Run) -> T) -> Option<T> {
+        let Self::Running(bench) = self else {
+            return None;
+        };
+        let bench = Arc::clone(bench);
+        let mut bench = lock(&bench);
+        let Bench { tested, now_ns, run: Some(run) } = &mut *bench else {
+            return None;
+        };
+        let went = advance(tested, run);
+        *now_ns = run.now_ns();
+        if run.is_over() {
+            let failure =
+                run.failure().map(|one| format!("job {} ended at {} ns: {:?}", one.job, one.at_ns, one.status));
+            *self = Self::Over { failure, requests: run.take_requests() };
+            bench.run = None;
+        }
+        Some(went)
     }
-    Ok(rows)
 }
 
 /// The requests completed since the last call, also after the end.

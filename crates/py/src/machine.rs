@@ -30,7 +30,7 @@ impl Machine {
     fn new(py: Python<'_>, profile_toml: &str, seed: u64, scale_divisor: u32) -> PyResult<Self> {
         let profile = Profile::parse(profile_toml)
             .and_then(|profile| profile.scaled(scale_divisor))
-            .map_err(|error| profile_error(py, &error))?;
+            .map_err(|error| profile_error(py, profile_toml, &error))?;
         let model = profile.identity.model.clone();
         let drive = py.detach(|| Drive::new(&profile, seed));
         Ok(Self::with(Tested::Drive(Box::new(drive)), model))

@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyList};
 use workload::rebuild::{rebuild_telling, wear, Felt, Order, RebuildError, Report};
 
 use crate::errors::{job_error, profile_error, ArrayError};
+use crate::faults::faults_of;
 use crate::load::{tuple, RowTuple};
 
 /// Seeds of members are that far from each other, so that those of neighbouring arrays do not meet.
@@ -136,7 +137,7 @@ pub(crate) fn read_profiles(py: Python<'_>, texts: &[String], scale_divisor: u32
             Some(other) => profiles[other].clone(),
             None => Profile::parse(text)
                 .and_then(|profile| profile.scaled(scale_divisor))
-                .map_err(|error| profile_error(py, &error))?,
+                .map_err(|error| profile_error(py, text, &error))?,
         });
     }
     Ok(profiles)
@@ -144,7 +145,7 @@ pub(crate) fn read_profiles(py: Python<'_>, texts: &[String], scale_divisor: u32
 
 /// What goes wrong with each member.
 pub(crate) fn read_faults(texts: &[Option<String>]) -> PyResult<Vec<Option<Faults>>> {
-    let parse = |text: &String| Faults::parse(text).map_err(|error| ArrayError::new_err(error.to_string()));
+    let parse = |text: &String| faults_of(text).map_err(ArrayError::new_err);
     texts.iter().map(|text| text.as_ref().map(parse).transpose()).collect()
 }
 

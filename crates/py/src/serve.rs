@@ -32,7 +32,7 @@ pub fn serve_nbd<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let profile = Profile::parse(profile_toml)
         .and_then(|profile| profile.scaled(scale_divisor))
-        .map_err(|error| profile_error(py, &error))?;
+        .map_err(|error| profile_error(py, profile_toml, &error))?;
     let stop = Arc::new(AtomicBool::new(false));
     let (server_end, news) = mpsc::channel();
     let options = Options {

@@ -41,6 +41,31 @@ fn same(profile: &Profile, jobs: &[String], interval_ns: u64) -> u64 {
     all.forwarded
 }
 
+#[test]
+fn one_that_comes_back_after_a_few_events_does_the_same() {
+    let profile = profile("wd40efax", 500);
+    let jobs = [mix(), read(131_072, 0, 4000), "rw=randwrite\nbs=4k\nnumber_ios=4000".to_owned(), mix()];
+    for interval_ns in [50_000_000, 1_000_000_000_000] {
+        let mut whole = Drive::new(&profile, 3);
+        let (expected, ended_ns) = play(&mut whole, &jobs, interval_ns);
+        for events in [1, 7, 100] {
+            let mut device = Drive::new(&profile, 3);
+            let (mut rows, mut now_ns, mut calls) = (Vec::new(), 0, 0);
+            for job in &jobs {
+                let file = JobFile::parse(job, device.capacity_bytes()).expect("a good job");
+                let mut run = Run::start(file, now_ns, interval_ns, 1);
+                while !run.is_over() {
+                    run.advance_briefly(&mut device, 3, events, &mut rows);
+                    calls += 1;
+                }
+                now_ns = run.now_ns();
+            }
+            assert_eq!((&rows, now_ns, device.truth()), (&expected, ended_ns, whole.truth()));
+            assert!(calls * events >= 4000, "{calls} calls of {events} events");
+        }
+    }
+}
+
 fn read(bytes: u64, offset_blocks: u64, count: u64) -> String {
     format!("rw=read\nbs={bytes}\noffset={}\nnumber_ios={count}\nnorandommap", offset_blocks * 4096)
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -14,18 +15,21 @@ from shakedown.api.profile import change_profile, parse_profile
 from shakedown.data import profile_path
 from shakedown.errors import UsageError
 from shakedown.requests import requests_frame
-from shakedown.sample import SAMPLE_SCHEMA
+from shakedown.sample import SAMPLE_SCHEMA, SHORTEST_INTERVAL_NS
 from shakedown.target.model import job_refusal
 from shakedown.target.profile import read_profile, refuse_unknown_rows
 from shakedown.trace.frame import MOST, TRACE_SCHEMA
-from shakedown.units import NS_PER_S, parse_duration_ns
+from shakedown.units import NS_PER_S, format_duration, parse_duration_ns
 
 INTERVAL_SCHEMA: Final = pl.Schema({name: kind for name, kind in SAMPLE_SCHEMA.items() if name != "step"})
 """The columns of samples, as in a run folder but for the step."""
 
-# Between two calls of the core Python gets to look at its signals.
 _INTERVALS_A_CALL: Final = 512
 _UNCOUNTED_INTERVAL_NS: Final = 60 * NS_PER_S
+
+# Some 5 GB of requests while their frame is made, and 2 GB of intervals.
+_MOST_REQUESTS: Final = 50_000_000
+_MOST_INTERVALS: Final = 5_000_000
 
 
 class Drive:
@@ -40,7 +44,7 @@ class Drive:
 
         Raises UsageError if the profile cannot be a drive: the message names the key and the reason.
         """
-        self._profile = parse_profile(toml)
+        self._profile = parse_profile(_text("the profile", toml))
         refuse_unknown_rows(toml)
         self._toml = toml
         self._seed = _whole("seed", seed, 0, MOST)
@@ -54,12 +58,12 @@ class Drive:
             raise UsageError(str(error), hint="docs/profiles.md tells what a profile may say") from error
 
     @classmethod
-    def load(cls, name_or_path: str, *, seed: int, scale_divisor: int = 1) -> Self:
-        """A profile of ours by its name (``"wd40efax"``), or a file by its path (``"./mine.toml"``).
+    def load(cls, name_or_path: str | Path, *, seed: int, scale_divisor: int = 1) -> Self:
+        """A profile of ours by its name (``"wd40efax"``), or a file by its path (``"./mine.toml"``, or a ``Path``).
 
         Raises UsageError.
         """
-        return cls(read_profile(profile_path(name_or_path)), seed=seed, scale_divisor=scale_divisor)
+        return cls(_read(name_or_path), seed=seed, scale_divisor=scale_divisor)
 
     @classmethod
     def from_toml(cls, text_or_path: str | Path, *, seed: int, scale_divisor: int = 1) -> Self:
@@ -68,13 +72,13 @@ class Drive:
         return cls(text, seed=seed, scale_divisor=scale_divisor)
 
     @classmethod
-    def build(cls, name_or_path: str, changes: Mapping[str, Any], *, seed: int, scale_divisor: int = 1) -> Self:
+    def build(cls, name_or_path: str | Path, changes: Mapping[str, Any], *, seed: int, scale_divisor: int = 1) -> Self:
         """A profile with other values: ``Drive.build("wd40efax", {"translation.cache.entries": 100_000}, seed=1)``.
 
         What is changed has the origin ``assumed: set through the API``, unless the change says ``{"value": ...,
         "origin": ...}``. None takes a key away. Raises UsageError.
         """
-        base = read_profile(profile_path(name_or_path))
+        base = _read(name_or_path)
         parse_profile(base)
         return cls(change_profile(base, changes), seed=seed, scale_divisor=scale_divisor)
 
@@ -111,14 +115,17 @@ class Drive:
     def run(self, job: str, *, interval: str | int | None = None) -> pl.DataFrame:
         """Run a fio job to its end.
 
-        Without ``interval`` one row a request (``REQUEST_SCHEMA``, 44 bytes each); with one (``"1s"``, or
-        nanoseconds) one row an interval and direction (``INTERVAL_SCHEMA``), however many requests there were. A job
-        that a failed request has ended is no exception: see ``failure``. Raises UsageError for a job that the model
-        does not honour: docs/fio-options.md.
+        Without ``interval`` one row a request (``REQUEST_SCHEMA``, 44 bytes each, 50 million at most); with one
+        (``"1s"``, or nanoseconds, 10 ms at least) one row an interval and direction (``INTERVAL_SCHEMA``, 5 million at
+        most), however many requests there were. A job that a failed request has ended is no exception: see
+        ``failure``. Raises UsageError for a job with more rows, and for one that the model does not honour:
+        docs/fio-options.md.
         """
         logged, interval_ns = interval is None, _interval_ns(interval)
         try:
-            load = self._machine.start(job, interval_ns, self._seed + self._loads, log_requests=logged)
+            load = self._machine.start(
+                _text("the job", job), interval_ns, self._seed + self._loads, log_requests=logged
+            )
         except _core.JobError as error:
             raise job_refusal(error) from error
         except RuntimeError as error:
@@ -163,11 +170,21 @@ class Drive:
         self._failure = None
         rows: list[_core.Row] = []
         try:
-            while batch := load.advance(_INTERVALS_A_CALL):
+            while batch := load.advance(_INTERVALS_A_CALL, _MOST_REQUESTS):
                 if not logged:
                     rows += batch
+                if len(rows) > _MOST_INTERVALS:
+                    raise UsageError(
+                        f"more than {_MOST_INTERVALS:,} rows of intervals do not fit",
+                        hint="a longer `interval=`, or a job of less `runtime`",
+                    )
         except OSError as error:
             self._failure = str(error)
+        except MemoryError as error:
+            raise UsageError(
+                f"more than {_MOST_REQUESTS:,} requests do not fit with a row for each",
+                hint='a row an interval: `interval="1s"`; or a job with an end: `number_ios`, `size` or `runtime`',
+            ) from error
         finally:
             load.stop()
         return requests_frame(load.take_requests()) if logged else pl.DataFrame(rows, INTERVAL_SCHEMA, orient="row")
@@ -182,7 +199,10 @@ def _frame(trace: Any) -> pl.DataFrame:
         raise UsageError(f"this is no trace: {reason}", hint=f"it has the columns {', '.join(TRACE_SCHEMA)}") from error
     wrong = pl.any_horizontal(pl.all().is_null(), pl.exclude("verb") < 0)
     for row in frame.with_row_index("row").filter(wrong).head(1).iter_rows(named=True):
-        raise UsageError(f"row {row.pop('row')} of the trace has a value missing or below 0: {row}")
+        raise UsageError(
+            f"row {row.pop('row')} of the trace has a value missing or below 0: {row}",
+            hint="a request has a time, a verb, an offset and a length, from 0; leave out rows without",
+        )
     return frame.sort("submitted_ns", maintain_order=True)
 
 
@@ -190,11 +210,13 @@ def _check_pace(frame: pl.DataFrame, speed: float, depth: int | None, left_ns: i
     if depth is not None:
         _whole("depth", depth, 1, 2**32 - 1)
         return
-    if not (speed > 0 and isfinite(speed)):
+    if not (isinstance(speed, Real) and speed > 0 and isfinite(speed)):
         raise UsageError(f"speed is {speed}: it must be a number above 0", hint="2 makes requests twice as fast")
     span_ns = frame["submitted_ns"][-1] - frame["submitted_ns"][0] if frame.height else 0
     if span_ns / speed > left_ns:
-        raise UsageError(f"with speed {speed} the trace takes longer than the 292 years of virtual time")
+        raise UsageError(
+            f"with speed {speed} the trace takes longer than the 292 years of virtual time", hint="a higher `speed`"
+        )
 
 
 def _columns(frame: pl.DataFrame) -> tuple[bytes, bytes, bytes, bytes]:
@@ -207,7 +229,13 @@ def _columns(frame: pl.DataFrame) -> tuple[bytes, bytes, bytes, bytes]:
 def _interval_ns(interval: str | int | None) -> int:
     if interval is None:
         return _UNCOUNTED_INTERVAL_NS
-    return _whole("interval", _duration_ns("interval", interval), 1, MOST)
+    interval_ns = _duration_ns("interval", interval)
+    if interval_ns < SHORTEST_INTERVAL_NS:
+        raise UsageError(
+            f"interval is {interval!r}: the shortest is {format_duration(SHORTEST_INTERVAL_NS)}",
+            hint="without `interval` there is a row for each request",
+        )
+    return interval_ns
 
 
 def _duration_ns(name: str, duration: str | int) -> int:
@@ -217,8 +245,29 @@ def _duration_ns(name: str, duration: str | int) -> int:
 
 def _whole(name: str, value: int, least: int, most: int) -> int:
     if not isinstance(value, int) or not least <= value <= most:
-        raise UsageError(f"{name} is {value!r}: it must be a whole number from {least} to {most}")
+        raise UsageError(
+            f"{name} is {value!r:.60}: it must be a whole number from {least} to {most}",
+            hint=f"like `{name}={max(least, 1)}`",
+        )
     return value
+
+
+def _text(name: str, value: str) -> str:
+    if not isinstance(value, str):
+        raise UsageError(
+            f"{name} is {value!r:.60}: it must be text", hint="a `str`; what was read as bytes: `.decode()`"
+        )
+    return value
+
+
+def _read(name_or_path: str | Path) -> str:
+    """The text of a profile of ours or of a file."""
+    if not isinstance(name_or_path, str | Path):
+        raise UsageError(
+            f"a profile is given by its name or by a path, not by {name_or_path!r:.60}",
+            hint='like `"wd40efax"`, `"./mine.toml"` or `pathlib.Path("mine.toml")`',
+        )
+    return read_profile(profile_path(name_or_path))
 
 
 def _busy() -> UsageError:

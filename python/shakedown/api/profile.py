@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final
 
@@ -11,6 +10,8 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from shakedown.errors import UsageError
+from shakedown.target.profile import WHAT_IT_MAY_SAY
+from shakedown.toml import TomlError, parse_toml
 
 ORIGIN: Final = "assumed: set through the API"
 _LABELS: Final = {"format_version", "name", "title"}
@@ -19,9 +20,11 @@ _LABELS: Final = {"format_version", "name", "title"}
 def parse_profile(toml: str) -> dict[str, Any]:
     """The tables of a profile; each value as ``{"value": ..., "origin": ...}``. Raises UsageError."""
     try:
-        return tomllib.loads(toml)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"the profile is not valid TOML: {error}") from error
+        return parse_toml(toml)
+    except TomlError as error:
+        is_path = "\n" not in toml and toml.endswith(".toml")
+        hint = f'a file is given as `pathlib.Path("{toml}")`, or to `Drive.load`' if is_path else WHAT_IT_MAY_SAY
+        raise UsageError(f"the profile is not valid TOML: {error}", hint=hint) from error
 
 
 def change_profile(toml: str, changes: Mapping[str, Any]) -> str:
@@ -30,6 +33,11 @@ def change_profile(toml: str, changes: Mapping[str, Any]) -> str:
     What is changed is of origin ``ORIGIN`` unless a change is itself ``{"value": ..., "origin": ...}``. None takes a
     key away; a key that is not there is added. Whether the result is a drive is for the core to say. Raises UsageError.
     """
+    if not isinstance(changes, Mapping) or not all(isinstance(key, str) for key in changes):
+        raise UsageError(
+            f"the changes are {changes!r:.60}: they must map full keys to values",
+            hint='like `{"translation.cache.entries": 100_000}`',
+        )
     document = tomlkit.parse(toml)
     for full_key, change in changes.items():
         *tables, key = full_key.split(".")
@@ -37,7 +45,9 @@ def change_profile(toml: str, changes: Mapping[str, Any]) -> str:
         for name in tables:
             table = table.setdefault(name, tomlkit.table())
             if not isinstance(table, MutableMapping) or "value" in table:
-                raise UsageError(f"`{full_key}` is no key of a profile: `{name}` is a value, not a table")
+                raise UsageError(
+                    f"`{full_key}` is no key of a profile: `{name}` is a value, not a table", hint=WHAT_IT_MAY_SAY
+                )
         _set(table, key, full_key, change)
     return document.as_string()
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from shakedown.array.order import RebuildOrder, members_of
 from shakedown.array.rebuild import Rebuild, simulate
@@ -28,8 +30,9 @@ def rebuild(
     ``scale_divisor``, ``whole``, ``faults`` by place) and those of the layout's own: of ``MdOptions``
     (``chunk_bytes``, ...), for ZFS of ``ZfsOptions`` (``record_bytes``, ...). Raises UsageError for what cannot be.
     """
-    targets = members_of([members] if isinstance(members, str) else members, width)
-    layout = layout.lower()  # as the command line takes it
+    members = _checked("members", tuple[str, ...], (members,) if isinstance(members, str) else members)
+    targets = members_of(members, _checked("width", int | None, width))
+    layout = _checked("layout", str, layout).lower()  # as the command line takes it
     kind, other = (ZfsOptions, MdOptions) if layout in ZFS_LAYOUTS else (MdOptions, ZfsOptions)
     own = {name: options.pop(name) for name in _names(kind) & options.keys()}
     if strange := sorted(_names(other) & options.keys()):
@@ -40,7 +43,21 @@ def rebuild(
     known = _names(RebuildOrder) - {"layout", "members", "replacement", "options"}
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"a rebuild has no option `{unknown[0]}`", hint="docs/python.md tells which there are")
-    return simulate(RebuildOrder(layout, targets, replace_with or targets[-1], options=kind(**own), **options))
+    options |= {"layout": layout, "members": targets, "replacement": replace_with or targets[-1]}
+    types = get_type_hints(RebuildOrder) | get_type_hints(kind)
+    order, own = ({name: _checked(name, types[name], value) for name, value in each.items()} for each in (options, own))
+    return simulate(RebuildOrder(**order, options=kind(**own)))
+
+
+def _checked(name: str, kind: Any, value: object) -> Any:
+    """The value of an option, once it is of its type. Raises UsageError."""
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise UsageError(
+            f"`{name}` is {value!r:.60}: {error.errors()[0]['msg'].lower()}",
+            hint="docs/python.md tells what each option takes",
+        ) from error
 
 
 def _names(kind: type[MdOptions | ZfsOptions | RebuildOrder]) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from shakedown.characterize.run import Order, Outcome, read_order
+from shakedown.characterize.run import RECORD_NAME, Order, Outcome, read_order
 from shakedown.characterize.run import characterize as measure
 from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
@@ -18,8 +19,9 @@ from shakedown.cli.named import named
 from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
+from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.device.disk.facts import Consent
-from shakedown.errors import UsageError
+from shakedown.errors import Interrupted, UsageError
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import free_folder
 from shakedown.target.storage_box import refuse_storage_box
@@ -70,9 +72,16 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     order, folder = _order(target, options)
     if options.output is not None and options.output.exists() and not options.output.is_file():
         raise UsageError(f"`{options.output}` is no file", hint="give `-o` the name of the profile to write")
-    outcome = measure(
-        order, folder, Consent(options.destroy_data_on, options.allow_signature), _teller(quiet=options.quiet)
-    )
+    consent = Consent(options.destroy_data_on, options.allow_signature)
+    try:
+        with terminated_as_interrupted():
+            outcome = measure(order, folder, consent, _teller(quiet=options.quiet))
+    except KeyboardInterrupt as error:
+        if not (folder / RECORD_NAME).is_file():
+            raise
+        output = [] if options.output is None else ["-o", str(options.output)]
+        way = shlex.join(["shakedown", "characterize", "--resume", str(folder), *output])
+        raise Interrupted(f"interrupted; what was measured is in {folder}", hint=f"go on with `{way}`") from error
     if options.output is not None:
         replace_file(options.output, (outcome.folder / "twin.toml").read_bytes())
     if options.json:

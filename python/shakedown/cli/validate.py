@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from shakedown.cli.document import print_document
 from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
-from shakedown.cli.status import EXIT_FAIL
+from shakedown.cli.status import EXIT_FAIL, EXIT_OF
 from shakedown.validate.goal import goals
 from shakedown.validate.run import validate as validate_rows
 from shakedown.validate.table import to_text
@@ -29,7 +29,7 @@ def validate(
 
     Plays the protocol behind each row of reference/published.csv that one drive can answer. A row
     that a profile was fitted to, or takes a value from, is marked fit or input and is no check.
-    Exit status 0: all goals are held; 1: some are missed, and which.
+    Exit status 0: all goals are held; 1: some are missed, and which; 3: nothing of it is answered.
 
     For example:
 
@@ -37,7 +37,8 @@ def validate(
     """
     done = validate_rows(row, profile, (lambda _line: None) if quiet else _tell)
     reached = goals(done.answers)
-    status = 0 if all(goal.held for goal in reached) else EXIT_FAIL
+    held = 0 if all(goal.held for goal in reached) else EXIT_FAIL
+    status = held if done.answers else EXIT_OF["inconclusive"]
     if json:
         print_document(
             "validate",

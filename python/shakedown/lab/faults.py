@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +11,7 @@ import tomlkit
 
 from shakedown import _core
 from shakedown.errors import UsageError
+from shakedown.toml import TomlError, parse_toml
 
 _HINT: Final = "like `--fault sda='kind=\"stall\", from_s=3600, for_s=30'`, or a file: `--fault sda=faults.toml`"
 _FORMAT_VERSION: Final = 1
@@ -57,15 +57,15 @@ def _faults(what: str, text: str) -> list[Any]:
     is_file = what.endswith(".toml")
     try:
         written = Path(what).read_text(encoding="utf-8") if is_file else _as_list(what)
-        content = tomllib.loads(written)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = parse_toml(written)
+    except (OSError, UnicodeDecodeError, TomlError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"`--fault {text}` cannot be read: {why}", hint=_HINT) from error
     try:
         _core.check_faults(written)
     except ValueError as error:
-        # The lines of one fault from the command line are not those that were typed: what is wrong comes last.
-        wrong = str(error) if is_file else str(error).strip().rpartition("\n")[2]
+        # The lines of one fault from the command line are not those that were typed.
+        wrong = str(error) if is_file else str(error).rpartition(" (line ")[0] or str(error)
         raise UsageError(f"`--fault {text}` cannot be: {wrong}", hint="docs/faults.md") from error
     return list(content["faults"])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from shakedown.protocol.complain import complaint, did_you_mean
 from shakedown.protocol.job import JobTextError, check_job_text, with_section
 from shakedown.protocol.parameters import Parameters
 from shakedown.protocol.schema import Protocol
+from shakedown.toml import TomlError, parse_toml
 from shakedown.tools.fio.job import OptionError
 
 _LARGEST_FILE_BYTES: Final = 1024 * 1024
@@ -81,15 +81,11 @@ def _read(path: Path) -> bytes:
 
 def _parse_toml(content: bytes, label: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(content.decode())
+        return parse_toml(content.decode())
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UsageError(f"`{label}` is not UTF-8 text (line {line})", hint="save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"`{label}` is not TOML: {error}", hint=_WRITING_YOUR_OWN) from error
-    except RecursionError as error:
-        raise UsageError(f"`{label}` is nested too deeply", hint=_WRITING_YOUR_OWN) from error
-    except ValueError as error:  # a number of more digits than Python converts
+    except TomlError as error:
         raise UsageError(f"`{label}` is not TOML: {error}", hint=_WRITING_YOUR_OWN) from error
 
 

@@ -12,7 +12,8 @@ from shakedown.analysis.finding import FindingSpec
 from shakedown.analysis.rules import USES, Use
 from shakedown.errors import UsageError
 from shakedown.result.run_record import Published
-from shakedown.units import NS_PER_S, parse_duration_ns
+from shakedown.sample import SHORTEST_INTERVAL_NS
+from shakedown.units import NS_PER_S, format_duration, parse_duration_ns
 
 
 def _duration_ns(value: object) -> int:
@@ -83,12 +84,9 @@ class Step(Table):
             raise PydanticCustomError("step", "has `until` without a `job`: a pause ends by itself")
         if self.required and self.until is None:
             raise PydanticCustomError("step", "is `required` but has no `until` that could be missed")
-        if self.interval_ns < _SHORTEST_INTERVAL_NS:
-            raise PydanticCustomError("step", "has an `interval` below 10ms")
+        if self.interval_ns < SHORTEST_INTERVAL_NS:
+            raise PydanticCustomError("step", f"has an `interval` below {format_duration(SHORTEST_INTERVAL_NS)}")
         return self
-
-
-_SHORTEST_INTERVAL_NS: Final = 10_000_000
 
 
 class Protocol(Table):

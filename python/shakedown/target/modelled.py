@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from shakedown import _core
 from shakedown.data import profile_path
 from shakedown.errors import UsageError
 from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
+from shakedown.toml import parse_toml
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def modelled_drive(text: str, *, seed: int, scale_divisor: int) -> Modelled:
 
 def is_shingled(profile: str) -> bool | None:
     """What the profile says of the recording: its translation layer's kind. None where it does not say."""
-    kind = tomllib.loads(profile).get("translation", {}).get("kind")
+    kind = parse_toml(profile).get("translation", {}).get("kind")
     name = kind.get("value") if isinstance(kind, dict) else kind
     return None if name is None else name == "shingled"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 from shakedown.data import reference_path
 from shakedown.errors import UsageError
 from shakedown.reference import origins, read_rows, rows_in
+from shakedown.toml import TomlError, parse_toml
 
 WHAT_IT_MAY_SAY: Final = "docs/profiles.md tells what a profile may say"
 
@@ -17,7 +17,7 @@ WHAT_IT_MAY_SAY: Final = "docs/profiles.md tells what a profile may say"
 def read_profile(path: Path) -> str:
     """The text of a profile, its origins looked up; whether it is a drive is for the core to say. Raises UsageError."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text", hint=WHAT_IT_MAY_SAY) from error
     except OSError as error:
@@ -44,8 +44,8 @@ def refuse_unknown_rows(profile: str) -> None:
 def _cited(text: str) -> Iterator[tuple[str, str]]:
     """Every value's key with each row that its origin names."""
     try:
-        found = list(origins(tomllib.loads(text)))
-    except (ValueError, RecursionError):  # not TOML: the core will say so
+        found = list(origins(parse_toml(text)))
+    except TomlError:  # the core will say so
         return
     for key, origin in found:
         if origin.startswith(("published ", "fitted ")):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from shakedown.array.order import State
 from shakedown.data import reference_path
 from shakedown.reference import read_rows
+from shakedown.toml import parse_toml
 from shakedown.validate.measure import MEASURES, UNITS
 
 RowId = Annotated[str, StringConstraints(pattern=r"^R\d{3}$")]
@@ -168,7 +168,7 @@ def _between(text: str) -> list[str]:
 @cache
 def read_questions(*paths: Path) -> Questions:
     """The questions in the files, together."""
-    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths]
+    tables = [parse_toml(path.read_text(encoding="utf-8")) for path in paths]
     together: dict[str, Any] = {}
     for table in tables:
         for key, value in table.items():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from functools import cache
 from typing import Literal
 
 from shakedown.data import list_profiles, profile_path
 from shakedown.reference import origins, rows_in
+from shakedown.toml import parse_toml
 
 Role = Literal["fit", "input", "check"]
 """``fit``: a value was chosen so that the model meets the row; ``input``: one was taken from it; ``check``: neither."""
@@ -36,7 +36,7 @@ def takers(row: str) -> list[str]:
 
 @cache
 def _mentioned(profile: str, *, fitted: bool) -> frozenset[str]:
-    table = tomllib.loads(profile_path(profile).read_text(encoding="utf-8"))
+    table = parse_toml(profile_path(profile).read_text(encoding="utf-8"))
     texts = (text for _, text in origins(table) if _is_fitted(text) == fitted)
     return frozenset(row for text in texts for row in rows_in(text))
 

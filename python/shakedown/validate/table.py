@@ -43,7 +43,8 @@ def to_text(validation: Validation) -> str:
     lines += ["", *(f"{'held' if goal.held else 'MISSED'}: {goal.text}" for goal in goals(validation.answers))]
     if validation.answers:
         fits = sum(answer.role != "check" for answer in validation.answers)
-        lines.append(f"{fits} rows were used to make the profiles (fit, input) and check nothing.")
+        were, check = ("row was", "checks") if fits == 1 else ("rows were", "check")
+        lines.append(f"{fits} {were} used to make the profiles (fit, input) and {check} nothing.")
     if len(validation.unanswered) > _FEW:
         lines.append(f"{len(validation.unanswered)} rows are not answered; docs/validation.md and --json say why.")
     else:

@@ -4,6 +4,7 @@
 //! [`Faults`] reads a list of them from TOML (`docs/faults.md`). All of it goes by virtual time: the same requests meet the
 //! same faults.
 
+mod entry;
 mod gone;
 mod medium;
 mod parse;

@@ -1,21 +1,39 @@
 //! Faults from TOML, as `docs/faults.md` describes them.
 
-use serde::Deserialize;
 use thiserror::Error;
+use toml::{Table, Value};
 
+use super::entry::Entry;
 use super::{Gone, LatentSectors, PowerLoss, Schedule, Stall, Timeout};
+use crate::profile::short;
 use crate::request::{BlockDevice, SECTOR_BYTES};
 
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: i64 = 1;
+
+const SHORTEST_S: f64 = 1e-9;
 
 /// Why a list of faults is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FaultsError {
-    /// The text is not TOML, or has other keys or types than a list of faults.
+    /// The text is not TOML.
     #[error("the list of faults cannot be read: {reason}")]
     Syntax {
         /// What the TOML reader says.
         reason: String,
+    },
+    /// A key that is needed is not there.
+    #[error("`{key}` is missing")]
+    Missing {
+        /// The key.
+        key: String,
+    },
+    /// A key that this kind of fault does not have.
+    #[error("`{key}` is not a known key; known here: {known}")]
+    Unknown {
+        /// The key.
+        key: String,
+        /// Those that are known at this place.
+        known: String,
     },
     /// A value that cannot be, or contradicts another.
     #[error("`{key}` is {value}: {reason}")]
@@ -33,21 +51,26 @@ pub enum FaultsError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Faults(Vec<Kind>);
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    format_version: u32,
-    faults: Vec<Kind>,
+impl FaultsError {
+    /// The key that is wrong; `None` when the text is not TOML at all.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Syntax { .. } => None,
+            Self::Missing { key } | Self::Unknown { key, .. } | Self::Value { key, .. } => Some(key),
+        }
+    }
+
+    pub(super) fn value(key: &str, value: impl ToString, reason: &str) -> Self {
+        Self::Value { key: key.to_owned(), value: short(value), reason: reason.to_owned() }
+    }
 }
 
 /// One entry. Times are in seconds of virtual time since the device was made.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 enum Kind {
     LatentSectors {
         /// Pairs of the first sector and how many.
         sectors: Vec<[u64; 2]>,
-        #[serde(default)]
         from_s: f64,
         retry_s: f64,
     },
@@ -67,7 +90,6 @@ enum Kind {
         from_s: f64,
         for_s: f64,
         every_s: Option<f64>,
-        #[serde(default)]
         unplugged: bool,
     },
     PowerLoss {
@@ -83,15 +105,22 @@ impl Faults {
     /// # Errors
     /// A [`FaultsError`] that names what cannot be and says why.
     pub fn parse(text: &str) -> Result<Self, FaultsError> {
-        let file: File = toml::from_str(text)
-            .map_err(|error| FaultsError::Syntax { reason: error.to_string().trim_end().to_owned() })?;
-        if file.format_version != FORMAT_VERSION {
-            return Err(wrong("format_version", file.format_version, "this version reads format 1"));
+        let root: Table = text.parse().map_err(|error: toml::de::Error| FaultsError::Syntax {
+            reason: error.to_string().trim_end().to_owned(),
+        })?;
+        if let Some(key) = root.keys().find(|key| !matches!(key.as_str(), "format_version" | "faults")) {
+            return Err(FaultsError::Unknown { key: key.clone(), known: "format_version, faults".to_owned() });
         }
-        for (index, fault) in file.faults.iter().enumerate() {
-            fault.check(&format!("faults[{index}]"))?;
+        let needed = |key: &str| root.get(key).ok_or(FaultsError::Missing { key: key.to_owned() });
+        match needed("format_version")? {
+            Value::Integer(FORMAT_VERSION) => {}
+            other => return Err(FaultsError::value("format_version", other, "this version reads format 1")),
         }
-        Ok(Self(file.faults))
+        let faults = match needed("faults")? {
+            Value::Array(list) => list.iter().enumerate(),
+            other => return Err(FaultsError::value("faults", other, "a list of tables is expected")),
+        };
+        faults.map(|(index, fault)| Kind::read(Entry::new(index, fault)?)).collect::<Result<_, _>>().map(Self)
     }
 
     /// The device with all of the faults around it.
@@ -113,6 +142,43 @@ impl Faults {
 }
 
 impl Kind {
+    fn read(mut entry: Entry) -> Result<Self, FaultsError> {
+        let word = entry.text("kind")?;
+        let kind = match word {
+            "latent-sectors" => Self::LatentSectors {
+                sectors: entry.ranges("sectors")?,
+                from_s: entry.optional_seconds("from_s", 0.0)?.unwrap_or(0.0),
+                retry_s: entry.seconds("retry_s", 0.0)?,
+            },
+            "stall" | "timeout" | "gone" | "power-loss" => Self::read_window(word, &mut entry)?,
+            _ => {
+                let known = "one of latent-sectors, stall, timeout, gone, power-loss is expected";
+                return Err(entry.wrong("kind", format!("\"{word}\""), known));
+            }
+        };
+        entry.finish().map(|()| kind)
+    }
+
+    fn read_window(word: &str, entry: &mut Entry) -> Result<Self, FaultsError> {
+        let (from_s, for_s) = (entry.seconds("from_s", 0.0)?, entry.seconds("for_s", SHORTEST_S)?);
+        let every_s = entry.optional_seconds("every_s", SHORTEST_S)?;
+        if let Some(every_s) = every_s.filter(|every_s| *every_s <= for_s) {
+            return Err(entry.wrong("every_s", every_s, &format!("not longer than the fault itself ({for_s} s)")));
+        }
+        Ok(match word {
+            "stall" => Self::Stall { from_s, for_s, every_s },
+            "timeout" => Self::Timeout {
+                from_s,
+                for_s,
+                every_s,
+                one_in: entry.optional_count("one_in", "1 (every command) or more is expected")?,
+                answer_after_s: entry.optional_seconds("answer_after_s", 0.0)?,
+            },
+            "gone" => Self::Gone { from_s, for_s, every_s, unplugged: entry.flag("unplugged")? },
+            _ => Self::PowerLoss { from_s, for_s, every_s },
+        })
+    }
+
     /// Its window and how often that comes.
     fn window(&self) -> Option<(f64, f64, Option<f64>)> {
         match self {
@@ -129,38 +195,6 @@ impl Kind {
         Schedule { from_ns: ns(from_s), for_ns: ns(for_s), every_ns: every_s.map(ns) }
     }
 
-    fn check(&self, name: &str) -> Result<(), FaultsError> {
-        if let Some((from_s, for_s, every_s)) = self.window() {
-            seconds(name, "from_s", from_s, 0.0)?;
-            seconds(name, "for_s", for_s, 1e-9)?;
-            if let Some(every_s) = every_s {
-                seconds(name, "every_s", every_s, 1e-9)?;
-                if every_s <= for_s {
-                    let reason = format!("not longer than the fault itself ({for_s} s)");
-                    return Err(wrong(&format!("{name}.every_s"), every_s, &reason));
-                }
-            }
-        }
-        match self {
-            Self::LatentSectors { sectors, from_s, retry_s } => {
-                seconds(name, "from_s", *from_s, 0.0)?;
-                seconds(name, "retry_s", *retry_s, 0.0)?;
-                match sectors.iter().find(|[first, count]| *count == 0 || first.checked_add(*count).is_none()) {
-                    Some(pair) => {
-                        let reason = "pairs of the first sector and how many, at least 1, are expected";
-                        Err(wrong(&format!("{name}.sectors"), format!("{pair:?}"), reason))
-                    }
-                    None => Ok(()),
-                }
-            }
-            Self::Timeout { one_in: Some(0), .. } => {
-                Err(wrong(&format!("{name}.one_in"), 0, "1 (every command) or more is expected"))
-            }
-            Self::Timeout { answer_after_s: Some(after_s), .. } => seconds(name, "answer_after_s", *after_s, 0.0),
-            _ => Ok(()),
-        }
-    }
-
     fn wrap(
         &self,
         device: Box<dyn BlockDevice + Send>,
@@ -173,7 +207,7 @@ impl Kind {
                 let held = device.capacity_bytes() / SECTOR_BYTES;
                 if let Some(beyond) = ranges.clone().find(|range| range.end > held) {
                     let reason = format!("the device has {held} sectors");
-                    return Err(wrong(&format!("{name}.sectors"), format!("{beyond:?}"), &reason));
+                    return Err(FaultsError::value(&format!("{name}.sectors"), format!("{beyond:?}"), &reason));
                 }
                 Box::new(LatentSectors::around(device, ranges, ns(*from_s), ns(*retry_s)))
             }
@@ -189,17 +223,4 @@ impl Kind {
 
 fn ns(s: f64) -> u64 {
     (s * 1e9).round() as u64
-}
-
-fn wrong(key: &str, value: impl ToString, reason: &str) -> FaultsError {
-    FaultsError::Value { key: key.to_owned(), value: value.to_string(), reason: reason.to_owned() }
-}
-
-fn seconds(name: &str, key: &str, value: f64, least: f64) -> Result<(), FaultsError> {
-    // Three centuries; nanoseconds of more do not fit into 64 bits.
-    if (least..=9e9).contains(&value) {
-        return Ok(());
-    }
-    let reason = if least > 0.0 { "more than 0 and up to 9e9 s are possible" } else { "0..9e9 s are possible" };
-    Err(wrong(&format!("{name}.{key}"), value, reason))
 }

@@ -109,22 +109,25 @@ impl Profile {
             SeekCurve::Table(points) => points[0][1],
         };
         let settle_ms = self.mechanics.write_settle_ms;
-        for (key, degrees, need_ms) in [
+        let skews = [
             (
                 "geometry.track_skew_degrees",
                 self.geometry.track_skew_degrees,
                 self.mechanics.head_switch_ms + settle_ms,
             ),
             ("geometry.cylinder_skew_degrees", self.geometry.cylinder_skew_degrees, single_track_ms + settle_ms),
-        ] {
-            if degrees / 360.0 * turn_ms < need_ms {
-                let least = need_ms / turn_ms * 360.0;
-                let reason =
-                    format!("the {need_ms:.2} ms of a switch and settling for a write need {least:.1} degrees");
-                return Err(ProfileError::value(key, degrees, reason));
-            }
-        }
-        Ok(())
+        ];
+        let needs = |need_ms: f64| {
+            let least = need_ms / turn_ms * 360.0;
+            format!("the {need_ms:.2} ms of a switch and settling for a write need {least:.1} degrees")
+        };
+        let mut wrong = skews.into_iter().filter(|(_, degrees, need_ms)| degrees / 360.0 * turn_ms < *need_ms);
+        let Some((key, degrees, need_ms)) = wrong.next() else {
+            return Ok(());
+        };
+        let also = wrong.map(|(key, degrees, need_ms)| format!("; `{key}` is {degrees}: {}", needs(need_ms)));
+        let reason = format!("{}{}", needs(need_ms), also.collect::<String>());
+        Err(ProfileError::value(key, degrees, reason))
     }
 
     fn check_dram(&self) -> Result<(), ProfileError> {

@@ -27,6 +27,14 @@ pub enum ProfileError {
         /// The keys known at this place.
         known: Vec<String>,
     },
+    /// A key or a table that only belongs to other values of another key.
+    #[error("`{key}` does not belong here: {reason}")]
+    Misplaced {
+        /// The key.
+        key: String,
+        /// Where it belongs.
+        reason: String,
+    },
     /// A value has no origin, or one of no known kind.
     #[error("`{key}` has no usable origin: {reason}")]
     Origin {
@@ -61,6 +69,16 @@ pub(super) fn alike(one: &str, other: &str) -> bool {
     strsim::damerau_levenshtein(one, other) <= 2
 }
 
+/// A value as it is, but for a number of hundreds of digits.
+pub(crate) fn short(value: impl ToString) -> String {
+    const LONGEST: usize = 24;
+    let value = value.to_string();
+    match value.parse::<f64>() {
+        Ok(number) if value.len() > LONGEST => format!("{number:e}"),
+        _ => value,
+    }
+}
+
 impl ProfileError {
     /// The key that is wrong; `None` when the text is not TOML at all.
     pub fn key(&self) -> Option<&str> {
@@ -68,12 +86,13 @@ impl ProfileError {
             Self::Syntax { .. } => None,
             Self::Missing { key, .. }
             | Self::Unknown { key, .. }
+            | Self::Misplaced { key, .. }
             | Self::Origin { key, .. }
             | Self::Value { key, .. } => Some(key),
         }
     }
 
     pub(crate) fn value(key: &str, value: impl ToString, reason: impl Into<String>) -> Self {
-        Self::Value { key: key.to_owned(), value: value.to_string(), reason: reason.into() }
+        Self::Value { key: key.to_owned(), value: short(value), reason: reason.into() }
     }
 }

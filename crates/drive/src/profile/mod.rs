@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+pub(crate) use error::short;
 pub use error::ProfileError;
 
 /// A modelled drive's parameters. Made by [`Profile::parse`], so always consistent.

@@ -119,7 +119,7 @@ fn identity(root: &Table, origins: &mut Origins) -> Result<IdentityStrings, Prof
 
 fn geometry(root: &Table, origins: &mut Origins) -> Result<GeometryProfile, ProfileError> {
     const CAPACITY: Bounds = bounds(1e6, 2e14, "1 MB..200 TB is possible");
-    const RPM: Bounds = bounds(1000.0, 30_000.0, "a drive must turn; 3600..15000 is usual");
+    const RPM: Bounds = bounds(1000.0, 30_000.0, "a drive must turn, 1000..30000 times a minute");
     const HEADS: Bounds = bounds(1.0, 64.0, "1..64 heads are possible");
     const TRACK: Bounds = bounds(8192.0, 67_108_864.0, "a track holds 8 KiB..64 MiB");
     const ZONES: Bounds = bounds(1.0, 4096.0, "1..4096 zones are possible");
@@ -144,6 +144,8 @@ fn mechanics(root: &Table, origins: &mut Origins) -> Result<MechanicsProfile, Pr
     const SPIN_UP: Bounds = bounds(0.0, 600.0, "0..600 s are possible");
     let mut section = Section::new("mechanics", root, origins)?;
     let seek = if section.has("seek_table") {
+        const POINTS: [&str; 3] = ["seek_single_track_ms", "seek_average_ms", "seek_full_stroke_ms"];
+        section.misplaced(&POINTS, "`seek_table` says how long seeks take; leave out one or the other")?;
         SeekCurve::Table(section.pairs("seek_table")?)
     } else {
         SeekCurve::Points {
@@ -226,6 +228,8 @@ fn bridge(section: &mut Section, overhead: &Bounds) -> Result<Option<BridgeProfi
 fn translation(root: &Table, origins: &mut Origins) -> Result<Option<ShingledProfile>, ProfileError> {
     let mut section = Section::new("translation", root, origins)?;
     if !section.word("kind", &[("identity", false), ("shingled", true)])? {
+        const SHINGLED: [&str; 6] = ["tracks_per_band", "mapping", "spare_bands", "cache", "cleaning", "streams"];
+        section.misplaced(&SHINGLED, "only a shingled drive has it (`translation.kind` is \"identity\")")?;
         section.finish()?;
         return Ok(None);
     }

@@ -62,6 +62,14 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Refuses keys and tables that only belong to other values of another key.
+    pub fn misplaced(&self, keys: &[&str], reason: &str) -> Result<(), ProfileError> {
+        match keys.iter().find(|key| self.has(key)) {
+            Some(key) => Err(ProfileError::Misplaced { key: self.full(key), reason: reason.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
     /// A number that may be left out.
     pub fn float_or(&mut self, key: &str, bounds: &Bounds, otherwise: f64) -> Result<f64, ProfileError> {
         if self.optional(key) {

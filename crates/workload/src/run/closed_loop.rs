@@ -169,6 +169,11 @@ impl Run {
         self.log.as_mut().map(RequestLog::take)
     }
 
+    /// How many requests [`Run::take_requests`] would take.
+    pub fn logged(&self) -> usize {
+        self.log.as_ref().map_or(0, RequestLog::held)
+    }
+
     /// The host's clock in nanoseconds of the device's time.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
@@ -190,14 +195,28 @@ impl Run {
     /// `device` must be the same on every call, and its time must not have passed the run's.
     pub fn advance(&mut self, device: &mut impl BlockDevice, intervals: usize) -> Vec<Row> {
         let mut rows = Vec::new();
-        for _ in 0..intervals {
-            if self.over {
+        self.advance_briefly(device, intervals, usize::MAX, &mut rows);
+        rows
+    }
+
+    /// As [`Run::advance`], but after so many events it comes back in the midst of an interval, with which the next call goes
+    /// on: what the device does is the same. Adds the rows, and returns how many intervals have passed.
+    pub fn advance_briefly(
+        &mut self,
+        device: &mut impl BlockDevice,
+        intervals: usize,
+        mut events: usize,
+        rows: &mut Vec<Row>,
+    ) -> usize {
+        let mut passed = 0;
+        while passed < intervals && !self.over {
+            if !self.run_until(device, self.interval_start_ns.saturating_add(self.interval_ns), &mut events) {
                 break;
             }
-            self.run_until(device, self.interval_start_ns.saturating_add(self.interval_ns));
-            self.close_interval(&mut rows);
+            self.close_interval(rows);
+            passed += 1;
         }
-        rows
+        passed
     }
 
     /// Lets time pass until a worker can answer at or after `due_ns`: to the end of a request, with nobody having gone on
@@ -237,15 +256,18 @@ impl Run {
         self.interval_start_ns = self.now_ns.max(self.interval_start_ns);
     }
 
-    fn run_until(&mut self, device: &mut impl BlockDevice, end_ns: u64) {
-        loop {
+    /// Returns whether it came to the end before the events were used up.
+    fn run_until(&mut self, device: &mut impl BlockDevice, end_ns: u64, events: &mut usize) -> bool {
+        while *events > 0 {
             self.forward(device, end_ns);
             self.let_workers_go_on(device);
             if self.over || self.now_ns >= end_ns {
-                return;
+                return true;
             }
             self.await_event(device, end_ns);
+            *events -= 1;
         }
+        false
     }
 
     fn run_to_answer(&mut self, device: &mut impl BlockDevice, due_ns: u64) {

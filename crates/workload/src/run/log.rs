@@ -105,6 +105,11 @@ impl RequestLog {
         self.logged += 1;
     }
 
+    /// How many have completed since they were last taken.
+    pub fn held(&self) -> usize {
+        self.chunks.iter().map(RequestColumns::len).sum()
+    }
+
     /// Everything that has completed since the last call.
     pub fn take(&mut self) -> Vec<RequestColumns> {
         std::mem::take(&mut self.chunks)

@@ -32,7 +32,8 @@ def find_recovery(step: str, series: Series, recovered: Recovered, end_of_writin
     if change is None:
         text = (
             f"No lasting change of the latency level in step {step} within {format_duration(series.span_s * NS_PER_S)}"
-            f" and {probes} probes: no backlog, or one that is still there."
+            f" and {probes} probes: no backlog, one that is still there,"
+            " or one whose end changes the mean too little to be told."
         )
         evidence: dict[str, float | int | str] = {"watched_s": waited_s + series.span_s, "probes": probes}
         return Finding(kind="recovery", step=step, value=None, unit="s", evidence=evidence, text=text)

@@ -38,6 +38,7 @@ class RecoveredWatcher:
             if start_ns + duration_ns - self._origin_ns >= self._condition.patience_ns:
                 return (
                     "no lasting change of the latency level was seen within"
-                    f" {format_duration(self._condition.patience_ns)}: no backlog, or one that is still there"
+                    f" {format_duration(self._condition.patience_ns)}: no backlog, one that is still there,"
+                    " or one whose end changes the mean too little to be told"
                 )
         return None

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Literal, cast
 
 import pytest
 
 from shakedown.array.find import findings
 from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
-from shakedown.array.measured import Traced, measured
+from shakedown.array.measured import Traced, measured, setting_of
 from shakedown.array.order import RebuildOrder
 from shakedown.array.state import State
 from shakedown.array.zfs import ZfsOptions
 from shakedown.cli.rebuild import RebuildOptions
 from shakedown.cli.rebuild import rebuild as verb
 from shakedown.device.array.content import Content
+from shakedown.device.array.drive import Drive
 from shakedown.device.array.users import endless
 from shakedown.device.array.watch import Member, Watched
 from shakedown.errors import RefusedError, UsageError
+from shakedown.result.identity import Identity
 from shakedown.target.md_options import MdOptions
 
 RED = "lab:wd40efrx"
@@ -188,3 +192,12 @@ def test_a_loss_and_a_failure_are_told() -> None:
         "shown_bytes_per_s": None,
         "left_ns": None,
     }
+
+
+@pytest.mark.parametrize(("kind", "is_single"), [("lab", True), ("disk", False)])
+def test_one_play_of_the_lab_is_told_as_one(*, kind: Literal["lab", "disk"], is_single: bool) -> None:
+    identity = Identity(kind=kind, text="sda", name="sda", model="A", capacity_bytes=10**12)
+    drives = [cast(Drive, SimpleNamespace(identity=identity.model_copy(update={"text": text}))) for text in "ab"]
+    setting = setting_of(RebuildOrder("raid1", ("a", "b"), "b"), drives, measured(traced(watched()), 1, []), watched())
+    assert any("A single play" in note for note in setting.notes) == is_single
+    assert setting.capacity.usable_bytes == 10**12

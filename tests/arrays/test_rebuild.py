@@ -17,13 +17,10 @@ import shakedown
 from shakedown.analysis.kick import judge_patience
 from shakedown.analysis.status import look_at
 from shakedown.array import run
-from shakedown.array.capacity import Capacity
-from shakedown.array.cells import Place, cell_of
 from shakedown.array.find import findings, ratios
-from shakedown.array.host import cautions
 from shakedown.array.keep import PROGRESS_HEAD
 from shakedown.array.order import RebuildOrder, members_of
-from shakedown.array.rebuild import Rebuild, Share, simulate, slowest_of
+from shakedown.array.rebuild import Share, simulate
 from shakedown.array.zfs import ZfsOptions
 from shakedown.cli.rebuild import RebuildOptions
 from shakedown.cli.rebuild import rebuild as verb
@@ -266,119 +263,6 @@ def test_of_a_failed_rebuild_nothing_is_said_to_be_left(
     assert f"{rebuild['duration_ns'] / 1e9:.6f}" in (out / "progress.csv").read_text()
 
 
-def failing(**changed: object) -> Rebuild:
-    """A rebuild whose replacement, drive 3, fails; ``changed`` of its row."""
-    done = simulate(order())
-    rows = done.members.to_dicts()
-    rows[3] |= changed
-    return replace(done, ended="failed", failed_member=3, done=0.0155, members=pl.DataFrame(rows))
-
-
-@pytest.mark.parametrize(
-    ("changed", "told"),
-    [
-        ({}, "and it is the one put in."),
-        ({"timeouts": 13, "is_faulted": True}, "ZFS has set it faulty, for 13 of its commands took longer than 30 s."),
-        ({"is_faulted": True}, "ZFS has set it faulty, for too many of its sectors could not be read."),
-        ({"timeouts": 6}, "Linux has given it up: 6 of its commands took longer than 30 s, and were asked again in"),
-    ],
-)
-def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str) -> None:
-    [failed] = findings([failing(**changed)], ["a", "b", "c", "d"])
-    assert ", 1.6% done: drive 3, d, fails" in failed.text or ", 1.5% done: drive 3, d, fails" in failed.text
-    assert told in failed.text
-    survived = replace(failing(failed_at_ns=5, **changed), replacement=0, ended="complete")
-    assert ("which the array survives." + told.partition("in.")[2]) in findings([survived], ["a", "b", "c", "d"])[
-        0
-    ].text
-
-
-@pytest.mark.parametrize(
-    ("awaited", "busy", "told"),
-    [
-        (
-            [0.1, 0.5, 0.0, 0.0],
-            [0.5, 0.95, 0.5, 0.5],
-            "It waits for drive 1, b, 50% of the time: it cannot read faster",
-        ),
-        (
-            [0.0, 0.0, 0.1, 0.2],
-            [0.97, 0.96, 0.97, 0.26],
-            "those that are read do together: 1 x a, 1 x b, 1 x c are busy 9",
-        ),
-        ([0.0, 0.0, 0.1, 0.2], [0.5, 0.96, 0.5, 0.5], "the busiest is drive 1, b, 96% of the time."),
-        (
-            [0.0, 0.0, 0.1, 0.2],
-            [0.5, 0.5, 0.5, 0.5],
-            "rebuild up: 1 x a, 1 x b, 1 x c, 1 x d are busy 50% of the time.",
-        ),
-    ],
-)
-def test_who_is_waited_for_alone_holds_it_up_or_else_the_busiest(
-    awaited: list[float], busy: list[float], told: str
-) -> None:
-    done = simulate(order())
-    busy_ns = [round(share * done.duration_ns) for share in busy]
-    members = done.members.with_columns(awaited=pl.Series(awaited), busy_ns=pl.Series(busy_ns))
-    slow = replace(done, members=members, slowest=slowest_of(members))
-    bottleneck = next(each for each in findings([slow], ["a", "b", "c", "d"]) if each.kind == "bottleneck")
-    assert told in bottleneck.text
-    assert slow.slowest == (awaited.index(max(awaited)) if max(awaited) > 0.25 else busy.index(max(busy)))
-
-
-def test_what_no_host_may_carry_is_cautioned_about() -> None:
-    done = simulate(order())
-    assert cautions([done]) == ()
-    much = [round(4.1e9 * done.duration_s), 0, 0, 0]
-    fast = replace(done, members=done.members.with_columns(bytes_read=pl.Series(much), bytes_written=pl.lit(0)))
-    assert "all drives together move 4.1 GB/s" in cautions([done, fast])[0]
-    assert {each.kind: each.evidence for each in findings([fast], ["a"] * 4)}["throughput"][
-        "together_bytes_per_s"
-    ] == pytest.approx(4.1e9)
-
-
-@pytest.mark.parametrize(
-    ("layout", "options", "drives"),
-    [
-        ("raid1", MdOptions(), 1),
-        ("raid5", MdOptions(), 5),
-        ("raid6", MdOptions(), 4),
-        ("raid10", MdOptions(), 3),
-        ("raid10", MdOptions(copies=(1, 3, True)), 2),
-        ("mirror", ZfsOptions(), 1),
-        # A record of 32 sectors with two of parity to each row of four: 48, of which 32 are data.
-        ("raidz2", ZfsOptions(), 4),
-        # 32 and 7 of parity, rounded up to an even number.
-        ("raidz1", ZfsOptions(), 6 * 32 / 40),
-        ("draid1", ZfsOptions(draid=(2, 1)), 5 * 2 / 3),
-    ],
-)
-def test_what_an_array_holds(layout: str, options: MdOptions | ZfsOptions, drives: float) -> None:
-    small = 1_000_000_000_000
-    given = order(layout=layout, members=(IRONWOLF,) * 6, options=options)
-    capacity = Capacity.of(given, {"small": small, "large": 4 * small})
-    slop = min(drives * small / 32, 2**37) if isinstance(options, ZfsOptions) else 0
-    assert capacity.usable_bytes == pytest.approx(drives * small - slop)
-    assert capacity.unused_bytes == {"large": 3 * small}
-    assert "uses 931.3 GiB of each drive" in capacity.words
-    assert capacity.words.endswith("Unused: 2.7 TiB of large.")
-
-
-def test_the_capacity_is_told_and_what_was_ordered_in_vain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = ("second-failure=1@900h",)
-    verb("raidz2", RED, options=replace(SMALL, width=4, fill="1%", out=tmp_path / "run", settings=settings))
-    told = " ".join(capsys.readouterr().out.split())
-    assert "The array uses 3.7 GiB of each drive and holds" in told
-    assert "Drive 1 was to fail after 37 d 12 h: by then it was over." in told
-    assert read_run(tmp_path / "run").record.notes[-1].startswith("The array uses")
-
-
-@pytest.mark.parametrize(("whole", "deviation_ns", "told"), [(True, 0, 0.0), (False, 2 * 10**9, 2.0), (False, 0, None)])
-def test_of_a_sample_without_deviation_none_is_told(*, whole: bool, deviation_ns: int, told: float | None) -> None:
-    rebuilt = simulate(order()).to_json() | {"whole": whole, "deviation_ns": deviation_ns}
-    assert cell_of(Place("raid6", 4, 1.0), order(), rebuilt).deviation_s == told
-
-
 def test_users_of_a_pool_go_on_without_a_drive_that_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = tmp_path / "job.fio"
     job.write_text(JOB)
@@ -500,6 +384,15 @@ def test_the_verb_leaves_a_run_that_others_read(
     assert filled == document["answers"]["rebuilds"][0]["progress"][-1]["done_bytes"]
     assert "time to rebuild" in compare(runs).to_text()
     assert "time to rebuild" in write([new, used], Path("report.html")).read_text()
+
+
+def test_the_capacity_is_told_and_what_was_ordered_in_vain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ("second-failure=1@900h",)
+    verb("raidz2", RED, options=replace(SMALL, width=4, fill="1%", out=tmp_path / "run", settings=settings))
+    told = " ".join(capsys.readouterr().out.split())
+    assert "The array uses 3.7 GiB of each drive and holds" in told
+    assert "Drive 1 was to fail after 37 d 12 h: by then it was over." in told
+    assert read_run(tmp_path / "run").record.notes[-1].startswith("The array uses")
 
 
 def test_who_waits_for_long_is_told_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,121 @@
+"""The words in which a rebuild is told: who held it up, why it failed, what the array holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from arrays.test_rebuild import IRONWOLF, order
+from shakedown.array.capacity import Capacity
+from shakedown.array.cells import Place, cell_of
+from shakedown.array.find import findings
+from shakedown.array.host import cautions
+from shakedown.array.rebuild import Rebuild, simulate, slowest_of
+from shakedown.array.zfs import ZfsOptions
+from shakedown.target.md_options import MdOptions
+
+
+def failing(**changed: object) -> Rebuild:
+    """A rebuild whose replacement, drive 3, fails; ``changed`` of its row."""
+    done = simulate(order())
+    rows = done.members.to_dicts()
+    rows[3] |= changed
+    return replace(done, ended="failed", failed_member=3, done=0.015, members=pl.DataFrame(rows))
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({}, ""),
+        ({"timeouts": 13, "is_faulted": True}, " ZFS has set it faulty, for 13 of its commands took longer than 30 s."),
+        ({"is_faulted": True}, " ZFS has set it faulty, for too many of its sectors could not be read."),
+        (
+            {"timeouts": 6},
+            " Linux has given it up: 6 of its commands took longer than 30 s, and were asked again in vain.",
+        ),
+    ],
+)
+def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str) -> None:
+    [failed] = findings([failing(**changed)], ["a", "b", "c", "d"])
+    assert failed.text.endswith(f", 1.5% done: drive 3, d, fails, and it is the one put in.{told}")
+    survived = replace(failing(failed_at_ns=5, **changed), replacement=0, ended="complete")
+    assert findings([survived], ["a", "b", "c", "d"])[0].text.endswith(f", which the array survives.{told}")
+
+
+@pytest.mark.parametrize(
+    ("awaited", "busy", "told"),
+    [
+        (
+            [0.1, 0.5, 0.0, 0.0],
+            [0.5, 0.95, 0.5, 0.5],
+            "It waits for drive 1, b, 50% of the time: it cannot read faster",
+        ),
+        (
+            [0.0, 0.0, 0.1, 0.2],
+            [0.97, 0.96, 0.97, 0.26],
+            "those that are read do together: 1 x a, 1 x b, 1 x c are busy 9",
+        ),
+        ([0.0, 0.0, 0.1, 0.2], [0.5, 0.96, 0.5, 0.5], "the busiest is drive 1, b, 96% of the time."),
+        (
+            [0.0, 0.0, 0.1, 0.2],
+            [0.5, 0.5, 0.5, 0.5],
+            "rebuild up: 1 x a, 1 x b, 1 x c, 1 x d are busy 50% of the time.",
+        ),
+    ],
+)
+def test_who_is_waited_for_alone_holds_it_up_or_else_the_busiest(
+    awaited: list[float], busy: list[float], told: str
+) -> None:
+    done = simulate(order())
+    busy_ns = [round(share * done.duration_ns) for share in busy]
+    members = done.members.with_columns(awaited=pl.Series(awaited), busy_ns=pl.Series(busy_ns))
+    slow = replace(done, members=members, slowest=slowest_of(members))
+    bottleneck = next(each for each in findings([slow], ["a", "b", "c", "d"]) if each.kind == "bottleneck")
+    assert told in bottleneck.text
+    assert slow.slowest == (awaited.index(max(awaited)) if max(awaited) > 0.25 else busy.index(max(busy)))
+
+
+def test_what_no_host_may_carry_is_cautioned_about() -> None:
+    done = simulate(order())
+    assert cautions([done]) == ()
+    much = [round(4.1e9 * done.duration_s), 0, 0, 0]
+    fast = replace(done, members=done.members.with_columns(bytes_read=pl.Series(much), bytes_written=pl.lit(0)))
+    assert "all drives together move 4.1 GB/s" in cautions([done, fast])[0]
+    assert {each.kind: each.evidence for each in findings([fast], ["a"] * 4)}["throughput"][
+        "together_bytes_per_s"
+    ] == pytest.approx(4.1e9)
+
+
+@pytest.mark.parametrize(
+    ("layout", "options", "drives"),
+    [
+        ("raid1", MdOptions(), 1),
+        ("raid5", MdOptions(), 5),
+        ("raid6", MdOptions(), 4),
+        ("raid10", MdOptions(), 3),
+        ("raid10", MdOptions(copies=(1, 3, True)), 2),
+        ("mirror", ZfsOptions(), 1),
+        # A record of 32 sectors with two of parity to each row of four: 48, of which 32 are data.
+        ("raidz2", ZfsOptions(), 4),
+        # 32 and 7 of parity, rounded up to an even number.
+        ("raidz1", ZfsOptions(), 6 * 32 / 40),
+        ("draid1", ZfsOptions(draid=(2, 1)), 5 * 2 / 3),
+    ],
+)
+def test_what_an_array_holds(layout: str, options: MdOptions | ZfsOptions, drives: float) -> None:
+    small = 1_000_000_000_000
+    given = order(layout=layout, members=(IRONWOLF,) * 6, options=options)
+    capacity = Capacity.of(given, {"small": small, "large": 4 * small})
+    slop = min(drives * small / 32, 2**37) if isinstance(options, ZfsOptions) else 0
+    assert capacity.usable_bytes == pytest.approx(drives * small - slop)
+    assert capacity.unused_bytes == {"large": 3 * small}
+    assert "uses 931.3 GiB of each drive" in capacity.words
+    assert capacity.words.endswith("Unused: 2.7 TiB of large.")
+
+
+@pytest.mark.parametrize(("whole", "deviation_ns", "told"), [(True, 0, 0.0), (False, 2 * 10**9, 2.0), (False, 0, None)])
+def test_of_a_sample_without_deviation_none_is_told(*, whole: bool, deviation_ns: int, told: float | None) -> None:
+    rebuilt = simulate(order()).to_json() | {"whole": whole, "deviation_ns": deviation_ns}
+    assert cell_of(Place("raid6", 4, 1.0), order(), rebuilt).deviation_s == told

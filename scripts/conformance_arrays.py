@@ -250,8 +250,8 @@ def row(case: Case, told: dict[str, Any], models: list[Rebuild]) -> dict[str, An
 
 
 def verdict(longest_ms: float) -> str:
-    """What those who wait say, the least patient first."""
-    return "/".join(each.kicked for each in judge_patience(longest_ms))
+    """What those who wait say, the least patient first, of a drive that is given up where that may be."""
+    return "/".join(each.kicked for each in judge_patience(longest_ms, is_lost=True))
 
 
 def of_all(plays: list[dict[str, Any]]) -> dict[str, Any]:

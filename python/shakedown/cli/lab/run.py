@@ -201,8 +201,10 @@ def _places(options: LabRunOptions) -> dict[str, Path]:
 
 
 def _print(stream: str, text: bytes) -> None:
-    ours = sys.stdout if stream == "output" else sys.stderr
-    ours.buffer.write(text)
+    ours, rest = sys.stdout if stream == "output" else sys.stderr, memoryview(text)
+    while rest:
+        # Unbuffered output (PYTHONUNBUFFERED) takes a part without a word, the last before its reader has gone, too.
+        rest = rest[ours.buffer.write(rest) :]
     ours.flush()
 
 

@@ -19,7 +19,6 @@ from shakedown.cli.named import named
 from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
-from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import Interrupted, UsageError
 from shakedown.result.atomic import replace_file
@@ -74,8 +73,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
         raise UsageError(f"`{options.output}` is no file", hint="give `-o` the name of the profile to write")
     consent = Consent(options.destroy_data_on, options.allow_signature)
     try:
-        with terminated_as_interrupted():
-            outcome = measure(order, folder, consent, _teller(quiet=options.quiet))
+        outcome = measure(order, folder, consent, _teller(quiet=options.quiet))
     except KeyboardInterrupt as error:
         if not (folder / RECORD_NAME).is_file():
             raise

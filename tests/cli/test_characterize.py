@@ -40,7 +40,7 @@ def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:
         ((), "a target must be given"),
         (("model:wd40efx",), "there is no profile named `wd40efx`"),
         (("model:wd40efax", "--resume", "."), "`--resume` goes on with a run as it was ordered"),
-        (("--resume", "."), "is no run of characterize"),
+        (("--resume", "."), "is no run of characterize: `characterize.json` cannot be read in it: No such file"),
         (("model:wd40efax", "--out", "full"), "`full` exists and is not empty"),
     ],
 )
@@ -50,6 +50,7 @@ def test_what_cannot_be_done_is_said(arguments: tuple[str, ...], message: str, t
     answer = shakedown("characterize", *arguments, cwd=tmp_path)
     assert answer.returncode == 2
     assert message in answer.stderr
+    assert "hint:" in answer.stderr
     assert "Traceback" not in answer.stderr
 
 

@@ -6,13 +6,14 @@ import json
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from shakedown.errors import UsageError
-from shakedown.trace import TRACE_SCHEMA, read_iolog
+from shakedown.trace import TRACE_SCHEMA, read_blkparse, read_blktrace, read_csv, read_iolog, read_msr
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio (hint: apt install fio)")
 
@@ -112,16 +113,27 @@ def test_several_files_want_a_choice(tmp_path: Path) -> None:
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, line: int, reason: str) -> None:
     with pytest.raises(UsageError) as error:
         read_iolog(log(tmp_path, text))
+    assert error.value.hint
     assert f"log` line {line}: " in str(error.value)
     assert reason in str(error.value)
 
 
 def test_what_is_no_text_or_not_there_is_told(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match="is not text"):
-        read_iolog(tmp_path / "binary")
-    with pytest.raises(UsageError, match="cannot be read: No such file"):
-        read_iolog(tmp_path / "nowhere")
+    for place, message in (
+        (tmp_path / "binary", "is not text"),
+        (tmp_path / "nowhere", "cannot be read: No such file"),
+    ):
+        with pytest.raises(UsageError, match=message) as error:
+            read_iolog(place)
+        assert error.value.hint
+
+
+@pytest.mark.parametrize("reader", [read_blkparse, read_blktrace, read_csv, read_iolog, read_msr])
+def test_what_is_no_path_is_told(reader: Callable[[object], object]) -> None:
+    with pytest.raises(UsageError, match="a trace is given by its path, not by None") as error:
+        reader(None)
+    assert error.value.hint
 
 
 def test_a_log_without_requests_is_an_empty_trace(tmp_path: Path) -> None:

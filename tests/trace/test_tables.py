@@ -67,6 +67,7 @@ def test_msr_cambridge(tmp_path: Path, packed: bool) -> None:
 def test_what_is_wrong_with_a_table_is_told(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(UsageError) as error:
         read_csv(table(tmp_path, text))
+    assert error.value.hint
     assert reason in str(error.value)
     assert "table`" in str(error.value)
 
@@ -85,4 +86,5 @@ def test_what_is_wrong_with_a_table_is_told(tmp_path: Path, text: str, reason: s
 def test_what_is_wrong_with_msr_is_told(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(UsageError) as error:
         read_msr(table(tmp_path, text))
+    assert error.value.hint
     assert reason in str(error.value)

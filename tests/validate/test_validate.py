@@ -41,6 +41,16 @@ def test_a_row_that_cannot_be_answered_says_why() -> None:
     assert "R301 is not answered: a rule of thumb" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("row", "hint"), [("R012", "drives that do: st12000vn0007, wd40efax"), ("R301", "docs/validation.md says why")]
+)
+def test_a_row_that_this_profile_does_not_answer_is_refused(row: str, hint: str) -> None:
+    done = shakedown("validate", "--row", row, "--profile", "hd103uj")
+    assert done.returncode == 2
+    assert f"`hd103uj` does not answer {row}" in done.stderr
+    assert hint in done.stderr
+
+
 def test_a_row_that_a_rebuild_answers_is_asked_alone() -> None:
     done = shakedown("validate", "--row", "R238")
     assert done.returncode == 0

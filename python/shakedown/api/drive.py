@@ -26,6 +26,9 @@ INTERVAL_SCHEMA: Final = pl.Schema({name: kind for name, kind in SAMPLE_SCHEMA.i
 
 _INTERVALS_A_CALL: Final = 512
 _UNCOUNTED_INTERVAL_NS: Final = 60 * NS_PER_S
+_TRACE_HINT: Final = (
+    f"it has the columns {', '.join(TRACE_SCHEMA)}; a verb is one of {', '.join(TRACE_SCHEMA['verb'].categories)}"  # type: ignore[attr-defined]
+)
 
 # Some 5 GB of requests while their frame is made, and 2 GB of intervals.
 _MOST_REQUESTS: Final = 50_000_000
@@ -144,6 +147,11 @@ class Drive:
         with ``job`` 0. Raises UsageError, such as for a request that reaches past the end of the drive.
         """
         logged, interval_ns = interval is None, _interval_ns(interval)
+        if depth is not None and speed != 1:
+            raise UsageError(
+                "a replay has a `speed` or a `depth`: with a depth no request waits for its time",
+                hint="leave one of them out",
+            )
         frame = _frame(trace)
         _check_pace(frame, speed, depth, MOST - self.now_ns)
         try:
@@ -192,11 +200,15 @@ class Drive:
 
 def _frame(trace: Any) -> pl.DataFrame:
     """A trace in the order of submission. Raises UsageError."""
+    if isinstance(trace, pl.LazyFrame):
+        raise UsageError("this is no trace yet, but a query for one", hint="`trace.collect()`")
     try:
-        frame = pl.DataFrame(trace).select(pl.col(name).cast(kind) for name, kind in TRACE_SCHEMA.items())
+        given = pl.DataFrame(trace).select(TRACE_SCHEMA.names())
+        _refuse_fractions(given)
+        frame = given.cast(TRACE_SCHEMA)
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         reason = (str(error).strip().splitlines() or ["unknown reason"])[0]
-        raise UsageError(f"this is no trace: {reason}", hint=f"it has the columns {', '.join(TRACE_SCHEMA)}") from error
+        raise UsageError(f"this is no trace: {reason}", hint=_TRACE_HINT) from error
     wrong = pl.any_horizontal(pl.all().is_null(), pl.exclude("verb") < 0)
     for row in frame.with_row_index("row").filter(wrong).head(1).iter_rows(named=True):
         raise UsageError(
@@ -204,6 +216,16 @@ def _frame(trace: Any) -> pl.DataFrame:
             hint="a request has a time, a verb, an offset and a length, from 0; leave out rows without",
         )
     return frame.sort("submitted_ns", maintain_order=True)
+
+
+def _refuse_fractions(trace: pl.DataFrame) -> None:
+    """Raise UsageError for times and places that are not of an integer type: a cast would cut them off in silence."""
+    for name, kind in trace.drop("verb").schema.items():
+        if not (kind.is_integer() or kind == pl.Null):
+            raise UsageError(
+                f"this is no trace: `{name}` is of type {kind}, not of whole numbers",
+                hint=f"cast it yourself, so that it is you who rounds: `pl.col({name!r}).cast(pl.Int64)`",
+            )
 
 
 def _check_pace(frame: pl.DataFrame, speed: float, depth: int | None, left_ns: int) -> None:
@@ -240,14 +262,13 @@ def _interval_ns(interval: str | int | None) -> int:
 
 def _duration_ns(name: str, duration: str | int) -> int:
     duration_ns = parse_duration_ns(duration) if isinstance(duration, str) else duration
-    return _whole(name, duration_ns, 0, MOST)
+    return _whole(name, duration_ns, 0, MOST, like='"1s"')
 
 
-def _whole(name: str, value: int, least: int, most: int) -> int:
-    if not isinstance(value, int) or not least <= value <= most:
+def _whole(name: str, value: int, least: int, most: int, like: str = "1") -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise UsageError(
-            f"{name} is {value!r:.60}: it must be a whole number from {least} to {most}",
-            hint=f"like `{name}={max(least, 1)}`",
+            f"{name} is {value!r:.60}: it must be a whole number from {least} to {most}", hint=f"like `{name}={like}`"
         )
     return value
 
@@ -257,6 +278,10 @@ def _text(name: str, value: str) -> str:
         raise UsageError(
             f"{name} is {value!r:.60}: it must be text", hint="a `str`; what was read as bytes: `.decode()`"
         )
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{name} is no text that UTF-8 can write: {error.reason}", hint="read it as UTF-8") from error
     return value
 
 

@@ -94,10 +94,13 @@ def read_order(folder: Path) -> Order:
     try:
         document = json.loads((folder / RECORD_NAME).read_text())
         return Order(**document["order"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"`{folder}` is no run of characterize: {error}", hint="give the folder that `shakedown characterize` made"
-        ) from error
+    except OSError as error:
+        reason = f"`{RECORD_NAME}` cannot be read in it: {error.strerror}"
+    except (ValueError, KeyError, TypeError):
+        reason = f"its `{RECORD_NAME}` is damaged"
+    raise UsageError(
+        f"`{folder}` is no run of characterize: {reason}", hint="give the folder that `shakedown characterize` made"
+    )
 
 
 def _conclude(order: Order, folder: Path, plan: Plan, facts: Facts, model: str, tell: Tell) -> Outcome:

@@ -93,7 +93,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
 def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Path]:
     if options.resume is not None:
         if target is not None:
-            raise UsageError("`--resume` goes on with a run as it was ordered: give no target")
+            raise UsageError("`--resume` goes on with a run as it was ordered", hint="leave the target out")
         return read_order(options.resume), options.resume
     if target is None:
         raise UsageError("a target must be given", hint="shakedown characterize model:wd40efax -o twin.toml")

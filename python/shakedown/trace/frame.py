@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,9 @@ TRACE_SCHEMA: Final = pl.Schema(
 Request = tuple[int, str, int, int]
 """submitted_ns, verb, offset_bytes, bytes."""
 
+OTHER_READERS: Final = "docs/python.md tells which reader is for which format"
+"""The hint where a file is of another format than its reader's."""
+
 MOST: Final = 2**63 - 1
 """The largest time or size that a frame can hold."""
 
@@ -33,6 +37,13 @@ def trace_frame(requests: Iterable[Request]) -> pl.DataFrame:
     return frame.sort("submitted_ns", maintain_order=True)
 
 
+def trace_path(path: str | os.PathLike[str]) -> Path:
+    """Raise UsageError for what is no path."""
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"a trace is given by its path, not by {path!r:.60}", hint='like `"trace.log"`')
+    return Path(path)
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a text that are not blank, with their numbers from 1. Raises UsageError."""
     try:
@@ -41,17 +52,17 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 if stripped := line.strip():
                     yield number, stripped
     except UnicodeDecodeError as error:
-        raise UsageError(f"`{path}` is not text: {error.reason}") from error
+        raise UsageError(f"`{path}` is not text: {error.reason}", hint=OTHER_READERS) from error
     except OSError as error:
         raise unreadable(path, error) from error
 
 
 def unreadable(path: Path, error: OSError) -> UsageError:
     """The error for a file that cannot be opened or read."""
-    return UsageError(f"`{path}` cannot be read: {error.strerror}")
+    return UsageError(f"`{path}` cannot be read: {error.strerror}", hint="give the path of a file that you may read")
 
 
-def malformed(path: Path, line: int, reason: str, *, hint: str = "") -> UsageError:
+def malformed(path: Path, line: int, reason: str, *, hint: str = "mend the line, or leave it out") -> UsageError:
     """The error for a line that is not what the format wants."""
     return UsageError(f"`{path}` line {line}: {reason}", hint=hint)
 

@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from shakedown.errors import UsageError
-from shakedown.trace.frame import Request, malformed, number, numbered_lines, trace_frame
+from shakedown.trace.frame import OTHER_READERS, Request, malformed, number, numbered_lines, trace_frame, trace_path
 
 _VERSIONS: Final = {"fio version 2 iolog": 2, "fio version 3 iolog": 3}
 _VERBS: Final = {"read": "read", "write": "write", "trim": "trim", "sync": "flush", "datasync": "flush"}
@@ -22,12 +22,17 @@ def read_iolog(path: str | Path, *, file: str | None = None) -> pl.DataFrame:
     milliseconds since the start (its manual says otherwise); without any, only a replay with a depth makes sense.
     A sync becomes a flush. Raises UsageError with file, line and reason.
     """
-    path = Path(path)
+    path = trace_path(path)
     lines = numbered_lines(path)
     number_, first = next(lines, (1, ""))
     version = _VERSIONS.get(first)
     if version is None:
-        raise malformed(path, number_, "the first line is neither `fio version 2 iolog` nor `fio version 3 iolog`")
+        raise malformed(
+            path,
+            number_,
+            "the first line is neither `fio version 2 iolog` nor `fio version 3 iolog`",
+            hint=OTHER_READERS,
+        )
     requests: list[Request] = []
     files: set[str] = set()
     now_ns = 0

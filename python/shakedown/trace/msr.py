@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from shakedown.errors import UsageError
-from shakedown.trace.frame import TRACE_SCHEMA
+from shakedown.trace.frame import TRACE_SCHEMA, trace_path
 from shakedown.trace.table import read_table, whole_numbers, words
 
 _NAMES: Final = ["timestamp", "host", "disk", "type", "offset", "size", "response_time"]
@@ -22,7 +22,7 @@ def read_msr(path: str | Path) -> pl.DataFrame:
     file time), ``Read`` or ``Write``, bytes. May be compressed as published. Raises UsageError with file,
     line and reason.
     """
-    path = Path(path)
+    path = trace_path(path)
     table = read_table(path, names=_NAMES)
     volumes = table.select("host", "disk").unique()
     if volumes.height > 1:

@@ -11,7 +11,7 @@ from polars.exceptions import NoDataError, PolarsError
 
 from shakedown.errors import UsageError
 from shakedown.requests import VERBS
-from shakedown.trace.frame import MOST, malformed, numbered_lines, unreadable
+from shakedown.trace.frame import MOST, OTHER_READERS, malformed, numbered_lines, unreadable
 
 LINE: Final = "line"
 """The column of a table that holds the number of each row's line."""
@@ -26,9 +26,9 @@ def read_table(path: Path, *, names: Sequence[str] | None = None) -> pl.DataFram
     try:
         table = pl.read_csv(data, has_header=names is None, infer_schema=False)
     except NoDataError:
-        raise UsageError(f"`{path}` is empty") from None
+        raise UsageError(f"`{path}` is empty", hint="give a file with a line for each request") from None
     except PolarsError as error:
-        raise _uneven(path) or UsageError(f"`{path}` is no table: {_first_line(error)}") from error
+        raise _uneven(path) or UsageError(f"`{path}` is no table: {_first_line(error)}", hint=OTHER_READERS) from error
     if names is not None:
         if table.width != len(names):
             raise malformed(path, 1, f"{table.width} fields where {len(names)} are expected: {', '.join(names)}")

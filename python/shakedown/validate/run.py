@@ -40,13 +40,15 @@ def validate(
 ) -> Validation:
     """Answer the asked rows, or all, or all that a profile answers; ``told`` hears of the progress.
 
-    Raises UsageError for a row or a profile that is not there.
+    Raises UsageError for a row or a profile that is not there, and for a profile that answers none of the rows.
     """
     published = read_rows(reference_path("published.csv"))
     questions = all_questions()
     _refuse_unknown(rows, profile, published)
     asked = [each for each in questions.questions if _is_asked(each, questions, rows, profile)]
     arrays = [each for each in questions.rebuild_questions if _is_rebuild_asked(each, questions, rows, profile)]
+    if profile is not None and not asked and not arrays:
+        raise _nothing_asked(rows, profile, questions)
     reasons = {} if profile else unanswered(questions, published)
     found = _answers(asked, questions, published, told) + rebuild_answers(arrays, questions, published, told)
     found.sort(key=lambda each: each.row)
@@ -78,19 +80,35 @@ def _refuse_unknown(rows: Iterable[str], profile: str | None, published: dict[st
         raise UsageError(f"there is no profile `{profile}`", hint=f"there are {', '.join(list_profiles())}")
 
 
+def _nothing_asked(rows: Sequence[str], profile: str, questions: Questions) -> UsageError:
+    """The error for a profile that answers none of the rows, or none at all."""
+    single = {drive for each in questions.questions if each.row in rows for drive in _drives(each, questions)}
+    many = {drive for each in questions.rebuild_questions if each.row in rows for drive in _members(each, questions)}
+    return UsageError(
+        f"`{profile}` does not answer {', '.join(rows) or 'any row'}",
+        hint=f"drives that do: {', '.join(sorted(single | many))}" if single | many else "docs/validation.md says why",
+    )
+
+
 def _is_asked(question: Question, questions: Questions, rows: Sequence[str], profile: str | None) -> bool:
+    return (not rows or question.row in rows) and (profile is None or profile in _drives(question, questions))
+
+
+def _drives(question: Question, questions: Questions) -> list[str]:
     experiment = questions.experiment(question.experiment)
-    drives = [
+    return [
         drive for each in (experiment.profile, experiment.baseline) if each is not None for drive in drives_of(each)
     ]
-    return (not rows or question.row in rows) and (profile is None or profile in drives)
 
 
 def _is_rebuild_asked(
     question: RebuildQuestion, questions: Questions, rows: Sequence[str], profile: str | None
 ) -> bool:
-    drives = [drive for name in question.rebuilds for drive in questions.rebuild(name).drives]
-    return (not rows or question.row in rows) and (profile is None or profile in drives)
+    return (not rows or question.row in rows) and (profile is None or profile in _members(question, questions))
+
+
+def _members(question: RebuildQuestion, questions: Questions) -> list[str]:
+    return [drive for name in question.rebuilds for drive in questions.rebuild(name).drives]
 
 
 def _answers(

@@ -94,7 +94,7 @@ class Machine:
         ``depth`` the times only order the requests. A request that fails does not end the load. Raises TraceError.
         """
     def idle(self, duration_ns: int) -> None:
-        """Leave the drive alone."""
+        """Leave the drive alone. What a signal handler raises ends the call, and the drive is as it was then."""
     def truth(self) -> dict[str, int]:
         """What nobody can see from outside: cached bytes, bands cleaned, and so on; sums over the drives."""
 
@@ -333,12 +333,14 @@ def resilver(order: dict[str, Any], share: Share) -> dict[str, Any]:
 
 @final
 class Share:
-    """How much of a rebuild is done, for who waits for it in another thread."""
+    """How much of a rebuild is done, for who waits for it in another thread, and may end it from there."""
 
     def __init__(self) -> None: ...
     @property
     def done(self) -> float:
         """0 to 1."""
+    def stop(self) -> None:
+        """Let the rebuild end with InterruptedError, some hundredths of a second later."""
 
 def rebuild(order: dict[str, Any], share: Share) -> dict[str, Any]:
     """Rebuild the member in place ``replacement`` of an array. Raises ArrayError, ProfileError, JobError.

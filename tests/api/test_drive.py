@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import shakedown
-from shakedown import INTERVAL_SCHEMA, REQUEST_SCHEMA, Drive, UsageError, _core
+from shakedown import INTERVAL_SCHEMA, REQUEST_SCHEMA, Drive, UsageError, _core, rebuild
 from shakedown.data import profile_path
 from shakedown.target.model import ModelArena
 
@@ -301,6 +302,33 @@ def test_a_signal_is_seen_within_a_second_however_long_an_interval_is(interval: 
     assert interrupt_after(0.3, lambda: one.run(job, interval=interval)) < 1
     assert one.now_ns > 0
     assert one.run("rw=read\nnumber_ios=10").height == 10
+
+
+def test_a_signal_ends_idling_where_it_is() -> None:
+    one, other = (Drive.load("canvio-3tb", seed=1) for _ in range(2))
+    for each in (one, other):
+        each.run("rw=randwrite\nbs=4k\nnumber_ios=200000", interval="1h")
+    before_ns = one.now_ns
+    assert interrupt_after(0.1, lambda: one.idle("90000d")) < 0.5
+    assert before_ns < one.now_ns < before_ns + 90_000 * 24 * 60 * MINUTE_NS
+    other.idle(one.now_ns - before_ns)
+    assert one.truth() == other.truth()
+
+
+@pytest.mark.parametrize(
+    ("layout", "options"),
+    [
+        ("raid5", {"state": "used", "replace_with": "model:wd40efax"}),
+        ("raid6", {}),
+        ("raid5", {"load": "rw=randread\nbs=16k\niodepth=4"}),
+        ("raidz1", {"whole": True}),
+        ("mirror", {"load": "rw=randread\nbs=16k\niodepth=4", "whole": True}),
+    ],
+)
+def test_a_signal_ends_a_rebuild_at_once(layout: str, options: dict[str, Any]) -> None:
+    threads = threading.active_count()
+    assert interrupt_after(0.3, lambda: rebuild(layout, "model:wd40efrx", width=4, **options)) < 1
+    assert threading.active_count() <= threads + 1
 
 
 def test_a_call_that_a_signal_has_ended_loses_nothing() -> None:

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use array::md::Array;
 use array::nas::StorageBox;
@@ -12,9 +13,12 @@ use workload::{JobFile, Run, Trace};
 
 use crate::bench::{lock, Bench, Tested};
 use crate::errors::{array_error, job_error, profile_error, trace_error};
-use crate::load::Load;
+use crate::load::{Load, LOOK_EVERY};
 use crate::storage_box::Given;
 use crate::trace::{replay_of, requests_of};
+
+/// So long a drive is left alone between two looks at the clock; it tidies up meanwhile.
+const IDLE_NS: u64 = 60_000_000_000;
 
 /// A host with one modelled drive or array, and a virtual clock that starts at zero.
 #[pyclass(frozen, module = "shakedown._core")]
@@ -112,20 +116,11 @@ impl Machine {
     }
 
     fn idle(&self, py: Python<'_>, duration_ns: u64) -> PyResult<()> {
-        let idled = py.detach(|| {
-            let mut bench = lock(&self.bench);
-            if bench.run.is_some() {
-                return false;
-            }
-            bench.now_ns = bench.now_ns.saturating_add(duration_ns);
-            let to_ns = bench.now_ns;
-            bench.tested.idle(to_ns);
-            true
-        });
-        match idled {
-            true => Ok(()),
-            false => Err(busy()),
+        let to_ns = self.now_ns(py).saturating_add(duration_ns);
+        while py.detach(|| self.idle_for(LOOK_EVERY, to_ns))? {
+            py.check_signals()?;
         }
+        Ok(())
     }
 
     fn truth(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
@@ -145,6 +140,21 @@ impl Machine {
     fn with(tested: Tested, model: String) -> Self {
         let bench = Bench { tested, now_ns: 0, run: None };
         Self { bench: Arc::new(Mutex::new(bench)), model }
+    }
+
+    /// Leaves it alone until `to_ns`, but no longer than that by the clock on the wall; returns whether there is more to do.
+    fn idle_for(&self, time: Duration, to_ns: u64) -> PyResult<bool> {
+        let mut bench = lock(&self.bench);
+        if bench.run.is_some() {
+            return Err(busy());
+        }
+        let began = Instant::now();
+        while bench.now_ns < to_ns && began.elapsed() < time {
+            bench.now_ns = to_ns.min(bench.now_ns.saturating_add(IDLE_NS));
+            let now_ns = bench.now_ns;
+            bench.tested.idle(now_ns);
+        }
+        Ok(bench.now_ns < to_ns)
     }
 
     /// Begins the load that `make` makes of the capacity and the time; `None` while another one runs.

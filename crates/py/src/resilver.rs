@@ -6,7 +6,7 @@ use drive::faults::Faults;
 use drive::{BlockDevice, Drive, Profile};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use workload::rebuild::{resilver_telling, wear, RebuildError, ResilverOrder, Resilvered};
+use workload::rebuild::{resilver_telling, wear, RebuildError, ResilverOrder, Resilvered, Told};
 
 use crate::rebuild::{answer as told_of, read_faults, read_profiles, refusal, Share, SEEDS_APART};
 
@@ -23,7 +23,10 @@ pub fn resilver<'py>(py: Python<'py>, order: Given, share: &Bound<'py, Share>) -
     let profiles = read_profiles(py, &order.profiles, order.scale_divisor)?;
     let faults = read_faults(&order.faults)?;
     let share = share.get();
-    let done = py.detach(|| resilver_telling(&order.order(&profiles, faults)?, &mut |done| share.tell(done)));
+    let done = py.detach(|| {
+        let told: &mut Told = &mut |done| share.tell(done);
+        resilver_telling(&order.order(&profiles, faults, told)?, told)
+    });
     answer(py, &done.map_err(|error| refusal(py, error))?)
 }
 
@@ -55,13 +58,18 @@ pub struct Given {
 }
 
 impl Given {
-    fn order(&self, profiles: &[Profile], faults: Vec<Option<Faults>>) -> Result<ResilverOrder, RebuildError> {
+    fn order(
+        &self,
+        profiles: &[Profile],
+        faults: Vec<Option<Faults>>,
+        told: &mut Told,
+    ) -> Result<ResilverOrder, RebuildError> {
         let seeds = self.seed.wrapping_mul(SEEDS_APART);
         let mut drives: Vec<Drive> = (seeds..).zip(profiles).map(|(seed, profile)| Drive::new(profile, seed)).collect();
         let mut start_ns = 0;
         if let Some(worn) = drives.get_mut(self.replacement).filter(|_| self.used) {
             let bytes = self.member_bytes.min(worn.capacity_bytes());
-            start_ns = wear(worn, bytes, self.seed);
+            start_ns = wear(worn, bytes, self.seed, told)?;
         }
         let whole = self.whole || faults.iter().any(Option::is_some);
         let plan = self.plan(profiles, whole)?;

@@ -155,7 +155,10 @@ class Drive:
         return self._play(load, logged)
 
     def idle(self, duration: str | int) -> None:
-        """Leave the drive alone for so long: ``"10min"``, or nanoseconds. Raises UsageError."""
+        """Leave the drive alone for so long: ``"10min"``, or nanoseconds.
+
+        Ctrl-C ends it at once, at the time that ``now_ns`` then tells. Raises UsageError.
+        """
         try:
             self._machine.idle(_whole("duration", _duration_ns("duration", duration), 0, MOST - self.now_ns))
         except RuntimeError as error:

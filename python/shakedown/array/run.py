@@ -81,20 +81,25 @@ def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell) -> list[Rebuild]:
         Thread(target=work, daemon=True).start()
     rebuilds: dict[int, Rebuild] = {}
     what, began_s = f"{order.replacement} ({order.state})", monotonic()
-    while len(rebuilds) < seeds:
-        try:
-            seed, rebuild = came.get(timeout=_EVERY_S)
-        except Empty:
-            done = _done([each.done for each in shares], seeds, threads)
-            if done:
-                left_s = (monotonic() - began_s) * (1 / done - 1)
-                tell(f"{what}: {done:.0%} done, about {format_duration(left_s * NS_PER_S)} left")
-            continue
-        if isinstance(rebuild, BaseException):
-            raise rebuild
-        rebuilds[seed] = rebuild
-        ended = f"{rebuild.ended} after {format_duration(rebuild.duration_ns)} of virtual time"
-        tell(f"{what}, {len(rebuilds)} of {seeds}: {ended}")
+    try:
+        while len(rebuilds) < seeds:
+            try:
+                seed, rebuild = came.get(timeout=_EVERY_S)
+            except Empty:
+                done = _done([each.done for each in shares], seeds, threads)
+                if done:
+                    left_s = (monotonic() - began_s) * (1 / done - 1)
+                    tell(f"{what}: {done:.0%} done, about {format_duration(left_s * NS_PER_S)} left")
+                continue
+            if isinstance(rebuild, BaseException):
+                raise rebuild
+            rebuilds[seed] = rebuild
+            ended = f"{rebuild.ended} after {format_duration(rebuild.duration_ns)} of virtual time"
+            tell(f"{what}, {len(rebuilds)} of {seeds}: {ended}")
+    finally:
+        waiting.clear()
+        for each in shares:
+            each.stop()
     return [rebuilds[seed] for seed in sorted(rebuilds)]
 
 

@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 
 use array::md::Array;
 use array::nas::StorageBox;
+use drive::faults::Impatient;
 use drive::{Drive, Profile, Truth};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use workload::{JobFile, Run, Trace};
 
 use crate::bench::{lock, Bench, Tested};
-use crate::errors::{array_error, job_error, profile_error, trace_error};
+use crate::errors::{array_error, job_error, profile_error, trace_error, with_line};
+use crate::faults::faults_of;
 use crate::load::{Load, LOOK_EVERY};
 use crate::storage_box::Given;
 use crate::trace::{replay_of, requests_of};
@@ -30,14 +32,27 @@ pub struct Machine {
 #[pymethods]
 impl Machine {
     #[new]
-    #[pyo3(signature = (profile_toml, *, seed, scale_divisor = 1))]
-    fn new(py: Python<'_>, profile_toml: &str, seed: u64, scale_divisor: u32) -> PyResult<Self> {
+    #[pyo3(signature = (profile_toml, *, seed, scale_divisor = 1, faults_toml = None, host_timeout_ns = u64::MAX))]
+    fn new(
+        py: Python<'_>,
+        profile_toml: &str,
+        seed: u64,
+        scale_divisor: u32,
+        faults_toml: Option<&str>,
+        host_timeout_ns: u64,
+    ) -> PyResult<Self> {
         let profile = Profile::parse(profile_toml)
             .and_then(|profile| profile.scaled(scale_divisor))
             .map_err(|error| profile_error(py, profile_toml, &error))?;
         let model = profile.identity.model.clone();
         let drive = py.detach(|| Drive::new(&profile, seed));
-        Ok(Self::with(Tested::Drive(Box::new(drive)), model))
+        let Some(text) = faults_toml else {
+            return Ok(Self::with(Tested::Drive(Box::new(drive)), model));
+        };
+        let faulty = faults_of(text)
+            .and_then(|faults| faults.wrap(drive).map_err(|error| with_line(&error, text, error.key())))
+            .map_err(PyValueError::new_err)?;
+        Ok(Self::with(Tested::Faulty(Impatient::around(faulty, host_timeout_ns)), model))
     }
 
     #[staticmethod]
@@ -123,11 +138,20 @@ impl Machine {
         Ok(())
     }
 
+    fn losses(&self, py: Python<'_>) -> Vec<(u64, u64, u64)> {
+        py.detach(|| {
+            let bench = lock(&self.bench);
+            let lost =
+                bench.tested.losses().iter().flat_map(|lost| lost.ranges.iter().map(|range| (lost.at_ns, range)));
+            lost.map(|(at_ns, range)| (at_ns, range.start, range.end - range.start)).collect()
+        })
+    }
+
     fn truth(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
         py.detach(|| {
             let mut sums = BTreeMap::new();
-            for drive in lock(&self.bench).tested.drives() {
-                for (name, count) in counts(drive.truth()) {
+            for truth in lock(&self.bench).tested.truths() {
+                for (name, count) in counts(truth) {
                     *sums.entry(name).or_default() += count;
                 }
             }

@@ -351,6 +351,11 @@ def resilver(order: dict[str, Any], share: Share) -> dict[str, Any]:
     The answer is that of ``rebuild`` with ``deviation_ns``, ``simulated_ns``, ``allocated_bytes``, ``records``.
     """
 
+def usable_bytes(
+    layout: str, width: int, member_bytes: int, record_bytes: int, ashift: int, draid: tuple[int, int] | None = None
+) -> int:
+    """How much data in records of that size a pool of one vdev has room for. Raises ArrayError."""
+
 @final
 class Share:
     """How much of a rebuild is done, for who waits for it in another thread, and may end it from there."""

@@ -4,10 +4,12 @@ use array::zfs::{Content, Geometry, Host, Order, Plan, Sampling, Tunables};
 use array::{Layout, LayoutError};
 use drive::faults::Faults;
 use drive::{BlockDevice, Drive, Profile};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use workload::rebuild::{resilver_telling, wear, RebuildError, ResilverOrder, Resilvered, Told};
 
+use crate::errors::array_error;
 use crate::rebuild::{answer as told_of, read_faults, read_profiles, refusal, Share, SEEDS_APART};
 
 /// A shingled drive's bands in a window of a sample: those cut by its borders are few among them.
@@ -77,7 +79,7 @@ impl Given {
     }
 
     fn plan(&self, profiles: &[Profile], whole: bool) -> Result<Plan, LayoutError> {
-        let geometry = self.geometry(profiles.len() as u64)?;
+        let geometry = geometry(&self.layout, profiles.len() as u64, self.ashift, self.draid)?;
         let tunables = match self.release.as_str() {
             "0.6" => Tunables::v0_6(),
             "2.1" => Tunables::v2_1(),
@@ -112,21 +114,6 @@ impl Given {
         })
     }
 
-    fn geometry(&self, width: u64) -> Result<Geometry, LayoutError> {
-        let layout: Layout = self.layout.parse()?;
-        match layout {
-            Layout::Mirror => Geometry::mirror(width, self.ashift),
-            Layout::Raidz(parity) => Geometry::raidz(u64::from(parity), width, self.ashift),
-            Layout::Draid(parity) => {
-                // `zpool create draid` without more: groups of 8 data drives, no spare.
-                let parity = u64::from(parity);
-                let (data, spares) = self.draid.unwrap_or((8.min(width.saturating_sub(parity)), 0));
-                Geometry::draid(parity, data, width, spares, self.ashift)
-            }
-            md => Err(LayoutError::value("layout", md.name(), "not one of ZFS")),
-        }
-    }
-
     /// Nothing depends on what was long ago, but for a shingled drive's cache: it is filled first, and then windows are
     /// longer than its bands.
     fn sampling(&self, profiles: &[Profile], geometry: &Geometry) -> Sampling {
@@ -145,6 +132,38 @@ impl Given {
         }
         let window_records = usual.window_records.max(window / column_bytes);
         Sampling { records: FEW_STRATA * window_records, window_records, first_records: first / column_bytes }
+    }
+}
+
+/// How much data a pool of one vdev has room for; see the stub.
+#[pyfunction]
+#[pyo3(signature = (layout, width, member_bytes, record_bytes, ashift, draid = None))]
+pub fn usable_bytes(
+    layout: &str,
+    width: u64,
+    member_bytes: u64,
+    record_bytes: u64,
+    ashift: u32,
+    draid: Option<(u64, u64)>,
+) -> PyResult<u64> {
+    if record_bytes == 0 {
+        return Err(PyValueError::new_err("record_bytes must be at least 1"));
+    }
+    let geometry = geometry(layout, width, ashift, draid).map_err(|error| array_error(&error))?;
+    Ok(geometry.usable_bytes(member_bytes, record_bytes))
+}
+
+fn geometry(layout: &str, width: u64, ashift: u32, draid: Option<(u64, u64)>) -> Result<Geometry, LayoutError> {
+    match layout.parse()? {
+        Layout::Mirror => Geometry::mirror(width, ashift),
+        Layout::Raidz(parity) => Geometry::raidz(u64::from(parity), width, ashift),
+        Layout::Draid(parity) => {
+            // `zpool create draid` without more: groups of 8 data drives, no spare.
+            let parity = u64::from(parity);
+            let (data, spares) = draid.unwrap_or((8.min(width.saturating_sub(parity)), 0));
+            Geometry::draid(parity, data, width, spares, ashift)
+        }
+        md => Err(LayoutError::value("layout", md.name(), "not one of ZFS")),
     }
 }
 

@@ -335,12 +335,11 @@ impl<D: BlockDevice> Resilver<D> {
     /// # Errors
     /// Those of `told`, which end it there.
     pub fn finish_telling<E>(&mut self, told: &mut dyn FnMut(f64) -> Result<(), E>) -> Result<(), E> {
-        for pass in 1u64.. {
-            if self.is_over() {
-                break;
-            }
+        let mut passes: u64 = 0;
+        while !self.is_over() {
             self.pass(u64::MAX);
-            if pass % TOLD_PASSES == 0 {
+            passes += 1;
+            if passes % TOLD_PASSES == 0 {
                 told(self.done())?;
             }
         }

@@ -204,6 +204,7 @@ pub(crate) fn answer<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
         Ended::WithLosses { lost_bytes } => ("with-losses", lost_bytes, None),
         Ended::Failed { member, .. } => ("failed", 0, Some(member)),
     };
+    told.set_item("began_ns", report.began_ns)?;
     told.set_item("duration_ns", outcome.duration_ns)?;
     told.set_item("ended", ended)?;
     told.set_item("lost_bytes", lost_bytes)?;

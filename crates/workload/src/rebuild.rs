@@ -57,6 +57,8 @@ pub struct Order {
 pub struct Report {
     /// Of the rebuild.
     pub outcome: Outcome,
+    /// When it began: so old were the drives.
+    pub began_ns: u64,
     /// The job while the rebuild went on: intervals and the sum of each direction.
     pub during: Vec<Row>,
     /// See [`during`](Self::during).
@@ -110,11 +112,13 @@ pub fn rebuild(order: &Order) -> Result<Report, RebuildError> {
 /// As of [`rebuild`], and of `told`.
 pub fn rebuild_telling(order: &Order, told: &mut Told) -> Result<Report, RebuildError> {
     order.check()?;
-    if order.whole || order.history_matters() || sampled::is_in_vain(order) {
+    let report = if order.whole || order.history_matters() || sampled::is_in_vain(order) {
         whole::rebuild(order, told)
     } else {
         sampled::rebuild(order, told)
-    }
+    }?;
+    told(1.0)?;
+    Ok(report)
 }
 
 impl Order {

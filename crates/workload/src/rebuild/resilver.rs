@@ -81,10 +81,12 @@ pub fn resilver_telling(order: &ResilverOrder, told: &mut Told) -> Result<Resilv
         Resilver::new(order.plan.clone(), devices, now_ns)?
     };
     resilver.finish_telling(told)?;
+    told(1.0)?;
     let zfs = resilver.report();
     let requests = (0..order.drives.len()).map(|member| resilver.members().counters(member).requests).sum();
     let report = Report {
         outcome: zfs.outcome.clone(),
+        began_ns: order.start_ns,
         during,
         felt_during: feeling.felt(),
         alone,

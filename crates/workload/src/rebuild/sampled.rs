@@ -66,6 +66,7 @@ pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildE
     let requests = parts.iter().flat_map(|part| &part.outcome.members).map(|member| member.counters.requests).sum();
     Ok(Report {
         outcome: sum(order, &parts),
+        began_ns: order.start_ns,
         during: Vec::new(),
         felt_during: Vec::new(),
         alone: Vec::new(),

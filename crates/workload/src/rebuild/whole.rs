@@ -37,6 +37,7 @@ pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildE
     let requests = outcome.members.iter().map(|member| member.counters.requests).sum();
     Ok(Report {
         outcome,
+        began_ns: order.start_ns,
         during,
         felt_during: feeling.felt(),
         alone,

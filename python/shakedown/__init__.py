@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from shakedown import trace
-    from shakedown.api.drive import INTERVAL_SCHEMA, Drive
+    from shakedown.api.drive import INTERVAL_SCHEMA, LOSS_SCHEMA, Drive
     from shakedown.api.rebuild import rebuild
     from shakedown.data import list_profiles
     from shakedown.errors import ShakedownError, UsageError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INTERVAL_SCHEMA",
+    "LOSS_SCHEMA",
     "REQUEST_SCHEMA",
     "Drive",
     "ShakedownError",
@@ -31,6 +32,7 @@ __all__ = [
 _HOMES: Final = {
     "Drive": "shakedown.api.drive",
     "INTERVAL_SCHEMA": "shakedown.api.drive",
+    "LOSS_SCHEMA": "shakedown.api.drive",
     "REQUEST_SCHEMA": "shakedown.requests",
     "ShakedownError": "shakedown.errors",
     "UsageError": "shakedown.errors",

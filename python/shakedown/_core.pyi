@@ -6,6 +6,11 @@ from typing import Any, Literal, NotRequired, TypedDict, final
 class ProfileError(ValueError):
     """A profile cannot be a drive: the message names the key and the reason."""
 
+    key: str | None
+    """None where the text is not TOML."""
+    hint: str
+    """What to do about it."""
+
 class JobError(ValueError):
     """A fio job cannot be run in virtual time: the message names section, option and reason."""
 
@@ -60,8 +65,21 @@ class StorageBoxOrder(TypedDict):
 class Machine:
     """A host with one modelled drive or array, and a virtual clock that starts at zero."""
 
-    def __init__(self, profile_toml: str, *, seed: int, scale_divisor: int = 1) -> None:
-        """Make a drive from the text of a profile, its capacity and caches divided by ``scale_divisor``."""
+    def __init__(
+        self,
+        profile_toml: str,
+        *,
+        seed: int,
+        scale_divisor: int = 1,
+        faults_toml: str | None = None,
+        host_timeout_ns: int = ...,
+    ) -> None:
+        """Make a drive from the text of a profile, its capacity and caches divided by ``scale_divisor``.
+
+        ``faults_toml`` are its faults (``docs/faults.md``); who is then not answered for ``host_timeout_ns`` (default:
+        for ever), a flush for twice as long, has the link reset. Raises ProfileError, ValueError for such faults as
+        cannot be.
+        """
     @staticmethod
     def storage_box(order: StorageBoxOrder) -> Machine:
         """Make an array in a box. Raises ProfileError and ArrayError."""
@@ -94,7 +112,9 @@ class Machine:
         ``depth`` the times only order the requests. A request that fails does not end the load. Raises TraceError.
         """
     def idle(self, duration_ns: int) -> None:
-        """Leave the drive alone."""
+        """Leave the drive alone. What a signal handler raises ends the call, and the drive is as it was then."""
+    def losses(self) -> list[tuple[int, int, int]]:
+        """What losses of power took: when in ns, first byte and how many; by time and then by place."""
     def truth(self) -> dict[str, int]:
         """What nobody can see from outside: cached bytes, bands cleaned, and so on; sums over the drives."""
 
@@ -331,14 +351,21 @@ def resilver(order: dict[str, Any], share: Share) -> dict[str, Any]:
     The answer is that of ``rebuild`` with ``deviation_ns``, ``simulated_ns``, ``allocated_bytes``, ``records``.
     """
 
+def usable_bytes(
+    layout: str, width: int, member_bytes: int, record_bytes: int, ashift: int, draid: tuple[int, int] | None = None
+) -> int:
+    """How much data in records of that size a pool of one vdev has room for. Raises ArrayError."""
+
 @final
 class Share:
-    """How much of a rebuild is done, for who waits for it in another thread."""
+    """How much of a rebuild is done, for who waits for it in another thread, and may end it from there."""
 
     def __init__(self) -> None: ...
     @property
     def done(self) -> float:
         """0 to 1."""
+    def stop(self) -> None:
+        """Let the rebuild end with InterruptedError, some hundredths of a second later."""
 
 def rebuild(order: dict[str, Any], share: Share) -> dict[str, Any]:
     """Rebuild the member in place ``replacement`` of an array. Raises ArrayError, ProfileError, JobError.

@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import shakedown
-from shakedown import INTERVAL_SCHEMA, REQUEST_SCHEMA, Drive, UsageError, _core
+from shakedown import INTERVAL_SCHEMA, REQUEST_SCHEMA, Drive, UsageError, _core, rebuild
 from shakedown.data import profile_path
 from shakedown.target.model import ModelArena
 
@@ -308,6 +309,162 @@ def test_a_signal_is_seen_within_a_second_however_long_an_interval_is(interval: 
     assert interrupt_after(0.3, lambda: one.run(job, interval=interval)) < 1
     assert one.now_ns > 0
     assert one.run("rw=read\nnumber_ios=10").height == 10
+
+
+SECOND_NS = 1_000_000_000
+
+
+def faults(kind: str, **keys: object) -> str:
+    lines = [f"{key} = {value}" for key, value in keys.items()]
+    return "\n".join(["format_version = 1", "[[faults]]", f'kind = "{kind}"', *lines])
+
+
+def befallen(text: str, job: str = "rw=read\nbs=4k\nnumber_ios=4", **options: Any) -> tuple[Drive, pl.DataFrame]:
+    one = Drive.load("wd40efrx", seed=1, scale_divisor=100, faults=text, **options)
+    return one, one.run(job)
+
+
+def test_a_bad_sector_is_tried_and_told_until_it_is_written() -> None:
+    one, rows = befallen(faults("latent-sectors", sectors=[[16, 1]], retry_s=7))
+    assert rows["status"].to_list() == ["good", "good", "medium-error"]
+    assert rows["latency_ns"][2] > 7 * SECOND_NS
+    assert "MediumError" in (one.failure or "")
+    one.run("rw=write\nbs=4k\nnumber_ios=4")
+    assert one.run("rw=read\nbs=4k\nnumber_ios=4")["status"].unique().to_list() == ["good"]
+    assert one.failure is None
+
+
+def test_a_stall_is_waited_for_however_long() -> None:
+    _, rows = befallen(faults("stall", from_s=0, for_s=100))
+    assert rows["status"].unique().to_list() == ["good"]
+    assert rows["latency_ns"][0] > 100 * SECOND_NS
+
+
+@pytest.mark.parametrize(("host_timeout", "waited_s"), [(None, 30), ("45s", 45), (7 * SECOND_NS, 7)])
+def test_who_is_never_answered_is_given_up(host_timeout: str | int | None, waited_s: int) -> None:
+    options = {} if host_timeout is None else {"host_timeout": host_timeout}
+    one, rows = befallen(faults("timeout", from_s=0, for_s=1, one_in=2), **options)
+    assert rows.select("status", "latency_ns").rows() == [("aborted", waited_s * SECOND_NS)]
+    assert "Aborted" in (one.failure or "")
+    assert one.run("rw=read\nbs=4k\nnumber_ios=4")["status"].unique().to_list() == ["good"]
+
+
+def test_a_flush_is_waited_for_twice_as_long_and_a_late_answer_is_one() -> None:
+    text = faults("timeout", from_s=0, for_s=1)
+    flush = {"submitted_ns": [0], "verb": ["flush"], "offset_bytes": [0], "bytes": [0]}
+    answered = Drive.load("wd40efrx", seed=1, faults=text).replay(flush)
+    assert answered.select("status", "latency_ns").rows() == [("aborted", 60 * SECOND_NS)]
+    _, late = befallen(faults("timeout", from_s=0, for_s=1, answer_after_s=29))
+    assert (late["status"][0], late["latency_ns"][0] > 29 * SECOND_NS) == ("good", True)
+
+
+def test_a_drive_goes_and_comes_back() -> None:
+    one, rows = befallen(faults("gone", from_s=1, for_s=5), "rw=read\nbs=4k\ntime_based\nruntime=3")
+    assert (rows["status"][-1], rows["status"][:-1].unique().to_list()) == ("gone", ["good"])
+    assert one.now_ns == pytest.approx(SECOND_NS, rel=0.05)
+    one.idle("5s")
+    assert one.run("rw=read\nbs=4k\nnumber_ios=4")["status"].unique().to_list() == ["good"]
+
+
+def test_what_a_loss_of_power_took_is_told_and_what_is_inside_counts_on() -> None:
+    text = faults("power-loss", from_s=1, for_s=5)
+    one, rows = befallen(text, "rw=write\nbs=64k\niodepth=8\ntime_based\nruntime=3")
+    lost, failed = one.losses(), rows.filter(pl.col("status") == "gone")
+    assert lost.schema == shakedown.LOSS_SCHEMA
+    assert lost["at_ns"].unique().to_list() == [SECOND_NS]
+    acknowledged = rows.filter(pl.col("status") == "good")
+    assert 0 < lost["bytes"].sum() <= acknowledged["bytes"].sum() + failed["bytes"].sum()
+    assert one.truth()["completed"] >= acknowledged.height
+    one.idle("1min")
+    assert one.run("rw=read\nbs=4k\nnumber_ios=4")["status"].unique().to_list() == ["good"]
+    healthy = drive()
+    healthy.run("rw=write\nnumber_ios=9")
+    assert healthy.losses().is_empty()
+
+
+def test_faults_stack_may_be_a_file_and_their_windows_that_have_no_part_change_nothing(tmp_path: Path) -> None:
+    later = faults("stall", from_s=3600, for_s=1) + '\n[[faults]]\nkind = "gone"\nfrom_s = 7200\nfor_s = 1\n'
+    path = tmp_path / "faults.toml"
+    path.write_text(later)
+    one, rows = befallen(path, JOB)  # type: ignore[arg-type]
+    assert rows.equals(Drive.load("wd40efrx", seed=1, scale_divisor=100).run(JOB))
+    one.idle("1h")
+    assert one.run("rw=read\nbs=4k\nnumber_ios=4")["status"].unique().to_list() == ["good"]
+    both = faults("stall", from_s=0, for_s=10) + '\n[[faults]]\nkind = "gone"\nfrom_s = 5\nfor_s = 1\n'
+    assert befallen(both)[1].select("status", "latency_ns").rows() == [("gone", 5 * SECOND_NS)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (faults("stall", from_s=0), r"`faults\[0\].for_s` is missing"),
+        (faults("latent-sectors", sectors=[[10**12, 1]], retry_s=1), r"faults\[0\].sectors"),
+        (7, "must be text"),
+        (Path("nowhere.toml"), "nowhere.toml cannot be read"),
+    ],
+)
+def test_faults_that_cannot_be_are_refused(text: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as refusal:
+        Drive.load("wd40efrx", seed=1, faults=text)
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ("rpm = {", "rpn = {", "write `rpm` for `geometry.rpn`"),
+        ("[geometry]", '[geometry]\ncolour = { value = 1, origin = "assumed: x" }', "leave `geometry.colour` out"),
+        ("rpm = { value = 5400", "rpm = { value = 12", "give `geometry.rpm` a value that can be"),
+        ("[geometry]", "[geometry", "a text stands in quotes"),
+        ('[translation]\nkind = { value = "shingled"', '[translation]\nkind = { value = "identity"', "leave `"),
+    ],
+)
+def test_what_is_to_be_done_about_a_profile_is_told(old: str, new: str, hint: str) -> None:
+    text = profile_path("wd40efax").read_text()
+    assert old in text
+    with pytest.raises(_core.ProfileError) as refusal:
+        _core.Machine(text.replace(old, new, 1), seed=1)
+    assert refusal.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize("key", ["geometry.rpm", "identity.model"])
+def test_what_is_missing_of_a_profile_is_to_be_written(key: str) -> None:
+    with pytest.raises(UsageError, match=f"`{key}` is missing") as refusal:
+        Drive.build("wd40efax", {key: None}, seed=1)
+    assert refusal.value.hint.startswith(f"write `{key}`")
+
+
+@pytest.mark.parametrize("host_timeout", [0, -1, 1.5, "soon"])
+def test_a_host_waits_for_some_time(host_timeout: Any) -> None:
+    with pytest.raises(UsageError):
+        Drive.load("wd40efrx", seed=1, faults=faults("stall", from_s=0, for_s=1), host_timeout=host_timeout)
+
+
+def test_a_signal_ends_idling_where_it_is() -> None:
+    one, other = (Drive.load("canvio-3tb", seed=1) for _ in range(2))
+    for each in (one, other):
+        each.run("rw=randwrite\nbs=4k\nnumber_ios=200000", interval="1h")
+    before_ns = one.now_ns
+    assert interrupt_after(0.1, lambda: one.idle("90000d")) < 0.5
+    assert before_ns < one.now_ns < before_ns + 90_000 * 24 * 60 * MINUTE_NS
+    other.idle(one.now_ns - before_ns)
+    assert one.truth() == other.truth()
+
+
+@pytest.mark.parametrize(
+    ("layout", "options"),
+    [
+        ("raid5", {"state": "used", "replace_with": "model:wd40efax"}),
+        ("raid6", {}),
+        ("raid5", {"load": "rw=randread\nbs=16k\niodepth=4"}),
+        ("raidz1", {"whole": True}),
+        ("mirror", {"load": "rw=randread\nbs=16k\niodepth=4", "whole": True}),
+    ],
+)
+def test_a_signal_ends_a_rebuild_at_once(layout: str, options: dict[str, Any]) -> None:
+    threads = threading.active_count()
+    assert interrupt_after(0.3, lambda: rebuild(layout, "model:wd40efrx", width=4, **options)) < 1
+    assert threading.active_count() <= threads + 1
 
 
 def test_a_call_that_a_signal_has_ended_loses_nothing() -> None:

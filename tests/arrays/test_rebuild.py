@@ -29,6 +29,7 @@ from shakedown.report.compare import compare
 from shakedown.report.html import write
 from shakedown.result.folder import read_run
 from shakedown.target.md_options import MdOptions
+from shakedown.target.profile import read_profile
 
 IRONWOLF = "model:st12000vn0007"
 RED = "model:wd40efax"
@@ -213,6 +214,38 @@ def ordered(tmp_path: Path, layout: str, fault: str, place: int = 0, **options: 
         "out": out,
     }
     return verb(layout, IRONWOLF, options=RebuildOptions(quiet=True, **{**given, **options})), out  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("layout", ["raid6", "raidz2"])
+def test_a_fault_outside_of_the_rebuild_is_told(
+    layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = 'kind = "stall"\nfrom_s = 1\nfor_s = 1\n[[faults]]\nkind = "gone"\nfrom_s = 864000\nfor_s = 5'
+    status, out = ordered(tmp_path, layout, both)
+    told = " ".join(capsys.readouterr().out.split())
+    assert status == 0
+    assert "WITHOUT EFFECT: the fault `gone` of drive 0, from 10 d 0 h on: the rebuild was over after" in told
+    assert "`stall`" not in told
+    assert any("WITHOUT EFFECT" in note for note in read_run(out).record.notes)
+
+
+def test_a_fault_that_was_over_before_the_drives_were_worn_is_told(tmp_path: Path) -> None:
+    fault = 'kind = "stall"\nfrom_s = 0\nfor_s = 1'
+    given = {"replace_with": RED, "state": "used", "scale": "1/4000", "member_size": "900MiB"}
+    _, out = ordered(tmp_path, "raid5", fault, **given)
+    assert any("the rebuild began after" in note and "of use" in note for note in read_run(out).record.notes)
+
+
+def test_a_profile_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+
+    def counting(path: Path) -> str:
+        read.append(path)
+        return read_profile(path)
+
+    monkeypatch.setattr("shakedown.array.order.read_profile", counting)
+    run.run_rebuild(order(scale_divisor=4000), None, 3, tmp_path / "out", lambda _line: None)
+    assert [path.name for path in read] == ["st12000vn0007.toml"]
 
 
 @pytest.mark.parametrize("layout", ["raid6", "raidz2"])

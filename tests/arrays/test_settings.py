@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shakedown.array.settings import parse_options
+from shakedown.array.settings import parse_options, refuse_of_models
 from shakedown.errors import UsageError
 
 HUGE = "99999999999999999999"
@@ -46,3 +46,25 @@ def test_one_copy_is_no_redundancy(copies: str) -> None:
 def test_what_a_pool_of_groups_has_is_a_number_of_drives() -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         parse_options("draid1", [f"draid={HUGE}d:1s"])
+
+
+@pytest.mark.parametrize(
+    ("layout", "setting"),
+    [
+        *(("raid5", text) for text in ("hz=100", "segments=254", "processors=1", "stripe-cache-most=512")),
+        ("raid5", "max-request=64KiB"),
+        *(("raidz1", text) for text in ("cores=1", "core-rate=500MiB", "cache=1GiB", "second-failure=1@2h")),
+        ("raidz1", "order=blocks"),
+    ],
+)
+def test_what_a_real_array_would_not_heed_is_refused(layout: str, setting: str) -> None:
+    with pytest.raises(UsageError, match=f"`--set {setting.partition('=')[0]}=.* is of modelled arrays") as refusal:
+        refuse_of_models(parse_options(layout, [setting]))
+    assert refusal.value.hint
+
+
+def test_what_a_real_array_heeds_is_not() -> None:
+    refuse_of_models(
+        parse_options("raid6", ["chunk=64KiB", "stripe-cache=4096", "speed-max=1GiB", "bitmap=yes", "rmw=no"])
+    )
+    refuse_of_models(parse_options("mirror", ["recordsize=1MiB", "order=sequential", "run=8", "memory=1GiB"]))

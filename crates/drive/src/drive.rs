@@ -495,6 +495,10 @@ impl BlockDevice for Drive {
         }
     }
 
+    fn truth(&self) -> Option<Truth> {
+        Some(self.truth())
+    }
+
     fn power_loss(&mut self, at_ns: u64) -> Lost {
         if let Some(bridge) = &mut self.bridge {
             bridge.forget();

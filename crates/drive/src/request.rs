@@ -5,6 +5,8 @@
 
 use sim::LatencyHistogram;
 
+use crate::truth::Truth;
+
 /// Bytes of one logical sector: every offset and length of a request is a multiple of it.
 pub const SECTOR_BYTES: u64 = 512;
 
@@ -162,6 +164,11 @@ pub trait BlockDevice {
     fn losses(&self) -> &[Lost] {
         &[]
     }
+
+    /// What only the model knows of the one drive within; `None` if there is none, or more.
+    fn truth(&self) -> Option<Truth> {
+        None
+    }
 }
 
 impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
@@ -207,5 +214,9 @@ impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
 
     fn losses(&self) -> &[Lost] {
         (**self).losses()
+    }
+
+    fn truth(&self) -> Option<Truth> {
+        (**self).truth()
     }
 }

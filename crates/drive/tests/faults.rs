@@ -2,7 +2,7 @@
 
 mod rig;
 
-use drive::faults::{Faults, FaultsError, Gone, LatentSectors, PowerLoss, Schedule, Stall, Timeout};
+use drive::faults::{Faults, FaultsError, Gone, Impatient, LatentSectors, PowerLoss, Schedule, Stall, Timeout};
 use drive::{BlockDevice, Completion, Drive, Lost, Request, Status, Verb};
 use rig::profile;
 
@@ -266,4 +266,37 @@ fn what_cannot_be_is_refused_with_its_key() {
     assert!(Faults::parse("format_version = 2\nfaults = []").is_err());
     let beyond = entry("kind = \"latent-sectors\"\nsectors = [[99999999999, 1]]\nretry_s = 1").unwrap();
     assert!(beyond.wrap(drive()).is_err());
+}
+
+/// A host that has had enough resets the link: what hangs is over, a stall is not, and a flush is waited for twice as long.
+#[test]
+fn a_host_has_enough_after_its_time() {
+    let hangs = Timeout::around(drive(), once(0, S), 2, None);
+    let mut device = Impatient::around(hangs, 30 * S);
+    device.submit(0, request(1, Verb::Read, 0));
+    device.submit(0, request(2, Verb::Read, 1 << 20));
+    let mut done = Vec::new();
+    device.advance(29 * S, &mut done);
+    assert_eq!((done.len(), done[0].tag, device.next_event_ns()), (1, 2, Some(30 * S)));
+    device.advance(100 * S, &mut done);
+    assert_eq!(done[1..], [Completion { tag: 1, completed_ns: 30 * S, status: Status::Aborted }]);
+    assert_eq!(device.next_event_ns(), None);
+    assert_eq!(device.truth(), Some(device.inner().inner().truth()), "its drive's");
+
+    let flush = ask(&mut Impatient::around(Timeout::around(drive(), once(0, S), 1, None), 30 * S), 0, Verb::Flush, 0);
+    assert_eq!((flush.completed_ns, flush.status), (60 * S, Status::Aborted));
+
+    let stalled = ask(&mut Impatient::around(Stall::around(drive(), once(0, 100 * S)), 30 * S), 0, Verb::Read, 0);
+    assert!(stalled.completed_ns >= 100 * S && stalled.status == Status::Good, "{stalled:?}");
+}
+
+/// One that waits long enough changes nothing.
+#[test]
+fn a_patient_host_is_none() {
+    let slow = || Timeout::around(drive(), once(0, S), 2, Some(7 * S));
+    let (mut alone, mut hosted) = (slow(), Impatient::around(slow(), 30 * S));
+    for (at, verb) in [(0, Verb::Read), (1, Verb::Write), (2, Verb::Flush), (3, Verb::Read)] {
+        let at_ns = at * 10 * S;
+        assert_eq!(ask(&mut alone, at_ns, verb, 0), ask(&mut hosted, at_ns, verb, 0));
+    }
 }

@@ -4,13 +4,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use array::md::Array;
 use array::nas::StorageBox;
-use drive::{BlockDevice, Drive};
+use drive::faults::Impatient;
+use drive::{BlockDevice, Drive, Lost, Truth};
 use workload::{Row, Run};
 
 /// What a host has.
 pub enum Tested {
     /// One drive.
     Drive(Box<Drive>),
+    /// One with faults, of which a host has had enough some time.
+    Faulty(Impatient<Box<dyn BlockDevice + Send>>),
     /// An array in a storage box.
     Box(Box<StorageBox<Array<Drive>>>),
 }
@@ -20,6 +23,7 @@ impl Tested {
     pub fn capacity_bytes(&self) -> u64 {
         match self {
             Self::Drive(drive) => drive.capacity_bytes(),
+            Self::Faulty(drive) => drive.capacity_bytes(),
             Self::Box(storage_box) => storage_box.capacity_bytes(),
         }
     }
@@ -28,6 +32,7 @@ impl Tested {
     pub fn idle(&mut self, to_ns: u64) {
         match self {
             Self::Drive(drive) => drive.advance(to_ns, &mut Vec::new()),
+            Self::Faulty(drive) => drive.advance(to_ns, &mut Vec::new()),
             Self::Box(storage_box) => storage_box.advance(to_ns, &mut Vec::new()),
         }
     }
@@ -36,6 +41,7 @@ impl Tested {
     pub fn advance(&mut self, run: &mut Run, intervals: usize, events: usize, rows: &mut Vec<Row>) -> usize {
         match self {
             Self::Drive(drive) => run.advance_briefly(drive.as_mut(), intervals, events, rows),
+            Self::Faulty(drive) => run.advance_briefly(drive, intervals, events, rows),
             Self::Box(storage_box) => run.advance_briefly(storage_box.as_mut(), intervals, events, rows),
         }
     }
@@ -44,6 +50,7 @@ impl Tested {
     pub fn advance_to_answer(&mut self, run: &mut Run, due_ns: u64) -> Vec<Row> {
         match self {
             Self::Drive(drive) => run.advance_to_answer(drive.as_mut(), due_ns),
+            Self::Faulty(drive) => run.advance_to_answer(drive, due_ns),
             Self::Box(storage_box) => run.advance_to_answer(storage_box.as_mut(), due_ns),
         }
     }
@@ -52,18 +59,28 @@ impl Tested {
     pub fn stop(&mut self, run: &mut Run) {
         match self {
             Self::Drive(drive) => run.stop(drive.as_mut()),
+            Self::Faulty(drive) => run.stop(drive),
             Self::Box(storage_box) => run.stop(storage_box.as_mut()),
         }
     }
 
-    /// The drives, one or more.
-    pub fn drives(&self) -> Vec<&Drive> {
+    /// What the model knows of each drive.
+    pub fn truths(&self) -> Vec<Truth> {
         match self {
-            Self::Drive(drive) => vec![drive],
+            Self::Drive(drive) => vec![Drive::truth(drive)],
+            Self::Faulty(drive) => drive.truth().into_iter().collect(),
             Self::Box(storage_box) => {
                 let members = storage_box.inner().members();
-                (0..members.len()).map(|member| members.device(member)).collect()
+                (0..members.len()).map(|member| members.device(member).truth()).collect()
             }
+        }
+    }
+
+    /// What losses of power took.
+    pub fn losses(&self) -> &[Lost] {
+        match self {
+            Self::Faulty(drive) => drive.losses(),
+            Self::Drive(_) | Self::Box(_) => &[],
         }
     }
 }

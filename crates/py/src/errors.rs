@@ -37,10 +37,11 @@ create_exception!(
 );
 create_exception!(shakedown._core, LabError, PyRuntimeError, "The lab itself failed: its kernel is not understood.");
 
-/// With the line of what is wrong and the attribute `key` (`None` where the text is not TOML).
+/// With the line of what is wrong and the attributes `key` (`None` where the text is not TOML) and `hint`.
 pub fn profile_error(py: Python<'_>, toml: &str, error: &drive::ProfileError) -> PyErr {
     let raised = ProfileError::new_err(with_line(error, toml, error.key()));
-    match raised.value(py).setattr("key", error.key()) {
+    let value = raised.value(py);
+    match value.setattr("key", error.key()).and_then(|()| value.setattr("hint", error.hint())) {
         Ok(()) => raised,
         Err(failure) => failure,
     }

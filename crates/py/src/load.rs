@@ -14,7 +14,7 @@ use crate::requests::RequestColumns;
 pub type RowTuple = (&'static str, u64, u64, u64, u64, Option<f64>, Option<u64>, Option<u64>, Option<u64>, Option<u64>);
 
 /// The interpreter gets to look at its signals so often, and its caller to count the requests that are kept.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+pub const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Between two looks at the clock.
 const EVENTS: usize = 4096;

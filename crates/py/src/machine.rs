@@ -2,19 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use array::md::Array;
 use array::nas::StorageBox;
+use drive::faults::Impatient;
 use drive::{Drive, Profile, Truth};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use workload::{JobFile, Run, Trace};
 
 use crate::bench::{lock, Bench, Tested};
-use crate::errors::{array_error, job_error, profile_error, trace_error};
-use crate::load::Load;
+use crate::errors::{array_error, job_error, profile_error, trace_error, with_line};
+use crate::faults::faults_of;
+use crate::load::{Load, LOOK_EVERY};
 use crate::storage_box::Given;
 use crate::trace::{replay_of, requests_of};
+
+/// So long a drive is left alone between two looks at the clock; it tidies up meanwhile.
+const IDLE_NS: u64 = 60_000_000_000;
 
 /// A host with one modelled drive or array, and a virtual clock that starts at zero.
 #[pyclass(frozen, module = "shakedown._core")]
@@ -26,14 +32,27 @@ pub struct Machine {
 #[pymethods]
 impl Machine {
     #[new]
-    #[pyo3(signature = (profile_toml, *, seed, scale_divisor = 1))]
-    fn new(py: Python<'_>, profile_toml: &str, seed: u64, scale_divisor: u32) -> PyResult<Self> {
+    #[pyo3(signature = (profile_toml, *, seed, scale_divisor = 1, faults_toml = None, host_timeout_ns = u64::MAX))]
+    fn new(
+        py: Python<'_>,
+        profile_toml: &str,
+        seed: u64,
+        scale_divisor: u32,
+        faults_toml: Option<&str>,
+        host_timeout_ns: u64,
+    ) -> PyResult<Self> {
         let profile = Profile::parse(profile_toml)
             .and_then(|profile| profile.scaled(scale_divisor))
             .map_err(|error| profile_error(py, profile_toml, &error))?;
         let model = profile.identity.model.clone();
         let drive = py.detach(|| Drive::new(&profile, seed));
-        Ok(Self::with(Tested::Drive(Box::new(drive)), model))
+        let Some(text) = faults_toml else {
+            return Ok(Self::with(Tested::Drive(Box::new(drive)), model));
+        };
+        let faulty = faults_of(text)
+            .and_then(|faults| faults.wrap(drive).map_err(|error| with_line(&error, text, error.key())))
+            .map_err(PyValueError::new_err)?;
+        Ok(Self::with(Tested::Faulty(Impatient::around(faulty, host_timeout_ns)), model))
     }
 
     #[staticmethod]
@@ -112,27 +131,27 @@ impl Machine {
     }
 
     fn idle(&self, py: Python<'_>, duration_ns: u64) -> PyResult<()> {
-        let idled = py.detach(|| {
-            let mut bench = lock(&self.bench);
-            if bench.run.is_some() {
-                return false;
-            }
-            bench.now_ns = bench.now_ns.saturating_add(duration_ns);
-            let to_ns = bench.now_ns;
-            bench.tested.idle(to_ns);
-            true
-        });
-        match idled {
-            true => Ok(()),
-            false => Err(busy()),
+        let to_ns = self.now_ns(py).saturating_add(duration_ns);
+        while py.detach(|| self.idle_for(LOOK_EVERY, to_ns))? {
+            py.check_signals()?;
         }
+        Ok(())
+    }
+
+    fn losses(&self, py: Python<'_>) -> Vec<(u64, u64, u64)> {
+        py.detach(|| {
+            let bench = lock(&self.bench);
+            let lost =
+                bench.tested.losses().iter().flat_map(|lost| lost.ranges.iter().map(|range| (lost.at_ns, range)));
+            lost.map(|(at_ns, range)| (at_ns, range.start, range.end - range.start)).collect()
+        })
     }
 
     fn truth(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
         py.detach(|| {
             let mut sums = BTreeMap::new();
-            for drive in lock(&self.bench).tested.drives() {
-                for (name, count) in counts(drive.truth()) {
+            for truth in lock(&self.bench).tested.truths() {
+                for (name, count) in counts(truth) {
                     *sums.entry(name).or_default() += count;
                 }
             }
@@ -145,6 +164,21 @@ impl Machine {
     fn with(tested: Tested, model: String) -> Self {
         let bench = Bench { tested, now_ns: 0, run: None };
         Self { bench: Arc::new(Mutex::new(bench)), model }
+    }
+
+    /// Leaves it alone until `to_ns`, but no longer than that by the clock on the wall; returns whether there is more to do.
+    fn idle_for(&self, time: Duration, to_ns: u64) -> PyResult<bool> {
+        let mut bench = lock(&self.bench);
+        if bench.run.is_some() {
+            return Err(busy());
+        }
+        let began = Instant::now();
+        while bench.now_ns < to_ns && began.elapsed() < time {
+            bench.now_ns = to_ns.min(bench.now_ns.saturating_add(IDLE_NS));
+            let now_ns = bench.now_ns;
+            bench.tested.idle(now_ns);
+        }
+        Ok(bench.now_ns < to_ns)
     }
 
     /// Begins the load that `make` makes of the capacity and the time; `None` while another one runs.

@@ -1,14 +1,15 @@
 //! A rebuild from one order to one answer, both plain dictionaries.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use array::md::{Arrangement, Options};
 use array::{Ended, Layout, LayoutError, MemberShare, Progress};
 use drive::faults::Faults;
 use drive::{BlockDevice, Drive, Profile};
+use pyo3::exceptions::PyInterruptedError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use workload::rebuild::{rebuild_telling, wear, Felt, Order, RebuildError, Report};
+use workload::rebuild::{rebuild_telling, wear, Felt, Order, RebuildError, Report, Stopped, Told};
 
 use crate::errors::{job_error, profile_error, ArrayError};
 use crate::faults::faults_of;
@@ -17,14 +18,21 @@ use crate::load::{tuple, RowTuple};
 /// Seeds of members are that far from each other, so that those of neighbouring arrays do not meet.
 pub(crate) const SEEDS_APART: u64 = 1000;
 
-/// How far a rebuild is, for who waits for it in another thread.
+/// How far a rebuild is, for who waits for it in another thread, and may end it from there.
 #[pyclass(frozen, module = "shakedown._core")]
 #[derive(Default)]
-pub struct Share(AtomicU64);
+pub struct Share {
+    done: AtomicU64,
+    stopped: AtomicBool,
+}
 
 impl Share {
-    pub(crate) fn tell(&self, done: f64) {
-        self.0.store(done.to_bits(), Ordering::Relaxed);
+    pub(crate) fn tell(&self, done: f64) -> Result<(), Stopped> {
+        self.done.store(done.to_bits(), Ordering::Relaxed);
+        match self.stopped.load(Ordering::Relaxed) {
+            true => Err(Stopped),
+            false => Ok(()),
+        }
     }
 }
 
@@ -37,7 +45,11 @@ impl Share {
 
     #[getter]
     fn done(&self) -> f64 {
-        f64::from_bits(self.0.load(Ordering::Relaxed))
+        f64::from_bits(self.done.load(Ordering::Relaxed))
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
     }
 }
 
@@ -47,8 +59,8 @@ pub fn rebuild<'py>(py: Python<'py>, order: Given, share: &Bound<'py, Share>) ->
     let wanted = Wanted::read(py, order)?;
     let share = share.get();
     let report = py.detach(|| {
-        let order = wanted.order()?;
-        rebuild_telling(&order, &mut |done| share.tell(done))
+        let told: &mut Told = &mut |done| share.tell(done);
+        rebuild_telling(&wanted.order(told)?, told)
     });
     answer(py, &report.map_err(|error| refusal(py, error))?)
 }
@@ -159,7 +171,7 @@ impl Wanted {
         })
     }
 
-    fn order(&self) -> Result<Order, RebuildError> {
+    fn order(&self, told: &mut Told) -> Result<Order, RebuildError> {
         let Given { member_bytes, replacement, seed, fill, whole, used, .. } = self.given;
         let options = Options::new(self.layout, self.profiles.len(), member_bytes)?;
         let options = Options { seed, ..self.given.options.applied(options)? };
@@ -169,7 +181,7 @@ impl Wanted {
         let mut start_ns = 0;
         if let Some(worn) = drives.get_mut(replacement).filter(|_| used) {
             let bytes = member_bytes.min(worn.capacity_bytes());
-            start_ns = wear(worn, bytes, seed);
+            start_ns = wear(worn, bytes, seed, told)?;
         }
         let (faults, load) = (self.faults.clone(), self.given.load.clone());
         Ok(Order { options, drives, replacement, faults, start_ns, load, fill, seed, whole })
@@ -179,6 +191,7 @@ impl Wanted {
 pub(crate) fn refusal(py: Python<'_>, error: RebuildError) -> PyErr {
     match error {
         RebuildError::Job(error) => job_error(py, &error),
+        RebuildError::Stopped(stopped) => PyInterruptedError::new_err(stopped.to_string()),
         other => ArrayError::new_err(other.to_string()),
     }
 }
@@ -191,6 +204,7 @@ pub(crate) fn answer<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
         Ended::WithLosses { lost_bytes } => ("with-losses", lost_bytes, None),
         Ended::Failed { member, .. } => ("failed", 0, Some(member)),
     };
+    told.set_item("began_ns", report.began_ns)?;
     told.set_item("duration_ns", outcome.duration_ns)?;
     told.set_item("ended", ended)?;
     told.set_item("lost_bytes", lost_bytes)?;

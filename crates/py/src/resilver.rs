@@ -4,10 +4,12 @@ use array::zfs::{Content, Geometry, Host, Order, Plan, Sampling, Tunables};
 use array::{Layout, LayoutError};
 use drive::faults::Faults;
 use drive::{BlockDevice, Drive, Profile};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use workload::rebuild::{resilver_telling, wear, RebuildError, ResilverOrder, Resilvered};
+use workload::rebuild::{resilver_telling, wear, RebuildError, ResilverOrder, Resilvered, Told};
 
+use crate::errors::array_error;
 use crate::rebuild::{answer as told_of, read_faults, read_profiles, refusal, Share, SEEDS_APART};
 
 /// A shingled drive's bands in a window of a sample: those cut by its borders are few among them.
@@ -23,7 +25,10 @@ pub fn resilver<'py>(py: Python<'py>, order: Given, share: &Bound<'py, Share>) -
     let profiles = read_profiles(py, &order.profiles, order.scale_divisor)?;
     let faults = read_faults(&order.faults)?;
     let share = share.get();
-    let done = py.detach(|| resilver_telling(&order.order(&profiles, faults)?, &mut |done| share.tell(done)));
+    let done = py.detach(|| {
+        let told: &mut Told = &mut |done| share.tell(done);
+        resilver_telling(&order.order(&profiles, faults, told)?, told)
+    });
     answer(py, &done.map_err(|error| refusal(py, error))?)
 }
 
@@ -55,13 +60,18 @@ pub struct Given {
 }
 
 impl Given {
-    fn order(&self, profiles: &[Profile], faults: Vec<Option<Faults>>) -> Result<ResilverOrder, RebuildError> {
+    fn order(
+        &self,
+        profiles: &[Profile],
+        faults: Vec<Option<Faults>>,
+        told: &mut Told,
+    ) -> Result<ResilverOrder, RebuildError> {
         let seeds = self.seed.wrapping_mul(SEEDS_APART);
         let mut drives: Vec<Drive> = (seeds..).zip(profiles).map(|(seed, profile)| Drive::new(profile, seed)).collect();
         let mut start_ns = 0;
         if let Some(worn) = drives.get_mut(self.replacement).filter(|_| self.used) {
             let bytes = self.member_bytes.min(worn.capacity_bytes());
-            start_ns = wear(worn, bytes, self.seed);
+            start_ns = wear(worn, bytes, self.seed, told)?;
         }
         let whole = self.whole || faults.iter().any(Option::is_some);
         let plan = self.plan(profiles, whole)?;
@@ -69,7 +79,7 @@ impl Given {
     }
 
     fn plan(&self, profiles: &[Profile], whole: bool) -> Result<Plan, LayoutError> {
-        let geometry = self.geometry(profiles.len() as u64)?;
+        let geometry = geometry(&self.layout, profiles.len() as u64, self.ashift, self.draid)?;
         let tunables = match self.release.as_str() {
             "0.6" => Tunables::v0_6(),
             "2.1" => Tunables::v2_1(),
@@ -104,21 +114,6 @@ impl Given {
         })
     }
 
-    fn geometry(&self, width: u64) -> Result<Geometry, LayoutError> {
-        let layout: Layout = self.layout.parse()?;
-        match layout {
-            Layout::Mirror => Geometry::mirror(width, self.ashift),
-            Layout::Raidz(parity) => Geometry::raidz(u64::from(parity), width, self.ashift),
-            Layout::Draid(parity) => {
-                // `zpool create draid` without more: groups of 8 data drives, no spare.
-                let parity = u64::from(parity);
-                let (data, spares) = self.draid.unwrap_or((8.min(width.saturating_sub(parity)), 0));
-                Geometry::draid(parity, data, width, spares, self.ashift)
-            }
-            md => Err(LayoutError::value("layout", md.name(), "not one of ZFS")),
-        }
-    }
-
     /// Nothing depends on what was long ago, but for a shingled drive's cache: it is filled first, and then windows are
     /// longer than its bands.
     fn sampling(&self, profiles: &[Profile], geometry: &Geometry) -> Sampling {
@@ -137,6 +132,38 @@ impl Given {
         }
         let window_records = usual.window_records.max(window / column_bytes);
         Sampling { records: FEW_STRATA * window_records, window_records, first_records: first / column_bytes }
+    }
+}
+
+/// How much data a pool of one vdev has room for; see the stub.
+#[pyfunction]
+#[pyo3(signature = (layout, width, member_bytes, record_bytes, ashift, draid = None))]
+pub fn usable_bytes(
+    layout: &str,
+    width: u64,
+    member_bytes: u64,
+    record_bytes: u64,
+    ashift: u32,
+    draid: Option<(u64, u64)>,
+) -> PyResult<u64> {
+    if record_bytes == 0 {
+        return Err(PyValueError::new_err("record_bytes must be at least 1"));
+    }
+    let geometry = geometry(layout, width, ashift, draid).map_err(|error| array_error(&error))?;
+    Ok(geometry.usable_bytes(member_bytes, record_bytes))
+}
+
+fn geometry(layout: &str, width: u64, ashift: u32, draid: Option<(u64, u64)>) -> Result<Geometry, LayoutError> {
+    match layout.parse()? {
+        Layout::Mirror => Geometry::mirror(width, ashift),
+        Layout::Raidz(parity) => Geometry::raidz(u64::from(parity), width, ashift),
+        Layout::Draid(parity) => {
+            // `zpool create draid` without more: groups of 8 data drives, no spare.
+            let parity = u64::from(parity);
+            let (data, spares) = draid.unwrap_or((8.min(width.saturating_sub(parity)), 0));
+            Geometry::draid(parity, data, width, spares, ashift)
+        }
+        md => Err(LayoutError::value("layout", md.name(), "not one of ZFS")),
     }
 }
 

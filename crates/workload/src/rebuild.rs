@@ -22,6 +22,9 @@ pub use felt::Felt;
 pub use resilver::{resilver, resilver_telling, ResilverOrder, Resilvered};
 pub use wear::wear;
 
+/// Between two looks at whether anybody waits; an array of a hundred drives is through with that in a tenth of a second.
+const TOLD_BYTES: u64 = 64 << 20;
+
 /// A drive as the array sees it, with its faults around it.
 pub(crate) type Device = Box<dyn BlockDevice + Send>;
 pub(crate) type Array = array::md::Array<Device>;
@@ -54,6 +57,8 @@ pub struct Order {
 pub struct Report {
     /// Of the rebuild.
     pub outcome: Outcome,
+    /// When it began: so old were the drives.
+    pub began_ns: u64,
     /// The job while the rebuild went on: intervals and the sum of each direction.
     pub during: Vec<Row>,
     /// See [`during`](Self::during).
@@ -80,27 +85,40 @@ pub enum RebuildError {
     /// The faults cannot be those of this drive.
     #[error(transparent)]
     Faults(#[from] FaultsError),
+    /// Nobody waits for it any more.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
+
+/// Who waited for a rebuild has had enough of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("nobody waits for it any more")]
+pub struct Stopped;
+
+/// Hears several times in a second which share is done, 0..=1, and may end it.
+pub type Told<'a> = dyn FnMut(f64) -> Result<(), Stopped> + 'a;
 
 /// Rebuilds.
 ///
 /// # Errors
 /// When the array, the job or the faults cannot be, or contradict each other.
 pub fn rebuild(order: &Order) -> Result<Report, RebuildError> {
-    rebuild_telling(order, &mut |_share| ())
+    rebuild_telling(order, &mut |_share| Ok(()))
 }
 
-/// The same for those who wait: `told` hears now and then which share is done, 0..=1.
+/// The same for those who wait.
 ///
 /// # Errors
-/// As of [`rebuild`].
-pub fn rebuild_telling(order: &Order, told: &mut dyn FnMut(f64)) -> Result<Report, RebuildError> {
+/// As of [`rebuild`], and of `told`.
+pub fn rebuild_telling(order: &Order, told: &mut Told) -> Result<Report, RebuildError> {
     order.check()?;
-    if order.whole || order.history_matters() || sampled::is_in_vain(order) {
+    let report = if order.whole || order.history_matters() || sampled::is_in_vain(order) {
         whole::rebuild(order, told)
     } else {
         sampled::rebuild(order, told)
-    }
+    }?;
+    told(1.0)?;
+    Ok(report)
 }
 
 impl Order {
@@ -151,6 +169,18 @@ impl Order {
         let mut file = JobFile::parse(text, data_bytes)?;
         file.jobs.iter_mut().for_each(for_ever);
         Ok(Some(file))
+    }
+}
+
+/// Lets a replacement be filled up to there, unless the rebuild ends before or a drive hangs; `told` hears the bytes that are.
+fn fill_to(array: &mut Array, to_bytes: u64, told: &mut dyn FnMut(u64) -> Result<(), Stopped>) -> Result<(), Stopped> {
+    loop {
+        let next_bytes = array.recovered_bytes().saturating_add(TOLD_BYTES).min(to_bytes);
+        array.recover_to(next_bytes, u64::MAX);
+        if !array.recovering() || array.recovered_bytes() < next_bytes || next_bytes == to_bytes {
+            return Ok(());
+        }
+        told(array.recovered_bytes())?;
     }
 }
 

@@ -4,7 +4,7 @@ use array::md::Options;
 use array::{Ended, Layout};
 use drive::faults::Faults;
 use drive::{BlockDevice, Drive, Profile};
-use workload::rebuild::{rebuild, rebuild_telling, wear, Order, Report};
+use workload::rebuild::{rebuild, rebuild_telling, wear, Order, RebuildError, Report, Stopped};
 
 const CONVENTIONAL: &str = include_str!("../../../drives/st12000vn0007.toml");
 const SHINGLED: &str = include_str!("../../../drives/wd40efax.toml");
@@ -52,6 +52,28 @@ fn samples_tell_of_the_whole() {
     assert!(bytes(&sampled).abs_diff(bytes(&whole)) <= 4096 * 14);
 }
 
+/// Who waits for a sample is told as often as who waits for a whole, and ends it with a word.
+#[test]
+fn a_sample_is_told_and_ended() {
+    let replacement = drive(CONVENTIONAL, LARGE, 9);
+    let bytes = replacement.capacity_bytes();
+    let order = order(replacement, bytes);
+    let mut heard = Vec::new();
+    let report = rebuild_telling(&order, &mut |share| Ok(heard.push(share))).unwrap();
+    assert!(!report.whole && heard.is_sorted() && heard[0] < 0.001 && heard[heard.len() - 1] > 0.99);
+    assert!(heard.windows(2).all(|pair| pair[1] - pair[0] < 0.001), "{heard:?}");
+    let mut times = 0;
+    let ended = rebuild_telling(&order, &mut |_share| {
+        times += 1;
+        if times == 3 {
+            Err(Stopped)
+        } else {
+            Ok(())
+        }
+    });
+    assert_eq!((ended, times), (Err(RebuildError::Stopped(Stopped)), 3));
+}
+
 /// A sample of a small drive would be half of the whole, and several percent off.
 #[test]
 fn small_drives_are_gone_through() {
@@ -69,7 +91,7 @@ fn with_a_shingled_drive_every_request_is_gone_through() {
         let mut one = order(drive(CONVENTIONAL, LARGE, 9), bytes);
         one.drives[place] = drive(SHINGLED, 6, 9);
         let mut heard = Vec::new();
-        let report = rebuild_telling(&one, &mut |share| heard.push(share)).unwrap();
+        let report = rebuild_telling(&one, &mut |share| Ok(heard.push(share))).unwrap();
         assert!(report.whole && report.requests >= 4 * bytes.div_ceil(one.options.max_request_bytes));
         assert_eq!(report, rebuild(&Order { whole: true, ..one }).unwrap());
         assert!(heard.len() > 50 && heard.is_sorted() && heard[0] < 0.1 && heard[heard.len() - 1] > 0.9, "{heard:?}");
@@ -101,7 +123,7 @@ fn a_used_drive_rebuilds_like_a_new_one() {
     let new = drive(SHINGLED, 50, 9);
     let bytes = new.capacity_bytes();
     let mut used = new.clone();
-    let start_ns = wear(&mut used, bytes, 1);
+    let start_ns = wear(&mut used, bytes, 1, &mut |_share| Ok(())).unwrap();
     assert!(start_ns > 0 && used.truth().forced_passes > 0);
     let hours =
         [order(new, bytes), Order { start_ns, ..order(used, bytes) }].map(|order| hours(&rebuild(&order).unwrap()));

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import isfinite
 from numbers import Real
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypedDict, Unpack
 
 import polars as pl
 
@@ -17,6 +17,7 @@ from shakedown.errors import UsageError
 from shakedown.requests import requests_frame
 from shakedown.sample import SAMPLE_SCHEMA, SHORTEST_INTERVAL_NS
 from shakedown.target.model import job_refusal
+from shakedown.target.modelled import hint_of
 from shakedown.target.profile import read_profile, refuse_unknown_rows
 from shakedown.trace.frame import MOST, TRACE_SCHEMA
 from shakedown.units import NS_PER_S, format_duration, parse_duration_ns
@@ -24,6 +25,13 @@ from shakedown.units import NS_PER_S, format_duration, parse_duration_ns
 INTERVAL_SCHEMA: Final = pl.Schema({name: kind for name, kind in SAMPLE_SCHEMA.items() if name != "step"})
 """The columns of samples, as in a run folder but for the step."""
 
+LOSS_SCHEMA: Final = pl.Schema({"at_ns": pl.Int64, "offset_bytes": pl.Int64, "bytes": pl.Int64})
+"""The columns of what losses of power took."""
+
+HOST_TIMEOUT: Final = "30s"
+"""Of Linux (`SD_TIMEOUT`)."""
+
+_FAULTS_MAY: Final = "docs/faults.md tells what may befall a drive"
 _INTERVALS_A_CALL: Final = 512
 _UNCOUNTED_INTERVAL_NS: Final = 60 * NS_PER_S
 _TRACE_HINT: Final = (
@@ -35,6 +43,14 @@ _MOST_REQUESTS: Final = 50_000_000
 _MOST_INTERVALS: Final = 5_000_000
 
 
+class Options(TypedDict, total=False):
+    """What else a drive may be made with: see ``Drive``."""
+
+    scale_divisor: int
+    faults: str | Path | None
+    host_timeout: str | int
+
+
 class Drive:
     """One modelled drive with a virtual clock that starts at zero and passes only in ``run``, ``replay`` and ``idle``.
 
@@ -42,10 +58,26 @@ class Drive:
     several drives can run in as many threads; one drive is for one thread at a time.
     """
 
-    def __init__(self, toml: str, *, seed: int, scale_divisor: int = 1) -> None:
+    def __init__(
+        self,
+        toml: str,
+        *,
+        seed: int,
+        scale_divisor: int = 1,
+        faults: str | Path | None = None,
+        host_timeout: str | int = HOST_TIMEOUT,
+    ) -> None:
         """Make a drive from the text of a profile, its capacity and caches divided by ``scale_divisor``.
 
-        Raises UsageError if the profile cannot be a drive: the message names the key and the reason.
+        ``faults`` are what befalls it, as text or as the path of a file: those of docs/faults.md, in the same form as
+        the command line takes them. They stack; their times are seconds since the drive was made. A request that one
+        fails has its ``status``, and ends its job. A drive with faults is not waited for without end: once a request
+        has waited for ``host_timeout`` (``"30s"``, or nanoseconds; a flush twice as long) the host resets the link,
+        which ends as ``aborted`` whatever a fault lets wait, but for a stall, which answers nobody, and is over when
+        it is. Without faults nobody is timed.
+
+        Raises UsageError if the profile cannot be a drive, or the faults not be its own: the message names the key and
+        the reason.
         """
         self._profile = parse_profile(_text("the profile", toml))
         refuse_unknown_rows(toml)
@@ -55,35 +87,43 @@ class Drive:
         self._failure: str | None = None
         try:
             self._machine = _core.Machine(
-                toml, seed=self._seed, scale_divisor=_whole("scale_divisor", scale_divisor, 1, 2**32 - 1)
+                toml,
+                seed=self._seed,
+                scale_divisor=_whole("scale_divisor", scale_divisor, 1, 2**32 - 1),
+                faults_toml=_faults(faults),
+                host_timeout_ns=_whole("host_timeout", _duration_ns("host_timeout", host_timeout), 1, MOST),
             )
         except _core.ProfileError as error:
-            raise UsageError(str(error), hint="docs/profiles.md tells what a profile may say") from error
+            raise UsageError(str(error), hint=hint_of(error)) from error
+        except ValueError as error:
+            raise UsageError(f"the faults cannot be: {error}", hint=_FAULTS_MAY) from error
 
     @classmethod
-    def load(cls, name_or_path: str | Path, *, seed: int, scale_divisor: int = 1) -> Self:
+    def load(cls, name_or_path: str | Path, *, seed: int, **options: Unpack[Options]) -> Self:
         """A profile of ours by its name (``"wd40efax"``), or a file by its path (``"./mine.toml"``, or a ``Path``).
 
-        Raises UsageError.
+        ``options`` are those of the class. Raises UsageError.
         """
-        return cls(_read(name_or_path), seed=seed, scale_divisor=scale_divisor)
+        return cls(_read(name_or_path), seed=seed, **options)
 
     @classmethod
-    def from_toml(cls, text_or_path: str | Path, *, seed: int, scale_divisor: int = 1) -> Self:
-        """A profile as text, or as the path of a file. Raises UsageError."""
+    def from_toml(cls, text_or_path: str | Path, *, seed: int, **options: Unpack[Options]) -> Self:
+        """A profile as text, or as the path of a file. ``options`` are those of the class. Raises UsageError."""
         text = read_profile(text_or_path) if isinstance(text_or_path, Path) else text_or_path
-        return cls(text, seed=seed, scale_divisor=scale_divisor)
+        return cls(text, seed=seed, **options)
 
     @classmethod
-    def build(cls, name_or_path: str | Path, changes: Mapping[str, Any], *, seed: int, scale_divisor: int = 1) -> Self:
+    def build(
+        cls, name_or_path: str | Path, changes: Mapping[str, Any], *, seed: int, **options: Unpack[Options]
+    ) -> Self:
         """A profile with other values: ``Drive.build("wd40efax", {"translation.cache.entries": 100_000}, seed=1)``.
 
         What is changed has the origin ``assumed: set through the API``, unless the change says ``{"value": ...,
-        "origin": ...}``. None takes a key away. Raises UsageError.
+        "origin": ...}``. None takes a key away. ``options`` are those of the class. Raises UsageError.
         """
         base = _read(name_or_path)
         parse_profile(base)
-        return cls(change_profile(base, changes), seed=seed, scale_divisor=scale_divisor)
+        return cls(change_profile(base, changes), seed=seed, **options)
 
     @property
     def profile(self) -> dict[str, Any]:
@@ -163,11 +203,22 @@ class Drive:
         return self._play(load, logged)
 
     def idle(self, duration: str | int) -> None:
-        """Leave the drive alone for so long: ``"10min"``, or nanoseconds. Raises UsageError."""
+        """Leave the drive alone for so long: ``"10min"``, or nanoseconds.
+
+        Ctrl-C ends it at once, at the time that ``now_ns`` then tells. Raises UsageError.
+        """
         try:
             self._machine.idle(_whole("duration", _duration_ns("duration", duration), 0, MOST - self.now_ns))
         except RuntimeError as error:
             raise _busy() from error
+
+    def losses(self) -> pl.DataFrame:
+        """What losses of power took (``LOSS_SCHEMA``): one row a range of bytes and loss.
+
+        ``at_ns`` is when, since the drive was made; ``offset_bytes`` and ``bytes`` are where the newest data was in
+        volatile memory only: there the drive holds again what was durable before.
+        """
+        return pl.DataFrame(self._machine.losses(), LOSS_SCHEMA, orient="row")
 
     def truth(self) -> dict[str, int]:
         """What nobody sees from outside: bytes and entries in the persistent cache, bands cleaned, seeks and so on."""
@@ -283,6 +334,16 @@ def _text(name: str, value: str) -> str:
     except UnicodeEncodeError as error:
         raise UsageError(f"{name} is no text that UTF-8 can write: {error.reason}", hint="read it as UTF-8") from error
     return value
+
+
+def _faults(faults: str | Path | None) -> str | None:
+    """The text of a list of faults."""
+    if not isinstance(faults, Path):
+        return None if faults is None else _text("the list of faults", faults)
+    try:
+        return faults.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{faults} cannot be read: {error}", hint=_FAULTS_MAY) from error
 
 
 def _read(name_or_path: str | Path) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
 from shakedown.array.order import RebuildOrder, members_of
-from shakedown.array.rebuild import Rebuild, simulate
+from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.array.zfs import ZFS_LAYOUTS, ZfsOptions
 from shakedown.errors import UsageError
 from shakedown.target.md_options import MdOptions
@@ -28,7 +29,8 @@ def rebuild(
     ``members`` are targets (``model:wd40efrx``): all of them, or one and ``width``. ``options`` are the other fields of
     ``RebuildOrder`` (``member_bytes``, ``fill`` from 0 to 1, ``state``, ``load``: the text of a fio job, ``seed``,
     ``scale_divisor``, ``whole``, ``faults`` by place) and those of the layout's own: of ``MdOptions``
-    (``chunk_bytes``, ...), for ZFS of ``ZfsOptions`` (``record_bytes``, ...). Raises UsageError for what cannot be.
+    (``chunk_bytes``, ...), for ZFS of ``ZfsOptions`` (``record_bytes``, ...). Ctrl-C ends it at once. Raises UsageError
+    for what cannot be.
     """
     members = _checked("members", tuple[str, ...], (members,) if isinstance(members, str) else members)
     targets = members_of(members, _checked("width", int | None, width))
@@ -46,7 +48,17 @@ def rebuild(
     options |= {"layout": layout, "members": targets, "replacement": replace_with or targets[-1]}
     types = get_type_hints(RebuildOrder) | get_type_hints(kind)
     order, own = ({name: _checked(name, types[name], value) for name, value in each.items()} for each in (options, own))
-    return simulate(RebuildOrder(**order, options=kind(**own)))
+    return _interruptibly(RebuildOrder(**order, options=kind(**own)))
+
+
+def _interruptibly(order: RebuildOrder) -> Rebuild:
+    """Rebuild in another thread: signals come to this one, and it waits for nothing but that."""
+    share = Share()
+    with ThreadPoolExecutor(max_workers=1) as aside:
+        try:
+            return aside.submit(simulate, order, share).result()
+        finally:
+            share.stop()
 
 
 def _checked(name: str, kind: Any, value: object) -> Any:

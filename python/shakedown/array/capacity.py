@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
+from shakedown import _core
 from shakedown.array.order import RebuildOrder
 from shakedown.array.zfs import ZfsOptions
 from shakedown.units import format_size
 
-# ZFS keeps a 32nd back, but no more than this (`spa_get_slop_space`).
-_SLOP_SHARE: Final = 1 / 32
-_MOST_SLOP_BYTES: Final = 128 * 2**30
 # Partitions and labels leave a little of any drive.
 _WORTH_TELLING: Final = 0.01
 
@@ -30,7 +28,7 @@ class Capacity:
         """``capacities`` are those of the drives by their names, the new one's, too."""
         member_bytes = order.member_bytes if order.member_bytes is not None else min(capacities.values())
         unused = {name: size - member_bytes for name, size in capacities.items() if size > member_bytes}
-        return cls(member_bytes, round(_usable_bytes(order, member_bytes)), unused)
+        return cls(member_bytes, _usable_bytes(order, member_bytes), unused)
 
     @property
     def words(self) -> str:
@@ -48,24 +46,11 @@ def _about(usable_bytes: int) -> str:
     return f"{format_size(usable_bytes)} of data"
 
 
-def _usable_bytes(order: RebuildOrder, member_bytes: int) -> float:
+def _usable_bytes(order: RebuildOrder, member_bytes: int) -> int:
     width = len(order.members)
     if isinstance(order.options, ZfsOptions):
-        usable = member_bytes * _whole_drives(order.layout, width, order.options)
-        return usable - min(usable * _SLOP_SHARE, _MOST_SLOP_BYTES)
+        own = order.options
+        return _core.usable_bytes(order.layout, width, member_bytes, own.record_bytes, own.ashift, own.draid)
     near, far, _ = order.options.copies or (2, 1, False)
     drives = {"raid1": 1.0, "raid10": width / (near * far), "raid5": width - 1.0, "raid6": width - 2.0}
-    return member_bytes * drives[order.layout]
-
-
-def _whole_drives(layout: str, width: int, options: ZfsOptions) -> float:
-    """For how many drives full of data there is room beside parity and padding (`vdev_raidz_asize`)."""
-    if layout == "mirror":
-        return 1.0
-    parity = int(layout[-1])
-    sectors = -(-options.record_bytes >> options.ashift) or 1
-    if layout.startswith("raidz"):
-        taken = sectors + parity * -(-sectors // (width - parity))
-        return width * sectors / (-(-taken // (parity + 1)) * (parity + 1))
-    data, spares = options.draid or (min(8, width - parity), 0)
-    return (width - spares) * sectors / (-(-sectors // data) * (data + parity))
+    return round(member_bytes * drives[order.layout])

@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 
 from shakedown.array.effort import Effort, check_disk, effort_in_lab
 from shakedown.array.order import RebuildOrder, check_order
+from shakedown.array.settings import refuse_of_models
 from shakedown.array.zfs import ZfsOptions
 from shakedown.device.lab_disk import DISKS, RUN_FOLDER, numbered
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
@@ -71,6 +72,7 @@ def is_cut_off_in_lab(out: Path) -> bool:
 def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
     """Rebuild into the new folder ``out``. Raises UsageError, RefusedError, EnvironmentFailure and Interrupted."""
     check_order(ordered.order)
+    refuse_of_models(ordered.order.options)
     _is_fuse(ordered.order)  # raises for what the lab has not
     if out.exists():
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")

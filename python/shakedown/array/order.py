@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
@@ -96,7 +97,7 @@ class RebuildOrder:
                 hint="a smaller --width; ZFS layouts may be wider",
             )
         drives = [*self.members[:-1], self.replacement]
-        texts, sizes = self._profiles(), self.modelled_capacities()
+        texts, sizes = self._profiles, self.modelled_capacities
         options = self.options.to_core()
         return {
             **(options if self.is_zfs else {"options": options}),
@@ -113,13 +114,16 @@ class RebuildOrder:
             "whole": self.whole,
         }
 
+    @cached_property
     def modelled_capacities(self) -> dict[str, int]:
         """Bytes of each drive by its target, the replacement last. Raises UsageError."""
-        texts = self._profiles()
+        texts = self._profiles
         return {target: modelled_capacity_bytes(target, text, self.scale_divisor) for target, text in texts.items()}
 
+    @cached_property
     def _profiles(self) -> dict[str, str]:
-        return {target: read_profile(model_path(target)) for target in (*self.members, self.replacement)}
+        """Read once: what was checked is what is rebuilt."""
+        return {target: read_profile(model_path(target)) for target in dict.fromkeys((*self.members, self.replacement))}
 
 
 def arena_of(targets: Sequence[str]) -> Arena:

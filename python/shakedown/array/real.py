@@ -21,6 +21,7 @@ from shakedown.array.find import ALONE, LOAD, findings, ratios
 from shakedown.array.keep import keep
 from shakedown.array.measured import Traced, measured, setting_of
 from shakedown.array.order import RebuildOrder, check_order
+from shakedown.array.settings import refuse_of_models
 from shakedown.array.state import State, Turn
 from shakedown.array.zfs import ZfsOptions
 from shakedown.device.array.array import RealArray, Shape
@@ -355,6 +356,7 @@ class _Play:
 def _drives(order: RebuildOrder, consent: Consent, out: Path) -> list[Drive]:
     """All of them, the replacement last: the drive that failed itself, where no other is given."""
     check_order(order)
+    refuse_of_models(order.options)
     texts = [*order.members, order.replacement]
     in_lab = all(text.startswith("lab:") for text in texts)
     if not in_lab:

@@ -28,7 +28,7 @@ class Rebuild:
     ``progress`` tells, over time, what was done and what the status would have shown. ``during`` are the job's samples
     beside the rebuild, ``alone`` those of the same job on the healthy array; ``felt_during`` and ``felt_alone`` all
     their requests, a row for each direction. ``whole`` says whether every request was gone through, or a stretch of
-    each part of the drives.
+    each part of the drives. ``began_ns`` is the age that the drives had at the beginning.
 
     Of ZFS only: ``deviation_ns`` is one standard deviation of the duration where a sample was made, ``simulated_ns``
     how much time was; ``allocated_bytes`` of the vdev, ``records`` of users rebuilt.
@@ -49,6 +49,7 @@ class Rebuild:
     felt_during: pl.DataFrame
     felt_alone: pl.DataFrame
     done: float = 1.0
+    began_ns: int = 0
     deviation_ns: int = 0
     simulated_ns: int = 0
     allocated_bytes: int = 0
@@ -89,10 +90,13 @@ class Rebuild:
         return told | {key: getattr(self, key).to_dicts() for key in frames}
 
 
-def simulate(order: RebuildOrder, share: Share | None = None) -> Rebuild:
-    """Rebuild once, with the order's seed; ``share`` tells how far it is. Raises UsageError for what cannot be."""
+def simulate(order: RebuildOrder, share: Share | None = None, seed: int | None = None) -> Rebuild:
+    """Rebuild once, with the order's seed or another; ``share`` tells how far it is.
+
+    Raises UsageError for what cannot be.
+    """
     try:
-        given = order.to_core()
+        given = order.to_core() | ({} if seed is None else {"seed": seed})
         told = (_core.resilver if order.is_zfs else _core.rebuild)(given, share or Share())
     except _core.JobError as error:
         raise job_refusal(error) from error

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -25,6 +24,7 @@ from shakedown.array.zfs import ZfsOptions
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
 from shakedown.target.model import ModelArena
+from shakedown.toml import parse_toml
 from shakedown.units import NS_PER_S, format_counts, format_duration
 
 Tell = Callable[[str], None]
@@ -46,8 +46,13 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             found = findings(rebuilds, _names(each))
             told = found + (ratios(found, theirs) if each is order and baseline is not None else [])
             has_baseline = each is order and baseline is not None
-            notes = (*cautions(rebuilds), *_notes(each, rebuilds[0]), *_in_vain(each, rebuilds))
-            setting = Setting("model", _identity(each), notes, Capacity.of(each, each.modelled_capacities()))
+            notes = (
+                *cautions(rebuilds),
+                *_notes(each, rebuilds[0]),
+                *_in_vain(each, rebuilds),
+                *_faults_in_vain(each, rebuilds),
+            )
+            setting = Setting("model", _identity(each), notes, Capacity.of(each, each.modelled_capacities))
             keep(folder, each, rebuilds, told, setting, has_baseline=has_baseline)
             theirs = found
     finally:
@@ -63,38 +68,43 @@ def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell) -> list[Rebuild]:
     Nobody waits for long without a word of how far it is.
     """
     threads = min(seeds, os.cpu_count() or 1)
-    waiting = deque(replace(order, seed=order.seed + number) for number in range(seeds))
+    waiting = deque(range(order.seed, order.seed + seeds))
     came: SimpleQueue[tuple[int, Rebuild | BaseException]] = SimpleQueue()
     shares: list[Share] = []
 
     def work() -> None:
         with suppress(IndexError):
             while True:
-                each, share = waiting.popleft(), Share()
+                seed, share = waiting.popleft(), Share()
                 shares.append(share)
                 try:
-                    came.put((each.seed, simulate(each, share)))
+                    came.put((seed, simulate(order, share, seed)))
                 except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-                    came.put((each.seed, error))
+                    came.put((seed, error))
 
     for _ in range(threads):
         Thread(target=work, daemon=True).start()
     rebuilds: dict[int, Rebuild] = {}
     what, began_s = f"{order.replacement} ({order.state})", monotonic()
-    while len(rebuilds) < seeds:
-        try:
-            seed, rebuild = came.get(timeout=_EVERY_S)
-        except Empty:
-            done = _done([each.done for each in shares], seeds, threads)
-            if done:
-                left_s = (monotonic() - began_s) * (1 / done - 1)
-                tell(f"{what}: {done:.0%} done, about {format_duration(left_s * NS_PER_S)} left")
-            continue
-        if isinstance(rebuild, BaseException):
-            raise rebuild
-        rebuilds[seed] = rebuild
-        ended = f"{rebuild.ended} after {format_duration(rebuild.duration_ns)} of virtual time"
-        tell(f"{what}, {len(rebuilds)} of {seeds}: {ended}")
+    try:
+        while len(rebuilds) < seeds:
+            try:
+                seed, rebuild = came.get(timeout=_EVERY_S)
+            except Empty:
+                done = _done([each.done for each in shares], seeds, threads)
+                if done:
+                    left_s = (monotonic() - began_s) * (1 / done - 1)
+                    tell(f"{what}: {done:.0%} done, about {format_duration(left_s * NS_PER_S)} left")
+                continue
+            if isinstance(rebuild, BaseException):
+                raise rebuild
+            rebuilds[seed] = rebuild
+            ended = f"{rebuild.ended} after {format_duration(rebuild.duration_ns)} of virtual time"
+            tell(f"{what}, {len(rebuilds)} of {seeds}: {ended}")
+    finally:
+        waiting.clear()
+        for each in shares:
+            each.stop()
     return [rebuilds[seed] for seed in sorted(rebuilds)]
 
 
@@ -138,6 +148,24 @@ def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...
     if wanted is None or any(wanted[0] in each.failed_on_the_way for each in rebuilds):
         return ()
     return (f"Drive {wanted[0]} was to fail after {format_duration(wanted[1])}: by then it was over.",)
+
+
+def _faults_in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> Iterator[str]:
+    """Faults of which no window falls into any of the rebuilds."""
+    began_ns = min(each.began_ns for each in rebuilds)
+    ended_ns = max(each.began_ns + each.duration_ns for each in rebuilds)
+    for place, text in sorted(order.faults.items()):
+        for fault in parse_toml(text)["faults"]:
+            from_ns = round(fault.get("from_s", 0) * NS_PER_S)
+            is_over = "for_s" in fault and "every_s" not in fault and from_ns + fault["for_s"] * NS_PER_S <= began_ns
+            if from_ns >= ended_ns:
+                when = f"the rebuild was over after {format_duration(ended_ns)}"
+            elif is_over:
+                when = f"the rebuild began after {format_duration(began_ns)} of use"
+            else:
+                continue
+            what = f"the fault `{fault['kind']}` of drive {place}, from {format_duration(from_ns)} on"
+            yield f"WITHOUT EFFECT: {what}: {when}."
 
 
 _OF_ZFS: Final = "ZFS resilvers what is allocated."

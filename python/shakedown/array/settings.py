@@ -35,6 +35,26 @@ def parse_zfs_options(settings: Sequence[str]) -> ZfsOptions:
     return ZfsOptions(**read_settings(settings, _ZFS_SETTINGS, "a pool", _ZFS_EXAMPLES))
 
 
+def refuse_of_models(options: MdOptions | ZfsOptions) -> None:
+    """Raise UsageError for what is set of a modelled array and a real one would not heed."""
+    known, of_models = (
+        (_ZFS_SETTINGS, _ZFS_OF_MODELS) if isinstance(options, ZfsOptions) else (MD_SETTINGS, _MD_OF_MODELS)
+    )
+    usual = type(options)()
+    for setting in of_models:
+        name = known[setting][0]
+        if getattr(options, name) != getattr(usual, name):
+            raise UsageError(
+                f"`--set {setting}=` is of modelled arrays: a real one has the kernel and the host that it has",
+                hint="leave it out; `model:NAME` in place of a drive has it heeded",
+            )
+    if isinstance(options, ZfsOptions) and options.order not in (None, "sequential"):
+        raise UsageError(
+            f"`--set order={options.order}` is of modelled arrays: a real ZFS has the order of its release",
+            hint="leave it out; order=sequential is `zpool replace -s`",
+        )
+
+
 def _refuse_others(settings: Sequence[str], others: Collection[str], own: Collection[str], of: str) -> None:
     """Say whose a setting is that is known, but not here."""
     for text in settings:
@@ -80,6 +100,10 @@ _LEAST_MEMORY_BYTES: Final = 128 << 20
 # What `zfs_arc_max` may at least be.
 _LEAST_CACHE_BYTES: Final = 64 << 20
 _parse_core_rate: Final = between(1 << 20, None, parse_size_bytes, format_size)
+
+# What the kernel, the host and its adapter decide, or nobody can order of a real array.
+_MD_OF_MODELS: Final = ("stripe-cache-most", "max-request", "segments", "hz", "processors")
+_ZFS_OF_MODELS: Final = ("cache", "cores", "core-rate", "second-failure")
 
 _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "recordsize": ("record_bytes", parse_size_bytes),

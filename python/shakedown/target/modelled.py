@@ -40,11 +40,16 @@ def is_shingled(profile: str) -> bool | None:
     return None if name is None else name == "shingled"
 
 
+def hint_of(error: _core.ProfileError) -> str:
+    """What to do about a profile that the core refuses."""
+    return f"{error.hint}; {WHAT_IT_MAY_SAY}"
+
+
 def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.ProfileError) -> UsageError:
     """The error for the profile in ``path``, refused by the core: it is wrong, or scaled too far."""
     largest = _largest_divisor(profile, scale_divisor)
     if largest == 0:
-        return UsageError(f"{path}: {error}", hint=WHAT_IT_MAY_SAY)
+        return UsageError(f"{path}: {error}", hint=hint_of(error))
     return UsageError(
         f"`--scale 1/{scale_divisor}` makes {path.stem} too small to be a drive: {error}",
         hint=f"the smallest it can be: `--scale 1/{largest}`",

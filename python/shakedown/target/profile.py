@@ -11,6 +11,7 @@ from shakedown.errors import UsageError
 from shakedown.reference import origins, read_rows, rows_in
 from shakedown.toml import TomlError, parse_toml
 
+_READABLE: Final = "give a file that is there and that you may read"
 WHAT_IT_MAY_SAY: Final = "docs/profiles.md tells what a profile may say"
 
 
@@ -19,9 +20,11 @@ def read_profile(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text", hint=WHAT_IT_MAY_SAY) from error
+        raise UsageError(
+            f"{path} is not UTF-8 text", hint=f"save it as UTF-8, if it is a profile; {WHAT_IT_MAY_SAY}"
+        ) from error
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", hint=WHAT_IT_MAY_SAY) from error
+        raise UsageError(f"{path} cannot be read: {error.strerror}", hint=f"{_READABLE}; {WHAT_IT_MAY_SAY}") from error
     try:
         refuse_unknown_rows(text)
     except UsageError as error:
@@ -37,7 +40,8 @@ def refuse_unknown_rows(profile: str) -> None:
     for key, row in _cited(profile):
         if row not in read_rows(reference_path("published.csv")):
             raise UsageError(
-                f"`{key}` has no usable origin: reference/published.csv has no row {row}", hint=WHAT_IT_MAY_SAY
+                f"`{key}` has no usable origin: reference/published.csv has no row {row}",
+                hint=f"name a row that is there, or say `assumed: why`; {WHAT_IT_MAY_SAY}",
             )
 
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::geometry::Geometry;
+use super::geometry::{Geometry, MOST_SLOP_BYTES, SLOP_SHARE};
 use super::groups::Groups;
 use super::indirects::Indirects;
 use super::own;
@@ -298,7 +298,7 @@ fn fresh(records: u64, records_per_metaslab: u64, order: &[u64], empty: impl Ite
 fn kept_back(geometry: &Geometry, given_out: u64) -> u64 {
     let parity = geometry.allocated_bytes(COUNTED_BYTES) as f64 / COUNTED_BYTES as f64;
     let least = ((128 << 20) as f64 * parity) as u64;
-    (given_out / 32).clamp(least.min(given_out / 2), 128 << 30)
+    (given_out / SLOP_SHARE).clamp(least.min(given_out / 2), MOST_SLOP_BYTES)
 }
 
 /// A write has to wait once all that are not yet written would fill the pool and a 32nd of it more, each being taken to need 24 times its

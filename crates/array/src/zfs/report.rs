@@ -81,11 +81,6 @@ impl Tally {
         let (failed_at_ns, is_faulted) = (self.failed_at_ns[member], self.is_faulted[member]);
         MemberShare { counters, awaited, failed_at_ns, is_faulted }
     }
-
-    /// How often it was looked how far it is.
-    pub fn looks(&self) -> usize {
-        self.points.len()
-    }
 }
 
 /// What came of a resilver.

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::convert::Infallible;
 
 use drive::{BlockDevice, Status, Verb};
 
@@ -25,6 +26,8 @@ const MAX_REQUEST_BYTES: u64 = 1280 << 10;
 
 /// `zfs_vdev_failfast_mask`: what has timed out is not asked again by `sd`. Who reads goes elsewhere.
 const MAX_RETRIES: u32 = 0;
+/// Between two words of how far it is.
+const TOLD_PASSES: u64 = 4096;
 
 /// What is resilvered and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -324,19 +327,23 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Lets the resilver go on to its end, with no users.
     pub fn finish(&mut self) {
-        self.finish_telling(&mut |_done| ());
+        let Ok(()) = self.finish_telling::<Infallible>(&mut |_done| Ok(()));
     }
 
-    /// The same for those who wait: `told` hears at each look at the progress which share is done, 0..=1.
-    pub fn finish_telling(&mut self, told: &mut dyn FnMut(f64)) {
-        let mut looks = 0;
+    /// The same for those who wait: `told` hears several times in a second which share is done, 0..=1.
+    ///
+    /// # Errors
+    /// Those of `told`, which end it there.
+    pub fn finish_telling<E>(&mut self, told: &mut dyn FnMut(f64) -> Result<(), E>) -> Result<(), E> {
+        let mut passes: u64 = 0;
         while !self.is_over() {
             self.pass(u64::MAX);
-            if self.tally.looks() > looks {
-                looks = self.tally.looks();
-                told(self.done());
+            passes += 1;
+            if passes % TOLD_PASSES == 0 {
+                told(self.done())?;
             }
         }
+        Ok(())
     }
 
     /// Lets time pass to the next thing that happens, but not beyond `to_ns`.

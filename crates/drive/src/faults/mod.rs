@@ -1,11 +1,12 @@
 //! Faults, as wrappers around any device: each is a [`BlockDevice`](crate::BlockDevice) itself, so they stack in any order.
 //!
-//! One file a fault; what they share is `wrapper`, which keeps track of requests, and `schedule`, which says when.
+//! One file a fault, and `host` for who has had enough of them; what they share is `wrapper`, which keeps track of requests, and `schedule`, which says when.
 //! [`Faults`] reads a list of them from TOML (`docs/faults.md`). All of it goes by virtual time: the same requests meet the
 //! same faults.
 
 mod entry;
 mod gone;
+mod host;
 mod medium;
 mod parse;
 mod power;
@@ -15,6 +16,7 @@ mod timeout;
 mod wrapper;
 
 pub use gone::Gone;
+pub use host::Impatient;
 pub use medium::LatentSectors;
 pub use parse::{Faults, FaultsError};
 pub use power::PowerLoss;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::request::{BlockDevice, Completion, Lost, Request, Status};
+use crate::truth::Truth;
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,5 +234,9 @@ impl<D: BlockDevice, F: Fault> BlockDevice for Faulty<D, F> {
 
     fn losses(&self) -> &[Lost] {
         self.fault.losses().unwrap_or_else(|| self.device.losses())
+    }
+
+    fn truth(&self) -> Option<Truth> {
+        self.device.truth()
     }
 }

@@ -20,7 +20,7 @@ pub enum ProfileError {
         reason: String,
     },
     /// A key that no part of the model knows.
-    #[error("`{key}` is not a known key{}", hint(.key, .known))]
+    #[error("`{key}` is not a known key{}", known_here(.key, .known))]
     Unknown {
         /// The key.
         key: String,
@@ -55,13 +55,18 @@ pub enum ProfileError {
     },
 }
 
-fn hint(key: &str, known: &[String]) -> String {
-    let written = key.rsplit('.').next().unwrap_or(key);
-    match known.iter().find(|each| alike(each, written)) {
+fn known_here(key: &str, known: &[String]) -> String {
+    match meant(key, known) {
         Some(meant) => format!("; did you mean `{meant}`?"),
         None if known.is_empty() => String::new(),
         None => format!("; known here: {}", known.join(", ")),
     }
+}
+
+/// The known key that may have been meant.
+fn meant<'a>(key: &str, known: &'a [String]) -> Option<&'a String> {
+    let written = key.rsplit('.').next().unwrap_or(key);
+    known.iter().find(|each| alike(each, written))
 }
 
 /// Whether one key may be the other, misspelt: two slips of the finger. No two keys of a profile are as near.
@@ -89,6 +94,23 @@ impl ProfileError {
             | Self::Misplaced { key, .. }
             | Self::Origin { key, .. }
             | Self::Value { key, .. } => Some(key),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Syntax { .. } => "a text stands in quotes, a value is a line like `rpm = 5400`".to_owned(),
+            Self::Missing { key, .. } => format!("write `{key}`, with its origin; `assumed: why` is one"),
+            Self::Unknown { key, known } => match meant(key, known) {
+                Some(meant) => format!("write `{meant}` for `{key}`"),
+                None => format!("leave `{key}` out: no part of the model would read it"),
+            },
+            Self::Misplaced { key, .. } => format!("leave `{key}` out, or change what it is to belong to"),
+            Self::Origin { key, .. } => {
+                format!("`origin` says beside the value of `{key}` where that is from: `assumed: why`, if from nowhere")
+            }
+            Self::Value { key, .. } => format!("give `{key}` a value that can be, or change what it contradicts"),
         }
     }
 

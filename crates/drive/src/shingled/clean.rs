@@ -116,6 +116,13 @@ impl Cleaning {
         self.job.is_none() && self.pending.is_empty() && !self.forced
     }
 
+    /// The pass is over. What was short when it was forced may have room now, though another plan than for that was under way:
+    /// it is for the host to say so again.
+    fn ends(&mut self) {
+        self.forced = false;
+        self.short_of_log = None;
+    }
+
     /// Plans bands, each from its first dirty track on, unless they are planned already.
     fn schedule(&mut self, bands: impl Iterator<Item = u32>) {
         for band in bands {
@@ -213,8 +220,7 @@ impl Shingled {
             let from = if job.to.is_some() { u64::MAX } else { job.at };
             self.cleaning.pending.push_front((job.band, from));
         }
-        self.cleaning.forced = false;
-        self.cleaning.short_of_log = None;
+        self.cleaning.ends();
     }
 
     /// The next physical operation of the pass under way, or the first of a new one; returns when it is done, or `None`
@@ -241,7 +247,7 @@ impl Shingled {
             self.retire(&job);
             if self.cleaning.pending.is_empty() {
                 self.cleaning.unrecorded = true;
-                self.cleaning.forced = false;
+                self.cleaning.ends();
                 self.cleaning.ration = self.rules.ration_appends;
             }
         } else {
@@ -260,7 +266,7 @@ impl Shingled {
                 Some((band, from)) if self.begin(mechanics, band, from, job) => return true,
                 Some(_) => {}
                 None if planned => {
-                    self.cleaning.forced = false;
+                    self.cleaning.ends();
                     return false;
                 }
                 None => {
@@ -473,5 +479,17 @@ impl Shingled {
         self.counters.bytes_cleaned += blocks * BLOCK_BYTES;
         self.counters.bands_cleaned += 1;
         self.settle_log(self.region(job.band));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cleaning;
+
+    #[test]
+    fn a_pass_that_is_over_leaves_no_place_to_make_room_in() {
+        let mut cleaning = Cleaning { forced: true, short_of_log: Some(3), ..Cleaning::default() };
+        cleaning.ends();
+        assert!(cleaning.is_idle() && cleaning.short_of_log.is_none());
     }
 }

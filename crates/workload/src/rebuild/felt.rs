@@ -3,6 +3,7 @@
 use drive::BlockDevice;
 use sim::LatencyHistogram;
 
+use super::Stopped;
 use crate::{Direction, Row, Run};
 
 /// All requests of one direction. Latencies in nanoseconds, from the job's asking to the answer.
@@ -64,9 +65,25 @@ impl Feeling {
     }
 }
 
-/// Lets a job run for so many intervals.
-pub(super) fn play(run: &mut Run, device: &mut impl BlockDevice, intervals: usize, feeling: &mut Feeling) -> Vec<Row> {
-    let rows = run.advance(device, intervals);
+/// Lets a job run for an interval.
+pub(super) fn play(run: &mut Run, device: &mut impl BlockDevice, feeling: &mut Feeling) -> Vec<Row> {
+    let rows = run.advance(device, 1);
     feeling.take(run);
     rows
+}
+
+/// Lets a job run alone for so many, unless nobody waits for it any more.
+pub(super) fn play_alone(
+    run: &mut Run,
+    device: &mut impl BlockDevice,
+    intervals: usize,
+    feeling: &mut Feeling,
+    told: &mut dyn FnMut() -> Result<(), Stopped>,
+) -> Result<Vec<Row>, Stopped> {
+    let mut rows = Vec::new();
+    for _ in 0..intervals {
+        rows.extend(play(run, device, feeling));
+        told()?;
+    }
+    Ok(rows)
 }

@@ -5,8 +5,8 @@ use array::LayoutError;
 use drive::faults::Faults;
 use drive::{BlockDevice, Drive};
 
-use super::felt::{play, Feeling};
-use super::{for_ever, Device, RebuildError, Report};
+use super::felt::{play, play_alone, Feeling};
+use super::{for_ever, Device, RebuildError, Report, Told};
 use crate::{JobFile, Run};
 
 /// Users are looked at this often, and alone for so many looks.
@@ -44,14 +44,14 @@ pub struct Resilvered {
 /// # Errors
 /// When the vdev, the job or the faults cannot be, or contradict each other.
 pub fn resilver(order: &ResilverOrder) -> Result<Resilvered, RebuildError> {
-    resilver_telling(order, &mut |_share| ())
+    resilver_telling(order, &mut |_share| Ok(()))
 }
 
-/// The same for those who wait: `told` hears now and then which share is done, 0..=1.
+/// The same for those who wait.
 ///
 /// # Errors
-/// As of [`resilver`].
-pub fn resilver_telling(order: &ResilverOrder, told: &mut dyn FnMut(f64)) -> Result<Resilvered, RebuildError> {
+/// As of [`resilver`], and of `told`.
+pub fn resilver_telling(order: &ResilverOrder, told: &mut Told) -> Result<Resilvered, RebuildError> {
     let (mut during, mut feeling, mut alone, mut feeling_alone) =
         (Vec::new(), Feeling::new(), Vec::new(), Feeling::new());
     let mut resilver = if let Some(text) = &order.load {
@@ -61,16 +61,16 @@ pub fn resilver_telling(order: &ResilverOrder, told: &mut dyn FnMut(f64)) -> Res
         let file = job_file(text, healthy.capacity_bytes())?;
         healthy.set_programs(file.jobs.iter().map(|job| job.regions.len()).sum());
         let start = |now_ns| Run::start(file.clone(), now_ns, INTERVAL_NS, order.seed).log_requests();
-        alone = play(&mut start(now_ns), &mut healthy, ALONE_INTERVALS, &mut feeling_alone);
+        alone = play_alone(&mut start(now_ns), &mut healthy, ALONE_INTERVALS, &mut feeling_alone, &mut || told(0.0))?;
         let (devices, now_ns) = order.devices()?;
         let mut resilver = Resilver::after(&healthy, order.plan.clone(), devices, now_ns)?;
         let mut run = start(now_ns);
         while !resilver.is_over() && !run.is_over() {
-            let mut rows = play(&mut run, &mut resilver, 1, &mut feeling);
+            let mut rows = play(&mut run, &mut resilver, &mut feeling);
+            told(resilver.done())?;
             if resilver.is_to_begin() {
                 continue;
             }
-            told(resilver.done());
             let at_ns = resilver.elapsed_ns();
             rows.iter_mut().for_each(|row| row.start_ns = at_ns.saturating_sub(row.duration_ns));
             during.extend(rows);
@@ -80,11 +80,13 @@ pub fn resilver_telling(order: &ResilverOrder, told: &mut dyn FnMut(f64)) -> Res
         let (devices, now_ns) = order.devices()?;
         Resilver::new(order.plan.clone(), devices, now_ns)?
     };
-    resilver.finish_telling(told);
+    resilver.finish_telling(told)?;
+    told(1.0)?;
     let zfs = resilver.report();
     let requests = (0..order.drives.len()).map(|member| resilver.members().counters(member).requests).sum();
     let report = Report {
         outcome: zfs.outcome.clone(),
+        began_ns: order.start_ns,
         during,
         felt_during: feeling.felt(),
         alone,

@@ -2,7 +2,7 @@
 
 use array::{Ended, MemberShare, Outcome, Point, Progress};
 
-use super::{Order, RebuildError, Report};
+use super::{fill_to, Array, Order, RebuildError, Report, Stopped, Told};
 
 /// Parts that the members are cut into: their speed falls almost evenly from the outer zones to the inner ones.
 const PARTS: u64 = 14;
@@ -14,6 +14,7 @@ const BEGINNING_BYTES: u64 = 32 << 30;
 /// What is counted.
 const COUNTED_BYTES: u64 = 8 << 30;
 const STRETCH_BYTES: u64 = WARM_BYTES + COUNTED_BYTES;
+const GONE_THROUGH_BYTES: u64 = PARTS * STRETCH_BYTES + BEGINNING_BYTES;
 /// The speed that md limits is an average of the last 27 to 30 s, divided by one more than the whole seconds of that.
 const MARK_S: f64 = 28.5;
 const DIVIDED_BY_S: f64 = 29.0;
@@ -31,8 +32,23 @@ struct Part {
     stretch_bytes: u64,
 }
 
+/// Tells over all stretches how far they are.
+struct Watch<'a, 'b> {
+    told: &'a mut Told<'b>,
+    /// Bytes of the stretches that are over.
+    before: u64,
+}
+
+impl Watch<'_, '_> {
+    /// Lets the stretch that began at `from` go on.
+    fn fill_to(&mut self, array: &mut Array, from: u64, to: u64) -> Result<(), Stopped> {
+        let share = |bytes: u64| (self.before + bytes - from) as f64 / GONE_THROUGH_BYTES as f64;
+        fill_to(array, to, &mut |bytes| (self.told)(share(bytes)))
+    }
+}
+
 /// The rebuild as the sum of its parts.
-pub(super) fn rebuild(order: &Order, told: &mut dyn FnMut(f64)) -> Result<Report, RebuildError> {
+pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildError> {
     let mut stretches = order.clone();
     stretches.options.speed_max_bytes_per_s = NO_LIMIT;
     let limit = order.options.speed_max_bytes_per_s as f64;
@@ -41,16 +57,16 @@ pub(super) fn rebuild(order: &Order, told: &mut dyn FnMut(f64)) -> Result<Report
     let page = |bytes: u64| bytes / 4096 * 4096;
     let borders: Vec<u64> =
         (0..=PARTS).map(|part| if part == PARTS { used } else { page(used / PARTS * part) }).collect();
-    let mut parts = Vec::new();
+    let (mut parts, mut watch) = (Vec::new(), Watch { told, before: 0 });
     for border in borders.windows(2).filter(|border| border[0] < border[1]) {
-        let mut part = play_part(&stretches, border[0], border[1])?;
+        let mut part = play_part(&stretches, border[0], border[1], &mut watch)?;
         part.ns_per_byte = part.ns_per_byte.max(least_ns_per_byte);
         parts.push(part);
-        told(parts.len() as f64 / PARTS as f64);
     }
     let requests = parts.iter().flat_map(|part| &part.outcome.members).map(|member| member.counters.requests).sum();
     Ok(Report {
         outcome: sum(order, &parts),
+        began_ns: order.start_ns,
         during: Vec::new(),
         felt_during: Vec::new(),
         alone: Vec::new(),
@@ -61,40 +77,44 @@ pub(super) fn rebuild(order: &Order, told: &mut dyn FnMut(f64)) -> Result<Report
 }
 
 /// A stretch from the middle of a part on, or as much of the part as there is.
-fn play_part(order: &Order, begin: u64, end: u64) -> Result<Part, RebuildError> {
+fn play_part(order: &Order, begin: u64, end: u64, watch: &mut Watch) -> Result<Part, RebuildError> {
     let used = order.options.used_bytes();
     let from = ((begin + end) / 2 / 4096 * 4096).min(used.saturating_sub(STRETCH_BYTES) / 4096 * 4096);
     let mut array = order.array()?;
     let to = used.min(from + STRETCH_BYTES);
     array.recover(order.replacement, from, to)?;
-    array.recover_to(from + WARM_BYTES.min((to - from) / 2), u64::MAX);
+    watch.fill_to(&mut array, from, from + WARM_BYTES.min((to - from) / 2))?;
     let (warm_ns, warm_bytes) = (array.now_ns(), array.recovered_bytes());
+    watch.fill_to(&mut array, from, to)?;
     array.finish_recovery(u64::MAX);
+    watch.before += to - from;
     let counted = (array.recovered_bytes() - warm_bytes).max(4096);
     let outcome = array.outcome().expect("a rebuild was begun");
     let ns_per_byte = (array.now_ns() - warm_ns) as f64 / counted as f64;
     Ok(Part {
         bytes: end - begin,
         ns_per_byte,
-        beginning_ns: if begin == 0 { beginning_ns(order, ns_per_byte)? } else { 0.0 },
+        beginning_ns: if begin == 0 { beginning_ns(order, ns_per_byte, watch)? } else { 0.0 },
         stretch_bytes: array.recovered_bytes() - from,
         outcome,
     })
 }
 
 /// What the beginning takes longer than it would at the speed of its part.
-fn beginning_ns(order: &Order, ns_per_byte: f64) -> Result<f64, RebuildError> {
+fn beginning_ns(order: &Order, ns_per_byte: f64, watch: &mut Watch) -> Result<f64, RebuildError> {
     let bytes = BEGINNING_BYTES.min(order.options.used_bytes());
     let mut array = order.array()?;
     array.recover(order.replacement, 0, bytes)?;
+    watch.fill_to(&mut array, 0, bytes)?;
     array.finish_recovery(u64::MAX);
+    watch.before += bytes;
     let took_ns = (array.now_ns() - order.start_ns) as f64;
     Ok((took_ns - bytes as f64 * ns_per_byte).max(0.0))
 }
 
 /// Whether a sample would be as long as the whole.
 pub(super) fn is_in_vain(order: &Order) -> bool {
-    PARTS * STRETCH_BYTES + BEGINNING_BYTES >= order.options.used_bytes()
+    GONE_THROUGH_BYTES >= order.options.used_bytes()
 }
 
 fn sum(order: &Order, parts: &[Part]) -> Outcome {

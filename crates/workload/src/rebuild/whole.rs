@@ -1,7 +1,7 @@
 //! A rebuild gone through request by request.
 
-use super::felt::{play, Feeling};
-use super::{Array, Order, RebuildError, Report};
+use super::felt::{play, play_alone, Feeling};
+use super::{fill_to, Array, Order, RebuildError, Report, Stopped, Told};
 use crate::{Row, Run};
 
 /// A whole rebuild is shown in rows of this; the job alone runs for
@@ -10,36 +10,34 @@ const INTERVAL_NS: u64 = 60_000_000_000;
 const ALONE_INTERVALS: usize = 10;
 /// so many is given up.
 const PATIENT_INTERVALS: u32 = 2 * 24 * 60;
-/// How often it is told how far a rebuild is.
-const TOLD: u64 = 100;
 
 /// Every request of the rebuild and of the job beside it.
-pub(super) fn rebuild(order: &Order, told: &mut dyn FnMut(f64)) -> Result<Report, RebuildError> {
+pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildError> {
     let mut array = order.array()?;
     let used = order.options.used_bytes();
     array.recover(order.replacement, 0, used)?;
+    let mut told_of = |bytes: u64| told(bytes as f64 / used as f64);
     let (mut during, mut feeling, mut alone, mut feeling_alone) =
         (Vec::new(), Feeling::new(), Vec::new(), Feeling::new());
     if let Some(file) = order.job_file()? {
         let mut run = Run::start(file.clone(), order.start_ns, INTERVAL_NS, order.seed).log_requests();
         during = beside(&mut run, &mut array, |run, array| {
-            told(array.recovered_bytes() as f64 / used as f64);
-            play(run, array, 1, &mut feeling)
-        });
+            told_of(array.recovered_bytes())?;
+            Ok(play(run, array, &mut feeling))
+        })?;
+        fill_to(&mut array, used, &mut told_of)?;
         let mut whole = order.array()?;
         let mut run = Run::start(file, order.start_ns, INTERVAL_NS, order.seed).log_requests();
-        alone = play(&mut run, &mut whole, ALONE_INTERVALS, &mut feeling_alone);
+        alone = play_alone(&mut run, &mut whole, ALONE_INTERVALS, &mut feeling_alone, &mut || told_of(used))?;
     } else {
-        for time in 1..TOLD {
-            array.recover_to(used / TOLD * time, u64::MAX);
-            told(time as f64 / TOLD as f64);
-        }
-        array.finish_recovery(u64::MAX);
+        fill_to(&mut array, used, &mut told_of)?;
     }
+    array.finish_recovery(u64::MAX);
     let outcome = array.outcome().expect("a rebuild was begun");
     let requests = outcome.members.iter().map(|member| member.counters.requests).sum();
     Ok(Report {
         outcome,
+        began_ns: order.start_ns,
         during,
         felt_during: feeling.felt(),
         alone,
@@ -50,16 +48,19 @@ pub(super) fn rebuild(order: &Order, told: &mut dyn FnMut(f64)) -> Result<Report
 }
 
 /// The job goes on until the rebuild is over, or itself.
-fn beside(run: &mut Run, array: &mut Array, mut interval: impl FnMut(&mut Run, &mut Array) -> Vec<Row>) -> Vec<Row> {
+fn beside(
+    run: &mut Run,
+    array: &mut Array,
+    mut interval: impl FnMut(&mut Run, &mut Array) -> Result<Vec<Row>, Stopped>,
+) -> Result<Vec<Row>, Stopped> {
     let (mut rows, mut recovered, mut patience) = (Vec::new(), 0, PATIENT_INTERVALS);
     while array.recovering() && !run.is_over() && patience > 0 {
-        rows.extend(interval(run, array));
+        rows.extend(interval(run, array)?);
         let before = std::mem::replace(&mut recovered, array.recovered_bytes());
         patience = if recovered > before { PATIENT_INTERVALS } else { patience - 1 };
     }
     if patience == 0 {
         array.give_up();
     }
-    array.finish_recovery(u64::MAX);
-    rows
+    Ok(rows)
 }

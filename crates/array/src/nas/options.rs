@@ -69,9 +69,12 @@ impl Options {
         if self.dirty_expire_ns > 0 && self.write_cache_bytes == 0 {
             return Err(LayoutError::value("dirty-expire", self.dirty_expire_ns, "there is no write cache to wait in"));
         }
-        if self.read_ahead_bytes > self.read_cache_bytes / 2 {
-            let reason = "it must fit into the read cache twice";
-            return Err(LayoutError::value("read-ahead", self.read_ahead_bytes, reason));
+        if self.read_ahead_bytes > 0 && self.read_cache_bytes == 0 {
+            return Err(LayoutError::value(
+                "read-ahead",
+                self.read_ahead_bytes,
+                "there is no read cache to keep it in",
+            ));
         }
         Ok(())
     }

@@ -56,7 +56,9 @@ class StorageBoxOrder(TypedDict):
     outstanding: int | None
     """Requests that the box works on at once; None: all."""
     read_cache_bytes: int
+    read_ahead_bytes: int
     write_cache_bytes: int
+    dirty_expire_ns: int
     battery: bool
     """The write cache survives a loss of power, so that a flush has nothing to wait for."""
     seed: int

@@ -40,6 +40,14 @@ def test_both_directions_at_once_take_no_longer(run: Run) -> None:
     assert two.iops == pytest.approx(2 * one.iops)
 
 
+@pytest.mark.parametrize(("stated", "share"), [("60", 0.6), ("74,86", 0.65 * 0.74 + 0.35 * 0.86)])
+def test_what_goes_anywhere_is_a_share_of_both_directions(run: Run, stated: str, share: float) -> None:
+    job = f"rw=randrw\nbs=8k\nrwmixread=65\npercentage_random={stated}\n"
+    steps = [each.model_copy(update={"job": job}) for each in run.record.steps]
+    (told,) = measured_loads(replace(run, record=run.record.model_copy(update={"steps": steps})))
+    assert told.load.random_share == pytest.approx(share)
+
+
 @pytest.mark.parametrize(
     ("target", "layout", "says"),
     [

@@ -71,6 +71,22 @@ def test_reads_and_writes_have_ceilings_of_their_own():
     assert per_second(box, STREAM.replace("rw=read", "rw=write"), "bytes") == pytest.approx(10 * 2**20, rel=0.02)
 
 
+def test_who_reads_one_at_a_time_waits_for_box_and_link_in_turn_and_without_reading_ahead_for_the_drives_too():
+    one_by_one = "rw=read\nbs=64k\niodepth=1\nsize=100%\ntime_based\nruntime=2m\n"
+    box = "model:raid0:4xwd40efrx:link=1Gb/s,read-ceiling=60MB/s,read-cache=8GiB"
+    in_turn = 1 / (1 / 60e6 + 1 / (1e9 / 8 * 1448 / 1538))
+    ahead, asked = (per_second(box + each, one_by_one, "bytes") for each in (",read-ahead=128KiB", ""))
+    assert asked < 0.9 * in_turn < ahead < 1.01 * in_turn
+
+
+def test_written_pages_that_wait_leave_in_bursts_that_readers_feel():
+    mixed = "rw=randrw\nrwmixread=70\nbs=8k\niodepth=16\nsize=100%\nnorandommap\ntime_based\nruntime=2m\n"
+    box = "model:raid5:4xwd40efrx:write-cache=8GiB,outstanding=1"
+    at_once, waiting = (samples(box + each, mixed) for each in ("", ",dirty-expire=30s"))
+    worst = [max(each.latency_max_ns or 0 for each in rows) for rows in (at_once, waiting)]
+    assert worst[1] > 2 * worst[0]
+
+
 def test_a_write_cache_takes_a_burst():
     burst = "rw=randwrite\nbs=4k\niodepth=1\nsize=100%\nnorandommap\nio_size=1m\n"
     slow = per_second("model:raid5:4xwd40efrx", burst, "count")
@@ -104,6 +120,8 @@ def test_the_same_seed_gives_the_same_rows():
         ("model:raid5:3xwd40efrx:chunk=5", "power of two"),
         ("model:raid5:3xwd40efrx:link=1", "no speed of a link"),
         ("model:raid5:3xwd40efrx:read-ceiling=1", "not a rate of data"),
+        ("model:raid5:3xwd40efrx:read-ahead=128KiB", "no read cache to keep it in"),
+        ("model:raid5:3xwd40efrx:dirty-expire=30s", "no write cache to wait in"),
         ("model:raid5:3xwd40efrx:write-ceiling=0MB/s", "must let something through"),
         ("model:raid5:3xwd40efrx:outstanding=0", "outstanding"),
         ("model:raid5:3xwd40efrx:outstanding=-1", "outstanding"),

@@ -70,26 +70,38 @@ fn reads_share_the_link_to_the_host_and_writes_the_one_from_it() {
     assert_eq!(of(10), 10_000_000, "its answer waits behind what is on the link: no bytes, but in its order");
 }
 
-#[test]
-fn each_direction_has_its_own_ceiling_and_none_is_above_the_link() {
-    let wide = Options {
+/// A read of a page is 2 ms in the box and 1 ms on the link; a write 1 ms on the link and half of one in the box.
+fn with_ceilings() -> Options {
+    Options {
         link_bytes_per_s: Some(4096 * 1000),
         read_ceiling_bytes_per_s: Some(4096 * 500),
-        write_ceiling_bytes_per_s: Some(4096 * 9999),
+        write_ceiling_bytes_per_s: Some(4096 * 2000),
+        read_cache_bytes: 8192,
+        write_cache_bytes: 1 << 20,
         ..Options::default()
-    };
-    let mut device = storage_box(Options { read_cache_bytes: 8192, write_cache_bytes: 1 << 20, ..wide });
+    }
+}
+
+#[test]
+fn a_request_alone_has_the_box_and_the_link_one_after_the_other() {
+    let mut device = storage_box(with_ceilings());
     takes_ns(&mut device, 0, request(1, Verb::Read, 0, 4096));
-    assert_eq!(
-        takes_ns(&mut device, 1_000_000_000, request(2, Verb::Read, 0, 4096)),
-        2_000_000,
-        "a page at 500 a second"
-    );
-    assert_eq!(
-        takes_ns(&mut device, 2_000_000_000, request(3, Verb::Write, 8192, 4096)),
-        1_000_000,
-        "at the link's 1000"
-    );
+    assert_eq!(takes_ns(&mut device, 1_000_000_000, request(2, Verb::Read, 0, 4096)), 3_000_000);
+    assert_eq!(takes_ns(&mut device, 2_000_000_000, request(3, Verb::Write, 8192, 4096)), 1_500_000);
+}
+
+#[test]
+fn of_many_requests_the_slower_of_box_and_link_sets_the_rate_of_each_direction() {
+    let mut device = storage_box(with_ceilings());
+    takes_ns(&mut device, 0, request(1, Verb::Read, 0, 4096));
+    for tag in 0..10 {
+        device.submit(1_000_000_000, request(tag, Verb::Read, 0, 4096));
+    }
+    assert_eq!(finish(&mut device).last().expect("ten were asked").completed_ns, 1_021_000_000);
+    for tag in 0..10 {
+        device.submit(2_000_000_000, request(tag, Verb::Write, 8192, 4096));
+    }
+    assert_eq!(finish(&mut device).last().expect("ten were asked").completed_ns, 2_010_500_000);
 }
 
 #[test]
@@ -99,6 +111,60 @@ fn what_was_read_is_read_from_memory_until_newer_pages_have_pushed_it_out() {
     assert_eq!(takes_ns(&mut device, 1_000_000, request(2, Verb::Read, 0, 4096)), 0);
     takes_ns(&mut device, 2_000_000, request(3, Verb::Read, 16384, 8192));
     assert_eq!(takes_ns(&mut device, 3_000_000, request(4, Verb::Read, 0, 4096)), SERVICE_NS);
+}
+
+#[test]
+fn who_reads_in_sequence_finds_the_next_pages_in_memory_or_on_their_way() {
+    let options = Options { read_cache_bytes: 1 << 20, read_ahead_bytes: 128 << 10, ..Options::default() };
+    let mut device = storage_box(options);
+    device.submit(0, request(0, Verb::Read, 0, 4096));
+    device.submit(0, request(1, Verb::Read, 4096, 4096));
+    let at_ns: Vec<u64> = finish(&mut device).iter().map(|one| one.completed_ns).collect();
+    assert_eq!(at_ns, [SERVICE_NS, SERVICE_NS + 160_000], "three pages ahead of the first, which the second waits for");
+    assert_eq!(device.inner().reads(), [0..4096, 4096..16384, 16384..49152]);
+    assert_eq!(takes_ns(&mut device, 1_000_000_000, request(2, Verb::Read, 8192, 40960)), 0);
+}
+
+#[test]
+fn nothing_is_read_ahead_of_who_reads_here_and_there_nor_past_the_end() {
+    let options = Options { read_cache_bytes: 1 << 20, read_ahead_bytes: 128 << 10, ..Options::default() };
+    let mut device = storage_box(options);
+    takes_ns(&mut device, 0, request(0, Verb::Read, 1 << 20, 4096));
+    takes_ns(&mut device, 1_000_000, request(1, Verb::Read, 2 << 20, 4096));
+    takes_ns(&mut device, 2_000_000, request(2, Verb::Read, CAPACITY_BYTES - 8192, 4096));
+    takes_ns(&mut device, 3_000_000, request(3, Verb::Read, CAPACITY_BYTES - 4096, 4096));
+    assert_eq!(device.inner().reads().len(), 4);
+}
+
+#[test]
+fn pages_wait_until_they_are_old_unless_somebody_flushes() {
+    let second_ns = 1_000_000_000;
+    let options = Options { write_cache_bytes: 1 << 20, dirty_expire_ns: 30 * second_ns, ..Options::default() };
+    let mut device = storage_box(options);
+    device.advance(2 * second_ns, &mut Vec::new());
+    device.submit(2 * second_ns, request(0, Verb::Write, 8192, 4096));
+    device.advance(33 * second_ns, &mut Vec::new());
+    device.submit(33 * second_ns, request(1, Verb::Write, 0, 4096));
+    device.advance(35 * second_ns - 1, &mut Vec::new());
+    assert!(device.inner().writes().is_empty());
+    device.advance(35 * second_ns, &mut Vec::new());
+    assert_eq!(device.inner().writes(), [0..4096, 8192..12288], "the young one goes with the old one");
+    device.submit(36 * second_ns, request(2, Verb::Write, 16384, 4096));
+    assert_eq!(takes_ns(&mut device, 37 * second_ns, request(3, Verb::Flush, 0, 0)), SERVICE_NS + 100_000);
+}
+
+#[test]
+fn pages_do_not_wait_once_half_of_the_room_is_full_of_them() {
+    let options = Options { write_cache_bytes: 16384, dirty_expire_ns: 30_000_000_000, ..Options::default() };
+    let mut device = storage_box(options);
+    for tag in 0..2 {
+        device.submit(0, request(tag, Verb::Write, u64::from(tag) * 8192, 4096));
+    }
+    device.advance(1_000_000, &mut Vec::new());
+    assert!(device.inner().writes().is_empty());
+    device.submit(1_000_000, request(2, Verb::Write, 32768, 4096));
+    device.advance(2_000_000, &mut Vec::new());
+    assert_eq!(device.inner().writes().len(), 1, "down to half again");
 }
 
 #[test]
@@ -180,6 +246,8 @@ fn nonsense_is_refused() {
         Options { write_ceiling_bytes_per_s: Some(0), ..Options::default() },
         Options { outstanding: 0, ..Options::default() },
         Options { battery: true, ..Options::default() },
+        Options { dirty_expire_ns: 1, ..Options::default() },
+        Options { read_ahead_bytes: 8192, ..Options::default() },
     ] {
         assert!(StorageBox::new(options, Plain::new(CAPACITY_BYTES), 0).is_err(), "{options:?}");
     }
@@ -209,11 +277,12 @@ proptest! {
     fn nothing_is_lost_in_a_box(
         asked in prop::collection::vec((verb(), 0u64..200, 1u64..40, 0u64..400_000, any::<bool>()), 1..120),
         write_pages in 0u64..64, read_pages in 0u64..64, outstanding in 1u32..8, link in prop::option::of(1u64<<20..1<<30),
-        read_ceiling in prop::option::of(1u64<<20..1<<30),
+        read_ceiling in prop::option::of(1u64<<20..1<<30), ahead in 0u64..32, waits in any::<bool>(),
     ) {
         let mut device = storage_box(Options {
             link_bytes_per_s: link, read_ceiling_bytes_per_s: read_ceiling, write_ceiling_bytes_per_s: None, round_trip_ns: 7001, outstanding, battery: false,
-            read_cache_bytes: read_pages * 4096, write_cache_bytes: write_pages * 4096,
+            read_cache_bytes: read_pages * 4096, read_ahead_bytes: if read_pages == 0 { 0 } else { ahead * 4096 },
+            write_cache_bytes: write_pages * 4096, dirty_expire_ns: u64::from(waits && write_pages > 0) * 30_000_000_000,
         });
         let (mut now_ns, mut done) = (0, Vec::new());
         for (tag, (verb, page, pages, pause_ns, fua)) in asked.iter().enumerate() {

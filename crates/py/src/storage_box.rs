@@ -24,7 +24,9 @@ pub struct Given {
     round_trip_ns: u64,
     outstanding: Option<u32>,
     read_cache_bytes: u64,
+    read_ahead_bytes: u64,
     write_cache_bytes: u64,
+    dirty_expire_ns: u64,
     battery: bool,
     seed: u64,
 }
@@ -78,7 +80,9 @@ impl Wanted {
             round_trip_ns: given.round_trip_ns,
             outstanding: given.outstanding.unwrap_or(nas::Options::default().outstanding),
             read_cache_bytes: given.read_cache_bytes,
+            read_ahead_bytes: given.read_ahead_bytes,
             write_cache_bytes: given.write_cache_bytes,
+            dirty_expire_ns: given.dirty_expire_ns,
             battery: given.battery,
         }
     }

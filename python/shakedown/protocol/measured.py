@@ -81,6 +81,12 @@ def _load(section: Section) -> Load | None:
     reads = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(pattern)
     if reads is None:
         reads = float(section.last("rwmixread") or 100 - float(section.last("rwmixwrite", "50"))) / 100
-    random = float(section.last("percentage_random", "100").split(",")[0]) / 100 if pattern.startswith("rand") else 0.0
+    random = _random_share(section, reads) if pattern.startswith("rand") else 0.0
     copies = int(section.last("numjobs", "1"))
     return Load(parse_fio_bytes(size, 0), reads, random, copies * int(section.last("iodepth", "1")))
+
+
+def _random_share(section: Section, reads: float) -> float:
+    """Of all requests; ``percentage_random`` has one share for both directions, or one for each."""
+    shares = [float(each) / 100 for each in section.last("percentage_random", "100").split(",") if each]
+    return reads * shares[0] + (1 - reads) * shares[min(1, len(shares) - 1)]

@@ -32,7 +32,9 @@ _BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "round-trip": ("round_trip_ns", parse_duration_ns),
     "outstanding": ("outstanding", between(1, _MOST_OUTSTANDING)),
     "read-cache": ("read_cache_bytes", parse_size_bytes),
+    "read-ahead": ("read_ahead_bytes", parse_size_bytes),
     "write-cache": ("write_cache_bytes", parse_size_bytes),
+    "dirty-expire": ("dirty_expire_ns", parse_duration_ns),
     "battery": ("battery", parse_flag),
 }
 
@@ -96,7 +98,9 @@ def storage_box(text: str, *, seed: int, scale_divisor: int) -> Modelled:
         "round_trip_ns": given.get("round_trip_ns", 0),
         "outstanding": given.get("outstanding"),
         "read_cache_bytes": given.get("read_cache_bytes", 0) // scale_divisor,
+        "read_ahead_bytes": given.get("read_ahead_bytes", 0),
         "write_cache_bytes": given.get("write_cache_bytes", 0) // scale_divisor,
+        "dirty_expire_ns": given.get("dirty_expire_ns", 0),
         "battery": given.get("battery", False),
     }
     try:

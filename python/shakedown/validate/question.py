@@ -25,7 +25,8 @@ class _Table(BaseModel):
 class Experiment(_Table):
     """A protocol (``procedure``: a name, or a file beside the questions) on a modelled drive, or on two.
 
-    ``origins`` says where the settings of a storage box come from, as a profile says it of its values.
+    ``origins`` says where the settings of a storage box and of the procedure come from,
+    as a profile says it of its values.
     """
 
     name: str

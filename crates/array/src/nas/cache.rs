@@ -45,7 +45,9 @@ impl ReadCache {
 #[derive(Clone, Debug)]
 pub(super) struct WriteCache {
     room_bytes: u64,
+    /// Dirty and on its way.
     held_bytes: u64,
+    dirty_bytes: u64,
     dirty: RangeSet<u64>,
     /// On its way to the drives.
     leaving: RangeSet<u64>,
@@ -55,7 +57,14 @@ pub(super) struct WriteCache {
 
 impl WriteCache {
     pub fn new(room_bytes: u64) -> Self {
-        Self { room_bytes, held_bytes: 0, dirty: RangeSet::new(), leaving: RangeSet::new(), swept_to: 0 }
+        Self {
+            room_bytes,
+            held_bytes: 0,
+            dirty_bytes: 0,
+            dirty: RangeSet::new(),
+            leaving: RangeSet::new(),
+            swept_to: 0,
+        }
     }
 
     /// Could a write of so many bytes ever be taken?
@@ -68,6 +77,11 @@ impl WriteCache {
         self.held_bytes == 0
     }
 
+    /// What has not left yet.
+    pub fn dirty_bytes(&self) -> u64 {
+        self.dirty_bytes
+    }
+
     /// Takes a write if there is room: what is dirty already is replaced.
     pub fn put(&mut self, range: &Range<u64>) -> bool {
         let new_bytes: u64 = self.dirty.gaps(range).map(|gap| gap.end - gap.start).sum();
@@ -75,6 +89,7 @@ impl WriteCache {
             return false;
         }
         self.held_bytes += new_bytes;
+        self.dirty_bytes += new_bytes;
         self.dirty.insert(range.clone());
         true
     }
@@ -92,6 +107,7 @@ impl WriteCache {
         let range = start..found.end.min((start / DESTAGE_BYTES + 1) * DESTAGE_BYTES);
         self.swept_to = range.end;
         self.dirty.remove(range.clone());
+        self.dirty_bytes -= range.end - range.start;
         // What is on its way there already counts once.
         let again: u64 = overlap_bytes(&self.leaving, &range);
         self.held_bytes -= again;
@@ -107,7 +123,9 @@ impl WriteCache {
 
     /// Nobody wants what is dirty in a range any more.
     pub fn forget(&mut self, range: &Range<u64>) {
-        self.held_bytes -= overlap_bytes(&self.dirty, range);
+        let bytes = overlap_bytes(&self.dirty, range);
+        self.held_bytes -= bytes;
+        self.dirty_bytes -= bytes;
         self.dirty.remove(range.clone());
     }
 }

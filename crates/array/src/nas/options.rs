@@ -7,7 +7,8 @@ use crate::LayoutError;
 pub struct Options {
     /// Bytes a second that the link carries, in each direction; `None`: it holds nothing up.
     pub link_bytes_per_s: Option<u64>,
-    /// Bytes a second of reads that its protocol and software get through at most; `None`: as many as come.
+    /// Bytes a second of reads that its protocol and software get through at most, each read as a whole before the link has it;
+    /// `None`: as many as come.
     pub read_ceiling_bytes_per_s: Option<u64>,
     /// The same of writes.
     pub write_ceiling_bytes_per_s: Option<u64>,
@@ -17,8 +18,13 @@ pub struct Options {
     pub outstanding: u32,
     /// Memory that keeps what was read or written last.
     pub read_cache_bytes: u64,
-    /// Memory in which writes wait for the drives, acknowledged.
+    /// What is read ahead of whoever reads in sequence, at most: Linux' `read_ahead_kb`.
+    pub read_ahead_bytes: u64,
+    /// Memory in which writes wait for the drives, acknowledged: of Linux, what may be dirty.
     pub write_cache_bytes: u64,
+    /// How long they wait before they leave, as in Linux' page cache (`dirty_expire_centisecs`), unless half of that memory is
+    /// full of them; 0: they leave at once.
+    pub dirty_expire_ns: u64,
     /// That memory survives a loss of power, so that a flush has nothing to wait for.
     pub battery: bool,
 }
@@ -32,23 +38,15 @@ impl Default for Options {
             round_trip_ns: 0,
             outstanding: 1 << 16,
             read_cache_bytes: 0,
+            read_ahead_bytes: 0,
             write_cache_bytes: 0,
+            dirty_expire_ns: 0,
             battery: false,
         }
     }
 }
 
 impl Options {
-    /// What reads get through at most: the link and what stands behind it, each byte going through both at a time.
-    pub(super) fn reads_bytes_per_s(&self) -> Option<u64> {
-        self.link_bytes_per_s.into_iter().chain(self.read_ceiling_bytes_per_s).min()
-    }
-
-    /// The same of writes.
-    pub(super) fn writes_bytes_per_s(&self) -> Option<u64> {
-        self.link_bytes_per_s.into_iter().chain(self.write_ceiling_bytes_per_s).min()
-    }
-
     /// Refuses what cannot be.
     ///
     /// # Errors
@@ -67,6 +65,16 @@ impl Options {
         }
         if self.battery && self.write_cache_bytes == 0 {
             return Err(LayoutError::value("battery", "yes", "there is no write cache for it to keep"));
+        }
+        if self.dirty_expire_ns > 0 && self.write_cache_bytes == 0 {
+            return Err(LayoutError::value("dirty-expire", self.dirty_expire_ns, "there is no write cache to wait in"));
+        }
+        if self.read_ahead_bytes > 0 && self.read_cache_bytes == 0 {
+            return Err(LayoutError::value(
+                "read-ahead",
+                self.read_ahead_bytes,
+                "there is no read cache to keep it in",
+            ));
         }
         Ok(())
     }

@@ -5,11 +5,14 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use drive::{BlockDevice, Completion, Request, Status, Verb};
+use rangemap::RangeSet;
 use slab::Slab;
 
+use super::ahead::ReadAhead;
 use super::cache::{holds_all, ReadCache, WriteCache};
 use super::options::Options;
 use super::wire::Wire;
+use super::writeback::Writeback;
 use crate::LayoutError;
 
 /// Writes of the cache's that are on their way to the drives at the same time.
@@ -38,6 +41,8 @@ enum Asked {
     For(usize),
     /// What the write cache lets go.
     Destage(Range<u64>),
+    /// What nobody has asked for yet.
+    Ahead(Range<u64>),
 }
 
 /// A box around anything that keeps data, in virtual time. See [`BlockDevice`] for how to use it.
@@ -45,10 +50,17 @@ enum Asked {
 pub struct StorageBox<D> {
     options: Options,
     inner: D,
-    up: Wire,
-    down: Wire,
+    to_box: Wire,
+    taking: Wire,
+    giving: Wire,
+    from_box: Wire,
     read: ReadCache,
+    ahead: ReadAhead,
+    /// What is being read ahead, and the reads that wait for some of it.
+    coming: RangeSet<u64>,
+    waiting: Vec<usize>,
     write: WriteCache,
+    writeback: Writeback,
     bios: Slab<Bio>,
     asked: Slab<Asked>,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
@@ -75,10 +87,16 @@ impl<D: BlockDevice> StorageBox<D> {
     pub fn new(options: Options, inner: D, now_ns: u64) -> Result<Self, LayoutError> {
         options.check()?;
         Ok(Self {
-            up: Wire::new(options.writes_bytes_per_s()),
-            down: Wire::new(options.reads_bytes_per_s()),
+            to_box: Wire::new(options.link_bytes_per_s),
+            taking: Wire::new(options.write_ceiling_bytes_per_s),
+            giving: Wire::new(options.read_ceiling_bytes_per_s),
+            from_box: Wire::new(options.link_bytes_per_s),
             read: ReadCache::new(options.read_cache_bytes),
+            ahead: ReadAhead::new(options.read_ahead_bytes),
+            coming: RangeSet::new(),
+            waiting: Vec::new(),
             write: WriteCache::new(options.write_cache_bytes),
+            writeback: Writeback::new(options.dirty_expire_ns, options.write_cache_bytes),
             bios: Slab::new(),
             asked: Slab::new(),
             events: BinaryHeap::new(),
@@ -129,6 +147,7 @@ impl<D: BlockDevice> StorageBox<D> {
                 }
             }
         }
+        self.writeback.look(at_ns, self.write.dirty_bytes());
         self.go_on();
     }
 
@@ -154,7 +173,12 @@ impl<D: BlockDevice> StorageBox<D> {
             return;
         }
         match request.verb {
-            Verb::Read if holds_all(&mut self.read, &self.write, &range) => self.answer(number, Status::Good),
+            Verb::Read => {
+                self.read(number, range.clone());
+                if let Some(ahead) = self.ahead.follow(&range) {
+                    self.read_ahead(ahead);
+                }
+            }
             Verb::Write if self.is_cached(&request) => {
                 self.held_up.push_back(number);
                 self.admit();
@@ -170,13 +194,46 @@ impl<D: BlockDevice> StorageBox<D> {
                 // The cache may be clean now, or have room.
                 self.admit();
             }
-            Verb::Read => self.ask(Asked::For(number), request),
             Verb::Write => {
                 // What is dirty of it is older, and must not come to the drives behind it.
                 self.write.forget(&range);
                 self.ask(Asked::For(number), request);
                 self.admit();
             }
+        }
+    }
+
+    /// From memory, as soon as what is on its way there has come, or else from the drives.
+    fn read(&mut self, number: usize, range: Range<u64>) {
+        if holds_all(&mut self.read, &self.write, &range) {
+            self.answer(number, Status::Good);
+        } else if self.coming.overlaps(&range) {
+            self.waiting.push(number);
+        } else {
+            self.ask(Asked::For(number), self.bios[number].request);
+        }
+    }
+
+    fn read_ahead(&mut self, range: Range<u64>) {
+        let range = range.start..range.end.min(self.inner.capacity_bytes());
+        if range.is_empty() || holds_all(&mut self.read, &self.write, &range) {
+            return;
+        }
+        self.coming.insert(range.clone());
+        let (offset_bytes, bytes) = (range.start, range.end - range.start);
+        let request = Request { tag: 0, verb: Verb::Read, fua: false, offset_bytes, bytes };
+        self.ask(Asked::Ahead(range), request);
+    }
+
+    /// What was read ahead is there, or cannot be read.
+    fn came(&mut self, range: Range<u64>, status: Status) {
+        self.coming.remove(range.clone());
+        if status == Status::Good {
+            self.read.keep(&range);
+        }
+        for number in std::mem::take(&mut self.waiting) {
+            let Request { offset_bytes, bytes, .. } = self.bios[number].request;
+            self.read(number, offset_bytes..offset_bytes + bytes);
         }
     }
 
@@ -200,6 +257,7 @@ impl<D: BlockDevice> StorageBox<D> {
                 if !self.write.put(&range) {
                     return;
                 }
+                self.writeback.dirtied(self.now_ns);
                 self.read.keep(&range);
                 self.answer(number, Status::Good);
             }
@@ -208,10 +266,14 @@ impl<D: BlockDevice> StorageBox<D> {
     }
 
     fn destage(&mut self) {
-        while self.destaging < DESTAGING {
+        // Who waits for room, or until all is on the drives, hurries.
+        while self.destaging < DESTAGING
+            && (!self.held_up.is_empty() || self.writeback.lets_go(self.write.dirty_bytes()))
+        {
             let Some(range) = self.write.next_to_write() else { return };
             self.destaging += 1;
             let (offset_bytes, bytes) = (range.start, range.end - range.start);
+            self.writeback.left(self.now_ns, bytes, self.write.dirty_bytes());
             let request = Request { tag: 0, verb: Verb::Write, fua: false, offset_bytes, bytes };
             self.ask(Asked::Destage(range), request);
         }
@@ -231,6 +293,7 @@ impl<D: BlockDevice> StorageBox<D> {
                 self.write.written(&range);
                 self.admit();
             }
+            Asked::Ahead(range) => self.came(range, completion.status),
             Asked::For(number) => {
                 let Request { offset_bytes, bytes, verb, .. } = self.bios[number].request;
                 if completion.status == Status::Good && matches!(verb, Verb::Read | Verb::Write) {
@@ -247,7 +310,8 @@ impl<D: BlockDevice> StorageBox<D> {
         let bio = &mut self.bios[number];
         bio.status = status;
         let bytes = if bio.request.verb == Verb::Read { bio.request.bytes } else { 0 };
-        let heard_ns = self.down.carry(self.now_ns, bytes) + self.options.round_trip_ns.div_ceil(2);
+        let given_ns = self.giving.carry(self.now_ns, bytes);
+        let heard_ns = self.from_box.carry(given_ns, bytes) + self.options.round_trip_ns.div_ceil(2);
         self.expect(heard_ns, Event::Heard(number));
     }
 }
@@ -264,14 +328,16 @@ impl<D: BlockDevice> BlockDevice for StorageBox<D> {
 
     fn submit(&mut self, now_ns: u64, request: Request) {
         let bytes = if request.verb == Verb::Write { request.bytes } else { 0 };
-        let there_ns = self.up.carry(now_ns, bytes) + self.options.round_trip_ns / 2;
+        let received_ns = self.to_box.carry(now_ns, bytes);
+        let there_ns = self.taking.carry(received_ns, bytes) + self.options.round_trip_ns / 2;
         let bio = self.bios.insert(Bio { request, status: Status::Good });
         self.expect(there_ns, Event::Arrives(bio));
     }
 
     fn next_event_ns(&self) -> Option<u64> {
         let own_ns = self.events.peek().map(|Reverse((at_ns, ..))| (*at_ns).max(self.now_ns));
-        own_ns.into_iter().chain(self.inner.next_event_ns()).min()
+        let look_ns = self.writeback.next_look_ns();
+        own_ns.into_iter().chain(look_ns).chain(self.inner.next_event_ns()).min()
     }
 
     fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {

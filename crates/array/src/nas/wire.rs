@@ -1,4 +1,4 @@
-//! One direction of a link, with what its protocol and the box do to each byte.
+//! One direction of a link, or what the box does to each byte of one.
 
 /// Carries one message behind the other.
 #[derive(Clone, Copy, Debug)]

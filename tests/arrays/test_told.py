@@ -115,6 +115,20 @@ def test_what_an_array_holds(layout: str, options: MdOptions | ZfsOptions, drive
     assert capacity.words.endswith("Unused: 2.7 TiB of large.")
 
 
+@pytest.mark.parametrize(
+    ("fill", "held", "told"),
+    [
+        (1.0, 2 * 10**12, "has room for 1.8 TiB of data and is full."),
+        (0.75, 3 * 10**12 // 2, "has room for 1.8 TiB of data and holds 1.4 TiB."),
+        (0.0, 0, "has room for 1.8 TiB of data and is empty."),
+    ],
+)
+def test_how_full_it_is_told_beside_what_it_has_room_for(fill: float, held: int, told: str) -> None:
+    capacity = Capacity.of(order(member_bytes=10**12, fill=fill), {"a": 10**12})
+    assert (capacity.usable_bytes, capacity.held_bytes) == (2 * 10**12, held)
+    assert capacity.words.endswith(told)
+
+
 @pytest.mark.parametrize(("whole", "deviation_ns", "told"), [(True, 0, 0.0), (False, 2 * 10**9, 2.0), (False, 0, None)])
 def test_of_a_sample_without_deviation_none_is_told(*, whole: bool, deviation_ns: int, told: float | None) -> None:
     rebuilt = simulate(order()).to_json() | {"whole": whole, "deviation_ns": deviation_ns}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
 from arrays.test_rebuild import IRONWOLF, order
+from shakedown.analysis.finding import Finding
 from shakedown.array.capacity import Capacity
 from shakedown.array.cells import Place, cell_of
 from shakedown.array.find import findings
@@ -61,8 +63,19 @@ def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str)
         (
             [0.0, 0.0, 0.1, 0.2],
             [0.5, 0.5, 0.5, 0.5],
-            "rebuild up: 1 x a, 1 x b, 1 x c, 1 x d are busy 50% of the time.",
+            "No drive holds the rebuild up, each could do more: the busiest is drive 0, a, 50% of the time.",
         ),
+        (
+            [0.0, 0.0, 0.1, 0.2],
+            [0.5, 0.5, 0.5, 0.3],
+            "drive 0, a, 50% of the time, the replacement 30%. What is asked for at once keeps none of them busy.",
+        ),
+        (
+            [0.0, 0.0, 0.1, 0.2],
+            [0.8, 0.8, 0.8, 0.8],
+            "rebuild up: 1 x a, 1 x b, 1 x c, 1 x d are busy 80% of the time.",
+        ),
+        ([0.0] * 4, [0.0] * 4, "Who holds the rebuild up cannot be told: these drives keep no account"),
     ],
 )
 def test_who_is_waited_for_alone_holds_it_up_or_else_the_busiest(
@@ -75,6 +88,35 @@ def test_who_is_waited_for_alone_holds_it_up_or_else_the_busiest(
     bottleneck = next(each for each in findings([slow], ["a", "b", "c", "d"]) if each.kind == "bottleneck")
     assert told in bottleneck.text
     assert slow.slowest == (awaited.index(max(awaited)) if max(awaited) > 0.25 else busy.index(max(busy)))
+
+
+def held_up_by(awaited: Sequence[Sequence[float]], names: Sequence[str]) -> Finding:
+    """What is said of a rebuild that waited so much for each drive, a list for each seed."""
+    done = simulate(order())
+    busy_ns = pl.lit(round(0.95 * done.duration_ns))
+    rebuilds = [
+        replace(done, members=done.members.with_columns(awaited=pl.Series(each), busy_ns=busy_ns)) for each in awaited
+    ]
+    return next(each for each in findings(rebuilds, names) if each.kind == "bottleneck")
+
+
+def test_of_drives_that_are_alike_none_is_blamed_for_what_chance_did() -> None:
+    told = held_up_by([[0.38, 0.31, 0.0, 0.14], [0.15, 0.59, 0.0, 0.14]], ["red", "red", "blue", "red"])
+    assert told.text == (
+        "It waits for one of 2 x red, now this and now that, 72% of the time: they are alike, and each cannot read "
+        "faster (busy 95%)."
+    )
+    assert told.value == pytest.approx(0.715)
+
+
+def test_a_drive_that_is_waited_for_much_longer_than_its_like_is_named() -> None:
+    told = held_up_by([[0.1, 0.6, 0.1, 0.0], [0.2, 0.6, 0.1, 0.0]], ["red"] * 4)
+    assert told.text.startswith("It waits for drive 1, red, 60% of the time: it cannot read faster")
+
+
+def test_who_holds_a_rebuild_up_is_said_of_all_seeds() -> None:
+    told = held_up_by([[0.9, 0.0, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0]], ["a", "b", "c", "d"])
+    assert told.text.startswith("It waits for drive 1, b, 53% of the time")
 
 
 def test_what_no_host_may_carry_is_cautioned_about() -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
 
-from arrays.test_rebuild import IRONWOLF, order
+from arrays.test_rebuild import IRONWOLF, JOB, order
 from shakedown.analysis.finding import Finding
+from shakedown.array import run
 from shakedown.array.capacity import Capacity
 from shakedown.array.cells import Place, cell_of
 from shakedown.array.find import findings
 from shakedown.array.host import cautions
 from shakedown.array.rebuild import Rebuild, simulate, slowest_of
 from shakedown.array.zfs import ZfsOptions
+from shakedown.report.rebuild import render_rebuild
 from shakedown.target.md_options import MdOptions
+from shakedown.units import format_duration
 
 
 def failing(**changed: object) -> Rebuild:
@@ -88,6 +93,23 @@ def test_who_is_waited_for_alone_holds_it_up_or_else_the_busiest(
     bottleneck = next(each for each in findings([slow], ["a", "b", "c", "d"]) if each.kind == "bottleneck")
     assert told in bottleneck.text
     assert slow.slowest == (awaited.index(max(awaited)) if max(awaited) > 0.25 else busy.index(max(busy)))
+
+
+def test_of_a_failed_rebuild_is_shown_what_is_known_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The baseline's time, and what users felt until it failed."""
+    loaded = order(load=JOB, fill=0.5)
+    done = simulate(loaded)
+    failed = replace(done, ended="failed", failed_member=3, done=0.015)
+    monkeypatch.setattr(run, "simulate", lambda each, _: failed if each.state == "used" else done)
+    kept = run.run_rebuild(replace(loaded, state="used"), loaded, 1, tmp_path / "run", lambda _: None)
+    whole = render_rebuild(kept)
+    rows = {name: rest for name, *rest in (re.split(r" {2,}", line) for line in whole.splitlines())}
+    assert rows["time to rebuild"][0] == "failed"
+    assert rows["time to rebuild"][-1] == format_duration(done.duration_ns)
+    during, alone = rows["users' mean latency"], rows["their mean latency before"]
+    assert during[0] == during[-1] != alone[0] == alone[-1] != "–"
+    assert "users' longest wait" in rows
+    assert whole.count("The rebuild fails after") == 1
 
 
 def held_up_by(awaited: Sequence[Sequence[float]], names: Sequence[str]) -> Finding:

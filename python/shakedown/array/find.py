@@ -27,11 +27,16 @@ _MIB: Final = 2**20
 def findings(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> list[Finding]:
     """Findings of the same rebuild under several seeds; ``names`` are those of the drives, in their places."""
     if any(each.ended == "failed" for each in rebuilds):
-        return [_failed(rebuilds, names)]
+        return [_failed(rebuilds, names), *_felt(rebuilds)]
     if not any(each.duration_ns for each in rebuilds):
         return [_nothing()]
     found = [_duration(rebuilds, names), _rate(rebuilds), _slowest(rebuilds, names), _longest(rebuilds, names)]
-    found.append(_estimate(rebuilds))
+    return [*found, _estimate(rebuilds), *_felt(rebuilds)]
+
+
+def _felt(rebuilds: Sequence[Rebuild]) -> list[Finding]:
+    """By users, beside the rebuild (until it failed) and on the healthy array."""
+    found = []
     for step, felt in ((LOAD, "felt_during"), (ALONE, "felt_alone")):
         frames = [getattr(each, felt) for each in rebuilds]
         if any(frame.height for frame in frames):

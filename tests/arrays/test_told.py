@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from arrays.test_rebuild import IRONWOLF, JOB, order
+from arrays.test_rebuild import IRONWOLF, JOB, RED, order
 from shakedown.analysis.finding import Finding
 from shakedown.array import run
 from shakedown.array.capacity import Capacity
@@ -18,10 +19,15 @@ from shakedown.array.cells import Place, cell_of
 from shakedown.array.find import findings
 from shakedown.array.host import cautions
 from shakedown.array.rebuild import Rebuild, simulate, slowest_of
+from shakedown.array.settings import parse_options
+from shakedown.array.unsure import OFF_BY, OFF_BY_OF_ZFS
 from shakedown.array.zfs import ZfsOptions
+from shakedown.report.html import render_page
 from shakedown.report.rebuild import render_rebuild
 from shakedown.target.md_options import MdOptions
 from shakedown.units import format_duration
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def failing(**changed: object) -> Rebuild:
@@ -110,6 +116,41 @@ def test_of_a_failed_rebuild_is_shown_what_is_known_beside_it(tmp_path: Path, mo
     assert during[0] == during[-1] != alone[0] == alone[-1] != "–"
     assert "users' longest wait" in rows
     assert whole.count("The rebuild fails after") == 1
+
+
+def test_how_far_rebuilds_onto_shingled_drives_were_off_is_what_the_table_says() -> None:
+    worst: dict[tuple[str, ...], float] = {}
+    with (ROOT / "docs" / "conformance-arrays.csv").open() as file:
+        for row in csv.DictReader(file):
+            layout, _, kind, *_ = row["case"].split("-")
+            if kind == "smr":
+                family = next((layouts for layouts in OFF_BY if layout in layouts), ())
+                worst[family] = max(worst.get(family, 0.0), abs(float(row["time_error"])))
+    assert {family: f"{share:.0%}" for family, share in worst.items()} == {
+        family: f"{share:.0%}" for family, share in {**OFF_BY, (): OFF_BY_OF_ZFS}.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("layout", "replacement", "told"),
+    [
+        ("raid6", RED, "up to 38% off the real md's"),
+        ("raid1", RED, "up to 14% off the real md's"),
+        ("raidz1", RED, "up to 22% off the real OpenZFS's"),
+        ("raid6", IRONWOLF, ""),
+        ("mirror", IRONWOLF, ""),
+    ],
+)
+def test_where_the_model_is_less_certain_than_its_interval_it_says_so(
+    layout: str, replacement: str, told: str, tmp_path: Path
+) -> None:
+    given = order(layout=layout, member_bytes=2**30, fill=0.1, options=parse_options(layout, ()))
+    kept = run.run_rebuild(replace(given, replacement=replacement), None, 1, tmp_path / "run", lambda _: None)
+    shown = (render_rebuild(kept), render_page([kept]), " ".join(kept.record.notes))
+    for each in shown:
+        whole = " ".join(each.split())
+        assert ("CAUTION: onto a shingled drive" in whole) == bool(told)
+        assert told in whole.replace("&#39;", "'")
 
 
 def held_up_by(awaited: Sequence[Sequence[float]], names: Sequence[str]) -> Finding:

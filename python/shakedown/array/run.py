@@ -21,6 +21,7 @@ from shakedown.array.host import cautions
 from shakedown.array.keep import Setting, keep
 from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.rebuild import Rebuild, Share, simulate
+from shakedown.array.unsure import unsure
 from shakedown.array.zfs import ZfsOptions
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
@@ -46,7 +47,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             found = findings(rebuilds, _names(each))
             told = found + (ratios(found, theirs) if each is order and baseline is not None else [])
             has_baseline = each is order and baseline is not None
-            notes = (*cautions(rebuilds), *_notes(each, rebuilds[0]), *_in_vain(each, rebuilds))
+            notes = (*cautions(rebuilds), *unsure(each), *_notes(each, rebuilds[0]), *_in_vain(each, rebuilds))
             setting = Setting("model", _identity(each), notes, Capacity.of(each, each.modelled_capacities()))
             keep(folder, each, rebuilds, told, setting, has_baseline=has_baseline)
             theirs = found

@@ -13,6 +13,7 @@ from shakedown.array.find import findings
 from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
 from shakedown.array.measured import Traced, measured, setting_of
 from shakedown.array.order import RebuildOrder
+from shakedown.array.rebuild import simulate
 from shakedown.array.state import State
 from shakedown.array.zfs import ZfsOptions
 from shakedown.cli.rebuild import RebuildOptions
@@ -159,6 +160,38 @@ def test_what_was_seen_becomes_the_same_findings() -> None:
     assert found["worst-latency"].value == pytest.approx(9097)  # to one poll
     assert found["estimate-error"].value == pytest.approx(30 / 9 - 1)
     assert done.filled_bytes == 100
+
+
+@pytest.mark.parametrize(
+    ("layout", "width", "filled"), [("mirror", 2, 4000), ("raidz1", 4, 1000), ("raidz2", 8, 500), ("draid1", 20, 200)]
+)
+def test_the_replacement_is_given_its_part_of_what_the_pool_holds(layout: str, width: int, filled: int) -> None:
+    order = RebuildOrder(layout, (RED,) * width, RED, options=ZfsOptions())
+    seen = watched()
+    seen.looks = [(5_000_000_000, 2000, 4000, 5.0, 5.0)]
+    overlooked = watched()
+    overlooked.looks = []
+    for each in (seen, overlooked):
+        each.members[1].bytes_written = 5000  # what users wrote is not the rebuild's
+        done = measured(Traced(each, [[], []], [[], []], 4000, order.part_of_one), 1, [])
+        assert (done.filled_bytes, done.allocated_bytes) == (filled, 4000)
+        assert done.progress["done_bytes"][-2] in (0, filled // 2)
+
+
+def test_padding_that_is_counted_and_not_written_fills_nothing() -> None:
+    seen = watched()
+    seen.members[1].bytes_written = 24
+    assert measured(Traced(seen, [[], []], [[], []], 100, 1 / 4), 1, []).filled_bytes == 24
+
+
+@pytest.mark.parametrize(("layout", "width"), [("mirror", 2), ("raidz1", 4), ("raidz2", 6), ("draid1", 10)])
+def test_the_model_counts_what_the_replacement_is_given(layout: str, width: int) -> None:
+    members = ("model:wd40efrx",) * width
+    order = RebuildOrder(layout, members, members[-1], fill=0.5, scale_divisor=4000, options=ZfsOptions())
+    done = simulate(order)
+    part = done.allocated_bytes * order.part_of_one
+    assert 0.9 * part < done.filled_bytes <= part
+    assert done.members["bytes_written"][-1] == pytest.approx(done.filled_bytes, rel=0.02)
 
 
 @pytest.mark.parametrize(

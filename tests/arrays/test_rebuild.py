@@ -27,6 +27,7 @@ from shakedown.cli.rebuild import rebuild as verb
 from shakedown.errors import UsageError
 from shakedown.report.compare import compare
 from shakedown.report.html import write
+from shakedown.report.rebuild import answers_of
 from shakedown.result.folder import read_run
 from shakedown.target.md_options import MdOptions
 from shakedown.target.profile import read_profile
@@ -429,9 +430,9 @@ def test_the_capacity_is_told_and_what_was_ordered_in_vain(tmp_path: Path, capsy
     settings = ("second-failure=1@900h",)
     verb("raidz2", RED, options=replace(SMALL, width=4, fill="1%", out=tmp_path / "run", settings=settings))
     told = " ".join(capsys.readouterr().out.split())
-    assert "The array uses 3.7 GiB of each drive and holds" in told
+    assert "The array uses 3.7 GiB of each drive, has room for" in told
     assert "Drive 1 was to fail after 37 d 12 h: by then it was over." in told
-    assert read_run(tmp_path / "run").record.notes[-1].startswith("The array uses")
+    assert read_run(tmp_path / "run").record.notes[-1].startswith("The array uses 3.7 GiB")
 
 
 def test_who_waits_for_long_is_told_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -466,6 +467,25 @@ def test_of_a_sample_it_is_told_too_how_far_it_is(layout: str) -> None:
 def test_the_time_is_that_of_who_began_last(shares: list[float], done: float) -> None:
     """Three seeds over two threads take as long as two rebuilds."""
     assert run._done(shares, seeds=3, threads=2) == pytest.approx(done)
+
+
+@pytest.mark.parametrize(
+    ("layout", "expected"),
+    [
+        ("raid5", MdOptions(jiffy_ns=10**7, max_segments=254, processors=4)),
+        ("raidz1", ZfsOptions(memory_bytes=2 << 30, cache_bytes=512 << 20, cores=1)),
+    ],
+)
+def test_a_host_may_be_like_the_labs_but_for_what_is_set(
+    layout: str, expected: MdOptions | ZfsOptions, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    given = ("processors=4",) if layout == "raid5" else ()
+    options = replace(SMALL, fill="10%", like_lab=True, settings=given, baseline="none", out=out)
+    assert verb(layout, IRONWOLF, options=options) == 3
+    assert RebuildOrder.from_json(answers_of(read_run(out))["order"]).options == expected
+    with pytest.raises(UsageError, match="for modelled drives"):
+        verb("raid5", "lab:wd40efrx", options=options)
 
 
 def test_a_failed_rebuild_is_told_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

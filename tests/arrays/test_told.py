@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import csv
+import re
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
 
-from arrays.test_rebuild import IRONWOLF, order
+from arrays.test_rebuild import IRONWOLF, JOB, RED, order
+from shakedown.analysis.finding import Finding
+from shakedown.array import run
 from shakedown.array.capacity import Capacity
 from shakedown.array.cells import Place, cell_of
 from shakedown.array.find import findings
 from shakedown.array.host import cautions
 from shakedown.array.rebuild import Rebuild, simulate, slowest_of
+from shakedown.array.settings import parse_options
+from shakedown.array.unsure import OFF_BY, OFF_BY_OF_ZFS
 from shakedown.array.zfs import ZfsOptions
+from shakedown.report.html import render_page
+from shakedown.report.rebuild import render_rebuild
 from shakedown.target.md_options import MdOptions
+from shakedown.units import format_duration
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def failing(**changed: object) -> Rebuild:
@@ -61,8 +74,19 @@ def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str)
         (
             [0.0, 0.0, 0.1, 0.2],
             [0.5, 0.5, 0.5, 0.5],
-            "rebuild up: 1 x a, 1 x b, 1 x c, 1 x d are busy 50% of the time.",
+            "No drive holds the rebuild up, each could do more: the busiest is drive 0, a, 50% of the time.",
         ),
+        (
+            [0.0, 0.0, 0.1, 0.2],
+            [0.5, 0.5, 0.5, 0.3],
+            "drive 0, a, 50% of the time, the replacement 30%. What is asked for at once keeps none of them busy.",
+        ),
+        (
+            [0.0, 0.0, 0.1, 0.2],
+            [0.8, 0.8, 0.8, 0.8],
+            "rebuild up: 1 x a, 1 x b, 1 x c, 1 x d are busy 80% of the time.",
+        ),
+        ([0.0] * 4, [0.0] * 4, "Who holds the rebuild up cannot be told: these drives keep no account"),
     ],
 )
 def test_who_is_waited_for_alone_holds_it_up_or_else_the_busiest(
@@ -75,6 +99,87 @@ def test_who_is_waited_for_alone_holds_it_up_or_else_the_busiest(
     bottleneck = next(each for each in findings([slow], ["a", "b", "c", "d"]) if each.kind == "bottleneck")
     assert told in bottleneck.text
     assert slow.slowest == (awaited.index(max(awaited)) if max(awaited) > 0.25 else busy.index(max(busy)))
+
+
+def test_of_a_failed_rebuild_is_shown_what_is_known_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The baseline's time, and what users felt until it failed."""
+    loaded = order(load=JOB, fill=0.5)
+    done = simulate(loaded)
+    failed = replace(done, ended="failed", failed_member=3, done=0.015)
+    monkeypatch.setattr(run, "simulate", lambda each, _: failed if each.state == "used" else done)
+    kept = run.run_rebuild(replace(loaded, state="used"), loaded, 1, tmp_path / "run", lambda _: None)
+    whole = render_rebuild(kept)
+    rows = {name: rest for name, *rest in (re.split(r" {2,}", line) for line in whole.splitlines())}
+    assert rows["time to rebuild"][0] == "failed"
+    assert rows["time to rebuild"][-1] == format_duration(done.duration_ns)
+    during, alone = rows["users' mean latency"], rows["their mean latency before"]
+    assert during[0] == during[-1] != alone[0] == alone[-1] != "–"
+    assert "users' longest wait" in rows
+    assert whole.count("The rebuild fails after") == 1
+
+
+def test_how_far_rebuilds_onto_shingled_drives_were_off_is_what_the_table_says() -> None:
+    worst: dict[tuple[str, ...], float] = {}
+    with (ROOT / "docs" / "conformance-arrays.csv").open() as file:
+        for row in csv.DictReader(file):
+            layout, _, kind, *_ = row["case"].split("-")
+            if kind == "smr":
+                family = next((layouts for layouts in OFF_BY if layout in layouts), ())
+                worst[family] = max(worst.get(family, 0.0), abs(float(row["time_error"])))
+    assert {family: f"{share:.0%}" for family, share in worst.items()} == {
+        family: f"{share:.0%}" for family, share in {**OFF_BY, (): OFF_BY_OF_ZFS}.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("layout", "replacement", "told"),
+    [
+        ("raid6", RED, "up to 38% off the real md's"),
+        ("raid1", RED, "up to 14% off the real md's"),
+        ("raidz1", RED, "up to 22% off the real OpenZFS's"),
+        ("raid6", IRONWOLF, ""),
+        ("mirror", IRONWOLF, ""),
+    ],
+)
+def test_where_the_model_is_less_certain_than_its_interval_it_says_so(
+    layout: str, replacement: str, told: str, tmp_path: Path
+) -> None:
+    given = order(layout=layout, member_bytes=2**30, fill=0.1, options=parse_options(layout, ()))
+    kept = run.run_rebuild(replace(given, replacement=replacement), None, 1, tmp_path / "run", lambda _: None)
+    shown = (render_rebuild(kept), render_page([kept]), " ".join(kept.record.notes))
+    for each in shown:
+        whole = " ".join(each.split())
+        assert ("CAUTION: onto a shingled drive" in whole) == bool(told)
+        assert told in whole.replace("&#39;", "'")
+
+
+def held_up_by(awaited: Sequence[Sequence[float]], names: Sequence[str]) -> Finding:
+    """What is said of a rebuild that waited so much for each drive, a list for each seed."""
+    done = simulate(order())
+    busy_ns = pl.lit(round(0.95 * done.duration_ns))
+    rebuilds = [
+        replace(done, members=done.members.with_columns(awaited=pl.Series(each), busy_ns=busy_ns)) for each in awaited
+    ]
+    return next(each for each in findings(rebuilds, names) if each.kind == "bottleneck")
+
+
+def test_of_drives_that_are_alike_none_is_blamed_for_what_chance_did() -> None:
+    told = held_up_by([[0.38, 0.31, 0.0, 0.14], [0.15, 0.59, 0.0, 0.14]], ["red", "red", "blue", "red"])
+    assert told.text == (
+        "It waits for one of 2 x red, now this and now that, 72% of the time: they are alike, and each cannot read "
+        "faster (busy 95%)."
+    )
+    assert told.value == pytest.approx(0.715)
+
+
+def test_a_drive_that_is_waited_for_much_longer_than_its_like_is_named() -> None:
+    told = held_up_by([[0.1, 0.6, 0.1, 0.0], [0.2, 0.6, 0.1, 0.0]], ["red"] * 4)
+    assert told.text.startswith("It waits for drive 1, red, 60% of the time: it cannot read faster")
+
+
+def test_who_holds_a_rebuild_up_is_said_of_all_seeds() -> None:
+    told = held_up_by([[0.9, 0.0, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0]], ["a", "b", "c", "d"])
+    assert told.text.startswith("It waits for drive 1, b, 53% of the time")
 
 
 def test_what_no_host_may_carry_is_cautioned_about() -> None:
@@ -121,6 +226,20 @@ def test_what_an_array_holds(layout: str, options: MdOptions | ZfsOptions, drive
     assert capacity.unused_bytes == {"large": 3 * small}
     assert "uses 931.3 GiB of each drive" in capacity.words
     assert capacity.words.endswith("Unused: 2.7 TiB of large.")
+
+
+@pytest.mark.parametrize(
+    ("fill", "held", "told"),
+    [
+        (1.0, 2 * 10**12, "has room for 1.8 TiB of data and is full."),
+        (0.75, 3 * 10**12 // 2, "has room for 1.8 TiB of data and holds 1.4 TiB."),
+        (0.0, 0, "has room for 1.8 TiB of data and is empty."),
+    ],
+)
+def test_how_full_it_is_told_beside_what_it_has_room_for(fill: float, held: int, told: str) -> None:
+    capacity = Capacity.of(order(member_bytes=10**12, fill=fill), {"a": 10**12})
+    assert (capacity.usable_bytes, capacity.held_bytes) == (2 * 10**12, held)
+    assert capacity.words.endswith(told)
 
 
 @pytest.mark.parametrize(("whole", "deviation_ns", "told"), [(True, 0, 0.0), (False, 2 * 10**9, 2.0), (False, 0, None)])

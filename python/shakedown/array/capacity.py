@@ -1,4 +1,4 @@
-"""What an array takes of each drive, how much data it holds, and what it leaves unused of larger drives."""
+"""What an array takes of each drive, for how much data it has room, how much it holds, and what it leaves unused."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _WORTH_TELLING: Final = 0.01
 
 @dataclass(frozen=True)
 class Capacity:
-    """``unused_bytes`` are those of one drive of each kind, by its name."""
+    """``held_bytes`` of the ``usable_bytes`` are data; ``unused_bytes`` are of one drive of each kind, by name."""
 
     member_bytes: int
     usable_bytes: int
+    held_bytes: int
     unused_bytes: dict[str, int]
 
     @classmethod
@@ -28,12 +29,14 @@ class Capacity:
         """``capacities`` are those of the drives by their names, the new one's, too."""
         member_bytes = order.member_bytes if order.member_bytes is not None else min(capacities.values())
         unused = {name: size - member_bytes for name, size in capacities.items() if size > member_bytes}
-        return cls(member_bytes, _usable_bytes(order, member_bytes), unused)
+        usable_bytes = _usable_bytes(order, member_bytes)
+        return cls(member_bytes, usable_bytes, round(order.fill * usable_bytes), unused)
 
     @property
     def words(self) -> str:
         """A sentence or two."""
-        used = f"The array uses {format_size(self.member_bytes)} of each drive and holds {_about(self.usable_bytes)}."
+        room = f"{format_size(self.usable_bytes)} of data"
+        used = f"The array uses {format_size(self.member_bytes)} of each drive, has room for {room} and {self._holds}."
         left = [
             f"{format_size(unused)} of {name}"
             for name, unused in self.unused_bytes.items()
@@ -41,9 +44,11 @@ class Capacity:
         ]
         return f"{used} Unused: {', '.join(left)}." if left else used
 
-
-def _about(usable_bytes: int) -> str:
-    return f"{format_size(usable_bytes)} of data"
+    @property
+    def _holds(self) -> str:
+        if not self.held_bytes:
+            return "is empty"
+        return "is full" if self.held_bytes == self.usable_bytes else f"holds {format_size(self.held_bytes)}"
 
 
 def _usable_bytes(order: RebuildOrder, member_bytes: int) -> int:

@@ -13,9 +13,10 @@ from shakedown.analysis.estimate import student
 from shakedown.analysis.finding import Finding, FindingKind
 from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
 from shakedown.analysis.status import look_at
+from shakedown.array.bottleneck import held_up
 from shakedown.array.host import together_bytes_per_s
-from shakedown.array.rebuild import LONG_AWAITED, Rebuild
-from shakedown.units import NS_PER_S, format_counts, format_duration
+from shakedown.array.rebuild import Rebuild
+from shakedown.units import NS_PER_S, format_duration
 
 REBUILD: Final = "rebuild"
 LOAD: Final = "rebuild-load"
@@ -26,11 +27,16 @@ _MIB: Final = 2**20
 def findings(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> list[Finding]:
     """Findings of the same rebuild under several seeds; ``names`` are those of the drives, in their places."""
     if any(each.ended == "failed" for each in rebuilds):
-        return [_failed(rebuilds, names)]
+        return [_failed(rebuilds, names), *_felt(rebuilds)]
     if not any(each.duration_ns for each in rebuilds):
         return [_nothing()]
     found = [_duration(rebuilds, names), _rate(rebuilds), _slowest(rebuilds, names), _longest(rebuilds, names)]
-    found.append(_estimate(rebuilds))
+    return [*found, _estimate(rebuilds), *_felt(rebuilds)]
+
+
+def _felt(rebuilds: Sequence[Rebuild]) -> list[Finding]:
+    """By users, beside the rebuild (until it failed) and on the healthy array."""
+    found = []
     for step, felt in ((LOAD, "felt_during"), (ALONE, "felt_alone")):
         frames = [getattr(each, felt) for each in rebuilds]
         if any(frame.height for frame in frames):
@@ -129,48 +135,9 @@ def _rate(rebuilds: Sequence[Rebuild]) -> Finding:
 
 
 def _slowest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
-    place = rebuilds[0].slowest
-    shares = [each.members["awaited"][place] for each in rebuilds]
-    share = fmean(shares)
-    one = rebuilds[0]
-    busy = float(one.members["busy_ns"][place]) / max(one.duration_ns, 1)
-    who = _who(one, names, place)
-    if share < LONG_AWAITED:
-        why = _together(one, names)
-    else:
-        verb = "write" if place == one.replacement else "read"
-        why = f"It waits for {who}, {share:.0%} of the time: {_reason(verb, busy)}."
-    evidence: dict[str, float | int | str] = {"member": place, "drive": names[place], "busy": busy}
-    return Finding(kind="bottleneck", step=REBUILD, value=share, unit="share", evidence=evidence, text=why)
-
-
-def _reason(verb: str, busy: float) -> str:
-    if busy >= _AT_ITS_END:
-        return f"it cannot {verb} faster (busy {busy:.0%})"
-    return f"it is slow to {verb} what it is asked for, and not asked for more (busy {busy:.0%})"
-
-
-def _together(one: Rebuild, names: Sequence[str]) -> str:
-    """Of a rebuild that waits for no drive alone: those that are as busy as the busiest."""
-    busy = [busy_ns / max(one.duration_ns, 1) for busy_ns in one.members["busy_ns"].to_list()]
-    top = max(busy)
-    busiest = [place for place in range(len(busy)) if busy[place] >= top - _AS_BUSY]
-    if len(busiest) == 1:
-        who = _who(one, names, busiest[0])
-        return f"No single drive holds the rebuild up: the busiest is {who}, {top:.0%} of the time."
-    drives = f"{format_counts([names[place] for place in busiest])} are busy {top:.0%} of the time"
-    if one.replacement in busiest:
-        return f"No single drive holds the rebuild up: {drives}."
-    rest = f", the replacement {busy[one.replacement]:.0%}" if one.members["requests"][one.replacement] else ""
-    return f"No single drive holds the rebuild up, those that are read do together: {drives}{rest}."
-
-
-def _who(one: Rebuild, names: Sequence[str], place: int) -> str:
-    return f"the replacement, {names[place]}" if place == one.replacement else f"drive {place}, {names[place]}"
-
-
-_AS_BUSY: Final = 0.05
-_AT_ITS_END: Final = 0.9
+    held = held_up(rebuilds, names)
+    evidence: dict[str, float | int | str] = {"member": held.place, "drive": names[held.place], "busy": held.busy}
+    return Finding(kind="bottleneck", step=REBUILD, value=held.share, unit="share", evidence=evidence, text=held.text)
 
 
 def _longest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:

@@ -21,12 +21,17 @@ from shakedown.units import NS_PER_S, format_duration, format_size
 
 @dataclass(frozen=True)
 class Traced:
-    """A rebuild, the load beside it, and the same load alone: rows of samples, and rows over all of it."""
+    """A rebuild, the load beside it, and the same load alone: rows of samples, and rows over all of it.
+
+    ``filled_part``: ZFS's status counts all that is allocated, of which the replacement is given this part at the most
+    (a drive may hold more of the padding, which nobody writes, than another); 1 of md.
+    """
 
     watched: Watched
     during: Sequence[Sequence[Sequence[Any]]]
     alone: Sequence[Sequence[Sequence[Any]]]
     allocated_bytes: int
+    filled_part: float = 1.0
 
 
 def measured(traced: Traced, place: int, differing: Sequence[str]) -> Rebuild:
@@ -45,7 +50,7 @@ def measured(traced: Traced, place: int, differing: Sequence[str]) -> Rebuild:
         whole=True,
         requests=sum(member.requests for member in watched.members),
         members=members,
-        progress=_progress(watched, traced.allocated_bytes),
+        progress=_progress(traced, place),
         during=_samples(traced.during[0]),
         alone=_samples(traced.alone[0]),
         felt_during=_felt(traced.during[1]),
@@ -124,12 +129,15 @@ def _members(watched: Watched) -> pl.DataFrame:
 _POLL_NS: Final = round(POLL_S * NS_PER_S)
 
 
-def _progress(watched: Watched, allocated_bytes: int) -> pl.DataFrame:
-    """One that was over before anybody looked has filled what was allocated."""
+def _progress(traced: Traced, place: int) -> pl.DataFrame:
+    """What the replacement was given; one that was over before anybody looked has filled what was allocated."""
+    watched = traced.watched
+    counted = watched.looks[-1][2] if watched.looks else traced.allocated_bytes
+    part = _filled_part(traced, place, counted)
     rows: list[dict[str, float | int | None]] = [
         {
             "at_ns": at_ns,
-            "done_bytes": done,
+            "done_bytes": round(done * part),
             "shown_bytes_per_s": shown,
             "left_ns": None if left_s is None else round(left_s * NS_PER_S),
         }
@@ -137,7 +145,7 @@ def _progress(watched: Watched, allocated_bytes: int) -> pl.DataFrame:
         if at_ns < watched.duration_ns
     ]
     first = {"at_ns": 0, "done_bytes": 0, "shown_bytes_per_s": None, "left_ns": None}
-    total = watched.looks[-1][2] if watched.looks else allocated_bytes
+    total = round(part * counted)
     last: dict[str, float | int | None] = {
         "at_ns": watched.duration_ns,
         "done_bytes": total,
@@ -149,6 +157,18 @@ def _progress(watched: Watched, allocated_bytes: int) -> pl.DataFrame:
     elif total:
         rows.append(last)
     return pl.DataFrame([first, *rows], schema=PROGRESS_SCHEMA)
+
+
+def _filled_part(traced: Traced, place: int, counted: int) -> float:
+    """Which part of what the status counts was written to the replacement: no more than the drive was given.
+
+    A distributed spare is a part of all drives. What users write comes on top: then the drive was given more.
+    """
+    members = traced.watched.members
+    written = members[place].bytes_written or sum(member.bytes_written for member in members)
+    if traced.filled_part == 1.0 or traced.watched.failed or not written or not counted:
+        return traced.filled_part
+    return min(traced.filled_part, written / counted)
 
 
 def _done(watched: Watched) -> float:

@@ -64,6 +64,11 @@ class RebuildOrder:
         return self.is_zfs or self.load is not None
 
     @property
+    def part_of_one(self) -> float:
+        """Which part of all that is allocated in its pool, parity and padding with it, one drive holds."""
+        return 1.0 if self.layout == "mirror" else 1 / len(self.members)
+
+    @property
     def place(self) -> int:
         """The place of the member that failed."""
         return len(self.members) - 1

@@ -330,7 +330,8 @@ class _Play:
                 if is_last
                 else RunFolder.create(self._out / (BASELINE_NAME if turn == "baseline" else _NEW_NAME))
             )
-            traced = Traced(Watched.from_json(watched), during, state.alone, state.allocated_bytes)
+            part = state.order.part_of_one if state.order.is_zfs else 1.0
+            traced = Traced(Watched.from_json(watched), during, state.alone, state.allocated_bytes, part)
             rebuild = measured(traced, len(self._drives) - 2, differing if is_last else [])
             new = self._drives[-2 if turn == "baseline" else -1]
             names = [drive.identity.name for drive in (*self._drives[:-2], new)]

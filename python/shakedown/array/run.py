@@ -20,6 +20,7 @@ from shakedown.array.host import cautions
 from shakedown.array.keep import Setting, keep
 from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.rebuild import Rebuild, Share, simulate
+from shakedown.array.unsure import unsure
 from shakedown.array.zfs import ZfsOptions
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
@@ -48,6 +49,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             has_baseline = each is order and baseline is not None
             notes = (
                 *cautions(rebuilds),
+                *unsure(each),
                 *_notes(each, rebuilds[0]),
                 *_in_vain(each, rebuilds),
                 *_faults_in_vain(each, rebuilds),

@@ -18,6 +18,16 @@ _MD_EXAMPLES: Final = (
 _ZFS_EXAMPLES: Final = "like recordsize=1MiB, ashift=9, run=16, order=sequential, release=0.6, draid=8d:1s, memory=8GiB"
 
 
+def like_lab(layout: str) -> tuple[str, ...]:
+    """What makes a modelled array's host one like the lab's: its kernel, its host adapter, its one processor.
+
+    Of a pool also its memory, a quarter of which is the cache's.
+    """
+    if layout in ZFS_LAYOUTS:
+        return ("memory=2GiB", "cache=512MiB", "cores=1")
+    return ("hz=100", "segments=254", "processors=1")
+
+
 def parse_options(layout: str, settings: Sequence[str]) -> MdOptions | ZfsOptions:
     """What may be set of a layout. Raises UsageError."""
     return (parse_zfs_options if layout in ZFS_LAYOUTS else parse_md_options)(settings)

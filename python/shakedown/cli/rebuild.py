@@ -17,7 +17,7 @@ from shakedown.array.keep import PROGRESS_HEAD, PROGRESS_NAME
 from shakedown.array.order import RebuildOrder, State, drive_name, members_of
 from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.run import run_rebuild
-from shakedown.array.settings import parse_options
+from shakedown.array.settings import like_lab, parse_options
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
@@ -68,6 +68,10 @@ class RebuildOptions:
             help="an option of the array, NAME=VALUE: docs/rebuild.md, docs/zfs.md (repeatable)",
         ),
     ] = ()
+    like_lab: Annotated[
+        bool,
+        Parameter(show_default=False, help="of a model: a host like that of `lab:`, to compare them"),
+    ] = False
     faults: Annotated[
         tuple[str, ...], Parameter(show_default=False, help="what goes wrong with a drive, PLACE=FILE (repeatable)")
     ] = ()
@@ -98,7 +102,7 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     The last of the drives has failed and is replaced. The same with a drive like the one that failed is the baseline.
     Of real drives the array is made, filled, rebuilt and taken down: all that is on them is lost.
     Exit status 1: the rebuild fails or loses data, another drive fails on the way, or somebody would kick a drive out.
-    3: with --scale nobody can say who would.
+    3: with --scale nobody can say who would. 130: of modelled drives nothing is kept to be resumed.
 
     For example:
 
@@ -221,7 +225,7 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
     members = members_of(targets, options.width)
     if not 0 <= options.seed < 2**32:
         raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^32 - 1")
-    return RebuildOrder(
+    order = RebuildOrder(
         layout=layout,
         members=members,
         replacement=options.replace_with or members[-1],
@@ -233,8 +237,11 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
         scale_divisor=parse_scale(options.scale),
         whole=options.whole,
         faults=_faults(options.faults),
-        options=parse_options(layout, options.settings),
+        options=parse_options(layout, (*(like_lab(layout) if options.like_lab else ()), *options.settings)),
     )
+    if options.like_lab and order.arena != "model":
+        raise UsageError("`--like-lab` is for modelled drives", hint="leave it out")
+    return order
 
 
 def _baseline(order: RebuildOrder, target: str | None) -> RebuildOrder | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -67,29 +68,47 @@ def _heading(run: Run) -> str:
 def _figures(run: Run) -> str:
     theirs = {(each.kind, each.step): each for each in run.baseline.record.findings} if run.baseline else {}
     names = _NAMES | (_OF_A_SPARE if _on_spare(run) else {})
-    rows, sentences = [], []
-    for each in run.record.findings:
-        if each.kind.endswith("-ratio"):
-            continue
+    found = [each for each in run.record.findings if not each.kind.endswith("-ratio")]
+    rows = []
+    for each in found:
         other = theirs.get((each.kind, each.step))
-        if each.kind in ("bottleneck", "estimate-error") or each.value is None:
-            sentences.append(each.text)
-            continue
-        if headline := bad_news(each):
-            sentences.insert(0, f"{headline} {each.text}")
-        elif each.kind == "rebuild-time" and not each.value:
-            sentences.insert(0, each.text)
-        bounds = ""
-        if each.low is not None and each.high is not None and each.high > each.low:
-            bounds = f"{words.quantity(each.low, each.unit)} to {words.quantity(each.high, each.unit)}"
-        row = [names.get((each.kind, each.step), f"{words.kind_name(each.kind)} ({each.step})")]
-        row += [words.quantity(each.value, each.unit), bounds]
-        rows.append([*row, words.quantity(other.value, other.unit) if other else words.NONE])
-        rows += _silent_longer(each)
+        if _is_figure(each) or (other is not None and _has_failed(each)):
+            name = names.get((each.kind, each.step), f"{words.kind_name(each.kind)} ({each.step})")
+            rows += [[name, *_row(each, other)], *_silent_longer(each)]
     columns = 4 if run.baseline else 3
     head = ["", "candidate", "95 % interval", "baseline"][:columns]
     shown = table(head, [row[:columns] for row in rows]) if rows else ""
-    return "\n".join(filter(None, [shown, *(wrap(text, "") for text in sentences)]))
+    return "\n".join(filter(None, [shown, *(wrap(text, "") for text in _sentences(found))]))
+
+
+def _is_figure(found: Finding) -> bool:
+    return found.value is not None and found.kind not in ("bottleneck", "estimate-error")
+
+
+def _has_failed(found: Finding) -> bool:
+    return found.kind == "rebuild-time" and found.value is None
+
+
+def _row(found: Finding, other: Finding | None) -> list[str]:
+    """The value, its interval, and the baseline's value."""
+    bounds = ""
+    if found.low is not None and found.high is not None and found.high > found.low:
+        bounds = f"{words.quantity(found.low, found.unit)} to {words.quantity(found.high, found.unit)}"
+    values = [words.found(each.kind, each.value, each.unit) if each else words.NONE for each in (found, other)]
+    return [values[0], bounds, values[1]]
+
+
+def _sentences(found: Sequence[Finding]) -> list[str]:
+    """What no table can tell; how it ended first, if that needs words."""
+    first, rest = [], []
+    for each in found:
+        if not _is_figure(each):
+            rest.append(each.text)
+        elif headline := bad_news(each):
+            first.append(f"{headline} {each.text}")
+        elif each.kind == "rebuild-time" and not each.value:
+            first.append(each.text)
+    return [*first, *rest]
 
 
 def _silent_longer(longest: Finding) -> list[list[str]]:

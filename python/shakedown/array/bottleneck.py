@@ -1,0 +1,116 @@
+"""Who holds a rebuild up, over all its seeds: a drive, drives that are alike, those that are read together, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final
+
+from shakedown.array.rebuild import LONG_AWAITED, Rebuild
+from shakedown.units import format_counts
+
+_AS_BUSY: Final = 0.05
+_AT_ITS_END: Final = 0.9
+# Who is read together with others waits for the last of them now and then; below this a drive could do more.
+_MOSTLY_BUSY: Final = 0.7
+# Of drives of one kind: which of them is waited for longest is chance, if another is at least for half as long.
+_ALIKE: Final = 0.5
+
+
+@dataclass(frozen=True)
+class HeldUp:
+    """``share`` of the time is waited for the drive in ``place`` alone, or one like it; None if nobody can know."""
+
+    share: float | None
+    place: int
+    busy: float
+    text: str
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Means over all seeds, a value a drive."""
+
+    awaited: list[float]
+    busy: list[float]
+    names: Sequence[str]
+    replacement: int
+    is_spare: bool
+
+    def alike(self, place: int) -> list[int]:
+        """Drives of the same kind and part that are waited for nearly as long; ``place`` is one of them."""
+        return [
+            each
+            for each, name in enumerate(self.names)
+            if name == self.names[place]
+            and (each == self.replacement) == (place == self.replacement)
+            and self.awaited[each] >= _ALIKE * self.awaited[place]
+        ]
+
+    def who(self, place: int) -> str:
+        name = self.names[place]
+        return f"the replacement, {name}" if place == self.replacement else f"drive {place}, {name}"
+
+
+def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> HeldUp:
+    """Of the same rebuild under several seeds; ``names`` are those of the drives, in their places."""
+    one = rebuilds[0]
+    awaited = _means([each.members["awaited"].to_list() for each in rebuilds])
+    busy = _means([[ns / max(each.duration_ns, 1) for ns in each.members["busy_ns"].to_list()] for each in rebuilds])
+    seen = _Seen(awaited, busy, names, one.replacement, one.members["requests"][one.replacement] == 0)
+    longest, busiest = (max(range(len(names)), key=values.__getitem__) for values in (awaited, busy))
+    if not busy[busiest] and not awaited[longest] and sum(one.members["requests"].to_list()):
+        return HeldUp(None, busiest, 0.0, _UNKNOWN)
+    if awaited[longest] < LONG_AWAITED:
+        return HeldUp(awaited[busiest], busiest, busy[busiest], _together(seen))
+    alike = seen.alike(longest)
+    share = sum(awaited[place] for place in alike)
+    return HeldUp(share, longest, busy[longest], _alone(seen, longest, alike, share))
+
+
+_UNKNOWN: Final = (
+    "Who holds the rebuild up cannot be told: these drives keep no account of how busy they are, as loop devices do "
+    "not."
+)
+
+
+def _means(rows: Sequence[Sequence[float]]) -> list[float]:
+    return [fmean(values) for values in zip(*rows, strict=True)]
+
+
+def _alone(seen: _Seen, place: int, alike: Sequence[int], share: float) -> str:
+    busy = min(seen.busy[each] for each in alike)
+    verb = "write" if place == seen.replacement else "read"
+    if len(alike) == 1:
+        return f"It waits for {seen.who(place)}, {share:.0%} of the time: it {_reason(verb, busy)}."
+    kind = format_counts([seen.names[each] for each in alike])
+    return (
+        f"It waits for one of {kind}, now this and now that, {share:.0%} of the time: they are alike, and each "
+        f"{_reason(verb, busy)}."
+    )
+
+
+def _reason(verb: str, busy: float) -> str:
+    if busy >= _AT_ITS_END:
+        return f"cannot {verb} faster (busy {busy:.0%})"
+    return f"is slow to {verb} what it is asked for, and not asked for more (busy {busy:.0%})"
+
+
+def _together(seen: _Seen) -> str:
+    """Of a rebuild that waits for no drive alone: those that are as busy as the busiest."""
+    top = max(seen.busy)
+    busiest = [place for place, busy in enumerate(seen.busy) if busy >= top - _AS_BUSY]
+    has_rest = seen.replacement not in busiest and not seen.is_spare
+    rest = f", the replacement {seen.busy[seen.replacement]:.0%}" if has_rest else ""
+    if top < _MOSTLY_BUSY:
+        return (
+            f"No drive holds the rebuild up, each could do more: the busiest is {seen.who(seen.busy.index(top))}, "
+            f"{top:.0%} of the time{rest}. What is asked for at once keeps none of them busy."
+        )
+    if len(busiest) == 1:
+        return f"No single drive holds the rebuild up: the busiest is {seen.who(busiest[0])}, {top:.0%} of the time."
+    drives = f"{format_counts([seen.names[place] for place in busiest])} are busy {top:.0%} of the time"
+    if seen.replacement in busiest:
+        return f"No single drive holds the rebuild up: {drives}."
+    return f"No single drive holds the rebuild up, those that are read do together: {drives}{rest}."

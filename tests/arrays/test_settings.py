@@ -46,3 +46,9 @@ def test_one_copy_is_no_redundancy(copies: str) -> None:
 def test_what_a_pool_of_groups_has_is_a_number_of_drives() -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         parse_options("draid1", [f"draid={HUGE}d:1s"])
+
+
+def test_how_a_second_failure_is_written_is_shown() -> None:
+    with pytest.raises(UsageError, match="second-failure=1` cannot be read") as refusal:
+        parse_options("raidz1", ["second-failure=1"])
+    assert "second-failure=3@2h" in refusal.value.hint

@@ -106,7 +106,7 @@ def _sentences(found: Sequence[Finding]) -> list[str]:
             rest.append(each.text)
         elif headline := bad_news(each):
             first.append(f"{headline} {each.text}")
-        elif each.kind == "rebuild-time" and not each.value:
+        elif each.kind == "rebuild-time" and (not each.value or each.evidence.get("bad_places")):
             first.append(each.text)
     return [*first, *rest]
 
@@ -191,6 +191,8 @@ def _patience(run: Run) -> str:
     """Who would lose patience with the drive that is filled; and with which of the others, if any."""
     if run.record.scale_divisor > 1:
         return ""  # the heading says why
+    if not answers_of(run)["rebuilds"][0]["duration_ns"]:
+        return ""  # nothing was asked of it
     judged = answers_of(run)["patience"]
     first = judged[0]
     ours = [each for each in judged if each.get("member") == first.get("member")]

@@ -43,11 +43,13 @@ def test_killed_it_leaves_nobody_behind(tmp_path: Path) -> None:
     script, workers = tmp_path / "killed.py", tmp_path / "workers"
     script.write_text(KILLED)
     workers.mkdir()
-    parent = subprocess.Popen([sys.executable, str(script), str(workers)])
+    parent = subprocess.Popen([sys.executable, str(script), str(workers)], stderr=subprocess.PIPE, text=True)
     _wait(lambda: any(workers.iterdir()))
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     _wait(lambda: all(_has_ended(each.name) for each in workers.iterdir()))
+    assert parent.stderr is not None
+    assert parent.stderr.read() == ""  # until the last of them has closed it
 
 
 def _has_ended(pid: str) -> bool:

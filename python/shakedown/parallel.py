@@ -5,14 +5,19 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from shakedown.die_with import die_with
 
 T = TypeVar("T")
+
+# Multiprocessing has a process of its own clear up behind one that was killed, and it tells the terminal of that: it
+# takes this option from ours as it starts.
+_NO_LITANY: Final = "ignore:resource_tracker:UserWarning"
 
 
 @contextmanager
@@ -24,6 +29,8 @@ def on_every_core(
     Function and orders have to be picklable. What is raised inside the ``with`` drops the orders that have not begun;
     if it is an ``ends_all``, those under way are ended too, else they are waited for.
     """
+    if _NO_LITANY not in sys.warnoptions:
+        sys.warnoptions.append(_NO_LITANY)
     # Spawned, not forked: a fork would copy the locks of running threads.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=die_with, initargs=(os.getpid(),)) as pool:

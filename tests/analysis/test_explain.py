@@ -10,6 +10,7 @@ from shakedown.analysis.explain.layout import Layout
 from shakedown.analysis.explain.limiter import Proof, isolate, prove
 from shakedown.analysis.explain.load import Load, Measured, parse_measured
 from shakedown.errors import UsageError
+from shakedown.report.explain import explain_text
 
 SLOW_DRIVE = RuleOfThumb(50, 95e6)
 """R066, R446."""
@@ -132,6 +133,18 @@ def test_what_never_crossed_the_link_is_no_news_of_the_box(figure: str, limiter:
     assert found.limiter == limiter
     assert says in " ".join(found.statements)
     assert (len(found.statements) == 1) == (limiter == "impossible")
+
+
+def test_nothing_would_change_of_what_cannot_be() -> None:
+    """Neither alone nor beside a figure of which something follows."""
+    impossible, real = proof("x: 32KiB 100R 0rand depth 64 = 20000 IOPS"), proof(REAL_LIFE)
+    assert changes(IX4, [impossible]) == []
+    both = changes(IX4, [impossible, real])
+    assert [each.iops[0] for each in both] == [None] * len(both) != []
+    assert [each.iops[1:] for each in both] == [each.iops for each in changes(IX4, [real])]
+    text = explain_text(IX4, [impossible, real], [], both).partition("What would change:")[2]
+    assert "20000" not in text
+    assert "001b" in text
 
 
 def test_drives_that_were_gone_past_do_not_limit() -> None:

@@ -22,8 +22,10 @@ from shakedown.array.keep import PROGRESS_HEAD
 from shakedown.array.order import RebuildOrder, members_of
 from shakedown.array.rebuild import Share, simulate
 from shakedown.array.zfs import ZfsOptions
+from shakedown.cli.matrix import MatrixOptions, matrix
 from shakedown.cli.rebuild import RebuildOptions
 from shakedown.cli.rebuild import rebuild as verb
+from shakedown.device.lab_disk import DISKS
 from shakedown.errors import UsageError
 from shakedown.report.compare import compare
 from shakedown.report.html import write
@@ -486,6 +488,70 @@ def test_a_host_may_be_like_the_labs_but_for_what_is_set(
     assert RebuildOrder.from_json(answers_of(read_run(out))["order"]).options == expected
     with pytest.raises(UsageError, match="for modelled drives"):
         verb("raid5", "lab:wd40efrx", options=options)
+
+
+@pytest.mark.parametrize("layout", ["raid6", "raidz2"])
+def test_sectors_that_were_made_up_for_are_told(
+    layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    latent = 'kind = "latent-sectors"\nsectors = [[70000, 1], [90000, 1]]\nretry_s = 0.1'
+    assert ordered(tmp_path, layout, latent, place=1, member_size="1GiB", fill="50%")[0] == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Drive 1, st12000vn0007, could not be read at 2 places, which the array made up for." in told
+
+
+def test_no_bound_of_an_interval_is_nothing() -> None:
+    """Three seeds of which one took ten times as long."""
+    done = simulate(order())
+    times_s = (10, 12, 100)
+    found = {each.kind: each for each in findings([replace(done, duration_ns=s * 10**9) for s in times_s], ["a"] * 4)}
+    for kind in ("rebuild-time", "throughput"):
+        low, value, high = found[kind].low, found[kind].value, found[kind].high
+        assert low is not None
+        assert value is not None
+        assert high is not None
+        assert 0 < low < value < high
+
+
+def test_of_an_empty_pool_nobody_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verb("raidz1", IRONWOLF, options=RebuildOptions(width=3, fill="0%", quiet=True, out=tmp_path / "run"))
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Nothing is allocated, and so nothing is resilvered." in told
+    assert "there was nothing to do" in told
+    assert "Kicked" not in told
+    assert "stand for all" not in told
+
+
+def test_what_is_wrong_in_a_file_is_told_with_its_name(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text('format_version = 1\n[[faults]]\nkind = "rust"\n')
+    with pytest.raises(UsageError, match=r"bad\.toml` cannot be: ") as refused:
+        verb("raid5", IRONWOLF, options=replace(SMALL, faults=(f"0={bad}",), out=tmp_path / "a"))
+    assert "docs/faults.md" in refused.value.hint
+    job = tmp_path / "users.fio"
+    job.write_text("[users]\nrw=randread\niodepth=many\n")
+    with pytest.raises(UsageError, match=r"--load .*users\.fio: \[users\] iodepth=many"):
+        verb("raid5", IRONWOLF, options=replace(SMALL, load=job, out=tmp_path / "b"))
+    assert not list(tmp_path.glob("?"))
+
+
+def test_data_is_given_up_of_real_drives_alone(tmp_path: Path) -> None:
+    options = replace(SMALL, destroy_data_on=("SERIAL",), out=tmp_path / "run")
+    for target in (IRONWOLF, "lab:wd40efrx"):
+        with pytest.raises(UsageError, match="nothing to destroy"):
+            verb("raid5", target, options=options)
+        with pytest.raises(UsageError, match="nothing to destroy"):
+            matrix(target, options=MatrixOptions(destroy_data_on=("SERIAL",), out=tmp_path / "run"))
+
+
+def test_a_guests_folder_is_not_shown_as_ones_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verb("raid5", IRONWOLF, options=replace(SMALL, out=tmp_path / "a"))
+    assert "run: " in capsys.readouterr().err
+    monkeypatch.setenv(DISKS, "{}")
+    verb("raid5", IRONWOLF, options=replace(SMALL, out=tmp_path / "b"))
+    assert "run: " not in capsys.readouterr().err
 
 
 def test_a_failed_rebuild_is_told_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,3 +68,9 @@ def test_what_a_real_array_heeds_is_not() -> None:
         parse_options("raid6", ["chunk=64KiB", "stripe-cache=4096", "speed-max=1GiB", "bitmap=yes", "rmw=no"])
     )
     refuse_of_models(parse_options("mirror", ["recordsize=1MiB", "order=sequential", "run=8", "memory=1GiB"]))
+
+
+def test_how_a_second_failure_is_written_is_shown() -> None:
+    with pytest.raises(UsageError, match="second-failure=1` cannot be read") as refusal:
+        parse_options("raidz1", ["second-failure=1"])
+    assert "second-failure=3@2h" in refusal.value.hint

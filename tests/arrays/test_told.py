@@ -106,7 +106,7 @@ def test_of_a_failed_rebuild_is_shown_what_is_known_beside_it(tmp_path: Path, mo
     loaded = order(load=JOB, fill=0.5)
     done = simulate(loaded)
     failed = replace(done, ended="failed", failed_member=3, done=0.015)
-    monkeypatch.setattr(run, "simulate", lambda each, _: failed if each.state == "used" else done)
+    monkeypatch.setattr(run, "simulate", lambda each, _share, _seed: failed if each.state == "used" else done)
     kept = run.run_rebuild(replace(loaded, state="used"), loaded, 1, tmp_path / "run", lambda _: None)
     whole = render_rebuild(kept)
     rows = {name: rest for name, *rest in (re.split(r" {2,}", line) for line in whole.splitlines())}

@@ -236,9 +236,15 @@ def test_a_damaged_head_or_order_is_no_bug(tmp_path: Path) -> None:
     (tmp_path / CSV_NAME).write_bytes(b"\xff\n")
     with pytest.raises(UsageError, match="damaged in line 1"):
         run_matrix(order, tmp_path, lambda _line: None)
-    (tmp_path / ORDER_NAME).write_bytes(b"\xff\n")
-    with pytest.raises(UsageError, match="another matrix"):
-        run_matrix(order, tmp_path, lambda _line: None)
+    for damaged in (b"\xff\n", b'{"trunc', b"[]"):
+        (tmp_path / ORDER_NAME).write_bytes(damaged)
+        with pytest.raises(UsageError, match=r"matrix\.json` is damaged"):
+            run_matrix(order, tmp_path, lambda _line: None)
+
+
+def test_nobody_holds_up_what_is_empty(tmp_path: Path) -> None:
+    cells = run_matrix(replace(D, layouts=("raidz1",), widths=(3,), fills=(0.0,)), tmp_path, lambda _line: None)
+    assert [(each.time_s, each.slowest) for each in cells] == [(0.0, "")]
 
 
 def begin_folder(order: MatrixOrder, folder: Path) -> None:

@@ -5,7 +5,7 @@
 //! merged with it. What the drive has not answered in time is given up, and asked again or failed, as `sd` does. A step costs
 //! the same however many members there are.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 
@@ -32,6 +32,8 @@ pub struct Counters {
     pub requests: u64,
     /// How often it did not answer a command in time, so that it was given up.
     pub timeouts: u64,
+    /// At how many places a sector could not be read or written.
+    pub bad_places: u64,
     /// How long it had at least one request.
     pub busy_ns: u64,
     /// The longest that a request took from the block layer to the answer, waiting there included.
@@ -104,6 +106,8 @@ struct Member<D> {
     silent_since_ns: Option<u64>,
     busy_since_ns: u64,
     heard_ns: u64,
+    /// First bytes of sectors that could not be read or written: who asks again meets them again.
+    bad_places: BTreeSet<u64>,
     counters: Counters,
 }
 
@@ -159,6 +163,7 @@ impl<D: BlockDevice> Members<D> {
                 silent_since_ns: None,
                 busy_since_ns: now_ns,
                 heard_ns: now_ns,
+                bad_places: BTreeSet::new(),
                 counters: Counters::default(),
             })
             .collect();
@@ -410,6 +415,10 @@ impl<D: BlockDevice> Members<D> {
         }
         if command.given_up {
             return;
+        }
+        if let Status::MediumError { offset_bytes } = completion.status {
+            member.bad_places.insert(offset_bytes);
+            member.counters.bad_places = member.bad_places.len() as u64;
         }
         match completion.status {
             // It was not late itself: that it was reset with others does not count.

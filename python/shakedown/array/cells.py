@@ -239,7 +239,7 @@ def cell_of(place: Place, order: RebuildOrder, told: Mapping[str, Any]) -> Cell:
         fill=place.fill,
         time_s=round(told["duration_ns"] / NS_PER_S, 3),
         deviation_s=_deviation_s(told),
-        slowest=f"{who} ({names[slowest]})",
+        slowest=f"{who} ({names[slowest]})" if told["duration_ns"] else "",
         written_bytes=members[new]["bytes_written"],
         read_bytes=sum(member["bytes_read"] for number, member in enumerate(members) if number != new),
         estimate_error=None if half is None else round(half.error, 4),

@@ -168,7 +168,8 @@ def _begin(order: MatrixOrder, folder: Path, consent: Consent, tell: Tell) -> li
             replace_file(path, text.encode())
             replace_file(folder / CSV_NAME, to_csv([]).encode())
             return []
-        if path.read_bytes() != text.encode():
+        if (kept := path.read_bytes()) != text.encode():
+            _check_order(path, kept)
             raise UsageError(
                 f"`{folder}` holds another matrix",
                 hint="go on with the same options, or choose another folder with --out",
@@ -176,6 +177,16 @@ def _begin(order: MatrixOrder, folder: Path, consent: Consent, tell: Tell) -> li
         return _read(folder / CSV_NAME)
     except OSError as error:
         raise failed_write(folder, error) from error
+
+
+def _check_order(path: Path, kept: bytes) -> None:
+    """Raise UsageError for what is the order of no matrix at all."""
+    try:
+        json.loads(kept)["format_version"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(
+            f"`{path}` is damaged: {error}", hint="restore it from a copy, or choose another folder with --out"
+        ) from error
 
 
 def _read(path: Path) -> list[Cell]:

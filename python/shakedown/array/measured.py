@@ -113,6 +113,7 @@ def _members(watched: Watched) -> pl.DataFrame:
                 "failed_at_ns": None,
                 "is_faulted": False,
                 "timeouts": 0,
+                "bad_places": 0,
                 "bytes_read": member.bytes_read,
                 "bytes_written": member.bytes_written,
                 "requests": member.requests,

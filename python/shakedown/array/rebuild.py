@@ -23,7 +23,8 @@ class Rebuild:
 
     ``ended`` is ``complete``, ``with-losses`` (of ``lost_bytes``) or ``failed`` (with ``failed_member``). ``members``
     has a row for each drive, in which ``awaited`` is the share of the time in which the rebuild waited for this drive
-    and no other, ``timeouts`` how often Linux gave a command up, and ``is_faulted`` whether ZFS set the drive faulty;
+    and no other, ``timeouts`` how often Linux gave a command up, ``bad_places`` at how many places a sector could not
+    be read (of modelled drives), and ``is_faulted`` whether ZFS set the drive faulty;
     ``slowest`` is the drive that held it up (``slowest_of``). ``done`` is the share that was done at the end.
     ``progress`` tells, over time, what was done and what the status would have shown. ``during`` are the job's samples
     beside the rebuild, ``alone`` those of the same job on the healthy array; ``felt_during`` and ``felt_alone`` all
@@ -88,6 +89,14 @@ class Rebuild:
         told = {key: value for key, value in vars(self).items() if not isinstance(value, pl.DataFrame)}
         frames = ("members", "progress", "felt_during", "felt_alone")
         return told | {key: getattr(self, key).to_dicts() for key in frames}
+
+
+def check_faults(name: str, text: str) -> None:
+    """Raise UsageError if a drive's faults cannot be as in this text, of the file ``name``."""
+    try:
+        _core.check_faults(text)
+    except ValueError as error:
+        raise UsageError(f"`{name}` cannot be: {error}", hint="docs/faults.md tells what may go wrong") from error
 
 
 def simulate(order: RebuildOrder, share: Share | None = None, seed: int | None = None) -> Rebuild:

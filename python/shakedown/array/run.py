@@ -139,6 +139,7 @@ def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
         else f"the last is replaced by {order.replacement}, {order.state}"
     )
     how = "every request was gone through" if one.whole else f"sampled: {one.requests} requests stand for all"
+    how = how if one.duration_ns else "there was nothing to do"
     rebuilt = _OF_ZFS if order.is_zfs else _OF_MD
     used = (_USED,) if order.state == "used" else ()
     return (f"{order.layout} of {drives}; {instead}; {how}.", rebuilt, *used)

@@ -15,7 +15,10 @@ from shakedown.units import format_size, parse_duration_ns, parse_size_bytes
 _MD_EXAMPLES: Final = (
     "like chunk=512KiB, rotation=left-symmetric, copies=n2, stripe-cache=8192, speed-max=500MiB, bitmap=yes"
 )
-_ZFS_EXAMPLES: Final = "like recordsize=1MiB, ashift=9, run=16, order=sequential, release=0.6, draid=8d:1s, memory=8GiB"
+_ZFS_EXAMPLES: Final = (
+    "like recordsize=1MiB, ashift=9, run=16, order=sequential, release=0.6, draid=8d:1s, memory=8GiB, "
+    "second-failure=3@2h"
+)
 
 
 def like_lab(layout: str) -> tuple[str, ...]:

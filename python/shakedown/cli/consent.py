@@ -4,6 +4,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from shakedown.device.disk.facts import Consent
+from shakedown.errors import UsageError
+
 DestroyDataOn = Annotated[
     tuple[str, ...],
     Parameter(
@@ -24,3 +27,12 @@ PlanOnly = Annotated[
     ),
 ]
 """Of a verb that makes arrays."""
+
+
+def refuse_consent(given: Consent) -> None:
+    """Raise UsageError if data was given up where no drive is real: somebody meant another target."""
+    if given != Consent():
+        raise UsageError(
+            "no drive of it is real: there is nothing to destroy",
+            hint="leave `--destroy-data-on` and `--allow-signature` out",
+        )

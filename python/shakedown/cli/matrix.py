@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from shakedown.analysis.matrix import Cell, observations
 from shakedown.array.matrix import CSV_NAME, MatrixOrder, plan_matrix, run_matrix, to_csv
-from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly
+from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly, refuse_consent
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
 from shakedown.cli.output import print_plan, print_result
@@ -99,6 +99,8 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
     consent = Consent(options.destroy_data_on, options.allow_signature)
     if options.plan:
         return _planned(order, consent, options)
+    if order.arena != "device":
+        refuse_consent(consent)
     with terminated_as_interrupted(unignored=True):
         cells = run_matrix(order, options.out, (lambda _line: None) if options.quiet else _tell, consent)
     return _shown(order, cells, options)

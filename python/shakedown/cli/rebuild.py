@@ -16,9 +16,10 @@ from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, resume_in_lab, ru
 from shakedown.array.keep import PROGRESS_HEAD, PROGRESS_NAME
 from shakedown.array.order import RebuildOrder, State, drive_name, members_of
 from shakedown.array.real import plan_real, resume_real, run_real
+from shakedown.array.rebuild import check_faults
 from shakedown.array.run import run_rebuild
 from shakedown.array.settings import like_lab, parse_options
-from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly
+from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly, refuse_consent
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
 from shakedown.cli.output import print_plan, print_result
@@ -34,6 +35,7 @@ from shakedown.report.outcome import outcome
 from shakedown.report.rebuild import answers_of, render_rebuild
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, free_folder
+from shakedown.tools.fio.job import OptionError
 from shakedown.units import parse_size_bytes
 
 
@@ -148,11 +150,20 @@ def _resumed(folder: Path, options: RebuildOptions) -> Run:
 
 
 def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
+    try:
+        return _rebuilt_there(order, out, options)
+    except OptionError as error:
+        raise UsageError(f"--load {options.load}: {error}", hint=error.hint) from error
+
+
+def _rebuilt_there(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
     arena, tell = order.arena, _teller(options)
     if arena != "model" and (options.whole or options.baseline not in (None, "none")):
         raise UsageError(
             "`--whole` and another `--baseline` are for modelled drives", hint="--baseline none leaves it out"
         )
+    if arena != "device":
+        refuse_consent(_consent(options))
     if arena == "lab" and DISKS not in os.environ:
         return run_rebuild_in_lab(InGuest(order, options.settings, options.baseline), out, tell)
     if arena != "model":
@@ -214,7 +225,8 @@ def _shown(done: Run, options: RebuildOptions) -> int:
         print_document("rebuild", document)
     else:
         print_result(plain(render_rebuild(done)))
-        print(f"run: {done.path}", file=sys.stderr)
+        if DISKS not in os.environ:  # a guest's folder is nobody's: who has ordered it tells where it comes to lie
+            print(f"run: {done.path}", file=sys.stderr)
     return status
 
 
@@ -271,6 +283,7 @@ def _faults(settings: tuple[str, ...]) -> dict[int, str]:
         if not (equals and place.isascii() and place.isdecimal()):
             raise UsageError(f"`--faults {text}` is not PLACE=FILE", hint="like 2=faults.toml; docs/faults.md")
         faults[int(place)] = _text(Path(file))
+        check_faults(file, faults[int(place)])
     return faults
 
 

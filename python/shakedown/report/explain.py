@@ -28,9 +28,10 @@ def explain_text(box: Box, proofs: Sequence[Proof], isolated: Sequence[str], cha
     if isolated:
         parts.append("\n".join(wrap(each) for each in isolated))
     if changed:
-        head = ["requests/s", *(proof.measured.name for proof in proofs)]
-        rows = [["as measured", *(figure(proof.measured.iops) for proof in proofs)]]
-        rows += [[each.label, *map(figure, each.iops)] for each in changed]
+        told = [index for index, proof in enumerate(proofs) if proof.limiter != "impossible"]
+        head = ["requests/s", *(proofs[index].measured.name for index in told)]
+        rows = [["as measured", *(figure(proofs[index].measured.iops) for index in told)]]
+        rows += [[each.label, *(figure(iops) for iops in each.iops if iops is not None)] for each in changed]
         parts.append("What would change:\n" + table(head, rows, "  "))
     return "\n\n".join(parts) + "\n"
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Status
 from shakedown.report import words
-from shakedown.report.rebuild import bad_news, told_tables
+from shakedown.report.rebuild import ToldTable, bad_news, told_tables
 from shakedown.result.answers import NoAnswersError, read_answers
 from shakedown.result.folder import Run
 from shakedown.units import format_duration
@@ -22,12 +22,12 @@ _REBUILD: Final = "rebuild"
 
 @dataclass(frozen=True)
 class Outcome:
-    """``headline`` in capitals where it is bad news; sentences, the first of which says how it ended; text tables."""
+    """``headline`` in capitals where it is bad news; sentences, the first of which says how it ended."""
 
     status: Status
     headline: str
     sentences: tuple[str, ...]
-    tables: tuple[str, ...]
+    tables: tuple[ToldTable, ...]
     seeds: int
 
 

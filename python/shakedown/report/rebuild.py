@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.kick import judge_patience
@@ -34,7 +34,7 @@ def render_rebuild(run: Run) -> str:
     cautions = words.cautions(run.record)
     parts = [_heading(run), "\n".join([_figures(run), *(wrap(note, "") for note in cautions)])]
     parts += [_progress(name, side) for name, side in sides]
-    parts += [_estimates(run), _patience(run)]
+    parts += [told.text for told in (_estimates(run), _patience(run)) if told is not None]
     parts.append("\n".join(wrap(note, "") for note in run.record.notes if note not in cautions))
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -46,9 +46,22 @@ def bad_news(duration: Finding) -> str:
     return "ANOTHER DRIVE FAILS." if duration.evidence.get("failed_on_the_way") else ""
 
 
-def told_tables(run: Run) -> tuple[str, ...]:
+class ToldTable(NamedTuple):
+    """A table with what is to be said below it."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """In plain text."""
+        return "\n".join([table(self.head, self.rows), *(wrap(note, "") for note in self.notes)])
+
+
+def told_tables(run: Run) -> tuple[ToldTable, ...]:
     """Who would be kicked, and the estimates beside the truth. Raises UsageError where it is no rebuild."""
-    return tuple(filter(None, (_patience(run), _estimates(run))))
+    return tuple(each for each in (_patience(run), _estimates(run)) if each is not None)
 
 
 def _heading(run: Run) -> str:
@@ -106,7 +119,7 @@ def _sentences(found: Sequence[Finding]) -> list[str]:
             rest.append(each.text)
         elif headline := bad_news(each):
             first.append(f"{headline} {each.text}")
-        elif each.kind == "rebuild-time" and not each.value:
+        elif each.kind == "rebuild-time" and (not each.value or each.evidence.get("bad_places")):
             first.append(each.text)
     return [*first, *rest]
 
@@ -172,32 +185,33 @@ def _time_at(looks: list[dict[str, Any]], done: float) -> float:
     return float(before["at_ns"])
 
 
-def _estimates(run: Run) -> str:
+def _estimates(run: Run) -> ToldTable | None:
     """What ``/proc/mdstat`` or ``zpool status`` would have said was left, beside what was."""
     one = answers_of(run)["rebuilds"][0]
     if one["ended"] == "failed":
-        return ""  # nobody knows what was left
+        return None  # nobody knows what was left
     looks = [look_at(share, one["progress"], one["duration_ns"]) for share in _LOOKS]
-    rows = [
-        [f"{look.share:.0%} done", format_duration(look.said_ns), format_duration(look.left_ns)]
+    rows = tuple(
+        (f"{look.share:.0%} done", format_duration(look.said_ns), format_duration(look.left_ns))
         for look in dict.fromkeys(looks)
         if look is not None
-    ]
+    )
     shown = "zpool status" if one["allocated_bytes"] else "/proc/mdstat"
-    return table([shown, "says is left", "is left"], rows) if rows else ""
+    return ToldTable((shown, "says is left", "is left"), rows) if rows else None
 
 
-def _patience(run: Run) -> str:
+def _patience(run: Run) -> ToldTable | None:
     """Who would lose patience with the drive that is filled; and with which of the others, if any."""
     if run.record.scale_divisor > 1:
-        return ""  # the heading says why
+        return None  # the heading says why
+    if not answers_of(run)["rebuilds"][0]["duration_ns"]:
+        return None  # nothing was asked of it
     judged = answers_of(run)["patience"]
     first = judged[0]
     ours = [each for each in judged if each.get("member") == first.get("member")]
-    rows = [[each["who"], format_duration(each["limit_ms"] * 1e6), _VERDICTS[each["kicked"]]] for each in ours]
-    head = [f"Kicked for a command of {format_duration(first['longest_ms'] * 1e6)}?", "waits", ""]
-    told = [*_instead(ours), *_others(judged[len(ours) :])]
-    return "\n".join([table(head, rows), *(wrap(text, "") for text in told)])
+    rows = tuple((each["who"], format_duration(each["limit_ms"] * 1e6), _VERDICTS[each["kicked"]]) for each in ours)
+    head = (f"Kicked for a command of {format_duration(first['longest_ms'] * 1e6)}?", "waits", "")
+    return ToldTable(head, rows, (*_instead(ours), *_others(judged[len(ours) :])))
 
 
 def _instead(judged: list[dict[str, Any]]) -> list[str]:

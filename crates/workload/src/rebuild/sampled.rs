@@ -166,6 +166,7 @@ fn share(parts: &[Part], member: usize, duration_ns: f64) -> MemberShare {
         sum.awaited += awaited * part_ns / duration_ns.max(1.0);
         let total = &mut sum.counters;
         total.timeouts += counters.timeouts;
+        total.bad_places += counters.bad_places;
         total.longest_ns = total.longest_ns.max(counters.longest_ns);
         total.longest_command_ns = total.longest_command_ns.max(counters.longest_command_ns);
         total.longest_silence_ns = total.longest_silence_ns.max(counters.longest_silence_ns);

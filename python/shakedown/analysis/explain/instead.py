@@ -15,14 +15,19 @@ _MORE_DRIVES: Final = 2
 
 
 class Change(NamedTuple):
-    """A change, and for each proof, in their order, what it would make of the figure in requests per second."""
+    """A change, and for each proof, in their order, what it would make of the figure in requests per second.
+
+    None of a figure that never came out of the box: nothing follows from it.
+    """
 
     label: str
-    iops: tuple[float, ...]
+    iops: tuple[float | None, ...]
 
 
 def changes(box: Box, proofs: Sequence[Proof], others: Sequence[Drive] = ()) -> list[Change]:
-    """The usual changes, and each other drive that was named."""
+    """The usual changes, and each other drive that was named; none if nothing that was measured can be."""
+    if all(proof.limiter == "impossible" for proof in proofs):
+        return []
     return [Change(label, tuple(_then(new, proof) for proof in proofs)) for label, new in _usual(box, others)]
 
 
@@ -41,9 +46,11 @@ def _usual(box: Box, others: Sequence[Drive]) -> Iterator[tuple[str, Box]]:
         yield drive.label, replace(box, drive=drive)
 
 
-def _then(new: Box, proof: Proof) -> float:
+def _then(new: Box, proof: Proof) -> float | None:
     """If the drives limit, the figure scales with what they are allowed, up to the next ceiling; else it stays."""
     now = proof.measured.iops
+    if proof.limiter == "impossible":
+        return None
     if proof.limiter != "drives":
         return now
     part: Part = "drives" if proof.cached else "heads"

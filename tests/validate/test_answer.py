@@ -11,10 +11,10 @@ from shakedown.analysis.finding import Finding
 from shakedown.reference import Row
 from shakedown.result.folder import Run
 from shakedown.sample import SAMPLE_SCHEMA
-from shakedown.validate.answer import Answer, answer
+from shakedown.validate.answer import Answer, answer, answer_rebuild
 from shakedown.validate.goal import goals
 from shakedown.validate.measure import MEASURES
-from shakedown.validate.question import Experiment, Question
+from shakedown.validate.question import Experiment, Question, Rebuild, RebuildQuestion
 from shakedown.validate.run import Validation
 from shakedown.validate.table import to_markdown, to_text
 
@@ -122,6 +122,15 @@ def test_units_and_ranges(question: Question, told: Row, predicted: float | None
     assert found.predicted == (None if predicted is None else pytest.approx(predicted))
     assert found.error == (None if error is None else pytest.approx(error))
     assert found.role == "check"
+
+
+@pytest.mark.parametrize(
+    ("origins", "role"), [({}, "check"), ({"run": "fitted R009"}, "fit"), ({"run": "R009"}, "input")]
+)
+def test_a_rebuild_has_settings_with_origins_of_its_own(origins: dict[str, str], role: str) -> None:
+    rebuild = Rebuild(name="r", layout="raidz1", drive="wd40efrx", width=4, settings=("run=24",), origins=origins)
+    found = answer_rebuild(RebuildQuestion(row="R009", rebuild="r"), rebuild, row("2", "h"), {"r": 3600.0})
+    assert (found.role, found.error) == (role, pytest.approx(-0.5))
 
 
 def test_what_follows_from_fitted_rows_is_no_check() -> None:

@@ -63,7 +63,7 @@ def answer(question: Question, experiment: Experiment, row: Row, run: Run) -> An
 def answer_rebuild(question: RebuildQuestion, rebuild: Rebuild, row: Row, seconds: dict[str, float]) -> Answer:
     """Lay how long a rebuild takes beside the row's figure; ``seconds`` by the name of a rebuild."""
     figure = seconds[question.rebuild] / (1 if question.over is None else seconds[question.over])
-    roles = {role_of(row.id, drive) for drive in rebuild.drives}
+    roles = {role_by(row.id, rebuild.origins.values())} | {role_of(row.id, drive) for drive in rebuild.drives}
     profile = f"{rebuild.layout} of {rebuild.width}: {', '.join(rebuild.drives)}"
     return _beside(question, row, profile, row.unit, figure, role=_gravest(roles), array=True)
 

@@ -76,7 +76,10 @@ class Question(_Published):
 
 
 class Rebuild(_Table):
-    """A rebuild, in the words of ``shakedown rebuild``: ``width`` modelled drives, one of which is replaced."""
+    """A rebuild, in the words of ``shakedown rebuild``: ``width`` modelled drives, one of which is replaced.
+
+    ``origins`` says where its settings come from, as a profile says it of its values.
+    """
 
     name: str
     layout: str
@@ -87,6 +90,7 @@ class Rebuild(_Table):
     replace_with: str | None = None
     state: State = "new"
     settings: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    origins: dict[str, str] = Field(default_factory=dict)
 
     @property
     def drives(self) -> tuple[str, ...]:

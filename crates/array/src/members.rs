@@ -57,6 +57,21 @@ pub struct Done {
     pub status: Status,
 }
 
+/// What a member is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    /// What to do.
+    pub verb: Verb,
+    /// It goes to the medium at once.
+    pub fua: bool,
+    /// Where.
+    pub offset_bytes: u64,
+    /// How much.
+    pub bytes: u64,
+    /// In how many pieces of memory it lies, as far as that is known.
+    pub segments: u64,
+}
+
 /// One request of the array, of whose parts some are still out.
 #[derive(Clone, Copy, Debug)]
 struct Whole {
@@ -73,6 +88,7 @@ struct Command {
     fua: bool,
     offset_bytes: u64,
     bytes: u64,
+    segments: u64,
     issued_ns: u64,
     /// If the drive has it still, the host loses patience then, and again as long after.
     times_out_ns: u64,
@@ -142,6 +158,7 @@ pub struct Members<D> {
     free_wholes: Vec<u32>,
     completions: Vec<Completion>,
     max_request_bytes: u64,
+    max_segments: u64,
     max_retries: u32,
 }
 
@@ -175,8 +192,14 @@ impl<D: BlockDevice> Members<D> {
             free_wholes: Vec::new(),
             completions: Vec::new(),
             max_request_bytes: max_request_bytes.max(4096),
+            max_segments: u64::MAX,
             max_retries,
         }
+    }
+
+    /// With host adapters whose lists have room for so many pieces of memory: what waits is merged as far as they go.
+    pub fn with_max_segments(self, max_segments: u64) -> Self {
+        Self { max_segments, ..self }
     }
 
     /// How many there are.
@@ -217,11 +240,12 @@ impl<D: BlockDevice> Members<D> {
 
     /// Hands over a request now; `token` comes back with its end. Not empty and aligned to sectors, unless a flush.
     pub fn submit(&mut self, member: usize, verb: Verb, offset_bytes: u64, bytes: u64, token: u64) {
-        self.submit_fua(member, verb, false, offset_bytes, bytes, token);
+        self.ask(member, Ask { verb, fua: false, offset_bytes, bytes, segments: 1 }, token);
     }
 
-    /// The same, forced to the medium if `fua`.
-    pub fn submit_fua(&mut self, member: usize, verb: Verb, fua: bool, offset_bytes: u64, bytes: u64, token: u64) {
+    /// The same, in all that it may be.
+    pub fn ask(&mut self, member: usize, ask: Ask, token: u64) {
+        let Ask { verb, fua, offset_bytes, bytes, segments } = ask;
         let parts = bytes.div_ceil(self.max_request_bytes).max(1);
         let whole = self.keep(Whole { token, submitted_ns: self.now_ns, parts: parts as u32, status: Status::Good });
         let counters = &mut self.members[member].counters;
@@ -240,6 +264,7 @@ impl<D: BlockDevice> Members<D> {
                     fua,
                     offset_bytes: offset_bytes + start,
                     bytes: length,
+                    segments,
                     issued_ns: self.now_ns,
                     times_out_ns: u64::MAX,
                     timeouts: 0,
@@ -307,8 +332,11 @@ impl<D: BlockDevice> Members<D> {
         if let Some(last) = member.waiting.back_mut() {
             let follows = last.offset_bytes + last.bytes == command.offset_bytes;
             let alike = last.verb == command.verb && last.fua == command.fua && command.bytes > 0;
-            if follows && alike && last.bytes + command.bytes <= self.max_request_bytes {
+            let fits = last.bytes + command.bytes <= self.max_request_bytes
+                && last.segments + command.segments <= self.max_segments;
+            if follows && alike && fits {
                 last.bytes += command.bytes;
+                last.segments += command.segments;
                 last.others.push(command.first);
                 return;
             }

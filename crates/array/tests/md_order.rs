@@ -412,3 +412,27 @@ fn on_one_processor_a_rebuild_begins_with_requests_of_a_window() {
     assert_eq!(long_ones(1), 0);
     assert!(long_ones(4) > 60, "of 64 MiB");
 }
+
+/// A journal's commit that a flush was to precede, and that then waits for the superblocks, waits in a worker of the kernel's. The
+/// one made in its place makes all who wake even, and requests are long from then on.
+#[test]
+fn a_commit_that_waits_ends_the_requests_of_a_window() {
+    let long_ones = |flushes: bool| {
+        let processor =
+            Options { processors: 1, seed: 2, stripe_cache: 512, stripe_cache_most: 512, ..options(Layout::Raid5, 4) };
+        let mut array = array(Options { member_bytes: HEADER + 256 * MIB, ..processor });
+        let used = array.options().used_bytes();
+        let mut done = Vec::new();
+        array.recover(3, 0, used).unwrap();
+        array.advance(401 * MS, &mut done);
+        if flushes {
+            array.submit(401 * MS, request(0, Verb::Flush, 0, 0));
+            array.advance_to_completion(u64::MAX, &mut done);
+        }
+        array.submit(array.now_ns(), Request { fua: true, ..request(1, Verb::Write, 0, 4 * KIB) });
+        array.finish_recovery(u64::MAX);
+        array.members().device(0).reads().iter().filter(|range| range.end - range.start > 128 * KIB).count()
+    };
+    assert_eq!(long_ones(false), 0);
+    assert!(long_ones(true) > 20);
+}

@@ -12,9 +12,9 @@ use super::processor::Processor;
 use super::recovery::Recovery;
 use super::superblocks::{is_of_load, Superblocks};
 use super::thread::Mood;
-use super::unit::{Purpose, Units};
+use super::unit::{Part, Purpose, Units};
 use crate::layout::LayoutError;
-use crate::members::{Done, Members, MAX_RETRIES};
+use crate::members::{Ask, Done, Members, MAX_RETRIES};
 
 /// The first stage of a unit marks the bitmap, the second reads, the third writes.
 pub(super) const MARKING: u8 = 0;
@@ -148,7 +148,8 @@ impl<D: BlockDevice> Array<D> {
         }
         let width = options.width;
         Ok(Self {
-            members: Members::new(devices, now_ns, options.longest_request_bytes(), MAX_RETRIES),
+            members: Members::new(devices, now_ns, options.longest_request_bytes(), MAX_RETRIES)
+                .with_max_segments(options.max_segments),
             roles: vec![Role::InSync; width],
             units: Units::default(),
             bios: Vec::new(),
@@ -300,6 +301,7 @@ impl<D: BlockDevice> Array<D> {
         }
         unit.requests += 1;
         unit.outstanding |= 1 << part.member;
+        let segments = unit.segments;
         if unit.purpose == Purpose::Recovery {
             self.recovery_flight[part.member] += part.bytes as i64;
         }
@@ -309,7 +311,8 @@ impl<D: BlockDevice> Array<D> {
         if matches!(self.options.arrangement, Arrangement::Parity(_)) && self.is_the_threads(number) {
             self.processor.array_thread_asks(self.now_ns);
         }
-        self.members.submit_fua(part.member, part.verb, fua, part.offset_bytes, part.bytes, token);
+        let Part { member, verb, offset_bytes, bytes, .. } = part;
+        self.members.ask(member, Ask { verb, fua, offset_bytes, bytes, segments }, token);
     }
 
     fn finished(&mut self, done: Done) {

@@ -99,8 +99,8 @@ impl<D: BlockDevice> Array<D> {
             self.stripes.grown();
             self.processor.recovery_goes_on();
         } else {
-            let chance = sim::stream(self.options.seed, "whom a tick finds").unit();
-            self.processor.recovery_begins(self.now_ns, chance);
+            let mut chance = sim::stream(self.options.seed, "whom a tick finds");
+            self.processor.recovery_begins(self.now_ns, &mut chance);
         }
         self.recovery = Some(Recovery {
             thread: Thread::new(self.options.width, from_bytes, to_bytes, self.now_ns),
@@ -252,6 +252,9 @@ impl<D: BlockDevice> Array<D> {
             thread.nap(self.now_ns, self.options.jiffy_ns);
             return false;
         }
+        if matches!(thread.mood, Mood::Sleeps { .. }) {
+            self.processor.ticks(self.now_ns);
+        }
         thread.goes_on();
         let others = self.others_bytes.iter().zip(&self.recovery_flight).map(|(others, own)| others - own);
         if thread.position >= thread.end || !thread.look(self.now_ns, &self.options, others) {
@@ -331,7 +334,7 @@ impl<D: BlockDevice> Array<D> {
             joined.bytes += bytes;
             joined.goes_on_at = source.map(|place| Place { offset_bytes: place.offset_bytes + bytes, ..place });
             let unit = self.units.get_mut(joined.number);
-            unit.recovers_bytes = joined.bytes;
+            (unit.recovers_bytes, unit.segments) = (joined.bytes, joined.segments);
             unit.parts.iter_mut().for_each(|part| part.bytes = joined.bytes);
             unit.pages.append(&mut pages);
             at += bytes;

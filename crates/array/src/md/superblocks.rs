@@ -34,6 +34,8 @@ pub(super) struct Superblocks {
     pub writing: bool,
     /// Writes of the host wait until they say that the array is not clean (`MD_SB_CHANGE_PENDING`).
     awaited: bool,
+    /// The journal has flushed, and not written since.
+    flushed: bool,
     pub held: Vec<Request>,
     /// Writes of the host under way.
     writes: u32,
@@ -51,6 +53,7 @@ impl Superblocks {
             filled_bytes: 0,
             writing: false,
             awaited: false,
+            flushed: false,
             held: Vec::new(),
             writes: 0,
             looks_ns: u64::MAX,
@@ -94,12 +97,17 @@ impl<D: BlockDevice> Array<D> {
     /// Takes a request of the host. A program that waits with one has not asked for the next yet; what is forced to the medium
     /// is not the load's, but its filesystem's journal, which another program writes.
     pub(super) fn ask(&mut self, request: Request) {
+        let follows_flush = request.fua && std::mem::take(&mut self.superblocks.flushed);
         if request.verb == Verb::Flush {
             // It has a thread of its own (`md_flush_request`).
+            self.superblocks.flushed = true;
             self.let_in(request);
         } else if !request.fua && self.load_waits() {
             self.behind.push_back(request);
         } else if self.changes_data(request.verb) && !self.superblocks.write_begins() {
+            if follows_flush {
+                self.processor.worker_waits();
+            }
             self.superblocks.held.push(request);
         } else {
             self.pass_barrier(request);

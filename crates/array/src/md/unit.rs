@@ -41,6 +41,8 @@ pub(crate) struct Unit {
     pub bios: Vec<u32>,
     /// The pages of memory that the recovery of copies reads into.
     pub pages: Vec<u32>,
+    /// In how many pieces these lie.
+    pub segments: u64,
     /// Stripes of the stripe cache that it holds.
     pub stripes: u64,
     /// Bytes of the replacement that it recovers.
@@ -61,6 +63,7 @@ impl Unit {
             requests: 0,
             bios: Vec::new(),
             pages: Vec::new(),
+            segments: 1,
             stripes: 0,
             recovers_bytes: 0,
             unreadable: Vec::new(),

@@ -8,6 +8,8 @@
 mod append;
 mod bands;
 mod clean;
+#[cfg(test)]
+mod clean_times;
 mod direct;
 mod log;
 mod map;

@@ -51,7 +51,7 @@ impl Alone {
     fn new(profile: &Profile) -> Self {
         let clock = Clock::new(profile.rpm());
         let geometry = Geometry::new(&profile.geometry, reserved_bytes(profile));
-        let layer = Shingled::new(profile, profile.shingled.as_ref().unwrap(), &geometry, &clock);
+        let layer = Shingled::new(profile.shingled.as_ref().unwrap(), &geometry, &clock);
         let mechanics = Mechanics::new(&profile.mechanics, geometry, &clock);
         let head = mechanics.head_at(1, 0);
         Self { mechanics, head, truth: Truth::default(), layer, now: 0 }

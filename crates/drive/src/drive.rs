@@ -121,7 +121,7 @@ impl Drive {
         let head = mechanics.head_at(1, NEVER);
         let span = |ms: f64| clock.span(ms * 1e6);
         let depth = profile.queue.depth as u32;
-        let layer = profile.shingled.as_ref().map(|part| Shingled::new(profile, part, &mechanics.geometry, &clock));
+        let layer = profile.shingled.as_ref().map(|part| Shingled::new(part, &mechanics.geometry, &clock));
         let sector_ns = SECTOR_BYTES as f64 * 1e3 / profile.interface.rate_mb_s;
         let sector_fraction = sector_ns / clock.ns_per_tick() * (1_u64 << 32) as f64;
         Self {

@@ -243,3 +243,31 @@ fn what_would_have_passed_before_it_is_there_is_not_next() {
         assert_eq!(order.last(), Some(&3), "{number}: {order:?}");
     }
 }
+
+/// What is written behind a flush and right beside what it waits for is none of its concern, also while an older flush waits.
+#[test]
+fn the_later_of_two_flushes_waits_for_nothing_written_after_it() {
+    let profile = profile("st12000vn0007");
+    assert!(profile.dram.write_back);
+    let flushed_ns = |written_after: u64| {
+        let mut drive = Drive::new(&profile, 1);
+        let request = |tag, verb, offset_bytes, bytes| Request { tag, verb, fua: false, offset_bytes, bytes };
+        // The heads are away for a while.
+        drive.submit(0, request(0, Verb::Read, profile.capacity_bytes() / 8192 * 4096, 4096));
+        drive.submit(0, request(1, Verb::Write, 0, 4096));
+        drive.submit(0, request(2, Verb::Flush, 0, 0));
+        drive.submit(0, request(3, Verb::Write, 1 << 30, 4096));
+        drive.submit(0, request(4, Verb::Flush, 0, 0));
+        if written_after > 0 {
+            drive.submit(0, request(5, Verb::Write, (1 << 30) + 4096, written_after));
+        }
+        let mut done: Vec<Completion> = Vec::new();
+        loop {
+            if let Some(flushed) = done.iter().find(|completion| completion.tag == 4) {
+                return flushed.completed_ns;
+            }
+            drive.advance(drive.next_event_ns().unwrap(), &mut done);
+        }
+    };
+    assert_eq!(flushed_ns(0), flushed_ns(4 << 20));
+}

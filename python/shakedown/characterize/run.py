@@ -13,7 +13,7 @@ from shakedown.characterize.bench import ArenaBench, PlainBench
 from shakedown.characterize.plan import Plan
 from shakedown.characterize.progress import Progress
 from shakedown.device.disk.facts import Consent
-from shakedown.errors import Planned, RefusedError, UsageError
+from shakedown.errors import InconclusiveError, Planned, RefusedError, UsageError
 from shakedown.fit.calibrate import calibrate
 from shakedown.fit.facts import Facts, find
 from shakedown.fit.trace import BLOCK_BYTES, Bench
@@ -49,6 +49,8 @@ class Outcome:
     plan: Plan
     facts: Facts
     twin: Twin
+    refusal: str | None = None
+    """Why the twin is none yet: as a profile it would be refused. What was found stands in it all the same."""
 
 
 Tell = Callable[[str], None]
@@ -106,16 +108,25 @@ def read_order(folder: Path) -> Order:
 def _conclude(order: Order, folder: Path, plan: Plan, facts: Facts, model: str, tell: Tell) -> Outcome:
     tell("fitting the twin")
     twin = draft(facts, order.name, f"Twin of {order.target}", model)
-    twin = calibrate(twin, facts, _modelled)
+    refusal = None
+    try:
+        twin = calibrate(twin, facts, _modelled)
+        _modelled(twin.toml)
+    except InconclusiveError as error:
+        refusal = str(error)
     replace_file(folder / PROFILE_NAME, twin.toml.encode())
-    return Outcome(order, folder, plan, facts, twin)
+    return Outcome(order, folder, plan, facts, twin, refusal)
 
 
 def _modelled(profile: str) -> Bench:
+    """A drive of this profile. Raises InconclusiveError if there can be none."""
     with tempfile.TemporaryDirectory(prefix="shakedown-") as folder:
         path = Path(folder) / PROFILE_NAME
         path.write_text(profile)
-        arena = ModelArena(f"model:{path}", seed=1)
+        try:
+            arena = ModelArena(f"model:{path}", seed=1)
+        except UsageError as error:
+            raise InconclusiveError(str(error).removeprefix(f"{path}: ")) from error
     return PlainBench(arena, arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES)
 
 

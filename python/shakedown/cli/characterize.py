@@ -20,7 +20,7 @@ from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import parse_scale
 from shakedown.device.disk.facts import Consent
-from shakedown.errors import Interrupted, UsageError
+from shakedown.errors import InconclusiveError, Interrupted, UsageError
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import free_folder
 from shakedown.target.storage_box import refuse_storage_box
@@ -39,7 +39,12 @@ class CharacterizeOptions:
     out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/characterize-TARGET]")] = None
     resume: Annotated[Path | None, Parameter(help="go on in this folder, or estimate again from what it holds")] = None
     without_parking: Annotated[
-        bool, Parameter(show_default=False, help="do not wait for heads to be parked: half an hour less")
+        bool,
+        Parameter(
+            show_default=False,
+            help="do not wait for heads to be parked: half an hour less, but the heads of the twin never park, and it "
+            "may show no end of cleaning to protocols that look for it",
+        ),
     ] = False
     seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
     scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
@@ -80,14 +85,19 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
         output = [] if options.output is None else ["-o", str(options.output)]
         way = shlex.join(["shakedown", "characterize", "--resume", str(folder), *output])
         raise Interrupted(f"interrupted; what was measured is in {folder}", hint=f"go on with `{way}`") from error
-    if options.output is not None:
+    status = 0 if outcome.refusal is None else InconclusiveError.exit_status
+    if options.output is not None and outcome.refusal is None:
         replace_file(options.output, (outcome.folder / "twin.toml").read_bytes())
     if options.json:
-        print_document("characterize", _document(outcome) | {"exit_status": 0})
+        print_document("characterize", _document(outcome) | {"exit_status": status})
     else:
         print_result(plain("\n".join(_lines(outcome)) + "\n"))
         print(f"run: {folder}", file=sys.stderr)
-    return 0
+    if outcome.refusal is not None:
+        twin = outcome.folder / "twin.toml"
+        print(f"error: what was found makes no twin: {outcome.refusal}", file=sys.stderr)
+        print(f"hint: all of it is in {twin}; mend that value there by what you know of the drive", file=sys.stderr)
+    return status
 
 
 def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Path]:
@@ -149,4 +159,5 @@ def _document(outcome: Outcome) -> dict[str, Any]:
             for key, (value, origin) in values.items()
         },
         "not_identified": outcome.twin.unidentified(),
+        "refusal": outcome.refusal,
     }

@@ -48,6 +48,8 @@ _FREE_BANDS: Final = 2
 # Where none is measured: what the drives have that were looked into by others.
 _PACKET_BYTES: Final = 524_288
 _VISIT_PACKETS: Final = 64
+# What a drive with a cache may wait for before it cleans, where that did not show.
+_UNKNOWN_REST_MS: Final = 3000.0
 _SETTLE_NS: Final = 20_000_000_000
 _LONG_SETTLE_NS: Final = 60_000_000_000
 _MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
@@ -188,7 +190,10 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     if with_parking:
         tell("parking of the heads")
         slow_ms = overhead_ms + turn.value + max(one.value for one in facts.seeks.values()) * 1.2 + 20
-        facts.parking = parking.measure(bench, slow_ms, turn.value)
+        cache = facts.cache
+        rest = cache.rest_ms if cache else None
+        cleans_after_ms = None if cache is None else rest.high if rest else _UNKNOWN_REST_MS
+        facts.parking = parking.measure(bench, slow_ms, turn.value, cleans_after_ms)
     return facts
 
 

@@ -178,6 +178,10 @@ def _mechanics(twin: Twin, facts: Facts) -> None:
     if parking is None:
         twin.put("mechanics", "park_after_s", 0, f"{UNKNOWN}; not looked for")
         twin.put("mechanics", "unpark_ms", 0, f"{UNKNOWN}; not looked for")
+    elif not parking.told:
+        why = f"{UNKNOWN}; the drive never came to rest, or reads after a rest were late by this and that"
+        twin.put("mechanics", "park_after_s", 0, why)
+        twin.put("mechanics", "unpark_ms", 0, why)
     elif parking.after_s is None or parking.unpark_ms is None:
         twin.put("mechanics", "park_after_s", 0, f"measured: not within ten minutes {_BY}")
         twin.put("mechanics", "unpark_ms", 0, f"measured: never seen {_BY}")
@@ -325,7 +329,9 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
     """Entries, and what counts as one, if memory holds so many writes while the log is full."""
     section, single = "translation.cache", cache.single.writes if cache.single else None
     met = cache.small.writes if cache.small else None
+    # A drive that stalls from the first write on, or while memory has room, tells nothing of its entries.
     small = met - held if met else single
+    small, single = (count if count and count > 0 else None for count in (small, single))
     writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
     if cache.length is None and small is not None:
         # Which of both ended is not known.
@@ -338,6 +344,8 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
     if small is None or space_ends:
         by_space = int(room / gathered_bytes(cache))
         why = f"{UNKNOWN}; at least {small or 0}: space for as many writes ends first"
+        if small is None and met:
+            why = f"{UNKNOWN}; it stalls as soon as memory is full"
         counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
         twin.put(section, "entries", max(by_space, small or 0, 1000), why)
         twin.put(section, "entry_counts", counts, why)

@@ -1,8 +1,6 @@
 //! Contradictions between values that are each possible alone.
 
-use super::{
-    CachePlace, CacheProfile, CleaningWhen, EntryCounts, Mapping, Profile, ProfileError, SeekCurve, ShingledProfile,
-};
+use super::{CachePlace, CacheProfile, CleaningWhen, EntryCounts, Profile, ProfileError, SeekCurve, ShingledProfile};
 
 use crate::geometry::Geometry;
 use crate::shingled::reserved_bytes;
@@ -173,15 +171,12 @@ impl Profile {
         Ok(())
     }
 
-    /// Most of a zone is no spare band. A drive that was made smaller does without where its zones are too small.
+    /// Most of a zone is no spare band.
     fn check_spare(&self, shingled: &ShingledProfile) -> Result<(), ProfileError> {
-        let Mapping::Dynamic { spare_bands } = shingled.mapping else {
-            return Ok(());
-        };
-        if self.scale_divisor == 1 && shingled.spare_bands(&self.geometry) == 0 {
-            let bands = shingled.bands_per_zone(&self.geometry);
+        let bands = shingled.bands_per_zone(&self.geometry);
+        if bands < shingled.least_bands_per_zone() {
             let reason = format!("a recording zone holds {bands} bands, of which at least half are not spare");
-            return Err(ProfileError::value("translation.spare_bands", spare_bands, reason));
+            return Err(ProfileError::value("translation.spare_bands", shingled.spare_bands(), reason));
         }
         Ok(())
     }

@@ -379,11 +379,19 @@ impl ShingledProfile {
         geometry.capacity_bytes / geometry.zones / (self.tracks_per_band * geometry.outer_track_bytes)
     }
 
-    /// Spare bands in each recording zone; none where zones are too small for them.
-    pub(crate) fn spare_bands(&self, geometry: &GeometryProfile) -> u64 {
+    /// As many bands as a recording zone has to have: more than half of them are no spare ones.
+    pub(crate) fn least_bands_per_zone(&self) -> u64 {
         match self.mapping {
-            Mapping::Dynamic { spare_bands } if 2 * spare_bands < self.bands_per_zone(geometry) => spare_bands,
-            _ => 0,
+            Mapping::Dynamic { spare_bands } => 2 * spare_bands + 1,
+            Mapping::Static => 0,
+        }
+    }
+
+    /// Spare bands in each recording zone.
+    pub(crate) fn spare_bands(&self) -> u64 {
+        match self.mapping {
+            Mapping::Dynamic { spare_bands } => spare_bands,
+            Mapping::Static => 0,
         }
     }
 }

@@ -22,9 +22,12 @@ impl Profile {
         let by = u64::from(divisor);
         small.scale_divisor = self.scale_divisor.saturating_mul(divisor);
         small.geometry.capacity_bytes = whole_blocks(self.geometry.capacity_bytes / by);
-        // Fewer cylinders than zones cannot be: a small drive gets coarser zones.
+        // Fewer cylinders than zones cannot be, nor zones without bands that move: a small drive gets coarser zones.
         let cylinder_bytes = self.geometry.heads * self.geometry.outer_track_bytes;
-        let most_zones = (small.geometry.capacity_bytes / cylinder_bytes).max(1);
+        let zone_bytes = cylinder_bytes.max(self.shingled.as_ref().map_or(0, |shingled| {
+            shingled.least_bands_per_zone() * shingled.tracks_per_band * self.geometry.outer_track_bytes
+        }));
+        let most_zones = (small.geometry.capacity_bytes / zone_bytes).max(1);
         small.geometry.zones = self.geometry.zones.min(most_zones);
         if let Some(shingled) = &mut small.shingled {
             shingled.cache.bytes = whole_blocks(shingled.cache.bytes / by);

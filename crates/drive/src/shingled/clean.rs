@@ -146,7 +146,8 @@ impl Shingled {
 
     /// How long the host has to be silent before there is something to do; `None`: there is nothing.
     pub fn cleans_after(&mut self) -> Option<u64> {
-        if self.cleaning.job.is_some() || !self.cleaning.pending.is_empty() || !self.open.is_empty() {
+        let closes = self.closes_in_silence() && !self.open.is_empty();
+        if self.cleaning.job.is_some() || !self.cleaning.pending.is_empty() || closes {
             return Some(self.rules.clean_idle);
         }
         if self.map.dirty_bands() == 0 {
@@ -160,6 +161,13 @@ impl Shingled {
             }
         }
         Some(self.rules.clean_idle)
+    }
+
+    /// Whether bands that streams left are closed once the host is silent. Cleaning that waits for no silence cannot tell a
+    /// stream that left from one that goes on with the next request: there a band stays open until its place, or its being
+    /// dirty, calls for it.
+    fn closes_in_silence(&self) -> bool {
+        !self.rules.by_pressure
     }
 
     /// Whether cleaning that waits for no silence goes before what the host asks for: after each of the host's turns.
@@ -286,7 +294,7 @@ impl Shingled {
     /// Chooses the bands of a pass. What is short decides: for room in the log only its tail helps, whatever the order, for
     /// entries or packets any band.
     fn plan(&mut self, pass: Pass) {
-        if pass == Pass::Yielding {
+        if pass == Pass::Yielding && self.closes_in_silence() {
             for open in self.open.drain(..) {
                 self.counters.streams_broken += 1;
                 self.cleaning.pending.push_back((open.band, open.written_to));

@@ -8,6 +8,8 @@
 mod append;
 mod bands;
 mod clean;
+#[cfg(test)]
+mod clean_times;
 mod direct;
 mod log;
 mod map;
@@ -20,7 +22,7 @@ use rangemap::RangeSet;
 
 use crate::clock::{Clock, TURN};
 use crate::geometry::{Divisor, Geometry, BLOCK_BYTES};
-use crate::profile::{CleaningDriven, CleaningOrder, CleaningWhen, EntryCounts, Profile, ShingledProfile};
+use crate::profile::{CleaningDriven, CleaningOrder, CleaningWhen, EntryCounts, ShingledProfile};
 use crate::truth::Truth;
 
 pub(crate) use append::{Extent, VISIT_PACKETS};
@@ -86,8 +88,8 @@ pub(crate) struct Shingled {
 }
 
 impl Shingled {
-    pub fn new(profile: &Profile, shingled: &ShingledProfile, geometry: &Geometry, clock: &Clock) -> Self {
-        let Layout { bands, regions, flash } = Layout::new(profile, shingled, geometry, clock);
+    pub fn new(shingled: &ShingledProfile, geometry: &Geometry, clock: &Clock) -> Self {
+        let Layout { bands, regions, flash } = Layout::new(shingled, geometry, clock);
         Self {
             rules: Rules::new(shingled, clock),
             map: Map::new(bands.count() as usize, bands.most_blocks(geometry)),

@@ -97,7 +97,7 @@ pub(crate) fn reserved_bytes(profile: &Profile) -> u64 {
     profile.shingled.as_ref().map_or(0, |shingled| {
         let geometry = &profile.geometry;
         let band_bytes = shingled.tracks_per_band * geometry.outer_track_bytes;
-        let spare = geometry.zones * shingled.spare_bands(geometry) * band_bytes;
+        let spare = geometry.zones * shingled.spare_bands() * band_bytes;
         let cache = match shingled.cache.place {
             CachePlace::Outer | CachePlace::Inner => shingled.cache.bytes + merge_bytes(shingled),
             CachePlace::Spread { regions } => shingled.cache.bytes + regions * (merge_bytes(shingled) + band_bytes),
@@ -109,7 +109,7 @@ pub(crate) fn reserved_bytes(profile: &Profile) -> u64 {
 }
 
 impl Layout {
-    pub fn new(profile: &Profile, shingled: &ShingledProfile, geometry: &Geometry, clock: &Clock) -> Self {
+    pub fn new(shingled: &ShingledProfile, geometry: &Geometry, clock: &Clock) -> Self {
         let log_blocks = shingled.cache.bytes / BLOCK_BYTES;
         let merge_blocks = merge_bytes(shingled) / BLOCK_BYTES;
         let region = |at, merge_at, blocks| Region::new(geometry, &shingled.cache, at, merge_at, blocks);
@@ -139,7 +139,7 @@ impl Layout {
                 (bands, regions)
             }
         };
-        let spare = spare(geometry, &bands, &holes, shingled.spare_bands(&profile.geometry));
+        let spare = spare(geometry, &bands, &holes, shingled.spare_bands());
         holes.extend(spare.iter().map(|band| u64::from(*band)..u64::from(*band) + 1));
         holes.sort_unstable_by_key(|hole| hole.start);
         holes.iter().for_each(|hole| bands.add_hole(geometry, hole));
@@ -184,7 +184,7 @@ mod tests {
 
     /// What takes part of the surface: logs, places for merging, and the host's bands.
     fn parts(profile: &Profile, shingled: &ShingledProfile, geometry: &Geometry) -> Vec<Range<u64>> {
-        let Layout { bands, regions, flash } = Layout::new(profile, shingled, geometry, &Clock::new(profile.rpm()));
+        let Layout { bands, regions, flash } = Layout::new(shingled, geometry, &Clock::new(profile.rpm()));
         let log = |region: &Region| region.at..region.at + region.log.capacity_blocks();
         let merge =
             |region: &Region| region.merge_at.block..region.merge_at.block + merge_bytes(shingled) / BLOCK_BYTES;

@@ -1,0 +1,194 @@
+//! How long each operation of a cleaning pass takes, worked out by hand on a drive whose times are all whole parts of a
+//! turn.
+//!
+//! A track has 256 blocks, so a turn is 256 *parts*: a block passes in one, a seek takes 32 whatever its distance, a switch
+//! of heads 16, settling before a write 8. A cylinder has two tracks; from the first to the second the data is turned by
+//! 32, from there to the next cylinder by 64. So track `t` of cylinder `c = t / 2` begins where the platters stand at
+//! `32 (t - c) + 64 c`, of 256.
+
+use super::{Extent, Shingled};
+use crate::clock::{Clock, TURN};
+use crate::geometry::Geometry;
+use crate::mechanics::{Arm, Head, Mechanics};
+use crate::profile::{CachePlace, Profile, SeekCurve};
+use crate::shingled::reserved_bytes;
+use crate::truth::Truth;
+
+const PART: u64 = TURN / 256;
+const TRACK_BLOCKS: u64 = 256;
+const TRACK_BYTES: u64 = TRACK_BLOCKS * 4096;
+
+/// Such a drive, 64 tracks large, with bands of two tracks and two tracks of cache, which merges half a track at a time.
+fn profile() -> Profile {
+    let mut profile = Profile::parse(include_str!("../../../../drives/wd40efax.toml")).unwrap();
+    let ms = |parts: f64| parts / 256.0 * 10.0;
+    let geometry = &mut profile.geometry;
+    (geometry.capacity_bytes, geometry.rpm, geometry.heads, geometry.zones) = (64 * TRACK_BYTES, 6000.0, 2, 1);
+    (geometry.outer_track_bytes, geometry.inner_track_bytes) = (TRACK_BYTES, TRACK_BYTES);
+    (geometry.track_skew_degrees, geometry.cylinder_skew_degrees) = (45.0, 90.0);
+    let mechanics = &mut profile.mechanics;
+    mechanics.seek = SeekCurve::Table(vec![[0.0, ms(32.0)], [1.0, ms(32.0)]]);
+    (mechanics.head_switch_ms, mechanics.write_settle_ms, mechanics.park_after_s) = (ms(16.0), ms(8.0), 0.0);
+    let shingled = profile.shingled.as_mut().unwrap();
+    shingled.tracks_per_band = 2;
+    (shingled.cache.bytes, shingled.cache.packet_tracks) = (2 * TRACK_BYTES, 0.0);
+    let cleaning = &mut shingled.cleaning;
+    (cleaning.merge_bytes, cleaning.merge_on_disk, cleaning.finishes_band) = (TRACK_BYTES / 2, false, false);
+    cleaning.collect_turns = 50.0 / 256.0;
+    profile
+}
+
+/// A translation layer with its heads, and nobody else.
+struct Alone {
+    mechanics: Mechanics,
+    head: Head,
+    truth: Truth,
+    layer: Shingled,
+    now: u64,
+}
+
+impl Alone {
+    fn new(profile: &Profile) -> Self {
+        let clock = Clock::new(profile.rpm());
+        let geometry = Geometry::new(&profile.geometry, reserved_bytes(profile));
+        let layer = Shingled::new(profile.shingled.as_ref().unwrap(), &geometry, &clock);
+        let mechanics = Mechanics::new(&profile.mechanics, geometry, &clock);
+        let head = mechanics.head_at(1, 0);
+        Self { mechanics, head, truth: Truth::default(), layer, now: 0 }
+    }
+
+    /// Caches `inside..inside + blocks` of a band.
+    fn cache(&mut self, band: u32, inside: u64, blocks: u64) {
+        let first = self.layer.bands.blocks(&self.mechanics.geometry, band).0 + inside;
+        let extent = Extent { band, inside: inside as u32, first, end: first + blocks, writes: 1 };
+        let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
+        self.layer.append(&mut arm, self.now, &[extent]);
+    }
+
+    /// A stream writes so many blocks of a band from its beginning.
+    fn stream(&mut self, band: u32, blocks: u64) {
+        let first = self.layer.bands.blocks(&self.mechanics.geometry, band).0;
+        let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
+        self.layer.write_direct(&mut arm, self.now, first, first + blocks);
+    }
+
+    /// The heads are over a track, and the first block of all comes under them.
+    fn rest_over(&mut self, track: u64) {
+        let end = self.mechanics.geometry.first_block(track) + 1;
+        (self.now, self.head) = (self.now.next_multiple_of(TURN), self.mechanics.head_at(end, 0));
+    }
+
+    /// One operation of cleaning; returns when it ends, in parts of a turn.
+    fn clean(&mut self) -> Option<f64> {
+        let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
+        self.now = self.layer.clean(&mut arm, self.now, 0)?;
+        Some(self.now as f64 / PART as f64)
+    }
+
+    /// All that are left of a pass over one band.
+    fn clean_all(&mut self) -> Vec<f64> {
+        let cleaned = self.layer.counters.bands_cleaned;
+        let mut ends = Vec::new();
+        while self.layer.counters.bands_cleaned == cleaned {
+            ends.extend(self.clean());
+        }
+        ends
+    }
+}
+
+/// The cache is tracks 0 and 1, so bands begin behind track 2. Band 0 is track 3, of cylinder 1, which begins at 128, and
+/// track 4, of cylinder 2, which begins at 192.
+#[test]
+fn a_band_is_read_its_pieces_collected_and_written_back() {
+    let mut drive = Alone::new(&profile());
+    drive.cache(0, 10, 4);
+    drive.rest_over(0);
+    let expected = [
+        // The first half of track 3 is read: a seek until 32, it comes at 128 and takes half a turn.
+        128 + 128,
+        // Its piece is collected: a seek, the settling of a visit to the log, 50 for the piece and 4 for its data.
+        256 + 32 + 8 + 50 + 4,
+        // It is written back: a seek until 382, just before the half comes again at 384, but settling until 390 misses
+        // that, and it comes at 640.
+        640 + 128,
+        // The second half comes right behind: read at once, written back a turn after it was read.
+        768 + 128,
+        1024 + 128,
+        // Track 4: a seek until 1184; it comes at 1216.
+        1216 + 128,
+        1472 + 128,
+        // And its second half.
+        1600 + 128,
+        1856 + 128,
+    ];
+    assert_eq!(drive.clean_all(), expected.map(f64::from));
+    assert_eq!((drive.layer.map.dirty_bands(), drive.layer.counters.bands_cleaned), (0, 1));
+}
+
+#[test]
+fn what_lies_between_two_pieces_is_passed_over_or_costs_as_much_as_a_piece() {
+    // Between the two others write so much.
+    for (between, gap) in [(20, 20), (120, 50)] {
+        let mut drive = Alone::new(&profile());
+        drive.cache(0, 10, 4);
+        drive.cache(1, 0, between);
+        drive.cache(0, 30, 8);
+        drive.rest_over(0);
+        let ends = [drive.clean(), drive.clean()].map(Option::unwrap);
+        assert_eq!(ends, [256.0, f64::from(256 + 32 + 8 + 50 + 4 + gap + 8)]);
+    }
+}
+
+/// The cache has two places: the outer is tracks 0 and 1, the other, before track 38, has its log on track 36, which begins
+/// at 192, and merges on track 37 of the same cylinder, which begins at 224. Band 19 is tracks 38, which begins at 32, and 39.
+#[test]
+fn a_band_is_put_aside_in_its_own_place_of_the_cache() {
+    let mut profile = profile();
+    let shingled = profile.shingled.as_mut().unwrap();
+    shingled.cache.place = CachePlace::Spread { regions: 2 };
+    (shingled.cleaning.merge_on_disk, shingled.cleaning.collect_turns) = (true, 1.0);
+    let mut drive = Alone::new(&profile);
+    drive.cache(19, 10, 4);
+    drive.rest_over(36);
+    let expected = [
+        // The first half of track 38 comes just when the heads are there.
+        32 + 128,
+        // The piece is collected.
+        160 + 32 + 8 + 256 + 4,
+        // What is not cached of the half is put aside: a switch of heads until 476, just before the place comes at 480,
+        // but settling until 484 misses that, and it comes at 736.
+        736 + 124,
+        // Written back: a seek and settling until 900; it comes at 1056.
+        1056 + 128,
+    ];
+    let ends = [(); 4].map(|()| drive.clean().unwrap());
+    assert_eq!(ends, expected.map(f64::from));
+}
+
+/// A stream leaves band 0, now of tracks 3, 4 and 5, in the middle of track 3: from that track on it is rewritten, a track at a
+/// time. Track 4 begins at 192, and track 5, of the same cylinder, at 224.
+#[test]
+fn a_band_that_a_stream_left_is_rewritten_from_there_also_when_the_power_fails_meanwhile() {
+    let mut profile = profile();
+    let shingled = profile.shingled.as_mut().unwrap();
+    (shingled.tracks_per_band, shingled.cleaning.merge_bytes) = (3, TRACK_BYTES);
+    let mut drive = Alone::new(&profile);
+    drive.stream(0, 100);
+    drive.rest_over(0);
+    // Track 3 comes at 128, and again right behind its end; then a seek, and track 4 comes at 704 and is read.
+    let ends = [(); 3].map(|()| drive.clean().unwrap());
+    assert_eq!(ends, [384.0, 640.0, 960.0]);
+    // It is about to be written back. The pass that follows begins with it.
+    drive.layer.abandon_pass();
+    drive.rest_over(0);
+    assert_eq!(drive.now, 1024 * PART);
+    let expected = [
+        // A seek; track 4 comes at 1216, is read and written back.
+        1216 + 256,
+        1472 + 256,
+        // A switch of heads while the platters turn by 32, and track 5.
+        1760 + 256,
+        2016 + 256,
+    ];
+    assert_eq!(drive.clean_all(), expected.map(f64::from));
+}

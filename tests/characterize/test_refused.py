@@ -1,0 +1,52 @@
+"""What was measured is never lost, also when it makes no profile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shakedown.characterize import run
+from shakedown.cli import characterize as verb
+from shakedown.fit.facts import Cache
+from shakedown.fit.fill import Fill
+from shakedown.fit.twin import Twin, put_entries
+
+
+def _twin(**limits: int) -> Twin:
+    """One of a drive of which only the cache's limits are known."""
+    twin = Twin("half", "Half a twin")
+    for key, value in limits.items():
+        twin.put("translation.cache", key, value, "measured: 7..9 by characterize")
+    return twin
+
+
+def test_a_drive_that_stalls_as_soon_as_memory_is_full_tells_nothing_of_its_entries() -> None:
+    twin = _twin()
+    put_entries(twin, Cache("outer", in_memory=192, small=Fill(192, written=1500)), 192, space_ends=False)
+    assert twin.number("translation.cache", "entries") >= 1
+    assert "translation.cache.entries" in twin.unidentified()
+
+
+def test_a_twin_that_is_refused_is_kept_and_told_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twin = _twin(bytes=40960, entries=0)
+    monkeypatch.setattr(run, "draft", lambda *_: twin)
+    monkeypatch.setattr(run, "calibrate", lambda twin, *_: twin)
+    options = verb.CharacterizeOptions(out=tmp_path / "run", output=tmp_path / "twin.toml", quiet=True)
+    assert verb.characterize("model:st12000vn0007", options=options) == 3
+    told = capsys.readouterr()
+    assert "bytes" in told.out
+    assert "40960" in told.out
+    assert "what was found makes no twin" in told.err
+    assert "/tmp/shakedown-" not in told.err
+    assert (tmp_path / "run" / "twin.toml").read_text() == twin.toml
+    assert not (tmp_path / "twin.toml").exists()
+    again = verb.CharacterizeOptions(resume=tmp_path / "run", json=True, quiet=True)
+    assert verb.characterize(options=again) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert document["exit_status"] == 3
+    assert document["refusal"]
+    assert document["values"]["translation.cache.bytes"]["value"] == 40960

@@ -41,7 +41,7 @@ _REGION_SHARE: Final = 1 / 512
 # How often the cache is written from end to end: to find its length, and for passes that are forced; and of a lazy
 # drive, whenever it is to clean.
 _LENGTHS: Final = 4
-_FORCED_LENGTHS: Final = 4
+_FORCED_LENGTHS: Final = 5
 _LAZY_LENGTHS: Final = 24
 _ENTRIES_PER_TB: Final = 220_000
 _DURABLE_WRITE_S: Final = 0.012

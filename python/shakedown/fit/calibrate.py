@@ -149,11 +149,11 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
     found, _ = bands.measure(make(twin.aggressive().toml), 0.5, sight, rest_ms.high)
     own = replace(cache.bands[0.5], border=found.border) if found else cache.bands[0.5]
     if cache.forced_ms:
-        wanted, what = cache.forced_ms, "time of forced passes"
+        wanted, what = cache.forced_ms, "time of a forced pass"
         asked: Callable[[Twin], Twin] = _itself
 
         def figure(bench: Bench) -> Estimate | None:
-            return forced.bands_ms(own, *forced_passes(bench, facts, cache))
+            return forced.pass_ms(own, *forced_passes(bench, facts, cache))
 
     elif cache.band_ms:
         wanted, what, asked = cache.band_ms, "time to clean a band", Twin.aggressive

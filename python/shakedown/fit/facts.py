@@ -126,7 +126,7 @@ class Cache:
     destage_bytes: Estimate | None = None
     """What is written from memory to the log at once."""
     forced_ms: Estimate | None = None
-    """What writes wait for where some whole bands have to be cleaned before them."""
+    """What a pass takes mostly that has to clean whole bands before a write."""
     collect_turns: Estimate | None = None
     packet_bytes: Estimate | None = None
     """Where it shows in nothing but the last writes before the log is full."""
@@ -396,17 +396,17 @@ def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
     if cache.length is None or 0.5 not in cache.bands:
         return
     tell("passes that are forced")
-    cache.forced_ms = forced.bands_ms(cache.bands[0.5], *forced_passes(bench, facts, cache))
+    filler, known = forced_passes(bench, facts, cache)
+    cache.forced_ms = forced.pass_ms(cache.bands[0.5], filler, known)
     if cache.place != "flash":
-        cache.collect_turns = forced.collect_turns(cache.bands[0.5], *forced_passes(bench, facts, cache))
+        cache.collect_turns = forced.collect_turns(cache.bands[0.5], filler, known)
 
 
 def forced_passes(bench: Bench, facts: Facts, cache: Cache) -> tuple[length.Filler, forced.Known]:
     """What fills the log, and what is known of it. Nothing lies in that but a filler, which every fill finds there."""
     assert cache.length
     filler, size = _filler_in_band(bench, cache), cache.length.bytes_found
-    if cache.lazy or not cache.streams:
-        filler.flush_out(size.value)
+    filler.flush_out(size.value)
     met = [fill.writes for fill in (cache.small, cache.single) if fill and fill.writes]
     writes = min(met, default=size.value / cache.layout.space_bytes(BLOCK_BYTES))
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)

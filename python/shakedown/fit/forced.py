@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shakedown.fit.append import Journal
+from shakedown.fit.append import Journal, journal
 from shakedown.fit.bands import Bands
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.length import Filler
+from shakedown.fit.length import Filler, typical
 from shakedown.fit.trace import BLOCK_BYTES, Floats, Ints, Log, Trace
 
 FREE_BANDS: Final = 2
@@ -46,10 +47,9 @@ _ROUNDING_TURNS: Final = 1.0
 # With the end of another these are eight: as many as some passes have, if they have one, two, four or eight.
 _WHOLE_BANDS: Final = 7
 _BORDER_SHARE: Final = 1 / 24
-_HALF: Final = 0.5
-_ROUNDED_SHARE: Final = 0.8
-# To read it and to write it back, with skews.
-_TURNS_A_TRACK: Final = 2.4
+# What a pass is known to: with each part of a band it waits for an angle.
+_PASS_TURNS: Final = 1.5
+_PASS_SHARE: Final = 0.004
 
 
 @dataclass(frozen=True)
@@ -86,21 +86,21 @@ class Pieces:
         return np.asarray((inside * size + starts) // BLOCK_BYTES * BLOCK_BYTES, np.int64)
 
 
-def bands_ms(bands: Bands, filler: Filler, known: Known) -> Estimate | None:
-    """What it takes to clean some whole bands with few pieces; None where no write waits for that.
+def pass_ms(bands: Bands, filler: Filler, known: Known) -> Estimate | None:
+    """What a pass takes mostly that has to clean whole bands with few pieces; None where no write waits for that.
 
     A band is cleaned from its first dirty track on. Its border is not known to a track, so where it may be every track
-    has a piece; the end of the band before is cleaned as well.
+    has a piece. The first pass and the last may have less to clean, or more: the fillers, and the end of another band.
     """
     number = FREE_BANDS + np.arange(_WHOLE_BANDS)
     vague = bands.size_bytes.value * _BORDER_SHARE + number * bands.size_bytes.half
     rounds = int(np.ceil(4 * vague[-1] / known.track_bytes)) + 1
     places = bands.border + number * bands.size_bytes.value + np.linspace(2, -2, rounds)[:, None] * vague
-    found = _stalled_ms(filler, known, places.astype(np.int64) // BLOCK_BYTES * BLOCK_BYTES, 0)
-    # How much of the band before is cleaned, too, is known to what its border is.
-    end = _TURNS_A_TRACK * _HALF * float(vague[0]) / known.track_bytes
-    error = _ROUNDED_SHARE * _WHOLE_BANDS + end
-    return Estimate.around(found, error * known.turn_ms) if found else None
+    found = _stalls_ms(filler, known, places.astype(np.int64) // BLOCK_BYTES * BLOCK_BYTES, 0)
+    if not len(found):
+        return None
+    usual = typical(found)
+    return Estimate.around(usual, _PASS_TURNS * known.turn_ms + _PASS_SHARE * usual)
 
 
 def collect_turns(bands: Bands, filler: Filler, known: Known) -> Estimate | None:
@@ -112,8 +112,10 @@ def collect_turns(bands: Bands, filler: Filler, known: Known) -> Estimate | None
     if many is None:
         return None
     few = replace(many, each=many.each // _FEWER)
-    with_many, with_few = (_stalled_ms(filler, known, pieces.offsets(bands), many.fillers) for pieces in (many, few))
-    if with_many is None or with_few is None:
+    with_many, with_few = (
+        float(_stalls_ms(filler, known, pieces.offsets(bands), many.fillers).sum()) for pieces in (many, few)
+    )
+    if not with_many or not with_few:
         return None
     more = many.each - few.each
     turns = (with_many - with_few) / known.turn_ms / many.bands / more - BLOCK_BYTES / filler.layout.track_bytes
@@ -135,8 +137,8 @@ def _most(filler: Filler, known: Known) -> Pieces | None:
     return max(fit, key=lambda pieces: pieces.bands * pieces.each, default=None)
 
 
-def _stalled_ms(filler: Filler, known: Known, offsets: Ints, between: int) -> float | None:
-    """What writes waited for in all when pieces were met that were written in rounds, with so many fillers between."""
+def _stalls_ms(filler: Filler, known: Known, offsets: Ints, between: int) -> Floats:
+    """What writes waited for when pieces were met that were written in rounds, with so many fillers between."""
     bench, layout = filler.bench, filler.layout
     bench.idle(known.settle_ns)
     spaces = {size: layout.space_bytes(size) for size in (BLOCK_BYTES, filler.size)}
@@ -150,9 +152,9 @@ def _stalled_ms(filler: Filler, known: Known, offsets: Ints, between: int) -> fl
     space = np.where(log.lengths == BLOCK_BYTES, spaces[BLOCK_BYTES], spaces[filler.size])
     at = np.cumsum(space) - space
     met = (at > _MET_EARLY * known.length.low) & (at < _MET_LATE * known.length.high + section)
-    excess = _without(known.journal, _excess_ms(log), met)
-    waited = excess[met & (excess > _SHOWN_TURNS * known.turn_ms)]
-    return float(waited.sum()) if len(waited) else None
+    filling = int(np.argmax(np.cumsum(log.lengths == filler.size) >= fillers))
+    excess = _without(known.journal, log, _excess_ms(log), filling, met)
+    return np.asarray(excess[met & (excess > _SHOWN_TURNS * known.turn_ms)])
 
 
 def _trace(offsets: Ints, filler: Ints, size: int, between: int, parting: int) -> Trace:
@@ -186,17 +188,22 @@ def _excess_ms(log: Log) -> Floats:
     return np.asarray(excess)
 
 
-def _without(journal: Journal | None, excess: Floats, met: np.ndarray) -> Floats:
-    """The same without what the journal takes, which comes as regularly there as before."""
-    if journal is None or not journal.every:
-        return excess
-    late = np.flatnonzero((np.abs(excess - journal.ms) < (1 - _JOURNAL_SHARE) * journal.ms) & ~met)
-    if not len(late):
+def _without(known: Journal | None, log: Log, excess: Floats, filling: int, met: NDArray[np.bool_]) -> Floats:
+    """The same without what the journal takes, which comes as regularly there as before.
+
+    A filler may take more visits to the log than a small write: how often it comes is asked of those that came before.
+    """
+    regular = journal(log.part(slice(filling, int(np.argmax(met)))))
+    regular = regular if regular.every else known or regular
+    near = (1 - _JOURNAL_SHARE) * regular.ms
+    late = np.flatnonzero((np.abs(excess - regular.ms) < near) & ~met & (np.arange(len(excess)) >= filling))
+    if not regular.every or not len(late):
         return excess
     excess = excess.copy()
-    for due in np.arange(late[0] % journal.every, len(excess), journal.every):
-        near = slice(max(int(due) - _JOURNAL_NEAR, 0), int(due) + _JOURNAL_NEAR + 1)
-        at = near.start + int(np.argmax(excess[near]))
-        if excess[at] > _JOURNAL_SHARE * journal.ms:
-            excess[at] = max(excess[at] - journal.ms, 0.0)
+    begin = int(late[late < np.argmax(met)].max(initial=late[0]))
+    for due in np.arange(begin % regular.every, len(excess), regular.every):
+        around = slice(max(int(due) - _JOURNAL_NEAR, 0), int(due) + _JOURNAL_NEAR + 1)
+        at = around.start + int(np.argmax(excess[around]))
+        if excess[at] > _JOURNAL_SHARE * regular.ms:
+            excess[at] = max(excess[at] - regular.ms, 0.0)
     return excess

@@ -57,17 +57,21 @@ _MAD_TO_SIGMA: Final = 1.4826
 class Search:
     """Where a change is sought: within so many windows, and not before it has held for so many.
 
-    Wanted is a change by ``factor`` or, if ``learned``, one beyond the level's own wandering.
+    Wanted is a ``great`` change, by ``factor``; if ``learned``, one beyond the level's own wandering; or both.
     """
 
     look_back_windows: int
-    hold_windows: int
-    learned: bool
+    hold_windows: float
+    great: bool = False
+    learned: bool = False
 
 
-SEARCHES: Final = (Search(3, 1, learned=False), Search(5, 2, learned=True))
+SEARCHES: Final = (Search(3, 1, great=True), Search(5, 2, learned=True))
 """A great change is believed after one window, a small one after two. The look back is short, so that a level that
 merely drifts does not look abrupt."""
+
+WORST_SEARCHES: Final = (Search(5, 2.5, great=True, learned=True),)
+"""The worst probes wander more: a change of theirs must be both, and counts later than one that the mean shows, too."""
 
 
 def centre(levels: Sequence[float]) -> float:

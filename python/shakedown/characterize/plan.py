@@ -30,7 +30,7 @@ _PARTS_S: Final[dict[str, float]] = {
     "journal": 20,
     "what memory writes at once": 40,
     "fill with small writes": 60,
-    "collecting what a band has cached": 240,
+    "passes that are forced": 100,
     "parking of the heads": _PARKING_S,
 }
 _LAST_CONVENTIONAL: Final = "does what was written lie where it should"
@@ -38,8 +38,10 @@ _RATE_BYTES_S: Final = 120e6
 # The drives that were looked into by others: up to 1 % of the capacity, up to 700,000 entries.
 _CACHE_SHARE: Final = 0.01
 _REGION_SHARE: Final = 1 / 512
-# How often the cache is written from end to end: to find its length; and of a lazy drive, whenever it is to clean.
+# How often the cache is written from end to end: to find its length, and for passes that are forced; and of a lazy
+# drive, whenever it is to clean.
 _LENGTHS: Final = 4
+_FORCED_LENGTHS: Final = 5
 _LAZY_LENGTHS: Final = 24
 _ENTRIES_PER_TB: Final = 220_000
 _DURABLE_WRITE_S: Final = 0.012
@@ -80,6 +82,7 @@ class Plan:
         parts = dict(_PARTS_S)
         parts["streams"] += regions / _RATE_BYTES_S
         parts["length of the log"] += _LENGTHS * cache / _CACHED_RATE_BYTES_S
+        parts["passes that are forced"] += _FORCED_LENGTHS * cache / _CACHED_RATE_BYTES_S
         parts["fill with small writes"] += 2 * entries * _DURABLE_WRITE_S
         if not with_parking:
             del parts["parking of the heads"]

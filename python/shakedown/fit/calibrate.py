@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from shakedown.fit import append as appends
-from shakedown.fit import bands, cleaning, dram
+from shakedown.fit import bands, cleaning, dram, forced
+from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import (
     SPACE_ENDS,
     Cache,
     Facts,
     emptying,
     filled,
+    forced_passes,
     gathered_bytes,
     gathered_vaguely,
     space_bound,
@@ -32,6 +34,8 @@ _PACKET_WRITES: Final = tuple(float(count) for count in (*range(1, 13), 14, 16, 
 _COLLECT_TURNS: Final = 0.3
 _NO_LIMIT: Final = 100_000_000
 _MORE_WRITES: Final = 1.3
+_FINER: Final = 9
+_CLEARLY: Final = 3
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
 
 
@@ -51,6 +55,10 @@ class Stage:
     what: str
     asked: Callable[[Twin], Twin] = lambda twin: twin
     """What of the twin is asked."""
+    other: Callable[[Twin], Twin] | None = None
+    """What is tried as well where no candidate comes near."""
+    between: bool = False
+    """Whether what lies between candidates may be the value as well."""
 
 
 def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
@@ -127,56 +135,116 @@ def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
                 "rate of small writes in sequence",
             )
         )
-    if cache and cache.band_ms and cache.rest_ms and 0.5 in cache.bands and band_size_is_known(facts):
-        rest_ms, band_ms = cache.rest_ms.value, cache.band_ms
-        sight = Sight(turn_ms, flash=cache.place == "flash")
-        # Its bands are as long as the drive's, but lie elsewhere.
-        own, _ = bands.measure(make(twin.aggressive().toml), 0.5, sight, cache.rest_ms.high)
-        # What is cached of a band is collected, too, which takes nobody knows how long where that did not show.
-        vague_ms = 0.0 if cache.collect_turns or sight.flash else cleaning.PER_BAND * _COLLECT_TURNS * turn_ms
-        stages.append(
-            Stage(
-                "translation.cleaning",
-                "merge_bytes",
-                BLOCK_BYTES,
-                _SCALES,
-                band_ms.value,
-                # Both what was measured and what the twin does is counted in whole bands.
-                (band_ms.high - band_ms.low + vague_ms) / band_ms.value,
-                lambda bench: _or_none(
-                    cleaning.band_ms(bench, own or cache.bands[0.5], sight, rest_ms, emptying(bench, cache))
-                ),
-                "time to clean a band",
-                Twin.aggressive,
-            )
-        )
+    if cache and 0.5 in cache.bands and band_size_is_known(facts):
+        stages += _merging(twin, facts, cache, make)
     return stages
+
+
+def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
+    """The merge buffer shows in what cleaning a band takes: best where a write waits for that, else in a silence."""
+    if cache.rest_ms is None:
+        return []
+    sight, rest_ms = Sight(facts.turn_ms.value, flash=cache.place == "flash"), cache.rest_ms
+    # Its bands are as long as the drive's, but lie elsewhere.
+    found, _ = bands.measure(make(twin.aggressive().toml), 0.5, sight, rest_ms.high)
+    own = replace(cache.bands[0.5], border=found.border) if found else cache.bands[0.5]
+    if cache.forced_ms:
+        wanted, what = cache.forced_ms, "time of a forced pass"
+        asked: Callable[[Twin], Twin] = _itself
+
+        def figure(bench: Bench) -> Estimate | None:
+            return forced.pass_ms(own, *forced_passes(bench, facts, cache))
+
+    elif cache.band_ms:
+        wanted, what, asked = cache.band_ms, "time to clean a band", Twin.aggressive
+
+        def figure(bench: Bench) -> Estimate | None:
+            return cleaning.band_ms(bench, own, sight, rest_ms.value, emptying(bench, cache))
+
+    else:
+        return []
+    # What is cached of a band is collected, too, which takes nobody knows how long where that did not show.
+    vague_ms = 0.0 if cache.collect_turns or sight.flash else cleaning.PER_BAND * _COLLECT_TURNS * sight.turn_ms
+    # What was measured and what the twin does are known equally well.
+    tolerance = (2 * wanted.half + vague_ms) / wanted.value
+    return [
+        Stage(
+            "translation.cleaning",
+            "merge_bytes",
+            BLOCK_BYTES,
+            _SCALES,
+            wanted.value,
+            tolerance,
+            lambda bench: _or_none(figure(bench)),
+            what,
+            asked,
+            other=_merging_elsewhere,
+            between=True,
+        )
+    ]
+
+
+def _itself(twin: Twin) -> Twin:
+    return twin
+
+
+def _merging_elsewhere(twin: Twin) -> Twin:
+    """On disk instead of not, or the other way round."""
+    section, key = "translation.cleaning", "merge_on_disk"
+    return twin.with_value(section, key, not twin.value(section, key))
 
 
 def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     """The candidate that comes nearest to what was measured."""
-    direct = twin.number(stage.section, stage.key)
-    tried: list[tuple[float, float, Twin]] = []
-    for scale in stage.candidates:
-        value = max(round(direct * scale / stage.grain), 1) * stage.grain
-        candidate = twin.with_value(stage.section, stage.key, value)
-        figure = stage.figure(make(stage.asked(candidate).toml))
-        if figure is not None:
-            tried.append((abs(figure / stage.wanted - 1), value, candidate))
+    tried = _tried(twin, stage, make)
+    if stage.other is not None and _least(tried) > _CLEARLY * stage.tolerance:
+        tried = min((tried, _tried(stage.other(twin), stage, make)), key=_least)
     if not tried:
         shown = f"{UNKNOWN}; the twin does not show the {stage.what}"
         twin.put(stage.section, stage.key, twin.value(stage.section, stage.key), shown)
         return twin
     # Nothing is changed without need: of the candidates that agree the one nearest to the direct estimate.
-    least = min(miss for miss, _, _ in tried)
+    least, direct = _least(tried), twin.number(stage.section, stage.key)
     near = [one for one in tried if one[0] <= max(stage.tolerance, least)]
     _, _, best = min(near, key=lambda one: abs(float(np.log(one[1] / direct))))
-    values = [value for _, value, _ in near]
-    origin = f"measured: {min(values):.0f}..{max(values):.0f} by characterize, fitted to the {stage.what}"
+    low, high = _span(stage, [value for _, value, _ in tried], [value for _, value, _ in near])
+    origin = f"measured: {low:.0f}..{high:.0f} by characterize, fitted to the {stage.what}"
     if least > stage.tolerance:
         origin = f"{UNKNOWN}; nearest to the {stage.what} of all that were tried, and {least:.0%} off"
     best.put(stage.section, stage.key, best.value(stage.section, stage.key), origin)
     return best
+
+
+def _tried(twin: Twin, stage: Stage, make: Make) -> list[tuple[float, float, Twin]]:
+    """What each candidate misses as a share, its value, and the twin with it; without those that do not show."""
+    tried = [found for scale in stage.candidates if (found := _try(twin, stage, scale, make))]
+    if tried and stage.between:
+        at = min(range(len(tried)), key=lambda number: tried[number][0])
+        around = [value / twin.number(stage.section, stage.key) for _, value, _ in tried[max(at - 1, 0) : at + 2]]
+        finer = np.geomspace(around[0], around[-1], _FINER)
+        tried += [found for scale in finer if (found := _try(twin, stage, float(scale), make))]
+    return tried
+
+
+def _try(twin: Twin, stage: Stage, scale: float, make: Make) -> tuple[float, float, Twin] | None:
+    direct = twin.number(stage.section, stage.key)
+    value = max(round(direct * scale / stage.grain), 1) * stage.grain
+    candidate = twin.with_value(stage.section, stage.key, value)
+    figure = stage.figure(make(stage.asked(candidate).toml))
+    return None if figure is None else (abs(figure / stage.wanted - 1), value, candidate)
+
+
+def _least(tried: list[tuple[float, float, Twin]]) -> float:
+    return min((miss for miss, _, _ in tried), default=np.inf)
+
+
+def _span(stage: Stage, tried: list[float], near: list[float]) -> tuple[float, float]:
+    """From the least to the largest that agree; half way to the next that do not, where values between may be meant."""
+    low, high = min(near), max(near)
+    if stage.between:
+        low = (low * max((value for value in tried if value < low), default=low)) ** 0.5
+        high = (high * min((value for value in tried if value > high), default=high)) ** 0.5
+    return low, high
 
 
 def _burst(bench: Bench, overhead_ms: float, turn_ms: float) -> float | None:
@@ -189,5 +257,5 @@ def _bytes(bench: Bench, overhead_ms: float, turn_ms: float) -> float | None:
     return None if taken is None else float(taken)
 
 
-def _or_none(found: object) -> float | None:
-    return None if found is None else float(found.value)  # type: ignore[attr-defined]
+def _or_none(found: Estimate | None) -> float | None:
+    return None if found is None else found.value

@@ -17,6 +17,7 @@ from shakedown.fit import (
     ebb,
     fill,
     flash,
+    forced,
     layout,
     length,
     log_track,
@@ -44,7 +45,6 @@ _BAND_BYTES: Final = 48 << 20
 SPACE_ENDS: Final = 0.95
 _SPACE_MAY_END: Final = 0.8
 _QUICK: Final = 4
-_FREE_BANDS: Final = 2
 # Where none is measured: what the drives have that were looked into by others.
 _PACKET_BYTES: Final = 524_288
 _VISIT_PACKETS: Final = 64
@@ -127,6 +127,8 @@ class Cache:
     flash: flash.Flash | None = None
     destage_bytes: Estimate | None = None
     """What is written from memory to the log at once."""
+    forced_ms: Estimate | None = None
+    """What a pass takes mostly that has to clean whole bands before a write."""
     collect_turns: Estimate | None = None
     packet_bytes: Estimate | None = None
     """Where it shows in nothing but the last writes before the log is full."""
@@ -223,7 +225,8 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
         _find_lazy(bench, facts, cache, sight, tell)
     _fill(bench, cache, tell)
     cache.packet_bytes = _packet_bytes(facts, cache)
-    _find_collecting(bench, cache, sight, tell)
+    _band_again(bench, cache, sight, tell)
+    _find_forced(bench, facts, cache, tell)
     return cache
 
 
@@ -313,11 +316,15 @@ def _destaged(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Estimate 
 
 def filler_of(bench: Bench, cache: Cache) -> length.Filler:
     """What moves the log's head on; within a band, where bands are known."""
-    room = None
-    if not cache.lazy and 0.5 in cache.bands:
-        size, border = cache.bands[0.5].size_bytes.value, cache.bands[0.5].border
-        marks_at = int(border + _FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES
-        room = length.Room(int(border + 0.06 * size) // BLOCK_BYTES * BLOCK_BYTES, int(0.88 * size), marks_at)
+    if cache.lazy or 0.5 not in cache.bands:
+        return length.Filler(bench, cache.layout)
+    return _filler_in_band(bench, cache)
+
+
+def _filler_in_band(bench: Bench, cache: Cache) -> length.Filler:
+    size, border = cache.bands[0.5].size_bytes.value, cache.bands[0.5].border
+    marks_at = int(border + forced.FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES
+    room = length.Room(int(border + 0.06 * size) // BLOCK_BYTES * BLOCK_BYTES, int(0.88 * size), marks_at)
     return length.Filler(bench, cache.layout, room)
 
 
@@ -380,25 +387,35 @@ def _packet_bytes(facts: Facts, cache: Cache) -> Estimate | None:
     return ebb.packet_bytes(filled.ebb_ms, cost, cache.layout, facts.turn_ms.value, write_ms)
 
 
-def _find_collecting(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> None:
-    """What cleaning takes for each piece that lies apart, where the log turns and its room is known."""
-    if cache.length is None or cache.rest_ms is None or cache.band_ms is None:
+def _band_again(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> None:
+    """Before the length of the log was known, what rewriting had left there was cleaned meanwhile, without streams."""
+    if cache.length is None or cache.rest_ms is None or cache.band_ms is None or cache.streams or cache.lazy:
         return
+    tell("time to clean a band, and nothing else")
     press = _press(bench, cache)
-    if not cache.streams and not cache.lazy:
-        tell("time to clean a band, and nothing else")
-        # Before the length of the log was known, what rewriting had left there was cleaned meanwhile.
-        again = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press)
-        cache.band_ms = again or cache.band_ms
-    if sight.flash:
+    cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press) or cache.band_ms
+
+
+def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
+    """What a write waits for where the log has no room: cleaning, and what it takes for each piece that lies apart."""
+    if cache.length is None or 0.5 not in cache.bands:
         return
-    tell("collecting what a band has cached")
-    size = cache.length.bytes_found.value
+    tell("passes that are forced")
+    filler, known = forced_passes(bench, facts, cache)
+    cache.forced_ms = forced.pass_ms(cache.bands[0.5], filler, known)
+    if cache.place != "flash":
+        cache.collect_turns = forced.collect_turns(cache.bands[0.5], filler, known)
+
+
+def forced_passes(bench: Bench, facts: Facts, cache: Cache) -> tuple[length.Filler, forced.Known]:
+    """What fills the log, and what is known of it. Nothing lies in that but a filler, which every fill finds there."""
+    assert cache.length
+    filler, size = _filler_in_band(bench, cache), cache.length.bytes_found
+    filler.flush_out(size.value)
     met = [fill.writes for fill in (cache.small, cache.single) if fill and fill.writes]
-    room = cleaning.Room(cache.layout, size, min(met, default=size / cache.layout.space_bytes(BLOCK_BYTES)))
-    cache.collect_turns = cleaning.collect_turns(
-        bench, cache.bands[0.5], sight, cache.rest_ms, cache.band_ms.value, room, press
-    )
+    writes = min(met, default=size.value / cache.layout.space_bytes(BLOCK_BYTES))
+    settle_ns = _settle_ns(cache, _SETTLE_BANDS)
+    return filler, forced.Known(facts.turn_ms.value, facts.track_bytes(0.5), size, cache.journal, writes, settle_ns)
 
 
 def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
@@ -407,7 +424,7 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     if 0.5 in cache.bands:
         # From a border on: the first band is a whole one, and its stall too.
         size = cache.bands[0.5].size_bytes.value
-        first, region = int(cache.bands[0.5].border + _FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES, int(size)
+        first, region = int(cache.bands[0.5].border + forced.FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES, int(size)
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
     bench.idle(_settle_ns(cache, _MARKED_BANDS))
     cache.fill_order = fill.Order(first, region, settle_ns, rewritten=cache.streams is not None)

@@ -196,7 +196,7 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     window = np.arange(crowded[0], min(crowded[0] + 3 * beginning, len(excess)))
     soon = sums[np.minimum(window + _SOON, len(excess))] - sums[window]
     # What the journal takes comes alone.
-    long = 0.25 * _typical(excess[window])
+    long = 0.25 * typical(excess[window])
     stalled = window[(excess[window] > long) & (soon > 1.6 * calm)]
     if not len(stalled):
         return None  # writes came closely that took a little longer, and none that stands out as a mark does
@@ -224,7 +224,7 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     )
 
 
-def _typical(excess: Floats) -> float:
+def typical(excess: Floats) -> float:
     """Of which length, or longer, the stalls are that half of the time goes to."""
     ranked = np.sort(excess)[::-1]
     return float(ranked[int(np.searchsorted(np.cumsum(ranked), 0.5 * float(ranked.sum())))])

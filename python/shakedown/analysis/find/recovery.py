@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from shakedown.analysis.level import WINDOW_BLOCKS
 from shakedown.analysis.rate import figure
 from shakedown.analysis.series import Series
 from shakedown.analysis.split import best_step
-from shakedown.analysis.watch.level import Change, LevelWatch
+from shakedown.analysis.watch.level import Change, LatencyWatch
 from shakedown.units import NS_PER_S, format_duration
 
 
@@ -22,6 +24,7 @@ class _Change:
     resolution_s: float
     before_ms: float
     after_ms: float
+    of: Literal["mean", "worst"] = "mean"
 
 
 def find_recovery(step: str, series: Series, recovered: Recovered, end_of_writing_ns: int) -> Finding:
@@ -33,7 +36,7 @@ def find_recovery(step: str, series: Series, recovered: Recovered, end_of_writin
         text = (
             f"No lasting change of the latency level in step {step} within {format_duration(series.span_s * NS_PER_S)}"
             f" and {probes} probes: no backlog, one that is still there,"
-            " or one whose end changes the mean too little to be told."
+            " or one whose end changes the latency too little to be told."
         )
         evidence: dict[str, float | int | str] = {"watched_s": waited_s + series.span_s, "probes": probes}
         return Finding(kind="recovery", step=step, value=None, unit="s", evidence=evidence, text=text)
@@ -48,6 +51,7 @@ def find_recovery(step: str, series: Series, recovered: Recovered, end_of_writin
         high=value + change.resolution_s,
         evidence={
             "direction": direction,
+            "latency": change.of,
             "before_ms": change.before_ms,
             "after_ms": change.after_ms,
             "level_ratio": change.after_ms / change.before_ms,
@@ -55,7 +59,7 @@ def find_recovery(step: str, series: Series, recovered: Recovered, end_of_writin
             "watched_s": waited_s + series.span_s,
         },
         text=(
-            f"The drive was itself again {format_duration(value * NS_PER_S)} after the last write: then the mean"
+            f"The drive was itself again {format_duration(value * NS_PER_S)} after the last write: then the {change.of}"
             f" latency {direction} from {figure(change.before_ms)} ms to {figure(change.after_ms)} ms and stayed so."
         ),
     )
@@ -63,16 +67,17 @@ def find_recovery(step: str, series: Series, recovered: Recovered, end_of_writin
 
 def _last_change(series: Series, recovered: Recovered) -> _Change | None:
     """The last of the changes that the watcher sees before its patience ends, so that both always agree."""
-    watch = LevelWatch(recovered.window_ns, recovered.factor)
+    watch = LatencyWatch(recovered.window_ns, recovered.factor)
     last = None
-    for start_ns, duration_ns, probes, waited_s in zip(
+    for start_ns, duration_ns, probes, waited_s, worst_s in zip(
         np.rint(series.start_s * NS_PER_S).astype(np.int64).tolist(),
         np.rint(series.duration_s * NS_PER_S).astype(np.int64).tolist(),
         series.timed.tolist(),
         series.waited_s.tolist(),
+        series.worst_s.tolist(),
         strict=True,
     ):
-        last = watch.add(start_ns, probes, waited_s) or last
+        last = watch.add(start_ns, probes, waited_s, worst_s) or last
         if start_ns + duration_ns >= recovered.patience_ns:
             break
     return _place(series, last, recovered.window_ns / NS_PER_S / WINDOW_BLOCKS) if last else None
@@ -81,6 +86,9 @@ def _last_change(series: Series, recovered: Recovered) -> _Change | None:
 def _place(series: Series, change: Change, block_s: float) -> _Change:
     """Fit the change to the probes around a block's edge; where none are near, the edge stands."""
     near_s = change.at_ns / NS_PER_S
+    if change.of == "worst":
+        before_ms = change.before_s * 1000
+        return _Change(near_s, block_s, before_ms, before_ms * math.exp(change.log_ratio), change.of)
     after = _mean_s(series, near_s, series.span_s)
     before = _mean_s(series, near_s - WINDOW_BLOCKS * block_s, near_s)
     close = (series.start_s >= near_s - 2 * block_s) & (series.start_s < near_s + 2 * block_s)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import add
 
 
 class Blocks:
@@ -13,9 +14,10 @@ class Blocks:
     sample covers counts as nothing done.
     """
 
-    def __init__(self, block_ns: int) -> None:
-        """Blocks of ``block_ns`` nanoseconds, at least one."""
+    def __init__(self, block_ns: int, join: Callable[[float, float], float] = add) -> None:
+        """Blocks of ``block_ns`` nanoseconds, at least one; ``join`` makes one amount of two within a block."""
         self.block_ns = max(1, block_ns)
+        self._join = join
         self._end_ns: int | None = None
         self._open = deque([0.0])
 
@@ -25,7 +27,7 @@ class Blocks:
             self._end_ns = start_ns + self.block_ns
         closed = () if start_ns < self._end_ns else self._close(start_ns, self._end_ns)
         if start_ns + duration_ns <= self._end_ns:
-            self._open[0] += amount
+            self._open[0] = self._join(self._open[0], amount)
         else:
             self._spread(start_ns, duration_ns, amount, self._end_ns)
         return closed

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from shakedown.analysis.condition import Recovered
-from shakedown.analysis.watch.level import LevelWatch
+from shakedown.analysis.watch.level import LatencyWatch
 from shakedown.sample import Sample
 from shakedown.units import NS_PER_S, format_duration
 
@@ -17,7 +17,7 @@ class RecoveredWatcher:
     def __init__(self, condition: Recovered) -> None:
         """Begin without a level."""
         self._condition = condition
-        self._level = LevelWatch(condition.window_ns, condition.factor)
+        self._level = LatencyWatch(condition.window_ns, condition.factor)
         self._origin_ns: int | None = None
 
     def see(self, samples: Sequence[Sample]) -> str | None:
@@ -27,10 +27,11 @@ class RecoveredWatcher:
                 self._origin_ns = sample.start_ns
             start_ns, duration_ns, latency_ns = sample.start_ns, sample.duration_ns, sample.latency_mean_ns
             probes = sample.count if latency_ns is not None else 0
-            change = self._level.add(start_ns, probes, probes * (latency_ns or 0.0) / NS_PER_S)
+            worst_s = (sample.latency_max_ns or 0) / NS_PER_S
+            change = self._level.add(start_ns, probes, probes * (latency_ns or 0.0) / NS_PER_S, worst_s)
             if change:
                 return (
-                    f"the mean latency {'rose' if change.log_ratio > 0 else 'fell'} to"
+                    f"the {change.of} latency {'rose' if change.log_ratio > 0 else 'fell'} to"
                     f" {math.exp(change.log_ratio):.2f} times its level"
                     f" about {format_duration(change.at_ns)} after the step began"
                     f" and has stayed so for {format_duration(change.held_ns)}"
@@ -39,6 +40,6 @@ class RecoveredWatcher:
                 return (
                     "no lasting change of the latency level was seen within"
                     f" {format_duration(self._condition.patience_ns)}: no backlog, one that is still there,"
-                    " or one whose end changes the mean too little to be told"
+                    " or one whose end changes the latency too little to be told"
                 )
         return None

@@ -1,0 +1,209 @@
+"""Forced passes: what a drive without room takes to clean the bands that it has to, known to a part of a turn.
+
+Small pieces of some bands are written durably, as far apart in the log as is wanted, and then the log is filled with
+writes that are worth nothing, up to where the pieces are met. The write that finds no room waits for their bands. So
+cleaning shows as a latency, where a silence tells no more than which bands came home in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shakedown.fit.append import Journal, journal
+from shakedown.fit.bands import Bands
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.length import Filler, typical
+from shakedown.fit.trace import BLOCK_BYTES, Floats, Ints, Log, Trace
+
+FREE_BANDS: Final = 2
+# So much of the log may lie between the first piece and the last.
+_ROOM_SHARE: Final = 0.45
+_MET_EARLY: Final = 0.95
+_MET_LATE: Final = 1.02
+_SHOWN_TURNS: Final = 4.0
+_JOURNAL_NEAR: Final = 2
+_JOURNAL_SHARE: Final = 0.7
+# More than any of the drives passes in a turn while it skips to another piece.
+_APART_TRACKS: Final = 1.15
+_APART_SHOWN: Final = 0.85
+# More than a visit to the log takes at its largest.
+_PARTING_BYTES: Final = 5 << 19
+_MOST_BANDS: Final = 8
+_FEWEST_BANDS: Final = 2
+_MOST_EACH: Final = 32
+_FEWEST_EACH: Final = 8
+_FEWER: Final = 4
+# All pieces of a band in one phase of merging, and some of the band behind them.
+_STRETCH_BYTES: Final = 2 << 20
+_STRETCH_SHARE: Final = 0.15
+_FIRST_SHARE: Final = 0.45
+_LAST_SHARE: Final = 0.75
+# A band is read, and written back, when it comes round: a turn sooner or later. The mean of some is known to this.
+_ROUNDING_TURNS: Final = 1.0
+# With the end of another these are eight: as many as some passes have, if they have one, two, four or eight.
+_WHOLE_BANDS: Final = 7
+_BORDER_SHARE: Final = 1 / 24
+# What a pass is known to: with each part of a band it waits for an angle.
+_PASS_TURNS: Final = 1.5
+_PASS_SHARE: Final = 0.004
+
+
+@dataclass(frozen=True)
+class Known:
+    """What has to be known of a drive before: its turn, the length of its log, and what of its visits takes longer."""
+
+    turn_ms: float
+    track_bytes: float
+    """Where the bands are."""
+    length: Estimate
+    journal: Journal | None
+    writes: float
+    """How many small ones the log has room for."""
+    settle_ns: int
+    """How long it is left alone before each fill."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """So many bands with so many pieces each, and so many fillers a round."""
+
+    bands: int
+    each: int
+    fillers: int
+
+    def offsets(self, bands: Bands) -> Ints:
+        """A row a round: the same piece of every band."""
+        size = bands.size_bytes.value
+        number = np.arange(self.bands)
+        # Of another number of tracks each comes round at another moment, which in the mean does not count.
+        first = _FIRST_SHARE + (_LAST_SHARE - _FIRST_SHARE) * number / self.bands
+        inside = np.linspace(first, first + min(_STRETCH_SHARE, _STRETCH_BYTES / size), self.each)
+        starts = bands.border + (FREE_BANDS + number) * size
+        return np.asarray((inside * size + starts) // BLOCK_BYTES * BLOCK_BYTES, np.int64)
+
+
+def pass_ms(bands: Bands, filler: Filler, known: Known) -> Estimate | None:
+    """What a pass takes mostly that has to clean whole bands with few pieces; None where no write waits for that.
+
+    A band is cleaned from its first dirty track on. Its border is not known to a track, so where it may be every track
+    has a piece. The first pass and the last may have less to clean, or more: the fillers, and the end of another band.
+    """
+    number = FREE_BANDS + np.arange(_WHOLE_BANDS)
+    vague = bands.size_bytes.value * _BORDER_SHARE + number * bands.size_bytes.half
+    rounds = int(np.ceil(4 * vague[-1] / known.track_bytes)) + 1
+    places = bands.border + number * bands.size_bytes.value + np.linspace(2, -2, rounds)[:, None] * vague
+    found = _stalls_ms(filler, known, places.astype(np.int64) // BLOCK_BYTES * BLOCK_BYTES, 0)
+    if not len(found):
+        return None
+    usual = typical(found)
+    return Estimate.around(usual, _PASS_TURNS * known.turn_ms + _PASS_SHARE * usual)
+
+
+def collect_turns(bands: Bands, filler: Filler, known: Known) -> Estimate | None:
+    """What a piece takes to be collected that lies apart: many are, and then few of the same bands.
+
+    None where the log has no room for enough of them, or what lies between is passed as soon as it is skipped.
+    """
+    many = _most(filler, known)
+    if many is None:
+        return None
+    few = replace(many, each=many.each // _FEWER)
+    with_many, with_few = (
+        float(_stalls_ms(filler, known, pieces.offsets(bands), many.fillers).sum()) for pieces in (many, few)
+    )
+    if not with_many or not with_few:
+        return None
+    more = many.each - few.each
+    turns = (with_many - with_few) / known.turn_ms / many.bands / more - BLOCK_BYTES / filler.layout.track_bytes
+    if turns > _APART_SHOWN * _APART_TRACKS:
+        return None
+    error = _ROUNDING_TURNS / more
+    return Estimate(max(turns, 0.0), max(turns - error, 0.0), max(turns, 0.0) + error)
+
+
+def _most(filler: Filler, known: Known) -> Pieces | None:
+    """As many pieces as there is room for, of a band each further apart than a drive skips in a turn."""
+    layout = filler.layout
+    fillers = int(np.ceil(_APART_TRACKS * layout.track_bytes / layout.space_bytes(filler.size)))
+    fit = []
+    for bands in range(_FEWEST_BANDS, _MOST_BANDS + 1):
+        round_bytes = bands * layout.space_bytes(BLOCK_BYTES) + fillers * layout.space_bytes(filler.size)
+        each = int(_ROOM_SHARE * min(known.length.low / round_bytes, known.writes / bands))
+        fit += [Pieces(bands, min(each, _MOST_EACH), fillers)] if each >= _FEWEST_EACH else []
+    return max(fit, key=lambda pieces: pieces.bands * pieces.each, default=None)
+
+
+def _stalls_ms(filler: Filler, known: Known, offsets: Ints, between: int) -> Floats:
+    """What writes waited for when pieces were met that were written in rounds, with so many fillers between."""
+    bench, layout = filler.bench, filler.layout
+    bench.idle(known.settle_ns)
+    spaces = {size: layout.space_bytes(size) for size in (BLOCK_BYTES, filler.size)}
+    rounds, bands = offsets.shape
+    parting = filler.writes(_PARTING_BYTES) + 1
+    fillers = rounds * between + bands * parting
+    section = offsets.size * spaces[BLOCK_BYTES] + fillers * spaces[filler.size]
+    count = fillers + filler.writes(_MET_LATE * known.length.high) + 1
+    trace = _trace(offsets, filler.offsets(count), filler.size, between, parting)
+    log = bench.play("forced", trace)
+    space = np.where(log.lengths == BLOCK_BYTES, spaces[BLOCK_BYTES], spaces[filler.size])
+    at = np.cumsum(space) - space
+    met = (at > _MET_EARLY * known.length.low) & (at < _MET_LATE * known.length.high + section)
+    filling = int(np.argmax(np.cumsum(log.lengths == filler.size) >= fillers))
+    excess = _without(known.journal, log, _excess_ms(log), filling, met)
+    return np.asarray(excess[met & (excess > _SHOWN_TURNS * known.turn_ms)])
+
+
+def _trace(offsets: Ints, filler: Ints, size: int, between: int, parting: int) -> Trace:
+    """Rounds of pieces, each behind the one before by so many fillers, and then fillers only; every write is durable.
+
+    In the first one there are some behind every piece. So a band that was cleaned leaves room for several writes, and
+    each pass has a write of its own that waits, how many pieces there may be. It is written twice, and so is the last:
+    none of the bands is to have become dirty after that of the fillers, for a pass takes the oldest.
+    """
+    behind = np.zeros(offsets.shape, int)
+    behind[:, -1] = between
+    behind[0] = np.maximum(behind[0], parting)
+    marked = offsets[[0, -1]]
+    offsets, behind = np.vstack([marked, offsets]), np.vstack([np.zeros_like(marked), behind])
+    at = np.concatenate([[0], np.cumsum(behind.ravel())[:-1]])
+    places = np.insert(filler, at, offsets.ravel())
+    trace = Trace.writes(places, size, flush_every=1)
+    trace.lengths[::2] = np.insert(np.full(len(filler), size), at, BLOCK_BYTES)
+    return trace
+
+
+def _excess_ms(log: Log) -> Floats:
+    """What each write took beyond what one of its size does mostly."""
+    cycle = log.cycle_ms
+    usual = np.zeros(len(cycle))
+    for size in np.unique(log.lengths):
+        usual[log.lengths == size] = np.median(cycle[log.lengths == size])
+    excess = np.maximum(cycle - usual, 0.0)
+    # The very first may have had to wake the heads.
+    excess[0] = 0.0
+    return np.asarray(excess)
+
+
+def _without(known: Journal | None, log: Log, excess: Floats, filling: int, met: NDArray[np.bool_]) -> Floats:
+    """The same without what the journal takes, which comes as regularly there as before.
+
+    A filler may take more visits to the log than a small write: how often it comes is asked of those that came before.
+    """
+    regular = journal(log.part(slice(filling, int(np.argmax(met)))))
+    regular = regular if regular.every else known or regular
+    near = (1 - _JOURNAL_SHARE) * regular.ms
+    late = np.flatnonzero((np.abs(excess - regular.ms) < near) & ~met & (np.arange(len(excess)) >= filling))
+    if not regular.every or not len(late):
+        return excess
+    excess = excess.copy()
+    begin = int(late[late < np.argmax(met)].max(initial=late[0]))
+    for due in np.arange(begin % regular.every, len(excess), regular.every):
+        around = slice(max(int(due) - _JOURNAL_NEAR, 0), int(due) + _JOURNAL_NEAR + 1)
+        at = around.start + int(np.argmax(excess[around]))
+        if excess[at] > _JOURNAL_SHARE * regular.ms:
+            excess[at] = max(excess[at] - regular.ms, 0.0)
+    return excess

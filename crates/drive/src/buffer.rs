@@ -29,6 +29,24 @@ pub(crate) struct Range {
     pub end: u64,
 }
 
+impl Dirty {
+    /// More was written behind it.
+    #[inline]
+    pub fn gather(&mut self, other: &Dirty) {
+        self.arrived = self.arrived.min(other.arrived);
+        self.writes += other.writes;
+    }
+
+    /// Of its sectors `part` are taken out: what is said of these.
+    #[inline]
+    pub fn split(&mut self, part: u64, sectors: u64) -> Dirty {
+        let share = u64::from(self.writes) * part / sectors;
+        let taken = Dirty { writes: (share as u32).max(1), ..*self };
+        self.writes = self.writes.saturating_sub(taken.writes).max(1);
+        taken
+    }
+}
+
 impl Range {
     pub const ALL: Self = Self { start: 0, end: u64::MAX };
 
@@ -42,6 +60,13 @@ impl Range {
 
     pub fn sectors(&self) -> u64 {
         self.end - self.start
+    }
+
+    /// Where a whole physical sector ends, so that what lies before is no longer than `sectors`; `None`: that is all of it.
+    #[inline]
+    pub fn cut_within(&self, sectors: u64) -> Option<u64> {
+        let end = (self.start + sectors) / 8 * 8;
+        (self.start < end && end < self.end).then_some(end)
     }
 }
 
@@ -313,9 +338,7 @@ impl WriteBuffer {
         self.sectors += end - range.end;
         self.footprint.extend(&range, end);
         self.ranges[index].end = end;
-        let this = &mut self.about[index];
-        this.arrived = this.arrived.min(about.arrived);
-        this.writes += about.writes;
+        self.about[index].gather(about);
         if about.wanted {
             self.want(index);
         }
@@ -369,19 +392,29 @@ impl WriteBuffer {
     #[inline]
     pub fn take(&mut self, index: usize, sectors: u64) -> (Piece, bool) {
         let range = self.ranges[index];
-        let end = (range.start + sectors) / 8 * 8;
-        if end >= range.end || end <= range.start {
+        let Some(end) = range.cut_within(sectors) else {
             return (self.remove(index), false);
-        }
+        };
         self.lose(index);
-        let about = &mut self.about[index];
-        let share = u64::from(about.writes) * (end - range.start) / range.sectors();
-        let taken = Dirty { writes: (share as u32).max(1), ..*about };
-        about.writes = about.writes.saturating_sub(taken.writes).max(1);
+        let taken = self.about[index].split(end - range.start, range.sectors());
         self.footprint.cut(end);
         self.ranges[index].start = end;
         self.sectors -= end - range.start;
         (Piece { range: Range { start: range.start, end }, about: taken }, true)
+    }
+
+    /// Notes a range that has been taken out and has not landed.
+    pub fn note_taken(&mut self, range: &Range) {
+        self.footprint.add(range);
+    }
+
+    /// Forgets all of its extents, and those that have been taken out.
+    pub fn empty(&mut self, taken: &[Range]) {
+        taken.iter().for_each(|range| self.landed(range));
+        while let Some(index) = self.ranges.len().checked_sub(1) {
+            let range = self.remove(index).range;
+            self.landed(&range);
+        }
     }
 
     /// What was taken out and covers a range is on the platters, or forgotten.
@@ -409,7 +442,7 @@ impl WriteBuffer {
     }
 
     /// Adds an extent that has not been located.
-    fn push(&mut self, range: Range, about: &Dirty) {
+    pub fn push(&mut self, range: Range, about: &Dirty) {
         self.sectors += range.sectors();
         self.ranges.push(range);
         self.about.push(Dirty { spot: None, ..*about });

@@ -9,14 +9,14 @@ use sim::LatencyHistogram;
 
 use crate::ahead::ReadCache;
 use crate::bridge::Bridge;
-use crate::buffer::{InFlight, WriteBuffer};
+use crate::buffer::{InFlight, Piece, WriteBuffer};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Arm, Head, Mechanics, NEVER};
 use crate::power::Passing;
 use crate::profile::{InterfaceProfile, Profile, QueueOrder};
 use crate::queue::{Candidate, CommandQueue};
-use crate::request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, SECTOR_BYTES};
+use crate::request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, Writes, SECTOR_BYTES};
 use crate::shingled::{reserved_bytes, Extent, Shingled};
 use crate::truth::Truth;
 use crate::writes::{Durable, WriteRules};
@@ -97,16 +97,18 @@ pub struct Drive {
     pub(crate) due: VecDeque<Due>,
     pub(crate) bus_free_at: u64,
     bus_ticks_per_sector_fraction: u64,
-    overhead: u64,
+    pub(crate) overhead: u64,
     /// Without power.
     pub(crate) off: bool,
     /// No command is worked on before: the drive starts.
     pub(crate) ready_at: u64,
-    bridge: Option<Box<Bridge>>,
+    pub(crate) bridge: Option<Box<Bridge>>,
     /// The translation layer of a shingled drive.
     pub(crate) shingled: Option<Box<Shingled>>,
     /// Extents on their way into the persistent cache; kept for its memory.
     pub(crate) batch: Vec<Extent>,
+    /// A stream's dirty data, while it passes; kept for its memory.
+    pub(crate) line: VecDeque<Piece>,
     pub(crate) truth: Truth,
 }
 
@@ -155,6 +157,7 @@ impl Drive {
             bridge: profile.interface.bridge.as_ref().map(|part| Box::new(Bridge::new(part, depth))),
             shingled: layer.map(Box::new),
             batch: Vec::with_capacity(profile.dram.write_segments as usize),
+            line: VecDeque::with_capacity(4),
             truth: Truth::default(),
             clock,
         }
@@ -477,6 +480,10 @@ impl BlockDevice for Drive {
 
     fn forward_reads(&mut self, now_ns: u64, reads: &Reads, latencies: &mut LatencyHistogram) -> Forwarded {
         self.forward(now_ns, reads, latencies)
+    }
+
+    fn forward_writes(&mut self, now_ns: u64, writes: &Writes, tags: &mut Vec<u32>, done: &mut Vec<Completion>) -> u64 {
+        self.stream(now_ns, writes, tags, done)
     }
 
     fn next_event_ns(&self) -> Option<u64> {

@@ -36,5 +36,5 @@ pub use profile::{
     EntryCounts, FlashProfile, GeometryProfile, IdentityStrings, InterfaceProfile, Mapping, MechanicsProfile, Profile,
     ProfileError, QueueOrder, QueueProfile, SeekCurve, ShingledProfile, StreamsProfile,
 };
-pub use request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, SECTOR_BYTES};
+pub use request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, Writes, SECTOR_BYTES};
 pub use truth::Truth;

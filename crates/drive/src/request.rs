@@ -82,6 +82,21 @@ pub struct Reads {
     pub least: u64,
 }
 
+/// Writes of equal size, one behind the other, each asked for in the moment in which one before has completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writes {
+    /// Where the next begins.
+    pub offset_bytes: u64,
+    /// The size of each.
+    pub bytes: u64,
+    /// To be durable before they complete.
+    pub fua: bool,
+    /// As many, unless
+    pub most: u64,
+    /// one would complete at this time or later.
+    pub limit_ns: u64,
+}
+
 /// What came of [`Reads`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forwarded {
@@ -143,6 +158,20 @@ pub trait BlockDevice {
         Forwarded { count: 0, now_ns }
     }
 
+    /// Lets a stream of writes pass that is going on at `now_ns`, the time last advanced to, while nothing but earlier ones of it is
+    /// in flight. The outcome is that of submitting one for each of the `free_tags`, the last first, and again for those of what
+    /// completes, in the moment in which it does. Appends what has completed, in order, and returns when the last has, or `now_ns`;
+    /// tags that are free then are left. A device that knows no shorter way, or is not in a state for it, does nothing.
+    fn forward_writes(
+        &mut self,
+        now_ns: u64,
+        _writes: &Writes,
+        _free_tags: &mut Vec<u32>,
+        _completions: &mut Vec<Completion>,
+    ) -> u64 {
+        now_ns
+    }
+
     /// The power fails at `at_ns`. Requests in flight are never answered, and until [`power_on`](Self::power_on) every
     /// request is [`Gone`](Status::Gone). A device without volatile memory loses nothing.
     fn power_loss(&mut self, at_ns: u64) -> Lost {
@@ -178,6 +207,16 @@ impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
 
     fn forward_reads(&mut self, now_ns: u64, reads: &Reads, latencies: &mut LatencyHistogram) -> Forwarded {
         (**self).forward_reads(now_ns, reads, latencies)
+    }
+
+    fn forward_writes(
+        &mut self,
+        now_ns: u64,
+        writes: &Writes,
+        free_tags: &mut Vec<u32>,
+        completions: &mut Vec<Completion>,
+    ) -> u64 {
+        (**self).forward_writes(now_ns, writes, free_tags, completions)
     }
 
     fn capacity_bytes(&self) -> u64 {

@@ -11,6 +11,8 @@ use crate::reads::sectors;
 use crate::request::{Request, Status, SECTOR_BYTES};
 use crate::shingled::{Extent, VISIT_PACKETS};
 
+mod stream;
+
 /// What a profile says about writes in DRAM, in the drive's units.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteRules {
@@ -145,7 +147,20 @@ impl Drive {
     }
 
     fn admit(&mut self, request: Request, arrives: u64) {
-        let range = sectors(&request);
+        let (range, mut about) = self.bring_in(&request, arrives);
+        let Dirty { arrived, sequence, wanted: through, .. } = about;
+        self.add_dirty(range, &mut about);
+        if through {
+            self.durable.push(Durable { tag: Some(request.tag), arrived, need: Need::Range(range, sequence) });
+        } else {
+            self.complete(request.tag, arrived, Status::Good);
+        }
+    }
+
+    /// Brings a write into DRAM; where it goes is seen to elsewhere.
+    #[inline(always)]
+    fn bring_in(&mut self, request: &Request, arrives: u64) -> (Range, Dirty) {
+        let range = sectors(request);
         let arrived = self.carry_in(arrives, range.sectors());
         let through = request.fua || !self.rules.write_back;
         self.sequence += 1;
@@ -155,14 +170,9 @@ impl Drive {
             layer.untrim(first, end);
             direct = layer.streams.observe(range.start, range.sectors(), through);
         }
-        let mut about =
+        let about =
             Dirty { sequence: self.sequence, arrived, writes: 1, direct, wanted: through, band: (0, 0), spot: None };
-        self.add_dirty(range, &mut about);
-        if through {
-            self.durable.push(Durable { tag: Some(request.tag), arrived, need: Need::Range(range, self.sequence) });
-        } else {
-            self.complete(request.tag, arrived, Status::Good);
-        }
+        (range, about)
     }
 
     /// Adds a write to the dirty extents, cut where bands meet: an extent belongs to one band.
@@ -297,6 +307,19 @@ impl Drive {
             return self.start_cleaning();
         }
         let piece = self.take(index, self.rules.destage_sectors);
+        self.write_in_place(&piece)
+    }
+
+    /// Whether data may go to its band at a block now, with nothing to be done before.
+    fn may_write_in_place(&self, first: u64) -> bool {
+        self.shingled.as_ref().is_some_and(|layer| {
+            let under_way = layer.is_under_way(&self.mechanics.geometry, first);
+            !under_way && layer.room_to_cut() && !layer.must_close_before(&self.mechanics, first)
+        })
+    }
+
+    /// Begins to write a piece to its band.
+    fn write_in_place(&mut self, piece: &Piece) -> Choice {
         let (first, end) = self.surface(&piece.range);
         let begin = self.now.max(piece.about.arrived);
         let Some(layer) = &mut self.shingled else {

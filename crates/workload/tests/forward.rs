@@ -1,4 +1,4 @@
-//! A stream of reads that passes at once leaves the same rows and the same drive as one that is asked for one by one.
+//! A stream of reads or writes that passes at once leaves the same rows and the same drive as one that is asked for one by one.
 
 #[path = "device/short_cuts.rs"]
 mod short_cuts;
@@ -85,8 +85,83 @@ fn a_whole_drive_is_read_the_same() {
     }
 }
 
+#[test]
+fn a_whole_drive_is_written_the_same() {
+    for (name, job) in [
+        ("canvio-3tb", "bs=1m\niodepth=8"),
+        ("canvio-3tb", "bs=128k\niodepth=24"),
+        ("wd40efax", "bs=512k\niodepth=16\nsync=1"),
+    ] {
+        let profile = profile(name, 100);
+        let job = format!("rw=write\n{job}");
+        let file = JobFile::parse(&job, profile.geometry.capacity_bytes).expect("a good job");
+        let requests = profile.geometry.capacity_bytes / file.jobs[0].sizes[1].min_bytes;
+        let forwarded = same(&profile, &[job, mix()], 10_000_000_000);
+        assert!(forwarded * 10 > requests * 9, "{name}: {forwarded} of {requests}");
+    }
+}
+
+/// What a stream of writes may meet.
+fn meet(profile: &mut Profile, segments: u64, dram_blocks: u64, destage_blocks: u64, tracks_per_band: u64) {
+    let blocks = |blocks: u64| blocks * 4096;
+    profile.dram.write_segments = segments;
+    profile.dram.write_bytes = blocks(dram_blocks);
+    profile.dram.destage_bytes = blocks(destage_blocks).min(blocks(dram_blocks));
+    if let Some(part) = &mut profile.shingled {
+        part.tracks_per_band = tracks_per_band;
+        (part.streams.tracked, part.streams.durable) = (2, true);
+        (part.streams.min_request_bytes, part.streams.min_run_bytes) = (4096, 1 << 20);
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn streams_are_written_the_same(
+        which in 0..4_usize,
+        blocks in prop_oneof![Just(256_u64), Just(128), Just(32), 1..300_u64],
+        depth in prop::sample::select(vec![1_u64, 2, 3, 4, 8, 16, 24]),
+        share in 0.0..0.9_f64,
+        count in 200..4000_u64,
+        interval_ns in prop_oneof![Just(1_000_000_000_u64), 20_000_000..60_000_000_000_u64],
+        (segments, room_blocks, destage_share) in (2..64_u64, prop_oneof![Just(0), 0..4096_u64], 0.0..1.0_f64),
+        tracks_per_band in prop_oneof![1..4_u64, 4..40_u64],
+        (skew, rate_mb_s) in (prop::sample::select(vec![None, Some(0.0), Some(200.0)]), prop::sample::select(vec![40.0, 150.0, 400.0])),
+        (before, by_pressure, durable) in (0..4_u8, any::<bool>(), 0..4_u8),
+    ) {
+        let name = ["canvio-3tb", "st8000as0002", "wd40efax", "skylight-3"][which];
+        let mut profile = profile(name, 100);
+        // Where there is less room than for all, some wait for it.
+        let dram_blocks = (blocks * depth + room_blocks).saturating_sub(room_blocks % 3 / 2 * 1000).max(blocks);
+        let destage_blocks = 1 + (destage_share * (blocks * depth) as f64) as u64 / 2;
+        meet(&mut profile, segments, dram_blocks, destage_blocks, tracks_per_band);
+        if let Some(part) = profile.shingled.as_mut().filter(|_| by_pressure) {
+            (part.cleaning.driven, part.cleaning.idle_ms) = (drive::CleaningDriven::Pressure, 0.0);
+        }
+        profile.interface.rate_mb_s = rate_mb_s;
+        if let Some(degrees) = skew {
+            (profile.geometry.track_skew_degrees, profile.geometry.cylinder_skew_degrees) = (degrees, degrees);
+        }
+        let capacity_blocks = profile.geometry.capacity_bytes / 4096;
+        let at = (share * capacity_blocks as f64) as u64;
+        let durable = if durable == 0 { "" } else { "\nsync=1" };
+        let bytes = blocks * 4096;
+        let write = |offset: u64, number: u64| {
+            format!("rw=write\nbs={bytes}\niodepth={depth}\noffset={}\nnumber_ios={number}{durable}", offset * 4096)
+        };
+        let mut jobs = vec![write(at, count), mix(), write(at / 2, count / 2)];
+        match before {
+            0 => jobs.insert(0, format!("rw=randwrite\nbs=4k\nnumber_ios=2000\noffset={}\nsize=200m", at * 4096)),
+            1 => {
+                jobs.insert(0, read(4096 * 7, at + 5000, 20));
+                jobs.insert(2, read(4096 * 7, at + 5000, 40));
+            }
+            2 => jobs.push(format!("rw=write\nbs={bytes}\niodepth={depth}\nruntime=3\ntime_based{durable}")),
+            _ => {}
+        }
+        same(&profile, &jobs, interval_ns);
+    }
 
     #[test]
     fn streams_are_read_the_same(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Sequence
 from typing import Final
 
 EXIT_INTERRUPTED: Final = 130
+_GARBAGE_EVERY: Final = 100_000
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status, 130 from the first moment where it is ended."""
+    # Most of what a command makes stays until it ends: to look for what is no longer needed is seldom worth while.
+    gc.set_threshold(_GARBAGE_EVERY)
     # What it needs takes a moment to import. What is ignored, as Ctrl-C is in a shell's background, stays so.
     heard = [number for number in _ENDING if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)]
     kept = {number: signal.signal(number, lambda *_: os._exit(EXIT_INTERRUPTED)) for number in heard}

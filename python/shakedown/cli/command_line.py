@@ -30,8 +30,6 @@ from shakedown.protocol.environment import shakedown_version
 EXIT_USAGE: Final = 2
 EXIT_BUG: Final = 70
 
-_GARBAGE_EVERY: Final = 100_000
-
 _OF_THE_SYSTEM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
@@ -63,11 +61,12 @@ _SUMMARIES: Final = {
 
 def run_command_line(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
-    # Most of what a command makes stays until it ends: to look for what is no longer needed is seldom worth while.
-    gc.set_threshold(_GARBAGE_EVERY)
     given = list(sys.argv[1:] if arguments is None else arguments)
     closed = _open_closed_streams()
-    sys.exit(_guarded(lambda: _dispatch(given, closed), given))
+    status = _guarded(lambda: _dispatch(given, closed), given)
+    # What is left goes with the process: to look through it once more, as Python does at its end, frees nothing.
+    gc.freeze()
+    sys.exit(status)
 
 
 def _open_closed_streams() -> set[str]:

@@ -225,7 +225,9 @@ class _Player:
         self._listener.noted(text)
 
     def _keep(self, batch: list[Sample]) -> list[Sample]:
-        samples = [sample._replace(start_ns=sample.start_ns + self._offset_ns) for sample in batch]
+        samples = batch
+        if self._offset_ns:
+            samples = [sample._replace(start_ns=sample.start_ns + self._offset_ns) for sample in batch]
         self._folder.append(samples)
         self._listener.measured(samples)
         if samples:

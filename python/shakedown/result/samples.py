@@ -23,6 +23,7 @@ from typing import IO, Any, Final, get_args
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
+from pydantic_core import to_json
 
 from shakedown.errors import UsageError
 from shakedown.result.atomic import failed_write, replace_file
@@ -45,11 +46,13 @@ class SampleWriter:
     def __init__(self, folder: Path) -> None:
         """Open the spool. Raises EnvironmentFailure, or UsageError when what is there is damaged."""
         self._folder = folder
-        self._spool: IO[str] | None = None
+        self._spool: IO[bytes] | None = None
         self._pending: list[Sample] = []
         left_over = (folder / SPOOL_NAME).exists()
         here = left_over or (folder / SAMPLES_NAME).exists()
-        self._frames = [read_samples(folder) if here else SAMPLE_SCHEMA.to_frame()]
+        self._frame = read_samples(folder) if here else SAMPLE_SCHEMA.to_frame()
+        # Whether the parquet file holds all that is not pending.
+        self._folded = False
         if left_over:
             self.fold()
 
@@ -59,8 +62,8 @@ class SampleWriter:
             return
         try:
             if self._spool is None:
-                self._spool = (self._folder / SPOOL_NAME).open("a", encoding="utf-8")
-            self._spool.write("".join(json.dumps(sample) + "\n" for sample in samples))
+                self._spool = (self._folder / SPOOL_NAME).open("ab")
+            self._spool.write(b"".join(to_json(sample) + b"\n" for sample in samples))
             self._spool.flush()
         except OSError as error:
             raise failed_write(self._folder / SPOOL_NAME, error) from error
@@ -68,21 +71,26 @@ class SampleWriter:
 
     def fold(self) -> None:
         """Bring all samples so far into the parquet file, durably. Raises EnvironmentFailure."""
-        self._frames.append(_frame(self._pending))
-        self._frames = [pl.concat(self._frames)]
+        if self._folded and not self._pending:
+            return
+        self._frame = pl.concat([self._frame, _frame(self._pending)])
         self._pending = []
-        content = BytesIO()
-        self._frames[0].write_parquet(content)
-        replace_file(self._folder / SAMPLES_NAME, content.getvalue())
-        replace_file(self._folder / DIGEST_NAME, _digest_line(content.getvalue()))
-        self.close()
-        (self._folder / SPOOL_NAME).unlink(missing_ok=True)
+        self._write()
 
     def keep_steps(self, steps: Collection[str]) -> None:
         """Drop what was measured in all other steps, because those are played again."""
         self.fold()
-        self._frames = [frame.filter(pl.col("step").is_in(list(steps))) for frame in self._frames]
-        self.fold()
+        self._frame = self._frame.filter(pl.col("step").is_in(list(steps)))
+        self._write()
+
+    def _write(self) -> None:
+        content = BytesIO()
+        self._frame.write_parquet(content)
+        replace_file(self._folder / SAMPLES_NAME, content.getvalue())
+        replace_file(self._folder / DIGEST_NAME, _digest_line(content.getvalue()))
+        self.close()
+        (self._folder / SPOOL_NAME).unlink(missing_ok=True)
+        self._folded = True
 
     def close(self) -> None:
         """Make the spool durable and let go of it. Raises EnvironmentFailure."""

@@ -175,6 +175,11 @@ impl Shingled {
         self.rules.by_pressure && self.cleaning.host_had_its_turn && self.cleans_after() == Some(0)
     }
 
+    /// Whether cleaning may come between two writes of a stream.
+    pub fn disturbs_streams(&self) -> bool {
+        self.rules.by_pressure || self.pass_is_forced()
+    }
+
     /// The heads have worked for the host.
     pub fn count_turn(&mut self) {
         self.cleaning.host_had_its_turn = true;

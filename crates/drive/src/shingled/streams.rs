@@ -42,6 +42,13 @@ impl Streams {
         self.followed.clear();
     }
 
+    /// Whether a write at a sector goes on with a stream that is long enough to bypass the cache.
+    pub fn passes(&self, start_sector: u64, durable: bool) -> bool {
+        let mut followed = self.followed.iter();
+        let stream = followed.find(|stream| stream.next_sector == start_sector);
+        (self.durable || !durable) && stream.is_some_and(|stream| stream.run_sectors >= self.min_run_sectors)
+    }
+
     /// Takes note of a write, which may have to be `durable` at once; true when it belongs to a stream that is long
     /// enough to bypass the cache. Small writes neither begin a stream nor count for its length, but they go on with
     /// one: an array's rebuild has some of every size, and passes (R005).

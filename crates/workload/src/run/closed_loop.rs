@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use drive::{BlockDevice, Completion, Forwarded, Reads, Request, Status};
+use drive::{BlockDevice, Completion, Forwarded, Reads, Request, Status, Writes};
 
 use super::block_layer::{BlockLayer, LOOK_NS};
 use super::log::{RequestColumns, RequestLog};
@@ -315,8 +315,8 @@ impl Run {
         let ([Submitter::Job(worker)], [0]) = (self.workers.as_mut_slice(), self.ready.as_slice()) else {
             return;
         };
-        let Some((next, most)) = worker.stream(self.now_ns) else {
-            return;
+        let Some((next, most)) = worker.reads(self.now_ns) else {
+            return self.forward_writes(device, end_ns);
         };
         let Some(tally) = self.tallies.iter_mut().find(|tally| tally.direction() == Direction::Read) else {
             return;
@@ -327,9 +327,42 @@ impl Run {
         let Forwarded { count, now_ns } = device.forward_reads(self.now_ns, &reads, tally.many());
         if count > 0 {
             tally.add_many(count * next.bytes);
-            worker.forwarded(count, next.bytes);
+            worker.forwarded(Direction::Read, count, count, next.bytes);
             self.now_ns = now_ns;
         }
+    }
+
+    /// The same of writes, where nobody of those in flight waits for room in the device.
+    fn forward_writes(&mut self, device: &mut impl BlockDevice, end_ns: u64) {
+        let [Submitter::Job(worker)] = self.workers.as_mut_slice() else {
+            return;
+        };
+        let Some((next, most, fua)) = worker.writes_on(self.now_ns).filter(|_| !self.like_fio) else {
+            return;
+        };
+        let Some(tally) = self.tallies.iter_mut().find(|tally| tally.direction() == Direction::Write) else {
+            return;
+        };
+        if !self.backlog.is_empty() || worker.free_tags().len() as u32 + self.in_device > device.queue_depth() {
+            return;
+        }
+        let limit_ns = end_ns.min(worker.end_ns()).min(self.next_wake_ns);
+        let writes = Writes { offset_bytes: next.offset_bytes, bytes: next.bytes, fua, most, limit_ns };
+        // Each is asked for when the one that had its tag has completed.
+        for tag in worker.free_tags().iter() {
+            self.slots[*tag as usize].submitted_ns = self.now_ns;
+        }
+        self.completions.clear();
+        let free = worker.free_tags().len() as u64;
+        self.now_ns = device.forward_writes(self.now_ns, &writes, worker.free_tags(), &mut self.completions);
+        for Completion { tag, completed_ns, .. } in &self.completions {
+            let submitted_ns = std::mem::replace(&mut self.slots[*tag as usize].submitted_ns, *completed_ns);
+            tally.record(next.bytes, completed_ns - submitted_ns);
+        }
+        let completed = self.completions.len() as u64;
+        let asked = completed + free - worker.free_tags().len() as u64;
+        worker.forwarded(Direction::Write, asked, completed, next.bytes);
+        self.in_device = (u64::from(self.in_device) + asked - completed) as u32;
     }
 
     fn pass_time(&mut self, device: &mut impl BlockDevice, to_ns: u64) {

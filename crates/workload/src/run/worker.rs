@@ -188,21 +188,34 @@ impl Worker {
 
     /// The reads that it will ask for, each in the moment in which the one before has completed, if that is all it does
     /// for a while: where, how long, and at most how many of them.
-    pub fn stream(&self, now_ns: u64) -> Option<(Extent, u64)> {
-        let plain = self.phase == Phase::Issuing && self.warm && self.job.depth == 1 && self.in_flight == 0;
+    pub fn reads(&self, now_ns: u64) -> Option<(Extent, u64)> {
+        let alone = self.job.depth == 1 && self.in_flight == 0;
+        self.stream(Direction::Read, now_ns).filter(|_| alone)
+    }
+
+    /// The same of writes, of which some are in flight, and whether these have to be durable.
+    pub fn writes_on(&self, now_ns: u64) -> Option<(Extent, u64, bool)> {
+        let plain = self.in_flight > 0 && self.job.flush_every.is_none();
+        let (next, most) = self.stream(Direction::Write, now_ns).filter(|_| plain)?;
+        Some((next, most, self.job.durable))
+    }
+
+    fn stream(&self, direction: Direction, now_ns: u64) -> Option<(Extent, u64)> {
+        let plain = self.phase == Phase::Issuing && self.warm && !self.blocked;
         let free = self.job.pause.is_none() && self.job.rate_bytes == [None; 3] && now_ns < self.end_ns;
         if !plain || !free {
             return None;
         }
-        let (next, left) = self.source.stream(Direction::Read)?;
-        let most = [Some(left), self.pass_left(next.bytes), self.number_left()].into_iter().flatten().min()?;
+        let (next, left) = self.source.stream(direction)?;
+        let of_pass = self.pass_left(direction, next.bytes);
+        let most = [Some(left), of_pass, self.number_left()].into_iter().flatten().min()?;
         (most > 0).then_some((next, most))
     }
 
-    /// Reads of this size until the pass is full, if that can be.
-    fn pass_left(&self, bytes: u64) -> Option<u64> {
+    /// Requests of this size until the pass is full, if that can be.
+    fn pass_left(&self, direction: Direction, bytes: u64) -> Option<u64> {
         let limit_bytes = self.job.limit_bytes[self.copy].saturating_mul(self.job.loops);
-        let of_all = limit_bytes.saturating_sub(self.progress.issued_bytes[Direction::Read as usize]);
+        let of_all = limit_bytes.saturating_sub(self.progress.issued_bytes[direction as usize]);
         let of_pass = self.pass_bytes().saturating_sub(self.progress.pass_bytes);
         (!self.job.time_based).then(|| of_all.min(of_pass) / bytes)
     }
@@ -217,17 +230,26 @@ impl Worker {
         self.end_ns
     }
 
-    /// So many reads of the stream have been asked for and completed.
-    pub fn forwarded(&mut self, count: u64, bytes: u64) {
+    /// The tags of requests that it could make now, the next last.
+    pub fn free_tags(&mut self) -> &mut Vec<u32> {
+        &mut self.free_tags
+    }
+
+    /// So many requests of a stream have been asked for, and so many have completed.
+    pub fn forwarded(&mut self, direction: Direction, asked: u64, completed: u64, bytes: u64) {
         let progress = &mut self.progress;
-        progress.issued += count;
-        progress.completed += count;
-        progress.issued_bytes[Direction::Read as usize] += count * bytes;
-        progress.completed_bytes += count * bytes;
-        progress.pass_bytes += count * bytes;
-        progress.pass_completed += count * bytes;
-        self.last_was_flush = false;
-        self.source.skip(Direction::Read, count);
+        progress.issued += asked;
+        progress.writes += if direction == Direction::Write { asked } else { 0 };
+        progress.completed += completed;
+        progress.issued_bytes[direction as usize] += asked * bytes;
+        progress.completed_bytes += completed * bytes;
+        progress.pass_bytes += asked * bytes;
+        progress.pass_completed += completed * bytes;
+        self.in_flight = (u64::from(self.in_flight) + asked - completed) as u32;
+        if asked > 0 {
+            self.last_was_flush = false;
+            self.source.skip(direction, asked);
+        }
     }
 
     /// One turn of fio's loop: `None` when the phase has changed instead.

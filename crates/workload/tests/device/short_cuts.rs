@@ -1,6 +1,6 @@
 //! A drive without its short cuts, and one that counts what they pass.
 
-use drive::{BlockDevice, Completion, Drive, Forwarded, Reads, Request};
+use drive::{BlockDevice, Completion, Drive, Forwarded, Reads, Request, Writes};
 use sim::LatencyHistogram;
 
 /// What both hand on as it comes.
@@ -54,5 +54,17 @@ impl BlockDevice for Counting {
         let forwarded = self.drive.forward_reads(now_ns, reads, latencies);
         self.forwarded += forwarded.count;
         forwarded
+    }
+
+    fn forward_writes(
+        &mut self,
+        now_ns: u64,
+        writes: &Writes,
+        free_tags: &mut Vec<u32>,
+        completions: &mut Vec<Completion>,
+    ) -> u64 {
+        let now_ns = self.drive.forward_writes(now_ns, writes, free_tags, completions);
+        self.forwarded += completions.len() as u64;
+        now_ns
     }
 }

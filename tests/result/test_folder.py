@@ -78,6 +78,16 @@ def test_a_kill_between_folding_and_removing_the_spool_counts_nothing_twice(fold
     assert read_run(folder.path).samples.height == 3
 
 
+def test_samples_that_are_in_the_file_are_not_written_again(folder: RunFolder) -> None:
+    file = folder.path / "samples.parquet"
+    written = file.stat().st_ino
+    folder.write(record())
+    assert file.stat().st_ino == written
+    folder.append([sample("b", 2)])
+    folder.write(record())
+    assert read_run(folder.path).samples.height == 3
+
+
 def test_steps_that_are_played_again_leave_nothing_behind(folder: RunFolder) -> None:
     folder.append([sample("b", 2)])
     folder.keep_steps({"a"})

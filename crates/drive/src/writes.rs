@@ -201,7 +201,8 @@ impl Drive {
         self.locate(index);
         // The extent is as old as its oldest part, so who waits for a part of that age waits for all of it.
         let extent = self.buffer.ranges()[index];
-        if self.durable.iter().any(|durable| durable.awaits(&extent)) {
+        let wanted = self.buffer.about(index).wanted;
+        if !wanted && self.durable.iter().any(|durable| durable.awaits(&extent)) {
             self.buffer.want(index);
         }
     }

@@ -107,7 +107,9 @@ impl Walk {
 
     /// What comes next; `None` at the end of the part.
     pub fn next(&mut self, pool: &Pool) -> Option<Work> {
-        while self.pending.is_empty() && self.next < self.end {
+        // What comes next may lie just behind the last segment, and is one with it then.
+        let waits = |walk: &Self| walk.order != Order::Sequential || walk.pending.len() > 1 || walk.next == walk.halt;
+        while self.next < self.end && (self.pending.is_empty() || !waits(self)) {
             match &pool.runs {
                 Some(_) if self.order != Order::Blocks => self.slot(pool),
                 _ => self.record(pool),
@@ -152,6 +154,10 @@ impl Walk {
                 self.next += 1;
             }
             Order::Sorted => {
+                if let Some(offset_bytes) = pool.dnodes_before(slot) {
+                    let (bytes, others) = (own::BLOCK_BYTES, Others::default());
+                    self.pending.push_back(Work::Block { offset_bytes, bytes, records: 0, others });
+                }
                 self.block_in(pool, slot);
                 self.next += 1;
                 if record < pool.records {
@@ -159,6 +165,9 @@ impl Walk {
                 }
             }
             Order::Sequential => {
+                if let Some(offset_bytes) = pool.dnodes_before(slot) {
+                    self.segments(pool, offset_bytes, pool.geometry.allocated_bytes(own::BLOCK_BYTES), u64::MAX);
+                }
                 let most = pool.left_in_stretch(slot).min(self.in_one_piece(pool, record));
                 let records = pool.places.old_from(slot, most);
                 let record_bytes = pool.record_allocated();
@@ -222,6 +231,13 @@ impl Walk {
     /// Allocated space, of which so much is a record's.
     fn segments(&mut self, pool: &Pool, offset_bytes: u64, all: u64, record_bytes: u64) {
         let mut done = 0;
+        if let Some(Work::Segment { offset_bytes: first, allocated, records }) = self.pending.back_mut() {
+            if *first + *allocated == offset_bytes && pool.are_in_one_metaslab(*first, offset_bytes) {
+                done = pool.geometry.rebuild_bytes(*first, *allocated + all, self.segment_bytes) - *allocated;
+                *allocated += done;
+                *records += done / record_bytes;
+            }
+        }
         while done < all {
             let allocated = pool.geometry.rebuild_bytes(offset_bytes + done, all - done, self.segment_bytes);
             // A record counts where it ends.
@@ -264,8 +280,9 @@ impl Walk {
     fn names(&mut self, pool: &Pool, indirects: Range<u64>, copy: usize) {
         let Indirects { allocated, bytes, .. } = pool.indirect;
         if self.order == Order::Sequential {
-            let offset_bytes = pool.indirect_offsets(indirects.start)[copy];
-            self.segments(pool, offset_bytes, (indirects.end - indirects.start) * allocated, u64::MAX);
+            for offsets in indirects.map(|one| pool.indirect_offsets(one)) {
+                self.segments(pool, offsets[copy], allocated, u64::MAX);
+            }
             return;
         }
         for offsets in indirects.map(|one| pool.indirect_offsets(one)) {
@@ -294,6 +311,24 @@ mod tests {
             |work| matches!(work, Work::Block { records: 0, others: [Some(one), Some(other)], .. } if one != other),
         );
         assert_eq!(with_both.count(), 3 * pool.kept().len());
+    }
+
+    /// A file's end does not cut a segment: a rebuild knows what is allocated, and not of what.
+    #[test]
+    fn what_lies_in_one_piece_is_cut_into_whole_segments() {
+        let content = Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, file_bytes: Some(6 << 20) };
+        let pool = Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, 1).unwrap();
+        let mut walk = Walk::new(&pool, Order::Sequential, &Tunables::v2_3(), &Host::default());
+        walk.go_to(0, 0, walk.steps(&pool), &pool);
+        let segments: Vec<(u64, u64)> = std::iter::from_fn(|| walk.next(&pool))
+            .map(|work| match work {
+                Work::Segment { offset_bytes, allocated, .. } => (offset_bytes, allocated),
+                Work::Block { .. } => panic!("a rebuild knows of no blocks"),
+            })
+            .collect();
+        let cut = segments.windows(2).filter(|pair| pair[0].0 + pair[0].1 == pair[1].0);
+        assert!(cut.clone().count() > 1000);
+        assert!(cut.clone().all(|pair| pair[0].1 == 1 << 20));
     }
 
     /// Each allocated byte once, in any order, fresh or aged.

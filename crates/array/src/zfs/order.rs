@@ -139,11 +139,24 @@ impl Walk {
         }
     }
 
+    /// The block of dnodes that is just before a record, if there is one.
+    fn dnodes_before(&mut self, pool: &Pool, record: u64) {
+        let (bytes, others) = (own::BLOCK_BYTES, Others::default());
+        match pool.dnodes_before(record) {
+            Some(offset_bytes) if self.order == Order::Sequential => {
+                self.segments(pool, offset_bytes, pool.geometry.allocated_bytes(bytes), u64::MAX);
+            }
+            Some(offset_bytes) => self.pending.push_back(Work::Block { offset_bytes, bytes, records: 0, others }),
+            None => {}
+        }
+    }
+
     /// From the record at hand on: itself, or all that one segment holds.
     fn record(&mut self, pool: &Pool) {
         let record = self.next;
         let slot = if self.order == Order::Blocks { pool.places.of(record) } else { self.slot_at(pool, record) };
         self.kept_before(pool, if self.order == Order::Blocks { u64::MAX } else { pool.record_offset(slot) });
+        self.dnodes_before(pool, if self.order == Order::Blocks { record } else { slot });
         match self.order {
             Order::Blocks => {
                 let names = pool.indirect_of(record);
@@ -154,10 +167,6 @@ impl Walk {
                 self.next += 1;
             }
             Order::Sorted => {
-                if let Some(offset_bytes) = pool.dnodes_before(slot) {
-                    let (bytes, others) = (own::BLOCK_BYTES, Others::default());
-                    self.pending.push_back(Work::Block { offset_bytes, bytes, records: 0, others });
-                }
                 self.block_in(pool, slot);
                 self.next += 1;
                 if record < pool.records {
@@ -165,9 +174,6 @@ impl Walk {
                 }
             }
             Order::Sequential => {
-                if let Some(offset_bytes) = pool.dnodes_before(slot) {
-                    self.segments(pool, offset_bytes, pool.geometry.allocated_bytes(own::BLOCK_BYTES), u64::MAX);
-                }
                 let most = pool.left_in_stretch(slot).min(self.in_one_piece(pool, record));
                 let records = pool.places.old_from(slot, most);
                 let record_bytes = pool.record_allocated();

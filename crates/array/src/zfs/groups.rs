@@ -1,35 +1,107 @@
-//! The holes that transaction groups leave behind the data of a pool that was written from its beginning. A group goes on from one
-//! metaslab to the next.
+//! What transaction groups leave free between the data of a pool that was written from its beginning: blocks of their own, which
+//! the next ones write anew elsewhere. A group goes on from one metaslab to the next.
+
+use std::ops::Range;
 
 use super::geometry::Geometry;
+use super::indirects::{self, Indirects};
 use super::own;
 
 /// After so many it is the same again.
-const ROUND: usize = 64;
+const ROUND: u64 = 64;
 
-/// First copies of the pool's own blocks lie behind a group's data, and are free again two groups later: 16 to 19 in lists of the
-/// lab's. So the next group may begin on another drive of a raidz.
-const OWN_BLOCKS: [u64; 2] = [16, 20];
+/// Which share of what may be dirty a group is. Whoever fills a pool is held up from 60 % on (`zfs_delay_min_dirty_percent`), the
+/// longer the less is left (`zfs_delay_scale`), so that a group grows until the one before it is written: of drives of 150 to 200 MB/s
+/// that is reckoned to be nine tenths, and is 0.885 to 0.9 in lists of the lab's. As the first fills, none is being written.
+const FIRST_SHARE: f64 = 0.76;
+const SHARES: [f64; 2] = [0.885, 0.9];
 
-/// Transaction groups of so many records each.
+/// The first copies of what each group writes of the pool itself lie behind its data: so many in lists of the lab's, besides dnodes
+/// and indirect blocks. The first group has more, of a filesystem with one file and with many.
+const OWN_BLOCKS: u64 = 14;
+const FIRST_OWN_BLOCKS: [u64; 2] = [15, 18];
+
+/// Of a group's blocks so many are given places as they come. Whenever one of these is written, the one with the least numbers
+/// follows (`zfs_vdev_def_queue_depth`, `zio_bookmark_compare`): dnodes before a directory, and that before files.
+const QUEUE_DEPTH: u64 = 32;
+
+/// So many files have their dnodes in the first block of them, and in the second: there are a directory's and others' besides.
+const FIRST_DNODES: [u64; 2] = [29, 27];
+const DNODES: u64 = 32;
+
+/// A hole, and how much is free up to its end. One that a block has for good counts, too.
+#[derive(Clone, Copy, Debug)]
+struct Hole {
+    /// So many records lie before it.
+    before: u64,
+    free_bytes: u64,
+    is_held: bool,
+}
+
+/// Transaction groups and what each leaves free.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
+    /// Of a round.
+    holes: Vec<Hole>,
+    ends: Vec<u64>,
     records: u64,
-    /// What groups leave free, up to the end of each, over and over again.
-    free_bytes: [u64; ROUND],
-    most_bytes: u64,
 }
 
 impl Groups {
-    /// `records` of each; `u64::MAX`: all is one.
-    pub fn new(geometry: &Geometry, records: u64, source: &mut sim::Stream) -> Self {
-        let block = geometry.allocated_bytes(own::BLOCK_BYTES);
-        let mut blocks = 0;
-        let free_bytes = [0; ROUND].map(|_: u64| {
-            blocks += OWN_BLOCKS[0] + source.below(OWN_BLOCKS[1] - OWN_BLOCKS[0]);
-            blocks * block
-        });
-        Self { records, free_bytes, most_bytes: (OWN_BLOCKS[1] - 1) * block }
+    /// An aged pool's, of which nothing is known any more.
+    pub fn unknown() -> Self {
+        Self { holes: Vec::new(), ends: Vec::new(), records: u64::MAX }
+    }
+
+    /// Of files of so many records; `u64::MAX`: all is one file. At most `dirty_records` were dirty at a time, and `room` for what is
+    /// not yet written where so many are.
+    pub fn new(
+        geometry: &Geometry,
+        file_records: u64,
+        dirty_records: u64,
+        room: impl Fn(u64) -> u64,
+        source: &mut sim::Stream,
+    ) -> Self {
+        let (block, are_files) = (geometry.allocated_bytes(own::BLOCK_BYTES), file_records < u64::MAX);
+        let (mut holes, mut ends) = (Vec::new(), Vec::new());
+        let (mut written, mut begin) = (0, 0);
+        for number in 0..ROUND {
+            let share = if number == 0 { FIRST_SHARE } else { SHARES[0] + source.unit() * (SHARES[1] - SHARES[0]) };
+            // While it grows, the one before it is being written.
+            let has_room = room(written).saturating_sub(begin - written);
+            let end = begin + ((dirty_records as f64 * share) as u64).min(has_room).max(1);
+            let hole = |before, free_bytes| Hole { before, free_bytes, is_held: false };
+            let own = if number == 0 { FIRST_OWN_BLOCKS[usize::from(are_files)] } else { OWN_BLOCKS };
+            let last_dnodes = block;
+            holes.push(hole(end, own * block + last_dnodes + names_bytes(geometry, file_records, begin..end)));
+            // A block of dnodes is written when all files in it are. That stays, but in the first the directory's own changes again.
+            let named = dnode_blocks(file_records).enumerate().skip_while(|(_, named)| *named <= begin);
+            for (number, named) in named.take_while(|(_, named)| *named <= end) {
+                let before = named + QUEUE_DEPTH;
+                holes.push(Hole { before: before.min(end), free_bytes: block, is_held: number > 0 && before < end });
+            }
+            // The first group has one of a directory above, too.
+            if (number == 0 || are_files) && begin + QUEUE_DEPTH < end {
+                // The directory's own dnode is in the first block of them: with it, unless files there are written, too.
+                let has_files = dnode_blocks(file_records).next().is_some_and(|named| begin < named);
+                holes.push(hole(begin + QUEUE_DEPTH, if has_files { block } else { 2 * block }));
+            }
+            ends.push(end);
+            (written, begin) = (begin, end);
+        }
+        holes.sort_by_key(|hole| hole.before);
+        let mut free_bytes = 0;
+        for hole in &mut holes {
+            free_bytes += hole.free_bytes;
+            hole.free_bytes = free_bytes;
+        }
+        Self { holes, ends, records: begin }
+    }
+
+    /// How many of them have written all they have, up to a record.
+    pub fn before(&self, record: u64) -> u64 {
+        let within = record % self.records;
+        record / self.records * ROUND + self.ends.partition_point(|end| *end <= within) as u64
     }
 
     /// What they have left free between one record of the pool and a later one.
@@ -39,45 +111,122 @@ impl Groups {
 
     /// What they may leave free between any so many records, at most.
     pub fn most_free_among(&self, records: u64) -> u64 {
-        records.div_ceil(self.records) * self.most_bytes
+        // From just before a hole on there is most.
+        let firsts = self.holes.iter().map(|hole| hole.before - 1);
+        firsts.map(|first| self.free_between(first, first + records)).max().unwrap_or(0)
     }
 
-    /// How many records of a record's group lie in one piece from it on.
+    /// Has a block the last place before a record for good?
+    pub fn is_held_before(&self, record: u64) -> bool {
+        let within = record % self.records;
+        let last = self.holes_before(within).checked_sub(1).map(|last| self.holes[last]);
+        last.is_some_and(|hole| hole.is_held && hole.before == within)
+    }
+
+    /// How many of these blocks there are before so many records.
+    pub fn held(&self, records: u64) -> u64 {
+        let held = |holes: usize| self.holes[..holes].iter().filter(|hole| hole.is_held).count() as u64;
+        records / self.records * held(self.holes.len()) + held(self.holes_before(records % self.records))
+    }
+
+    /// How many records lie in one piece from this one on.
     pub fn left(&self, record: u64) -> u64 {
-        self.records - record % self.records
+        let within = record % self.records;
+        self.holes.get(self.holes_before(within)).map_or(self.records, |hole| hole.before) - within
     }
 
     fn free_before(&self, record: u64) -> u64 {
-        let (rounds, groups) = (record / self.records / ROUND as u64, record / self.records % ROUND as u64);
-        let last = groups.checked_sub(1).map_or(0, |last| self.free_bytes[last as usize]);
-        rounds * self.free_bytes[ROUND - 1] + last
+        let (rounds, within) = (record / self.records, record % self.records);
+        let free_bytes = |holes: usize| holes.checked_sub(1).map_or(0, |last| self.holes[last].free_bytes);
+        rounds * free_bytes(self.holes.len()) + free_bytes(self.holes_before(within))
     }
+
+    fn holes_before(&self, within: u64) -> usize {
+        self.holes.partition_point(|hole| hole.before <= within)
+    }
+}
+
+/// What the indirect blocks take that lie behind a group's records: of files the one of the last, of which only a part is there; of a
+/// single file all that name any of these, since data comes before what names it (`zio_bookmark_compare`), and one above.
+fn names_bytes(geometry: &Geometry, file_records: u64, records: Range<u64>) -> u64 {
+    if file_records < u64::MAX {
+        return Indirects::allocated_naming(geometry, records.end % file_records);
+    }
+    let full = records.end / indirects::POINTERS - records.start / indirects::POINTERS;
+    let above = if records.end > indirects::POINTERS { geometry.allocated_bytes(own::BLOCK_BYTES) } else { 0 };
+    let last = Indirects::allocated_naming(geometry, records.end % indirects::POINTERS);
+    full * Indirects::allocated_naming(geometry, indirects::POINTERS) + last + above
+}
+
+/// After how many records each block of dnodes has all its files, which are so long.
+fn dnode_blocks(file_records: u64) -> impl Iterator<Item = u64> {
+    let mut files = 0;
+    FIRST_DNODES.into_iter().chain(std::iter::repeat(DNODES)).map(move |more| {
+        files += more;
+        file_records.saturating_mul(files)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn groups(geometry: &Geometry) -> Groups {
-        Groups::new(geometry, 800, &mut sim::stream(1, "groups"))
+    fn raidz(file_records: u64) -> (Groups, u64) {
+        let geometry = Geometry::raidz(1, 4, 12).unwrap();
+        let block = geometry.allocated_bytes(4 << 10);
+        (Groups::new(&geometry, file_records, 1638, |_| u64::MAX, &mut sim::stream(1, "groups")), block)
+    }
+
+    /// As in a list of the lab's of a mirror of 4 GB.
+    #[test]
+    fn where_room_is_scarce_a_group_has_what_the_one_before_it_leaves() {
+        let geometry = Geometry::mirror(2, 12).unwrap();
+        let room = |written: u64| 1200 - written / 24;
+        let groups = Groups::new(&geometry, 48, 1638, room, &mut sim::stream(1, "groups"));
+        let ends: Vec<u64> = groups.holes.iter().filter(|hole| hole.free_bytes > 0).map(|hole| hole.before).collect();
+        assert!(ends.contains(&1200) && ends.contains(&1201) && ends.contains(&(1201 + 1149)), "{ends:?}");
     }
 
     #[test]
-    fn each_leaves_a_hole() {
-        let groups = groups(&Geometry::mirror(2, 12).unwrap());
-        assert_eq!([0, 799, 800].map(|record| groups.left(record)), [800, 1, 800]);
-        assert_eq!(groups.free_between(0, 799), 0);
-        let blocks = |first, record| groups.free_between(first, record) >> 12;
-        assert!((0..1000).all(|group| (16..20).contains(&blocks(800 * group + 799, 800 * (group + 1)))));
-        assert!((0..1000).all(|first| blocks(first, first + 1600) <= groups.most_free_among(1600) >> 12));
+    fn each_leaves_a_hole_behind_nine_tenths_of_what_may_be_dirty() {
+        let (groups, block) = raidz(u64::MAX);
+        assert_eq!([0, 32].map(|record| groups.left(record)), [32, 1244 - 32]);
+        assert_eq!([0, 1243, 1244, 2800].map(|record| groups.before(record)), [0, 0, 1, 2]);
+        let mut record = 1244;
+        for _ in 1..ROUND {
+            let left = groups.left(record);
+            assert!((1449..=1475).contains(&left), "{left}");
+            let hole = groups.free_between(record, record + left) / block;
+            // With indirect blocks of up to 44 KiB, in which eight blocks are free.
+            assert!((15..=39).contains(&hole), "{hole}");
+            assert_eq!(groups.free_between(record, record + left - 1), 0);
+            record += left;
+        }
+        assert!(groups.most_free_among(4000) <= 4 * 39 * block);
+    }
+
+    /// As in two lists of the lab's, of files of 19 MiB.
+    #[test]
+    fn a_directory_is_written_amid_the_data_and_dnodes_behind_their_last_file() {
+        let (groups, block) = raidz(152);
+        let mut record = 0;
+        let found: Vec<(u64, u64)> = std::iter::from_fn(|| {
+            let first = record;
+            record += groups.left(record);
+            Some((record, groups.free_between(first, record) / block))
+        })
+        .take(15)
+        .collect();
+        let holes: Vec<u64> = found.iter().map(|(_, blocks)| *blocks).collect();
+        assert_eq!(holes[..9], [1, 20, 1, 17, 1, 16, 1, 1, 17], "{found:?}");
+        assert_eq!(found[7].0, 29 * 152 + 32);
+        assert!(!groups.is_held_before(found[7].0) && groups.is_held_before(88 * 152 + 32));
+        assert_eq!([88 * 152 + 31, 88 * 152 + 32].map(|records| groups.held(records) - groups.held(60 * 152)), [0, 1]);
+        assert_eq!(holes[9], 2, "the directory's dnode has no files beside it");
     }
 
     #[test]
-    fn behind_half_of_them_the_next_record_of_a_raidz_begins_two_drives_further_on() {
-        let groups = groups(&Geometry::raidz(1, 4, 12).unwrap());
-        let first_drive = |group: u64| groups.free_between(0, group * 800) >> 12 & 3;
-        assert!((0..1000).all(|group| first_drive(group) & 1 == 0));
-        let moved = (0..1000).filter(|group| first_drive(*group) == 2).count();
-        assert!((350..650).contains(&moved), "{moved}");
+    fn of_an_aged_pool_nothing_is_known() {
+        assert_eq!((Groups::unknown().left(5), Groups::unknown().free_between(0, 1 << 40)), (u64::MAX - 5, 0));
     }
 }

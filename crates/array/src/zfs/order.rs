@@ -107,7 +107,9 @@ impl Walk {
 
     /// What comes next; `None` at the end of the part.
     pub fn next(&mut self, pool: &Pool) -> Option<Work> {
-        while self.pending.is_empty() && self.next < self.end {
+        // What comes next may lie just behind the last segment, and is one with it then.
+        let waits = |walk: &Self| walk.order != Order::Sequential || walk.pending.len() > 1 || walk.next == walk.halt;
+        while self.next < self.end && (self.pending.is_empty() || !waits(self)) {
             match &pool.runs {
                 Some(_) if self.order != Order::Blocks => self.slot(pool),
                 _ => self.record(pool),
@@ -137,11 +139,24 @@ impl Walk {
         }
     }
 
+    /// The block of dnodes that is just before a record, if there is one.
+    fn dnodes_before(&mut self, pool: &Pool, record: u64) {
+        let (bytes, others) = (own::BLOCK_BYTES, Others::default());
+        match pool.dnodes_before(record) {
+            Some(offset_bytes) if self.order == Order::Sequential => {
+                self.segments(pool, offset_bytes, pool.geometry.allocated_bytes(bytes), u64::MAX);
+            }
+            Some(offset_bytes) => self.pending.push_back(Work::Block { offset_bytes, bytes, records: 0, others }),
+            None => {}
+        }
+    }
+
     /// From the record at hand on: itself, or all that one segment holds.
     fn record(&mut self, pool: &Pool) {
         let record = self.next;
         let slot = if self.order == Order::Blocks { pool.places.of(record) } else { self.slot_at(pool, record) };
         self.kept_before(pool, if self.order == Order::Blocks { u64::MAX } else { pool.record_offset(slot) });
+        self.dnodes_before(pool, if self.order == Order::Blocks { record } else { slot });
         match self.order {
             Order::Blocks => {
                 let names = pool.indirect_of(record);
@@ -222,6 +237,13 @@ impl Walk {
     /// Allocated space, of which so much is a record's.
     fn segments(&mut self, pool: &Pool, offset_bytes: u64, all: u64, record_bytes: u64) {
         let mut done = 0;
+        if let Some(Work::Segment { offset_bytes: first, allocated, records }) = self.pending.back_mut() {
+            if *first + *allocated == offset_bytes && pool.are_in_one_metaslab(*first, offset_bytes) {
+                done = pool.geometry.rebuild_bytes(*first, *allocated + all, self.segment_bytes) - *allocated;
+                *allocated += done;
+                *records += done / record_bytes;
+            }
+        }
         while done < all {
             let allocated = pool.geometry.rebuild_bytes(offset_bytes + done, all - done, self.segment_bytes);
             // A record counts where it ends.
@@ -264,8 +286,9 @@ impl Walk {
     fn names(&mut self, pool: &Pool, indirects: Range<u64>, copy: usize) {
         let Indirects { allocated, bytes, .. } = pool.indirect;
         if self.order == Order::Sequential {
-            let offset_bytes = pool.indirect_offsets(indirects.start)[copy];
-            self.segments(pool, offset_bytes, (indirects.end - indirects.start) * allocated, u64::MAX);
+            for offsets in indirects.map(|one| pool.indirect_offsets(one)) {
+                self.segments(pool, offsets[copy], allocated, u64::MAX);
+            }
             return;
         }
         for offsets in indirects.map(|one| pool.indirect_offsets(one)) {
@@ -294,6 +317,24 @@ mod tests {
             |work| matches!(work, Work::Block { records: 0, others: [Some(one), Some(other)], .. } if one != other),
         );
         assert_eq!(with_both.count(), 3 * pool.kept().len());
+    }
+
+    /// A file's end does not cut a segment: a rebuild knows what is allocated, and not of what.
+    #[test]
+    fn what_lies_in_one_piece_is_cut_into_whole_segments() {
+        let content = Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, file_bytes: Some(6 << 20) };
+        let pool = Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, 1).unwrap();
+        let mut walk = Walk::new(&pool, Order::Sequential, &Tunables::v2_3(), &Host::default());
+        walk.go_to(0, 0, walk.steps(&pool), &pool);
+        let segments: Vec<(u64, u64)> = std::iter::from_fn(|| walk.next(&pool))
+            .map(|work| match work {
+                Work::Segment { offset_bytes, allocated, .. } => (offset_bytes, allocated),
+                Work::Block { .. } => panic!("a rebuild knows of no blocks"),
+            })
+            .collect();
+        let cut = segments.windows(2).filter(|pair| pair[0].0 + pair[0].1 == pair[1].0);
+        assert!(cut.clone().count() > 1000);
+        assert!(cut.clone().all(|pair| pair[0].1 == 1 << 20));
     }
 
     /// Each allocated byte once, in any order, fresh or aged.

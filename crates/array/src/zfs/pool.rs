@@ -46,7 +46,7 @@ pub(super) struct Pool {
     pub records: u64,
     record_allocated: u64,
     pub indirect: Indirects,
-    /// Where the second copies of the indirect blocks begin, if they lie in one piece.
+    /// Where the second copies of the indirect blocks begin, if they lie in one metaslab.
     pub second_copies: Option<u64>,
     /// How many records may be written to it before users have to wait for a transaction group.
     pub unwritten_records: u64,
@@ -62,7 +62,7 @@ pub(super) struct Pool {
     pub own: [own::Copies; 3],
     pub records_per_metaslab: u64,
     pub stretches: Stretches,
-    groups: Groups,
+    pub(super) groups: Groups,
     pub runs: Option<Runs>,
     /// Where users have written since.
     pub places: Places,
@@ -86,7 +86,7 @@ impl Runs {
 }
 
 impl Pool {
-    /// Fills a vdev whose smallest member holds `member_bytes`, in transaction groups of `group_bytes`.
+    /// Fills a vdev whose smallest member holds `member_bytes`, with up to `dirty_bytes` waiting in memory.
     ///
     /// # Errors
     /// [`LayoutError::Value`] for what cannot be.
@@ -94,7 +94,7 @@ impl Pool {
         geometry: Geometry,
         member_bytes: u64,
         content: Content,
-        group_bytes: u64,
+        dirty_bytes: u64,
         seed: u64,
     ) -> Result<Self, LayoutError> {
         let Content { record_bytes, fill, run_records, file_bytes } = content;
@@ -119,7 +119,12 @@ impl Pool {
         let record_allocated = geometry.allocated_bytes(record_bytes);
         let mut between = sim::stream(seed, "what lies between records");
         let stretches = Stretches::new(content.fresh_records(file_bytes), &mut between);
-        let groups = Groups::new(&geometry, content.fresh_records(Some(group_bytes)), &mut between);
+        let shown = shown_bytes(&geometry, metaslabs << metaslab_shift);
+        let room_for = |written: u64| unwritten_records(shown, written * record_allocated, record_allocated);
+        let groups = match run_records {
+            Some(_) => Groups::unknown(),
+            None => Groups::new(&geometry, stretches.records(), dirty_bytes / record_bytes, room_for, &mut between),
+        };
         let indirect = Indirects::new(&geometry, stretches.records());
         let stretches = stretches.naming(&indirect);
         let room = (1 << metaslab_shift) - geometry.alignment_bytes();
@@ -127,15 +132,11 @@ impl Pool {
         let room = room.saturating_sub(made_bytes + groups.most_free_among(room / record_allocated));
         let records_per_metaslab = stretches.fitting(room, record_allocated, &indirect);
         let records_per_metaslab = in_whole_runs(records_per_metaslab, content)?;
-        // What users are shown is what metaslabs give out; what does not make a whole one at the vdev's end is nobody's.
-        let given_out = metaslabs << metaslab_shift;
-        let shown = given_out - kept_back(&geometry, given_out);
         let records = stretches.in_whole_files((shown as f64 * fill) as u64 / record_allocated);
         let records = records.min(metaslabs * records_per_metaslab);
         let holding = records.div_ceil(records_per_metaslab);
         let mut order = filled(metaslabs);
-        let is_aged = run_records.is_some();
-        order[if is_aged { 0 } else { holding as usize }..].sort_unstable();
+        order[if run_records.is_some() { 0 } else { holding as usize }..].sort_unstable();
         let mut by_place: Vec<u64> = (0..holding).collect();
         by_place.sort_unstable_by_key(|index| order[*index as usize]);
         let content: Vec<u64> = by_place.iter().map(|index| order[*index as usize]).collect();
@@ -150,7 +151,7 @@ impl Pool {
             record_allocated,
             indirect,
             second_copies: None,
-            unwritten_records: unwritten_records(shown, records * record_allocated, record_allocated),
+            unwritten_records: room_for(records),
             metaslab_shift,
             metaslabs,
             order,
@@ -182,8 +183,15 @@ impl Pool {
 
     /// All that is allocated: what a scan has to examine.
     pub fn allocated_bytes(&self) -> u64 {
-        let own = self.kept().len() as u64 * own::COPIES * self.geometry.allocated_bytes(own::BLOCK_BYTES);
+        let own = self.kept().len() as u64 * own::COPIES + self.groups.held(self.records);
+        let own = own * self.geometry.allocated_bytes(own::BLOCK_BYTES);
         self.records * self.record_allocated + 2 * self.indirects() * self.indirect.allocated + own
+    }
+
+    /// Where the block of dnodes lies that is just before a record, if there is one.
+    pub fn dnodes_before(&self, record: u64) -> Option<u64> {
+        let is_held = record < self.records && self.groups.is_held_before(record);
+        is_held.then(|| self.record_offset(record) - self.geometry.allocated_bytes(own::BLOCK_BYTES))
     }
 
     /// Where on the vdev a record lies that was not rewritten; of others, the slot of this number.
@@ -213,6 +221,10 @@ impl Pool {
         let between = self.stretches.all_names_bytes(named) + self.groups.free_between(first, first + records);
         let made_bytes = self.made_bytes(self.order[metaslab as usize]);
         self.metaslab_offset(metaslab) + made_bytes + records * self.record_allocated + between
+    }
+
+    pub fn are_in_one_metaslab(&self, first: u64, second: u64) -> bool {
+        first >> self.metaslab_shift == second >> self.metaslab_shift
     }
 
     pub(super) fn metaslab_offset(&self, metaslab: u64) -> u64 {
@@ -292,6 +304,11 @@ fn fresh(records: u64, records_per_metaslab: u64, order: &[u64], empty: impl Ite
     let partly_free = rest.map(|metaslab| Fresh::new(slots(metaslab), 0));
     let behind_content = Fresh::new(records..used * records_per_metaslab, 0);
     wholly_free.chain(partly_free).chain([behind_content]).collect()
+}
+
+/// What users are shown is what metaslabs give out; what does not make a whole one at the vdev's end is nobody's.
+fn shown_bytes(geometry: &Geometry, given_out: u64) -> u64 {
+    given_out - kept_back(geometry, given_out)
 }
 
 /// What users are not shown of so much (`spa_get_slop_space`): a 32nd, but not less than 128 MiB as users count, who know of no parity.

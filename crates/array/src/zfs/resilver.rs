@@ -264,8 +264,8 @@ impl<D: BlockDevice> Resilver<D> {
     fn whole(plan: Plan, devices: Vec<D>, now_ns: u64) -> Result<Self, LayoutError> {
         let capacities: Vec<u64> = devices.iter().map(BlockDevice::capacity_bytes).collect();
         plan.check(&capacities)?;
-        let group_bytes = dirty_max_bytes(plan.host.memory_bytes);
-        let mut pool = Pool::new(plan.geometry.clone(), plan.member_bytes, plan.content, group_bytes, plan.seed)?;
+        let dirty_bytes = dirty_max_bytes(plan.host.memory_bytes);
+        let mut pool = Pool::new(plan.geometry.clone(), plan.member_bytes, plan.content, dirty_bytes, plan.seed)?;
         if plan.tunables.copies_apart.is_none() {
             pool.gather_second_copies();
         }

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from shakedown.fit import marks
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.facts import Cache, Facts
+from shakedown.fit.twin import mark
 from shakedown.fit.whereabouts import Sight
 
 
@@ -29,3 +34,12 @@ def test_what_comes_late_in_one_look_has_not_moved() -> None:
     assert marks.moved(watch, before).sum() == 0
     watch.at[10:20] = (watch.at[10:20] + 0.4) % 1.0
     assert marks.moved(watch, before)[10:20].sum() >= 6
+
+
+def test_marks_that_contradict_each_other_are_not_known() -> None:
+    """A low one above the high one makes no profile: so a drive over NBD on a busy machine got no twin."""
+    seen = marks.Marks(high=Estimate(0.55, 0.53, 0.56), low=Estimate(0.6, 0.59, 0.61), step=0.025)
+    cache = Cache("outer", lazy=True, marks=seen)
+    nothing = cast(Facts, None)
+    assert mark(nothing, cache, "high_mark") is None
+    assert mark(nothing, cache, "low_mark") is None

@@ -383,7 +383,7 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
         twin.put(section, "idle_ms", 1000, f"{UNKNOWN}; it rested with its cache full")
     if cache.lazy:
         for key, value in (("high_mark", 0.9), ("low_mark", 0.8)):
-            found = _mark(facts, cache, key)
+            found = mark(facts, cache, key)
             if found:
                 _measured(twin, section, key, found, 4)
             else:
@@ -403,9 +403,10 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     twin.put(section, "merge_on_disk", times > _ON_DISK, f"measured: {times:.2f} times what reading a band takes {_BY}")
 
 
-def _mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
+def mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
     """A mark of lazy cleaning; the last pass may go below the low one, by all of its bands but one."""
-    if cache.marks is None:
+    # A host that is late may have made them contradict each other: then neither is known.
+    if cache.marks is None or cache.marks.low.low >= cache.marks.high.value:
         return None
     if key == "high_mark":
         return cache.marks.high

@@ -61,7 +61,7 @@ def drawn(name: str, seed: int) -> Truth:
             "translation.streams.min_request_bytes": draw.choice([32_768, 65_536, 131_072, 262_144]),
             "translation.streams.tracked": draw.randrange(2, 17),
         }
-    return Truth.of(written(values | new))
+    return Truth.of(_written(values | new))
 
 
 def wild(seed: int) -> Truth:
@@ -96,7 +96,7 @@ def wild(seed: int) -> Truth:
         values |= {"translation.mapping": "dynamic", "translation.spare_bands": draw.randrange(2, 6)}
     if draw.random() < 0.25:
         values["translation.streams.tracked"] = 0
-    return Truth.of(written(values))
+    return Truth.of(_written(values))
 
 
 def restless(seed: int) -> Truth:
@@ -106,12 +106,12 @@ def restless(seed: int) -> Truth:
     if draw.random() < 0.5:
         values["translation.cleaning.driven"] = "pressure"
         del values["translation.cleaning.idle_ms"]
-    return Truth.of(written(values))
+    return Truth.of(_written(values))
 
 
 def changed(name: str, **new: Any) -> Truth:
     """One with other values, dots of their keys written as double underscores."""
-    return Truth.of(written(known(name).values | {key.replace("__", "."): value for key, value in new.items()}))
+    return Truth.of(_written(known(name).values | {key.replace("__", "."): value for key, value in new.items()}))
 
 
 def small(*, rpm: float = 5400, shingled: bool = True) -> Truth:
@@ -132,7 +132,7 @@ def small(*, rpm: float = 5400, shingled: bool = True) -> Truth:
         return truth
     cache = {"bytes": 160_000_000 // 4096 * 4096, "entries": 1500, "journal_ms": 200}
     values = truth.values | {f"translation.cache.{key}": value for key, value in cache.items()}
-    return Truth.of(written(values | {"translation.tracks_per_band": 16}))
+    return Truth.of(_written(values | {"translation.tracks_per_band": 16}))
 
 
 def small_wild(seed: int) -> Truth:
@@ -164,7 +164,7 @@ def small_wild(seed: int) -> Truth:
         "translation.cache.journal_every": draw.choice([0, 120, 240]),
         "translation.cache.journal_ms": draw.randrange(100, 400),
     }
-    return Truth.of(written(values))
+    return Truth.of(_written(values))
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
@@ -177,7 +177,7 @@ def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     return found
 
 
-def written(values: dict[str, Any]) -> str:
+def _written(values: dict[str, Any]) -> str:
     lines = ["format_version = 1", 'name = "blind"', 'title = "A drive that nobody has seen"']
     sections: dict[str, list[str]] = {}
     for key, value in values.items():

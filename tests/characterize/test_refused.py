@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from characterize.blind import known, written
+from characterize.blind import restless
 from shakedown.characterize import run
 from shakedown.cli import characterize as verb
 from shakedown.fit.facts import Cache
@@ -53,11 +53,12 @@ def test_a_twin_that_is_refused_is_kept_and_told_with_the_reason(
     assert document["values"]["translation.cache.bytes"]["value"] == 40960
 
 
-def test_a_drive_that_cleans_without_waiting_for_silence_is_no_conventional_one(tmp_path: Path) -> None:
-    values = known("wd40efax").values | {"translation.cleaning.driven": "pressure"}
-    del values["translation.cleaning.idle_ms"]
+@pytest.mark.parametrize("seed", [700, 702, 708])
+def test_a_drive_that_cleans_without_waiting_for_silence_is_no_conventional_one(seed: int, tmp_path: Path) -> None:
+    truth = restless(seed)
+    assert truth.values["translation.cleaning.driven"] == "pressure"
     profile = tmp_path / "hidden.toml"
-    profile.write_text(written(values))
+    profile.write_text(truth.toml)
     order = run.Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
     outcome = run.characterize(order, tmp_path / "run", (), lambda _: None)
     assert outcome.twin.value("translation", "kind") == "shingled"

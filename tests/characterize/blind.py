@@ -99,6 +99,16 @@ def wild(seed: int) -> Truth:
     return Truth.of(_written(values))
 
 
+def restless(seed: int) -> Truth:
+    """A wild one of which it is drawn as well what drives its cleaning, and in which order bands are cleaned."""
+    draw = random.Random(f"restless {seed}")
+    values = wild(seed).values | {"translation.cleaning.order": draw.choice(["fifo", "most-dirty"])}
+    if draw.random() < 0.5:
+        values["translation.cleaning.driven"] = "pressure"
+        del values["translation.cleaning.idle_ms"]
+    return Truth.of(_written(values))
+
+
 def changed(name: str, **new: Any) -> Truth:
     """One with other values, dots of their keys written as double underscores."""
     return Truth.of(_written(known(name).values | {key.replace("__", "."): value for key, value in new.items()}))

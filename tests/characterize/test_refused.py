@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from characterize.blind import restless
 from shakedown.characterize import run
 from shakedown.cli import characterize as verb
 from shakedown.fit.facts import Cache
@@ -50,3 +51,15 @@ def test_a_twin_that_is_refused_is_kept_and_told_with_the_reason(
     assert document["exit_status"] == 3
     assert document["refusal"]
     assert document["values"]["translation.cache.bytes"]["value"] == 40960
+
+
+@pytest.mark.parametrize("seed", [700, 702, 708])
+def test_a_drive_that_cleans_without_waiting_for_silence_is_no_conventional_one(seed: int, tmp_path: Path) -> None:
+    truth = restless(seed)
+    assert truth.values["translation.cleaning.driven"] == "pressure"
+    profile = tmp_path / "hidden.toml"
+    profile.write_text(truth.toml)
+    order = run.Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
+    outcome = run.characterize(order, tmp_path / "run", (), lambda _: None)
+    assert outcome.twin.value("translation", "kind") == "shingled"
+    assert outcome.refusal

@@ -26,6 +26,7 @@ from shakedown.target.open import open_target
 RECORD_NAME: Final = "characterize.json"
 PROFILE_NAME: Final = "twin.toml"
 FORMAT_VERSION: Final = 1
+_AT_ONCE: Final = "it is shingled, and what it has cached is home before its insides can be measured"
 
 
 @dataclass(frozen=True)
@@ -108,12 +109,13 @@ def read_order(folder: Path) -> Order:
 def _conclude(order: Order, folder: Path, plan: Plan, facts: Facts, model: str, tell: Tell) -> Outcome:
     tell("fitting the twin")
     twin = draft(facts, order.name, f"Twin of {order.target}", model)
-    refusal = None
-    try:
-        twin = calibrate(twin, facts, _modelled)
-        _modelled(twin.toml)
-    except InconclusiveError as error:
-        refusal = str(error)
+    refusal = _AT_ONCE if facts.cleans_at_once else None
+    if refusal is None:
+        try:
+            twin = calibrate(twin, facts, _modelled)
+            _modelled(twin.toml)
+        except InconclusiveError as error:
+            refusal = str(error)
     replace_file(folder / PROFILE_NAME, twin.toml.encode())
     return Outcome(order, folder, plan, facts, twin, refusal)
 

@@ -96,7 +96,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     if outcome.refusal is not None:
         twin = outcome.folder / "twin.toml"
         print(f"error: what was found makes no twin: {outcome.refusal}", file=sys.stderr)
-        print(f"hint: all of it is in {twin}; mend that value there by what you know of the drive", file=sys.stderr)
+        print(f"hint: all of it is in {twin}; mend or complete it by what you know of the drive", file=sys.stderr)
     return status
 
 

@@ -34,12 +34,13 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place, place_of_cache
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.whereabouts import Moved, Sight, moved
+from shakedown.fit.whereabouts import Moved, Sight, left_at_once, moved
 
 RATE_SHARES: Final = tuple(np.linspace(0, 1, 9))
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
 SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
 _MOVED: Final = 0.5
+_NEARLY_ALL: Final = 0.9
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
 SPACE_ENDS: Final = 0.95
@@ -77,6 +78,8 @@ class Facts:
     parking: parking.Parking | None
     moved: Moved
     cache: Cache | None = None
+    left_at_once: float = 0.0
+    """Which share of blocks lay elsewhere right behind their writing, and soon no longer there."""
     blur_turns: float = 0.0
     """What angles are known to."""
 
@@ -84,6 +87,11 @@ class Facts:
     def surface(self) -> seek.Surface:
         """Where on the stroke an offset lies."""
         return _surface(self.capacity_bytes, self.rates)
+
+    @property
+    def cleans_at_once(self) -> bool:
+        """Whether it is shingled, and what it has cached is home before anything could be measured of that."""
+        return self.left_at_once > _MOVED
 
     @property
     def overhead_ms(self) -> float:
@@ -187,7 +195,10 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     bench.idle(5_000_000_000)
     tell("does what was written lie where it should")
     facts.moved = moved(bench, turn.value)
-    if facts.moved.share > _MOVED:
+    # Of what waits for silence nearly all lies elsewhere still, and of what a conventional drive holds nothing.
+    if facts.moved.share < _NEARLY_ALL:
+        facts.left_at_once = left_at_once(bench, turn.value)
+    if facts.moved.share > _MOVED and not facts.cleans_at_once:
         facts.cache = _find_cache(bench, facts, tell)
     if with_parking:
         tell("parking of the heads")

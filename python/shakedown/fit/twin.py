@@ -217,6 +217,10 @@ def _dram(twin: Twin, facts: Facts) -> None:
 
 def _translation(twin: Twin, facts: Facts) -> None:
     share = f"measured: {facts.moved.share:.0%} of what was written lay elsewhere {_BY}"
+    if facts.cleans_at_once:
+        shown = f"measured: {facts.left_at_once:.0%} of what was just written lay elsewhere, and soon not {_BY}"
+        twin.put("translation", "kind", "shingled", shown)
+        return
     if facts.cache is None:
         twin.put("translation", "kind", "identity", share)
         return

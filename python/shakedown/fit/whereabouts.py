@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shakedown.fit import rotation
 from shakedown.fit.place import aligned, apart, rewrite, scattered
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
+from shakedown.fit.trace import BLOCK_BYTES, FLUSH, READ, WRITE, Bench, Floats, Ints, Trace
 
 _TOLERANCE_TURNS: Final = 0.03
 _MOST_TOLERANCE_TURNS: Final = 0.08
@@ -105,6 +105,28 @@ def moved(bench: Bench, turn_ms: float) -> Moved:
     rewrite(bench, "moved-rewrite", first, slots * 16 * BLOCK_BYTES)
     share = max(float(np.mean(seen)) - unmoved, 0.0) / max(1 - unmoved, _LEAST_QUIET)
     return Moved(share, float(np.mean(in_flash)))
+
+
+def left_at_once(bench: Bench, turn_ms: float) -> float:
+    """Which share of blocks lie elsewhere when each is read right behind its durable write, and soon no longer there.
+
+    The host is never silent meanwhile: so does a drive that cleans without waiting for silence.
+    """
+    first = aligned(0.45 * bench.capacity_bytes)
+    slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
+    offsets = np.sort(scattered(min(_BLOCKS, slots // 2), first, slots, 16 * BLOCK_BYTES))
+    watch = Watch.over(bench, "at-once", offsets, Sight(turn_ms))
+    order = apart(len(offsets))
+    pairs = Trace.writes(np.repeat(offsets[order], 2), flush_every=1)
+    # Of each two writes with their flushes the second becomes a read, and its flush nothing.
+    keep = np.tile([True, True, True, False], len(offsets))
+    verbs = np.tile([WRITE, FLUSH, READ, FLUSH], len(offsets))[keep]
+    log = bench.play("at-once-pairs", Trace(verbs, pairs.offsets[keep], pairs.lengths[keep]))
+    reads = log.part(log.verbs == READ)
+    now = rotation.phases(reads, turn_ms)
+    now[reads.latency_ms < _FROM_MEMORY_TURNS * turn_ms] = np.nan
+    elsewhere, later = watch.sight.differ(now, watch.home[order]), watch.angles()[order]
+    return float(np.mean(elsewhere & watch.sight.differ(later, now)))
 
 
 def forget(bench: Bench) -> None:

@@ -194,51 +194,6 @@ def test_an_option_of_the_others_is_refused_by_name(layout: str, option: dict[st
     assert "its own are" in refusal.value.hint
 
 
-def test_redundancy_decides_what_an_unreadable_sector_costs() -> None:
-    bad = 'format_version = 1\n[[faults]]\nkind = "latent-sectors"\nsectors = [[9999, 1]]\nretry_s = 3\n'
-    raid5 = simulate(order(layout="raid5", faults={1: bad}))
-    assert (raid5.ended, raid5.lost_bytes) == ("with-losses", 4096)
-    raid6 = simulate(order(faults={1: bad}))
-    assert (raid6.ended, raid6.members["bytes_written"][1]) == ("complete", 4096 + SUPERBLOCKS)
-    assert raid6.members["longest_command_ns"][1] > 3e9
-
-
-def ordered(tmp_path: Path, layout: str, fault: str, place: int = 0, **options: object) -> tuple[int, Path]:
-    """Exit status and run folder of four IronWolfs, of which one, mostly the first, has a fault."""
-    file = tmp_path / "faults.toml"
-    file.write_text(f"format_version = 1\n[[faults]]\n{fault}\n")
-    out = tmp_path / "out"
-    given = {
-        "width": 4,
-        "member_size": "20GiB",
-        "seeds": 1,
-        "baseline": "none",
-        "faults": (f"{place}={file}",),
-        "out": out,
-    }
-    return verb(layout, IRONWOLF, options=RebuildOptions(quiet=True, **{**given, **options})), out  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("layout", ["raid6", "raidz2"])
-def test_a_fault_outside_of_the_rebuild_is_told(
-    layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    both = 'kind = "stall"\nfrom_s = 1\nfor_s = 1\n[[faults]]\nkind = "gone"\nfrom_s = 864000\nfor_s = 5'
-    status, out = ordered(tmp_path, layout, both)
-    told = " ".join(capsys.readouterr().out.split())
-    assert status == 0
-    assert "WITHOUT EFFECT: the fault `gone` of drive 0, from 10 d 0 h on: the rebuild was over after" in told
-    assert "`stall`" not in told
-    assert any("WITHOUT EFFECT" in note for note in read_run(out).record.notes)
-
-
-def test_a_fault_that_was_over_before_the_drives_were_worn_is_told(tmp_path: Path) -> None:
-    fault = 'kind = "stall"\nfrom_s = 0\nfor_s = 1'
-    given = {"replace_with": RED, "state": "used", "scale": "1/4000", "member_size": "900MiB"}
-    _, out = ordered(tmp_path, "raid5", fault, **given)
-    assert any("the rebuild began after" in note and "of use" in note for note in read_run(out).record.notes)
-
-
 def test_a_profile_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
 
@@ -249,65 +204,6 @@ def test_a_profile_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("shakedown.array.order.read_profile", counting)
     run.run_rebuild(order(scale_divisor=4000), None, 3, tmp_path / "out", lambda _line: None)
     assert [path.name for path in read] == ["st12000vn0007.toml"]
-
-
-@pytest.mark.parametrize("layout", ["raid6", "raidz2"])
-def test_another_drive_that_fails_on_the_way_is_told(
-    layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out = ordered(tmp_path, layout, 'kind = "gone"\nfrom_s = 30\nfor_s = 5')
-    told = " ".join(capsys.readouterr().out.split())
-    assert status == 1
-    assert "ANOTHER DRIVE FAILS." in told
-    assert re.search(r"Drive 0, st12000vn0007, fails after (30|29\.\d) s, which the array survives\.", told)
-    assert read_run(out).record.findings[0].evidence["failed_on_the_way"] == 1
-
-
-@pytest.mark.parametrize("scale", ["1", "1/10"])
-def test_who_was_silent_longest_stands_in_the_table(
-    scale: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    ordered(tmp_path, "raid6", 'kind = "stall"\nfrom_s = 20\nfor_s = 45', scale=scale)
-    table = capsys.readouterr().out.partition("It waits for")[0]
-    assert re.search(r"its longest command +\d+(\.\d+)? ms\n", table)
-    assert re.search(r"drive 0's longest command +4[45](\.\d)? s\n", table)
-
-
-def test_a_silent_drive_is_kicked_whichever_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _ = ordered(tmp_path, "raid5", 'kind = "stall"\nfrom_s = 20\nfor_s = 45')
-    told = " ".join(capsys.readouterr().out.split())
-    assert status == 1
-    assert "DRIVE 0, st12000vn0007, TAKES 45.1 s for a command, too long for a hardware RAID controller: kicked" in told
-
-
-@pytest.mark.parametrize(("layout", "place"), [("raid5", 0), ("raidz1", 0), ("raid6", 3), ("raidz2", 3)])
-def test_of_a_failed_rebuild_nothing_is_said_to_be_left(
-    layout: str, place: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out = ordered(tmp_path, layout, 'kind = "gone"\nfrom_s = 30\nfor_s = 5', place)
-    told = capsys.readouterr().out
-    assert status == 1
-    why = "that is one too many" if place == 0 else "it is the one put in"
-    assert re.search(rf"\d% done: drive {place}, st12000vn0007, fails, and {why}\.", " ".join(told.split()))
-    assert "says is left" not in told
-    run = read_run(out)
-    [rebuild] = json.loads((out / "raw" / "rebuild.json").read_text())["rebuilds"]
-    assert 0 < rebuild["done"] < 1
-    assert run.record.steps[0].end_ns == rebuild["progress"][-1]["at_ns"] == rebuild["duration_ns"]
-    shown = run.samples.filter(pl.col("step") == "rebuild").select(pl.col("start_ns") + pl.col("duration_ns"))
-    assert shown.to_series().max() == rebuild["duration_ns"]
-    assert f"{rebuild['duration_ns'] / 1e9:.6f}" in (out / "progress.csv").read_text()
-
-
-def test_users_of_a_pool_go_on_without_a_drive_that_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    job = tmp_path / "job.fio"
-    job.write_text(JOB)
-    gone = 'kind = "gone"\nfrom_s = 30\nfor_s = 5'
-    assert ordered(tmp_path, "raidz2", gone, load=job, fill="20%")[0] == 1
-    assert "which the array survives" in " ".join(capsys.readouterr().out.split())
-    (tmp_path / "failing").mkdir()
-    assert ordered(tmp_path / "failing", "raidz1", gone, load=job, fill="20%")[0] == 1
-    assert "fails, and that is one too many" in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_empty_pool_is_resilvered_at_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -488,16 +384,6 @@ def test_a_host_may_be_like_the_labs_but_for_what_is_set(
     assert RebuildOrder.from_json(answers_of(read_run(out))["order"]).options == expected
     with pytest.raises(UsageError, match="for modelled drives"):
         verb("raid5", "lab:wd40efrx", options=options)
-
-
-@pytest.mark.parametrize("layout", ["raid6", "raidz2"])
-def test_sectors_that_were_made_up_for_are_told(
-    layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    latent = 'kind = "latent-sectors"\nsectors = [[70000, 1], [90000, 1]]\nretry_s = 0.1'
-    assert ordered(tmp_path, layout, latent, place=1, member_size="1GiB", fill="50%")[0] == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "Drive 1, st12000vn0007, could not be read at 2 places, which the array made up for." in told
 
 
 def test_no_bound_of_an_interval_is_nothing() -> None:

@@ -1,0 +1,141 @@
+"""What faults of modelled drives make of a rebuild, and what is told of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shakedown.array.order import RebuildOrder
+from shakedown.array.rebuild import simulate
+from shakedown.cli.rebuild import RebuildOptions
+from shakedown.cli.rebuild import rebuild as verb
+from shakedown.result.folder import read_run
+
+IRONWOLF = "model:st12000vn0007"
+RED = "model:wd40efax"
+SUPERBLOCKS = 16 * 512
+"""Written to each drive: a page every sixteenth of the way, but for the end."""
+JOB = "[users]\nrw=randread\nbs=16k\niodepth=2\nnorandommap\n"
+
+
+def order(**changes: object) -> RebuildOrder:
+    given = {"layout": "raid6", "members": (IRONWOLF,) * 4, "replacement": IRONWOLF, "scale_divisor": 1000}
+    return RebuildOrder(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def test_redundancy_decides_what_an_unreadable_sector_costs() -> None:
+    bad = 'format_version = 1\n[[faults]]\nkind = "latent-sectors"\nsectors = [[9999, 1]]\nretry_s = 3\n'
+    raid5 = simulate(order(layout="raid5", faults={1: bad}))
+    assert (raid5.ended, raid5.lost_bytes) == ("with-losses", 4096)
+    raid6 = simulate(order(faults={1: bad}))
+    assert (raid6.ended, raid6.members["bytes_written"][1]) == ("complete", 4096 + SUPERBLOCKS)
+    assert raid6.members["longest_command_ns"][1] > 3e9
+
+
+def ordered(tmp_path: Path, layout: str, fault: str, place: int = 0, **options: object) -> tuple[int, Path]:
+    """Exit status and run folder of four IronWolfs, of which one, mostly the first, has a fault."""
+    file = tmp_path / "faults.toml"
+    file.write_text(f"format_version = 1\n[[faults]]\n{fault}\n")
+    out = tmp_path / "out"
+    given = {
+        "width": 4,
+        "member_size": "20GiB",
+        "seeds": 1,
+        "baseline": "none",
+        "faults": (f"{place}={file}",),
+        "out": out,
+    }
+    return verb(layout, IRONWOLF, options=RebuildOptions(quiet=True, **{**given, **options})), out  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("layout", ["raid6", "raidz2"])
+def test_a_fault_outside_of_the_rebuild_is_told(
+    layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = 'kind = "stall"\nfrom_s = 1\nfor_s = 1\n[[faults]]\nkind = "gone"\nfrom_s = 864000\nfor_s = 5'
+    status, out = ordered(tmp_path, layout, both)
+    told = " ".join(capsys.readouterr().out.split())
+    assert status == 0
+    assert "WITHOUT EFFECT: the fault `gone` of drive 0, from 10 d 0 h on: the rebuild was over after" in told
+    assert "`stall`" not in told
+    assert any("WITHOUT EFFECT" in note for note in read_run(out).record.notes)
+
+
+def test_a_fault_that_was_over_before_the_drives_were_worn_is_told(tmp_path: Path) -> None:
+    fault = 'kind = "stall"\nfrom_s = 0\nfor_s = 1'
+    given = {"replace_with": RED, "state": "used", "scale": "1/4000", "member_size": "900MiB"}
+    _, out = ordered(tmp_path, "raid5", fault, **given)
+    assert any("the rebuild began after" in note and "of use" in note for note in read_run(out).record.notes)
+
+
+@pytest.mark.parametrize("layout", ["raid6", "raidz2"])
+def test_another_drive_that_fails_on_the_way_is_told(
+    layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out = ordered(tmp_path, layout, 'kind = "gone"\nfrom_s = 30\nfor_s = 5')
+    told = " ".join(capsys.readouterr().out.split())
+    assert status == 1
+    assert "ANOTHER DRIVE FAILS." in told
+    assert re.search(r"Drive 0, st12000vn0007, fails after (30|29\.\d) s, which the array survives\.", told)
+    assert read_run(out).record.findings[0].evidence["failed_on_the_way"] == 1
+
+
+@pytest.mark.parametrize("scale", ["1", "1/10"])
+def test_who_was_silent_longest_stands_in_the_table(
+    scale: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ordered(tmp_path, "raid6", 'kind = "stall"\nfrom_s = 20\nfor_s = 45', scale=scale)
+    table = capsys.readouterr().out.partition("It waits for")[0]
+    assert re.search(r"its longest command +\d+(\.\d+)? ms\n", table)
+    assert re.search(r"drive 0's longest command +4[45](\.\d)? s\n", table)
+
+
+def test_a_silent_drive_is_kicked_whichever_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _ = ordered(tmp_path, "raid5", 'kind = "stall"\nfrom_s = 20\nfor_s = 45')
+    told = " ".join(capsys.readouterr().out.split())
+    assert status == 1
+    assert "DRIVE 0, st12000vn0007, TAKES 45.1 s for a command, too long for a hardware RAID controller: kicked" in told
+
+
+@pytest.mark.parametrize(("layout", "place"), [("raid5", 0), ("raidz1", 0), ("raid6", 3), ("raidz2", 3)])
+def test_of_a_failed_rebuild_nothing_is_said_to_be_left(
+    layout: str, place: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out = ordered(tmp_path, layout, 'kind = "gone"\nfrom_s = 30\nfor_s = 5', place)
+    told = capsys.readouterr().out
+    assert status == 1
+    why = "that is one too many" if place == 0 else "it is the one put in"
+    assert re.search(rf"\d% done: drive {place}, st12000vn0007, fails, and {why}\.", " ".join(told.split()))
+    assert "says is left" not in told
+    run = read_run(out)
+    [rebuild] = json.loads((out / "raw" / "rebuild.json").read_text())["rebuilds"]
+    assert 0 < rebuild["done"] < 1
+    assert run.record.steps[0].end_ns == rebuild["progress"][-1]["at_ns"] == rebuild["duration_ns"]
+    shown = run.samples.filter(pl.col("step") == "rebuild").select(pl.col("start_ns") + pl.col("duration_ns"))
+    assert shown.to_series().max() == rebuild["duration_ns"]
+    assert f"{rebuild['duration_ns'] / 1e9:.6f}" in (out / "progress.csv").read_text()
+
+
+def test_users_of_a_pool_go_on_without_a_drive_that_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "job.fio"
+    job.write_text(JOB)
+    gone = 'kind = "gone"\nfrom_s = 30\nfor_s = 5'
+    assert ordered(tmp_path, "raidz2", gone, load=job, fill="20%")[0] == 1
+    assert "which the array survives" in " ".join(capsys.readouterr().out.split())
+    (tmp_path / "failing").mkdir()
+    assert ordered(tmp_path / "failing", "raidz1", gone, load=job, fill="20%")[0] == 1
+    assert "fails, and that is one too many" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("layout", ["raid6", "raidz2"])
+def test_sectors_that_were_made_up_for_are_told(
+    layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    latent = 'kind = "latent-sectors"\nsectors = [[70000, 1], [90000, 1]]\nretry_s = 0.1'
+    assert ordered(tmp_path, layout, latent, place=1, member_size="1GiB", fill="50%")[0] == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Drive 1, st12000vn0007, could not be read at 2 places, which the array made up for." in told

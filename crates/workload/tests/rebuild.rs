@@ -59,7 +59,11 @@ fn a_sample_is_told_and_ended() {
     let bytes = replacement.capacity_bytes();
     let order = order(replacement, bytes);
     let mut heard = Vec::new();
-    let report = rebuild_telling(&order, &mut |share| Ok(heard.push(share))).unwrap();
+    let report = rebuild_telling(&order, &mut |share| {
+        heard.push(share);
+        Ok(())
+    })
+    .unwrap();
     assert!(!report.whole && heard.is_sorted() && heard[0] < 0.001 && heard[heard.len() - 1] > 0.99);
     assert!(heard.windows(2).all(|pair| pair[1] - pair[0] < 0.001), "{heard:?}");
     let mut times = 0;
@@ -91,7 +95,11 @@ fn with_a_shingled_drive_every_request_is_gone_through() {
         let mut one = order(drive(CONVENTIONAL, LARGE, 9), bytes);
         one.drives[place] = drive(SHINGLED, 6, 9);
         let mut heard = Vec::new();
-        let report = rebuild_telling(&one, &mut |share| Ok(heard.push(share))).unwrap();
+        let report = rebuild_telling(&one, &mut |share| {
+            heard.push(share);
+            Ok(())
+        })
+        .unwrap();
         assert!(report.whole && report.requests >= 4 * bytes.div_ceil(one.options.max_request_bytes));
         assert_eq!(report, rebuild(&Order { whole: true, ..one }).unwrap());
         assert!(heard.len() > 50 && heard.is_sorted() && heard[0] < 0.1 && heard[heard.len() - 1] > 0.9, "{heard:?}");

@@ -111,6 +111,7 @@ def test_of_a_failed_rebuild_nothing_is_said_to_be_left(
     why = "that is one too many" if place == 0 else "it is the one put in"
     assert re.search(rf"\d% done: drive {place}, st12000vn0007, fails, and {why}\.", " ".join(told.split()))
     assert "says is left" not in told
+    assert "WITHOUT EFFECT" not in told
     run = read_run(out)
     [rebuild] = json.loads((out / "raw" / "rebuild.json").read_text())["rebuilds"]
     assert 0 < rebuild["done"] < 1

@@ -74,6 +74,18 @@ def test_a_device_that_is_not_there_is_told_as_that(
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (RebuildOptions(width=4, plan=True, settings=("hz=100",)), "`--set hz=.* is of modelled arrays"),
+        (RebuildOptions(width=4, plan=True, whole=True), "are for modelled drives"),
+    ],
+)
+def test_nothing_is_planned_that_would_be_refused(options: RebuildOptions, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        verb("raid5", "lab:wd40efrx", options=options)
+
+
 def test_a_plan_needs_real_drives(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nothing to plan"):
         verb("raid1", "model:wd40efrx", options=RebuildOptions(width=2, plan=True, out=tmp_path / "r"))

@@ -69,11 +69,16 @@ def is_cut_off_in_lab(out: Path) -> bool:
     return (out / _ORDER_NAME).exists()
 
 
+def refuse_in_lab(order: RebuildOrder) -> None:
+    """Raise UsageError for what cannot be rebuilt there."""
+    check_order(order)
+    refuse_of_models(order.options)
+    _is_fuse(order)  # raises for what the lab has not
+
+
 def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
     """Rebuild into the new folder ``out``. Raises UsageError, RefusedError, EnvironmentFailure and Interrupted."""
-    check_order(ordered.order)
-    refuse_of_models(ordered.order.options)
-    _is_fuse(ordered.order)  # raises for what the lab has not
+    refuse_in_lab(ordered.order)
     if out.exists():
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")
     effort = ordered.effort

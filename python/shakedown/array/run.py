@@ -49,7 +49,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             has_baseline = each is order and baseline is not None
             notes = (
                 *cautions(rebuilds),
-                *unsure(each),
+                *(unsure(each) if any(rebuilt.ended != "failed" for rebuilt in rebuilds) else ()),
                 *_notes(each, rebuilds[0]),
                 *_in_vain(each, rebuilds),
                 *_faults_in_vain(each, rebuilds),
@@ -154,10 +154,13 @@ def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...
 
 
 def _faults_in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> Iterator[str]:
-    """Faults of which no window falls into any of the rebuilds."""
+    """Faults of which no window falls into any of the rebuilds, but of drives that failed of theirs."""
     began_ns = min(each.began_ns for each in rebuilds)
     ended_ns = max(each.began_ns + each.duration_ns for each in rebuilds)
+    failed = {each.failed_member for each in rebuilds}
     for place, text in sorted(order.faults.items()):
+        if place in failed:
+            continue
         for fault in parse_toml(text)["faults"]:
             from_ns = round(fault.get("from_s", 0) * NS_PER_S)
             is_over = "for_s" in fault and "every_s" not in fault and from_ns + fault["for_s"] * NS_PER_S <= began_ns

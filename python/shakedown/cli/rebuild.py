@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, resume_in_lab, run_rebuild_in_lab
+from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, refuse_in_lab, resume_in_lab, run_rebuild_in_lab
 from shakedown.array.keep import PROGRESS_HEAD, PROGRESS_NAME
 from shakedown.array.order import RebuildOrder, State, drive_name, members_of
 from shakedown.array.real import plan_real, resume_real, run_real
@@ -137,6 +137,7 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     order = _order(layout.lower(), targets, options)
     name = f"rebuild-{order.layout}-{_name_of(order.replacement)}-{order.state}"
     out = options.out or free_folder(Path("runs") / name)
+    _refuse_elsewhere(order, options)
     if options.plan:
         return _planned(order, out, options)
     with terminated_as_interrupted(unignored=True):
@@ -156,19 +157,28 @@ def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
         raise UsageError(f"--load {options.load}: {error}", hint=error.hint) from error
 
 
-def _rebuilt_there(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
-    arena, tell = order.arena, _teller(options)
+def _refuse_elsewhere(order: RebuildOrder, options: RebuildOptions) -> None:
+    """Raise UsageError for options that are of another arena than the order's."""
+    arena = order.arena
     if arena != "model" and (options.whole or options.baseline not in (None, "none")):
         raise UsageError(
             "`--whole` and another `--baseline` are for modelled drives", hint="--baseline none leaves it out"
         )
     if arena != "device":
         refuse_consent(_consent(options))
-    if arena == "lab" and DISKS not in os.environ:
+    if arena != "model" and order.faults and not _is_outside_lab(order):
+        raise UsageError("`--faults` befall modelled drives", hint="model:NAME or lab:NAME")
+
+
+def _is_outside_lab(order: RebuildOrder) -> bool:
+    return order.arena == "lab" and DISKS not in os.environ
+
+
+def _rebuilt_there(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
+    arena, tell = order.arena, _teller(options)
+    if _is_outside_lab(order):
         return run_rebuild_in_lab(InGuest(order, options.settings, options.baseline), out, tell)
     if arena != "model":
-        if order.faults:
-            raise UsageError("`--faults` befall modelled drives", hint="model:NAME or lab:NAME")
         return run_real(order, out, _consent(options), tell, with_baseline=options.baseline is None)
     baseline = None if options.baseline == "none" else _baseline(order, options.baseline)
     if not 1 <= options.seeds <= _MOST_SEEDS:
@@ -180,6 +190,7 @@ def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
     if order.arena == "model":
         raise UsageError("no drive of it is real: there is nothing to plan", hint="leave `--plan` out")
     if order.arena == "lab":
+        refuse_in_lab(order)
         effort = InGuest(order, options.settings, options.baseline).effort
         plans: tuple[Planned, ...] = (Planned((effort.words,), effort.document),)
     else:

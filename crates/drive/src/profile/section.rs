@@ -55,11 +55,8 @@ impl<'a> Section<'a> {
     }
 
     /// Refuses a key that makes no sense beside the values of others.
-    pub fn refuse(&mut self, key: &str, reason: &str) -> Result<(), ProfileError> {
-        match self.has(key) {
-            true => Err(ProfileError::value(&self.full(key), self.value(key)?, reason)),
-            false => Ok(()),
-        }
+    pub fn refuse(&self, key: &str, reason: &str) -> Result<(), ProfileError> {
+        self.misplaced(&[key], reason)
     }
 
     /// Refuses keys and tables that only belong to other values of another key.

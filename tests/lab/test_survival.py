@@ -18,7 +18,7 @@ from shakedown.result.run_record import RunRecord
 
 pytestmark = built
 HERE = Path(__file__).parent
-# Of a drive of 744 MiB: filled until 180 s of virtual time, collapsed at 193 s, held until 215 s, drained until 279 s.
+# Of a drive of 744 MiB: filled until 176 s of virtual time, collapsed at 189 s, held until 210 s, drained until 272 s.
 SHORT = {
     **{"limit": "40s", "confirm": "2s", "hold": "20s", "window": "30s", "patience": "60s", "tail": "20s"},
     **{"pause": "5s", "interval": "500ms", "long_interval": "1s"},
@@ -44,7 +44,7 @@ def reasons(record: RunRecord) -> dict[str, str]:
     return {reason.headline: reason.status for reason in record.verdict.uses[0].reasons}
 
 
-@pytest.mark.parametrize("fault", ['kind="stall", from_s=200, for_s=45', 'kind="timeout", from_s=200, for_s=15'])
+@pytest.mark.parametrize("fault", ['kind="stall", from_s=195, for_s=45', 'kind="timeout", from_s=195, for_s=15'])
 def test_a_drive_that_keeps_silent_is_waited_for_and_told(tmp_path: Path, fault: str) -> None:
     record = cliff(tmp_path / "run", fault)
     assert (record.status, ended(record)) == ("complete", ALL)

@@ -112,10 +112,10 @@ def collect_turns(bands: Bands, filler: Filler, known: Known) -> Estimate | None
     if many is None:
         return None
     few = replace(many, each=many.each // _FEWER)
-    stalls = [_stalls_ms(filler, known, pieces.offsets(bands), many.fillers) for pieces in (many, few)]
-    with_many, with_few = (float(each.sum()) for each in stalls)
-    # One that had a pass more cleaned something else as well.
-    if not len(stalls[0]) or len(stalls[0]) != len(stalls[1]):
+    with_many, with_few = (
+        float(_stalls_ms(filler, known, pieces.offsets(bands), many.fillers).sum()) for pieces in (many, few)
+    )
+    if not with_many or not with_few:
         return None
     more = many.each - few.each
     turns = (with_many - with_few) / known.turn_ms / many.bands / more - BLOCK_BYTES / filler.layout.track_bytes

@@ -467,6 +467,29 @@ def test_a_signal_ends_a_rebuild_at_once(layout: str, options: dict[str, Any]) -
     assert threading.active_count() <= threads + 1
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        'shakedown.rebuild("raid6", "model:st4000vn008", width=8, replace_with="model:wd40efax", whole=True)',
+        'shakedown.rebuild("raidz2", "model:st4000vn008", width=8, whole=True)',
+        'shakedown.Drive.load("wd40efax", seed=1).run("rw=randwrite\\nbs=4k\\ntime_based\\nruntime=8d", interval="1h")',
+    ],
+)
+def test_ctrl_c_ends_a_program_of_its_own(call: str) -> None:
+    """Whose SIGINT has the handler that polars leaves."""
+    heeded = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # where whoever started this ignores it
+    program = f"import signal, shakedown\n{heeded}\nshakedown.Drive\nprint(flush=True)\n{call}"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(1)
+        child.send_signal(signal.SIGINT)
+        began_s = time.monotonic()
+        _, said = child.communicate(timeout=60)
+    assert time.monotonic() - began_s < 2
+    assert b"KeyboardInterrupt" in said
+
+
 def test_a_call_that_a_signal_has_ended_loses_nothing() -> None:
     job = "rw=randrw\nbs=4k\niodepth=8\ntime_based\nruntime=8h"
     alone = _core.Machine(drive().toml, seed=1).start(job, 1_000_000_000, 1)

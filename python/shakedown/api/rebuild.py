@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import fields
 from typing import Any, get_type_hints
 
@@ -14,6 +14,8 @@ from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.array.zfs import ZFS_LAYOUTS, ZfsOptions
 from shakedown.errors import UsageError
 from shakedown.target.md_options import MdOptions
+
+_LOOK_S = 0.1
 
 
 def rebuild(
@@ -52,11 +54,17 @@ def rebuild(
 
 
 def _interruptibly(order: RebuildOrder) -> Rebuild:
-    """Rebuild in another thread: signals come to this one, and it waits for nothing but that."""
+    """Rebuild in another thread: signals come to this one, and it waits for nothing but that.
+
+    A wait without an end is not woken by Ctrl-C once polars is loaded, which has system calls go on (SA_RESTART).
+    """
     share = Share()
     with ThreadPoolExecutor(max_workers=1) as aside:
+        rebuilt = aside.submit(simulate, order, share)
         try:
-            return aside.submit(simulate, order, share).result()
+            while not wait([rebuilt], timeout=_LOOK_S).done:
+                pass
+            return rebuilt.result()
         finally:
             share.stop()
 

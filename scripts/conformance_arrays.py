@@ -24,6 +24,7 @@ from typing import Any, Final
 from shakedown.analysis.kick import judge_patience
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import Rebuild, simulate
+from shakedown.array.settings import like_lab, parse_md_options, parse_zfs_options
 from shakedown.array.zfs import ZFS_LAYOUTS, HealingOrder, ZfsOptions
 from shakedown.target.md_options import MdOptions
 
@@ -53,12 +54,9 @@ STRIPES: Final = {"raid5": (329, 383), "raid6": (359, 409)}
 GROUP_BYTES: Final = 128 << 20
 # Of the drives, unscaled.
 CAPACITY_BYTES: Final = 4_000_787_030_016
-# The lab's kernel and host adapter, which are no choice of ours: CONFIG_HZ, the segments of virtio-scsi, and UML's one
-# processor.
-LAB_MD: Final = MdOptions(jiffy_ns=10_000_000, max_segments=254, processors=1)
-LAB_MEMORY_BYTES: Final = 2 << 30
-# Of that the lab gives ZFS's cache a quarter.
-LAB_CACHE_BYTES: Final = LAB_MEMORY_BYTES // 4
+# The lab's kernel, host adapter and memory, which are no choice of ours.
+LAB_MD: Final = parse_md_options(like_lab("raid5"))
+LAB_ZFS: Final = parse_zfs_options(like_lab("raidz1"))
 # Of a pool: a 64th of what is filled, in whole MiB. Beside a load nearly all is one file. How they are written is part
 # of what a pool's case is made from: not made durable one by one.
 FILES_MIB: Final = {"mirror": 6, "raidz1": 19, "raidz2": 20, "draid2": 20}
@@ -201,14 +199,7 @@ def modelled(case: Case, seed: int) -> Rebuild:
         draid = (2, 0) if case.layout.startswith("draid") else None
         order: HealingOrder | None = "sequential" if case.sequential else None
         files = None if case.load else FILES_MIB[case.layout] << 20
-        options = ZfsOptions(
-            memory_bytes=LAB_MEMORY_BYTES,
-            cache_bytes=LAB_CACHE_BYTES,
-            cores=1,
-            draid=draid,
-            order=order,
-            file_bytes=files,
-        )
+        options = replace(LAB_ZFS, draid=draid, order=order, file_bytes=files)
     jobs, fill = load(case)
     return simulate(
         RebuildOrder(

@@ -9,22 +9,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from shakedown.array.order import RebuildOrder
+from arrays.test_rebuild import IRONWOLF, JOB, RED, SUPERBLOCKS, order
 from shakedown.array.rebuild import simulate
 from shakedown.cli.rebuild import RebuildOptions
 from shakedown.cli.rebuild import rebuild as verb
 from shakedown.result.folder import read_run
-
-IRONWOLF = "model:st12000vn0007"
-RED = "model:wd40efax"
-SUPERBLOCKS = 16 * 512
-"""Written to each drive: a page every sixteenth of the way, but for the end."""
-JOB = "[users]\nrw=randread\nbs=16k\niodepth=2\nnorandommap\n"
-
-
-def order(**changes: object) -> RebuildOrder:
-    given = {"layout": "raid6", "members": (IRONWOLF,) * 4, "replacement": IRONWOLF, "scale_divisor": 1000}
-    return RebuildOrder(**{**given, **changes})  # type: ignore[arg-type]
 
 
 def test_redundancy_decides_what_an_unreadable_sector_costs() -> None:

@@ -102,7 +102,7 @@ class RebuildOrder:
                 hint="a smaller --width; ZFS layouts may be wider",
             )
         drives = [*self.members[:-1], self.replacement]
-        texts, sizes = self._profiles, self.modelled_capacities
+        texts, sizes = self.profiles, self.modelled_capacities
         options = self.options.to_core()
         return {
             **(options if self.is_zfs else {"options": options}),
@@ -122,12 +122,15 @@ class RebuildOrder:
     @cached_property
     def modelled_capacities(self) -> dict[str, int]:
         """Bytes of each drive by its target, the replacement last. Raises UsageError."""
-        texts = self._profiles
+        texts = self.profiles
         return {target: modelled_capacity_bytes(target, text, self.scale_divisor) for target, text in texts.items()}
 
     @cached_property
-    def _profiles(self) -> dict[str, str]:
-        """Read once: what was checked is what is rebuilt."""
+    def profiles(self) -> dict[str, str]:
+        """The text of each drive's by its target, the replacement last. Raises UsageError.
+
+        Read once: what was checked is what is rebuilt.
+        """
         return {target: read_profile(model_path(target)) for target in dict.fromkeys((*self.members, self.replacement))}
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from shakedown.array.order import RebuildOrder, model_path
+from shakedown.array.order import RebuildOrder
 from shakedown.target.modelled import is_shingled
-from shakedown.target.profile import read_profile
 
 OFF_BY: Final = {("raid1", "raid10"): 0.09, ("raid5", "raid6"): 0.06}
 OFF_BY_OF_ZFS: Final = 0.23
@@ -15,7 +14,7 @@ OFF_BY_OF_ZFS: Final = 0.23
 
 def unsure(order: RebuildOrder) -> tuple[str, ...]:
     """A caution, if a shingled drive is put in."""
-    if order.on_spare or not is_shingled(read_profile(model_path(order.replacement))):
+    if order.on_spare or not is_shingled(order.profiles[order.replacement]):
         return ()
     off_by = next((share for layouts, share in OFF_BY.items() if order.layout in layouts), OFF_BY_OF_ZFS)
     real = "OpenZFS" if order.is_zfs else "md"

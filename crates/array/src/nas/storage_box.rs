@@ -58,7 +58,7 @@ pub struct StorageBox<D> {
     ahead: ReadAhead,
     /// What is being read ahead, and the reads that wait for some of it.
     coming: RangeSet<u64>,
-    waiting: Vec<usize>,
+    waiting: VecDeque<usize>,
     write: WriteCache,
     writeback: Writeback,
     bios: Slab<Bio>,
@@ -94,7 +94,7 @@ impl<D: BlockDevice> StorageBox<D> {
             read: ReadCache::new(options.read_cache_bytes),
             ahead: ReadAhead::new(options.read_ahead_bytes),
             coming: RangeSet::new(),
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
             write: WriteCache::new(options.write_cache_bytes),
             writeback: Writeback::new(options.dirty_expire_ns, options.write_cache_bytes),
             bios: Slab::new(),
@@ -208,7 +208,7 @@ impl<D: BlockDevice> StorageBox<D> {
         if holds_all(&mut self.read, &self.write, &range) {
             self.answer(number, Status::Good);
         } else if self.coming.overlaps(&range) {
-            self.waiting.push(number);
+            self.waiting.push_back(number);
         } else {
             self.ask(Asked::For(number), self.bios[number].request);
         }
@@ -231,7 +231,9 @@ impl<D: BlockDevice> StorageBox<D> {
         if status == Status::Good {
             self.read.keep(&range);
         }
-        for number in std::mem::take(&mut self.waiting) {
+        // Who still has to wait comes behind them.
+        for _ in 0..self.waiting.len() {
+            let Some(number) = self.waiting.pop_front() else { break };
             let Request { offset_bytes, bytes, .. } = self.bios[number].request;
             self.read(number, offset_bytes..offset_bytes + bytes);
         }

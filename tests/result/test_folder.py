@@ -251,13 +251,11 @@ def test_the_digest_is_one_that_sha256sum_checks(folder: RunFolder) -> None:
     assert subprocess.run(check, cwd=folder.path, capture_output=True, check=False).returncode == 1
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    position=st.integers(min_value=0),
-    content=st.binary(max_size=30),
-    name=st.sampled_from(["run.json", "samples.parquet"]),
-)
-def test_no_damage_ends_in_a_traceback(folder: RunFolder, position: int, content: bytes, name: str) -> None:
+DAMAGE = {"position": st.integers(min_value=0), "content": st.binary(max_size=30)}
+ONE_FOLDER = [HealthCheck.function_scoped_fixture]
+
+
+def read_damaged(folder: RunFolder, name: str, position: int, content: bytes) -> None:
     path = folder.path / name
     whole = path.read_bytes()
     start = position % len(whole)
@@ -269,3 +267,16 @@ def test_no_damage_ends_in_a_traceback(folder: RunFolder, position: int, content
             assert name in str(error)
     finally:
         path.write_bytes(whole)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=ONE_FOLDER)
+@given(**DAMAGE)
+def test_no_damage_of_the_record_ends_in_a_traceback(folder: RunFolder, position: int, content: bytes) -> None:
+    read_damaged(folder, "run.json", position, content)
+
+
+# Fewer: each is first read by a process of its own.
+@settings(max_examples=30, deadline=None, suppress_health_check=ONE_FOLDER)
+@given(**DAMAGE)
+def test_no_damage_of_the_samples_ends_in_a_traceback(folder: RunFolder, position: int, content: bytes) -> None:
+    read_damaged(folder, "samples.parquet", position, content)

@@ -109,6 +109,14 @@ def test_the_journal_has_a_line_for_each_event(folder: RunFolder) -> None:
     assert all(line["time"].endswith("+00:00") for line in lines)
 
 
+def test_an_event_after_one_that_was_cut_off_is_told(folder: RunFolder) -> None:
+    folder.note("step-began", step="a")
+    with (folder.path / "journal").open("ab") as journal:
+        journal.write(b'{"time": "2026-01-01T00:00:00.000+00:00", "event": "step-e')
+    folder.note("step-began", step="b")
+    assert [folder.has_begun(step) for step in "abc"] == [True, True, False]
+
+
 def test_a_free_folder_is_counted_up(tmp_path: Path) -> None:
     assert free_folder(tmp_path / "a") == tmp_path / "a"
     (tmp_path / "a").mkdir()

@@ -194,12 +194,11 @@ def test_a_stall_is_one_long_row_with_its_true_length(
     assert [sample for sample in samples if (sample.latency_max_ns or 0) > 1.4e9] == [longest]
 
 
-def test_an_io_error_of_the_target_is_recorded_not_raised(
-    fio: Fio, tmp_path: Path, socket_path: Path, export: Export
-) -> None:
+def test_an_io_error_of_the_target_is_recorded_not_raised(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
     server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x", fail_at=20)
-    target = arena(export(), fio, tmp_path)
+    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
     samples, error = play(target, "rw=randwrite\nbs=4k\niodepth=1\ntime_based\nruntime=5s\n")
+    target.close()
     server.close()
     assert error is not None
     assert "Input/output error" in error

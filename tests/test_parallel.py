@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -37,6 +38,21 @@ def test_every_order_is_answered_in_its_place() -> None:
 def test_what_a_worker_raises_comes_through() -> None:
     with pytest.raises(ZeroDivisionError), on_every_core(divmod, [(1, 0)]) as pending:
         pending[0].result()
+
+
+def test_cores_that_we_may_not_use_are_left_alone() -> None:
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        with on_every_core(worker, [(each,) for each in range(4)]) as pending:
+            assert len({each.result() for each in pending}) == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def worker(_: int) -> int:
+    time.sleep(0.05)
+    return os.getpid()
 
 
 def test_killed_it_leaves_nobody_behind(tmp_path: Path) -> None:

@@ -20,6 +20,11 @@ T = TypeVar("T")
 _NO_LITANY: Final = "ignore:resource_tracker:UserWarning"
 
 
+def cores() -> int:
+    """How many of the machine's cores we may use, which `taskset` and a container's `cpuset` may make fewer."""
+    return len(os.sched_getaffinity(0))
+
+
 @contextmanager
 def on_every_core(
     function: Callable[..., T], orders: Sequence[tuple[Any, ...]], *, ends_all: type[BaseException] = BaseException
@@ -33,7 +38,7 @@ def on_every_core(
         sys.warnoptions.append(_NO_LITANY)
     # Spawned, not forked: a fork would copy the locks of running threads.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=die_with, initargs=(os.getpid(),)) as pool:
+    with ProcessPoolExecutor(cores(), mp_context=context, initializer=die_with, initargs=(os.getpid(),)) as pool:
         # A Ctrl-C reaches every process of the terminal: one that only waits for work leaves it to us.
         kept = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:

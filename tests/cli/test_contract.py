@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -56,22 +57,31 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("verb", ["", *(verb for verb in VERBS if verb not in ("serve", "characterize"))])
-def test_help_reads_as_it_should(verb: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run, `a`, and that of its baseline; only to be read."""
+    folder = tmp_path_factory.mktemp("compared")
+    (folder / "quick.toml").write_text(QUICK)
+    drives = ("model:wd40efax", "--baseline", "model:wd40efrx", "--scale", "1/100")
+    answer = shakedown("run", "./quick.toml", *drives, "--out", "a", "--quiet", cwd=folder)
+    assert (folder / "a" / "baseline" / "run.json").exists(), answer.stderr
+    return folder
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path) -> None:
     answer = shakedown(*verb.split(), "--help", cwd=tmp_path)
     assert answer.returncode == 0
     assert answer.stderr == ""
+    if verb:
+        assert f"shakedown {verb}" in answer.stdout.partition("For example:")[2]
+    if verb == "characterize":
+        return
     snapshot = SNAPSHOTS / f"help-{verb or 'all'}.txt"
     if os.environ.get("UPDATE_SNAPSHOTS"):
         snapshot.parent.mkdir(exist_ok=True)
         snapshot.write_text(answer.stdout)
     assert answer.stdout == snapshot.read_text()
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_shows_an_example(verb: str, tmp_path: Path) -> None:
-    help_text = shakedown(verb, "--help", cwd=tmp_path).stdout
-    assert f"shakedown {verb}" in help_text.partition("For example:")[2]
 
 
 @pytest.mark.parametrize(
@@ -135,8 +145,9 @@ def test_nothing_asked_shows_the_help_as_a_usage_error(tmp_path: Path) -> None:
     assert (answer.returncode, answer.stdout) == (2, (SNAPSHOTS / "help-all.txt").read_text())
 
 
-def test_the_version_is_one_line(tmp_path: Path) -> None:
-    answer = shakedown("--version", cwd=tmp_path)
+def test_the_version_that_the_installed_command_tells_is_one_line(tmp_path: Path) -> None:
+    command = [Path(sys.executable).with_name("shakedown"), "--version"]
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert answer.returncode == 0
     assert answer.stdout.startswith("shakedown ")
     assert len(answer.stdout.splitlines()) == 1
@@ -173,13 +184,13 @@ def test_what_cannot_listen_is_not_announced(here: Path) -> None:
     assert answer.stderr.startswith("error: quick.toml exists and is not a socket")
 
 
-def test_a_report_replaces_nothing_but_a_report(here: Path) -> None:
-    shakedown("run", "./quick.toml", "model:wd40efax", "--out", "run", cwd=here)
+def test_a_report_replaces_nothing_but_a_report(compared: Path, here: Path) -> None:
     for _ in range(2):
-        assert shakedown("report", "run", "-o", "page.html", cwd=here).returncode == 0
+        assert shakedown("report", compared / "a", "-o", "page.html", cwd=here).returncode == 0
     (here / "link").symlink_to("quick.toml")
-    for name in ("quick.toml", "link", "run", "/dev/null"):
-        answer = shakedown("report", "run", "-o", name, cwd=here)
+    (here / "folder").mkdir()
+    for name in ("quick.toml", "link", "folder", "/dev/null"):
+        answer = shakedown("report", compared / "a", "-o", name, cwd=here)
         assert answer.returncode == 2
         assert "is not a report of Shakedown" in answer.stderr
     assert (here / "quick.toml").read_text() == QUICK
@@ -254,8 +265,8 @@ def test_a_record_names_no_place(here: Path) -> None:
     assert os.uname().nodename not in json.dumps(json.loads(record)["environment"])
 
 
-def test_reports_and_comparisons_come_from_folders_alone(here: Path) -> None:
-    shakedown("run", "./quick.toml", "model:wd40efax", "--out", "a", "--baseline", "model:wd40efrx", cwd=here)
+def test_reports_and_comparisons_come_from_folders_alone(compared: Path, here: Path) -> None:
+    shutil.copytree(compared / "a", here / "a")
     page = shakedown("report", "a", "-o", "page.html", "--json", cwd=here)
     assert json.loads(page.stdout) == {"format_version": 1, "command": "report", "report": "page.html", "runs": ["a"]}
     assert (here / "page.html").read_text().startswith("<!")
@@ -327,26 +338,14 @@ def test_a_panic_of_the_core_is_a_bug_of_ours(here: Path) -> None:
     "arguments",
     ["run --help", "--version", "compare a a/baseline", "compare a a/baseline --json", "report nowhere --json"],
 )
-def test_output_that_cannot_be_written_is_the_environments_failure(arguments: str, here: Path) -> None:
-    shakedown(
-        "run",
-        "./quick.toml",
-        "model:wd40efax",
-        "--scale",
-        "1/100",
-        "--out",
-        "a",
-        "--baseline",
-        "model:wd40efrx",
-        cwd=here,
-    )
+def test_output_that_cannot_be_written_is_the_environments_failure(arguments: str, compared: Path) -> None:
     with Path("/dev/full").open("w") as full:
         answer = subprocess.run(
             [sys.executable, "-c", ENTRY, *arguments.split()],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            cwd=here,
+            cwd=compared,
             check=False,
         )
     assert answer.returncode == (2 if "nowhere" in arguments else 5)
@@ -361,11 +360,3 @@ def test_a_failure_is_told_to_a_closed_pipe_in_silence(here: Path) -> None:
     assert answer.stdout == "2\n"
     assert answer.stderr.splitlines()[0].startswith("error: there is no folder")
     assert len(answer.stderr.splitlines()) == 2
-
-
-def test_serve_has_the_options_that_the_others_have_and_a_sensible_example(tmp_path: Path) -> None:
-    help_text = " ".join(shakedown("serve", "--help", cwd=tmp_path).stdout.split())
-    assert "--quiet nothing on standard error but errors" in help_text
-    assert "[default: False]" not in help_text
-    assert "--scale 1/100" in help_text
-    assert "1/1000" not in help_text

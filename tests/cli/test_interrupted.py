@@ -73,7 +73,8 @@ def ended(program: list[str], folder: Path, number: signal.Signals) -> tuple[int
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize(
-    "words", [["run", "random-1m", "lab:wd40efax"], ["rebuild", "raid1", "lab:wd40efrx", "--width", "2"]]
+    "words",
+    [["run", "random-1m", "lab:wd40efax"], ["rebuild", "raid1", "lab:wd40efrx", "--width", "2", "--fill", "1%"]],
 )
 def test_what_is_stopped_in_the_lab_says_how_to_go_on(tmp_path: Path, words: list[str], number: signal.Signals) -> None:
     program = [sys.executable, "-c", IN_A_GUEST, *words, "--scale", "1/1000", "--out", "stopped"]

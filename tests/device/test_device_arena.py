@@ -1,7 +1,8 @@
 import json
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from shakedown.tools.fio.locate import Fio, locate_fio
 
 MIB = 1 << 20
 INTERVAL_NS = 200_000_000
+Export = Callable[..., NbdMedium]
 WRITE = "rw=randwrite\nbs=4k\nsize=100%\nrate_iops=500\ntime_based\nruntime=600ms\n"
 
 
@@ -142,9 +144,24 @@ def socket_path(tmp_path: Path) -> Path:
     return tmp_path / "s.sock"
 
 
-def test_a_modelled_export_is_written_through_a_real_socket(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+@pytest.fixture
+def export(socket_path: Path) -> Iterator[Export]:
+    """Claims the server until the test ends and no longer: the next one's socket may have the same inode."""
+    with ExitStack() as claims:
+
+        def claim(path: Path = socket_path, *, consent: tuple[str, ...] = ()) -> NbdMedium:
+            medium = NbdMedium(f"nbd+unix://{path}", consent=consent)
+            claims.callback(medium.close)
+            return medium
+
+        yield claim
+
+
+def test_a_modelled_export_is_written_through_a_real_socket(
+    fio: Fio, tmp_path: Path, socket_path: Path, export: Export
+) -> None:
     server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}wd40efax", delay_s=lambda _v, _n: 0.004)
-    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
+    target = arena(export(), fio, tmp_path)
     assert (target.identity.kind, target.identity.model) == ("nbd", "wd40efax")
     assert target.identity.capacity_bytes == 64 * MIB
     samples, error = play(target, "rw=randwrite\nbs=4k\niodepth=1\ntime_based\nruntime=1s\n")
@@ -157,12 +174,14 @@ def test_a_modelled_export_is_written_through_a_real_socket(fio: Fio, tmp_path: 
     assert min(medians) < 8e6
 
 
-def test_a_stall_is_one_long_row_with_its_true_length(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+def test_a_stall_is_one_long_row_with_its_true_length(
+    fio: Fio, tmp_path: Path, socket_path: Path, export: Export
+) -> None:
     """A job thread that waits for an I/O holds fio's document up: the row says so instead of hiding it."""
     server = NbdServer(
         socket_path, description=f"{MODELLED_PREFIX}x", delay_s=lambda _v, number: 1.5 if number == 100 else 0.005
     )
-    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
+    target = arena(export(), fio, tmp_path)
     samples, error = play(target, "rw=randwrite\nbs=4k\niodepth=1\nnumber_ios=200\n")
     server.close()
     assert error is None
@@ -179,45 +198,48 @@ def test_an_io_error_of_the_target_is_recorded_not_raised(fio: Fio, tmp_path: Pa
     server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x", fail_at=20)
     target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
     samples, error = play(target, "rw=randwrite\nbs=4k\niodepth=1\ntime_based\nruntime=5s\n")
+    target.close()
     server.close()
     assert error is not None
     assert "Input/output error" in error
     assert total(samples) >= 18
 
 
-def test_a_foreign_export_needs_consent(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+def test_a_foreign_export_needs_consent(fio: Fio, tmp_path: Path, socket_path: Path, export: Export) -> None:
     server = NbdServer(socket_path, description="the company's books")
     uri = f"nbd+unix://{socket_path}"
     for consent in ((), (str(socket_path),), (f"{uri}x",)):
-        target = arena(NbdMedium(uri, consent=consent), fio, tmp_path)
+        target = arena(export(consent=consent), fio, tmp_path)
         with pytest.raises(RefusedError) as caught:
             target.check(WRITE)
         assert f"--destroy-data-on '{uri}'" in caught.value.hint
         target.close()
-    target = arena(NbdMedium(uri, consent=(uri,)), fio, tmp_path)
+    target = arena(export(consent=(uri,)), fio, tmp_path)
     target.check(WRITE)
     target.close()
-    assert total(play(arena(NbdMedium(uri), fio, tmp_path), "rw=read\nbs=1m\nsize=8m\n")[0]) == 8
+    assert total(play(arena(export(), fio, tmp_path), "rw=read\nbs=1m\nsize=8m\n")[0]) == 8
     assert set(server.requests) == {0}
     server.close()
 
 
-def test_a_second_run_on_the_same_server_is_refused_until_the_first_has_ended(socket_path: Path) -> None:
+def test_a_second_run_on_the_same_server_is_refused_until_the_first_has_ended(
+    socket_path: Path, export: Export
+) -> None:
     server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x")
     other_name = socket_path.with_name("other.sock")
     other_name.symlink_to(socket_path)
-    first = NbdMedium(f"nbd+unix://{socket_path}")
+    first = export()
     for name in (socket_path, other_name):
         with pytest.raises(RefusedError, match="another run of Shakedown is using the server"):
-            NbdMedium(f"nbd+unix://{name}")
+            export(name)
     first.close()
-    NbdMedium(f"nbd+unix://{other_name}").close()
+    export(other_name).close()
     server.close()
 
 
-def test_an_export_that_changed_hands_is_refused(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+def test_an_export_that_changed_hands_is_refused(fio: Fio, tmp_path: Path, socket_path: Path, export: Export) -> None:
     server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x")
-    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
+    target = arena(export(), fio, tmp_path)
     target.check(WRITE)
     server.description = "the company's books"
     with pytest.raises(RefusedError, match="another export"):
@@ -225,17 +247,19 @@ def test_an_export_that_changed_hands_is_refused(fio: Fio, tmp_path: Path, socke
     server.close()
 
 
-def test_an_export_for_reading_only_is_not_written(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+def test_an_export_for_reading_only_is_not_written(fio: Fio, tmp_path: Path, socket_path: Path, export: Export) -> None:
     server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x", flags=3)
     with pytest.raises(UsageError, match="reading only"):
-        arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path).check(WRITE)
+        arena(export(), fio, tmp_path).check(WRITE)
     server.close()
 
 
-def test_a_fio_without_the_engine_says_what_to_install(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+def test_a_fio_without_the_engine_says_what_to_install(
+    fio: Fio, tmp_path: Path, socket_path: Path, export: Export
+) -> None:
     server = NbdServer(socket_path)
     with pytest.raises(EnvironmentFailure, match="no I/O engine `nbd`") as caught:
-        arena(NbdMedium(f"nbd+unix://{socket_path}"), replace(fio, engines=frozenset({"libaio"})), tmp_path)
+        arena(export(), replace(fio, engines=frozenset({"libaio"})), tmp_path)
     assert "libnbd" in caught.value.hint
     server.close()
 
@@ -267,9 +291,11 @@ def test_a_time_that_fio_would_misread_is_refused(fio: Fio, tmp_path: Path) -> N
     target.check("rw=read\nbs=4k\nthinktime=15m\nstartdelay=1-3\n")
 
 
-def test_a_server_that_is_gone_is_no_error_of_its_drive(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+def test_a_server_that_is_gone_is_no_error_of_its_drive(
+    fio: Fio, tmp_path: Path, socket_path: Path, export: Export
+) -> None:
     server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x", fail_at=50)
-    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
+    target = arena(export(), fio, tmp_path)
     with (
         pytest.raises(EnvironmentFailure, match="no NBD server answers"),
         target.start("step", WRITE, INTERVAL_NS) as load,

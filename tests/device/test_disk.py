@@ -8,13 +8,13 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from recorded import Builder, Disk, Recorded, page_80
 
+from serving import shakedown
 from shakedown.device.disk.edges import edge_regions, save_edges
 from shakedown.device.disk.facts import Consent, Name, Situation
 from shakedown.device.disk.machine import Machine, Unread
@@ -264,13 +264,6 @@ uses = ["mdraid"]
 name = "write"
 job = "rw=randwrite\\nbs=64k\\nsize=100%\\ntime_based\\nruntime=1s"
 """
-
-
-def shakedown(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    entry = "from shakedown.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", entry, *arguments], cwd=cwd, capture_output=True, text=True, check=False
-    )
 
 
 def test_a_plan_is_shown_and_the_line_to_type_does_what_it_says(loop: tuple[str, Path], tmp_path: Path) -> None:

@@ -470,10 +470,13 @@ mkfs.ext4 -q /dev/vg/volume && mount /dev/vg/volume /mnt && df --output=fstype /
 
 
 def test_a_program_that_spins_until_time_has_passed_does_not_take_long() -> None:
-    script = "import time; end = time.monotonic() + 10\nwhile time.monotonic() < end: pass"
-    outcome, _, _ = ran("python3", "-c", script)
+    """Looks at the clock that follow each other cost more and more: few are enough, on whatever machine."""
+    script = (
+        "import time; end = time.monotonic() + 10; looks = 0\nwhile time.monotonic() < end: looks += 1\nprint(looks)"
+    )
+    outcome, looks, _ = ran("python3", "-c", script)
     assert 10e9 < outcome.virtual_ns < 11e9
-    assert outcome.wall_ns < 15e9
+    assert int(looks) < 1_000_000
 
 
 def test_kill_9_of_the_front_at_any_moment_leaves_nothing(tmp_path: Path) -> None:

@@ -109,6 +109,14 @@ def test_the_journal_has_a_line_for_each_event(folder: RunFolder) -> None:
     assert all(line["time"].endswith("+00:00") for line in lines)
 
 
+def test_an_event_after_one_that_was_cut_off_is_told(folder: RunFolder) -> None:
+    folder.note("step-began", step="a")
+    with (folder.path / "journal").open("ab") as journal:
+        journal.write(b'{"time": "2026-01-01T00:00:00.000+00:00", "event": "step-e')
+    folder.note("step-began", step="b")
+    assert [folder.has_begun(step) for step in "abc"] == [True, True, False]
+
+
 def test_a_free_folder_is_counted_up(tmp_path: Path) -> None:
     assert free_folder(tmp_path / "a") == tmp_path / "a"
     (tmp_path / "a").mkdir()
@@ -251,13 +259,11 @@ def test_the_digest_is_one_that_sha256sum_checks(folder: RunFolder) -> None:
     assert subprocess.run(check, cwd=folder.path, capture_output=True, check=False).returncode == 1
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    position=st.integers(min_value=0),
-    content=st.binary(max_size=30),
-    name=st.sampled_from(["run.json", "samples.parquet"]),
-)
-def test_no_damage_ends_in_a_traceback(folder: RunFolder, position: int, content: bytes, name: str) -> None:
+DAMAGE = {"position": st.integers(min_value=0), "content": st.binary(max_size=30)}
+ONE_FOLDER = [HealthCheck.function_scoped_fixture]
+
+
+def read_damaged(folder: RunFolder, name: str, position: int, content: bytes) -> None:
     path = folder.path / name
     whole = path.read_bytes()
     start = position % len(whole)
@@ -269,3 +275,16 @@ def test_no_damage_ends_in_a_traceback(folder: RunFolder, position: int, content
             assert name in str(error)
     finally:
         path.write_bytes(whole)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=ONE_FOLDER)
+@given(**DAMAGE)
+def test_no_damage_of_the_record_ends_in_a_traceback(folder: RunFolder, position: int, content: bytes) -> None:
+    read_damaged(folder, "run.json", position, content)
+
+
+# Fewer: each is first read by a process of its own.
+@settings(max_examples=30, deadline=None, suppress_health_check=ONE_FOLDER)
+@given(**DAMAGE)
+def test_no_damage_of_the_samples_ends_in_a_traceback(folder: RunFolder, position: int, content: bytes) -> None:
+    read_damaged(folder, "samples.parquet", position, content)

@@ -1,3 +1,4 @@
+import errno
 import gzip
 import json
 import os
@@ -82,6 +83,18 @@ def test_a_failing_fio_keeps_what_was_measured(
     samples, message = outcome(begin(fake_fio(scene), tmp_path / "raw"))
     assert sum(sample.count for sample in samples) == measured
     assert (problem in message) if problem else (message == "")
+
+
+def test_favours_that_the_system_refuses_are_done_without(
+    fake_fio: MakeFio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("shakedown.tools.fio.process.fcntl.fcntl", refuse)
+    monkeypatch.setattr("shakedown.tools.fio.process.os.sched_setscheduler", refuse)
+    samples, message = outcome(begin(fake_fio("say(document(7))"), tmp_path))
+    assert (sum(sample.count for sample in samples), message) == (7, "")
 
 
 def test_an_io_error_is_a_result_of_the_step(fake_fio: MakeFio, tmp_path: Path) -> None:

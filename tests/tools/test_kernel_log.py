@@ -71,6 +71,11 @@ def test_the_journal_is_asked_for_the_kernel_and_the_daemons(tmp_path: Path, mon
     assert "--output=json _TRANSPORT=kernel + SYSLOG_IDENTIFIER=zed" in asked
 
 
+def test_a_journal_that_complains_at_length_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = "for file in $(seq 4000); do echo file $file is of another version, ignored >&2; done; echo one line"
+    assert journalctl(tmp_path, script, monkeypatch) == [b"one line\n"]
+
+
 def test_a_journal_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EnvironmentFailure, match="no such boot"):
         journalctl(tmp_path, "echo no such boot >&2; exit 1", monkeypatch)

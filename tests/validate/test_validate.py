@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import serving
+
 
 def shakedown(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).with_name("shakedown")), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return serving.shakedown(*arguments, cwd=Path(__file__).parent)
 
 
 def test_one_row_is_one_and_of_several_one_answer_is_enough() -> None:

@@ -84,11 +84,6 @@ impl Layout {
         }
     }
 
-    /// Does Linux md make it? ZFS does otherwise.
-    pub fn is_md(self) -> bool {
-        matches!(self, Self::Raid0 | Self::Raid1 | Self::Raid10 | Self::Raid5 | Self::Raid6)
-    }
-
     /// The fewest members that it can be made of.
     pub fn least_width(self) -> usize {
         match self {

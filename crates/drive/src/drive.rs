@@ -422,15 +422,6 @@ impl Drive {
         }
     }
 
-    /// Turns the write cache on or off at `now_ns`, as a host may. Off: from now on every write is acknowledged only
-    /// once it is durable, and what DRAM holds is written out.
-    pub fn set_write_cache(&mut self, now_ns: u64, on: bool) {
-        self.run(self.clock.ticks(now_ns).max(self.now));
-        self.set_write_back(on);
-        self.idle_until = 0;
-        self.run(self.now);
-    }
-
     pub(crate) fn is_valid(&self, request: &Request) -> bool {
         let aligned = request.offset_bytes % SECTOR_BYTES == 0 && request.bytes % SECTOR_BYTES == 0;
         let end = request.offset_bytes.checked_add(request.bytes);

@@ -38,8 +38,7 @@ impl WriteRules {
 /// A request that is answered when data is durable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Durable {
-    /// `None`: the drive itself waits.
-    tag: Option<u32>,
+    tag: u32,
     arrived: u64,
     need: Need,
 }
@@ -78,17 +77,8 @@ impl Drive {
     }
 
     pub(crate) fn flush(&mut self, tag: u32, arrives: u64) {
-        self.durable.push(Durable { tag: Some(tag), arrived: arrives, need: Need::UpTo(self.sequence) });
+        self.durable.push(Durable { tag, arrived: arrives, need: Need::UpTo(self.sequence) });
         self.settle(arrives, &Range::ALL);
-    }
-
-    /// Whether writes are acknowledged in DRAM from now on; if not, what it holds is written out.
-    pub(crate) fn set_write_back(&mut self, on: bool) {
-        self.rules.write_back = on;
-        if !on && !self.off {
-            self.durable.push(Durable { tag: None, arrived: self.now, need: Need::UpTo(self.sequence) });
-            self.settle(self.now, &Range::ALL);
-        }
     }
 
     /// Forgets whatever DRAM holds and whoever waits for that; returns what was written and not yet durable. Of what
@@ -151,7 +141,7 @@ impl Drive {
         let Dirty { arrived, sequence, wanted: through, .. } = about;
         self.add_dirty(range, &mut about);
         if through {
-            self.durable.push(Durable { tag: Some(request.tag), arrived, need: Need::Range(range, sequence) });
+            self.durable.push(Durable { tag: request.tag, arrived, need: Need::Range(range, sequence) });
         } else {
             self.complete(request.tag, arrived, Status::Good);
         }
@@ -488,9 +478,7 @@ impl Drive {
             let need = &self.durable[index].need;
             if need.is_met_within(range) && self.is_durable(need) {
                 let done = self.durable.swap_remove(index);
-                if let Some(tag) = done.tag {
-                    self.complete(tag, at.max(done.arrived), Status::Good);
-                }
+                self.complete(done.tag, at.max(done.arrived), Status::Good);
             } else {
                 index += 1;
             }

@@ -339,22 +339,6 @@ fn a_bridge_passes_on_what_the_drive_refuses() {
 }
 
 #[test]
-fn the_write_cache_can_be_turned_off_and_on() {
-    for name in ["st12000vn0007", "st8000as0002"] {
-        let mut profile = profile(name);
-        profile.dram.destage_idle_ms = 10_000.0;
-        let mut host = Host::new(&profile);
-        assert!(host.ask(Verb::Write, GIB, 4096, false) < 200_000);
-        host.drive.set_write_cache(host.now_ns, false);
-        host.pause(S);
-        assert_eq!(host.drive.truth().dram_dirty_bytes, 0, "what it held is written out");
-        assert!(host.ask(Verb::Write, 5 * GIB, 4096, false) > 500_000);
-        host.drive.set_write_cache(host.now_ns, true);
-        assert!(host.ask(Verb::Write, 6 * GIB, 4096, false) < 200_000);
-    }
-}
-
-#[test]
 fn a_start_replays_what_the_map_does_not_know() {
     let start_ns = |writes: u64| {
         let mut profile = profile("st8000as0002");

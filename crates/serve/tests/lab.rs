@@ -12,6 +12,7 @@ use fake_guest::wire::tt;
 use fake_guest::{process, FakeGuest};
 use proptest::prelude::*;
 use serve::lab::{FrontKind, Guest, Identity, Lab, LabDrive, LabError, LabOptions, LabReport, Limits, Outcome};
+use tempfile::TempDir;
 
 fn identity() -> Identity {
     Identity {
@@ -430,14 +431,19 @@ fn data_and_time_outlive_a_boot() {
     assert_eq!(lab.now_ns(), 2_005_000_000_000);
 }
 
-/// The model decides what is lost; here the drive of the profile, whose buffer keeps what was just written.
-#[test]
-fn what_was_not_flushed_may_be_lost_and_what_was_is_not() {
+/// The model decides what is lost; here the drive of a profile, whose buffer keeps what was just written.
+fn lab_of_a_modelled_drive(front: FrontKind) -> (TempDir, Lab) {
     let profile = drive::Profile::parse(include_str!("../../../drives/wd40efrx.toml")).unwrap().scaled(100).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let device = Box::new(drive::Drive::new(&profile, 1));
-    let order = LabDrive { front: FrontKind::Blk, power_may_fail: true, ..LabDrive::new(&profile, 1, device) };
-    let mut lab = Lab::new(vec![order], &LabOptions::new(folder.path())).unwrap();
+    let order = LabDrive { front, power_may_fail: true, ..LabDrive::new(&profile, 1, device) };
+    let lab = Lab::new(vec![order], &LabOptions::new(folder.path())).unwrap();
+    (folder, lab)
+}
+
+#[test]
+fn what_was_not_flushed_may_be_lost_and_what_was_is_not() {
+    let (folder, mut lab) = lab_of_a_modelled_drive(FrontKind::Blk);
     let flush = |guest: &mut FakeGuest| guest.blk(|guest| guest.offer(0, 0, &[&blk_head(4, 0)], 1)).0;
     boot(&mut lab, folder.path(), |mut guest| {
         for fill in [1, 2] {
@@ -458,6 +464,47 @@ fn what_was_not_flushed_may_be_lost_and_what_was_is_not() {
     });
     assert_eq!(found, [vec![1; 8192], vec![1; 4096], vec![0; 4096]], "as of the flush");
     assert_eq!(report.unwrap().drives[0].counters.errors, 0);
+}
+
+#[test]
+fn who_switches_the_write_cache_off_need_not_flush_any_more() {
+    let mode_select = (vec![0x15, 0x10, 0, 0, 24], [vec![0; 4], vec![8, 18], vec![0; 18]].concat());
+    let set_features = (vec![0xa1, 3 << 1, 0, 0x82, 0, 0, 0, 0, 0, 0xef], Vec::new());
+    for (cdb, list) in [mode_select, set_features] {
+        let (folder, mut lab) = lab_of_a_modelled_drive(FrontKind::Scsi);
+        boot(&mut lab, folder.path(), |mut guest| {
+            guest.scsi(&[0x2a, 0, 0, 0, 0, 80, 0, 0, 8], &[7; 4096], 0).good();
+            guest.scsi(&cdb, &list, 0).good();
+        })
+        .1
+        .unwrap();
+        lab.power_cycle(3_000_000_000).unwrap();
+        let (found, report) = boot(&mut lab, folder.path(), |mut guest| {
+            assert_eq!(guest.scsi(&[0x00], &[], 0).sense_key(), (6, 0x29), "it was reset");
+            guest.scsi(&[0x28, 0, 0, 0, 0, 80, 0, 0, 8], &[], 4096).good()
+        });
+        report.unwrap();
+        assert!(found == [7; 4096], "lost after {cdb:x?}");
+    }
+}
+
+#[test]
+fn a_write_that_the_drive_has_is_cached_although_the_write_cache_is_switched_off_before_it_ends() {
+    let (folder, mut lab) = lab_of_a_modelled_drive(FrontKind::Blk);
+    boot(&mut lab, folder.path(), |mut guest| {
+        let write = guest.blk_write(0, 80, &[7; 4096]);
+        guest.kick(0, 0);
+        guest.wait(1_000);
+        assert_eq!(guest.pending(), 1);
+        guest.configure(0, 32, &[0]);
+        assert_eq!(guest.answer(write).data, [0]);
+    })
+    .1
+    .unwrap();
+    lab.power_cycle(3_000_000_000).unwrap();
+    let (found, report) = boot(&mut lab, folder.path(), |mut guest| guest.blk(|guest| guest.blk_read(0, 80, 4096)).1);
+    report.unwrap();
+    assert!(found == [0; 4096], "it was not lost");
 }
 
 #[test]

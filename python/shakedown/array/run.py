@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.array.unsure import unsure
 from shakedown.array.zfs import ZfsOptions
+from shakedown.parallel import cores
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
 from shakedown.target.model import ModelArena
@@ -69,7 +69,7 @@ def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell) -> list[Rebuild]:
 
     Nobody waits for long without a word of how far it is.
     """
-    threads = min(seeds, os.cpu_count() or 1)
+    threads = min(seeds, cores())
     waiting = deque(range(order.seed, order.seed + seeds))
     came: SimpleQueue[tuple[int, Rebuild | BaseException]] = SimpleQueue()
     shares: list[Share] = []

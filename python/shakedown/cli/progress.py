@@ -66,7 +66,7 @@ class _Progress:
     def run_began(self, record: RunRecord, protocol: Protocol) -> None:
         """Say who is tested."""
         self._record, self._steps = record, protocol.steps
-        self._line(f"{protocol.name} on {record.target.name}: {protocol.title}")
+        self._headline(f"{protocol.name} on {record.target.name}: {protocol.title}")
         # The whole of a path has been said; on the lines that follow there is no room for it.
         self._who = record.target.name.rstrip("/").rpartition("/")[2]
 
@@ -109,6 +109,9 @@ class _Progress:
         details = [text for text in (record.detail, record.error) if text]
         self._line("; ".join([ended, *details]))
 
+    def _headline(self, text: str) -> None:
+        self._line(text)
+
     def _line(self, text: str) -> None:
         raise NotImplementedError
 
@@ -133,8 +136,11 @@ class LiveProgress(_Progress):
     def _columns(self) -> int:
         return self._live.console.width
 
+    def _headline(self, text: str) -> None:
+        self._live.console.print(Text(plain(text), style="bold"))
+
     def _line(self, text: str) -> None:
-        self._live.console.print(Text(plain(text), style="bold" if " on " in text else ""))
+        self._live.console.print(Text(plain(text)))
 
     def _show(self, text: str) -> None:
         self._live.update(Text(plain(text), style="cyan", overflow="ellipsis", no_wrap=True), refresh=True)

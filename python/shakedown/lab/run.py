@@ -16,6 +16,7 @@ from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.lab.bays import Bus, make_lab, makers
 from shakedown.lab.cache import cache_folder, readable
 from shakedown.lab.disks import udev_archive
+from shakedown.lab.ended import exit_status, raise_given_up
 from shakedown.lab.fence import Fence
 from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, room_in_guest, run_folder
 from shakedown.lab.image import Image, find_image
@@ -24,7 +25,7 @@ from shakedown.lab.kernel import Kernel, find_kernel
 from shakedown.lab.ourselves import pack_ourselves
 from shakedown.lab.printed import Printed
 from shakedown.lab.program import Say
-from shakedown.units import NS_PER_S, format_duration, format_size
+from shakedown.units import NS_PER_S, format_size
 
 OnPrint = Callable[[str, bytes], None]
 
@@ -35,29 +36,10 @@ _DISK_FAILS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.E
 _STALL_LIMIT_S: Final = 60.0
 # A guest that does not get to its end by itself by then is ended.
 _GRACE_NS: Final = 2 * 3600 * NS_PER_S
-_LAST_LINES: Final = 12
-# Of a kernel that looks what the host lets it do: what it was looking for, and what it found.
-_LINES_BEFORE_BOOT: Final = 2
 # What a kernel takes of the memory before anybody else, and some room to write.
 _KERNEL_BYTES: Final = 32 << 20
-# What readings of the clock come to in a guest that only computes.
-_MOMENT_NS: Final = 1_000_000
 # Of the guest's memory for ZFS' cache; ZFS itself would take most of it.
 _ARC_PART: Final = 4
-# Of the kernel; before them it looks whether the host lets it do what it needs.
-_FIRST_WORDS: Final = "Linux version"
-# Of the kernel, in all that it says when it kills for memory, or panics because nothing is left to be killed.
-_NO_MEMORY: Final = "Out of memory"
-# Of a program of the guest whose file has no room in its memory.
-_NO_ROOM: Final = "No space left"
-# What the program that the kernel is says where it cannot be one, and what it needs: ENOMEM is no room for its memory.
-_NEEDS: Final = {
-    "errno = -12": "it needs its memory as address space: ulimit -v unlimited, or a smaller --memory",
-    "fork failed": "it needs processes, which a container's seccomp profile or ulimit -u may forbid",
-    "ptrace": "it needs ptrace, which a container's seccomp profile or kernel.yama.ptrace_scope=3 may forbid",
-}
-# Of a kernel that somebody has sent to sleep.
-_HALTED: Final = ("reboot: System halted", "reboot: Power down")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +130,7 @@ def run(order: Order, on_print: OnPrint, say: Say = lambda _: None) -> Outcome:
             if cut_ns is not None and report["outcome"] == "power_cut":
                 lab.power_cycle(off_ns=order.power_off_ns)
                 continue
-            status, uptime_ns = _status(folder, fence, report, order)
+            status, uptime_ns = _ended(folder, fence, report, order)
             break
         left_behind = _left_behind(folder, order)
         with _keeps():
@@ -229,6 +211,16 @@ def _serve(
     return report
 
 
+def _ended(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -> tuple[int, int]:
+    """The command's exit status, and when it ended (ns). Raises EnvironmentFailure if it never did."""
+    outcome, virtual_ns = report["outcome"], report["virtual_ns"]
+    raise_given_up(outcome, virtual_ns, stall_s=_STALL_LIMIT_S)
+    fence.raise_trouble()
+    return exit_status(
+        folder, outcome, virtual_ns, virtual_limit_s=order.virtual_limit_s, memory_bytes=order.memory_bytes
+    )
+
+
 def _built(order: Order) -> tuple[Kernel, Image]:
     with readable():
         kernel, image = find_kernel(with_zfs=order.with_zfs), find_image()
@@ -287,81 +279,3 @@ def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab, nu
         memory_bytes=order.memory_bytes,
         printed=[folder / name for name in PRINTED],
     )
-
-
-def _status(folder: Path, fence: Fence, report: _core.LabReport, order: Order) -> tuple[int, int]:
-    """The command's exit status, and when it ended (ns, to 10 ms). Raises EnvironmentFailure if it never did."""
-    at = _last_heard(report["virtual_ns"])
-    match report["outcome"]:
-        case "wall_limit":
-            raise EnvironmentFailure(
-                f"`--wall-limit` is over; {at}",
-                hint="give it longer, or smaller drives: --scale; computing takes no virtual time, nor does spinning",
-            )
-        case "loops":
-            raise EnvironmentFailure(
-                f"the guest loops: it has computed for {_STALL_LIMIT_S:.0f} s without a look at its clock; {at}",
-                hint="programs that wait by spinning cannot run in virtual time",
-            )
-        case "hangs":
-            raise EnvironmentFailure(
-                f"the guest hangs: for {_STALL_LIMIT_S:.0f} s nothing of it could run, and it does not wait; {at}",
-                hint="the same order again; if it hangs there, too, its kernel and the lab wait for each other: a bug",
-            )
-        case "rebooted":
-            raise EnvironmentFailure(
-                f"the command has rebooted the guest; {at}",
-                hint="a guest boots once, and again after a loss of power: --power-cut-at, --after-cut",
-            )
-        case "interrupted":
-            raise KeyboardInterrupt
-    fence.raise_trouble()
-    status = folder / "share" / "status"
-    ended = status.read_text().split() if status.is_file() else []
-    if ended == ["limit"]:
-        limit = format_duration(order.virtual_limit_s * NS_PER_S)
-        raise EnvironmentFailure(
-            f"the command did not end within {limit} of virtual time",
-            hint="it waits for something that never comes (its standard input is empty), or needs --virtual-limit",
-        )
-    if ended[:1] == ["unprepared"]:
-        said = " ".join(ended[1:])
-        raise EnvironmentFailure(
-            f"the guest could not make ready for its command: {said or 'it does not say why'}",
-            hint=f"--memory {order.memory_bytes >> 19}MiB" if _NO_ROOM in said else "please report it",
-        )
-    if len(ended) == 2:
-        return int(ended[0]), round(float(ended[1]) * NS_PER_S)
-    if report["outcome"] in ("deadlock", "power_cut"):
-        raise EnvironmentFailure(
-            f"the guest sleeps for ever: nothing is left that could wake it; {at}",
-            hint="the command waits for something that never comes; its standard input is empty",
-        )
-    said = (folder / "console").read_text(encoding="utf-8", errors="replace")
-    if _FIRST_WORDS not in said:
-        raise EnvironmentFailure(
-            f"the guest's kernel cannot run here: {_last_words(said, _LINES_BEFORE_BOOT)}",
-            hint=next((hint for words, hint in _NEEDS.items() if words in said), _NEEDS["ptrace"]),
-        )
-    if any(words in said for words in _HALTED):
-        raise EnvironmentFailure(
-            f"the command has halted the guest; {at}", hint="a guest halts by itself when its command has ended"
-        )
-    raise EnvironmentFailure(
-        f"the guest ended before its command did; {at}: {_last_words(said)}",
-        hint=f"--memory {order.memory_bytes >> 19}MiB" if _NO_MEMORY in said else "its kernel panicked",
-    )
-
-
-def _last_heard(virtual_ns: int) -> str:
-    """What is known of when it was: a guest tells the time when it turns to a drive, and once a minute."""
-    if virtual_ns < _MOMENT_NS:
-        return "last heard of before any virtual time had passed"
-    return f"last heard of after {format_duration(virtual_ns)} of virtual time"
-
-
-def _last_words(said: str, most: int = _LAST_LINES) -> str:
-    """Why the kernel says it panicked; if it does not, the end of what it said."""
-    lines = said.expandtabs(2).splitlines()
-    panics = [line for line in lines if "Kernel panic" in line]
-    return panics[0] if panics else "its last words:\n" + "\n".join(lines[-most:])

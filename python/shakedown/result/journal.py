@@ -6,7 +6,7 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from shakedown.result.atomic import failed_write
 from shakedown.result.read import read_regular
@@ -19,12 +19,20 @@ def note(folder: Path, event: str, **facts: str | int | float | bool | None) -> 
     line = json.dumps({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **facts})
     path = folder / JOURNAL_NAME
     try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        with path.open("a+b") as file:
+            file.write(_end_of_what_was_cut_off(file) + line.encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise failed_write(path, error) from error
+
+
+def _end_of_what_was_cut_off(file: BinaryIO) -> bytes:
+    """A full disk may have left half a line: what comes behind it is one of its own."""
+    if file.tell() == 0:
+        return b""
+    file.seek(-1, os.SEEK_END)
+    return b"" if file.read(1) == b"\n" else b"\n"
 
 
 def tells(folder: Path, event: str, *, step: str) -> bool:

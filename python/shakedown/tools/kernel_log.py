@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,22 +44,26 @@ def open_journal() -> Iterator[Iterator[bytes]]:
     if program is None:
         raise EnvironmentFailure("`journalctl` is not installed", hint=hint)
     wanted = [word for name in _SPEAKERS for word in ("+", f"SYSLOG_IDENTIFIER={name}")]
-    with subprocess.Popen(
-        [program, "--no-pager", "--output=json", "_TRANSPORT=kernel", *wanted],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
-    ) as child:
+    # A pipe would fill up while nobody reads it: of each file that it cannot use, journalctl says so.
+    with (
+        tempfile.TemporaryFile() as complaints,
+        subprocess.Popen(
+            [program, "--no-pager", "--output=json", "_TRANSPORT=kernel", *wanted],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
+        ) as child,
+    ):
         assert child.stdout is not None
-        assert child.stderr is not None
         try:
             yield _lines(child.stdout)
         except BaseException:
             child.kill()
             raise
-        complaint = child.stderr.read(400).decode(errors="replace").strip()
         if child.wait() != 0:
+            complaints.seek(0)
+            complaint = complaints.read(400).decode(errors="replace").strip()
             raise EnvironmentFailure(f"journalctl failed: {complaint or child.returncode}", hint=hint)
 
 

@@ -15,6 +15,7 @@ from shakedown.analysis.triage.diagnosis import diagnose, knows_shingled
 from shakedown.analysis.triage.drive import MOST_DRIVES
 from shakedown.analysis.triage.follow import MOST_EPISODES, Follower, follow
 from shakedown.analysis.triage.line import LineReader
+from shakedown.analysis.triage.sign import INTERESTING, signs_of
 from shakedown.data import reference_path
 from shakedown.report.triage import triage_document, triage_text
 
@@ -82,6 +83,47 @@ def test_messages_that_look_like_a_host_and_a_program_are_messages() -> None:
     for text in ("scsi host6: uas", "ata3: SError: { BadCRC }", "usb 2-2: reset SuperSpeed USB device number 3"):
         line = LineReader(NOW).read(f"2023-03-05T12:07:38,000000+01:00 {text}".encode())
         assert (line.tag, line.text) == ("", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [
+        ("I/O error, dev sdb, sector 8 op 0x0:(READ) flags 0x0", ("io-error", "sdb", "8")),
+        ("blk_update_request: critical target error, dev sdb, sector 8", ("io-error", "sdb", "8")),
+        ("device offline error, dev sdb, sector 8 op 0x1:(WRITE) flags 0x803000", ("io-error", "sdb", "8")),
+        ("reservation conflict error, dev nvme0n1, sector 8 op 0x1:(WRITE)", ("io-error", "nvme0n1", "8")),
+        ("timeout error, dev sdb, sector 8 op 0x0:(READ) flags 0x0", ("timeout", "sdb", "8")),
+        ("nvme nvme0: I/O 12 QID 3 timeout, completion polled", ("timeout", "nvme0", "")),
+        ("nvme nvme0: I/O tag 12 (100c) QID 0 timeout, completion polled", ("timeout", "nvme0", "")),
+        (
+            "nvme nvme0: I/O tag 12 (400c) opcode 0x9 (Admin Cmd) QID 0 timeout, reset controller",
+            ("timeout", "nvme0", ""),
+        ),
+    ],
+)
+def test_kernels_put_it_in_other_words_than_earlier_ones(text: str, sign: tuple[str, str, str]) -> None:
+    assert INTERESTING.search(text.encode())
+    assert list(signs_of("", text)) == [sign]
+
+
+@pytest.mark.parametrize(("disk", "part"), [("sdb", "sdb"), ("sdb", "sdb1"), ("nvme0n1", "nvme0n1p2")])
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("Buffer I/O error on dev PART, logical block 1, lost async page write", "write-lost"),
+        ("EXT4-fs (PART): Remounting filesystem read-only", "read-only"),
+        (
+            "EXT4-fs error (device PART): ext4_find_entry:1455: inode #2: comm ls: reading directory lblock 0",
+            "fs-error",
+        ),
+        ('XFS (PART): metadata I/O error in "xfs_buf_ioend" at daddr 0x1', "fs-error"),
+        ("BTRFS error (device PART): bdev /dev/PART errs: wr 1, rd 0, flush 0, corrupt 0, gen 0", "fs-error"),
+    ],
+)
+def test_a_partition_is_of_its_disk(text: str, what: str, disk: str, part: str) -> None:
+    line = text.replace("PART", part)
+    assert INTERESTING.search(line.encode())
+    assert list(signs_of("", line)) == [(what, disk, "")]
 
 
 def show(content: bytes) -> None:

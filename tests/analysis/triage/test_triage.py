@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,6 +36,7 @@ EXPECTED = {
     "zfs-faulted": (1, [("array", "unsafe", "ata-WDC_WD40EFAX-68JH4N0_WD-EXAMPLE")]),
     "raid5-unreadable": (1, [("unreadable-sectors", "dying", "sde ata6")]),
     "smartd-pending": (1, [("unreadable-sectors", "dying", "sdb")]),
+    "nvme-slow": (3, [("command-timeout", "unclear", "nvme0")]),
     "nvme-timeout": (1, [("drive-gone", "unsafe", "nvme0")]),
 }
 
@@ -80,6 +82,16 @@ def test_what_was_done_to_those_above_is_told() -> None:
 def test_a_drive_that_somebody_knows_to_be_shingled_is_judged_so() -> None:
     assert triage(log("usb-bridge-resets"), "sda").exit_status == 0
     assert triage(log("usb-bridge-resets"), "sdb").exit_status == 3
+
+
+def test_what_a_disk_of_flash_does_not_have_is_not_advised() -> None:
+    kicked = b"[ 42.0] md/raid1:md0: Disk failure on nvme0, disabling device.\n"
+    (judged,) = triage(log("nvme-slow") + kicked).episodes
+    assert judged.shingled is False
+    assert "shingles" in judged.judgement.text
+    commands = " ".join(each.command for each in judged.advice)
+    assert "nvme_core.default_ps_max_latency_us=0" in commands
+    assert not re.search(r"/sys/block/\S+/device|max_sectors_kb|libata|scterc", commands)
 
 
 FROZEN = b"""[ 10.0] ata3.00: exception Emask 0x0 SAct 0x7fff SErr 0x0 action 0x6 frozen

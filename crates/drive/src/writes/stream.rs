@@ -95,7 +95,7 @@ impl Drive {
             range.start == std::mem::replace(&mut behind, range.end) && about.direct && about.wanted
         });
         let one_of_it = |needed: &Range| needed.sectors() == sectors && flying.start < needed.end && needed.end <= end;
-        in_line && behind == end && self.durable.iter().all(|durable| durable.tagged_range().is_some_and(one_of_it))
+        in_line && behind == end && self.durable.iter().all(|durable| durable.range().is_some_and(one_of_it))
     }
 
     /// Takes the stream's dirty data out of DRAM's books.
@@ -210,9 +210,8 @@ impl Drive {
                 index += 1;
                 continue;
             }
-            if let Durable { tag: Some(tag), .. } = self.durable.swap_remove(index) {
-                done.push(Completion { tag, completed_ns, status: Status::Good });
-            }
+            let Durable { tag, .. } = self.durable.swap_remove(index);
+            done.push(Completion { tag, completed_ns, status: Status::Good });
             self.truth.completed += 1;
             self.host_seen_at = self.host_seen_at.max(self.now);
         }
@@ -237,19 +236,19 @@ impl Drive {
 
 impl Durable {
     fn of(request: &Request, range: Range, about: &crate::buffer::Dirty) -> Self {
-        Self { tag: Some(request.tag), arrived: about.arrived, need: Need::Range(range, about.sequence) }
+        Self { tag: request.tag, arrived: about.arrived, need: Need::Range(range, about.sequence) }
     }
 
-    /// The range that a request waits for, if it is one.
-    fn tagged_range(&self) -> Option<&Range> {
+    /// The range that a write waits for, if it is one.
+    fn range(&self) -> Option<&Range> {
         match &self.need {
-            Need::Range(range, _) if self.tag.is_some() => Some(range),
-            _ => None,
+            Need::Range(range, _) => Some(range),
+            Need::UpTo(_) => None,
         }
     }
 
     fn ends_by(&self, sector: u64) -> bool {
-        self.tagged_range().is_some_and(|range| range.end <= sector)
+        self.range().is_some_and(|range| range.end <= sector)
     }
 }
 

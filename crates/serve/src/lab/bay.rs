@@ -170,8 +170,10 @@ impl Bay {
     fn admit(&mut self, now_ns: u64) {
         while self.submitted < self.device.queue_depth() as usize {
             let Some(key) = self.waiting.pop_front() else { return };
-            let Ask { verb, fua, offset_bytes, bytes, .. } = self.flights[key].ask;
-            let fua = fua || verb == Verb::Write && !self.front.write_cache();
+            let ask = &mut self.flights[key].ask;
+            // Without a write cache every write is durable once it is answered; of one on its way the cache may be switched.
+            ask.fua |= ask.verb == Verb::Write && !self.front.write_cache();
+            let Ask { verb, fua, offset_bytes, bytes, .. } = *ask;
             let tag = u32::try_from(key).expect("no queue is that deep");
             if let (Verb::Flush, Some(undo)) = (verb, &mut self.undo) {
                 self.flights[key].flush = undo.flush_begins();
@@ -216,7 +218,7 @@ impl Bay {
         let Ask { verb, fua, offset_bytes, bytes, .. } = flight.ask;
         let range = offset_bytes..offset_bytes + bytes;
         match verb {
-            Verb::Write if fua || !self.front.write_cache() => undo.forget(range),
+            Verb::Write if fua => undo.forget(range),
             Verb::Write | Verb::Trim => undo.overwrite(range, &self.media.blocks)?,
             Verb::Flush => undo.flush_ends(flight.flush),
             Verb::Read => {}

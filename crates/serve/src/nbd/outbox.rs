@@ -38,6 +38,8 @@ struct State {
     /// Requests that were read and not answered yet, and the bytes held for their replies.
     outstanding: usize,
     held_bytes: usize,
+    /// The reader waits for room.
+    reader_waits: bool,
     /// No request will come any more: the sender ends with the last reply.
     ended: bool,
 }
@@ -69,7 +71,8 @@ impl Outbox {
         let message = vec![0; bytes];
         let full = |state: &mut State| {
             let too_much = state.outstanding >= REQUESTS_MAX || state.held_bytes + bytes > HELD_MAX_BYTES;
-            too_much && state.outstanding > 0
+            state.reader_waits = too_much && state.outstanding > 0;
+            state.reader_waits
         };
         let mut state = self.changed.wait_while(self.lock(), full).expect("nothing panics while it holds the backlog");
         state.outstanding += 1;
@@ -100,10 +103,9 @@ impl Outbox {
 
     /// A request is done with. Those who may wait for that: the reader of a crowded connection, the sender of an ended one.
     fn release(&self, state: &mut State, bytes: usize) {
-        let crowded = state.outstanding >= REQUESTS_MAX || state.held_bytes > HELD_MAX_BYTES / 2;
         state.outstanding -= 1;
         state.held_bytes -= bytes;
-        if crowded || state.ended {
+        if state.reader_waits || state.ended {
             self.changed.notify_all();
         }
     }
@@ -195,5 +197,37 @@ impl Client for Reply {
 
     fn is_gone(&self) -> bool {
         self.outbox.is_closed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::nbd::wire::PAYLOAD_MAX_BYTES;
+
+    /// One failed read makes the room, and gives it back before its reply leaves: whoever only looked at what is held when
+    /// that leaves would not see that it was crowded.
+    #[test]
+    fn a_reader_that_waits_for_room_hears_of_any_that_there_is() {
+        const LARGEST_BYTES: usize = PAYLOAD_MAX_BYTES as usize;
+        let (ours, _theirs) = UnixStream::pair().expect("a pair of sockets");
+        let outbox = Arc::new(Outbox::new(ours));
+        let mut held: Vec<Reply> = (0..32).map(|cookie| outbox.reserve(cookie, 512)).collect();
+        let room = HELD_MAX_BYTES - LARGEST_BYTES - outbox.lock().held_bytes;
+        held.push(outbox.reserve(32, LARGEST_BYTES));
+        held.push(outbox.reserve(33, room - LARGEST_BYTES - 2 * REPLY_BYTES));
+        assert_eq!(outbox.lock().held_bytes, HELD_MAX_BYTES - LARGEST_BYTES);
+        let (told, hears) = mpsc::channel();
+        let waiting = Arc::clone(&outbox);
+        thread::spawn(move || told.send(waiting.reserve(34, LARGEST_BYTES).cookie));
+        while !outbox.lock().reader_waits {
+            thread::yield_now();
+        }
+        held.swap_remove(32).send(Some(Errno::Io));
+        assert_eq!(hears.recv_timeout(Duration::from_secs(10)), Ok(34));
     }
 }

@@ -135,6 +135,12 @@ impl FakeGuest {
         vhost::receive(socket, vhost::GET_CONFIG)[12..].to_vec()
     }
 
+    /// Writes into it.
+    pub fn configure(&self, drive: usize, at: u32, bytes: &[u8]) {
+        let head = [at, bytes.len() as u32, 0].map(u32::to_ne_bytes).concat();
+        vhost::ask(&self.drives[drive].socket, vhost::SET_CONFIG, &[&head, bytes].concat(), &[]);
+    }
+
     fn allocate(&mut self, bytes: u64) -> u64 {
         let at = self.next_free;
         self.next_free += bytes.next_multiple_of(64);

@@ -54,6 +54,7 @@ pub mod vhost {
     pub const SET_VRING_ENABLE: u32 = 18;
     pub const SET_BACKEND_REQ_FD: u32 = 21;
     pub const GET_CONFIG: u32 = 24;
+    pub const SET_CONFIG: u32 = 25;
 
     pub fn send(socket: &UnixStream, request: u32, flags: u32, payload: &[u8], fds: &[BorrowedFd<'_>]) {
         let head = [request, flags, payload.len() as u32].map(u32::to_ne_bytes).concat();

@@ -25,14 +25,16 @@ def parse_recorded(text: str) -> list[Facts]:
 
 def _documents(text: str) -> Iterator[Any]:
     decoder = json.JSONDecoder()
-    rest = text.lstrip("\ufeff \t\r\n")
-    while rest:
+    text, place = text.removeprefix("\ufeff"), 0
+    while place < len(text):
+        if text[place].isspace():
+            place += 1
+            continue
         try:
-            document, end = decoder.raw_decode(rest)
+            document, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError) as error:
             raise UsageError(f"the recording is not JSON: {error}", hint=_HINT) from error
         yield from document if isinstance(document, list) else [document]
-        rest = rest[end:].lstrip()
 
 
 def _facts(document: Any) -> Iterator[Facts]:

@@ -28,15 +28,17 @@ def advise(episode: Episode, judgement: Judgement) -> tuple[Advice, ...]:
     """All advice on an episode, the most important first."""
     disk = episode.drive.letter or "sdX"
     port = (re.sub(r"\D.*", "", episode.drive.port[3:]) if episode.drive.port else "") or "PORT"
-    kind, consequences = judgement.kind, set(judgement.consequences)
+    kind, consequences, is_nvme = judgement.kind, set(judgement.consequences), episode.drive.is_nvme
     advice: list[Advice] = []
     if kind in ("unreadable-sectors", "failing"):
         advice += _save(disk)
     if kind in ("shingled-stall", "shingled-refusal") or (judgement.is_sign_of_c and kind == "gone-and-back"):
         advice.append(_wait(disk))
-    if kind in ("shingled-stall", "shingled-refusal", "command-timeout"):
+    if is_nvme and kind in ("gone-and-back", "drive-gone", "command-timeout"):
+        advice.append(_awake())
+    if not is_nvme and kind in ("shingled-stall", "shingled-refusal", "command-timeout"):
         advice += _gentle(disk)
-    if kind in ("shingled-stall", "command-timeout", "link"):
+    if not is_nvme and kind in ("shingled-stall", "command-timeout", "link"):
         advice.append(_slow_link(port))
     if kind in ("link", "gone-and-back", "drive-gone", "command-timeout"):
         advice.append(_cable(disk))
@@ -44,7 +46,7 @@ def advise(episode: Episode, judgement: Judgement) -> tuple[Advice, ...]:
         advice.append(_rescan(disk))
     if any(re.match(r"\d+-", name) for name in episode.drive.names) and kind not in ("unplugged", "unreadable-sectors"):
         advice.append(_without_uas())
-    if kind == "unreadable-sectors" or "md-kicked" in consequences:
+    if not is_nvme and (kind == "unreadable-sectors" or "md-kicked" in consequences):
         advice.append(_give_up_sooner(disk))
     advice += _arrays(consequences, disk)
     return tuple(advice)
@@ -76,6 +78,16 @@ def _gentle(disk: str) -> Iterator[Advice]:
     yield Advice(
         "Queue one request at a time (NCQ off), so that one slow write does not time out 31 others.",
         *_set(f"/sys/block/{disk}/device/queue_depth", "1"),
+    )
+
+
+def _awake() -> Advice:
+    """What drivers/nvme/host/pci.c itself tells to try where a controller does not answer any more."""
+    options = "nvme_core.default_ps_max_latency_us=0 pcie_aspm=off"
+    return Advice(
+        "Keep drive and link out of power saving, from which some do not come back.",
+        f"add {options} to the kernel's command line and reboot",
+        "remove them from the kernel's command line and reboot",
     )
 
 

@@ -57,6 +57,8 @@ def knows_shingled(models: ModelList, told: Collection[str]) -> Shingled:
     def shingled(drive: Drive) -> bool | None:
         if any(name in told for name in (*drive.names, drive.model)):
             return True
+        if drive.is_nvme:
+            return False
         match = models.find(drive.model) if drive.model else None
         if match is None or not match.is_published:
             return None

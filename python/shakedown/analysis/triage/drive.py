@@ -35,6 +35,11 @@ class Drive:
         return next((name for name in reversed(self.names) if name.startswith("ata")), "")
 
     @property
+    def is_nvme(self) -> bool:
+        """Whether it is flash on PCI Express, without shingles, SATA link and the settings of a SCSI disk."""
+        return any(name.startswith("nvme") for name in self.names)
+
+    @property
     def title(self) -> str:
         """How people call it."""
         known = [name for name in (self.letter, self.port) if name]

@@ -178,10 +178,11 @@ def _timeout(episode: Episode, shingled: bool | None) -> _Cause:
     if shingled:
         text = f"{times}, then a reset, and no error of surface or link: a full cache being merged looks like this."
         return "shingled-stall", "harmless", text
-    hint = (
-        "on a shingled drive harmless; this one's model is not known to be"
-        if shingled is None
-        else ("this model is listed as conventional, so its cache is no excuse")
-    )
+    if shingled is None:
+        hint = "on a shingled drive harmless; this one's model is not known to be"
+    elif episode.drive.is_nvme:
+        hint = "flash on PCI Express has no shingles to tidy up"
+    else:
+        hint = "this model is listed as conventional, so its cache is no excuse"
     direction = "writes among them" if episode.writes else "none known to be a write"
     return "command-timeout", "unclear", f"{times}, {direction}, and no error of surface or link: {hint}."

@@ -37,7 +37,7 @@ class Sign(NamedTuple):
 
 
 INTERESTING: Final = re.compile(
-    rb"ata\d|\bsd \d|scsi|I/O error|critical |usb|uas|nvme|md/|md: |mdadm|zed|zio |Pool '|smartd|blocked for"
+    rb"ata\d|\bsd \d|scsi|I/O error|error, dev |usb|uas|nvme|md/|md: |mdadm|zed|zio |Pool '|smartd|blocked for"
     rb'|EXT4|XFS|BTRFS|lost |Linux version|-- |^\[[A-Z +]|"MESSAGE" ?: ?\[|Direct-Access'
 )
 """Only lines with one of these, as bytes, need to be read: most of a long log has none."""
@@ -49,7 +49,8 @@ _BUS_WORDS: Final = frozenset("BadCRC Handshk 10B8B Dispar UnrecovData RecovData
 _DROP_WORDS: Final = frozenset("PHYRdyChg PHYInt CommWake DevExch".split())  # noqa: SIM905
 
 _DISK: Final = r"(sd[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|vd[a-z]{1,3}|mmcblk\d+|hd[a-z])"
-_MEMBER: Final = re.compile(r"^(?:/dev/)?" + _DISK + r"(?:p?\d+)?$")
+_PART: Final = _DISK + r"(?:p?\d+)?"
+_MEMBER: Final = re.compile(r"^(?:/dev/)?" + _PART + "$")
 _ATA: Final = re.compile(r"^(ata\d{1,4})(\.\d\d)?: (.*)$", re.DOTALL)
 _SCSI: Final = re.compile(r"^(?:sd|scsi) (\d{1,5}:\d{1,5}:\d{1,5}:\d{1,20}): (?:\[" + _DISK + r"\] ?)?(.*)$", re.DOTALL)
 
@@ -161,19 +162,22 @@ def _scsi(who: str, text: str) -> Iterator[Sign]:
             return
 
 
+# What fails of the block layer, behind what it was: of a drive that is gone I/O errors until Linux 5.17.
+_ERROR_AT: Final = r" error, dev " + _DISK + r", sector (\d+)"
 _OTHER_SIGNS: Final = _compiled(
     ("timeout", r"res [0-9a-f/:]+ Emask 0x[0-9a-f]+ \(timeout\)"),
     ("bus-error", r"res [0-9a-f/:]+ Emask 0x[0-9a-f]+ \(ATA bus error\)"),
     ("media-error", r"res [0-9a-f/:]+ Emask 0x[0-9a-f]+ \(media error\)"),
-    ("media-error", r"critical medium error, dev " + _DISK + r", sector (\d+)"),
-    ("io-error", r"I/O error, dev " + _DISK + r", sector (\d+)"),
-    ("io-error", r"critical (?:target|nexus|space allocation) error, dev " + _DISK + r", sector (\d+)"),
-    ("write-lost", r"Buffer I/O error on dev(?:ice)? " + _DISK + r"\d*,? .*lost (?:async |sync )?page write"),
+    ("media-error", r"critical medium" + _ERROR_AT),
+    ("timeout", r"timeout" + _ERROR_AT),
+    ("io-error", r"(?:I/O|critical (?:target|nexus|space allocation))" + _ERROR_AT),
+    ("io-error", r"(?:device offline|recoverable transport|reservation conflict)" + _ERROR_AT),
+    ("write-lost", r"Buffer I/O error on dev(?:ice)? " + _PART + r",? .*lost (?:async |sync )?page write"),
     ("write-lost", r"lost page write due to I/O error on " + _DISK),
-    ("read-only", r"EXT4-fs \(" + _DISK + r"\d*\): [Rr]emounting filesystem read-only"),
-    ("fs-error", r"BTRFS \w+ \(device \S+\): bdev /dev/" + _DISK + r"\d* errs: (?=.*\b[1-9])"),
+    ("read-only", r"EXT4-fs \(" + _PART + r"\): [Rr]emounting filesystem read-only"),
+    ("fs-error", r"BTRFS \w+ \(device \S+\): bdev /dev/" + _PART + r" errs: (?=.*\b[1-9])"),
     ("fs-error", r"EXT4-fs error \(device " + _DISK),
-    ("fs-error", r"XFS \(" + _DISK + r"\d*\): (?:metadata I/O error|log I/O error|.*[Ss]hutting down)"),
+    ("fs-error", r"XFS \(" + _PART + r"\): (?:metadata I/O error|log I/O error|.*[Ss]hutting down)"),
     ("fs-error", r"BTRFS(?:: error| error| critical) \(device " + _DISK + r".*(?:IO failure|readonly|corrupt leaf)"),
     ("md-kicked", r"md/raid[^:]*:\S+: Disk failure on (\S+?),? disabling device"),
     ("md-kicked", r"md: kicking non-fresh (\S+) from array"),
@@ -183,7 +187,7 @@ _OTHER_SIGNS: Final = _compiled(
     ("zfs-io", r"zio pool=\S+ vdev=(\S+) error=\d+"),
     ("zfs-suspended", r".*Pool '([^']{1,255})' has encountered an uncorrectable I/O failure"),
     ("hung-task", r"INFO: task (\S{1,40}?):\d+ blocked for more than"),
-    ("timeout", r"nvme (nvme\d+): (?:I/O \d+.* timeout|.*timeout, aborting)"),
+    ("timeout", r"nvme (nvme\d+): (?:I/O (?:tag )?\d+.* timeout|.*timeout, aborting)"),
     ("reset", r"nvme (nvme\d+): (?:controller is down|.*reset controller|resetting controller)"),
     ("gave-up", r"nvme (nvme\d+): (?:Device not ready|Disabling device after reset|Removing after probe failure)"),
     ("unplugged", r"usb (\d+-[\d.]+): USB disconnect"),

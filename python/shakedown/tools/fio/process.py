@@ -44,9 +44,11 @@ class Child:
         self._policy = _let_others_go_first()
         assert self._process.stdout is not None
         self._output = self._process.stdout
-        # Room for some documents, so that a moment of ours without reading does not hold fio's clock up.
+        # Room for some documents, so that a moment of ours without reading does not hold fio's clock up; a user's pipes
+        # may have no more between them.
         if hasattr(fcntl, "F_SETPIPE_SZ"):
-            fcntl.fcntl(self._output.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+            with contextlib.suppress(PermissionError):
+                fcntl.fcntl(self._output.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
     @property
     def pid(self) -> int:
@@ -92,5 +94,8 @@ def _let_others_go_first() -> int | None:
     """
     if not hasattr(os, "sched_setscheduler") or os.sched_getscheduler(0) != os.SCHED_OTHER:
         return None
-    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    try:
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    except PermissionError:  # a container's seccomp profile
+        return None
     return os.SCHED_OTHER

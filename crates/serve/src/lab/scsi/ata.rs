@@ -53,9 +53,10 @@ impl TaskFile {
         }
     }
 
-    /// Whether the drive has to bring its cache to the platters.
+    /// Whether the drive has to bring its cache to the platters, as it also has when that is switched off.
     pub fn is_flush(&self) -> bool {
         matches!(self.command, FLUSH_CACHE | FLUSH_CACHE_EXT | STANDBY_IMMEDIATE)
+            || self.sets_write_cache() == Some(false)
     }
 
     /// Whether it switches the write cache, and to what.

@@ -102,10 +102,8 @@ impl Scsi {
             },
             Access::Synchronize => Ask { verb: Verb::Flush, ..nothing },
             Access::Trim(_) | Access::Unmap => nothing,
-            Access::Nothing => match task_file(cdb) {
-                Some(file) if file.is_flush() => Ask { verb: Verb::Flush, ..nothing },
-                _ => nothing,
-            },
+            Access::Nothing if is_flush(cdb, &parameters(chain, memory)?) => Ask { verb: Verb::Flush, ..nothing },
+            Access::Nothing => nothing,
         })
     }
 
@@ -203,8 +201,16 @@ impl Scsi {
     }
 }
 
-fn task_file(cdb: &Cdb) -> Option<TaskFile> {
-    matches!(cdb.op(), op::ATA_PASS_THROUGH_12 | op::ATA_PASS_THROUGH_16).then(|| TaskFile::new(cdb))
+/// Whether a command that only sets something has the drive bring its cache to the platters. Who switches the cache off is
+/// not going to ask for that any more: Linux sends no flush to a disk without one.
+fn is_flush(cdb: &Cdb, parameters: &[u8]) -> bool {
+    match cdb.op() {
+        op @ (op::MODE_SELECT_6 | op::MODE_SELECT_10) => {
+            matches!(mode::select(parameters, op == op::MODE_SELECT_10), Ok(Some(false)))
+        }
+        op::ATA_PASS_THROUGH_12 | op::ATA_PASS_THROUGH_16 => TaskFile::new(cdb).is_flush(),
+        _ => false,
+    }
 }
 
 /// What the guest sends with a command that is not data.

@@ -140,8 +140,11 @@ class Load:
 
         Those that completed while their job ramped up do not count; failed ones and flushes do.
         """
+    def end(self) -> None:
+        """Ask for no more, as at the end of the runtime; what is in flight counts: advance on until nothing comes."""
+
     def stop(self) -> None:
-        """End the job now; requests in flight are dropped from the count but the drive finishes them."""
+        """Leave the job; requests in flight are dropped from the count but the drive finishes them."""
 
 @final
 class RequestColumns:

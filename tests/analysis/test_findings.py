@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from analysis.synthetic import REQUEST_BYTES, S, frame, late_statuses, load, probes, sample, watch
 from shakedown.analysis import Cliff, Finding, FindingSpec, Recovered, findings, make_watcher
+from shakedown.analysis.series import Loads
 from shakedown.sample import Sample
 
 MIB_REQUEST = 1 << 20
@@ -19,7 +20,7 @@ KINDS = ("throughput", "latency", "worst-latency", "cliff", "recovery")
 
 def one(kind: str, rows: list[Sample], step: str = "step", /, **conditions: Cliff | Recovered) -> Finding:
     specs = [FindingSpec.model_validate({"kind": kind, "step": step})]
-    return findings(specs, frame(rows), None, conditions)[0]
+    return findings(specs, Loads(frame(rows)), None, conditions)[0]
 
 
 def collapsing(cliff_s: float, before: float = 120.0, after: float = 1.5):
@@ -73,7 +74,7 @@ def test_ratios_follow_each_finding() -> None:
     candidate = load(lambda t: np.full(len(t), 13.2), 600, request_bytes=MIB_REQUEST, seed=1)
     baseline = load(lambda t: np.full(len(t), 209.3), 600, request_bytes=MIB_REQUEST, seed=2)
     slow = [row._replace(latency_max_ns=1_300_000_000) for row in candidate]
-    found = findings(specs, frame(slow), frame(baseline))
+    found = findings(specs, Loads(frame(slow)), Loads(frame(baseline)))
     assert [f.kind for f in found] == [
         "throughput",
         "throughput-ratio",
@@ -97,7 +98,7 @@ def test_the_ratio_after_a_collapse_stands_beside_that_of_the_whole_step() -> No
     spec = [FindingSpec(kind="throughput", step="step")]
     candidate = load(lambda t: np.where(t < 400, 6400.0, 420.0), 1200, request_bytes=32 * 1024)
     baseline = load(lambda t: np.full(len(t), 6400.0), 1200, request_bytes=32 * 1024, seed=1)
-    found = findings(spec, frame(candidate), frame(baseline))[1]
+    found = findings(spec, Loads(frame(candidate)), Loads(frame(baseline)))[1]
     assert found.value == pytest.approx((400 * 6400 + 800 * 420) / (1200 * 6400), rel=0.05)
     assert found.evidence["sustained_ratio"] == pytest.approx(420 / 6400, rel=0.05)
     assert found.evidence["sustained_ratio_low"] < 420 / 6400 < found.evidence["sustained_ratio_high"]
@@ -105,7 +106,7 @@ def test_the_ratio_after_a_collapse_stands_beside_that_of_the_whole_step() -> No
 
 @pytest.mark.parametrize("seed", range(40))
 def test_cliff_is_placed_to_the_sample(seed: int) -> None:
-    """Measured: the exact second in 40 of 40."""
+    """Loads: the exact second in 40 of 40."""
     cliff_s = float(np.random.default_rng(seed).integers(300, 5600))
     condition = Cliff(hold_ns=60 * S)
     rows = load(collapsing(cliff_s), 5800, seed=seed)
@@ -188,6 +189,53 @@ def test_what_would_look_closer_is_not_advised_where_it_is_set_so(interval_s: fl
     assert ("looks closer" in found.text) == (advice is not None)
 
 
+@pytest.mark.parametrize(
+    ("levels", "first"),
+    [
+        ((1300.0, 4.4, 1.0), "The rate fell from"),  # nearly all of it was lost before a rate could be established
+        ((1300.0, 120.0, 1.5), "The rate collapsed"),  # a burst into the DRAM cache, and then the cliff
+    ],
+)
+@pytest.mark.parametrize("cliff_s", [36, 90, 400])
+def test_a_fall_in_the_first_moments_is_told_beside_a_later_cliff(
+    levels: tuple[float, float, float], first: str, cliff_s: int
+) -> None:
+    burst, established, low = levels
+    rows = load(lambda t: np.where(t < 3, burst, np.where(t < cliff_s, established, low)), cliff_s + 60, noise=0.1)
+    found = one("cliff", rows, step=Cliff(hold_ns=20 * S))
+    assert found.value == pytest.approx(cliff_s, abs=5)
+    assert found.text.startswith(first)
+    assert "The rate fell from" in found.text
+    assert "The rate collapsed" in found.text
+    assert found.evidence["early_fall_s"] == pytest.approx(3, abs=1)
+    assert found.evidence["early_fall_iops"] == pytest.approx(established, rel=0.3)
+    assert found.evidence["iops_after"] == pytest.approx(low, rel=0.5)
+
+
+def test_a_cliff_from_a_level_rate_is_told_alone() -> None:
+    for cliff_s in (36, 90, 400):
+        rows = load(lambda t, end=cliff_s: np.where(t < end, 300.0, 4.0), cliff_s + 60, noise=0.1)
+        found = one("cliff", rows, step=Cliff(hold_ns=20 * S))
+        assert found.value == pytest.approx(cliff_s, abs=5)
+        assert "early_fall_s" not in found.evidence
+
+
+def test_what_completes_after_the_end_of_a_load_counts_for_latency_and_for_no_rate() -> None:
+    rows = load(lambda t: np.where(t < 400, 120.0, 1.5), 460)
+    waited = [sample(460.0, 20.0, 0), sample(480.0, 5.0, 2, 25_000.0)]
+    condition = {"step": Cliff(hold_ns=30 * S)}
+    for kind in KINDS:
+        specs = [FindingSpec.model_validate({"kind": kind, "step": "step"})]
+        ended = findings(specs, Loads(frame(rows + waited), {"step": 460 * S}), None, condition)[0]
+        alone, untold = one(kind, rows, **condition), one(kind, rows + waited, **condition)
+        if kind in ("latency", "worst-latency"):
+            assert ended == untold != alone
+            continue
+        told = {"worst_after_ms": 25_000.0} if kind == "cliff" else {}
+        assert (ended.value, ended.evidence) == (alone.value, alone.evidence | told)
+        assert kind == "recovery" or ended != untold
+
+
 def test_a_level_rate_has_no_early_fall() -> None:
     for rate in (1.5, 300.0):
         found = one("cliff", load(lambda t, rate=rate: np.full(len(t), rate), 1200), step=Cliff(hold_ns=120 * S))
@@ -219,7 +267,7 @@ def test_cliff_at_the_end_of_a_day() -> None:
 
 
 def test_drifting_and_pausing_fills_have_no_cliff() -> None:
-    """Measured: 0 of 40."""
+    """Loads: 0 of 40."""
     for seed in range(40):
         rows = load(lambda t: 120 * (1 - 0.55 * t / 7200) * np.where(t.astype(int) % 97 < 2, 0, 1), 7200, seed=seed)
         found = one("cliff", rows, step=Cliff(hold_ns=60 * S))
@@ -255,7 +303,7 @@ def test_recovery_takes_the_last_change() -> None:
 
 
 def test_no_recovery_without_a_change() -> None:
-    """Measured over 60 seeds: none in flat series of six hours, a third of the probes slow in every other one."""
+    """Loads over 60 seeds: none in flat series of six hours, a third of the probes slow in every other one."""
     for seed in range(20):
         rows = probes(lambda _: 12.0, 21_600, seed=seed, slow_share=(lambda _: 0.3, lambda _: 0.0)[seed % 2])
         found = one("recovery", rows, "probe", probe=Recovered(window_ns=600 * S))
@@ -269,7 +317,7 @@ def test_no_recovery_without_a_change() -> None:
 )
 def test_nothing_little_and_zero_are_findings_too(kind: str, rows: list[Sample]) -> None:
     spec = FindingSpec.model_validate({"kind": kind, "step": "step"})
-    found = findings([spec], frame(rows), frame(rows))
+    found = findings([spec], Loads(frame(rows)), Loads(frame(rows)))
     assert found[0].text
     for finding in found:
         figures = [finding.value, finding.low, finding.high, *finding.evidence.values()]

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from shakedown.analysis.find.knee import find_knee
-from shakedown.analysis.series import Series
+from shakedown.analysis.series import Loads, Series
 from shakedown.sample import SAMPLE_SCHEMA
 
 
@@ -20,7 +20,7 @@ def ramp(depths: list[int], alone_s: float, most_iops: float, level_s: int = 30,
         rows.append(
             ("ramp", "read", start_ns, 10**9, round(rate), round(rate) * 4096, mean_ns, 0, 0, 0, round(mean_ns))
         )
-    return Series.of(pl.DataFrame(rows, schema=SAMPLE_SCHEMA, orient="row"), "ramp")
+    return Series.of(Loads(pl.DataFrame(rows, schema=SAMPLE_SCHEMA, orient="row")), "ramp")
 
 
 DOUBLED = [1, 2, 4, 8, 16, 32, 64, 128]
@@ -50,7 +50,7 @@ def measured(rates: list[float]) -> Series:
         rows.append(
             ("ramp", "read", second * 10**9, 10**9, round(rate), round(rate) * 4096, mean_ns, 0, 0, 0, round(mean_ns))
         )
-    return Series.of(pl.DataFrame(rows, schema=SAMPLE_SCHEMA, orient="row"), "ramp")
+    return Series.of(Loads(pl.DataFrame(rows, schema=SAMPLE_SCHEMA, orient="row")), "ramp")
 
 
 def test_an_array_whose_rate_creeps_up_for_ever_has_a_knee_where_waiting_begins() -> None:

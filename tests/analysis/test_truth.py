@@ -10,6 +10,7 @@ import pytest
 
 from analysis.synthetic import S
 from shakedown.analysis import Cliff, Condition, Finding, FindingSpec, Recovered, findings, make_watcher
+from shakedown.analysis.series import Loads
 from shakedown.sample import SAMPLE_SCHEMA, Sample
 from shakedown.target.model import ModelArena
 
@@ -56,7 +57,7 @@ def cliff_and_recovery(profile: str) -> tuple[dict[str, Finding], Played]:
     drain = play(arena, "drain", DRAIN, RECOVERED)
     samples = pl.DataFrame(collapse.samples + drain.samples, schema=SAMPLE_SCHEMA, orient="row")
     specs = [FindingSpec(kind="cliff", step="collapse"), FindingSpec(kind="recovery", step="drain")]
-    found = findings(specs, samples, None, {"collapse": CLIFF, "drain": RECOVERED})
+    found = findings(specs, Loads(samples), None, {"collapse": CLIFF, "drain": RECOVERED})
     return {finding.kind: finding for finding in found}, drain
 
 

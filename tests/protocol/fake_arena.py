@@ -14,7 +14,10 @@ from shakedown.units import NS_PER_S
 
 
 class FakeArena:
-    """Writes 1000 requests of 4 KiB a second, ten intervals a job; ``fault`` of a step is raised after three."""
+    """Writes 1000 requests of 4 KiB a second, ten intervals a job; ``fault`` of a step is raised after three.
+
+    A load that is stopped waits ``in_flight_ns`` for one request that takes a second longer than that.
+    """
 
     def __init__(self, name: Literal["model", "device"] = "device", capacity_bytes: int = 1 << 30) -> None:
         self.name: Literal["model", "device"] = name
@@ -37,6 +40,7 @@ class FakeArena:
         self.absences: list[str | None] = []
         self.remembers = name == "device"
         self.closed = False
+        self.in_flight_ns = 0
 
     def guarded(self) -> None:
         return None
@@ -74,6 +78,8 @@ class FakeLoad:
     def __iter__(self) -> Iterator[list[Sample]]:
         for number in range(10):
             if self.stopped:
+                if self.arena.in_flight_ns:
+                    yield [self._late()]
                 return
             if number == 3 and self.step in self.arena.faults:
                 raise self.arena.faults[self.step]
@@ -86,6 +92,12 @@ class FakeLoad:
         count = 1000 * self.interval_ns // NS_PER_S
         latencies = (1_000_000.0, 1_000_000, 2_000_000, 3_000_000, 4_000_000)
         return Sample(self.step, "write", start_ns, self.interval_ns, count, 4096 * count, *latencies)
+
+    def _late(self) -> Sample:
+        start_ns, waited_ns = self.arena.now_ns, self.arena.in_flight_ns
+        self.arena.now_ns += waited_ns
+        took_ns = waited_ns + NS_PER_S
+        return Sample(self.step, "write", start_ns, waited_ns, 1, 4096, took_ns, *4 * (took_ns,))
 
     def pause(self) -> None:
         self.arena.started.append(f"{self.step} paused")

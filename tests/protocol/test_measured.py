@@ -40,6 +40,12 @@ def test_both_directions_at_once_take_no_longer(run: Run) -> None:
     assert two.iops == pytest.approx(2 * one.iops)
 
 
+def test_the_wait_after_a_load_is_no_time_under_load(run: Run) -> None:
+    (told,), (waited,) = measured_loads(run), measured_loads(synthetic.with_a_wait(run))
+    assert waited.iops == told.iops
+    assert (waited.mean_s or 0) > (told.mean_s or 0) > 0
+
+
 @pytest.mark.parametrize(("stated", "share"), [("60", 0.6), ("74,86", 0.65 * 0.74 + 0.35 * 0.86)])
 def test_what_goes_anywhere_is_a_share_of_both_directions(run: Run, stated: str, share: float) -> None:
     job = f"rw=randrw\nbs=8k\nrwmixread=65\npercentage_random={stated}\n"

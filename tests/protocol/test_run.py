@@ -93,6 +93,39 @@ def test_a_condition_that_was_required_and_missed_skips_the_rest(tmp_path: Path,
     assert done.record.status == "complete"
 
 
+def test_what_is_in_flight_when_a_condition_ends_a_step_is_waited_for_and_judged(tmp_path: Path, opens: Opened) -> None:
+    arena = FakeArena()
+    arena.in_flight_ns = 40 * 10**9
+    opens(arena)
+    asks = STEPS + "".join(f'[[findings]]\nkind = "{kind}"\nstep = "second"\n' for kind in ("throughput", "latency"))
+    done = run(loaded(asks), Order("fake"), tmp_path / "run", Silence())
+    seconds = {step.name: (step.start_ns // 10**9, step.end_ns // 10**9) for step in done.record.steps}
+    assert seconds == {"first": (0, 10), "pause": (10, 70), "second": (70, 73), "third": (113, 123)}
+    assert done.samples.filter(step="second")["count"].to_list() == [1000, 1000, 1000, 1]
+    rate, latency = done.record.findings[1:3]
+    assert rate.value == pytest.approx(1000)  # in three seconds of load
+    assert latency.value == pytest.approx((3000 * 1 + 41_000) / 3001)
+    worst = next(each for each in done.record.findings if each.kind == "worst-latency" and each.step == "second")
+    assert worst.value == 41_000
+    assert done.record.verdict is not None
+    assert done.record.verdict.status == "fail"
+    failing = [reason for use in done.record.verdict.uses for reason in use.reasons if reason.status == "fail"]
+    assert {reason.findings for reason in failing} == {("mine/second/worst-latency",)}
+
+
+def test_a_resumed_run_goes_on_after_what_was_waited_for(tmp_path: Path, opens: Opened) -> None:
+    broken, mended = FakeArena(), FakeArena()
+    broken.in_flight_ns = 40 * 10**9
+    broken.faults["third"] = FIO_CRASHED
+    opens(broken, mended)
+    with pytest.raises(EnvironmentFailure):
+        run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    done = resume(tmp_path / "run", Consent(), Silence())
+    assert mended.started == ["third"]
+    assert (done.record.steps[2].end_ns, done.record.steps[3].start_ns) == (73 * 10**9, 113 * 10**9)
+    assert done.samples.filter(step="second")["count"].to_list() == [1000, 1000, 1000, 1]
+
+
 class DiesAfter(Silence):
     """As if killed when a step's end is told, before it is on record."""
 
@@ -224,8 +257,12 @@ def test_the_baseline_is_run_first_and_compared(tmp_path: Path, opens: Opened) -
     assert order[-1] == "candidate"
     assert done.baseline is not None
     assert done.baseline.path == tmp_path / "run" / "baseline"
-    assert [finding.kind for finding in done.record.findings] == ["throughput", "throughput-ratio"]
-    assert [finding.kind for finding in done.baseline.record.findings] == ["throughput"]
+    assert [finding.kind for finding in done.record.findings] == [
+        "throughput",
+        "throughput-ratio",
+        *3 * ["worst-latency"],
+    ]
+    assert [finding.kind for finding in done.baseline.record.findings] == ["throughput", *3 * ["worst-latency"]]
 
 
 def test_a_job_that_cannot_run_is_refused_before_anything_is_touched(tmp_path: Path, opens: Opened) -> None:

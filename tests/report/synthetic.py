@@ -11,6 +11,8 @@ import polars as pl
 
 from shakedown.analysis.find import findings
 from shakedown.analysis.finding import FindingSpec, WantedKind
+from shakedown.analysis.series import Loads
+from shakedown.result.folder import Run, read_run
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import EndedBecause, ProtocolRecord, Published, RunRecord, StepRecord, Use
 from shakedown.sample import SAMPLE_SCHEMA
@@ -145,7 +147,7 @@ def write(folder: Path, recipe: Recipe, baseline: Recipe | None = None) -> Path:
         scale_divisor=recipe.scale_divisor,
         status=recipe.status,
         steps=tuple(steps),
-        findings=tuple(findings(specs, samples, other)),
+        findings=tuple(findings(specs, Loads(samples), Loads(other) if other is not None else None)),
         baseline="baseline" if baseline else None,
     )
     (folder / "run.json").write_bytes(record.to_json())
@@ -223,3 +225,15 @@ def random_1m(folder: Path) -> Path:
     candidate, baseline = _two_steps("random-1m", 2**20, (50, 60), (0.12, 0.06))
     candidate.published = [Published(finding="throughput-ratio", step="new", row="R006", subject="wd40efax")]
     return write(folder, candidate, baseline)
+
+
+def with_a_wait(run: Run) -> Run:
+    """As if each step had ended by a condition and left one request in flight, for a hundred seconds."""
+    steps = tuple(step.model_copy(update={"ended_because": "condition"}) for step in run.record.steps)
+    waited = [
+        (step.name, "write", step.end_ns, 100 * S, 1, 4096, 1e11, 10**11, 10**11, 10**11, 10**11) for step in steps
+    ]
+    late = pl.DataFrame(waited, schema=SAMPLE_SCHEMA, orient="row")
+    pl.concat([run.samples, late]).write_parquet(run.path / "samples.parquet")
+    (run.path / "run.json").write_bytes(run.record.model_copy(update={"steps": steps}).to_json())
+    return read_run(run.path)

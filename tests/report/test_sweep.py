@@ -46,5 +46,11 @@ def test_the_size_is_named(tmp_path: Path, mib_per_s: list[float], says: str) ->
     assert says in " ".join(render_page([run]).split())
 
 
+def test_the_wait_after_a_load_is_no_time_under_load(tmp_path: Path) -> None:
+    run = swept(tmp_path / "run", [10, 20, 40, 95, 99, 100])
+    told = list(answers(run))
+    assert list(answers(synthetic.with_a_wait(run))) == told
+
+
 def test_few_sizes_are_no_sweep(tmp_path: Path) -> None:
     assert not list(answers(swept(tmp_path / "run", [10, 20, 40])))

@@ -54,6 +54,24 @@ def test_a_job_that_ends_with_a_row_makes_no_request_after_it() -> None:
     assert -off_ns <= pause_ns - 17 * sleep_ns - 9_927_000 < sleep_ns + off_ns
 
 
+@pytest.mark.parametrize("like_lab", [False, True])
+def test_what_is_in_flight_when_a_load_is_stopped_counts(like_lab: bool) -> None:
+    arena = ModelArena("model:wd40efrx", seed=1, scale_divisor=1000, like_lab=like_lab)
+    before = arena.truth()["completed"]
+    job = "[job]\nrw=randread\niodepth=200\nrandseed=1\ntime_based\nruntime=1d\n"
+    with arena.start("a", job, 100_000_000) as load:
+        batches = iter(load)
+        rows = next(batches)
+        while len(rows) < 5:
+            rows += next(batches)
+        load.stop()
+        late = [row for batch in batches for row in batch]
+    assert arena.truth()["completed"] - before == sum(row.count for row in rows + late)
+    # Those that waited in the host for room in the drive among them, which takes longer than an interval.
+    assert sum(row.count for row in late) == 200 - like_lab
+    assert max(row.latency_max_ns or 0 for row in late) > 1e9
+
+
 @pytest.mark.parametrize(
     ("drive", "scale_divisor", "read_ns"),
     [

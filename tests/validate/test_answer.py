@@ -10,6 +10,7 @@ import pytest
 from shakedown.analysis.finding import Finding
 from shakedown.reference import Row
 from shakedown.result.folder import Run
+from shakedown.result.run_record import StepRecord
 from shakedown.sample import SAMPLE_SCHEMA
 from shakedown.validate.answer import Answer, answer, answer_rebuild
 from shakedown.validate.goal import goals
@@ -27,6 +28,7 @@ class Record:
     def __init__(self, *findings: Finding) -> None:
         self.findings = findings
         self.baseline = None
+        self.steps: tuple[StepRecord, ...] = ()
 
 
 def played(rows: list[tuple[int, int, float | None]], *findings: Finding) -> Run:
@@ -49,6 +51,15 @@ def test_a_mixed_load_has_one_time_for_both_its_directions() -> None:
     reads = run.samples.with_columns(direction=pl.lit("read"))
     run.__dict__["samples"] = pl.concat([run.samples, reads])
     assert [MEASURES[name](run, "new") for name in ("duration", "throughput", "rate")] == [2.0, 8000 / 2, 80 / 2]
+
+
+def test_what_completes_after_a_load_has_ended_is_in_no_rate() -> None:
+    run = played([(10, 1000, 0.1), (30, 3000, 0.2), (1, 100, 9.0)])
+    run.record.steps = (  # type: ignore[misc]
+        StepRecord(name="new", title="", start_ns=0, end_ns=2 * S, interval_ns=S, ended_because="condition"),
+    )
+    assert [MEASURES[name](run, "new") for name in ("duration", "throughput", "rate")] == [2.0, 4000 / 2, 40 / 2]
+    assert MEASURES["worst-latency"](run, "new") == 18.0
 
 
 RUN = played([(10, 1000, 0.1), (30, 3000, 0.2), (0, 0, None)])

@@ -81,6 +81,10 @@ impl Load {
         }
     }
 
+    fn end(&self, py: Python<'_>) {
+        py.detach(|| end(&self.playing().state));
+    }
+
     fn stop(&self, py: Python<'_>) {
         py.detach(|| stop(&mut self.playing().state));
     }
@@ -166,6 +170,15 @@ fn take_requests(state: &mut State) -> Option<Vec<Chunk>> {
     match state {
         State::Running(bench) => lock(bench).run.as_mut().and_then(Run::take_requests),
         State::Over { requests, .. } => requests.as_mut().map(std::mem::take),
+    }
+}
+
+fn end(state: &State) {
+    let State::Running(bench) = state else {
+        return;
+    };
+    if let Some(run) = &mut lock(bench).run {
+        run.end();
     }
 }
 

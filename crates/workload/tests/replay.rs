@@ -43,6 +43,18 @@ fn a_timed_replay_keeps_the_times_however_slow_the_device() {
 }
 
 #[test]
+fn an_end_leaves_out_the_rest_and_counts_what_is_in_flight() {
+    let trace: Vec<_> = (0..4).map(|at| read(at * SECOND_NS, at * 4096)).collect();
+    let mut device = FixedLatency::new(CAPACITY, 4, 10 * SECOND_NS);
+    let replay = Replay::Timed { speed: 1.0 };
+    let mut run = Run::replay(Trace::new(trace, CAPACITY).unwrap(), replay, 0, 2 * SECOND_NS);
+    run.advance(&mut device, 1);
+    run.end();
+    let rows = run.advance(&mut device, 99);
+    assert_eq!((rows.iter().map(|row| row.count).sum::<u64>(), run.now_ns()), (3, 12 * SECOND_NS));
+}
+
+#[test]
 fn speed_divides_the_times() {
     let trace: Vec<_> = (0..3).map(|at| read(at * 1000, 0)).collect();
     for (speed, expected) in [(2.0, [0, 500, 1000]), (0.5, [0, 2000, 4000])] {

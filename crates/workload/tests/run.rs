@@ -199,6 +199,45 @@ fn stop_leaves_the_device_idle() {
     assert_eq!(run.now_ns(), 2 * SECOND_NS + 1_000_000);
 }
 
+#[test]
+fn what_is_in_flight_at_an_end_counts_as_at_the_end_of_the_runtime() {
+    // Seven seconds a request, eight in the device at once: the others wait in the host, and are in flight all the same.
+    let busy = "rw=randwrite\niodepth=20\ntime_based";
+    let ended_by_itself = |job: &str| {
+        let mut device = FixedLatency::new(CAPACITY, 8, 7 * SECOND_NS);
+        (play(&format!("{job}\nruntime=3s"), &mut device, SECOND_NS, 1), device.asked)
+    };
+    let ended = |job: &str| {
+        let mut device = FixedLatency::new(CAPACITY, 8, 7 * SECOND_NS);
+        let mut run = Run::start(JobFile::parse(&format!("{job}\nruntime=1d"), CAPACITY).unwrap(), 0, SECOND_NS, 1);
+        let mut rows = run.advance(&mut device, 3);
+        run.end();
+        while !run.is_over() {
+            rows.extend(run.advance(&mut device, 5));
+        }
+        (rows, device.asked)
+    };
+    let (rows, asked) = ended(busy);
+    assert_eq!((rows.len(), count(&rows), asked.len()), (21, 20, 20));
+    assert_eq!(rows[20].latency_max_ns, Some(21 * SECOND_NS));
+    for job in [busy, "rw=randwrite\niodepth=3\nend_fsync=1\ntime_based", "rw=randread\nrate=100k\ntime_based"] {
+        assert_eq!(ended(job), ended_by_itself(job), "{job}");
+    }
+}
+
+#[test]
+fn after_an_end_nobody_sleeps_or_begins() {
+    for job in ["rw=read\nnumber_ios=1\nthinktime=1000s\nloops=9", "startdelay=1000s\nrw=read\nnumber_ios=9"] {
+        let mut device = FixedLatency::new(CAPACITY, 4, 1000);
+        let file = JobFile::parse(&format!("[a]\n{job}\n[b]\nstonewall\nrw=read\nnumber_ios=9"), CAPACITY).unwrap();
+        let mut run = Run::start(file, 0, SECOND_NS, 1);
+        let before = count(&run.advance(&mut device, 2));
+        run.end();
+        assert_eq!((run.advance(&mut device, 9).len(), run.now_ns()), (0, 2 * SECOND_NS));
+        assert_eq!(device.asked.len() as u64, before);
+    }
+}
+
 fn jobs() -> impl Strategy<Value = String> {
     let patterns =
         prop::sample::select(vec!["read", "randwrite", "randrw", "rw", "randread:4", "trim", "randtrimwrite"]);

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, cast
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,24 @@ from numpy.typing import NDArray
 from shakedown.units import NS_PER_S
 
 Floats = NDArray[np.float64]
+_NEVER_NS: Final = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Loads:
+    """The samples of a run, in SAMPLE_SCHEMA, and by name when the load of a step was ended that had no end itself."""
+
+    samples: pl.DataFrame
+    ends_ns: Mapping[str, int] = field(default_factory=dict)
+
+    def rows(self, step: str) -> pl.DataFrame:
+        """The samples of a step."""
+        return self.samples.filter(pl.col("step") == step)
+
+    def under_load(self, step: str) -> pl.DataFrame:
+        """The same without the wait for what was in flight when the load was ended: no rate is to be told of that."""
+        rows = self.rows(step)
+        return rows.filter(pl.col("start_ns") < self.ends_ns.get(step, _NEVER_NS))
 
 
 @dataclass(frozen=True)
@@ -19,7 +38,9 @@ class Series:
     """A row per interval, in order of time; all arrays have the same length, which may be zero.
 
     ``start_s`` counts from the step's first interval, which began ``origin_ns`` after the run. ``waited_s`` is the sum
-    of the latencies of ``timed`` requests, ``worst_s`` the longest of them (zero where there were none).
+    of the latencies of ``timed`` requests, ``worst_s`` the longest of them (zero where there were none). ``under_load``
+    is how many intervals there were until the load was ended: in those after it nothing was asked for any more, and
+    what was in flight completed.
     """
 
     origin_ns: int
@@ -30,6 +51,7 @@ class Series:
     timed: Floats
     waited_s: Floats
     worst_s: Floats
+    under_load: int
 
     def __len__(self) -> int:
         """Intervals."""
@@ -57,15 +79,15 @@ class Series:
         return float(self.bytes.sum()) / requests if requests else 0.0
 
     @classmethod
-    def of(cls, samples: pl.DataFrame, step: str) -> Series:
-        """Take a step out of a frame of SAMPLE_SCHEMA.
+    def of(cls, loads: Loads, step: str) -> Series:
+        """Take a step out of a run.
 
         Directions go on at once; rows of one direction never do: what share their beginning came one after the other.
         """
         timed = pl.col("latency_mean_ns").is_not_null()
         own_length = pl.col("duration_ns").sum().over("start_ns", "direction")
         rows = (
-            samples.filter(pl.col("step") == step)
+            loads.rows(step)
             .with_columns(duration_ns=own_length)
             .group_by("start_ns")
             .agg(
@@ -92,11 +114,20 @@ class Series:
             timed=floats("timed"),
             waited_s=floats("waited_ns") / NS_PER_S,
             worst_s=floats("latency_max_ns") / NS_PER_S,
+            under_load=loads.under_load(step)["start_ns"].n_unique(),
         )
+
+    @property
+    def loaded(self) -> Series:
+        """The intervals under load, the only ones that tell a rate."""
+        return self._part(0, self.under_load)
 
     def since(self, index: int) -> Series:
         """The intervals from one on; times still count from the step's beginning."""
-        rows = slice(index, None)
+        return self._part(index, len(self))
+
+    def _part(self, first: int, stop: int) -> Series:
+        rows = slice(first, stop)
         return Series(
             self.origin_ns,
             start_s=self.start_s[rows],
@@ -106,6 +137,7 @@ class Series:
             timed=self.timed[rows],
             waited_s=self.waited_s[rows],
             worst_s=self.worst_s[rows],
+            under_load=max(min(self.under_load, stop) - first, 0),
         )
 
     def blocks(self, amount: Floats, block_s: float) -> Floats:

@@ -55,14 +55,15 @@ def _array_of(run: Run) -> tuple[str, int] | None:
 
 def _measured(run: Run, step: StepRecord) -> Measured | None:
     sections = _sections(step)
-    series = Series.of(run.samples, step.name)
+    whole = Series.of(run.loads, step.name)
+    series = whole.loaded
     if len(sections) != 1 or not series.requests.sum():
         return None
     load = _load(sections[0])
     if load is None:
         return None
     seconds = float(series.duration_s.sum())
-    waited = float(series.waited_s.sum()) / float(series.timed.sum()) if series.timed.sum() else None
+    waited = float(whole.waited_s.sum()) / float(whole.timed.sum()) if whole.timed.sum() else None
     return Measured(step.name, load, float(series.requests.sum()) / seconds, waited)
 
 

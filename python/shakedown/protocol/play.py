@@ -98,7 +98,8 @@ class _Player:
         self._record = record
         self._skip_because: str | None = None
         # After a resumption an arena's clock begins anew; the run's clock goes on where it stopped.
-        self._offset_ns = self._now_ns = record.steps[-1].end_ns if record.steps else 0
+        last_ns = record.steps[-1].end_ns if record.steps else 0
+        self._offset_ns = self._now_ns = max(last_ns, folder.measured_until_ns)
 
     def has_played(self, step: Step, played: StepRecord) -> None:
         """What a step before a resumption means for those after it."""
@@ -121,7 +122,7 @@ class _Player:
             played = played.model_copy(update=self._facts(step))
         self._listener.step_ended(played)
         self._folder.note("step-ended", step=step.name, because=played.ended_because, error=played.error)
-        self._now_ns = played.end_ns
+        self._now_ns = max(self._now_ns, played.end_ns)
         self.has_played(step, played)
         self._record = self._record.model_copy(update={"steps": (*self._record.steps, played)})
         self._folder.write(self._record)
@@ -159,6 +160,7 @@ class _Player:
         watcher = make_watcher(step.until) if step.until else None
         start_ns: int | None = None
         seen: str | None = None
+        ended_ns: int | None = None
         absence = self._await_target(step)
         cooling = self._cooling(step)
         with (
@@ -173,6 +175,7 @@ class _Player:
                 if samples and start_ns is None:
                     start_ns = samples[0].start_ns
                 if watcher and seen is None and (seen := watcher.see(samples)):
+                    ended_ns = self._now_ns  # what is in flight completes later, in rows of the same step
                     load.stop()
         self._remember(cooling.note(step.name) if cooling else None)
         self._remember(_freeze(step.name, load.frozen_ns))
@@ -182,7 +185,7 @@ class _Player:
             "detail": seen,
             "error": "; ".join(filter(None, errors)) or None,
             "start_ns": self._now_ns if start_ns is None else start_ns,
-            "end_ns": self._now_ns,
+            "end_ns": self._now_ns if ended_ns is None else ended_ns,
         }
 
     def _remember(self, note: str | None) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shakedown.analysis.find import findings
-from shakedown.analysis.finding import Finding
+from shakedown.analysis.finding import Finding, FindingSpec
 from shakedown.analysis.verdict import Verdict, judge
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.device.disk.presence import path_of
@@ -195,10 +195,19 @@ def _play_all(protocol: Protocol, turns: list[_Turn], way: _Way, listener: Liste
 def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | None) -> RunRecord:
     """The record with findings, and with a verdict where every step could be played."""
     conditions = {step.name: step.until for step in protocol.steps if step.until is not None}
-    other = None if baseline is None else baseline.samples
-    found = tuple(findings(protocol.findings, played.samples, other, conditions))
+    other = None if baseline is None else baseline.loads
+    found = findings(protocol.findings, played.loads, other, conditions)
+    found += findings(_other_latencies(protocol, record), played.loads)
     verdict = _verdict(protocol, record, found)
-    return record.model_copy(update={"findings": found, "verdict": verdict})
+    return record.model_copy(update={"findings": tuple(found), "verdict": verdict})
+
+
+def _other_latencies(protocol: Protocol, record: RunRecord) -> Iterator[FindingSpec]:
+    """Of a run that is judged the longest request of each step: in whichever it is, who waits for it loses patience."""
+    asked = {spec.step for spec in protocol.findings if spec.kind == "worst-latency"}
+    for step in record.steps if protocol.uses else ():
+        if step.job is not None and step.ended_because != "skipped" and step.name not in asked:
+            yield FindingSpec(kind="worst-latency", step=step.name)
 
 
 def _verdict(protocol: Protocol, record: RunRecord, found: Sequence[Finding]) -> Verdict | None:

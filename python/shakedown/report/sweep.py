@@ -34,7 +34,7 @@ def answers(run: Run) -> Iterator[str]:
     """A sentence for each job that came in several sizes and differed in nothing else, and the figures behind it."""
     kinds: defaultdict[tuple[str, str], list[_Pass]] = defaultdict(list)
     for step in run.record.steps:
-        series = Series.of(run.samples, step.name)
+        series = Series.of(run.loads, step.name).loaded
         seconds = float(series.duration_s.sum())
         if step.job is None or not seconds or not series.requests.sum():
             continue

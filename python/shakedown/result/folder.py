@@ -16,6 +16,7 @@ from typing import Final, Literal, Self
 
 import polars as pl
 
+from shakedown.analysis.series import Loads
 from shakedown.errors import UsageError
 from shakedown.result import journal
 from shakedown.result.atomic import failed_write, make_folder, replace_file, sync_folder
@@ -106,6 +107,11 @@ class RunFolder:
         """Keep a batch of samples."""
         self._samples.append(samples)
 
+    @property
+    def measured_until_ns(self) -> int:
+        """When the latest of the samples ended: a request may have completed after its step."""
+        return self._samples.end_ns
+
     def keep_steps(self, steps: Collection[str]) -> None:
         """Drop the samples of all other steps, because those are played again."""
         self._samples.keep_steps(steps)
@@ -142,6 +148,12 @@ class Run:
     def samples(self) -> pl.DataFrame:
         """All samples, columns as in ``SAMPLE_SCHEMA``. Raises UsageError when they are damaged."""
         return read_samples(self.path)
+
+    @property
+    def loads(self) -> Loads:
+        """The samples, and when the load of those steps ended that a condition has ended."""
+        ends = {step.name: step.end_ns for step in self.record.steps if step.ended_because == "condition"}
+        return Loads(self.samples, ends)
 
     @cached_property
     def baseline(self) -> Run | None:

@@ -69,6 +69,12 @@ class SampleWriter:
             raise failed_write(self._folder / SPOOL_NAME, error) from error
         self._pending += samples
 
+    @property
+    def end_ns(self) -> int:
+        """The end of the latest sample."""
+        frame = pl.concat([self._frame, _frame(self._pending)])
+        return int(frame.select((pl.col("start_ns") + pl.col("duration_ns")).max()).item() or 0)
+
     def fold(self) -> None:
         """Bring all samples so far into the parquet file, durably. Raises EnvironmentFailure."""
         if self._folded and not self._pending:

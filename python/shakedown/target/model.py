@@ -185,7 +185,6 @@ class ModelLoad:
         self._intervals = intervals
         self._fio_rows_every_ns = fio_rows_every_ns
         self._pause = pause
-        self._stopped = False
 
     def __iter__(self) -> Iterator[list[Sample]]:
         """Batches of rows until the job has ended, or the drive has failed a request."""
@@ -229,10 +228,8 @@ class ModelLoad:
         """It was never paused."""
 
     def stop(self) -> None:
-        """End the job now."""
-        if not self._stopped:
-            self._stopped = True
-            self._load.stop()
+        """Ask for no more requests; those in flight are waited for."""
+        self._load.end()
 
     def __enter__(self) -> Self:
         """It runs already."""
@@ -241,8 +238,8 @@ class ModelLoad:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the job if it was not at its end."""
-        self.stop()
+        """Leave the job if it was not at its end."""
+        self._load.stop()
 
 
 def _log(columns: _core.RequestColumns) -> Log:

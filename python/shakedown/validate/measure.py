@@ -33,7 +33,7 @@ UNITS: Final[dict[str, float]] = {
 
 
 def _rows(run: Run, step: str) -> pl.DataFrame:
-    return run.samples.filter(pl.col("step") == step)
+    return run.loads.rows(step)
 
 
 def _seconds(rows: pl.DataFrame) -> float:
@@ -44,19 +44,19 @@ def _seconds(rows: pl.DataFrame) -> float:
 
 def throughput(run: Run, step: str) -> float | None:
     """Bytes over the step's time."""
-    rows = _rows(run, step)
+    rows = run.loads.under_load(step)
     return float(rows["bytes"].sum()) / _seconds(rows) if len(rows) else None
 
 
 def rate(run: Run, step: str) -> float | None:
     """Requests over the step's time."""
-    rows = _rows(run, step)
+    rows = run.loads.under_load(step)
     return float(rows["count"].sum()) / _seconds(rows) if len(rows) else None
 
 
 def duration(run: Run, step: str) -> float | None:
     """How long the step took."""
-    rows = _rows(run, step)
+    rows = run.loads.under_load(step)
     return _seconds(rows) if len(rows) else None
 
 

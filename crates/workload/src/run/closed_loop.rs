@@ -231,7 +231,17 @@ impl Run {
         rows
     }
 
-    /// Ends the job now. Nothing more is counted; what the device has in its queue it finishes, which takes its time.
+    /// Ends the jobs now, as the end of their runtime does: nothing more is asked for, and those that wait for their turn never
+    /// begin. What is in flight counts when it completes: advance on until all is over.
+    pub fn end(&mut self) {
+        self.stages.clear();
+        self.busy_until_ns.fill(0);
+        self.workers.iter_mut().for_each(|worker| worker.end(self.now_ns));
+        self.ready.clear();
+        self.ready.extend(0..self.workers.len() as u32);
+    }
+
+    /// Leaves the job as it is. Nothing more is counted; what the device has in its queue it finishes, which takes its time.
     pub fn stop(&mut self, device: &mut impl BlockDevice) {
         self.over = true;
         self.backlog.clear();

@@ -51,6 +51,11 @@ impl Replayer {
         Wish::Submit { request, direction: direction(verb) }
     }
 
+    /// Leaves out the rest of the trace.
+    pub fn end(&mut self) {
+        self.next = self.trace.requests().len();
+    }
+
     /// One of its requests has been answered.
     pub fn completed(&mut self, tag: u32) {
         self.in_flight -= 1;

@@ -71,6 +71,14 @@ impl Submitter {
         }
     }
 
+    /// Asks for nothing from `now_ns` on.
+    pub fn end(&mut self, now_ns: u64) {
+        match self {
+            Self::Job(worker) => worker.end(now_ns),
+            Self::Trace(replayer) => replayer.end(),
+        }
+    }
+
     /// One of its requests has completed.
     pub fn completed(&mut self, tag: u32, direction: Option<Direction>, bytes: u64, good: bool) {
         match self {

@@ -166,6 +166,14 @@ impl Worker {
         }
     }
 
+    /// Its runtime is over at `now_ns`, and so is a sleep.
+    pub fn end(&mut self, now_ns: u64) {
+        self.end_ns = self.end_ns.min(now_ns);
+        if let Phase::Asleep { until_ns } = &mut self.phase {
+            *until_ns = now_ns.min(*until_ns);
+        }
+    }
+
     /// One of its requests has completed.
     pub fn completed(&mut self, tag: u32, direction: Option<Direction>, bytes: u64, good: bool) {
         self.free_tags.push(tag);

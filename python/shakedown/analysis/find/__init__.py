@@ -14,7 +14,7 @@ from shakedown.analysis.find.recovery import find_recovery
 from shakedown.analysis.find.throughput import find_throughput, find_throughput_ratio
 from shakedown.analysis.find.worst import find_worst_latency, find_worst_latency_ratio
 from shakedown.analysis.finding import Finding, FindingSpec
-from shakedown.analysis.series import Series
+from shakedown.analysis.series import Loads, Series
 
 __all__ = ["findings"]
 
@@ -23,32 +23,33 @@ _Conditions = Mapping[str, Cliff | Steady | Recovered | Bytes | Time]
 
 def findings(
     specs: Iterable[FindingSpec],
-    samples: pl.DataFrame,
-    baseline: pl.DataFrame | None = None,
+    loads: Loads,
+    baseline: Loads | None = None,
     conditions: _Conditions | None = None,
 ) -> list[Finding]:
     """Compute what a protocol asks for, in its order, each followed by its ratio when there is a baseline.
 
-    ``samples`` and ``baseline`` are whole runs in SAMPLE_SCHEMA. ``conditions`` are the conditions of the steps by
-    name: a cliff and a recovery are sought with the figures with which the step was watched.
+    ``conditions`` are the conditions of the steps by name: a cliff and a recovery are sought with the figures with
+    which the step was watched.
     """
     found = []
     for spec in specs:
-        found.append(_find(spec, samples, conditions or {}))
+        found.append(_find(spec, loads, conditions or {}))
         if baseline is not None:
-            found.extend(_compare(spec, samples, baseline, conditions or {}))
+            found.extend(_compare(spec, loads, baseline, conditions or {}))
     return found
 
 
-def _find(spec: FindingSpec, samples: pl.DataFrame, conditions: _Conditions) -> Finding:
-    series = Series.of(samples, spec.step)
+def _find(spec: FindingSpec, loads: Loads, conditions: _Conditions) -> Finding:
+    series = Series.of(loads, spec.step)
     condition = conditions.get(spec.step)
     if not len(series):
         return Finding(kind=spec.kind, step=spec.step, value=None, unit="", text=f"Step {spec.step} was not run.")
-    cliff = cliff_of(condition, series)
+    loaded = series.loaded
+    cliff = cliff_of(condition, loaded)
     match spec.kind:
         case "throughput":
-            found = find_throughput(spec.step, series, cliff)
+            found = find_throughput(spec.step, loaded, cliff)
         case "latency":
             found = find_latency(spec.step, series)
         case "worst-latency":
@@ -56,10 +57,10 @@ def _find(spec: FindingSpec, samples: pl.DataFrame, conditions: _Conditions) -> 
         case "cliff":
             found = find_cliff(spec.step, series, cliff)
         case "knee":
-            found = find_knee(spec.step, series)
+            found = find_knee(spec.step, loaded)
         case "recovery":
             recovered = condition if isinstance(condition, Recovered) else Recovered()
-            found = find_recovery(spec.step, series, recovered, _end_of_writing_ns(samples, series))
+            found = find_recovery(spec.step, loaded, recovered, _end_of_writing_ns(loads.samples, series))
     return found
 
 
@@ -72,13 +73,11 @@ def _end_of_writing_ns(samples: pl.DataFrame, series: Series) -> int:
     return series.origin_ns if value is None else min(int(value), series.origin_ns)
 
 
-def _compare(
-    spec: FindingSpec, samples: pl.DataFrame, baseline: pl.DataFrame, conditions: _Conditions
-) -> list[Finding]:
-    candidate, other = Series.of(samples, spec.step), Series.of(baseline, spec.step)
+def _compare(spec: FindingSpec, loads: Loads, baseline: Loads, conditions: _Conditions) -> list[Finding]:
+    candidate, other = Series.of(loads, spec.step), Series.of(baseline, spec.step)
     match spec.kind:
         case "throughput":
-            return [find_throughput_ratio(spec.step, candidate, other, conditions.get(spec.step))]
+            return [find_throughput_ratio(spec.step, candidate.loaded, other.loaded, conditions.get(spec.step))]
         case "latency":
             return [find_latency_ratio(spec.step, candidate, other)]
         case "worst-latency":

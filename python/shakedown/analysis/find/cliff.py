@@ -9,7 +9,7 @@ import numpy as np
 
 from shakedown.analysis.condition import Cliff
 from shakedown.analysis.finding import Finding
-from shakedown.analysis.rate import Rate
+from shakedown.analysis.rate import Rate, bytes_per_unit
 from shakedown.analysis.series import Series
 from shakedown.analysis.split import step_gains
 from shakedown.analysis.watch.rate import EARLIEST_BLOCKS, HISTORY_HOLDS, HOLD_BLOCKS, Collapse, RateWatch
@@ -49,15 +49,38 @@ def cliff_of(condition: object, series: Series) -> Cliff:
 
 
 def find_cliff(step: str, series: Series, cliff: Cliff) -> Finding:
-    """The first cliff of a step, or that there was none."""
-    located = locate_cliff(series, cliff)
-    if located is None:
-        return _no_cliff(step, series, cliff)
+    """The first cliff of a step, or that there was none; and a fall before a rate was established, which may be one."""
+    loaded = series.loaded
+    located = locate_cliff(loaded, cliff)
+    early = _early_fall(loaded, cliff, located)
+    found = _no_cliff(step, loaded, early) if located is None else _cliff(step, series, located)
+    if early is None:
+        return found
+    evidence: dict[str, float | int | str] = {
+        "early_fall_s": early.at_s,
+        "early_fall_bytes": early.bytes_before,
+        "early_fall_iops": early.iops_after,
+    }
+    told = (
+        f"The rate fell from {early.before} to {early.after} within the first"
+        f" {format_duration(max(early.at_s, 0.1) * NS_PER_S)} of step {step}, before a rate could be established:"
+        f" either a burst into the drive's DRAM cache, or a cliff too early to be seen with a hold of"
+        f" {format_duration(cliff.hold_ns)}."
+    )
+    advice = ""
+    if shorter := _shorter(early.at_s, float(np.median(loaded.duration_s)), cliff):
+        evidence["shorter"] = shorter
+        advice = f" In the protocol `cliff`, `{shorter}` looks closer."
+    is_deeper = located is None or early.ratio < _per_second(located.after.value, located.before.value)
+    sentences = (told, found.text) if is_deeper else (found.text, told)
+    return found.model_copy(update={"evidence": found.evidence | evidence, "text": " ".join(sentences) + advice})
+
+
+def _cliff(step: str, series: Series, located: LocatedCliff) -> Finding:
+    loaded = series.loaded
     until, since = slice(None, located.index), slice(located.index, None)
-    bytes_before, requests_before = int(series.bytes[until].sum()), int(series.requests[until].sum())
-    seconds_after = float(series.duration_s[since].sum())
-    iops_before = _per_second(requests_before, located.at_s)
-    resolution_s = float(series.duration_s[located.index])
+    bytes_before, requests_before = int(loaded.bytes[until].sum()), int(loaded.requests[until].sum())
+    resolution_s = float(loaded.duration_s[located.index])
     worst_after_s = float(series.worst_s[since].max())
     text = (
         f"The rate collapsed {format_duration(located.at_s * NS_PER_S)} after step {step} began, after"
@@ -78,43 +101,28 @@ def find_cliff(step: str, series: Series, cliff: Cliff) -> Finding:
             "rate_after": located.after.value,
             "rate_unit": located.before.unit,
             "rate_ratio": _per_second(located.after.value, located.before.value),
-            "iops_before": iops_before,
+            "iops_before": _per_second(requests_before, located.at_s),
             "iops_after": located.iops_after,
-            "seconds_after": seconds_after,
+            "seconds_after": float(loaded.duration_s[since].sum()),
             "worst_after_ms": worst_after_s * 1000,
         },
         text=text,
     )
 
 
-def _no_cliff(step: str, series: Series, cliff: Cliff) -> Finding:
-    moved_bytes, requests = int(series.bytes.sum()), int(series.requests.sum())
-    second_half = series.start_s >= series.span_s / 2
+def _no_cliff(step: str, loaded: Series, early: _EarlyFall | None) -> Finding:
+    moved_bytes, requests = int(loaded.bytes.sum()), int(loaded.requests.sum())
+    second_half = loaded.start_s >= loaded.span_s / 2
     evidence: dict[str, float | int | str] = {
-        "watched_s": series.span_s,
+        "watched_s": loaded.span_s,
         "bytes_total": moved_bytes,
         "requests_total": requests,
         "iops_after": _per_second(
-            float(series.requests[second_half].sum()), float(series.duration_s[second_half].sum())
+            float(loaded.requests[second_half].sum()), float(loaded.duration_s[second_half].sum())
         ),
     }
-    watched = f"within {format_duration(series.span_s * NS_PER_S)}, {format_size(moved_bytes)} in {requests:,} requests"
-    text = f"No cliff in step {step} {watched}."
-    if early := _early_fall(series, cliff):
-        evidence |= {
-            "early_fall_s": early.at_s,
-            "early_fall_bytes": early.bytes_before,
-            "early_fall_iops": early.iops_after,
-        }
-        text = (
-            f"The rate fell from {early.before} to {early.after} within the first"
-            f" {format_duration(max(early.at_s, 0.1) * NS_PER_S)} of step {step}, before a rate could be established:"
-            f" either a burst into the drive's DRAM cache, or a cliff too early to be seen with a hold of"
-            f" {format_duration(cliff.hold_ns)}. No later one {watched}."
-        )
-        if shorter := _shorter(early.at_s, float(np.median(series.duration_s)), cliff):
-            evidence["shorter"] = shorter
-            text += f" In the protocol `cliff`, `{shorter}` looks closer."
+    watched = f"within {format_duration(loaded.span_s * NS_PER_S)}, {format_size(moved_bytes)} in {requests:,} requests"
+    text = f"No later one {watched}." if early else f"No cliff in step {step} {watched}."
     return Finding(kind="cliff", step=step, value=None, unit="s", evidence=evidence, text=text)
 
 
@@ -183,16 +191,27 @@ class _EarlyFall:
     before: Rate
     after: Rate
     iops_after: float
+    ratio: float
 
 
-def _early_fall(series: Series, cliff: Cliff) -> _EarlyFall | None:
-    """A fall before a rate could be established: a burst into the DRAM cache, or a collapse that came too soon."""
+def _early_fall(series: Series, cliff: Cliff, located: LocatedCliff | None) -> _EarlyFall | None:
+    """A fall before a rate could be established: a burst into the DRAM cache, or a collapse that came too soon.
+
+    What it fell to is the rate after it, up to a later collapse.
+    """
     block_s = cliff.hold_ns / HOLD_BLOCKS / NS_PER_S
     rates = series.blocks(series.bytes, block_s) / block_s
-    first, later = rates[:EARLIEST_BLOCKS], rates[EARLIEST_BLOCKS : HISTORY_HOLDS * HOLD_BLOCKS]
-    if len(later) < HOLD_BLOCKS:
+    stop = HISTORY_HOLDS * HOLD_BLOCKS
+    if located is not None:
+        stop = min(stop, int(located.at_s / block_s))
+    first, later = rates[:EARLIEST_BLOCKS], rates[EARLIEST_BLOCKS:stop]
+    if len(later) >= HOLD_BLOCKS:
+        after = float(later.mean())
+    elif located is not None:
+        after = located.before.value * bytes_per_unit(series.request_bytes)
+    else:
         return None
-    before, after = float(first.max()), float(later.mean())
+    before = float(first.max(initial=0.0))
     if not before or after > cliff.drop * before:
         return None
     low = max(after, _FLOOR * before)
@@ -201,10 +220,12 @@ def _early_fall(series: Series, cliff: Cliff) -> _EarlyFall | None:
     index = min(int(np.argmax(step_gains(logs, float(np.log(before)), float(np.log(low))))), len(series) - 1)
     at_s = float(series.start_s[index])
     bytes_before = int(series.bytes[:index].sum())
+    top = _per_second(bytes_before, at_s) or before
     return _EarlyFall(
         at_s=at_s,
         bytes_before=bytes_before,
-        before=Rate.of(_per_second(bytes_before, at_s) or before, 1.0, series.request_bytes),
+        before=Rate.of(top, 1.0, series.request_bytes),
         after=Rate.of(after, 1.0, series.request_bytes),
         iops_after=_per_second(after, series.request_bytes),
+        ratio=after / top,
     )

@@ -154,24 +154,23 @@ def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...
 
 
 def _faults_in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> Iterator[str]:
-    """Faults of which no window falls into any of the rebuilds, but of drives that failed of theirs."""
-    began_ns = min(each.began_ns for each in rebuilds)
-    ended_ns = max(each.began_ns + each.duration_ns for each in rebuilds)
+    """Faults that no rebuild met, but of drives that failed of another: too late, or of sectors that nobody read."""
+    ended_ns = max(each.duration_ns for each in rebuilds)
     failed = {each.failed_member for each in rebuilds}
     for place, text in sorted(order.faults.items()):
         if place in failed:
             continue
+        has_met_sectors = any(each.members["bad_places"][place] for each in rebuilds)
         for fault in parse_toml(text)["faults"]:
             from_ns = round(fault.get("from_s", 0) * NS_PER_S)
-            is_over = "for_s" in fault and "every_s" not in fault and from_ns + fault["for_s"] * NS_PER_S <= began_ns
             if from_ns >= ended_ns:
-                when = f"the rebuild was over after {format_duration(ended_ns)}"
-            elif is_over:
-                when = f"the rebuild began after {format_duration(began_ns)} of use"
+                why = f"the rebuild was over after {format_duration(ended_ns)}"
+            elif fault["kind"] == "latent-sectors" and not has_met_sectors:
+                why = "nobody read one of its sectors"
             else:
                 continue
-            what = f"the fault `{fault['kind']}` of drive {place}, from {format_duration(from_ns)} on"
-            yield f"WITHOUT EFFECT: {what}: {when}."
+            when = f", from {format_duration(from_ns)} on" if from_ns else ""
+            yield f"WITHOUT EFFECT: the fault `{fault['kind']}` of drive {place}{when}: {why}."
 
 
 _OF_ZFS: Final = "ZFS resilvers what is allocated."

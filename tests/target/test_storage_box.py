@@ -131,7 +131,10 @@ def test_the_same_seed_gives_the_same_rows():
         ("model:raid5:3xwd40efrx:chunk=-4KiB", "not a size"),
         ("model:raid5:3xwd40efrx:battery=yes", "write cache"),
         ("model:raid5:3xwd40efrx:write-cache=99999999999999TB", "too large"),
-        ("model:raid1:2xwd40efrx:rotation=left-symmetric", "no parity"),
+        ("model:raid1:2xwd40efrx:rotation=left-symmetric", "raid1 has no `rotation`"),
+        ("model:raid1:2xwd40efrx:chunk=64KiB", "raid1 has no `chunk`"),
+        ("model:raid0:2xwd40efrx:bitmap=yes", "raid0 has no `bitmap`"),
+        ("model:raid5:3xwd40efrx:speed-max=1MiB", "no option"),
     ],
 )
 def test_nonsense_is_refused(text: str, complaint: str):

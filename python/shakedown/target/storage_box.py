@@ -25,6 +25,8 @@ _MOST_OUTSTANDING: Final = 65536
 _EXAMPLE: Final = "model:raid5:4xwd40efrx, model:raid6:7xst12000vn0007,missing:chunk=64KiB,link=1Gb/s"
 
 
+# Nothing is rebuilt in a box: who is missing stays so.
+_MD_SETTINGS: Final = {name: known for name, known in MD_SETTINGS.items() if not name.startswith("speed-")}
 _BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "link": ("link_bytes_per_s", parse_bytes_per_s),
     "read-ceiling": ("read_ceiling_bytes_per_s", parse_data_rate),
@@ -83,14 +85,16 @@ def storage_box(text: str, *, seed: int, scale_divisor: int) -> Modelled:
     profiles = {target: read_profile(profile_path(target.removeprefix("model:"))) for target in dict.fromkeys(present)}
     for target, profile in profiles.items():
         modelled_capacity_bytes(target, profile, scale_divisor)
-    given = read_settings(settings, {**MD_SETTINGS, **_BOX_SETTINGS}, "a storage box", _EXAMPLE)
+    given = read_settings(settings, {**_MD_SETTINGS, **_BOX_SETTINGS}, "a storage box", _EXAMPLE)
+    options = MdOptions(**{each.name: given.get(each.name) for each in fields(MdOptions)})
+    options.check_layout(layout)
     order: _core.StorageBoxOrder = {
         "layout": layout,
         # Who is missing is as large as the others.
         "profiles": [profiles[present[0] if each == _MISSING else each] for each in places],
         "missing": [place for place, each in enumerate(places) if each == _MISSING],
         "scale_divisor": scale_divisor,
-        "options": MdOptions(**{each.name: given.get(each.name) for each in fields(MdOptions)}).to_core(),
+        "options": options.to_core(),
         "seed": seed,
         "link_bytes_per_s": _payload(given.get("link_bytes_per_s")),
         "read_ceiling_bytes_per_s": given.get("read_ceiling_bytes_per_s"),

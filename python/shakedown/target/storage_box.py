@@ -27,7 +27,7 @@ _EXAMPLE: Final = "model:raid5:4xwd40efrx, model:raid6:7xst12000vn0007,missing:c
 
 # Nothing is rebuilt in a box: who is missing stays so.
 _MD_SETTINGS: Final = {name: known for name, known in MD_SETTINGS.items() if not name.startswith("speed-")}
-_BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
+BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "link": ("link_bytes_per_s", parse_bytes_per_s),
     "read-ceiling": ("read_ceiling_bytes_per_s", parse_data_rate),
     "write-ceiling": ("write_ceiling_bytes_per_s", parse_data_rate),
@@ -85,7 +85,7 @@ def storage_box(text: str, *, seed: int, scale_divisor: int) -> Modelled:
     profiles = {target: read_profile(profile_path(target.removeprefix("model:"))) for target in dict.fromkeys(present)}
     for target, profile in profiles.items():
         modelled_capacity_bytes(target, profile, scale_divisor)
-    given = read_settings(settings, {**_MD_SETTINGS, **_BOX_SETTINGS}, "a storage box", _EXAMPLE)
+    given = read_settings(settings, {**_MD_SETTINGS, **BOX_SETTINGS}, "a storage box", _EXAMPLE)
     options = MdOptions(**{each.name: given.get(each.name) for each in fields(MdOptions)})
     options.check_layout(layout)
     order: _core.StorageBoxOrder = {

@@ -16,7 +16,7 @@ from shakedown.analysis.matrix import Cell
 from shakedown.array.cells import Place, RealWay, check_real, modelled_cells, real_cells
 from shakedown.array.effort import check_disk, effort_in_lab, together
 from shakedown.array.in_lab import refuse_in_lab
-from shakedown.array.order import LEAST_WIDTHS, REBUILT, Arena, RebuildOrder, arena_of, check_layout, check_order
+from shakedown.array.order import LEAST_WIDTHS, REBUILT, Arena, RebuildOrder, arena_of, check_layout
 from shakedown.array.settings import parse_options
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import Planned, UsageError
@@ -70,9 +70,7 @@ class MatrixOrder:
         for order in cells.values():  # what cannot be is refused before anything is made
             if self.arena == "lab":
                 refuse_in_lab(order)
-            if self.arena == "device":
-                check_order(order)
-            else:
+            if self.arena != "device":
                 order.as_modelled().to_core()
         return cells
 

@@ -215,11 +215,6 @@ def check_order(order: RebuildOrder) -> None:
             f"{order.layout} of {len(order.members)} drives cannot be: md's superblock has room for {MOST_MEMBERS}",
             hint="--width says how many",
         )
-    if order.scale_divisor != 1 and order.arena == "device":
-        raise UsageError(
-            "`--scale` makes modelled drives smaller, and those of the lab; real ones have the size that they have",
-            hint="leave it out; --member-size says how much of each drive the array uses",
-        )
     if order.on_spare and (order.replacement != order.members[-1] or order.state != "new"):
         raise UsageError(
             f"a distributed spare takes the failed drive's place: `{order.replacement}`, {order.state}, is not put in",

@@ -358,9 +358,14 @@ class _Play:
 def _drives(order: RebuildOrder, consent: Consent, out: Path) -> list[Drive]:
     """All of them, the replacement last: the drive that failed itself, where no other is given."""
     check_order(order)
-    refuse_of_models(order.options, is_lab=order.arena == "lab")
     texts = [*order.members, order.replacement]
     in_lab = all(text.startswith("lab:") for text in texts)
+    refuse_of_models(order.options, is_lab=in_lab)
+    if order.scale_divisor != 1 and not in_lab:
+        raise UsageError(
+            "`--scale` makes modelled drives smaller, and those of the lab; real ones have the size that they have",
+            hint="leave it out; --member-size says how much of each drive the array uses",
+        )
     if not in_lab:
         members = devices_apart(order.members)
         if devices_apart([order.replacement])[0] in members[:-1]:

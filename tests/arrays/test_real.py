@@ -254,7 +254,7 @@ def test_estimates_whose_errors_cancel_out_are_told_with_both(left_s: list[float
         seen.looks[0] = (1_000_000_000, 10, 100, 5.0, left)
         rebuilds.append(measured(traced(seen), 1, []))
     found = {each.kind: each for each in findings(rebuilds, ["old", "new"])}
-    assert found["estimate-error"].text == f"With a tenth done /proc/mdstat's estimate is {told}."
+    assert found["estimate-error"].text == f"With 10% done /proc/mdstat's estimate is {told}."
 
 
 def test_a_loss_and_a_failure_are_told() -> None:

@@ -49,7 +49,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             has_baseline = each is order and baseline is not None
             notes = (
                 *cautions(rebuilds),
-                *(unsure(each) if any(rebuilt.ended != "failed" for rebuilt in rebuilds) else ()),
+                *(unsure(each, is_whole=rebuilds[0].whole) if _is_timed(rebuilds) else ()),
                 *_notes(each, rebuilds[0]),
                 *_in_vain(each, rebuilds),
                 *_faults_in_vain(each, rebuilds),
@@ -143,6 +143,11 @@ def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
     rebuilt = _OF_ZFS if order.is_zfs else _OF_MD
     used = (_USED,) if order.state == "used" else ()
     return (f"{order.layout} of {drives}; {instead}; {how}.", rebuilt, *used)
+
+
+def _is_timed(rebuilds: Sequence[Rebuild]) -> bool:
+    """Whether a time is told, of which one could be unsure: that of a failure is none, nor that of nothing to do."""
+    return all(each.ended != "failed" for each in rebuilds) and any(each.duration_ns for each in rebuilds)
 
 
 def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:

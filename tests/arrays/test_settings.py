@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shakedown.array.order import RebuildOrder, check_order
-from shakedown.array.settings import parse_options, refuse_of_models
+from shakedown.array.settings import like_lab, parse_options, refuse_of_models, told_options
 from shakedown.errors import UsageError
 
 HUGE = "99999999999999999999"
@@ -87,6 +87,20 @@ def test_what_a_layout_does_not_have_is_refused(layout: str, setting: str) -> No
         with pytest.raises(UsageError, match=f"{layout} has no `{setting.partition('=')[0]}` to set") as refused:
             check_order(RebuildOrder(layout, (target,) * 4, target, options=parse_options(layout, [setting])))
         assert "leave it out; " in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("layout", "settings"),
+    [
+        ("raid5", like_lab("raid5")),
+        ("raid10", ("chunk=64KiB", "copies=o2", "bitmap=yes")),
+        ("raid6", ("stripe-cache=512", "rmw=no", "speed-max=1GiB")),
+        ("draid1", ("recordsize=1MiB", "draid=8d:1s", "order=sequential", "second-failure=3@7200s")),
+    ],
+)
+def test_what_is_set_is_told_as_it_was_typed(layout: str, settings: tuple[str, ...]) -> None:
+    told = told_options(parse_options(layout, settings))
+    assert set(told) == set(settings)
 
 
 def test_how_a_second_failure_is_written_is_shown() -> None:

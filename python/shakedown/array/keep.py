@@ -16,6 +16,7 @@ from shakedown.array.capacity import Capacity
 from shakedown.array.find import ALONE, LOAD, REBUILD
 from shakedown.array.order import RebuildOrder, drive_name
 from shakedown.array.rebuild import Rebuild
+from shakedown.array.settings import told_options
 from shakedown.protocol.environment import describe_environment, shakedown_version
 from shakedown.result.answers import ANSWERS_NAME
 from shakedown.result.atomic import replace_file
@@ -70,7 +71,7 @@ def keep(
     record = RunRecord(
         shakedown_version=shakedown_version(),
         protocol=_protocol(order),
-        parameters={"state": order.state},
+        parameters={"state": order.state} | ({"set": ", ".join(told)} if (told := told_options(order.options)) else {}),
         target=setting.target,
         arena=setting.arena,
         # What only fio brings along is of no account where there was none.

@@ -10,7 +10,7 @@ from shakedown.array.zfs import ZFS_LAYOUTS, HealingOrder, Release, ZfsOptions
 from shakedown.errors import UsageError
 from shakedown.target.md_options import MD_SETTINGS, MdOptions
 from shakedown.target.settings import between, read_settings, refuse_of_other_layouts
-from shakedown.units import format_size, parse_duration_ns, parse_size_bytes
+from shakedown.units import NS_PER_S, format_size, parse_duration_ns, parse_size_bytes
 
 _MD_EXAMPLES: Final = (
     "like chunk=512KiB, rotation=left-symmetric, copies=n2, stripe-cache=8192, speed-max=500MiB, bitmap=yes"
@@ -54,6 +54,39 @@ def check_layout_of(options: MdOptions | ZfsOptions, layout: str) -> None:
         options.check_layout(layout)
     else:
         refuse_of_other_layouts(options, layout, _ZFS_SETTINGS, {"draid": _DRAID, "spare": _DRAID})
+
+
+def told_options(options: MdOptions | ZfsOptions) -> tuple[str, ...]:
+    """What is not as usual, as ``--set`` takes it."""
+    known: dict[str, tuple[str, Any]] = _ZFS_SETTINGS if isinstance(options, ZfsOptions) else MD_SETTINGS
+    usual = type(options)()
+    return tuple(
+        f"{setting}={_typed(name, getattr(options, name))}"
+        for setting, (name, _) in known.items()
+        if getattr(options, name) != getattr(usual, name)
+    )
+
+
+def _typed(name: str, value: Any) -> str:
+    match name, value:
+        case "jiffy_ns", _:
+            return str(NS_PER_S // value)
+        case "copies", (near, far, offset):
+            return f"n{near}" if near > 1 else f"{'o' if offset else 'f'}{far}"
+        case "draid", (data, spares):
+            return f"{data}d:{spares}s"
+        case "second_failure", (place, at_ns):
+            return f"{place}@{at_ns / NS_PER_S:g}s"
+        case _, bool():
+            return "yes" if value else "no"
+    return _typed_size(int(value)) if "bytes" in name else str(value)
+
+
+def _typed_size(size_bytes: int) -> str:
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size_bytes % 2**power == 0:
+            return f"{size_bytes >> power}{unit}"
+    return str(size_bytes)
 
 
 def refuse_of_models(options: MdOptions | ZfsOptions, *, is_lab: bool) -> None:

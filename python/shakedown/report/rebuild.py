@@ -79,6 +79,8 @@ def _heading(run: Run) -> str:
     if _on_spare(run):
         who = f"{format_counts(answers_of(run)['order']['members'])}; no new one is put in."
     lines = [f"REBUILD: {record.protocol.title}", who, *([words.MODELLED] if record.is_modelled else [])]
+    if "set" in record.parameters:
+        lines.append(f"Set: {record.parameters['set']}.")
     if record.scale_divisor > 1:
         lines.append(
             f"Scaled down by {record.scale_divisor}: what takes as long as a drive is large takes so many times less, "

@@ -82,12 +82,15 @@ def format_size(size_bytes: float) -> str:
 
 
 def format_duration(duration_ns: float) -> str:
-    """Nanoseconds for people, two units at the most: ``812 ms``, ``41.2 s``, ``1 h 32 min``, ``9 d 4 h``."""
+    """Nanoseconds for people, in two units: ``812 ms``, ``41.2 s``, ``5 min 12 s``, ``1 h 32 min``, ``9 d 4 h``."""
     if duration_ns < NS_PER_S:
         return f"{duration_ns / 1e6:.3g} ms"
     seconds = duration_ns / NS_PER_S
     if seconds < 100:
         return f"{seconds:.3g} s"
+    if seconds < 3600:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     minutes = round(seconds / 60)
     if minutes < 100:
         return f"{minutes} min"

@@ -81,6 +81,31 @@ def test_how_many_parity_writes_at_once_is_for_the_box_to_decide(layout: str, io
     assert says in " ".join(found.statements)
 
 
+@pytest.mark.parametrize(
+    ("stated", "says"),
+    [
+        (None, "the box's processor, its target software, the protocol, or the host"),
+        (("write-cache=256MiB", "dirty-expire=30s"), "this modelled box has write-cache=256MiB, dirty-expire=30s, and"),
+        ((), "nothing around its drives"),
+    ],
+)
+def test_what_a_modelled_box_has_not_is_not_blamed(stated: tuple[str, ...] | None, says: str) -> None:
+    found = prove(IX4, replace(parse_measured("8KiB 0R 100rand depth 64 = 633 IOPS"), stated=stated))
+    said = " ".join(found.statements)
+    assert found.limiter == "elsewhere"
+    assert says in said
+    assert ("processor" in said) == (stated is None)
+
+
+def test_no_line_is_wider_than_a_terminal_however_many_loads_there_are() -> None:
+    proofs = [proof(f"runs/of-the-week-{number} {REAL_LIFE}") for number in range(12)]
+    text = explain_text(IX4, proofs, [], changes(IX4, proofs))
+    assert max(len(line) for line in text.splitlines()) <= 80
+    told = text.partition("What would change:")[2]
+    assert all(told.count(f"runs/of-the-week-{number} 001b") == 1 for number in range(12))
+    assert told.count("as measured") > 1
+
+
 def test_random_access_is_isolated() -> None:
     proofs = [proof(each) for each in (MAX_READ, REAL_LIFE, MAX_MIXED)]
     assert [each.split(":")[0] for each in isolate(proofs)] == ["Random access is what costs"]

@@ -13,6 +13,8 @@ from arrays.test_rebuild import IRONWOLF, JOB, RED, SUPERBLOCKS, order
 from shakedown.array.rebuild import simulate
 from shakedown.cli.rebuild import RebuildOptions
 from shakedown.cli.rebuild import rebuild as verb
+from shakedown.report.outcome import outcome
+from shakedown.report.rebuild import answers_of
 from shakedown.result.folder import read_run
 
 
@@ -54,11 +56,38 @@ def test_a_fault_outside_of_the_rebuild_is_told(
     assert any("WITHOUT EFFECT" in note for note in read_run(out).record.notes)
 
 
-def test_a_fault_that_was_over_before_the_drives_were_worn_is_told(tmp_path: Path) -> None:
-    fault = 'kind = "stall"\nfrom_s = 0\nfor_s = 1'
-    given = {"replace_with": RED, "state": "used", "scale": "1/4000", "member_size": "900MiB"}
-    _, out = ordered(tmp_path, "raid5", fault, **given)
-    assert any("the rebuild began after" in note and "of use" in note for note in read_run(out).record.notes)
+@pytest.mark.parametrize("layout", ["raid5", "raidz1"])
+def test_a_fault_means_the_same_to_a_used_drive_and_to_the_baseline(
+    layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fault = 'kind = "gone"\nfrom_s = 0.5\nfor_s = 1e6'
+    given = {"replace_with": RED, "state": "used", "scale": "1/4000", "member_size": "900MiB", "baseline": None}
+    status, out = ordered(tmp_path, layout, fault, **given)
+    run = read_run(out)
+    assert status == 1
+    assert run.baseline is not None
+    for each in (run, run.baseline):
+        assert each.record.findings[0].text.startswith("The rebuild fails after ")
+        assert answers_of(each)["rebuilds"][0]["duration_ns"] >= 5e8, "not before the fault is there"
+        assert not any("WITHOUT EFFECT" in note for note in each.record.notes)
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"Baseline: {run.baseline.record.findings[0].text}" in told
+    judged = outcome(run)
+    assert judged is not None
+    assert f"Baseline: {run.baseline.record.findings[0].text}" in judged.sentences
+
+
+@pytest.mark.parametrize("layout", ["raid5", "raidz1"])
+def test_bad_sectors_that_nobody_reads_are_told(layout: str, tmp_path: Path) -> None:
+    """Behind what the array uses of a drive; and on the one put in, where they are written first."""
+    behind = 'kind = "latent-sectors"\nsectors = [[9000000, 8]]\nretry_s = 1'
+    _, out = ordered(tmp_path, layout, behind, place=1, member_size="1GiB")
+    vain = "WITHOUT EFFECT: the fault `latent-sectors` of drive 1: nobody read one of its sectors."
+    assert vain in read_run(out).record.notes
+    (tmp_path / "new").mkdir()
+    written = behind.replace("9000000", "70000")
+    _, out = ordered(tmp_path / "new", layout, written, place=3, member_size="1GiB")
+    assert vain.replace("drive 1", "drive 3") in read_run(out).record.notes
 
 
 @pytest.mark.parametrize("layout", ["raid6", "raidz2"])
@@ -129,3 +158,4 @@ def test_sectors_that_were_made_up_for_are_told(
     assert ordered(tmp_path, layout, latent, place=1, member_size="1GiB", fill="50%")[0] == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "Drive 1, st12000vn0007, could not be read at 2 places, which the array made up for." in told
+    assert "WITHOUT EFFECT" not in told

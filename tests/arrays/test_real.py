@@ -79,11 +79,44 @@ def test_a_device_that_is_not_there_is_told_as_that(
     [
         (RebuildOptions(width=4, plan=True, settings=("hz=100",)), "`--set hz=.* is of modelled arrays"),
         (RebuildOptions(width=4, plan=True, whole=True), "are for modelled drives"),
+        (RebuildOptions(width=4, plan=True, seeds=5), "`--seeds` are of modelled rebuilds"),
+        (RebuildOptions(width=4, plan=True, member_size="5TB"), "was to use 5000000000000 of each"),
     ],
 )
 def test_nothing_is_planned_that_would_be_refused(options: RebuildOptions, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+    with pytest.raises(UsageError, match=says) as refused:
         verb("raid5", "lab:wd40efrx", options=options)
+    assert refused.value.hint
+
+
+def test_no_load_is_planned_that_waits_for_its_end(tmp_path: Path) -> None:
+    job = tmp_path / "job.fio"
+    job.write_text("[a]\nrw=randread\n[b]\nrw=randread\nstonewall\n")
+    with pytest.raises(UsageError, match="stonewall"):
+        verb("raid5", RED, options=RebuildOptions(width=4, plan=True, load=job))
+
+
+@pytest.mark.parametrize("is_planned", [False, True])
+def test_real_drives_have_their_size_and_are_rebuilt_once(is_planned: bool, tmp_path: Path) -> None:
+    for options, says in (
+        (RebuildOptions(scale="1/100", plan=is_planned, out=tmp_path / "r"), "`--scale` makes modelled drives smaller"),
+        (RebuildOptions(seeds=5, plan=is_planned, out=tmp_path / "r"), "`--seeds` are of modelled rebuilds"),
+    ):
+        with pytest.raises(UsageError, match=says) as refused:
+            verb("raid1", "/dev/null", "/dev/zero", options=options)
+        assert refused.value.hint
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_guest_is_given_its_memory_up_to_what_it_can_have() -> None:
+    def planned(memory: str, *targets: str) -> int:
+        options = RebuildOptions(width=4, plan=True, quiet=True, scale="1/4000", settings=(f"memory={memory}",))
+        return verb("raidz1", *targets, options=options)
+
+    assert planned("1GiB", RED) == 0
+    with pytest.raises(UsageError, match=r"a guest of the lab has 2\.0 GiB at the most") as refused:
+        planned("4GiB", RED)
+    assert refused.value.hint
 
 
 def test_a_plan_needs_real_drives(tmp_path: Path) -> None:
@@ -221,7 +254,7 @@ def test_estimates_whose_errors_cancel_out_are_told_with_both(left_s: list[float
         seen.looks[0] = (1_000_000_000, 10, 100, 5.0, left)
         rebuilds.append(measured(traced(seen), 1, []))
     found = {each.kind: each for each in findings(rebuilds, ["old", "new"])}
-    assert found["estimate-error"].text == f"With a tenth done /proc/mdstat's estimate is {told}."
+    assert found["estimate-error"].text == f"With 10% done /proc/mdstat's estimate is {told}."
 
 
 def test_a_loss_and_a_failure_are_told() -> None:

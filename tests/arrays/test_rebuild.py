@@ -135,7 +135,7 @@ def test_options_of_the_array_are_checked() -> None:
         shakedown.rebuild("raid5", IRONWOLF, width=3, chunk_bytes=100_000)
     with pytest.raises(UsageError, match="no option `chunks`"):
         shakedown.rebuild("raid5", IRONWOLF, width=3, chunks=1)
-    with pytest.raises(UsageError, match="only raid10"):
+    with pytest.raises(UsageError, match="raid5 has no `copies`"):
         shakedown.rebuild("raid5", IRONWOLF, width=3, copies=(2, 1, False))
     with pytest.raises(UsageError, match="a request has 1 to 65535"):
         shakedown.rebuild("raid5", IRONWOLF, width=3, max_segments=0)

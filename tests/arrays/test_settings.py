@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shakedown.array.settings import parse_options, refuse_of_models
+from shakedown.array.order import RebuildOrder, check_order
+from shakedown.array.settings import like_lab, parse_options, refuse_of_models, told_options
 from shakedown.errors import UsageError
 
 HUGE = "99999999999999999999"
@@ -55,19 +56,51 @@ def test_what_a_pool_of_groups_has_is_a_number_of_drives() -> None:
         ("raid5", "max-request=64KiB"),
         *(("raidz1", text) for text in ("cores=1", "core-rate=500MiB", "cache=1GiB", "second-failure=1@2h")),
         ("raidz1", "order=blocks"),
+        ("raidz1", "memory=1GiB"),
     ],
 )
 def test_what_a_real_array_would_not_heed_is_refused(layout: str, setting: str) -> None:
     with pytest.raises(UsageError, match=f"`--set {setting.partition('=')[0]}=.* is of modelled arrays") as refusal:
-        refuse_of_models(parse_options(layout, [setting]))
+        refuse_of_models(parse_options(layout, [setting]), is_lab=False)
     assert refusal.value.hint
 
 
 def test_what_a_real_array_heeds_is_not() -> None:
-    refuse_of_models(
-        parse_options("raid6", ["chunk=64KiB", "stripe-cache=4096", "speed-max=1GiB", "bitmap=yes", "rmw=no"])
-    )
-    refuse_of_models(parse_options("mirror", ["recordsize=1MiB", "order=sequential", "run=8", "memory=1GiB"]))
+    md = parse_options("raid6", ["chunk=64KiB", "stripe-cache=4096", "speed-max=1GiB", "bitmap=yes", "rmw=no"])
+    refuse_of_models(md, is_lab=False)
+    refuse_of_models(parse_options("mirror", ["recordsize=1MiB", "order=sequential", "run=8"]), is_lab=False)
+    refuse_of_models(parse_options("mirror", ["memory=1GiB"]), is_lab=True)
+
+
+@pytest.mark.parametrize(
+    ("layout", "setting"),
+    [
+        *(("raid1", text) for text in ("chunk=64KiB", "stripe-cache=512", "stripe-cache-most=512", "rmw=no")),
+        *(("raid10", text) for text in ("stripe-cache=512", "rmw=yes", "rotation=left-symmetric")),
+        ("raid5", "copies=n2"),
+        *((layout, "draid=2d:0s") for layout in ("mirror", "raidz1")),
+        ("raidz1", "spare=0"),
+    ],
+)
+def test_what_a_layout_does_not_have_is_refused(layout: str, setting: str) -> None:
+    for target in ("model:st4000vn008", "lab:st4000vn008"):
+        with pytest.raises(UsageError, match=f"{layout} has no `{setting.partition('=')[0]}` to set") as refused:
+            check_order(RebuildOrder(layout, (target,) * 4, target, options=parse_options(layout, [setting])))
+        assert "leave it out; " in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("layout", "settings"),
+    [
+        ("raid5", like_lab("raid5")),
+        ("raid10", ("chunk=64KiB", "copies=o2", "bitmap=yes")),
+        ("raid6", ("stripe-cache=512", "rmw=no", "speed-max=1GiB")),
+        ("draid1", ("recordsize=1MiB", "draid=8d:1s", "order=sequential", "second-failure=3@7200s")),
+    ],
+)
+def test_what_is_set_is_told_as_it_was_typed(layout: str, settings: tuple[str, ...]) -> None:
+    told = told_options(parse_options(layout, settings))
+    assert set(told) == set(settings)
 
 
 def test_how_a_second_failure_is_written_is_shown() -> None:

@@ -19,10 +19,12 @@ from shakedown.array.cells import Place, cell_of
 from shakedown.array.find import findings
 from shakedown.array.host import cautions
 from shakedown.array.rebuild import Rebuild, simulate, slowest_of
-from shakedown.array.settings import parse_options
+from shakedown.array.settings import like_lab, parse_options
 from shakedown.array.unsure import OFF_BY, OFF_BY_OF_ZFS
 from shakedown.array.zfs import ZfsOptions
+from shakedown.report.figures import candidates
 from shakedown.report.html import render_page
+from shakedown.report.overview import run_name
 from shakedown.report.rebuild import render_rebuild
 from shakedown.target.md_options import MdOptions
 from shakedown.units import format_duration
@@ -151,6 +153,45 @@ def test_where_the_model_is_less_certain_than_its_interval_it_says_so(
         whole = " ".join(each.split())
         assert ("CAUTION: onto a shingled drive" in whole) == bool(told)
         assert told in whole.replace("&#39;", "'")
+
+
+def test_a_host_like_the_labs_is_told_on_the_screen_and_in_a_row(tmp_path: Path) -> None:
+    given = order(member_bytes=2**30, options=parse_options("raid6", like_lab("raid6")))
+    kept = run.run_rebuild(given, None, 1, tmp_path / "run", lambda _: None)
+    told = "segments=254, hz=100, processors=1"
+    assert f"Set: {told}." in render_rebuild(kept)
+    [candidate] = candidates([kept])
+    assert run_name(candidate, 0).endswith(f"is replaced, scaled down by 1000, {told}")
+
+
+def test_a_sample_is_told_with_what_it_may_be_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = simulate(order())
+    for number, (whole, says) in enumerate(((False, True), (True, False))):
+        monkeypatch.setattr(run, "simulate", lambda _order, _share, _seed, whole=whole: replace(done, whole=whole))
+        kept = run.run_rebuild(order(), None, 1, tmp_path / str(number), lambda _: None)
+        assert ("CAUTION: a sample was up to 2.7% off" in " ".join(render_rebuild(kept).split())) == says
+
+
+def test_no_time_is_doubted_where_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of two seeds fails, and so the rebuild: how far a time may be off is of no account."""
+    onto = order(replacement=RED, member_bytes=2**30)
+    done = simulate(onto)
+    failed = replace(done, ended="failed", failed_member=3, done=0.5)
+    monkeypatch.setattr(run, "simulate", lambda _order, _share, seed: failed if seed == 1 else done)
+    assert "CAUTION" not in render_rebuild(run.run_rebuild(onto, None, 2, tmp_path / "run", lambda _: None))
+
+
+def test_a_load_that_is_seen_for_longer_than_the_rebuild_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = order(load=JOB, fill=0.5)
+    done = replace(simulate(loaded), duration_ns=70 * 10**9, ended="failed", failed_member=3, done=0.5)
+    monkeypatch.setattr(run, "simulate", lambda _order, _share, _seed: done)
+    kept = run.run_rebuild(loaded, None, 1, tmp_path / "run", lambda _: None)
+    beside = next(step for step in kept.record.steps if step.name == "rebuild-load")
+    assert beside.end_ns > done.duration_ns
+    assert beside.detail is not None
+    assert "goes on behind the rebuild's end" in beside.detail
 
 
 def held_up_by(awaited: Sequence[Sequence[float]], names: Sequence[str]) -> Finding:

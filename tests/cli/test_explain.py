@@ -84,6 +84,15 @@ def test_of_several_runs_those_that_cannot_be_explained_are_left_out(tmp_path: P
         assert "holds no step that can be explained" in answer.stderr or "none of these runs" in answer.stderr
 
 
+def test_runs_of_one_job_are_told_apart(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        made = shakedown("run", "iometer-random-8k", "model:st31000520as", "--quiet", "--out", name, cwd=tmp_path)
+        assert made.returncode == 0, made.stderr
+    box = ("--layout", "single", "--drive", "model:st31000520as", "--json")
+    loads = json.loads(shakedown("explain", "one", "two", *box, cwd=tmp_path).stdout)["loads"]
+    assert [each["name"] for each in loads] == ["one random-8k", "two random-8k"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

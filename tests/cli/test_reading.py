@@ -21,8 +21,8 @@ def read(lines: int, whole_bytes: int | None, seconds_a_look: int) -> int:
 def test_says_how_much_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     assert read(100_000, 200_000 * len(LINE), 11) == 100_000
     said = capsys.readouterr().err.splitlines()
-    # A look and the moment of speaking are two ticks each: 40,000 lines of 200,000 after 44 s leave 3 min.
-    assert said[1] == "triage: 2.5 MiB of 12.4 MiB read, 3 min left"
+    # A look and the moment of speaking are two ticks each: 40,000 lines of 200,000 after 44 s leave that.
+    assert said[1] == "triage: 2.5 MiB of 12.4 MiB read, 2 min 56 s left"
 
 
 def test_of_a_pipe_only_what_was_read_is_known(capsys: pytest.CaptureFixture[str]) -> None:

@@ -191,6 +191,13 @@ def test_account_d_says_nothing_of_md() -> None:
     assert observations(pools)[3].holds
 
 
+def test_what_a_row_of_widths_lacks_is_told() -> None:
+    one = Cell("raidz1", 3, 0.25, 2400.0, 0.0, "drive 0 (x)", 1, 1, None, "complete")
+    seen = {each.row: each for each in observations([replace(one, width=width) for width in range(3, 7)])}
+    assert seen["R045"].holds is None
+    assert seen["R045"].evidence == "no raidz both of 5 drives or fewer and of 8 or more"
+
+
 def test_a_killed_process_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is nobody's bug, and what is done is kept."""
     with monkeypatch.context() as patch:

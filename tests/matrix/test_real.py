@@ -109,6 +109,13 @@ def test_a_mirror_is_a_pair_and_drives_are_taken_in_turn() -> None:
         ("/dev/null /dev/null", {}, "named twice"),
         ("/dev/null /dev/zero", {}, "no block device"),
         ("model:wd40efrx", {"plan": True}, "nothing to plan"),
+        ("/dev/null /dev/zero", {"scale": "1/100"}, "`--scale` makes modelled drives smaller"),
+        ("lab:wd40efrx", {"layouts": "raid5", "settings": ("hz=100",)}, "`--set hz=` is of modelled arrays"),
+        (
+            "lab:wd40efrx",
+            {"layouts": "raid5", "settings": ("hz=100",), "plan": True},
+            "`--set hz=` is of modelled arrays",
+        ),
         ("lab:wd40efx", {}, "no profile named `wd40efx`"),
         ("lab:wd40efrx", {"layouts": "raid0"}, "raid0 has no redundancy"),
         ("lab:wd40efrx", {"layouts": "raid1", "settings": ("recordsize=1MiB",)}, "recordsize"),

@@ -55,6 +55,22 @@ def test_what_goes_anywhere_is_a_share_of_both_directions(run: Run, stated: str,
 
 
 @pytest.mark.parametrize(
+    ("target", "stated"),
+    [
+        ({"details": {"drives": "a, b", "chunk": "64KiB", "write-cache": "1GiB"}}, ("write-cache=1GiB",)),
+        ({"details": {}}, ()),
+        ({"kind": "device"}, None),
+    ],
+)
+def test_what_a_modelled_box_states_is_handed_on(
+    run: Run, target: dict[str, object], stated: tuple[str, ...] | None
+) -> None:
+    identity = run.record.target.model_copy(update=target)
+    (told,) = measured_loads(replace(run, record=run.record.model_copy(update={"target": identity})))
+    assert told.stated == stated
+
+
+@pytest.mark.parametrize(
     ("target", "layout", "says"),
     [
         ({"details": {"layout": "raid6", "width": "8"}}, Layout("raid5", 4), "raid6 of 8, and is explained as RAID5"),

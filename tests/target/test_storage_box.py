@@ -122,6 +122,20 @@ def test_the_same_seed_gives_the_same_rows():
         ("model:raid5:3xwd40efrx:read-ceiling=1", "not a rate of data"),
         ("model:raid5:3xwd40efrx:read-ahead=128KiB", "no read cache to keep it in"),
         ("model:raid5:3xwd40efrx:dirty-expire=30s", "no write cache to wait in"),
+        ("model:raid5:3xwd40efrx:dirty-expire=30s", "`dirty-expire` is 30s: "),
+        ("model:raid5:3xwd40efrx:dirty-expire=250ms", "`dirty-expire` is 0.25s: "),
+        ("model:raid5:3xwd40efrx:read-ahead=4MiB", "`read-ahead` is 4MiB: "),
+        ("model:raid5:3xwd40efrx:read-ahead=100", "`read-ahead` is 100 bytes: memory is of pages"),
+        ("model:raid5:3xwd40efrx:read-cache=1GiB,read-ahead=1GiB", "the read cache has no room for it"),
+        *(
+            (
+                f"model:raid5:3xwd40efrx:{cache}={size}",
+                f", scaled down by 1000: `{cache}` is {scaled}: memory is of pages",
+            )
+            for cache in ("read-cache", "write-cache")
+            for size, scaled in (("512", "1 bytes"), ("1MiB", "1049 bytes"), ("100PB", "100TB"))
+        ),
+        ("model:raid5:3xwd40efrx:chunk=500kB", "`chunk` is 500kB: a power of two"),
         ("model:raid5:3xwd40efrx:write-ceiling=0MB/s", "must let something through"),
         ("model:raid5:3xwd40efrx:outstanding=0", "outstanding"),
         ("model:raid5:3xwd40efrx:outstanding=-1", "outstanding"),
@@ -131,7 +145,10 @@ def test_the_same_seed_gives_the_same_rows():
         ("model:raid5:3xwd40efrx:chunk=-4KiB", "not a size"),
         ("model:raid5:3xwd40efrx:battery=yes", "write cache"),
         ("model:raid5:3xwd40efrx:write-cache=99999999999999TB", "too large"),
-        ("model:raid1:2xwd40efrx:rotation=left-symmetric", "no parity"),
+        ("model:raid1:2xwd40efrx:rotation=left-symmetric", "raid1 has no `rotation`"),
+        ("model:raid1:2xwd40efrx:chunk=64KiB", "raid1 has no `chunk`"),
+        ("model:raid0:2xwd40efrx:bitmap=yes", "raid0 has no `bitmap`"),
+        ("model:raid5:3xwd40efrx:speed-max=1MiB", "no option"),
     ],
 )
 def test_nonsense_is_refused(text: str, complaint: str):

@@ -61,6 +61,29 @@ impl LayoutError {
     pub fn value(key: &'static str, value: impl ToString, reason: impl ToString) -> Self {
         Self::Value { key, value: value.to_string(), reason: reason.to_string() }
     }
+
+    /// For a size that cannot be, as people write one.
+    pub fn size(key: &'static str, bytes: u64, reason: impl ToString) -> Self {
+        Self::value(key, as_typed(bytes), reason)
+    }
+}
+
+/// The largest first.
+const UNITS: [(u64, &str); 8] = [
+    (1 << 40, "TiB"),
+    (1_000_000_000_000, "TB"),
+    (1 << 30, "GiB"),
+    (1_000_000_000, "GB"),
+    (1 << 20, "MiB"),
+    (1_000_000, "MB"),
+    (1 << 10, "KiB"),
+    (1_000, "kB"),
+];
+
+/// `4MiB`, `500MB`, or `5 bytes` where no unit divides it.
+fn as_typed(bytes: u64) -> String {
+    let unit = UNITS.iter().find(|(unit, _)| bytes > 0 && bytes % unit == 0);
+    unit.map_or_else(|| format!("{bytes} bytes"), |(unit, name)| format!("{}{name}", bytes / unit))
 }
 
 impl Layout {

@@ -248,6 +248,9 @@ fn nonsense_is_refused() {
         Options { battery: true, ..Options::default() },
         Options { dirty_expire_ns: 1, ..Options::default() },
         Options { read_ahead_bytes: 8192, ..Options::default() },
+        Options { read_ahead_bytes: 8192, read_cache_bytes: 4096, ..Options::default() },
+        Options { read_cache_bytes: 4095, ..Options::default() },
+        Options { write_cache_bytes: 1 << 50, ..Options::default() },
     ] {
         assert!(StorageBox::new(options, Plain::new(CAPACITY_BYTES), 0).is_err(), "{options:?}");
     }
@@ -281,7 +284,7 @@ proptest! {
     ) {
         let mut device = storage_box(Options {
             link_bytes_per_s: link, read_ceiling_bytes_per_s: read_ceiling, write_ceiling_bytes_per_s: None, round_trip_ns: 7001, outstanding, battery: false,
-            read_cache_bytes: read_pages * 4096, read_ahead_bytes: if read_pages == 0 { 0 } else { ahead * 4096 },
+            read_cache_bytes: read_pages * 4096, read_ahead_bytes: ahead.min(read_pages) * 4096,
             write_cache_bytes: write_pages * 4096, dirty_expire_ns: u64::from(waits && write_pages > 0) * 30_000_000_000,
         });
         let (mut now_ns, mut done) = (0, Vec::new());

@@ -38,7 +38,8 @@ pub struct Order {
     pub drives: Vec<Drive>,
     /// Which that is.
     pub replacement: usize,
-    /// What goes wrong with each member, in the order of the members; without it nothing does.
+    /// What goes wrong with each member, in the order of the members, counted from the rebuild's beginning; without it
+    /// nothing does.
     pub faults: Vec<Option<Faults>>,
     /// When the rebuild begins: all drives have come to that time.
     pub start_ns: u64,
@@ -149,7 +150,7 @@ impl Order {
         let mut devices: Vec<Device> = Vec::with_capacity(self.drives.len());
         for (member, drive) in self.drives.iter().enumerate() {
             devices.push(match self.faults.get(member) {
-                Some(Some(faults)) => faults.wrap(drive.clone())?,
+                Some(Some(faults)) => faults.counted_from(self.start_ns).wrap(drive.clone())?,
                 _ => Box::new(drive.clone()),
             });
         }

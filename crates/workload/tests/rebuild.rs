@@ -152,6 +152,21 @@ fn faults_on_the_way_are_gone_through() {
     assert!(matches!(rebuild(&one).unwrap().outcome.ended, Ended::Failed { .. }));
 }
 
+/// However long the drives were in use before, a fault comes as long after the rebuild's beginning.
+#[test]
+fn faults_count_from_the_beginning_of_the_rebuild() {
+    let bytes = drive(CONVENTIONAL, 1000, 1).capacity_bytes();
+    let gone = "format_version = 1\n[[faults]]\nkind = \"gone\"\nfrom_s = 5\nfor_s = 1\n";
+    let mut of_old = order(drive(CONVENTIONAL, 1000, 9), bytes);
+    of_old.drives = (0..4).map(|seed| drive(CONVENTIONAL, 1000, seed)).collect();
+    of_old.faults[1] = Some(Faults::parse(gone).unwrap());
+    of_old.start_ns = 3_600_000_000_000;
+    let of_new = Order { start_ns: 0, ..of_old.clone() };
+    let failed_s =
+        |order: &Order| rebuild(order).unwrap().outcome.members[1].failed_at_ns.expect("it fails") / 1_000_000_000;
+    assert_eq!((failed_s(&of_old), failed_s(&of_new)), (5, 5));
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let replacement = drive(CONVENTIONAL, 100, 9);

@@ -113,7 +113,9 @@ def _grows(cells: Sequence[Cell]) -> Observation:
         "R045",
         "a wider raidz takes longer",
         min(growths)[0] > 1.05 if growths else None,
-        f"widest over narrowest: {', '.join(text for _, text in growths)}" if growths else "no row of widths",
+        f"widest over narrowest: {', '.join(text for _, text in growths)}"
+        if growths
+        else f"no raidz both of {_NARROW} drives or fewer and of {_WIDE} or more",
     )
 
 

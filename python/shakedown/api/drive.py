@@ -19,6 +19,7 @@ from shakedown.sample import SAMPLE_SCHEMA, SHORTEST_INTERVAL_NS
 from shakedown.target.model import job_refusal
 from shakedown.target.modelled import hint_of
 from shakedown.target.profile import read_profile, refuse_unknown_rows
+from shakedown.toml import FAULTS_HINT
 from shakedown.trace.frame import MOST, TRACE_SCHEMA
 from shakedown.units import NS_PER_S, format_duration, parse_duration_ns
 
@@ -31,7 +32,6 @@ LOSS_SCHEMA: Final = pl.Schema({"at_ns": pl.Int64, "offset_bytes": pl.Int64, "by
 HOST_TIMEOUT: Final = "30s"
 """Of Linux (`SD_TIMEOUT`)."""
 
-_FAULTS_MAY: Final = "docs/faults.md tells what may befall a drive"
 _INTERVALS_A_CALL: Final = 512
 _UNCOUNTED_INTERVAL_NS: Final = 60 * NS_PER_S
 _TRACE_HINT: Final = (
@@ -96,7 +96,7 @@ class Drive:
         except _core.ProfileError as error:
             raise UsageError(str(error), hint=hint_of(error)) from error
         except ValueError as error:
-            raise UsageError(f"the faults cannot be: {error}", hint=_FAULTS_MAY) from error
+            raise UsageError(f"the faults cannot be: {error}", hint=FAULTS_HINT) from error
 
     @classmethod
     def load(cls, name_or_path: str | Path, *, seed: int, **options: Unpack[Options]) -> Self:
@@ -343,7 +343,7 @@ def _faults(faults: str | Path | None) -> str | None:
     try:
         return faults.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{faults} cannot be read: {error}", hint=_FAULTS_MAY) from error
+        raise UsageError(f"{faults} cannot be read: {error}", hint=FAULTS_HINT) from error
 
 
 def _read(name_or_path: str | Path) -> str:

@@ -183,14 +183,21 @@ def _longest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
 def _estimate(rebuilds: Sequence[Rebuild]) -> Finding:
     """How far the estimate was off when a tenth was done: until then people decide whether to wait."""
     looks = [look_at(0.1, each.progress.to_dicts(), each.duration_ns) for each in rebuilds]
-    errors = [look.error for look in looks if look is not None]
+    seen = [look for look in looks if look is not None]
+    errors = [look.error for look in seen]
     if not errors:
         text = "With a tenth done no estimate was shown, or nobody looked: it was over too soon."
         return Finding(kind="estimate-error", step=REBUILD, value=None, unit="share", text=text)
     shown = "zpool status's" if rebuilds[0].allocated_bytes else "/proc/mdstat's"
-    text = f"With a tenth done {shown} estimate is {_off(min(errors), max(errors))}."
+    text = f"With {_done([look.share for look in seen])} done {shown} estimate is {_off(min(errors), max(errors))}."
     evidence: dict[str, float | int | str] = {"least": min(errors), "most": max(errors)}
     return Finding(kind="estimate-error", step=REBUILD, value=fmean(errors), unit="share", evidence=evidence, text=text)
+
+
+def _done(shares: Sequence[float]) -> str:
+    """Who looks now and then does not look when just a tenth is done."""
+    least, most = (f"{share:.0%}" for share in (min(shares), max(shares)))
+    return least if least == most else f"{least} to {most}"
 
 
 def _off(least: float, most: float) -> str:

@@ -17,6 +17,7 @@ from shakedown.array.effort import Effort, check_disk, effort_in_lab
 from shakedown.array.order import RebuildOrder, check_order
 from shakedown.array.settings import refuse_of_models
 from shakedown.array.zfs import ZfsOptions
+from shakedown.device.array.users import endless
 from shakedown.device.lab_disk import DISKS, RUN_FOLDER, numbered
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.lab import run as lab
@@ -25,6 +26,7 @@ from shakedown.lab.program import Say
 from shakedown.result.atomic import make_folder, replace_json
 from shakedown.result.folder import Run, read_run
 from shakedown.result.kept_order import kept_order
+from shakedown.units import format_size
 
 _SCHEME: Final = "lab:"
 _DONE: Final = (0, 1, 3)
@@ -72,8 +74,11 @@ def is_cut_off_in_lab(out: Path) -> bool:
 def refuse_in_lab(order: RebuildOrder) -> None:
     """Raise UsageError for what cannot be rebuilt there."""
     check_order(order)
-    refuse_of_models(order.options)
+    refuse_of_models(order.options, is_lab=True)
+    if order.load is not None:
+        endless(order.load)
     _is_fuse(order)  # raises for what the lab has not
+    _memory_bytes(order)
 
 
 def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
@@ -125,21 +130,34 @@ def _order_of_lab(ordered: InGuest, out: Path, brought: tuple[Path, ...]) -> lab
     texts = (*order.members, order.replacement)
     # A fault of the last place is one of the drive that is put in there.
     faults = {len(order.members) if place == order.place else place: text for place, text in order.faults.items()}
-    memory_bytes = _MEMORY_BYTES
-    if isinstance(order.options, ZfsOptions):
-        memory_bytes = min(order.options.memory_bytes, _MEMORY_OF_ZFS_BYTES)
     return lab.Order(
         command=_command(ordered),
         drives=tuple("model:" + text.removeprefix(_SCHEME) for text in texts),
         seed=order.seed,
         scale_divisor=order.scale_divisor,
-        memory_bytes=memory_bytes,
+        memory_bytes=_memory_bytes(order),
         bring_in=brought,
         bring_out={RUN_FOLDER: out},
         with_shakedown=True,
         faults=faults,
         with_zfs=order.is_zfs and not _is_fuse(order),
     )
+
+
+def _memory_bytes(order: RebuildOrder) -> int:
+    """Of the guest. Raises UsageError for more than it can have."""
+    if not isinstance(order.options, ZfsOptions):
+        return _MEMORY_BYTES
+    wanted = order.options.memory_bytes
+    if wanted == ZfsOptions.memory_bytes:
+        return _MEMORY_OF_ZFS_BYTES
+    if wanted > _MEMORY_OF_ZFS_BYTES:
+        most = format_size(_MEMORY_OF_ZFS_BYTES)
+        raise UsageError(
+            f"`--set memory=` is {format_size(wanted)}, and a guest of the lab has {most} at the most",
+            hint="leave it out: it has that",
+        )
+    return wanted
 
 
 def _command(ordered: InGuest) -> tuple[str, ...]:

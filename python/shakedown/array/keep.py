@@ -16,6 +16,7 @@ from shakedown.array.capacity import Capacity
 from shakedown.array.find import ALONE, LOAD, REBUILD
 from shakedown.array.order import RebuildOrder, drive_name
 from shakedown.array.rebuild import Rebuild
+from shakedown.array.settings import told_options
 from shakedown.protocol.environment import describe_environment, shakedown_version
 from shakedown.result.answers import ANSWERS_NAME
 from shakedown.result.atomic import replace_file
@@ -41,6 +42,7 @@ PROGRESS_HEAD: Final = ",".join(_COLUMNS) + "\n"
 
 _SOURCE: Final = "field notes A (Ars Technica, 2020)"
 _SAMPLED: Final = "stretches of it were played, and each stands for all up to the next"
+_GOES_ON: Final = "it is looked at in equal intervals: the last of them goes on behind the rebuild's end"
 _QUESTION: Final = "How long does the rebuild take, which drive holds it up, and what do the users feel meanwhile?"
 
 
@@ -69,7 +71,7 @@ def keep(
     record = RunRecord(
         shakedown_version=shakedown_version(),
         protocol=_protocol(order),
-        parameters={"state": order.state},
+        parameters={"state": order.state} | ({"set": ", ".join(told)} if (told := told_options(order.options)) else {}),
         target=setting.target,
         arena=setting.arena,
         # What only fio brings along is of no account where there was none.
@@ -179,6 +181,7 @@ def _steps(order: RebuildOrder, one: Rebuild) -> tuple[tuple[StepRecord, ...], l
         is_sampled = name == LOAD and not one.whole
         if is_sampled:
             end_ns = max(end_ns, steps[0].end_ns)
+        outlives = name == LOAD and one.whole and end_ns > steps[0].end_ns
         interval_ns = max(min((row.duration_ns for row in rows), default=1), 1)
         steps.append(
             StepRecord(
@@ -188,7 +191,7 @@ def _steps(order: RebuildOrder, one: Rebuild) -> tuple[tuple[StepRecord, ...], l
                 end_ns=end_ns,
                 interval_ns=interval_ns,
                 ended_because="failed" if name == REBUILD and one.ended == "failed" else "job-ended",
-                detail=_SAMPLED if is_sampled else None,
+                detail=_SAMPLED if is_sampled else _GOES_ON if outlives else None,
                 job=text,
             )
         )

@@ -15,6 +15,7 @@ from typing import Any, Final
 from shakedown.analysis.matrix import Cell
 from shakedown.array.cells import Place, RealWay, check_real, modelled_cells, real_cells
 from shakedown.array.effort import check_disk, effort_in_lab, together
+from shakedown.array.in_lab import refuse_in_lab
 from shakedown.array.order import LEAST_WIDTHS, REBUILT, Arena, RebuildOrder, arena_of, check_layout
 from shakedown.array.settings import parse_options
 from shakedown.device.disk.facts import NO_CONSENT, Consent
@@ -66,9 +67,11 @@ class MatrixOrder:
         }
         if not cells:
             raise UsageError("no layout can have any of these widths", hint="raidz3 takes 4 drives or more")
-        if self.arena != "device":
-            for order in cells.values():
-                order.as_modelled().to_core()  # what cannot be is refused before anything is made
+        for order in cells.values():  # what cannot be is refused before anything is made
+            if self.arena == "lab":
+                refuse_in_lab(order)
+            if self.arena != "device":
+                order.as_modelled().to_core()
         return cells
 
     def _check(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 from shakedown.analysis.explain.layout import MOST_MEMBERS
+from shakedown.array.settings import check_layout_of
 from shakedown.array.zfs import ZFS_LEAST_WIDTHS, ZfsOptions
 from shakedown.data import list_profiles, profile_path
 from shakedown.errors import UsageError
@@ -203,6 +204,7 @@ def check_order(order: RebuildOrder) -> None:
     check_layout(order.layout)
     if order.is_zfs != isinstance(order.options, ZfsOptions):
         raise UsageError(f"{order.layout} takes other options", hint="docs/zfs.md and docs/rebuild.md name them")
+    check_layout_of(order.options, order.layout)
     if len(order.members) < LEAST_WIDTHS[order.layout]:
         raise UsageError(
             f"{order.layout} of {len(order.members)} drives cannot be: it takes {LEAST_WIDTHS[order.layout]} or more",

@@ -46,7 +46,9 @@ _USERS_PART: Final = 7 / 8
 
 def plan_real(order: RebuildOrder, consent: Consent, out: Path) -> tuple[Planned, ...]:
     """What would be overwritten, a plan for each drive. Raises RefusedError, with that, if it may not be."""
-    drives = list(dict.fromkeys(_drives(order, consent, out)))  # one that comes back is one
+    given = _drives(order, consent, out)
+    _check_room(order, given)
+    drives = list(dict.fromkeys(given))  # one that comes back is one
     plans = tuple(
         Planned(
             (*guarded.lines, f"will be     overwritten as a part of a {order.layout}, and wiped at the end"),
@@ -70,7 +72,6 @@ def run_real(order: RebuildOrder, out: Path, consent: Consent, tell: Tell, *, wi
     """Rebuild into the new folder ``out``. Raises UsageError, RefusedError, EnvironmentFailure, Interrupted."""
     plan_real(order, consent, out)
     drives = _drives(order, consent, out)
-    _check_room(order, drives)
     turns: list[Turn] = ["baseline"] if with_baseline and drives[-1] is not drives[-2] else []
     turns += ["new", "used"] if order.state == "used" else ["new"]
     identity = _new_identity(order)
@@ -357,9 +358,14 @@ class _Play:
 def _drives(order: RebuildOrder, consent: Consent, out: Path) -> list[Drive]:
     """All of them, the replacement last: the drive that failed itself, where no other is given."""
     check_order(order)
-    refuse_of_models(order.options)
     texts = [*order.members, order.replacement]
     in_lab = all(text.startswith("lab:") for text in texts)
+    refuse_of_models(order.options, is_lab=in_lab)
+    if order.scale_divisor != 1 and not in_lab:
+        raise UsageError(
+            "`--scale` makes modelled drives smaller, and those of the lab; real ones have the size that they have",
+            hint="leave it out; --member-size says how much of each drive the array uses",
+        )
     if not in_lab:
         members = devices_apart(order.members)
         if devices_apart([order.replacement])[0] in members[:-1]:

@@ -12,6 +12,7 @@ from shakedown.array.order import RebuildOrder
 from shakedown.errors import UsageError
 from shakedown.sample import SAMPLE_SCHEMA
 from shakedown.target.model import job_refusal
+from shakedown.toml import FAULTS_HINT
 from shakedown.units import NS_PER_S
 
 Share = _core.Share
@@ -96,7 +97,7 @@ def check_faults(name: str, text: str) -> None:
     try:
         _core.check_faults(text)
     except ValueError as error:
-        raise UsageError(f"`{name}` cannot be: {error}", hint="docs/faults.md tells what may go wrong") from error
+        raise UsageError(f"`{name}` cannot be: {error}", hint=FAULTS_HINT) from error
 
 
 def simulate(order: RebuildOrder, share: Share | None = None, seed: int | None = None) -> Rebuild:

@@ -49,7 +49,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             has_baseline = each is order and baseline is not None
             notes = (
                 *cautions(rebuilds),
-                *(unsure(each) if any(rebuilt.ended != "failed" for rebuilt in rebuilds) else ()),
+                *(unsure(each, is_whole=rebuilds[0].whole) if _is_timed(rebuilds) else ()),
                 *_notes(each, rebuilds[0]),
                 *_in_vain(each, rebuilds),
                 *_faults_in_vain(each, rebuilds),
@@ -145,6 +145,11 @@ def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
     return (f"{order.layout} of {drives}; {instead}; {how}.", rebuilt, *used)
 
 
+def _is_timed(rebuilds: Sequence[Rebuild]) -> bool:
+    """Whether a time is told, of which one could be unsure: that of a failure is none, nor that of nothing to do."""
+    return all(each.ended != "failed" for each in rebuilds) and any(each.duration_ns for each in rebuilds)
+
+
 def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:
     """A second failure that was ordered for a time when all was over."""
     wanted = order.options.second_failure if isinstance(order.options, ZfsOptions) else None
@@ -154,24 +159,23 @@ def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...
 
 
 def _faults_in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> Iterator[str]:
-    """Faults of which no window falls into any of the rebuilds, but of drives that failed of theirs."""
-    began_ns = min(each.began_ns for each in rebuilds)
-    ended_ns = max(each.began_ns + each.duration_ns for each in rebuilds)
+    """Faults that no rebuild met, but of drives that failed of another: too late, or of sectors that nobody read."""
+    ended_ns = max(each.duration_ns for each in rebuilds)
     failed = {each.failed_member for each in rebuilds}
     for place, text in sorted(order.faults.items()):
         if place in failed:
             continue
+        has_met_sectors = any(each.members["bad_places"][place] for each in rebuilds)
         for fault in parse_toml(text)["faults"]:
             from_ns = round(fault.get("from_s", 0) * NS_PER_S)
-            is_over = "for_s" in fault and "every_s" not in fault and from_ns + fault["for_s"] * NS_PER_S <= began_ns
             if from_ns >= ended_ns:
-                when = f"the rebuild was over after {format_duration(ended_ns)}"
-            elif is_over:
-                when = f"the rebuild began after {format_duration(began_ns)} of use"
+                why = f"the rebuild was over after {format_duration(ended_ns)}"
+            elif fault["kind"] == "latent-sectors" and not has_met_sectors:
+                why = "nobody read one of its sectors"
             else:
                 continue
-            what = f"the fault `{fault['kind']}` of drive {place}, from {format_duration(from_ns)} on"
-            yield f"WITHOUT EFFECT: {what}: {when}."
+            when = f", from {format_duration(from_ns)} on" if from_ns else ""
+            yield f"WITHOUT EFFECT: the fault `{fault['kind']}` of drive {place}{when}: {why}."
 
 
 _OF_ZFS: Final = "ZFS resilvers what is allocated."

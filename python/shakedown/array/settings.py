@@ -9,8 +9,8 @@ from typing import Any, Final, get_args
 from shakedown.array.zfs import ZFS_LAYOUTS, HealingOrder, Release, ZfsOptions
 from shakedown.errors import UsageError
 from shakedown.target.md_options import MD_SETTINGS, MdOptions
-from shakedown.target.settings import between, read_settings
-from shakedown.units import format_size, parse_duration_ns, parse_size_bytes
+from shakedown.target.settings import between, read_settings, refuse_of_other_layouts
+from shakedown.units import NS_PER_S, format_size, parse_duration_ns, parse_size_bytes
 
 _MD_EXAMPLES: Final = (
     "like chunk=512KiB, rotation=left-symmetric, copies=n2, stripe-cache=8192, speed-max=500MiB, bitmap=yes"
@@ -48,15 +48,56 @@ def parse_zfs_options(settings: Sequence[str]) -> ZfsOptions:
     return ZfsOptions(**read_settings(settings, _ZFS_SETTINGS, "a pool", _ZFS_EXAMPLES))
 
 
-def refuse_of_models(options: MdOptions | ZfsOptions) -> None:
-    """Raise UsageError for what is set of a modelled array and a real one would not heed."""
+def check_layout_of(options: MdOptions | ZfsOptions, layout: str) -> None:
+    """Raise UsageError for an option that the layout does not have."""
+    if isinstance(options, MdOptions):
+        options.check_layout(layout)
+    else:
+        refuse_of_other_layouts(options, layout, _ZFS_SETTINGS, {"draid": _DRAID, "spare": _DRAID})
+
+
+def told_options(options: MdOptions | ZfsOptions) -> tuple[str, ...]:
+    """What is not as usual, as ``--set`` takes it."""
+    known: dict[str, tuple[str, Any]] = _ZFS_SETTINGS if isinstance(options, ZfsOptions) else MD_SETTINGS
+    usual = type(options)()
+    return tuple(
+        f"{setting}={_typed(name, getattr(options, name))}"
+        for setting, (name, _) in known.items()
+        if getattr(options, name) != getattr(usual, name)
+    )
+
+
+def _typed(name: str, value: Any) -> str:
+    match name, value:
+        case "jiffy_ns", _:
+            return str(NS_PER_S // value)
+        case "copies", (near, far, offset):
+            return f"n{near}" if near > 1 else f"{'o' if offset else 'f'}{far}"
+        case "draid", (data, spares):
+            return f"{data}d:{spares}s"
+        case "second_failure", (place, at_ns):
+            return f"{place}@{at_ns / NS_PER_S:g}s"
+        case _, bool():
+            return "yes" if value else "no"
+    return _typed_size(int(value)) if "bytes" in name else str(value)
+
+
+def _typed_size(size_bytes: int) -> str:
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size_bytes % 2**power == 0:
+            return f"{size_bytes >> power}{unit}"
+    return str(size_bytes)
+
+
+def refuse_of_models(options: MdOptions | ZfsOptions, *, is_lab: bool) -> None:
+    """Raise UsageError for what is set of a modelled array and a real one, in the lab or not, would not heed."""
     known, of_models = (
         (_ZFS_SETTINGS, _ZFS_OF_MODELS) if isinstance(options, ZfsOptions) else (MD_SETTINGS, _MD_OF_MODELS)
     )
     usual = type(options)()
     for setting in of_models:
         name = known[setting][0]
-        if getattr(options, name) != getattr(usual, name):
+        if getattr(options, name) != getattr(usual, name) and not (is_lab and setting == _MEMORY):
             raise UsageError(
                 f"`--set {setting}=` is of modelled arrays: a real one has the kernel and the host that it has",
                 hint="leave it out; `model:NAME` in place of a drive has it heeded",
@@ -116,8 +157,11 @@ _parse_core_rate: Final = between(1 << 20, None, parse_size_bytes, format_size)
 
 # What the kernel, the host and its adapter decide, or nobody can order of a real array.
 _MD_OF_MODELS: Final = ("stripe-cache-most", "max-request", "segments", "hz", "processors")
-_ZFS_OF_MODELS: Final = ("cache", "cores", "core-rate", "second-failure")
+# A guest of the lab is given its memory.
+_MEMORY: Final = "memory"
+_ZFS_OF_MODELS: Final = ("cache", "cores", "core-rate", "second-failure", _MEMORY)
 
+_DRAID: Final = tuple(layout for layout in ZFS_LAYOUTS if layout.startswith("draid"))
 _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "recordsize": ("record_bytes", parse_size_bytes),
     "ashift": ("ashift", between(9, 16)),

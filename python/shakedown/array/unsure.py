@@ -1,4 +1,4 @@
-"""Where a modelled rebuild is known to be less certain than its interval says: onto shingled drives."""
+"""Where a modelled rebuild is known to be less certain than its interval says: onto shingled drives, and sampled."""
 
 from __future__ import annotations
 
@@ -11,9 +11,24 @@ OFF_BY: Final = {("raid1", "raid10"): 0.09, ("raid5", "raid6"): 0.06}
 OFF_BY_OF_ZFS: Final = 0.23
 """How far the time was off at the most beside the real md or OpenZFS, onto a shingled drive: conformance-arrays.csv."""
 
+SAMPLED_OFF_BY: Final = {"md": "2.7%", "OpenZFS": "3%"}
+"""How far a sample was off the whole at the most (docs/rebuild.md), or may be by the tests."""
 
-def unsure(order: RebuildOrder) -> tuple[str, ...]:
-    """A caution, if a shingled drive is put in."""
+
+def unsure(order: RebuildOrder, *, is_whole: bool) -> tuple[str, ...]:
+    """Cautions, if a shingled drive is put in, and where not every request was gone through."""
+    return (*_of_shingled(order), *(() if is_whole else _of_samples(order)))
+
+
+def _of_samples(order: RebuildOrder) -> tuple[str, ...]:
+    off_by = SAMPLED_OFF_BY["OpenZFS" if order.is_zfs else "md"]
+    return (
+        f"CAUTION: a sample was up to {off_by} off the time of the whole, whatever the interval says; --whole goes "
+        "through every request.",
+    )
+
+
+def _of_shingled(order: RebuildOrder) -> tuple[str, ...]:
     if order.on_spare or not is_shingled(order.profiles[order.replacement]):
         return ()
     off_by = next((share for layouts, share in OFF_BY.items() if order.layout in layouts), OFF_BY_OF_ZFS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -109,10 +109,16 @@ def explain(
 
 
 def _all_measured(runs: Sequence[tuple[Run, list[Measured]]], typed: tuple[str, ...]) -> list[Measured]:
-    found = [each for _, loads in runs for each in loads]
+    found = [each for run, loads in runs for each in _told_apart(run, loads, runs)]
     if not found and not typed:
         raise UsageError("none of these runs holds a step that can be explained", hint=_WHAT_IS_EXPLAINED)
     return found + [parse_measured(each) for each in typed]
+
+
+def _told_apart(run: Run, loads: list[Measured], runs: Sequence[tuple[Run, list[Measured]]]) -> list[Measured]:
+    """With the run's folder in its name, where another run has a step of that name."""
+    others = {each.name for other, theirs in runs if other is not run for each in theirs}
+    return [replace(each, name=f"{run.path} {each.name}") if each.name in others else each for each in loads]
 
 
 def _read(paths: Sequence[Path]) -> Iterator[tuple[Run, list[Measured]]]:

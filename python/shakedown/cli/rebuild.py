@@ -166,6 +166,11 @@ def _refuse_elsewhere(order: RebuildOrder, options: RebuildOptions) -> None:
         )
     if arena != "device":
         refuse_consent(_consent(options))
+    if arena != "model" and options.seeds != _DEFAULTS.seeds:
+        raise UsageError(
+            "`--seeds` are of modelled rebuilds: a real one is as it comes, and one of the lab comes the same again",
+            hint="leave it out; in the lab `--seed` orders another",
+        )
     if arena != "model" and order.faults and not _is_outside_lab(order):
         raise UsageError("`--faults` befall modelled drives", hint="model:NAME or lab:NAME")
 

@@ -11,6 +11,7 @@ from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.lab.disks import MOST_DISKS
 from shakedown.lab.keep import Maker
+from shakedown.toml import FAULTS_HINT
 
 Bus = Literal["scsi", "blk"]
 
@@ -54,7 +55,7 @@ def make_lab(
         scaled = "; a drive too small for its parts needs a smaller divisor for --scale" if scale_divisor > 1 else ""
         raise UsageError(f"no drive for the lab: {error}", hint=f"docs/profiles.md has the limits{scaled}") from error
     except ValueError as error:
-        raise UsageError(f"a fault cannot be as ordered: {error}", hint="docs/faults.md") from error
+        raise UsageError(f"a fault cannot be as ordered: {error}", hint=FAULTS_HINT) from error
     except OSError as error:
         hint = "a kept drive that is damaged has to go: remove its folder behind DIR/drives" if kept else ""
         raise EnvironmentFailure(f"the lab's drives cannot be made: {error}", hint=hint) from error

@@ -11,7 +11,7 @@ import tomlkit
 
 from shakedown import _core
 from shakedown.errors import UsageError
-from shakedown.toml import TomlError, parse_toml
+from shakedown.toml import FAULTS_HINT, TomlError, parse_toml
 
 _HINT: Final = "like `--fault sda='kind=\"stall\", from_s=3600, for_s=30'`, or a file: `--fault sda=faults.toml`"
 _FORMAT_VERSION: Final = 1
@@ -66,7 +66,7 @@ def _faults(what: str, text: str) -> list[Any]:
     except ValueError as error:
         # The lines of one fault from the command line are not those that were typed.
         wrong = str(error) if is_file else str(error).rpartition(" (line ")[0] or str(error)
-        raise UsageError(f"`--fault {text}` cannot be: {wrong}", hint="docs/faults.md") from error
+        raise UsageError(f"`--fault {text}` cannot be: {wrong}", hint=FAULTS_HINT) from error
     return list(content["faults"])
 
 

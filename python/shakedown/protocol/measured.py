@@ -11,6 +11,7 @@ from shakedown.analysis.series import Series
 from shakedown.errors import UsageError
 from shakedown.result.folder import Run
 from shakedown.result.run_record import StepRecord
+from shakedown.target.storage_box import BOX_SETTINGS
 from shakedown.tools.fio.job import Section, parse_fio_bytes, parse_job
 
 
@@ -64,7 +65,15 @@ def _measured(run: Run, step: StepRecord) -> Measured | None:
         return None
     seconds = float(series.duration_s.sum())
     waited = float(whole.waited_s.sum()) / float(whole.timed.sum()) if whole.timed.sum() else None
-    return Measured(step.name, load, float(series.requests.sum()) / seconds, waited)
+    return Measured(step.name, load, float(series.requests.sum()) / seconds, waited, _stated(run))
+
+
+def _stated(run: Run) -> tuple[str, ...] | None:
+    """What a modelled box has around its drives; None of a real one."""
+    target = run.record.target
+    if target.kind != "model":
+        return None
+    return tuple(f"{name}={value}" for name, value in target.details.items() if name in BOX_SETTINGS)
 
 
 def _sections(step: StepRecord) -> tuple[Section, ...]:

@@ -9,7 +9,7 @@ from shakedown.analysis.explain.ceiling import Box
 from shakedown.analysis.explain.instead import Change
 from shakedown.analysis.explain.limiter import Proof
 from shakedown.analysis.rate import figure
-from shakedown.report.plain_text import table, wrap
+from shakedown.report.plain_text import narrow_tables, wrap
 
 _BAR: Final = 24
 _NAMES: Final = {
@@ -32,7 +32,7 @@ def explain_text(box: Box, proofs: Sequence[Proof], isolated: Sequence[str], cha
         head = ["requests/s", *(proofs[index].measured.name for index in told)]
         rows = [["as measured", *(figure(proofs[index].measured.iops) for index in told)]]
         rows += [[each.label, *(figure(iops) for iops in each.iops if iops is not None)] for each in changed]
-        parts.append("What would change:\n" + table(head, rows, "  "))
+        parts.append("What would change:\n" + narrow_tables(head, rows, "  "))
     return "\n\n".join(parts) + "\n"
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Status
 from shakedown.report import words
-from shakedown.report.rebuild import ToldTable, bad_news, told_tables
+from shakedown.report.rebuild import ToldTable, bad_news, baseline_news, told_tables
 from shakedown.result.answers import NoAnswersError, read_answers
 from shakedown.result.folder import Run
 from shakedown.units import format_duration
@@ -48,7 +48,7 @@ def outcome(run: Run) -> Outcome | None:
     if not is_whole and status == "pass":
         status = "inconclusive"
     ended = " ".join([duration.text, *(_kicks(kicked) if is_whole else ())])
-    sentences = (ended, *_why(found), *_felt(found))
+    sentences = (ended, *_why(found), *_felt(found), *baseline_news(run))
     return Outcome(status, headline, sentences, tables, int(duration.evidence.get("seeds", 1)))
 
 

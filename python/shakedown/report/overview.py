@@ -35,8 +35,10 @@ def overview(candidates: Sequence[Candidate]) -> list[Row]:
 
 
 def run_name(candidate: Candidate, index: int) -> str:
-    """The drive that is put in, and the array."""
-    return f"{candidate.name}: {candidate.runs[index].record.protocol.title}"
+    """The drive that is put in, the array, and what of it is not as usual."""
+    record = candidate.runs[index].record
+    options = f", {record.parameters['set']}" if "set" in record.parameters else ""
+    return f"{candidate.name}: {record.protocol.title}{words.scaled([record])}{options}"
 
 
 def _times(candidate: Candidate, index: int) -> tuple[str, str, str]:

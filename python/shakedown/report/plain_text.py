@@ -21,6 +21,20 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") 
     )
 
 
+def narrow_tables(head: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> str:
+    """One table below the other, each with the first column, and as many of the others as its lines have room for."""
+    widths = [max(len(row[column]) for row in (head, *rows)) + len(_GAP) for column in range(len(head))]
+    parts: list[list[int]] = [[0]]
+    for column in range(1, len(head)):
+        beside = sum(widths[each] for each in parts[-1]) + widths[column] - len(_GAP)
+        if len(parts[-1]) > 1 and len(indent) + beside > WIDTH:
+            parts.append([0])
+        parts[-1].append(column)
+    return "\n\n".join(
+        table([head[each] for each in part], [[row[each] for each in part] for row in rows], indent) for part in parts
+    )
+
+
 def wrap(text: str, first: str = "", later: str | None = None) -> str:
     """Break a text into lines that begin with ``first``, then ``later`` (None: the same).
 

@@ -46,6 +46,15 @@ def bad_news(duration: Finding) -> str:
     return "ANOTHER DRIVE FAILS." if duration.evidence.get("failed_on_the_way") else ""
 
 
+def baseline_news(run: Run) -> tuple[str, ...]:
+    """How the baseline ended, where that was badly: what stands beside a figure of it, or in place of one."""
+    found = run.baseline.record.findings if run.baseline else ()
+    duration = next((each for each in found if each.kind == "rebuild-time"), None)
+    if duration is None or not (_has_failed(duration) or bad_news(duration)):
+        return ()
+    return (" ".join(filter(None, ("Baseline:", bad_news(duration), duration.text))),)
+
+
 class ToldTable(NamedTuple):
     """A table with what is to be said below it."""
 
@@ -70,6 +79,8 @@ def _heading(run: Run) -> str:
     if _on_spare(run):
         who = f"{format_counts(answers_of(run)['order']['members'])}; no new one is put in."
     lines = [f"REBUILD: {record.protocol.title}", who, *([words.MODELLED] if record.is_modelled else [])]
+    if "set" in record.parameters:
+        lines.append(f"Set: {record.parameters['set']}.")
     if record.scale_divisor > 1:
         lines.append(
             f"Scaled down by {record.scale_divisor}: what takes as long as a drive is large takes so many times less, "
@@ -91,7 +102,7 @@ def _figures(run: Run) -> str:
     columns = 4 if run.baseline else 3
     head = ["", "candidate", "95 % interval", "baseline"][:columns]
     shown = table(head, [row[:columns] for row in rows]) if rows else ""
-    return "\n".join(filter(None, [shown, *(wrap(text, "") for text in _sentences(found))]))
+    return "\n".join(filter(None, [shown, *(wrap(text, "") for text in (*_sentences(found), *baseline_news(run)))]))
 
 
 def _is_figure(found: Finding) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from shakedown.errors import UsageError
-from shakedown.target.settings import between
+from shakedown.target.settings import between, refuse_of_other_layouts
 from shakedown.units import NS_PER_S, format_size, parse_size_bytes
 
 
@@ -35,6 +35,10 @@ class MdOptions:
     def to_core(self) -> dict[str, Any]:
         """As the core takes them."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def check_layout(self, layout: str) -> None:
+        """Raise UsageError for an option that the layout does not have."""
+        refuse_of_other_layouts(self, layout, MD_SETTINGS, _LAYOUTS_OF)
 
 
 def _copies(text: str) -> tuple[int, int, bool]:
@@ -73,4 +77,15 @@ MD_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
     "segments": ("max_segments", between(1, 2**16 - 1)),  # an unsigned short of `queue_limits`
     "hz": ("jiffy_ns", lambda text: NS_PER_S // _parse_hz(text)),
     "processors": ("processors", between(1, 8192)),  # NR_CPUS of x86
+}
+
+_OF_PARITY: Final = ("raid5", "raid6")
+_LAYOUTS_OF: Final = {
+    "chunk": ("raid0", "raid10", *_OF_PARITY),
+    "rotation": _OF_PARITY,
+    "copies": ("raid10",),
+    "stripe-cache": _OF_PARITY,
+    "stripe-cache-most": _OF_PARITY,
+    "bitmap": ("raid1", "raid10", *_OF_PARITY),
+    "rmw": _OF_PARITY,
 }

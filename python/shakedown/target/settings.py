@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from shakedown.errors import UsageError
@@ -43,3 +43,14 @@ def read_settings(
         except (ValueError, KeyError) as error:
             raise UsageError(f"`{text}` cannot be read", hint=examples) from error
     return given
+
+
+def refuse_of_other_layouts(
+    options: object, layout: str, known: Mapping[str, tuple[str, object]], layouts_of: Mapping[str, Collection[str]]
+) -> None:
+    """Raise UsageError for what is set and ``layout`` does not have; ``layouts_of`` are those that do."""
+    usual = type(options)()
+    for setting, layouts in layouts_of.items():
+        name = known[setting][0]
+        if layout not in layouts and getattr(options, name) != getattr(usual, name):
+            raise UsageError(f"{layout} has no `{setting}` to set", hint=f"leave it out; {', '.join(layouts)} have it")

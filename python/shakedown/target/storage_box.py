@@ -24,8 +24,12 @@ _MOST_DRIVES: Final = 384
 _MOST_OUTSTANDING: Final = 65536
 _EXAMPLE: Final = "model:raid5:4xwd40efrx, model:raid6:7xst12000vn0007,missing:chunk=64KiB,link=1Gb/s"
 
+_CACHES_EXAMPLE: Final = ",read-cache=512MiB,read-ahead=128KiB,write-cache=256MiB,dirty-expire=30s"
 
-_BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
+
+# Nothing is rebuilt in a box: who is missing stays so.
+_MD_SETTINGS: Final = {name: known for name, known in MD_SETTINGS.items() if not name.startswith("speed-")}
+BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "link": ("link_bytes_per_s", parse_bytes_per_s),
     "read-ceiling": ("read_ceiling_bytes_per_s", parse_data_rate),
     "write-ceiling": ("write_ceiling_bytes_per_s", parse_data_rate),
@@ -83,30 +87,33 @@ def storage_box(text: str, *, seed: int, scale_divisor: int) -> Modelled:
     profiles = {target: read_profile(profile_path(target.removeprefix("model:"))) for target in dict.fromkeys(present)}
     for target, profile in profiles.items():
         modelled_capacity_bytes(target, profile, scale_divisor)
-    given = read_settings(settings, {**MD_SETTINGS, **_BOX_SETTINGS}, "a storage box", _EXAMPLE)
+    given = read_settings(settings, {**_MD_SETTINGS, **BOX_SETTINGS}, "a storage box", _EXAMPLE)
+    options = MdOptions(**{each.name: given.get(each.name) for each in fields(MdOptions)})
+    options.check_layout(layout)
     order: _core.StorageBoxOrder = {
         "layout": layout,
         # Who is missing is as large as the others.
         "profiles": [profiles[present[0] if each == _MISSING else each] for each in places],
         "missing": [place for place, each in enumerate(places) if each == _MISSING],
         "scale_divisor": scale_divisor,
-        "options": MdOptions(**{each.name: given.get(each.name) for each in fields(MdOptions)}).to_core(),
+        "options": options.to_core(),
         "seed": seed,
         "link_bytes_per_s": _payload(given.get("link_bytes_per_s")),
         "read_ceiling_bytes_per_s": given.get("read_ceiling_bytes_per_s"),
         "write_ceiling_bytes_per_s": given.get("write_ceiling_bytes_per_s"),
         "round_trip_ns": given.get("round_trip_ns", 0),
         "outstanding": given.get("outstanding"),
-        "read_cache_bytes": given.get("read_cache_bytes", 0) // scale_divisor,
+        "read_cache_bytes": _scaled(given.get("read_cache_bytes", 0), scale_divisor),
         "read_ahead_bytes": given.get("read_ahead_bytes", 0),
-        "write_cache_bytes": given.get("write_cache_bytes", 0) // scale_divisor,
+        "write_cache_bytes": _scaled(given.get("write_cache_bytes", 0), scale_divisor),
         "dirty_expire_ns": given.get("dirty_expire_ns", 0),
         "battery": given.get("battery", False),
     }
     try:
         machine = _core.Machine.storage_box(order)
     except _core.ArrayError as error:
-        raise UsageError(f"`{text}`: {error}", hint=_EXAMPLE) from error
+        smaller = f", scaled down by {scale_divisor}" if scale_divisor > 1 else ""
+        raise UsageError(f"`{text}`{smaller}: {error}", hint=f"like {_EXAMPLE}{_CACHES_EXAMPLE}") from error
     kinds = {is_shingled(profile) for profile in profiles.values()}
     shingled = True if True in kinds else None if None in kinds else False
     return Modelled(machine, _name(layout, drives), shingled, {"drives": ", ".join(places)} | _told(settings))
@@ -141,6 +148,11 @@ def _places(drives: str) -> list[str]:
             )
         places += [match[2] if match[2] == _MISSING else f"model:{match[2]}"] * count
     return places
+
+
+def _scaled(size_bytes: int, divisor: int) -> int:
+    """Never nothing of something."""
+    return -(-size_bytes // divisor)
 
 
 def _payload(bytes_per_s: int | None) -> int | None:

@@ -118,17 +118,21 @@ impl Options {
         }
         if !self.chunk_bytes.is_power_of_two() || self.chunk_bytes < PAGE_BYTES {
             let reason = "a power of two from 4 KiB on is expected";
-            return Err(LayoutError::value("chunk", self.chunk_bytes, reason));
+            return Err(LayoutError::size("chunk", self.chunk_bytes, reason));
         }
         if self.rows() == 0 {
             let reason = format!("a member must hold a chunk of {} bytes at least", self.chunk_bytes);
-            return Err(LayoutError::value("member size", self.member_bytes, reason));
+            return Err(LayoutError::size("member size", self.member_bytes, reason));
         }
         if !(17..=32768).contains(&self.stripe_cache) {
             return Err(LayoutError::value("stripe cache", self.stripe_cache, "md takes 17 to 32768 stripes"));
         }
         if self.speed_max_bytes_per_s < 1 << 20 {
-            return Err(LayoutError::value("speed limit", self.speed_max_bytes_per_s, "1 MiB/s or more is expected"));
+            return Err(LayoutError::size(
+                "speed-max",
+                self.speed_max_bytes_per_s,
+                "1MiB a second or more is expected",
+            ));
         }
         self.check_arrangement()?;
         self.check_host()
@@ -163,7 +167,7 @@ impl Options {
         }
         if self.max_request_bytes < PAGE_BYTES {
             let reason = "the longest request holds a page of 4096 bytes at least";
-            return Err(LayoutError::value("max request", self.max_request_bytes, reason));
+            return Err(LayoutError::size("max-request", self.max_request_bytes, reason));
         }
         if self.jiffy_ns == 0 {
             return Err(LayoutError::value("jiffy", 0, "it lasts a nanosecond at least"));

@@ -5,7 +5,7 @@ use std::ops::Range;
 use lru::LruCache;
 use rangemap::RangeSet;
 
-const PAGE_BYTES: u64 = 4096;
+pub(super) const PAGE_BYTES: u64 = 4096;
 
 /// The longest write to the drives; writes are cut where their addresses are multiples of it.
 const DESTAGE_BYTES: u64 = 1 << 20;

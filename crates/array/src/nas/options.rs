@@ -1,6 +1,10 @@
 //! What is stated of a storage box: as few figures as its data sheet and a ping give.
 
+use super::cache::PAGE_BYTES;
 use crate::LayoutError;
+
+/// No machine has more: what Linux on x86-64 maps with page tables of four levels (`MAX_PHYSMEM_BITS`).
+const MOST_MEMORY_BYTES: u64 = 1 << 46;
 
 /// A storage box. Its processor is as fast as its ceilings say; [`Options::default`] is no box at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,14 +71,28 @@ impl Options {
             return Err(LayoutError::value("battery", "yes", "there is no write cache for it to keep"));
         }
         if self.dirty_expire_ns > 0 && self.write_cache_bytes == 0 {
-            return Err(LayoutError::value("dirty-expire", self.dirty_expire_ns, "there is no write cache to wait in"));
+            let seconds = format!("{}s", self.dirty_expire_ns as f64 / 1e9);
+            return Err(LayoutError::value("dirty-expire", seconds, "there is no write cache to wait in"));
         }
-        if self.read_ahead_bytes > 0 && self.read_cache_bytes == 0 {
-            return Err(LayoutError::value(
-                "read-ahead",
-                self.read_ahead_bytes,
-                "there is no read cache to keep it in",
-            ));
+        self.check_memory()
+    }
+
+    fn check_memory(&self) -> Result<(), LayoutError> {
+        let parts = [
+            ("read-cache", self.read_cache_bytes),
+            ("read-ahead", self.read_ahead_bytes),
+            ("write-cache", self.write_cache_bytes),
+        ];
+        let possible = PAGE_BYTES..=MOST_MEMORY_BYTES;
+        if let Some((name, bytes)) = parts.into_iter().find(|(_, bytes)| *bytes > 0 && !possible.contains(bytes)) {
+            return Err(LayoutError::size(name, bytes, "memory is of pages, 4KiB at least, and 64TiB at the most"));
+        }
+        if self.read_ahead_bytes > self.read_cache_bytes {
+            let reason = match self.read_cache_bytes {
+                0 => "there is no read cache to keep it in",
+                _ => "the read cache has no room for it",
+            };
+            return Err(LayoutError::size("read-ahead", self.read_ahead_bytes, reason));
         }
         Ok(())
     }

@@ -49,7 +49,11 @@ pub enum FaultsError {
 
 /// Faults, the one that is nearest to the device first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Faults(Vec<Kind>);
+pub struct Faults {
+    kinds: Vec<Kind>,
+    /// Their times count from then.
+    zero_ns: u64,
+}
 
 impl FaultsError {
     /// The key that is wrong; `None` when the text is not TOML at all.
@@ -65,7 +69,7 @@ impl FaultsError {
     }
 }
 
-/// One entry. Times are in seconds of virtual time since the device was made.
+/// One entry. Times are in seconds of virtual time.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     LatentSectors {
@@ -120,7 +124,14 @@ impl Faults {
             Value::Array(list) => list.iter().enumerate(),
             other => return Err(FaultsError::value("faults", other, "a list of tables is expected")),
         };
-        faults.map(|(index, fault)| Kind::read(Entry::new(index, fault)?)).collect::<Result<_, _>>().map(Self)
+        let kinds = faults.map(|(index, fault)| Kind::read(Entry::new(index, fault)?)).collect::<Result<_, _>>()?;
+        Ok(Self { kinds, zero_ns: 0 })
+    }
+
+    /// The same, their times counted from `zero_ns` on instead of from when the device was made.
+    #[must_use]
+    pub fn counted_from(&self, zero_ns: u64) -> Self {
+        Self { kinds: self.kinds.clone(), zero_ns }
     }
 
     /// The device with all of the faults around it.
@@ -129,15 +140,16 @@ impl Faults {
     /// When a fault is about a sector that the device does not have.
     pub fn wrap(&self, device: impl BlockDevice + Send + 'static) -> Result<Box<dyn BlockDevice + Send>, FaultsError> {
         let mut device: Box<dyn BlockDevice + Send> = Box::new(device);
-        for (index, fault) in self.0.iter().enumerate() {
-            device = fault.wrap(device, &format!("faults[{index}]"))?;
+        for (index, fault) in self.kinds.iter().enumerate() {
+            device = fault.wrap(device, self.zero_ns, &format!("faults[{index}]"))?;
         }
         Ok(device)
     }
 
     /// When the device is gone in such a way that a host which can be told is told.
     pub fn unplugged(&self) -> Vec<Schedule> {
-        self.0.iter().filter(|fault| matches!(fault, Kind::Gone { unplugged: true, .. })).map(Kind::schedule).collect()
+        let unplugged = self.kinds.iter().filter(|fault| matches!(fault, Kind::Gone { unplugged: true, .. }));
+        unplugged.map(|fault| fault.schedule(self.zero_ns)).collect()
     }
 }
 
@@ -190,17 +202,18 @@ impl Kind {
         }
     }
 
-    fn schedule(&self) -> Schedule {
+    fn schedule(&self, zero_ns: u64) -> Schedule {
         let (from_s, for_s, every_s) = self.window().unwrap_or((0.0, 0.0, None));
-        Schedule { from_ns: ns(from_s), for_ns: ns(for_s), every_ns: every_s.map(ns) }
+        Schedule { from_ns: zero_ns.saturating_add(ns(from_s)), for_ns: ns(for_s), every_ns: every_s.map(ns) }
     }
 
     fn wrap(
         &self,
         device: Box<dyn BlockDevice + Send>,
+        zero_ns: u64,
         name: &str,
     ) -> Result<Box<dyn BlockDevice + Send>, FaultsError> {
-        let schedule = self.schedule();
+        let schedule = self.schedule(zero_ns);
         Ok(match self {
             Self::LatentSectors { sectors, from_s, retry_s } => {
                 let ranges = sectors.iter().map(|[first, count]| *first..*first + *count);
@@ -209,7 +222,8 @@ impl Kind {
                     let reason = format!("the device has {held} sectors");
                     return Err(FaultsError::value(&format!("{name}.sectors"), format!("{beyond:?}"), &reason));
                 }
-                Box::new(LatentSectors::around(device, ranges, ns(*from_s), ns(*retry_s)))
+                let from_ns = zero_ns.saturating_add(ns(*from_s));
+                Box::new(LatentSectors::around(device, ranges, from_ns, ns(*retry_s)))
             }
             Self::Stall { .. } => Box::new(Stall::around(device, schedule)),
             Self::Timeout { one_in, answer_after_s, .. } => {

@@ -20,7 +20,7 @@ pub struct ResilverOrder {
     pub plan: Plan,
     /// Its members; the replacement stands in the place of the one it replaces.
     pub drives: Vec<Drive>,
-    /// What goes wrong with each member, in the order of the members; without it nothing does.
+    /// What goes wrong with each member, in the order of the members, counted from its beginning; without it nothing does.
     pub faults: Vec<Option<Faults>>,
     /// When it begins: all drives have come to that time.
     pub start_ns: u64,
@@ -127,7 +127,7 @@ impl ResilverOrder {
 
     fn device(&self, member: usize, drive: Drive) -> Result<Device, RebuildError> {
         Ok(match self.faults.get(member) {
-            Some(Some(faults)) => faults.wrap(drive)?,
+            Some(Some(faults)) => faults.counted_from(self.start_ns).wrap(drive)?,
             _ => Box::new(drive),
         })
     }

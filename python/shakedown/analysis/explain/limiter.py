@@ -61,7 +61,7 @@ def prove(box: Box, measured: Measured) -> Proof:
     else:
         statements += _of_the_cache(box, measured, found, cached=cached, limiter=limiter)
         statements.append(
-            _of_the_limiter(box, {part: used[part] for part in used if part not in past}, limiter, sure=sure)
+            _of_the_limiter(box, measured, {part: used[part] for part in used if part not in past}, limiter, sure=sure)
             if limiter != "unknown"
             else _of_what_is_unknown(measured.load, found)
         )
@@ -163,16 +163,13 @@ def _what_works(box: Box, load: Load) -> str:
     return "The read cache (or reading ahead) works" if load.read_share else "A write cache works, or gathering"
 
 
-def _of_the_limiter(box: Box, used: dict[Part, float], limiter: Limiter, *, sure: bool) -> str:
+def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limiter: Limiter, *, sure: bool) -> str:
     """``used`` is of the parts that the figure did not go past."""
     if limiter == "elsewhere":
         held = ("heads", "one at a time")
         nearest = max(((share, part) for part, share in used.items() if part not in held), default=None)
         near = f": of the {nearest[1]}, the nearest, {_percent(nearest[0])} are used" if nearest else ""
-        return (
-            f"Something outside what is reckoned here holds it{near}. That leaves the box's processor, its target"
-            " software, the protocol, or the host."
-        )
+        return f"Something outside what is reckoned here holds it{near}. {_of_the_rest(measured)}"
     if limiter == "drives":
         share = max(used["heads"] if used["heads"] <= CACHED else 0, used["drives"])
         rest = "" if sure else " Nothing else comes near."
@@ -180,6 +177,15 @@ def _of_the_limiter(box: Box, used: dict[Part, float], limiter: Limiter, *, sure
         return f"The drives limit: {_percent(share)} of what {box.layout} allows them{best}{_as_known(share)}.{rest}"
     share = used["link" if limiter == "link" else "round trip"]
     return f"The {limiter} limits: {_percent(share)} of what it allows{_as_known(share)}."
+
+
+def _of_the_rest(measured: Measured) -> str:
+    """What is there besides drives, link and round trip; of a modelled box all of it is known."""
+    if measured.stated is None:
+        return "That leaves the box's processor, its target software, the protocol, or the host."
+    if measured.stated:
+        return f"Around its drives this modelled box has {', '.join(measured.stated)}, and nothing else."
+    return "This modelled box has nothing around its drives: that leaves their own caches, and how they are asked."
 
 
 def _of_the_queue(measured: Measured) -> list[str]:

@@ -38,12 +38,16 @@ class Load:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a box did under a load: requests per second, and how long they took if that was told."""
+    """What a box did under a load: requests per second, and how long they took if that was told.
+
+    ``stated`` is all that a modelled box has around its drives, as it was ordered; None of one that is real.
+    """
 
     name: str
     load: Load
     iops: float
     mean_s: float | None = None
+    stated: tuple[str, ...] | None = None
 
     @property
     def bytes_per_s(self) -> float:

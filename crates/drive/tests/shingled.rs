@@ -115,26 +115,6 @@ fn lazy_cleaning_waits_for_the_high_mark() {
 }
 
 #[test]
-fn below_its_mark_lazy_cleaning_closes_what_a_stream_left_and_nothing_else() {
-    let left = |high_mark: f64| {
-        let mut profile = profile("wd40efax");
-        let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
-        (cleaning.when, cleaning.high_mark, cleaning.low_mark) = (drive::CleaningWhen::Lazy, high_mark, 0.0);
-        let mut host = Host::new(&profile);
-        for index in 1..=20 {
-            host.ask(Verb::Write, index * 100 * GIB, 4096, true);
-        }
-        host.stream(Verb::Write, 0, 1 << 20, 128);
-        host.pause(600 * S);
-        let truth = host.drive.truth();
-        (truth.streams_broken, truth.dirty_bands)
-    };
-    let (broken, dirty) = left(0.5);
-    assert!(broken > 0 && dirty >= 20, "{broken} closed, {dirty} dirty");
-    assert_eq!(left(1e-9), (broken, 0), "above it all");
-}
-
-#[test]
 fn large_streams_bypass_the_cache_and_small_ones_do_not() {
     let stream = |bytes: u64| {
         let mut host = Host::new(&profile("wd40efax"));

@@ -153,21 +153,14 @@ impl Shingled {
         if self.map.dirty_bands() == 0 {
             return None;
         }
-        if self.is_below_its_mark() {
-            self.rules.clean_rest
-        } else {
-            Some(self.rules.clean_idle)
+        if self.rules.when == CleaningWhen::Lazy {
+            let mark = if self.cleaning.draining { self.rules.low_mark } else { self.rules.high_mark };
+            self.cleaning.draining = self.fill() > mark;
+            if !self.cleaning.draining {
+                return self.rules.clean_rest;
+            }
         }
-    }
-
-    /// Whether lazy cleaning leaves alone what is cached, for now.
-    fn is_below_its_mark(&mut self) -> bool {
-        if self.rules.when != CleaningWhen::Lazy {
-            return false;
-        }
-        let mark = if self.cleaning.draining { self.rules.low_mark } else { self.rules.high_mark };
-        self.cleaning.draining = self.fill() > mark;
-        !self.cleaning.draining
+        Some(self.rules.clean_idle)
     }
 
     /// Whether bands that streams left are closed once the host is silent. Cleaning that waits for no silence cannot tell a
@@ -304,15 +297,14 @@ impl Shingled {
     }
 
     /// Chooses the bands of a pass. What is short decides: for room in the log only its tail helps, whatever the order, for
-    /// entries or packets any band. Bands that streams left are closed at once, which is no reason for lazy cleaning to begin.
+    /// entries or packets any band.
+    /// A pass that closes bands which streams left cleans its other bands as well, also of a lazy drive below its mark: no source
+    /// tells, and who is there already need not come again.
     fn plan(&mut self, pass: Pass) {
-        if pass == Pass::Yielding && self.closes_in_silence() && !self.open.is_empty() {
+        if pass == Pass::Yielding && self.closes_in_silence() {
             for open in self.open.drain(..) {
                 self.counters.streams_broken += 1;
                 self.cleaning.pending.push_back((open.band, open.written_to));
-            }
-            if self.is_below_its_mark() {
-                return;
             }
         }
         let short = self.cleaning.short_of_log.take();

@@ -387,6 +387,7 @@ def test_faults_stack_may_be_a_file_and_their_windows_that_have_no_part_change_n
     path = tmp_path / "faults.toml"
     path.write_text(later)
     one, rows = befallen(path, JOB)  # type: ignore[arg-type]
+    assert rows.equals(befallen(str(path), JOB)[1])
     assert rows.equals(Drive.load("wd40efrx", seed=1, scale_divisor=100).run(JOB))
     one.idle("1h")
     assert one.run("rw=read\nbs=4k\nnumber_ios=4")["status"].unique().to_list() == ["good"]
@@ -401,6 +402,9 @@ def test_faults_stack_may_be_a_file_and_their_windows_that_have_no_part_change_n
         (faults("latent-sectors", sectors=[[10**12, 1]], retry_s=1), r"faults\[0\].sectors"),
         (7, "must be text"),
         (Path("nowhere.toml"), "nowhere.toml cannot be read"),
+        ("nowhere.toml", "nowhere.toml cannot be read"),
+        ("a\0b.toml", "cannot be read"),
+        ("", "`format_version` is missing"),
     ],
 )
 def test_faults_that_cannot_be_are_refused(text: Any, message: str) -> None:
@@ -417,6 +421,11 @@ def test_faults_that_cannot_be_are_refused(text: Any, message: str) -> None:
         ("rpm = { value = 5400", "rpm = { value = 12", "give `geometry.rpm` a value that can be"),
         ("[geometry]", "[geometry", "a text stands in quotes"),
         ('[translation]\nkind = { value = "shingled"', '[translation]\nkind = { value = "identity"', "leave `"),
+        (
+            "\nidle_ms =",
+            '\ndriven = { value = "pressure", origin = "assumed: x" }\nidle_ms =',
+            "leave `translation.cleaning.idle_ms`",
+        ),
     ],
 )
 def test_what_is_to_be_done_about_a_profile_is_told(old: str, new: str, hint: str) -> None:
@@ -425,6 +434,17 @@ def test_what_is_to_be_done_about_a_profile_is_told(old: str, new: str, hint: st
     with pytest.raises(_core.ProfileError) as refusal:
         _core.Machine(text.replace(old, new, 1), seed=1)
     assert refusal.value.hint.startswith(hint)
+
+
+def test_a_drive_divided_too_often_is_told_how_small_it_can_be() -> None:
+    with pytest.raises(UsageError, match="`scale_divisor` 100000000 leaves too little") as refusal:
+        Drive.load("wd40efax", seed=1, scale_divisor=10**8)
+    assert "line" not in str(refusal.value)
+    assert refusal.value.hint
+    largest = int(refusal.value.hint.removeprefix("it can be ").removesuffix(" at most"))
+    assert Drive.load("wd40efax", seed=1, scale_divisor=largest)
+    with pytest.raises(UsageError):
+        Drive.load("wd40efax", seed=1, scale_divisor=largest + 1)
 
 
 @pytest.mark.parametrize("key", ["geometry.rpm", "identity.model"])

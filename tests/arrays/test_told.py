@@ -234,9 +234,6 @@ def test_what_no_host_may_carry_is_cautioned_about() -> None:
     ] == pytest.approx(4.1e9)
 
 
-LABEL_BYTES = 9 * 2**19
-
-
 @pytest.mark.parametrize(
     ("layout", "options", "drives"),
     [
@@ -257,16 +254,31 @@ def test_what_an_array_holds(layout: str, options: MdOptions | ZfsOptions, drive
     small = 1_000_000_000_000
     given = order(layout=layout, members=(IRONWOLF,) * 6, options=options)
     capacity = Capacity.of(given, {"small": small, "large": 4 * small})
-    # Of each drive ZFS takes 4.5 MiB for labels, dRAID 32 MiB besides, and uses whole rows of 16 MiB, three a group.
-    room = small - (LABEL_BYTES if isinstance(options, ZfsOptions) else 0)
-    if layout.startswith("draid"):
-        row = 16 * 2**20
-        room = (room - 2 * row) // row * row * 5 // (3 * row) * 3 * row / 5
-    slop = min(drives * room / 32, 2**37) if isinstance(options, ZfsOptions) else 0
-    assert capacity.usable_bytes == pytest.approx(drives * room - slop, rel=1e-8)
+    if isinstance(options, ZfsOptions):
+        # Whole metaslabs, of 8 GiB in a mirror and of 16 GiB elsewhere, less a 32nd or 128 GiB.
+        raw, metaslab = (small, 2**33) if layout == "mirror" else ((5 if layout == "draid1" else 6) * small, 2**34)
+        data = raw // metaslab * metaslab * drives * small / raw
+        assert capacity.usable_bytes == pytest.approx(data - min(data / 32, 2**37), rel=1e-4)
+    else:
+        assert capacity.usable_bytes == pytest.approx(drives * small)
     assert capacity.unused_bytes == {"large": 3 * small}
     assert "uses 931.3 GiB of each drive" in capacity.words
     assert capacity.words.endswith("Unused: 2.7 TiB of large.")
+
+
+def test_a_pool_of_terabyte_drives_shows_what_zfs_list_shows_of_one() -> None:
+    # `zpool list` says 928G of such a drive, `zfs list` 899G.
+    capacity = Capacity.of(
+        order(layout="mirror", members=(IRONWOLF,) * 2, options=ZfsOptions()), {"a": 1_000_204_886_016}
+    )
+    assert capacity.usable_bytes == 899 * 2**30
+
+
+def test_what_a_large_pool_keeps_back_ends_at_128_gib_of_data() -> None:
+    # Of 44 sectors 32 are data.
+    capacity = Capacity.of(order(layout="raidz1", members=(IRONWOLF,) * 4, options=ZfsOptions()), {"a": 16 * 10**12})
+    data = 4 * 16 * 10**12 // 2**34 * 2**34 * 32 / 44
+    assert capacity.usable_bytes == pytest.approx(data - 2**37, rel=1e-5)
 
 
 @pytest.mark.parametrize(

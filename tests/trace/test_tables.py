@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from shakedown.errors import UsageError
-from shakedown.trace import TRACE_SCHEMA, read_blktrace, read_csv, read_msr
+from shakedown.trace import TRACE_SCHEMA, read_blkparse, read_blktrace, read_csv, read_iolog, read_msr
+
+Reader = Callable[[Path], pl.DataFrame]
 
 HEADER = "submitted_ns,verb,offset_bytes,bytes\n"
 
@@ -80,6 +83,7 @@ def test_what_is_wrong_with_a_table_is_told(tmp_path: Path, text: str, reason: s
         (MSR + "1,hm,0,Chew,0,512,1\n", "line 4: type `Chew`"),
         (MSR + "1,hm,0,Read,0,much,1\n", "line 4: size `much`"),
         (MSR + "1,hm,1,Read,0,512,1\n", "requests to 2 volumes"),
+        ("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n" + MSR, "line 1: `Timestamp` is no time"),
         ("", "is empty"),
     ],
 )
@@ -88,3 +92,40 @@ def test_what_is_wrong_with_msr_is_told(tmp_path: Path, text: str, reason: str) 
         read_msr(table(tmp_path, text))
     assert error.value.hint
     assert reason in str(error.value)
+
+
+@pytest.mark.parametrize("reader", [read_csv, read_msr])
+def test_a_packed_file_that_is_cut_off_is_told_by_its_name(tmp_path: Path, reader: Reader) -> None:
+    text = (HEADER if reader is read_csv else "") + MSR * 100
+    path = tmp_path / "table.gz"
+    path.write_bytes(gzip.compress(text.encode())[:-20])
+    with pytest.raises(UsageError, match=r"table\.gz` cannot be unpacked") as error:
+        reader(path)
+    assert error.value.hint
+
+
+DATA = Path(__file__).with_name("data")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("fitting", "content"),
+    [
+        (read_csv, (HEADER + "1,read,0,512\n").encode()),
+        (read_msr, MSR.encode()),
+        (read_iolog, (DATA / "loop.iolog").read_bytes()),
+        (read_blkparse, (DATA / "loop.blkparse.txt").read_bytes()),
+        (read_blktrace, (DATA / "loop.blktrace.0").read_bytes()),
+    ],
+)
+def test_the_reader_that_fits_is_named_by_all_others(
+    tmp_path: Path, fitting: Reader, content: bytes, packed: bool
+) -> None:
+    path = tmp_path / "trace"
+    path.write_bytes(gzip.compress(content) if packed else content)
+    for reader in {read_csv, read_msr, read_iolog, read_blkparse, read_blktrace} - {fitting}:
+        with pytest.raises(UsageError, match=f"`{path}` is of another format than `{reader.__name__}`") as error:
+            reader(path)
+        assert error.value.hint == f"`{fitting.__name__}` reads it"
+    if not packed:
+        assert not fitting(path).is_empty()

@@ -1,5 +1,6 @@
 //! Errors of the core as Python exceptions, their parts as attributes.
 
+use drive::Profile;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -36,6 +37,13 @@ create_exception!(
     "A text is not TOML: the message names line, column and reason."
 );
 create_exception!(shakedown._core, LabError, PyRuntimeError, "The lab itself failed: its kernel is not understood.");
+
+/// The profile of a drive, so many times smaller. Of one that is wrong the line is told, of one that was divided too often none: its
+/// text does not say what is wrong.
+pub fn read_profile(py: Python<'_>, toml: &str, scale_divisor: u32) -> PyResult<Profile> {
+    let profile = Profile::parse(toml).map_err(|error| profile_error(py, toml, &error))?;
+    profile.scaled(scale_divisor).map_err(|error| profile_error(py, "", &error))
+}
 
 /// With the line of what is wrong and the attributes `key` (`None` where the text is not TOML) and `hint`.
 pub fn profile_error(py: Python<'_>, toml: &str, error: &drive::ProfileError) -> PyErr {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use drive::faults::FaultsError;
-use drive::{BlockDevice, Drive, Profile};
+use drive::{BlockDevice, Drive};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -13,7 +13,7 @@ use serve::lab::{
     self, DriveReport, FrontKind, Guest, Identity, Kept, LabError, LabOptions, LabReport, Limits, Outcome,
 };
 
-use crate::errors::{self, profile_error};
+use crate::errors::{self, read_profile};
 use crate::faults::faults_of;
 
 /// See the stub for the contract.
@@ -153,9 +153,7 @@ fn span(seconds: f64) -> PyResult<Duration> {
 }
 
 fn drive(py: Python<'_>, order: DriveOrder) -> PyResult<lab::LabDrive> {
-    let profile = Profile::parse(&order.profile_toml)
-        .and_then(|profile| profile.scaled(order.scale_divisor))
-        .map_err(|error| profile_error(py, &order.profile_toml, &error))?;
+    let profile = read_profile(py, &order.profile_toml, order.scale_divisor)?;
     let drive = Drive::new(&profile, order.seed);
     let (device, history): (Box<dyn BlockDevice + Send>, _) = match &order.history_path {
         None => (Box::new(drive), None),

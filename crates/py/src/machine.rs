@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use array::md::Array;
 use array::nas::StorageBox;
 use drive::faults::Impatient;
-use drive::{Drive, Profile, Truth};
+use drive::{Drive, Truth};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use workload::{JobFile, Run, Trace};
 
 use crate::bench::{lock, Bench, Tested};
-use crate::errors::{array_error, job_error, profile_error, trace_error, with_line};
+use crate::errors::{array_error, job_error, read_profile, trace_error, with_line};
 use crate::faults::faults_of;
 use crate::load::{Load, LOOK_EVERY};
 use crate::storage_box::Given;
@@ -41,9 +41,7 @@ impl Machine {
         faults_toml: Option<&str>,
         host_timeout_ns: u64,
     ) -> PyResult<Self> {
-        let profile = Profile::parse(profile_toml)
-            .and_then(|profile| profile.scaled(scale_divisor))
-            .map_err(|error| profile_error(py, profile_toml, &error))?;
+        let profile = read_profile(py, profile_toml, scale_divisor)?;
         let model = profile.identity.model.clone();
         let drive = py.detach(|| Drive::new(&profile, seed));
         let Some(text) = faults_toml else {

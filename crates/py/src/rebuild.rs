@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use workload::rebuild::{rebuild_telling, wear, Felt, Order, RebuildError, Report, Stopped, Told};
 
-use crate::errors::{job_error, profile_error, ArrayError};
+use crate::errors::{job_error, read_profile, ArrayError};
 use crate::faults::faults_of;
 use crate::load::{tuple, RowTuple};
 
@@ -147,9 +147,7 @@ pub(crate) fn read_profiles(py: Python<'_>, texts: &[String], scale_divisor: u32
         let alike = texts[..at].iter().position(|other| other == text);
         profiles.push(match alike {
             Some(other) => profiles[other].clone(),
-            None => Profile::parse(text)
-                .and_then(|profile| profile.scaled(scale_divisor))
-                .map_err(|error| profile_error(py, text, &error))?,
+            None => read_profile(py, text, scale_divisor)?,
         });
     }
     Ok(profiles)

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use drive::{Drive, Profile};
+use drive::Drive;
 use pyo3::exceptions::{PyFileExistsError, PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serve::{nbd, Options, Report, ServeError, Store, StoreError};
 
-use crate::errors::profile_error;
+use crate::errors::read_profile;
 
 /// How often Python gets to look at its signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
@@ -30,9 +30,7 @@ pub fn serve_nbd<'py>(
     store_path: Option<PathBuf>,
     on_listening: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let profile = Profile::parse(profile_toml)
-        .and_then(|profile| profile.scaled(scale_divisor))
-        .map_err(|error| profile_error(py, profile_toml, &error))?;
+    let profile = read_profile(py, profile_toml, scale_divisor)?;
     let stop = Arc::new(AtomicBool::new(false));
     let (server_end, news) = mpsc::channel();
     let options = Options {

@@ -17,7 +17,7 @@ from shakedown.errors import UsageError
 from shakedown.requests import requests_frame
 from shakedown.sample import SAMPLE_SCHEMA, SHORTEST_INTERVAL_NS
 from shakedown.target.model import job_refusal
-from shakedown.target.modelled import hint_of
+from shakedown.target.modelled import hint_of, largest_divisor
 from shakedown.target.profile import read_profile, refuse_unknown_rows
 from shakedown.toml import FAULTS_HINT
 from shakedown.trace.frame import MOST, TRACE_SCHEMA
@@ -94,7 +94,7 @@ class Drive:
                 host_timeout_ns=_whole("host_timeout", _duration_ns("host_timeout", host_timeout), 1, MOST),
             )
         except _core.ProfileError as error:
-            raise UsageError(str(error), hint=hint_of(error)) from error
+            raise _refusal(toml, scale_divisor, error) from error
         except ValueError as error:
             raise UsageError(f"the faults cannot be: {error}", hint=FAULTS_HINT) from error
 
@@ -337,13 +337,29 @@ def _text(name: str, value: str) -> str:
 
 
 def _faults(faults: str | Path | None) -> str | None:
-    """The text of a list of faults."""
+    """The text of a list of faults: no such list is of one line, and no path of several."""
+    if faults is None:
+        return None
     if not isinstance(faults, Path):
-        return None if faults is None else _text("the list of faults", faults)
+        text = _text("the list of faults", faults)
+        if not text or "\n" in text:
+            return text
     try:
-        return faults.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{faults} cannot be read: {error}", hint=FAULTS_HINT) from error
+        return Path(faults).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{faults} cannot be read: {error}",
+            hint=f"a list of faults is text of several lines or a file; {FAULTS_HINT}",
+        ) from error
+
+
+def _refusal(toml: str, scale_divisor: int, error: _core.ProfileError) -> UsageError:
+    """The error for a profile that the core refuses: it is wrong, or divided too often."""
+    if scale_divisor == 1 or (largest := largest_divisor(toml, scale_divisor)) == 0:
+        return UsageError(str(error), hint=hint_of(error))
+    return UsageError(
+        f"`scale_divisor` {scale_divisor} leaves too little to be a drive: {error}", hint=f"it can be {largest} at most"
+    )
 
 
 def _read(name_or_path: str | Path) -> str:

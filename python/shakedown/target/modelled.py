@@ -47,7 +47,7 @@ def hint_of(error: _core.ProfileError) -> str:
 
 def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.ProfileError) -> UsageError:
     """The error for the profile in ``path``, refused by the core: it is wrong, or scaled too far."""
-    largest = _largest_divisor(profile, scale_divisor)
+    largest = largest_divisor(profile, scale_divisor)
     if largest == 0:
         return UsageError(f"{path}: {error}", hint=hint_of(error))
     return UsageError(
@@ -56,7 +56,7 @@ def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.P
     )
 
 
-def _largest_divisor(profile: str, refused: int) -> int:
+def largest_divisor(profile: str, refused: int) -> int:
     """The largest divisor below a refused one with which the profile is a drive; 0 if it is none even as it stands."""
     works, fails = 0, refused
     while fails - works > 1:

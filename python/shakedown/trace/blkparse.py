@@ -9,7 +9,8 @@ from typing import Final
 import polars as pl
 
 from shakedown.trace.device import Action, check_action, one_device
-from shakedown.trace.frame import Request, malformed, number, numbered_lines, trace_frame, trace_path
+from shakedown.trace.frame import Request, malformed, number, numbered_lines, trace_frame
+from shakedown.trace.reader import trace_path
 
 _EVENT: Final = re.compile(
     r"(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<s>\d+)\.(?P<ns>\d{9})\s+\d+\s+(?P<action>[A-Za-z]+)\s+(?P<rwbs>[A-Z]+)"
@@ -26,7 +27,7 @@ def read_blkparse(path: str | Path, *, action: Action = "issue", device: str | N
     asked of the block layer, before merging and sorting). ``device`` (``"8,0"``) is needed where there are several.
     The summary at the end is left out. Raises UsageError with file, line and reason.
     """
-    path = trace_path(path)
+    path = trace_path(path, "read_blkparse")
     wanted = {"issue": "D", "queue": "Q"}[check_action(action)]
     requests: dict[str, list[Request]] = {}
     for line, text in numbered_lines(path):

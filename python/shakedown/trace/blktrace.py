@@ -12,7 +12,8 @@ import polars as pl
 
 from shakedown.errors import UsageError
 from shakedown.trace.device import Action, check_action, one_device
-from shakedown.trace.frame import Request, trace_frame, trace_path, unreadable
+from shakedown.trace.frame import Request, trace_frame, unreadable
+from shakedown.trace.reader import trace_path
 
 _MAGIC: Final = 0x65617400
 _VERSION: Final = 7
@@ -62,7 +63,7 @@ def read_blktrace(path: str | Path, *, action: Action = "issue", device: str | N
     ``path`` is what blktrace was told with ``-o`` (all of ``PATH.blktrace.N`` are read) or one of those files.
     ``action`` and ``device`` as for ``read_blkparse``. Raises UsageError with file, place and reason.
     """
-    path = trace_path(path)
+    path = trace_path(path, "read_blktrace")
     wanted = _ACTIONS[check_action(action)]
     requests: dict[str, list[Request]] = {}
     for file in _files(path):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from shakedown.trace.frame import TRACE_SCHEMA, malformed, trace_path
+from shakedown.trace.frame import TRACE_SCHEMA, malformed
+from shakedown.trace.reader import trace_path
 from shakedown.trace.table import read_table, whole_numbers, words
 
 
@@ -16,7 +17,7 @@ def read_csv(path: str | Path) -> pl.DataFrame:
     ``submitted_ns,verb,offset_bytes,bytes`` and then, for example, ``1500000,write,4096,8192``. May be compressed
     (gzip, zstd). Raises UsageError with file, line and reason.
     """
-    path = trace_path(path)
+    path = trace_path(path, "read_csv")
     table = read_table(path)
     missing = [f"`{name}`" for name in TRACE_SCHEMA if name not in table.columns]
     if missing:

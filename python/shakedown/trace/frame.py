@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -35,13 +34,6 @@ def trace_frame(requests: Iterable[Request]) -> pl.DataFrame:
     """Requests in any order as a frame with ``TRACE_SCHEMA``."""
     frame = pl.DataFrame(list(requests), schema=TRACE_SCHEMA, orient="row")
     return frame.sort("submitted_ns", maintain_order=True)
-
-
-def trace_path(path: str | os.PathLike[str]) -> Path:
-    """Raise UsageError for what is no path."""
-    if not isinstance(path, str | os.PathLike):
-        raise UsageError(f"a trace is given by its path, not by {path!r:.60}", hint='like `"trace.log"`')
-    return Path(path)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:

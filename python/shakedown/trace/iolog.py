@@ -8,7 +8,8 @@ from typing import Final
 import polars as pl
 
 from shakedown.errors import UsageError
-from shakedown.trace.frame import OTHER_READERS, Request, malformed, number, numbered_lines, trace_frame, trace_path
+from shakedown.trace.frame import OTHER_READERS, Request, malformed, number, numbered_lines, trace_frame
+from shakedown.trace.reader import trace_path
 
 _VERSIONS: Final = {"fio version 2 iolog": 2, "fio version 3 iolog": 3}
 _VERBS: Final = {"read": "read", "write": "write", "trim": "trim", "sync": "flush", "datasync": "flush"}
@@ -22,7 +23,7 @@ def read_iolog(path: str | Path, *, file: str | None = None) -> pl.DataFrame:
     milliseconds since the start (its manual says otherwise); without any, only a replay with a depth makes sense.
     A sync becomes a flush. Raises UsageError with file, line and reason.
     """
-    path = trace_path(path)
+    path = trace_path(path, "read_iolog")
     lines = numbered_lines(path)
     number_, first = next(lines, (1, ""))
     version = _VERSIONS.get(first)

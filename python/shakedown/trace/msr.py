@@ -8,8 +8,9 @@ from typing import Final
 import polars as pl
 
 from shakedown.errors import UsageError
-from shakedown.trace.frame import TRACE_SCHEMA, trace_path
-from shakedown.trace.table import read_table, whole_numbers, words
+from shakedown.trace.frame import TRACE_SCHEMA, malformed
+from shakedown.trace.reader import trace_path
+from shakedown.trace.table import LINE, read_table, whole_numbers, words
 
 _NAMES: Final = ["timestamp", "host", "disk", "type", "offset", "size", "response_time"]
 _TICK_NS: Final = 100
@@ -22,8 +23,13 @@ def read_msr(path: str | Path) -> pl.DataFrame:
     file time), ``Read`` or ``Write``, bytes. May be compressed as published. Raises UsageError with file,
     line and reason.
     """
-    path = trace_path(path)
+    path = trace_path(path, "read_msr")
     table = read_table(path, names=_NAMES)
+    for line, first in table.select(LINE, "timestamp").head(1).iter_rows():
+        if not (first or "").strip().isdecimal():
+            raise malformed(
+                path, line, f"`{first}` is no time: is this a header?", hint="leave it out: the layout has none"
+            )
     volumes = table.select("host", "disk").unique()
     if volumes.height > 1:
         raise UsageError(f"`{path}` holds requests to {volumes.height} volumes", hint="split it: one file a volume")

@@ -27,6 +27,11 @@ def read_table(path: Path, *, names: Sequence[str] | None = None) -> pl.DataFram
         table = pl.read_csv(data, has_header=names is None, infer_schema=False)
     except NoDataError:
         raise UsageError(f"`{path}` is empty", hint="give a file with a line for each request") from None
+    except OSError as error:
+        # What it is packed with ends too soon, or is damaged.
+        raise UsageError(
+            f"`{path}` cannot be unpacked: {error}", hint="a file cut off ends so: fetch it again"
+        ) from error
     except PolarsError as error:
         raise _uneven(path) or UsageError(f"`{path}` is no table: {_first_line(error)}", hint=OTHER_READERS) from error
     if names is not None:

@@ -15,6 +15,8 @@ from shakedown.reference import read_rows
 from shakedown.toml import parse_toml
 from shakedown.validate.measure import MEASURES, UNITS
 
+_FILES: Final = ("questions.toml", "chart_questions.toml", "array_questions.toml")
+
 RowId = Annotated[str, StringConstraints(pattern=r"^R\d{3}$")]
 
 
@@ -183,4 +185,4 @@ def read_questions(*paths: Path) -> Questions:
 
 def all_questions() -> Questions:
     """Those of single drives and of arrays."""
-    return read_questions(reference_path("questions.toml"), reference_path("array_questions.toml"))
+    return read_questions(*(reference_path(name) for name in _FILES))

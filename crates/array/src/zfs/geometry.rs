@@ -2,14 +2,12 @@
 
 use super::draid::Draid;
 use super::raidz;
+use super::room::Room;
 use crate::LayoutError;
 
 /// Two labels and the boot block before the data of each member, two labels behind (`VDEV_LABEL_START_SIZE`, `_END_SIZE`).
 pub(super) const LABEL_START_BYTES: u64 = 4 << 20;
 pub(super) const LABEL_END_BYTES: u64 = 512 << 10;
-/// What ZFS keeps back of its room: a 32nd, but not more than this.
-pub(super) const SLOP_SHARE: u64 = 32;
-pub(super) const MOST_SLOP_BYTES: u64 = 128 << 30;
 
 /// What one member holds of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,13 +160,11 @@ impl Geometry {
         }
     }
 
-    /// How much data there is room for in blocks of so many bytes, beside parity, padding and what ZFS keeps back of that
-    /// (`spa_get_slop_space`), the smallest member being of `member_bytes`.
+    /// How much data there is room for in blocks of so many bytes, beside parity, padding and what ZFS keeps back, the smallest
+    /// member being of `member_bytes`.
     pub fn usable_bytes(&self, member_bytes: u64, block_bytes: u64) -> u64 {
-        let allocatable = u128::from(self.allocatable_bytes(member_bytes));
-        let data = allocatable * u128::from(block_bytes) / u128::from(self.allocated_bytes(block_bytes));
-        let data = data as u64;
-        data - (data / SLOP_SHARE).min(MOST_SLOP_BYTES)
+        let shown = u128::from(Room::of(self, member_bytes).shown_bytes);
+        (shown * u128::from(block_bytes) / u128::from(self.allocated_bytes(block_bytes))) as u64
     }
 
     /// How much of a stretch of allocated space a sequential rebuild reads at once; all in allocated bytes.

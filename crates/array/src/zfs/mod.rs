@@ -1,10 +1,11 @@
 //! OpenZFS: mirrors, raidz and dRAID, and how they are resilvered.
 //!
-//! In reading order: [`Geometry`] says where a block lies on the members (`raidz`, `draid` with its `draid_maps`), `pool` what
-//! was written to a vdev, with `stretch` and `groups` what lies between, `indirects` what names it, `own` what the pool says of itself and `places` where what was rewritten lies, `order` in which order a resilver goes through it, `tunables` the numbers of OpenZFS;
-//! [`Resilver`] is the whole under way: `heal` the scan and its blocks, `queue` what stands before each drive, `errors` what is made of their errors, `txg`
-//! transaction groups with `labels`, `users` the pool's users with `memory` what they find there, `sample` how a part stands for the whole, `waiting` whom it waits for,
-//! `report` what came of it.
+//! In reading order: [`Geometry`] says where a block lies on the members (`raidz`, `draid` with its `draid_maps`), `room` how
+//! much of a vdev may be written and `pool` what was, with `stretch` and `groups` what lies between, `indirects` what names it, `own`
+//! what the pool says of itself and `places` where what was rewritten lies, `order` in which order a resilver goes through it,
+//! `tunables` the numbers of OpenZFS; [`Resilver`] is the whole under way: `heal` the scan and its blocks, `queue` what stands before
+//! each drive, `errors` what is made of their errors, `txg` transaction groups with `labels`, `users` the pool's users with `memory`
+//! what they find there, `sample` how a part stands for the whole, `waiting` whom it waits for, `report` what came of it.
 
 mod draid;
 mod draid_maps;
@@ -24,6 +25,7 @@ mod queue;
 mod raidz;
 mod report;
 mod resilver;
+mod room;
 mod sample;
 mod shuffle;
 mod stretch;

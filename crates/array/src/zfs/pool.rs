@@ -2,17 +2,15 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::geometry::{Geometry, MOST_SLOP_BYTES, SLOP_SHARE};
+use super::geometry::Geometry;
 use super::groups::Groups;
 use super::indirects::Indirects;
 use super::own;
 use super::places::{Fresh, Places};
+use super::room::Room;
 use super::shuffle::Shuffle;
 use super::stretch::Stretches;
 use crate::LayoutError;
-
-/// What a block of this size takes counts as what any takes (`vdev_deflate_ratio`).
-const COUNTED_BYTES: u64 = 128 << 10;
 
 /// What was written to a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,17 +108,14 @@ impl Pool {
         if let Some(bytes) = file_bytes.filter(|bytes| *bytes < record_bytes) {
             return Err(LayoutError::value("file", format!("{bytes} bytes"), "it has a record at least"));
         }
-        let allocatable = geometry.allocatable_bytes(member_bytes);
-        let metaslab_shift = metaslab_shift(allocatable);
-        let metaslabs = allocatable >> metaslab_shift;
+        let Room { metaslab_shift, metaslabs, shown_bytes } = Room::of(&geometry, member_bytes);
         if metaslabs == 0 {
             return Err(LayoutError::value("members", member_bytes, "too small for a pool: ZFS takes 64 MiB or more"));
         }
         let record_allocated = geometry.allocated_bytes(record_bytes);
         let mut between = sim::stream(seed, "what lies between records");
         let stretches = Stretches::new(content.fresh_records(file_bytes), &mut between);
-        let shown = shown_bytes(&geometry, metaslabs << metaslab_shift);
-        let room_for = |written: u64| unwritten_records(shown, written * record_allocated, record_allocated);
+        let room_for = |written: u64| unwritten_records(shown_bytes, written * record_allocated, record_allocated);
         let groups = match run_records {
             Some(_) => Groups::unknown(),
             None => Groups::new(&geometry, stretches.records(), dirty_bytes / record_bytes, room_for, &mut between),
@@ -132,7 +127,7 @@ impl Pool {
         let room = room.saturating_sub(made_bytes + groups.most_free_among(room / record_allocated));
         let records_per_metaslab = stretches.fitting(room, record_allocated, &indirect);
         let records_per_metaslab = in_whole_runs(records_per_metaslab, content)?;
-        let records = stretches.in_whole_files((shown as f64 * fill) as u64 / record_allocated);
+        let records = stretches.in_whole_files((shown_bytes as f64 * fill) as u64 / record_allocated);
         let records = records.min(metaslabs * records_per_metaslab);
         let holding = records.div_ceil(records_per_metaslab);
         let mut order = filled(metaslabs);
@@ -306,34 +301,10 @@ fn fresh(records: u64, records_per_metaslab: u64, order: &[u64], empty: impl Ite
     wholly_free.chain(partly_free).chain([behind_content]).collect()
 }
 
-/// What users are shown is what metaslabs give out; what does not make a whole one at the vdev's end is nobody's.
-fn shown_bytes(geometry: &Geometry, given_out: u64) -> u64 {
-    given_out - kept_back(geometry, given_out)
-}
-
-/// What users are not shown of so much (`spa_get_slop_space`): a 32nd, but not less than 128 MiB as users count, who know of no parity.
-fn kept_back(geometry: &Geometry, given_out: u64) -> u64 {
-    let parity = geometry.allocated_bytes(COUNTED_BYTES) as f64 / COUNTED_BYTES as f64;
-    let least = ((128 << 20) as f64 * parity) as u64;
-    (given_out / SLOP_SHARE).clamp(least.min(given_out / 2), MOST_SLOP_BYTES)
-}
-
 /// A write has to wait once all that are not yet written would fill the pool and a 32nd of it more, each being taken to need 24 times its
 /// size (`dsl_dir_tempreserve_impl`, `spa_asize_inflation`). Of whole drives memory is full long before.
 fn unwritten_records(shown: u64, used: u64, record_allocated: u64) -> u64 {
     ((shown + shown / 32).saturating_sub(used) / (24 * record_allocated)).max(1)
-}
-
-/// `vdev_metaslab_set_size`: about 200 metaslabs of 512 MiB to 16 GiB.
-fn metaslab_shift(allocatable: u64) -> u32 {
-    let highbit = |value: u64| 64 - value.leading_zeros();
-    let count = allocatable >> 29;
-    let shift = match count {
-        0..16 => highbit(allocatable / 16),
-        16..=200 => 29,
-        _ => highbit(allocatable / 200),
-    };
-    shift.clamp(24, 34).max(highbit(allocatable >> 17).saturating_sub(1))
 }
 
 #[cfg(test)]
@@ -417,14 +388,5 @@ mod tests {
         assert_eq!(found.iter().max(), Some(&(pool.records - 1)));
         let users = [0, 1, 2].map(|number| pool.clone().places.rewrite(number)).map(metaslab);
         assert_eq!(users, [13; 3]);
-    }
-
-    #[test]
-    fn metaslabs_are_as_large_as_openzfs_makes_them() {
-        // The table in vdev_metaslab_set_size.
-        assert_eq!(metaslab_shift(50 << 30), 29);
-        let count = (2_u64 << 40) >> metaslab_shift(2 << 40);
-        assert!((100..=200).contains(&count), "{count}");
-        assert_eq!(metaslab_shift(100 << 40), 34);
     }
 }

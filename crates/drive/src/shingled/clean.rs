@@ -298,6 +298,8 @@ impl Shingled {
 
     /// Chooses the bands of a pass. What is short decides: for room in the log only its tail helps, whatever the order, for
     /// entries or packets any band.
+    /// A pass that closes bands which streams left cleans its other bands as well, also of a lazy drive below its mark: no source
+    /// tells, and who is there already need not come again.
     fn plan(&mut self, pass: Pass) {
         if pass == Pass::Yielding && self.closes_in_silence() {
             for open in self.open.drain(..) {

@@ -1,5 +1,6 @@
 //! Written data in DRAM that is not yet on the platters.
 
+use crate::ages::Ages;
 use crate::footprint::Footprint;
 use crate::sweep::{Spot, Sweep};
 
@@ -131,23 +132,6 @@ impl InFlight {
     }
 }
 
-/// "No extent" in the order by age.
-const NONE: u32 = u32::MAX;
-
-/// Where an extent stands in the order by age.
-#[derive(Clone, Copy, Debug)]
-struct Links {
-    older: u32,
-    newer: u32,
-}
-
-/// The ends of an order by age.
-#[derive(Clone, Copy, Debug)]
-struct Ends {
-    oldest: u32,
-    newest: u32,
-}
-
 /// The dirty extents. They never overlap.
 ///
 /// They lie in no order, each known by its index until one is removed. Orders by age, of those that somebody waits for and
@@ -156,9 +140,8 @@ struct Ends {
 pub(crate) struct WriteBuffer {
     ranges: Vec<Range>,
     about: Vec<Dirty>,
-    links: Vec<Links>,
     /// By age those that nobody waits for, and those that somebody does.
-    orders: [Ends; 2],
+    ages: [Ages; 2],
     /// Of what has been taken out, too, until it has landed.
     footprint: Footprint,
     sweep: Sweep,
@@ -170,8 +153,7 @@ impl WriteBuffer {
         Self {
             ranges: Vec::with_capacity(segments),
             about: Vec::with_capacity(segments),
-            links: Vec::with_capacity(segments),
-            orders: [Ends { oldest: NONE, newest: NONE }; 2],
+            ages: [Ages::with_capacity(segments), Ages::with_capacity(segments)],
             footprint: Footprint::new(),
             sweep: Sweep::with_capacity(segments, cylinders),
             sectors: 0,
@@ -249,25 +231,31 @@ impl WriteBuffer {
 
     #[inline(always)]
     fn oldest_in(&self, wanted: bool, up_to: u64, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
-        let mut next = self.orders[usize::from(wanted)].oldest;
-        loop {
-            let about = self.about.get(next as usize).filter(|about| about.sequence <= up_to)?;
-            if kind(about) {
-                return Some(self.first_as_old(next as usize, about.sequence, kind));
+        let ages = &self.ages[usize::from(wanted)];
+        let mut next = ages.oldest();
+        while let Some(index) = next {
+            let about = &self.about[index];
+            if about.sequence > up_to {
+                return None;
             }
-            next = self.links[next as usize].newer;
+            if kind(about) {
+                return Some(self.first_as_old(index, ages, kind));
+            }
+            next = ages.newer_than(index);
         }
+        None
     }
 
     /// Of an extent and those behind it in its order that are as old and of the `kind`, the one with the least index.
     #[inline(always)]
-    fn first_as_old(&self, index: usize, sequence: u64, kind: impl Fn(&Dirty) -> bool) -> usize {
-        let (mut least, mut next) = (index, self.links[index].newer);
-        while let Some(about) = self.about.get(next as usize).filter(|about| about.sequence == sequence) {
-            if kind(about) {
-                least = least.min(next as usize);
+    fn first_as_old(&self, index: usize, ages: &Ages, kind: impl Fn(&Dirty) -> bool) -> usize {
+        let (mut least, sequence) = (index, self.about[index].sequence);
+        let mut next = ages.newer_than(index);
+        while let Some(index) = next.filter(|index| self.about[*index].sequence == sequence) {
+            if kind(&self.about[index]) {
+                least = least.min(index);
             }
-            next = self.links[next as usize].newer;
+            next = ages.newer_than(index);
         }
         least
     }
@@ -377,9 +365,9 @@ impl WriteBuffer {
     #[inline]
     pub fn want(&mut self, index: usize) {
         if !self.about[index].wanted {
-            self.unlink(index);
+            self.ages[0].remove(index);
             self.about[index].wanted = true;
-            self.link(index);
+            self.enter(index);
         }
     }
 
@@ -447,60 +435,31 @@ impl WriteBuffer {
         self.ranges.push(range);
         self.about.push(Dirty { spot: None, ..*about });
         self.footprint.add(&range);
-        self.links.push(Links { older: NONE, newer: NONE });
-        self.link(self.ranges.len() - 1);
+        self.enter(self.ranges.len() - 1);
     }
 
     /// Puts an extent into its order by age.
     #[inline(always)]
-    fn link(&mut self, index: usize) {
+    fn enter(&mut self, index: usize) {
         let Dirty { sequence, wanted, .. } = self.about[index];
-        let Ends { oldest, newest } = self.orders[usize::from(wanted)];
-        let mut older = newest;
-        while older != NONE && self.about[older as usize].sequence > sequence {
-            older = self.links[older as usize].older;
-        }
-        let newer = if older == NONE { oldest } else { self.links[older as usize].newer };
-        self.links[index] = Links { older, newer };
-        self.relink(wanted, older, newer, index as u32, index as u32);
-    }
-
-    /// Takes it out of there.
-    #[inline]
-    fn unlink(&mut self, index: usize) {
-        let Links { older, newer } = self.links[index];
-        self.relink(self.about[index].wanted, older, newer, newer, older);
+        self.ages[usize::from(wanted)].insert(index, |other| self.about[other].sequence > sequence);
     }
 
     /// Removes an extent; the last takes over its index.
     fn remove(&mut self, index: usize) -> Piece {
         self.lose(index);
-        self.unlink(index);
+        self.ages[usize::from(self.about[index].wanted)].remove(index);
         let last = self.ranges.len() - 1;
         if index < last {
-            let Links { older, newer } = self.links[last];
-            self.relink(self.about[last].wanted, older, newer, index as u32, index as u32);
-            if let Some(spot) = self.about[last].spot {
+            let Dirty { wanted, spot, .. } = self.about[last];
+            self.ages[usize::from(wanted)].rename(last, index);
+            if let Some(spot) = spot {
                 self.sweep.rename(spot, last, index);
             }
         }
-        self.links.swap_remove(index);
         let piece = Piece { range: self.ranges.swap_remove(index), about: self.about.swap_remove(index) };
         self.sectors -= piece.range.sectors();
         piece
-    }
-
-    /// Lets two neighbours by age name others as theirs: `older` names `next`, `newer` names `previous`.
-    #[inline]
-    fn relink(&mut self, wanted: bool, older: u32, newer: u32, next: u32, previous: u32) {
-        match older {
-            NONE => self.orders[usize::from(wanted)].oldest = next,
-            older => self.links[older as usize].newer = next,
-        }
-        match newer {
-            NONE => self.orders[usize::from(wanted)].newest = previous,
-            newer => self.links[newer as usize].older = previous,
-        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! many, `ahead`, `buffer` (with its `footprint`), `queue` and `sweep` what they keep, `power` what of that survives, `mechanics`, `geometry` and
 //! `clock` the platters underneath. [`faults`] are wrappers around any device.
 
+mod ages;
 mod ahead;
 mod bridge;
 mod buffer;

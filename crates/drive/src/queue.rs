@@ -1,5 +1,6 @@
 //! Commands that wait for the heads, and which of them goes next.
 
+use crate::ages::Ages;
 use crate::buffer::Range;
 use crate::mechanics::{Head, Mechanics, Way};
 use crate::profile::QueueOrder;
@@ -15,21 +16,28 @@ pub(crate) struct Waiting {
     pub spot: Spot,
 }
 
+impl Waiting {
+    fn age(&self) -> (u64, u32) {
+        (self.arrived, self.tag)
+    }
+}
+
 /// The reads that wait, at most as many as the queue is deep.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandQueue {
     waiting: Vec<Waiting>,
     sweep: Sweep,
+    /// By arrival, and of those that came together by tag.
+    ages: Ages,
     order: QueueOrder,
     starvation: u64,
-    /// Nobody who waits has come before.
-    all_since: u64,
 }
 
 impl CommandQueue {
     pub fn new(depth: u32, cylinders: u64, order: QueueOrder, starvation: u64) -> Self {
-        let (waiting, sweep) = (Vec::with_capacity(depth as usize), Sweep::with_capacity(depth as usize, cylinders));
-        Self { waiting, sweep, order, starvation, all_since: 0 }
+        let depth = depth as usize;
+        let (waiting, ages) = (Vec::with_capacity(depth), Ages::with_capacity(depth));
+        Self { waiting, sweep: Sweep::with_capacity(depth, cylinders), ages, order, starvation }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -37,23 +45,19 @@ impl CommandQueue {
     }
 
     pub fn push(&mut self, waiting: Waiting) {
-        if self.waiting.is_empty() || waiting.arrived < self.all_since {
-            self.all_since = waiting.arrived;
-        }
+        let age = waiting.age();
         self.sweep.insert(waiting.spot, self.waiting.len());
+        self.ages.insert(self.waiting.len(), |other| self.waiting[other].age() > age);
         self.waiting.push(waiting);
     }
 
     /// The read that goes next: the oldest if it starves or the order is first come first served, else the one whose
     /// first sector can be reached soonest (of equals the older), if that is `within` so many ticks.
-    pub fn choose(&mut self, mechanics: &Mechanics, head: &Head, now: u64, within: u64) -> Option<Candidate> {
-        if self.order == QueueOrder::Fifo || self.starves(self.all_since, now) {
-            let waiting = self.waiting.iter().enumerate();
-            let (index, oldest) = waiting.min_by_key(|(_, read)| (read.arrived, read.tag))?;
-            self.all_since = oldest.arrived;
-            if self.order == QueueOrder::Fifo || self.starves(self.all_since, now) {
-                return Some(Candidate { index, reach: u64::MAX, starves_since: Some(self.all_since) });
-            }
+    pub fn choose(&self, mechanics: &Mechanics, head: &Head, now: u64, within: u64) -> Option<Candidate> {
+        let oldest = self.ages.oldest()?;
+        let since = self.waiting[oldest].arrived;
+        if self.order == QueueOrder::Fifo || self.starves(since, now) {
+            return Some(Candidate { index: oldest, reach: u64::MAX, starves_since: Some(since) });
         }
         let departure = mechanics.departure(head, now, Way::Read);
         let (index, reach) = match self.waiting.as_slice() {
@@ -65,19 +69,18 @@ impl CommandQueue {
 
     /// Who will come first, and its index, if nobody has come by `now`: what the host has sent is still on its way.
     pub fn on_its_way(&self, now: u64) -> Option<(usize, Waiting)> {
-        if self.waiting.iter().any(|read| read.arrived <= now) {
-            return None;
-        }
-        let waiting = self.waiting.iter().copied().enumerate();
-        waiting.min_by_key(|(_, read)| (read.arrived, read.tag))
+        let first = self.ages.oldest().map(|index| (index, self.waiting[index]));
+        first.filter(|(_, read)| read.arrived > now)
     }
 
     /// Takes out a read; the last takes over its index.
     pub fn take(&mut self, index: usize) -> Waiting {
         let last = self.waiting.len() - 1;
         self.sweep.remove(self.waiting[index].spot, index);
+        self.ages.remove(index);
         if index < last {
             self.sweep.rename(self.waiting[last].spot, last, index);
+            self.ages.rename(last, index);
         }
         self.waiting.swap_remove(index)
     }

@@ -164,7 +164,7 @@ impl Drive {
 
     /// The read that would go next, seen from where the heads are now, if they reach it within so many ticks or it has waited
     /// too long.
-    pub(crate) fn next_read(&mut self, within: u64) -> Option<Candidate> {
+    pub(crate) fn next_read(&self, within: u64) -> Option<Candidate> {
         self.queue.choose(&self.mechanics, &self.head, self.now, within)
     }
 

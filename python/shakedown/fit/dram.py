@@ -57,10 +57,7 @@ def link(bench: Bench, turn_ms: float) -> Link:
     again = log.part(np.arange(len(offsets)) % 2 == 1)
     if _quick(again, turn_ms):
         return estimate_link(again)
-    trace = Trace.writes(fresh, flush_every=1)
-    sizes = trace.lengths.copy()
-    sizes[::2] = lengths[::2]
-    log = bench.play("link-write", Trace(trace.verbs, trace.offsets, sizes))
+    log = bench.play("link-write", Trace.durable_writes(fresh, lengths[::2]))
     if _quick(log, turn_ms):
         return replace(estimate_link(log), keeps_reads=False)
     return Link(Estimate.around(_OVERHEAD_US, _OVERHEAD_US), Estimate(_LINK_MB_S, 0.0, np.inf), False, False)

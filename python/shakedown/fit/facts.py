@@ -23,6 +23,7 @@ from shakedown.fit import (
     log_track,
     marks,
     parking,
+    pressure,
     rates,
     regions,
     rotation,
@@ -40,7 +41,6 @@ RATE_SHARES: Final = tuple(np.linspace(0, 1, 9))
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
 SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
 _MOVED: Final = 0.5
-_NEARLY_ALL: Final = 0.9
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
 SPACE_ENDS: Final = 0.95
@@ -124,6 +124,12 @@ class Cache:
     rest_ms: Estimate | None = None
     """Silence until it cleans: at all, or, if it is lazy, once its log is full."""
     marks: marks.Marks | None = None
+    by_pressure: bool = False
+    """Whether it cleans without waiting for silence, once it is lazy and has passed its high mark."""
+    most_dirty_first: bool | None = None
+    """In which order it cleans bands; None: not known."""
+    writes_to_high: int | None = None
+    """After how many small writes one that is driven by pressure began to clean, for their number."""
     bands: dict[float, bands.Bands] = field(default_factory=dict)
     static_share: float | None = None
     band_ms: Estimate | None = None
@@ -195,9 +201,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     bench.idle(5_000_000_000)
     tell("does what was written lie where it should")
     facts.moved = moved(bench, turn.value)
-    # Of what waits for silence nearly all lies elsewhere still, and of what a conventional drive holds nothing.
-    if facts.moved.share < _NEARLY_ALL:
-        facts.left_at_once = left_at_once(bench, turn.value)
+    facts.left_at_once = left_at_once(bench, turn.value)
     if facts.moved.share > _MOVED and not facts.cleans_at_once:
         facts.cache = _find_cache(bench, facts, tell)
     if with_parking:
@@ -215,7 +219,8 @@ def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
 
 
 def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
-    sight = Sight.through(facts.turn_ms.value, facts.blur_turns, flash=facts.moved.flash_share > _MOVED)
+    in_flash = facts.moved.flash_share > _MOVED
+    sight = Sight.through(facts.turn_ms.value, facts.blur_turns, flash=in_flash).with_marks(bench)
     tell("where the cache lies")
     place: Place = "flash"
     if not sight.flash:
@@ -233,6 +238,12 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     cache.streams = streams.measure(bench, sight)
     _find_log(bench, facts, cache, sight, tell)
     if cache.lazy and cache.length:
+        tell("does cleaning wait for silence")
+        full = cache.length.bytes_found
+        cache.by_pressure = pressure.waits_for_no_silence(filler_of(bench, cache), sight, full)
+        if cache.by_pressure:
+            _find_pressed(bench, facts, cache, sight, tell)
+            return cache
         _find_lazy(bench, facts, cache, sight, tell)
     _fill(bench, cache, tell)
     cache.packet_bytes = _packet_bytes(facts, cache)
@@ -351,6 +362,42 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     tell("marks of lazy cleaning")
     cache.marks = marks.measure(filler, sight, size, cache.rest_ms.high)
     _find_bands(bench, cache, sight, tell, press)
+
+
+def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
+    """One that cleans without waiting for silence: what was met is its high mark, and its log is longer."""
+    assert cache.length
+    filler, met = filler_of(bench, cache), cache.length
+    cache.length = None
+    tell("low mark")
+    full = pressure.fullness(filler, sight, met.bytes_found)
+    if full is None:
+        return
+    drained = pressure.Drained(filler, sight, full)
+    tell("order of cleaning")
+    cache.most_dirty_first = pressure.most_dirty_first(drained)
+    for share in BAND_SHARES:
+        tell(f"bands at {share:.0%}")
+        seen = pressure.band_at(drained, share, most_dirty_first=cache.most_dirty_first is not False)
+        if seen is not None:
+            cache.bands[share] = seen
+    if 0.5 not in cache.bands:
+        return
+    band, turn_ms = cache.bands[0.5], facts.turn_ms.value
+    tell("length of the log")
+    large = replace(_filler_in_band(bench, cache), large=True)
+    whole = pressure.whole_length(large, band, turn_ms, facts.track_bytes(0.5), full)
+    if whole is None:
+        return
+    cache.length = replace(met, bytes_found=whole)
+    cache.marks = marks.Marks(_share(full.high, whole), _share(full.low, whole), 0.0)
+    tell("fill with small writes, each durable")
+    first = int(band.border + forced.FREE_BANDS * band.size_bytes.value) // BLOCK_BYTES * BLOCK_BYTES
+    cache.writes_to_high = pressure.writes_until_late(filler, first, int(band.size_bytes.value), full.high, turn_ms)
+
+
+def _share(part: Estimate, whole: Estimate) -> Estimate:
+    return Estimate(part.value / whole.value, part.low / whole.high, part.high / whole.low)
 
 
 def _press(bench: Bench, cache: Cache) -> bands.Press:

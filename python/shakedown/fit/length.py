@@ -75,10 +75,14 @@ class Filler:
     layout: Layout
     room: Room | None = None
     """Where to write them; None: anywhere."""
+    large: bool = False
+    """Whether they are as large as can be, however few of them a cache holds."""
 
     @property
     def size(self) -> int:
         """Bytes of each, such that a cache of a usual size holds many."""
+        if self.large:
+            return _MOST_FILLER_BYTES
         share = (self.bench.capacity_bytes >> 17) // BLOCK_BYTES * BLOCK_BYTES
         return min(max(share, _LEAST_FILLER_BYTES), _MOST_FILLER_BYTES)
 
@@ -157,7 +161,7 @@ def _agreed(filler: Filler, marked: int, spacing: int, settle_ns: int, room_byte
     met: list[Length] = []
     for _ in range(_TRIES):
         bench.idle(settle_ns)
-        log = bench.play("length", _trace(marks, filler.offsets(count), filler.size))
+        log = bench.play("length", marked_trace(marks, filler.offsets(count), filler.size))
         found = estimate(log, layout, spacing)
         if found and met and abs(found.bytes_found.value / met[-1].bytes_found.value - 1) < _AGREE:
             return found
@@ -241,10 +245,9 @@ def _usual(log: Log, cycle: Floats, beginning: int) -> Floats:
     return usual
 
 
-def _trace(marks: Ints, filler: Ints, size: int) -> Trace:
+def marked_trace(marks: Ints, filler: Ints, size: int) -> Trace:
     """A mark, a filler, a mark ..., then fillers only."""
     offsets = np.concatenate([np.stack([marks, filler[: len(marks)]], axis=1).ravel(), filler[len(marks) :]])
-    trace = Trace.writes(offsets, size, flush_every=1)
-    lengths = trace.lengths.copy()
-    lengths[np.arange(len(marks)) * 4] = BLOCK_BYTES
-    return Trace(trace.verbs, trace.offsets, lengths, trace.depth)
+    lengths = np.full(len(offsets), size)
+    lengths[: 2 * len(marks) : 2] = BLOCK_BYTES
+    return Trace.durable_writes(offsets, lengths)

@@ -332,6 +332,9 @@ def _limits(twin: Twin, cache: Cache) -> None:
 def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> None:
     """Entries, and what counts as one, if memory holds so many writes while the log is full."""
     section, single = "translation.cache", cache.single.writes if cache.single else None
+    if cache.by_pressure:
+        _entries_at_mark(twin, cache)
+        return
     met = cache.small.writes if cache.small else None
     # A drive that stalls from the first write on, or while memory has room, tells nothing of its entries.
     small = met - held if met else single
@@ -377,11 +380,33 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 
 
+def _entries_at_mark(twin: Twin, cache: Cache) -> None:
+    """Of a drive that cleans under pressure it shows at how many of them it begins to."""
+    section = "translation.cache"
+    single_packets = bool(cache.append and cache.append.packet_writes and cache.append.packet_writes.value == 1)
+    by_space = int((cache.bytes_found or 1000 * BLOCK_BYTES) / gathered_bytes(cache))
+    if cache.writes_to_high is None or cache.marks is None:
+        twin.put(section, "entries", max(by_space, 1000), f"{UNKNOWN}; it cleans for want of space before it has as many")
+        twin.put(section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; as many end with the space")
+        return
+    high = cache.marks.high
+    count, low, most = (round(cache.writes_to_high / share) for share in (high.value, high.high, high.low))
+    twin.put(section, "entries", count, f"measured: {low}..{most}, where cleaning begins at {cache.writes_to_high} writes {_BY}")
+    why = "each small write is a packet" if single_packets else "each was durable, and so a packet"
+    twin.put(section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; {why}")
+
+
 def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     section = "translation.cleaning"
     twin.put(section, "when", "lazy" if cache.lazy else "aggressive", f"measured: {_BY}")
-    twin.put(section, "order", "fifo", f"{UNKNOWN}; usual")
-    if cache.rest_ms is not None:
+    if cache.most_dirty_first is None:
+        twin.put(section, "order", "fifo", f"{UNKNOWN}; usual")
+    else:
+        shown = f"measured: which went home first, one piece each of older bands or many of newer ones {_BY}"
+        twin.put(section, "order", "most-dirty" if cache.most_dirty_first else "fifo", shown)
+    if cache.by_pressure:
+        twin.put(section, "driven", "pressure", f"measured: it cleans while the host reads on {_BY}")
+    elif cache.rest_ms is not None:
         _measured(twin, section, "idle_ms", cache.rest_ms, 0)
     else:
         twin.put(section, "idle_ms", 1000, f"{UNKNOWN}; it rested with its cache full")
@@ -437,7 +462,7 @@ def _pass(twin: Twin, facts: Facts) -> None:
 def pass_of(facts: Facts) -> Pass | None:
     """What a forced pass does, from its stalls over marks."""
     cache = facts.cache
-    if cache is None or not cache.length or not band_size_is_known(facts):
+    if cache is None or not cache.length or cache.by_pressure or not band_size_is_known(facts):
         return None
     met = cache.length
     span = met.marks_written * met.mark_bytes / facts.capacity_bytes

@@ -128,6 +128,8 @@ class Cache:
     """Whether it cleans without waiting for silence, once it is lazy and has passed its high mark."""
     most_dirty_first: bool | None = None
     """In which order it cleans bands; None: not known."""
+    pass_bands: int | None = None
+    """How many bands such a one cleans in a pass."""
     writes_to_high: int | None = None
     """After how many small writes one that is driven by pressure began to clean, for their number."""
     bands: dict[float, bands.Bands] = field(default_factory=dict)
@@ -376,9 +378,12 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     drained = pressure.Drained(filler, sight, full)
     tell("order of cleaning")
     cache.most_dirty_first = pressure.most_dirty_first(drained)
+    # If it is not known, as where it matters.
+    by_dirt = cache.most_dirty_first is not False
+    cache.pass_bands = pressure.bands_per_pass(drained, most_dirty_first=by_dirt)
     for share in BAND_SHARES:
         tell(f"bands at {share:.0%}")
-        seen = pressure.band_at(drained, share, most_dirty_first=cache.most_dirty_first is not False)
+        seen = pressure.band_at(drained, share, most_dirty_first=by_dirt)
         if seen is not None:
             cache.bands[share] = seen
     if 0.5 not in cache.bands:
@@ -386,11 +391,12 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     band, turn_ms = cache.bands[0.5], facts.turn_ms.value
     tell("length of the log")
     large = replace(_filler_in_band(bench, cache), large=True)
-    whole = pressure.whole_length(large, band, turn_ms, facts.track_bytes(0.5), full)
+    passed = cache.pass_bands or pressure.MOST_PASSED
+    whole = pressure.whole_length(large, band, turn_ms, facts.track_bytes(0.5), full, passed)
     if whole is None:
         return
     cache.length = replace(met, bytes_found=whole)
-    cache.marks = marks.Marks(_share(full.high, whole), _share(full.low, whole), 0.0)
+    cache.marks = marks.Marks(_share(full.high, whole), _share(full.low, whole), full.step_bytes / whole.value)
     tell("fill with small writes, each durable")
     first = int(band.border + forced.FREE_BANDS * band.size_bytes.value) // BLOCK_BYTES * BLOCK_BYTES
     cache.writes_to_high = pressure.writes_until_late(filler, first, int(band.size_bytes.value), full.high, turn_ms)

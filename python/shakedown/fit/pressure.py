@@ -36,7 +36,9 @@ _LOW_SCALE: Final = 1.05
 # What is to be cleaned first, in whatever order; what is cleaned with it, where several bands are; and what is watched.
 _STEP_BYTES: Final = 8 << 10
 _GUARDS: Final = 8
+MOST_PASSED: Final = 8
 _GUARD_AT: Final = 0.18
+_GUARD_WRITES: Final = 4
 # On either side.
 _PROBES: Final = 24
 _FEWEST_PROBES: Final = 4
@@ -79,6 +81,8 @@ class Full:
 
     high: Estimate
     low: Estimate
+    step_bytes: float
+    """From one mark to the next, by which the low one was seen; a pass may go below it by all of its bands but one."""
 
 
 def waits_for_no_silence(filler: Filler, sight: Sight, full: Estimate) -> bool:
@@ -111,7 +115,9 @@ def fullness(filler: Filler, sight: Sight, high: Estimate) -> Full | None:
     """The low mark beside the high one."""
     scale = _LOW_SCALE * high.value
     low = low_mark(filler, sight, scale, 0.0)
-    return None if low is None else Full(high, Estimate(low.value * scale, low.low * scale, low.high * scale))
+    if low is None:
+        return None
+    return Full(high, Estimate(low.value * scale, low.low * scale, low.high * scale), (low.high - low.low) * scale)
 
 
 @dataclass(frozen=True)
@@ -178,6 +184,35 @@ def most_dirty_first(drained: Drained) -> bool | None:
     return bool(came[_OLD:].mean() > _HALF) if came.any() else None
 
 
+def bands_per_pass(drained: Drained, *, most_dirty_first: bool) -> int | None:
+    """How many bands a pass cleans, as far as guards go home that need not; None where there is no room for them.
+
+    Where the oldest go first, that is that of the filler, then those that have to go, of which there are one and then two.
+    """
+    bench = drained.filler.bench
+    if _GUARDS * _GUARD_WRITES > drained.room_writes:
+        return None
+    guards = _guards(bench, _GUARD_WRITES)
+    nothing = np.zeros(0, np.int64)
+    first = np.array([aligned(share * bench.capacity_bytes) for share in _ORDER_AT])
+    if most_dirty_first:
+        first = (first[:1] + np.arange(_GUARD_WRITES + 2) * _STEP_BYTES)[None, :]
+
+    def extra(old: Ints) -> int:
+        came = drained.came(old, nothing, guards).reshape(_GUARDS, _GUARD_WRITES)
+        return int(np.sum(came.any(axis=1)))
+
+    if most_dirty_first:
+        return extra(first[0]) + 1
+    with_one, with_two = extra(first[:1]), extra(first)
+    found = [
+        count
+        for count in range(1, _GUARDS)
+        if all(-needed % count == seen for needed, seen in ((2, with_one), (3, with_two)))
+    ]
+    return found[0] if found else None
+
+
 def band_at(drained: Drained, share: float, *, most_dirty_first: bool) -> Bands | None:
     """The band at ``share`` of the capacity: all of it comes home with what was written there first.
 
@@ -219,7 +254,9 @@ def band_at(drained: Drained, share: float, *, most_dirty_first: bool) -> Bands 
     return Bands(Estimate.around(above - below, (outside[1] - inside[1] + inside[0] - outside[0]) / 2), int(below))
 
 
-def whole_length(filler: Filler, band: Bands, turn_ms: float, track_bytes: float, full: Full) -> Estimate | None:
+def whole_length(
+    filler: Filler, band: Bands, turn_ms: float, track_bytes: float, full: Full, pass_bands: int
+) -> Estimate | None:
     """Where the log ends: large writes outrun the cleaning of bands with one piece each, and have to wait for whole ones.
 
     ``filler`` is one of large writes within a band.
@@ -231,7 +268,7 @@ def whole_length(filler: Filler, band: Bands, turn_ms: float, track_bytes: float
     step = _SHARE_OF_BANDS * bench.capacity_bytes / count
     marks = aligned(_BANDS_AT * bench.capacity_bytes) + (np.arange(count) * step // BLOCK_BYTES).astype(np.int64) * BLOCK_BYTES
     groups = count // _GROUP
-    fillers = filler.offsets(groups + filler.writes((_LONGEST - 1) * full.high.high))
+    fillers = filler.offsets(2 * groups + filler.writes(_LONGEST * full.high.high))
     offsets = np.concatenate([np.insert(fillers[:groups], np.repeat(np.arange(groups), _GROUP), marks), fillers[groups:]])
     lengths = np.full(len(offsets), filler.size)
     lengths[np.isin(offsets, marks)] = BLOCK_BYTES
@@ -248,13 +285,16 @@ def whole_length(filler: Filler, band: Bands, turn_ms: float, track_bytes: float
         return None
     apart_by = np.flatnonzero(np.diff(forced) > _NEAR)
     run = forced[: apart_by[0] + 1] if len(apart_by) else forced
+    # Behind each pass a visit records that as well: one a write that waited, and before these one a pass.
+    late = np.maximum(excess, 0.0) * (at > full.high.low)
+    before = float(late[: run[0]].sum()) / float(late[: run[-1] + 1].sum()) * count / pass_bands
+    records = (before + len(run)) * filler.layout.visit_tracks.value * filler.layout.track_bytes
     group = space + _GROUP * filler.layout.space_bytes(BLOCK_BYTES)
-    # The last write that has to wait is the one for which the last groups go: as many as others waited for.
-    passed = float(np.mean(np.diff(run))) * space / group
-    left = groups - (passed + 1) / 2
-    found = float(at[run[-1]]) - left * group
-    error = filler.layout.error_share(filler.size) * found + (passed + 1) / 2 * group
-    return Estimate.around(found, error)
+    # The last write that has to wait is one for which the last groups go, or those before them: as many as a pass has.
+    least = float(at[run[-1]]) + records - groups * group
+    most = least + (1 + pass_bands / 2) * group
+    error = filler.layout.error_share(filler.size) * most
+    return Estimate((least + most) / 2, least - error, most + error)
 
 
 def writes_until_late(filler: Filler, first: int, region_bytes: int, high: Estimate, turn_ms: float) -> int | None:

@@ -440,7 +440,8 @@ def mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
     if key == "high_mark":
         return cache.marks.high
     found, passed = cache.marks.low, pass_of(facts)
-    below = cache.marks.step * (passed.bands.value - 1) if passed else 0.0
+    bands = passed.bands.value if passed else cache.pass_bands or 1
+    below = cache.marks.step * (bands - 1)
     # But the low mark is below the high one.
     high = cache.marks.high
     value = min(found.value + below / 2, (found.low + high.value) / 2)
@@ -450,6 +451,10 @@ def mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
 def _pass(twin: Twin, facts: Facts) -> None:
     """What a drive without room does before it goes on."""
     section, found = "translation.cleaning", pass_of(facts)
+    if facts.cache and facts.cache.pass_bands:
+        shown = f"measured: what goes home beside what has to {_BY}"
+        twin.put(section, "bands_per_pass", facts.cache.pass_bands, shown)
+        return
     if found is None:
         twin.put(section, "bands_per_pass", 1, UNKNOWN)
         return

@@ -22,6 +22,7 @@ from shakedown.fit import (
     length,
     log_track,
     marks,
+    order,
     parking,
     pressure,
     rates,
@@ -41,6 +42,9 @@ RATE_SHARES: Final = tuple(np.linspace(0, 1, 9))
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
 SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
 _MOVED: Final = 0.5
+_HARDLY_ANY: Final = 0.1
+_NEARLY_ALL: Final = 0.9
+_MORE_LOOKS: Final = 3
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
 SPACE_ENDS: Final = 0.95
@@ -202,7 +206,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     )
     bench.idle(5_000_000_000)
     tell("does what was written lie where it should")
-    facts.moved = moved(bench, turn.value)
+    facts.moved = _moved(bench, turn.value)
     facts.left_at_once = left_at_once(bench, turn.value)
     if facts.moved.share > _MOVED and not facts.cleans_at_once:
         facts.cache = _find_cache(bench, facts, tell)
@@ -214,6 +218,20 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
         cleans_after_ms = None if cache is None else rest.high if rest else _UNKNOWN_REST_MS
         facts.parking = parking.measure(bench, slow_ms, turn.value, cleans_after_ms)
     return facts
+
+
+def _moved(bench: Bench, turn_ms: float) -> Moved:
+    """What became of blocks that were written, the most of some looks.
+
+    Where it is neither nearly none nor nearly all, the cache was too full just then, and what was new in it went home.
+    """
+    seen = moved(bench, turn_ms)
+    for _ in range(_MORE_LOOKS):
+        if not _HARDLY_ANY < seen.share < _NEARLY_ALL:
+            break
+        bench.idle(_SETTLE_NS)
+        seen = max(seen, moved(bench, turn_ms), key=lambda one: one.share)
+    return seen
 
 
 def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
@@ -250,6 +268,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     _fill(bench, cache, tell)
     cache.packet_bytes = _packet_bytes(facts, cache)
     _band_again(bench, cache, sight, tell)
+    _find_order(bench, facts, cache, sight, tell)
     _find_forced(bench, facts, cache, tell)
     return cache
 
@@ -458,6 +477,19 @@ def _band_again(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> None:
     tell("time to clean a band, and nothing else")
     press = _press(bench, cache)
     cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press) or cache.band_ms
+
+
+def _find_order(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
+    """In which order bands are cleaned, where it is known when and how long that takes."""
+    if cache.length is None or cache.rest_ms is None or 0.5 not in cache.bands:
+        return
+    tell("order of cleaning")
+    band = cache.bands[0.5]
+    # Reading it and writing it back, if nothing else was seen.
+    usual_ms = 2 * facts.turn_ms.value * band.size_bytes.value / facts.track_bytes(0.5)
+    band_ms = cache.band_ms.value if cache.band_ms else usual_ms
+    press = _press(bench, cache)
+    cache.most_dirty_first = order.most_dirty_first(bench, band, sight, cache.rest_ms.high, band_ms, press)
 
 
 def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:

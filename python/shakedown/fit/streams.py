@@ -17,6 +17,7 @@ _MOST_RUN_BYTES: Final = 256 << 20
 _LEAST_RUN_BYTES: Final = 64 << 20
 _RUN_SHARE: Final = 1 / 128
 _ENDS: Final = 12
+_MOSTLY: Final = 0.5
 _APART_BYTES: Final = 128 << 10
 _LONG_RUN_BYTES: Final = 64 << 20
 # Where nothing was written in sequence before: a stream that ended within would be gone on with.
@@ -118,6 +119,9 @@ def _run_bytes(bench: Bench, request: int, sight: Sight) -> Estimate | None:
     """
     # Here and there a block comes from the log at its old angle by chance, but not the same one of both runs.
     away = np.any([_away_after_run(bench, share, request, sight) for share in _RUNS_AT], axis=0)
+    # One that cleans under pressure has brought the run's front home, and not what it wrote last: that was cached, too.
+    if away[-_ENDS:].mean() >= _MOSTLY:
+        return None
     # The place that parts best what lies elsewhere from what does not.
     wrong = np.concatenate([[0], np.cumsum(~away)]) + np.concatenate([np.cumsum(away[::-1])[::-1], [0]])
     cached = int(np.argmin(wrong)) * _GRAIN_BYTES

@@ -146,18 +146,18 @@ def left_at_once(bench: Bench, turn_ms: float) -> float:
     first = aligned(0.45 * bench.capacity_bytes)
     slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
     offsets = np.sort(scattered(min(_BLOCKS, slots // 2), first, slots, 16 * BLOCK_BYTES))
-    watch = Watch.over(bench, "at-once", offsets, Sight(turn_ms))
+    sight = Sight(turn_ms).with_marks(bench)
+    watch = Watch.over(bench, "at-once", offsets, sight)
     order = apart(len(offsets))
     pairs = Trace.writes(np.repeat(offsets[order], 2), flush_every=1)
     # Of each two writes with their flushes the second becomes a read, and its flush nothing.
     keep = np.tile([True, True, True, False], len(offsets))
     verbs = np.tile([WRITE, FLUSH, READ, FLUSH], len(offsets))[keep]
-    log = bench.play("at-once-pairs", Trace(verbs, pairs.offsets[keep], pairs.lengths[keep]))
-    reads = log.part(log.verbs == READ)
-    now = rotation.phases(reads, turn_ms)
-    now[reads.latency_ms < _FROM_MEMORY_TURNS * turn_ms] = np.nan
-    elsewhere, later = watch.sight.differ(now, watch.home[order]), watch.angles()[order]
-    return float(np.mean(elsewhere & watch.sight.differ(later, now)))
+    each = Trace(verbs, pairs.offsets[keep], pairs.lengths[keep])
+    log = bench.play("at-once-pairs", Trace.reads(reference_places(bench)) + each)
+    now = angles_of(log.part(log.verbs == READ), sight)
+    elsewhere, later = sight.differ(now, watch.home[order]), watch.angles()[order]
+    return float(np.mean(elsewhere & sight.differ(later, now)))
 
 
 def middle_look(looks: list[Floats]) -> Floats:

@@ -18,6 +18,7 @@ _BLURS: Final = 3.0
 _FROM_MEMORY_TURNS: Final = 0.06
 _BLOCKS: Final = 96
 _MARKS: Final = 24
+_VAGUE_TURNS: Final = 0.1
 # A look is as sharp as its marks: of a quiet host nearly all come within half the tolerance.
 _SHARP: Final = 0.5
 _MOST_UNSHARP: Final = 0.25
@@ -156,8 +157,11 @@ def left_at_once(bench: Bench, turn_ms: float) -> float:
     each = Trace(verbs, pairs.offsets[keep], pairs.lengths[keep])
     log = bench.play("at-once-pairs", Trace.reads(reference_places(bench)) + each)
     now = angles_of(log.part(log.verbs == READ), sight)
-    elsewhere, later = sight.differ(now, watch.home[order]), watch.angles()[order]
-    return float(np.mean(elsewhere & sight.differ(later, now)))
+    home, later = watch.home[order], watch.angles()[order]
+    # Between flushes moments are known to a fio's millisecond only; what that comes to is mostly the same for all.
+    vague = replace(sight, tolerance=_VAGUE_TURNS)
+    now = now + _middle(rotation.short_way(later - now))
+    return float(np.mean(vague.differ(now, home) & vague.differ(later, now)))
 
 
 def middle_look(looks: list[Floats]) -> Floats:

@@ -31,6 +31,8 @@ _LARGE_BURSTS: Final = (40, 150, 600)
 _SEEN: Final = 0.75
 _MOST_LOST: Final = 3.0
 _CERTAIN: Final = 3.0
+# A visit that takes a memory along is so much longer than what keeps a host.
+_VISIT: Final = 20.0
 _FELT: Final = 0.5
 _AGREE: Final = 0.1
 # Until the band is complete as well that a rewriting left.
@@ -216,9 +218,17 @@ def until_full(latency_ms: Floats, limit_ms: float) -> int | None:
 
 
 def _rarely_full(latency_ms: Floats, limit_ms: float) -> int | None:
-    """Where each wait lets so many more in that hardly any time is lost: the first, if they come evenly."""
+    """Where each wait lets so many more in that hardly any time is lost: the first, if they come evenly, or are alike.
+
+    Now and then a journal comes between two that are.
+    """
     waits = even_waits(latency_ms, _MOST_LOST * limit_ms)
-    return None if waits is None else int(waits[0])
+    if waits is not None:
+        return int(waits[0])
+    long = np.flatnonzero(latency_ms[1:] > max(_VISIT * limit_ms, float(latency_ms[1:].max()) / 2)) + 1
+    usual = float(np.median(latency_ms[long])) if len(long) else 0.0
+    alike = int(np.sum(np.abs(latency_ms[long] / max(usual, limit_ms) - 1) < _AGREE))
+    return int(long[0]) if alike >= _COUNTS and alike > len(long) / 2 else None
 
 
 def _taken(log: Log, limit_ms: float) -> int | None:

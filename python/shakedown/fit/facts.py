@@ -42,9 +42,9 @@ RATE_SHARES: Final = tuple(np.linspace(0, 1, 9))
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
 SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
 _MOVED: Final = 0.5
-_HARDLY_ANY: Final = 0.1
 _NEARLY_ALL: Final = 0.9
-_MORE_LOOKS: Final = 3
+_MORE_LOOKS: Final = 2
+_FEW_BLOCKS: Final = 24
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
 SPACE_ENDS: Final = 0.95
@@ -223,14 +223,15 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
 def _moved(bench: Bench, turn_ms: float) -> Moved:
     """What became of blocks that were written, the most of some looks.
 
-    Where it is neither nearly none nor nearly all, the cache was too full just then, and what was new in it went home.
+    Where it is not nearly all, the cache may have been too full just then, so that what was new in it went home: other
+    looks follow, at fewer blocks.
     """
     seen = moved(bench, turn_ms)
     for _ in range(_MORE_LOOKS):
-        if not _HARDLY_ANY < seen.share < _NEARLY_ALL:
+        if seen.share >= _NEARLY_ALL:
             break
         bench.idle(_SETTLE_NS)
-        seen = max(seen, moved(bench, turn_ms), key=lambda one: one.share)
+        seen = max(seen, moved(bench, turn_ms, _FEW_BLOCKS), key=lambda one: one.share)
     return seen
 
 
@@ -412,7 +413,7 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     large = replace(_filler_in_band(bench, cache), large=True)
     passed = cache.pass_bands or pressure.MOST_PASSED
     whole = pressure.whole_length(large, band, turn_ms, facts.track_bytes(0.5), full, passed)
-    if whole is None:
+    if whole is None or whole.value <= full.high.value:
         return
     cache.length = replace(met, bytes_found=whole)
     cache.marks = marks.Marks(_share(full.high, whole), _share(full.low, whole), full.step_bytes / whole.value)

@@ -33,6 +33,7 @@ _FIRST_SHARE: Final = 1 / 256
 _MOST_SHARE: Final = 0.3
 _SOON: Final = 16
 _AGREE: Final = 0.01
+_MOST_APART: Final = 2.0
 _TRIES: Final = 12
 _MORE: Final = 1.25
 _JOURNAL_WRITES: Final = 1100
@@ -178,6 +179,8 @@ def _vague(met: list[Length]) -> Length | None:
         return None
     telling = [one.bytes_found for one in met[1:] or met]
     low, high = min(one.low for one in telling), max(one.high for one in telling)
+    if high > _MOST_APART * max(low, 0.0):
+        return None
     return replace(met[-1], bytes_found=Estimate(met[-1].bytes_found.value, low, high))
 
 

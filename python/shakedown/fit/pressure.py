@@ -21,7 +21,8 @@ from shakedown.fit.place import aligned, apart, scattered
 from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Floats, Ints, Trace
 from shakedown.fit.whereabouts import Sight, Watch, angles_of, reference_places
 
-_MARKS: Final = 96
+_MOST_MARKS: Final = 96
+_FEWEST_MARKS: Final = 12
 _MARKS_AT: Final = 0.3
 _MARKS_SHARE: Final = 0.4
 _HALF_FULL: Final = 0.5
@@ -90,23 +91,26 @@ def waits_for_no_silence(filler: Filler, sight: Sight, full: Estimate) -> bool:
 
     Where that is all of a log only those are home that a write had to wait for; nothing is cleaned while reads go on.
     """
-    bench = filler.bench
-    spacing = int(_MARKS_SHARE * bench.capacity_bytes / _MARKS) // BLOCK_BYTES * BLOCK_BYTES
-    marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(_MARKS) * spacing
-    _empty(filler.near(int(marks[0])), full)
+    bench, layout = filler.bench, filler.layout
+    each = layout.space_bytes(BLOCK_BYTES) + layout.space_bytes(filler.size)
+    count = int(np.clip(_HALF_FULL * full.value / each, _FEWEST_MARKS, _MOST_MARKS))
+    spacing = int(_MARKS_SHARE * bench.capacity_bytes / count) // BLOCK_BYTES * BLOCK_BYTES
+    marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(count) * spacing
     near = filler.near(int(marks[0]))
-    fillers = near.offsets(near.writes(_BEYOND * full.high) + 1)
+    _empty(near, full)
+    fillers = near.offsets(near.writes(_BEYOND * full.high - count * layout.space_bytes(BLOCK_BYTES)) + 1)
     writes = marked_trace(marks, fillers, near.size)
-    # A write and its flush each.
-    half = 2 * max(int(_HALF_FULL * (len(fillers) + _MARKS)), 2 * _MARKS)
-    look = Trace.reads(np.concatenate([reference_places(bench), marks[apart(_MARKS)]]))
+    # A mark, a filler and their flushes each.
+    begun = 4 * count
+    look = Trace.reads(np.concatenate([reference_places(bench), marks[apart(count)]]))
     slot = int(_READS_SHARE * bench.capacity_bytes / _READS) // BLOCK_BYTES * BLOCK_BYTES
     reads = Trace.reads(scattered(_READS, aligned(_READS_AT * bench.capacity_bytes), _READS, slot))
-    log = bench.play("unasked", writes.part(slice(None, half)) + look + writes.part(slice(half, None)) + look + reads + look)
+    trace = writes.part(slice(None, begun)) + look + writes.part(slice(begun, None)) + look + reads + look
+    log = bench.play("unasked", trace)
     read = log.part(log.verbs == READ)
     looks = [read.part(slice(begin, begin + len(look))) for begin in (0, len(look), 2 * len(look) + _READS)]
-    away, then, now = (angles_of(one, sight)[np.argsort(apart(_MARKS))] for one in looks)
-    every = np.ones(_MARKS, bool)
+    away, then, now = (angles_of(one, sight)[np.argsort(apart(count))] for one in looks)
+    every = np.ones(count, bool)
     first, later = (oldest_cleaned(sight.differ(angles, away), every)[0] for angles in (then, now))
     return later - first >= _CAME
 

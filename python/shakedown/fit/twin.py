@@ -31,6 +31,7 @@ _STATIC: Final = 0.75
 _SEGMENTS: Final = 128
 # What angles are told apart by, and as much again: cylinders do not begin where bands do.
 _ALIKE_TURNS: Final = 0.06
+_SEEN_UNDER_PRESSURE: Final = ("when", "driven", "order")
 
 Plain = int | float | bool | str | list[list[float]]
 
@@ -244,6 +245,17 @@ def _translation(twin: Twin, facts: Facts) -> None:
     _cache(twin, cache)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
+    never_empty = cache.streams is None or cache.regions > 1
+    if cache.lazy and never_empty and (cache.by_pressure or cache.length is None):
+        _doubt(twin)
+
+
+def _doubt(twin: Twin) -> None:
+    """What was written to see the log was cleaned under way if it cleans under pressure, and rewriting does not empty it."""
+    for section in ("translation.cache", "translation.cleaning", "translation.streams"):
+        for key, (value, origin) in twin.sections[section].items():
+            if not origin.startswith(UNKNOWN) and key not in _SEEN_UNDER_PRESSURE:
+                twin.put(section, key, value, f"{UNKNOWN}; it cleans under way, and rewriting does not empty its cache")
 
 
 def _places_differ(facts: Facts, tracks: int) -> bool:

@@ -118,7 +118,7 @@ class Watch:
         return np.asarray(self.sight.differ(now, self.home) | (np.isnan(now) & self.sight.flash))
 
 
-def moved(bench: Bench, turn_ms: float) -> Moved:
+def moved(bench: Bench, turn_ms: float, most: int = _BLOCKS) -> Moved:
     """How many of some durably written blocks lie elsewhere afterwards: nearly none, or nearly all.
 
     A host that is late now and then makes blocks seem elsewhere that nobody wrote: as many are taken off. What comes
@@ -126,7 +126,7 @@ def moved(bench: Bench, turn_ms: float) -> Moved:
     """
     first = aligned(0.4 * bench.capacity_bytes)
     slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
-    offsets = np.sort(scattered(min(_BLOCKS, slots // 2), first, slots, 16 * BLOCK_BYTES))
+    offsets = np.sort(scattered(min(most, slots // 2), first, slots, 16 * BLOCK_BYTES))
     sight = Sight(turn_ms, flash=True)
     watch = Watch.over(bench, "moved", offsets, sight)
     unmoved = float(np.mean(sight.differ(watch.angles(), watch.home)))

@@ -55,6 +55,7 @@ _PACKET_BYTES: Final = 524_288
 _VISIT_PACKETS: Final = 64
 # What a drive with a cache may wait for before it cleans, where that did not show.
 _UNKNOWN_REST_MS: Final = 3000.0
+_ROOM_SHARE: Final = 0.9
 _SETTLE_NS: Final = 20_000_000_000
 _LONG_SETTLE_NS: Final = 60_000_000_000
 _MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
@@ -391,6 +392,11 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     assert cache.length
     filler, met = filler_of(bench, cache), cache.length
     cache.length = None
+    # One in which the log was cleaned under way is none.
+    tell("journal")
+    filler.flush_out(met.bytes_found.high)
+    bench.idle(_SETTLE_NS)
+    cache.journal = filler.journal(_ROOM_SHARE * met.bytes_found.low)
     tell("low mark")
     full = pressure.fullness(filler, sight, met.bytes_found)
     if full is None:

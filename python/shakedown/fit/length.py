@@ -37,6 +37,7 @@ _MOST_APART: Final = 2.0
 _TRIES: Final = 12
 _MORE: Final = 1.25
 _JOURNAL_WRITES: Final = 1100
+_FEWEST_JOURNAL_WRITES: Final = 550
 _PRESSED: Final = 0.985
 
 
@@ -117,10 +118,15 @@ class Filler:
         offsets = self.offsets(count, begin)
         return self.bench.play(name, Trace.writes(offsets, self.size, flush_every=1))
 
-    def journal(self) -> Journal:
-        """Every how many visits to the log one takes longer: small writes, so that no room is wanted meanwhile."""
-        log = self.bench.play("journal", Trace.writes(self.offsets(_JOURNAL_WRITES), flush_every=1))
-        return journal(log)
+    def journal(self, room_bytes: float = np.inf) -> Journal | None:
+        """Every how many visits to the log one takes longer: small writes, so that no room is wanted meanwhile.
+
+        None where so much room is too little to tell.
+        """
+        count = int(min(_JOURNAL_WRITES, room_bytes / self.layout.space_bytes(BLOCK_BYTES)))
+        if count < _FEWEST_JOURNAL_WRITES:
+            return None
+        return journal(self.bench.play("journal", Trace.writes(self.offsets(count), flush_every=1)))
 
     def flush_out(self, length_bytes: float) -> None:
         """Leave nothing in the cache but one place, written over and over: of a small log many would take a part."""
@@ -208,6 +214,8 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     if not len(stalled):
         return None  # writes came closely that took a little longer, and none that stands out as a mark does
     first = int(stalled[0])
+    if first < beginning:
+        return None  # whatever it is, the marks were not all written
     sizes, which = np.unique(log.lengths, return_inverse=True)
     spaces = np.array([layout.space_bytes(int(size)) for size in sizes])[which]
     length = float(spaces[:first].sum())

@@ -98,7 +98,8 @@ def waits_for_no_silence(filler: Filler, sight: Sight, full: Estimate) -> bool:
     marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(count) * spacing
     near = filler.near(int(marks[0]))
     _empty(near, full)
-    fillers = near.offsets(near.writes(_BEYOND * full.high - count * layout.space_bytes(BLOCK_BYTES)) + 1)
+    beyond = near.writes(_BEYOND * full.high - count * layout.space_bytes(BLOCK_BYTES)) + 1
+    fillers = near.offsets(max(beyond, count))
     writes = marked_trace(marks, fillers, near.size)
     # A mark, a filler and their flushes each.
     begun = 4 * count
@@ -289,14 +290,15 @@ def whole_length(
         return None
     apart_by = np.flatnonzero(np.diff(forced) > _NEAR)
     run = forced[: apart_by[0] + 1] if len(apart_by) else forced
-    # Behind each pass a visit records that as well: one a write that waited, and before these one a pass.
+    # Behind each pass a visit records that as well: before these writes one a pass, then one a write, if that waited.
     late = np.maximum(excess, 0.0) * (at > full.high.low)
     before = float(late[: run[0]].sum()) / float(late[: run[-1] + 1].sum()) * count / pass_bands
-    records = (before + len(run)) * filler.layout.visit_tracks.value * filler.layout.track_bytes
+    record = filler.layout.visit_tracks.value * filler.layout.track_bytes
     group = space + _GROUP * filler.layout.space_bytes(BLOCK_BYTES)
     # The last write that has to wait is one for which the last groups go, or those before them: as many as a pass has.
-    least = float(at[run[-1]]) + records - groups * group
-    most = least + (1 + pass_bands / 2) * group
+    gone = float(at[run[-1]]) - groups * group
+    least = gone + len(run) * record
+    most = gone + (before + run[-1] - run[0] + 1) * record + (1 + pass_bands / 2) * group
     error = filler.layout.error_share(filler.size) * most
     return Estimate((least + most) / 2, least - error, most + error)
 

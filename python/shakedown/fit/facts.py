@@ -397,6 +397,9 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     filler.flush_out(met.bytes_found.high)
     bench.idle(_SETTLE_NS)
     cache.journal = filler.journal(_ROOM_SHARE * met.bytes_found.low)
+    if _ROOM_SHARE * met.bytes_found.low > streams.LONG_RUN_BYTES:
+        tell("streams, with an empty log")
+        cache.streams = streams.measure(pressure.Emptied(bench, filler, met.bytes_found), sight)
     tell("low mark")
     full = pressure.fullness(filler, sight, met.bytes_found)
     if full is None:

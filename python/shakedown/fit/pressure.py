@@ -18,7 +18,7 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.length import Filler, Room, marked_trace
 from shakedown.fit.marks import low_mark, moved, oldest_cleaned, twice
 from shakedown.fit.place import aligned, apart, scattered
-from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Floats, Ints, Trace
+from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Floats, Ints, Log, Trace
 from shakedown.fit.whereabouts import Sight, Watch, angles_of, reference_places
 
 _MOST_MARKS: Final = 96
@@ -31,6 +31,7 @@ _READS: Final = 1000
 _READS_AT: Final = 0.8
 _READS_SHARE: Final = 1 / 16
 _CAME: Final = 3
+_LONG_NS: Final = 10_000_000_000
 _REST_NS: Final = 30_000_000_000
 _LOW_SCALE: Final = 1.05
 
@@ -123,6 +124,30 @@ def fullness(filler: Filler, sight: Sight, high: Estimate) -> Full | None:
     if low is None:
         return None
     return Full(high, Estimate(low.value * scale, low.low * scale, low.high * scale), (low.high - low.low) * scale)
+
+
+@dataclass(frozen=True)
+class Emptied:
+    """A bench on which every longer silence empties the log, so that what comes then stays there."""
+
+    bench: Bench
+    filler: Filler
+    high: Estimate
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Size of the drive."""
+        return self.bench.capacity_bytes
+
+    def play(self, name: str, trace: Trace) -> Log:
+        """Play a trace."""
+        return self.bench.play(name, trace)
+
+    def idle(self, duration_ns: int) -> None:
+        """Leave the drive alone for about so long, with an empty log."""
+        if duration_ns >= _LONG_NS:
+            _empty(self.filler, self.high)
+        self.bench.idle(duration_ns)
 
 
 @dataclass(frozen=True)
@@ -288,8 +313,8 @@ def whole_length(
     forced = np.flatnonzero((excess > _FORCED_PASS * band_ms) & (at > full.high.low))
     if len(forced) < _SURE_PASSES:
         return None
-    apart_by = np.flatnonzero(np.diff(forced) > _NEAR)
-    run = forced[: apart_by[0] + 1] if len(apart_by) else forced
+    # Bands that streams left are closed one after the other, too, but there are not so many.
+    run = max(np.split(forced, np.flatnonzero(np.diff(forced) > _NEAR) + 1), key=len)
     # Behind each pass a visit records that as well: before these writes one a pass, then one a write, if that waited.
     late = np.maximum(excess, 0.0) * (at > full.high.low)
     before = float(late[: run[0]].sum()) / float(late[: run[-1] + 1].sum()) * count / pass_bands

@@ -203,7 +203,9 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     """The candidate that comes nearest to what was measured."""
     tried = _tried(twin, stage, make)
     if stage.other is not None and _least(tried) > _CLEARLY * stage.tolerance:
-        tried = min((tried, _tried(stage.other(twin), stage, make)), key=_least)
+        # Where that does not agree either, nothing is known, and nothing is changed.
+        others = _tried(stage.other(twin), stage, make)
+        tried = others if _least(others) <= stage.tolerance else tried
     if not tried:
         shown = f"{UNKNOWN}; the twin does not show the {stage.what}"
         twin.put(stage.section, stage.key, twin.value(stage.section, stage.key), shown)

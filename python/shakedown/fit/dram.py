@@ -32,7 +32,7 @@ _SEEN: Final = 0.75
 _MOST_LOST: Final = 3.0
 _CERTAIN: Final = 3.0
 # A visit that takes a memory along is so much longer than what keeps a host.
-_VISIT: Final = 20.0
+_VISIT: Final = 100.0
 _FELT: Final = 0.5
 _AGREE: Final = 0.1
 # Until the band is complete as well that a rewriting left.

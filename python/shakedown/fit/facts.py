@@ -36,15 +36,12 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place, place_of_cache
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.whereabouts import Moved, Sight, left_at_once, moved
+from shakedown.fit.whereabouts import Moved, Sight, left_at_once, most_moved
 
 RATE_SHARES: Final = tuple(np.linspace(0, 1, 9))
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
 SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
 _MOVED: Final = 0.5
-_NEARLY_ALL: Final = 0.9
-_MORE_LOOKS: Final = 2
-_FEW_BLOCKS: Final = 24
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
 SPACE_ENDS: Final = 0.95
@@ -207,7 +204,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     )
     bench.idle(5_000_000_000)
     tell("does what was written lie where it should")
-    facts.moved = _moved(bench, turn.value)
+    facts.moved = most_moved(bench, turn.value, _SETTLE_NS)
     facts.left_at_once = left_at_once(bench, turn.value)
     if facts.moved.share > _MOVED and not facts.cleans_at_once:
         facts.cache = _find_cache(bench, facts, tell)
@@ -219,21 +216,6 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
         cleans_after_ms = None if cache is None else rest.high if rest else _UNKNOWN_REST_MS
         facts.parking = parking.measure(bench, slow_ms, turn.value, cleans_after_ms)
     return facts
-
-
-def _moved(bench: Bench, turn_ms: float) -> Moved:
-    """What became of blocks that were written, the most of some looks.
-
-    Where it is not nearly all, the cache may have been too full just then, so that what was new in it went home: other
-    looks follow, at fewer blocks.
-    """
-    seen = moved(bench, turn_ms)
-    for _ in range(_MORE_LOOKS):
-        if seen.share >= _NEARLY_ALL:
-            break
-        bench.idle(_SETTLE_NS)
-        seen = max(seen, moved(bench, turn_ms, _FEW_BLOCKS), key=lambda one: one.share)
-    return seen
 
 
 def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
@@ -270,8 +252,8 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     _fill(bench, cache, tell)
     cache.packet_bytes = _packet_bytes(facts, cache)
     _band_again(bench, cache, sight, tell)
-    _find_order(bench, facts, cache, sight, tell)
     _find_forced(bench, facts, cache, tell)
+    _find_order(bench, facts, cache, sight, tell)
     return cache
 
 

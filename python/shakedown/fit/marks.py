@@ -101,7 +101,7 @@ def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, ste
 
 
 def low_mark(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Estimate | None:
-    """How full, as a share of these bytes, the drive leaves a log that is nearly so full; None where it cleans nothing."""
+    """How full, as a share of these bytes, the drive leaves a log that is nearly so full; None: it cleans nothing."""
     filler = filler.near(aligned(_MARKS_AT * filler.bench.capacity_bytes))
     steps = _Steps.of(filler, length_bytes)
     watch = _begin(filler, sight, length_bytes, rest_ms, "low-mark", steps)
@@ -128,7 +128,7 @@ def low_mark(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) 
     if not came.any():
         return None
     fewest, most = oldest_cleaned(came, watch.sight.differ(before[0], watch.home) & looked_at)
-    fills: Floats = steps.whole * np.arange(len(came) + 1, -1, -1) + rest * steps.filled / steps.fillers
+    fills = steps.whole * np.arange(len(came) + 1, -1, -1) + rest * steps.filled / steps.fillers
     # The last of them was cleaned while the cache was so full, and then it was not any more.
     low, high = float(fills[most + 1]), float(fills[fewest])
     return Estimate((low + high) / 2, low, high)

@@ -65,7 +65,7 @@ _FEWEST_BANDS: Final = 96
 _BANDS_AT: Final = 0.05
 _SHARE_OF_BANDS: Final = 0.4
 _GROUP: Final = 4
-# Of the time of a band's tracks: two are what it takes to read a band and write it back, and an operation is one at most.
+# Of the time of a band's tracks: an operation takes one at most, and a pass two, to read a band and write it back.
 _FORCED_PASS: Final = 4.0
 _SURE_PASSES: Final = 4
 _NEAR: Final = 20
@@ -217,10 +217,10 @@ def most_dirty_first(drained: Drained) -> bool | None:
 def bands_per_pass(drained: Drained, *, most_dirty_first: bool) -> int | None:
     """How many bands a pass cleans, as far as guards go home that need not; None where there is no room for them.
 
-    Where the oldest go first, that is that of the filler, then those that have to go, of which there are one and then two.
+    Where the oldest go first, that is the filler's, and then those that have to go: one, and then two.
     """
     bench = drained.filler.bench
-    if _GUARDS * _GUARD_WRITES > drained.room_writes:
+    if drained.room_writes < _GUARDS * _GUARD_WRITES:
         return None
     guards = _guards(bench, _GUARD_WRITES)
     nothing = np.zeros(0, np.int64)
@@ -287,7 +287,7 @@ def band_at(drained: Drained, share: float, *, most_dirty_first: bool) -> Bands 
 def whole_length(
     filler: Filler, band: Bands, turn_ms: float, track_bytes: float, full: Full, pass_bands: int
 ) -> Estimate | None:
-    """Where the log ends: large writes outrun the cleaning of bands with one piece each, and have to wait for whole ones.
+    """Where the log ends: large writes outrun the cleaning of bands with a piece each, and have to wait for whole ones.
 
     ``filler`` is one of large writes within a band.
     """
@@ -296,10 +296,15 @@ def whole_length(
     most = int(_SHARE_OF_BANDS * bench.capacity_bytes / band.size_bytes.value)
     count = int(np.clip(wanted, _FEWEST_BANDS, most)) // _GROUP * _GROUP
     step = _SHARE_OF_BANDS * bench.capacity_bytes / count
-    marks = aligned(_BANDS_AT * bench.capacity_bytes) + (np.arange(count) * step // BLOCK_BYTES).astype(np.int64) * BLOCK_BYTES
+    marks = (
+        aligned(_BANDS_AT * bench.capacity_bytes)
+        + (np.arange(count) * step // BLOCK_BYTES).astype(np.int64) * BLOCK_BYTES
+    )
     groups = count // _GROUP
     fillers = filler.offsets(2 * groups + filler.writes(_LONGEST * full.high.high))
-    offsets = np.concatenate([np.insert(fillers[:groups], np.repeat(np.arange(groups), _GROUP), marks), fillers[groups:]])
+    offsets = np.concatenate(
+        [np.insert(fillers[:groups], np.repeat(np.arange(groups), _GROUP), marks), fillers[groups:]]
+    )
     lengths = np.full(len(offsets), filler.size)
     lengths[np.isin(offsets, marks)] = BLOCK_BYTES
     _empty(filler, full.high)
@@ -352,7 +357,9 @@ def _late_from(cycle_ms: Floats, turn_ms: float) -> int | None:
     """The first write that is late and has mostly late ones behind it."""
     late = cycle_ms > float(np.median(cycle_ms[: _FIRST_WRITES // 2])) + _LATE_TURNS * turn_ms
     sums = np.append(0, np.cumsum(late))
-    crowded = np.flatnonzero(late[: len(late) - _LATE_OF] & (sums[_LATE_OF:-1] - sums[: -_LATE_OF - 1] > _MOSTLY * _LATE_OF))
+    crowded = np.flatnonzero(
+        late[: len(late) - _LATE_OF] & (sums[_LATE_OF:-1] - sums[: -_LATE_OF - 1] > _MOSTLY * _LATE_OF)
+    )
     return int(crowded[0]) if len(crowded) else None
 
 

@@ -251,7 +251,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
 
 
 def _doubt(twin: Twin) -> None:
-    """What was written to see the log was cleaned under way if it cleans under pressure, and rewriting does not empty it."""
+    """What was written to see the log was cleaned under way, where rewriting does not empty it."""
     for section in ("translation.cache", "translation.cleaning", "translation.streams"):
         for key, (value, origin) in twin.sections[section].items():
             if not origin.startswith(UNKNOWN) and key not in _SEEN_UNDER_PRESSURE:
@@ -399,12 +399,21 @@ def _entries_at_mark(twin: Twin, cache: Cache) -> None:
     single_packets = bool(cache.append and cache.append.packet_writes and cache.append.packet_writes.value == 1)
     by_space = int((cache.bytes_found or 1000 * BLOCK_BYTES) / gathered_bytes(cache))
     if cache.writes_to_high is None or cache.marks is None:
-        twin.put(section, "entries", max(by_space, 1000), f"{UNKNOWN}; it cleans for want of space before it has as many")
-        twin.put(section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; as many end with the space")
+        twin.put(
+            section, "entries", max(by_space, 1000), f"{UNKNOWN}; it cleans for want of space before it has as many"
+        )
+        twin.put(
+            section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; as many end with the space"
+        )
         return
     high = cache.marks.high
     count, low, most = (round(cache.writes_to_high / share) for share in (high.value, high.high, high.low))
-    twin.put(section, "entries", count, f"measured: {low}..{most}, where cleaning begins at {cache.writes_to_high} writes {_BY}")
+    twin.put(
+        section,
+        "entries",
+        count,
+        f"measured: {low}..{most}, where cleaning begins at {cache.writes_to_high} writes {_BY}",
+    )
     why = "each small write is a packet" if single_packets else "each was durable, and so a packet"
     twin.put(section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; {why}")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from characterize.blind import Truth, changed, pressed, small_wild, with_values
+from characterize.blind import Truth, changed, pressed, small, small_wild, with_values
 from shakedown.characterize.run import Order, Outcome, characterize
 from shakedown.fit.twin import UNKNOWN
 
@@ -51,6 +51,19 @@ def test_the_high_mark_of_a_lazy_drive_that_cleans_under_pressure_is_not_the_end
         assert twin.value("translation.cleaning", "order") == truth.values["translation.cleaning.order"]
     if seed in FOUND:
         assert not {"translation.cache.bytes", "translation.tracks_per_band", "translation.cleaning.order"} & {*unknown}
+
+
+def test_entries_show_where_such_a_drive_begins_to_clean_for_their_number(tmp_path: Path) -> None:
+    """Of a log of 300 MB and 4000 entries the 60 % at its mark were taken for all of it: 180 MB."""
+    marks = {"driven": "pressure", "when": "lazy", "high_mark": 0.6, "low_mark": 0.3}
+    values = small().values | {f"translation.cleaning.{key}": value for key, value in marks.items()}
+    values |= {"translation.cache.bytes": 300_000_000 // 4096 * 4096, "translation.cache.entries": 4000}
+    values.pop("translation.cleaning.idle_ms")
+    truth = with_values(values)
+    outcome = _outcome(truth, tmp_path)
+    assert not {"translation.cache.entries", "translation.cache.bytes"} & {*outcome.twin.unidentified()}
+    for key in ("cache.bytes", "cache.entries", "cleaning.high_mark", "cleaning.low_mark"):
+        _holds(outcome, truth, f"translation.{key}")
 
 
 @pytest.mark.parametrize("mapping", ["static", "dynamic"])

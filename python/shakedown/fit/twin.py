@@ -331,7 +331,10 @@ def _limits(twin: Twin, cache: Cache) -> None:
     if cache.length:
         found = cache.length.bytes_found
         low, high = (value * cache.regions for value in (found.low, found.high))
-        origin = f"measured: {low:.0f}..{high:.0f}, what was written until marks were met again {_BY}"
+        shown = (
+            "where writes wait for whole passes" if cache.by_pressure else "what was written until marks were met again"
+        )
+        origin = f"measured: {low:.0f}..{high:.0f}, {shown} {_BY}"
     held = cache.in_memory or 0
     small = cache.small.writes if cache.small else None
     if small is None and cache.single and cache.single.writes is not None:

@@ -130,6 +130,8 @@ class Cache:
     """Whether it cleans without waiting for silence, once it is lazy and has passed its high mark."""
     most_dirty_first: bool | None = None
     """In which order it cleans bands; None: not known."""
+    streams_doubted: bool = False
+    """Whether what was written to see them may have been cleaned under way."""
     pass_bands: int | None = None
     """How many bands such a one cleans in a pass."""
     writes_to_high: int | None = None
@@ -373,7 +375,7 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     """One that cleans without waiting for silence: what was met is its high mark, and its log is longer."""
     assert cache.length
     filler, met = filler_of(bench, cache), cache.length
-    cache.length = None
+    cache.length, cache.streams_doubted = None, True
     # One in which the log was cleaned under way is none.
     tell("journal")
     filler.flush_out(met.bytes_found.high)
@@ -382,6 +384,7 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     if _ROOM_SHARE * met.bytes_found.low > streams.LONG_RUN_BYTES:
         tell("streams, with an empty log")
         cache.streams = streams.measure(pressure.Emptied(bench, filler, met.bytes_found), sight)
+        cache.streams_doubted = False
     tell("low mark")
     full = pressure.fullness(filler, sight, met.bytes_found)
     if full is None:
@@ -389,8 +392,9 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     drained = pressure.Drained(filler, sight, full)
     tell("order of cleaning")
     cache.most_dirty_first = pressure.most_dirty_first(drained)
-    # If it is not known, as where it matters.
+    # If it is not known, as where it matters: what was written last may have gone home first.
     by_dirt = cache.most_dirty_first is not False
+    cache.streams_doubted |= by_dirt and met.bytes_found.low < 2 * streams.LONG_RUN_BYTES
     cache.pass_bands = pressure.bands_per_pass(drained, most_dirty_first=by_dirt)
     for share in BAND_SHARES:
         tell(f"bands at {share:.0%}")

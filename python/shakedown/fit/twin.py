@@ -247,15 +247,17 @@ def _translation(twin: Twin, facts: Facts) -> None:
     _streams(twin, cache)
     never_empty = cache.streams is None or cache.regions > 1
     if cache.lazy and never_empty and (cache.by_pressure or cache.length is None):
-        _doubt(twin)
+        _doubt(twin, "cache", "cleaning", "streams")
+    elif cache.streams_doubted:
+        _doubt(twin, "streams")
 
 
-def _doubt(twin: Twin) -> None:
+def _doubt(twin: Twin, *parts: str) -> None:
     """What was written to see the log was cleaned under way, where rewriting does not empty it."""
-    for section in ("translation.cache", "translation.cleaning", "translation.streams"):
+    for section in (f"translation.{part}" for part in parts):
         for key, (value, origin) in twin.sections[section].items():
             if not origin.startswith(UNKNOWN) and key not in _SEEN_UNDER_PRESSURE:
-                twin.put(section, key, value, f"{UNKNOWN}; it cleans under way, and rewriting does not empty its cache")
+                twin.put(section, key, value, f"{UNKNOWN}; what was written to see it was cleaned under way")
 
 
 def _places_differ(facts: Facts, tracks: int) -> bool:

@@ -130,6 +130,8 @@ class Cache:
     """Whether it cleans without waiting for silence, once it is lazy and has passed its high mark."""
     most_dirty_first: bool | None = None
     """In which order it cleans bands; None: not known."""
+    contradicts: bool = False
+    """Whether its marks contradict each other."""
     streams_doubted: bool = False
     """Whether what was written to see them may have been cleaned under way."""
     pass_bands: int | None = None
@@ -381,20 +383,24 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     filler.flush_out(met.bytes_found.high)
     bench.idle(_SETTLE_NS)
     cache.journal = filler.journal(_ROOM_SHARE * met.bytes_found.low)
-    if _ROOM_SHARE * met.bytes_found.low > streams.LONG_RUN_BYTES:
+    fits = _ROOM_SHARE * met.bytes_found.low > streams.LONG_RUN_BYTES
+    if fits:
         tell("streams, with an empty log")
         cache.streams = streams.measure(pressure.Emptied(bench, filler, met.bytes_found), sight)
-        cache.streams_doubted = False
+        # What was written last may go home first: then a run is to leave as much room again.
+        cache.streams_doubted = met.bytes_found.low < 2 * streams.LONG_RUN_BYTES
     tell("low mark")
     full = pressure.fullness(filler, sight, met.bytes_found)
-    if full is None:
+    # Marks that meet contradict each other: what the log holds was cleaned while it was looked at.
+    cache.contradicts = full is not None and full.low.high >= full.high.low
+    if full is None or cache.contradicts:
         return
     drained = pressure.Drained(filler, sight, full)
     tell("order of cleaning")
     cache.most_dirty_first = pressure.most_dirty_first(drained)
-    # If it is not known, as where it matters: what was written last may have gone home first.
+    # If it is not known, as where it matters.
     by_dirt = cache.most_dirty_first is not False
-    cache.streams_doubted |= by_dirt and met.bytes_found.low < 2 * streams.LONG_RUN_BYTES
+    cache.streams_doubted &= by_dirt or not fits
     cache.pass_bands = pressure.bands_per_pass(drained, most_dirty_first=by_dirt)
     for share in BAND_SHARES:
         tell(f"bands at {share:.0%}")

@@ -245,7 +245,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
     _cache(twin, cache)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
-    never_empty = cache.streams is None or cache.regions > 1
+    never_empty = cache.streams is None or cache.regions > 1 or cache.contradicts
     if cache.lazy and never_empty and (cache.by_pressure or cache.length is None):
         _doubt(twin, "cache", "cleaning", "streams")
     elif cache.streams_doubted:

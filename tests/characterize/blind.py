@@ -109,6 +109,11 @@ def restless(seed: int) -> Truth:
     return Truth.of(_written(values))
 
 
+def with_values(values: dict[str, Any]) -> Truth:
+    """The one with these values."""
+    return Truth.of(_written(values))
+
+
 def changed(name: str, **new: Any) -> Truth:
     """One with other values, dots of their keys written as double underscores."""
     return Truth.of(_written(known(name).values | {key.replace("__", "."): value for key, value in new.items()}))
@@ -164,6 +169,21 @@ def small_wild(seed: int) -> Truth:
         "translation.cache.journal_every": draw.choice([0, 120, 240]),
         "translation.cache.journal_ms": draw.randrange(100, 400),
     }
+    return Truth.of(_written(values))
+
+
+def pressed(seed: int) -> Truth:
+    """A small one that is lazy and, above its high mark, cleans without waiting for silence, in either order."""
+    draw = random.Random(f"pressed {seed}")
+    low = draw.uniform(0.25, 0.8)
+    values = small_wild(seed).values | {
+        "translation.cleaning.when": "lazy",
+        "translation.cleaning.driven": "pressure",
+        "translation.cleaning.order": draw.choice(["fifo", "most-dirty"]),
+        "translation.cleaning.high_mark": round(low + draw.uniform(0.05, 0.2), 2),
+        "translation.cleaning.low_mark": round(low, 2),
+    }
+    values.pop("translation.cleaning.idle_ms", None)
     return Truth.of(_written(values))
 
 

@@ -36,6 +36,15 @@ def test_what_comes_late_in_one_look_has_not_moved() -> None:
     assert marks.moved(watch, before)[10:20].sum() >= 6
 
 
+def test_where_the_oldest_marks_end_one_that_strays_and_one_that_is_missed_do_not_count() -> None:
+    came, left = np.zeros(40, bool), np.ones(40, bool)
+    came[:14] = True
+    came[5], came[33] = False, True
+    assert marks.oldest_cleaned(came, left) == (14, 14)
+    left[14] = False
+    assert marks.oldest_cleaned(came, left) == (14, 15)
+
+
 def test_marks_that_contradict_each_other_are_not_known() -> None:
     """A low one above the high one makes no profile: so a drive over NBD on a busy machine got no twin."""
     seen = marks.Marks(high=Estimate(0.55, 0.53, 0.56), low=Estimate(0.6, 0.59, 0.61), step=0.025)

@@ -31,6 +31,7 @@ _PARTS_S: Final[dict[str, float]] = {
     "what memory writes at once": 40,
     "fill with small writes": 60,
     "passes that are forced": 100,
+    "order of cleaning": 60,
     "parking of the heads": _PARKING_S,
 }
 _LAST_CONVENTIONAL: Final = "does what was written lie where it should"

@@ -131,7 +131,8 @@ def measure(
         return found, coarse
     spacing = max(int(found.size_bytes.value / 24) // BLOCK_BYTES, 1) * BLOCK_BYTES
     fine = estimate(watch_home(bench, f"bands-{share:.2f}-fine", share, spacing, sight, rest_ms, press))
-    return fine or found, coarse
+    # Narrower than blocks can show: the host was late too often.
+    return fine if fine and fine.size_bytes.value >= 2 * spacing else found, coarse
 
 
 def watch_home(

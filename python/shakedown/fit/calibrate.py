@@ -35,6 +35,7 @@ _COLLECT_TURNS: Final = 0.3
 _NO_LIMIT: Final = 100_000_000
 _MORE_WRITES: Final = 1.3
 _FINER: Final = 9
+_SLIP: Final = 2.0
 _CLEARLY: Final = 3
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
 
@@ -92,7 +93,9 @@ def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
     overhead_ms, turn_ms = facts.overhead_ms, facts.turn_ms.value
     stages = []
     buffered = _BUFFERED
-    if facts.bursts.writes:
+    # A cache whose length is not known takes other bursts along than the drive's does.
+    alike = facts.cache is None or facts.cache.length is not None
+    if facts.bursts.writes and alike:
         count = float(facts.bursts.writes)
         stages.append(
             Stage(
@@ -101,7 +104,8 @@ def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
                 1,
                 buffered,
                 count,
-                0.004,
+                # One or two more may slip in before the one that has to wait.
+                max(0.004, _SLIP / count),
                 lambda bench: _burst(bench, overhead_ms, turn_ms),
                 "burst",
             )
@@ -145,9 +149,10 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
     if cache.rest_ms is None:
         return []
     sight, rest_ms = Sight(facts.turn_ms.value, flash=cache.place == "flash"), cache.rest_ms
-    # Its bands are as long as the drive's, but lie elsewhere.
+    # Its bands have as many tracks as the drive's, but lie elsewhere, and on tracks that may be somewhat longer there.
     found, _ = bands.measure(make(twin.aggressive().toml), 0.5, sight, rest_ms.high)
-    own = replace(cache.bands[0.5], border=found.border) if found else cache.bands[0.5]
+    own = found or cache.bands[0.5]
+    cache = replace(cache, bands=cache.bands | {0.5: own})
     if cache.forced_ms:
         wanted, what = cache.forced_ms, "time of a forced pass"
         asked: Callable[[Twin], Twin] = _itself
@@ -198,7 +203,9 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     """The candidate that comes nearest to what was measured."""
     tried = _tried(twin, stage, make)
     if stage.other is not None and _least(tried) > _CLEARLY * stage.tolerance:
-        tried = min((tried, _tried(stage.other(twin), stage, make)), key=_least)
+        # Where that does not agree either, nothing is known, and nothing is changed.
+        others = _tried(stage.other(twin), stage, make)
+        tried = others if _least(others) <= stage.tolerance else tried
     if not tried:
         shown = f"{UNKNOWN}; the twin does not show the {stage.what}"
         twin.put(stage.section, stage.key, twin.value(stage.section, stage.key), shown)

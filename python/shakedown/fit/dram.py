@@ -31,6 +31,8 @@ _LARGE_BURSTS: Final = (40, 150, 600)
 _SEEN: Final = 0.75
 _MOST_LOST: Final = 3.0
 _CERTAIN: Final = 3.0
+# A visit that takes a memory along is so much longer than what keeps a host.
+_VISIT: Final = 100.0
 _FELT: Final = 0.5
 _AGREE: Final = 0.1
 # Until the band is complete as well that a rewriting left.
@@ -57,10 +59,7 @@ def link(bench: Bench, turn_ms: float) -> Link:
     again = log.part(np.arange(len(offsets)) % 2 == 1)
     if _quick(again, turn_ms):
         return estimate_link(again)
-    trace = Trace.writes(fresh, flush_every=1)
-    sizes = trace.lengths.copy()
-    sizes[::2] = lengths[::2]
-    log = bench.play("link-write", Trace(trace.verbs, trace.offsets, sizes))
+    log = bench.play("link-write", Trace.durable_writes(fresh, lengths[::2]))
     if _quick(log, turn_ms):
         return replace(estimate_link(log), keeps_reads=False)
     return Link(Estimate.around(_OVERHEAD_US, _OVERHEAD_US), Estimate(_LINK_MB_S, 0.0, np.inf), False, False)
@@ -219,9 +218,17 @@ def until_full(latency_ms: Floats, limit_ms: float) -> int | None:
 
 
 def _rarely_full(latency_ms: Floats, limit_ms: float) -> int | None:
-    """Where each wait lets so many more in that hardly any time is lost: the first, if they come evenly."""
+    """Where each wait lets so many more in that hardly any time is lost: the first, if they come evenly, or are alike.
+
+    Now and then a journal comes between two that are.
+    """
     waits = even_waits(latency_ms, _MOST_LOST * limit_ms)
-    return None if waits is None else int(waits[0])
+    if waits is not None:
+        return int(waits[0])
+    long = np.flatnonzero(latency_ms[1:] > max(_VISIT * limit_ms, float(latency_ms[1:].max()) / 2)) + 1
+    usual = float(np.median(latency_ms[long])) if len(long) else 0.0
+    alike = int(np.sum(np.abs(latency_ms[long] / max(usual, limit_ms) - 1) < _AGREE))
+    return int(long[0]) if alike >= _COUNTS and alike > len(long) / 2 else None
 
 
 def _taken(log: Log, limit_ms: float) -> int | None:

@@ -22,7 +22,9 @@ from shakedown.fit import (
     length,
     log_track,
     marks,
+    order,
     parking,
+    pressure,
     rates,
     regions,
     rotation,
@@ -34,13 +36,12 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place, place_of_cache
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.whereabouts import Moved, Sight, left_at_once, moved
+from shakedown.fit.whereabouts import Moved, Sight, left_at_once, most_moved
 
 RATE_SHARES: Final = tuple(np.linspace(0, 1, 9))
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
 SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
 _MOVED: Final = 0.5
-_NEARLY_ALL: Final = 0.9
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
 SPACE_ENDS: Final = 0.95
@@ -51,6 +52,7 @@ _PACKET_BYTES: Final = 524_288
 _VISIT_PACKETS: Final = 64
 # What a drive with a cache may wait for before it cleans, where that did not show.
 _UNKNOWN_REST_MS: Final = 3000.0
+_ROOM_SHARE: Final = 0.9
 _SETTLE_NS: Final = 20_000_000_000
 _LONG_SETTLE_NS: Final = 60_000_000_000
 _MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
@@ -124,6 +126,18 @@ class Cache:
     rest_ms: Estimate | None = None
     """Silence until it cleans: at all, or, if it is lazy, once its log is full."""
     marks: marks.Marks | None = None
+    by_pressure: bool = False
+    """Whether it cleans without waiting for silence, once it is lazy and has passed its high mark."""
+    most_dirty_first: bool | None = None
+    """In which order it cleans bands; None: not known."""
+    contradicts: bool = False
+    """Whether its marks contradict each other."""
+    streams_doubted: bool = False
+    """Whether what was written to see them may have been cleaned under way."""
+    pass_bands: int | None = None
+    """How many bands such a one cleans in a pass."""
+    writes_to_high: int | None = None
+    """After how many small writes one that is driven by pressure began to clean, for their number."""
     bands: dict[float, bands.Bands] = field(default_factory=dict)
     static_share: float | None = None
     band_ms: Estimate | None = None
@@ -194,10 +208,8 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     )
     bench.idle(5_000_000_000)
     tell("does what was written lie where it should")
-    facts.moved = moved(bench, turn.value)
-    # Of what waits for silence nearly all lies elsewhere still, and of what a conventional drive holds nothing.
-    if facts.moved.share < _NEARLY_ALL:
-        facts.left_at_once = left_at_once(bench, turn.value)
+    facts.moved = most_moved(bench, turn.value, _SETTLE_NS)
+    facts.left_at_once = left_at_once(bench, turn.value)
     if facts.moved.share > _MOVED and not facts.cleans_at_once:
         facts.cache = _find_cache(bench, facts, tell)
     if with_parking:
@@ -215,7 +227,8 @@ def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
 
 
 def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
-    sight = Sight.through(facts.turn_ms.value, facts.blur_turns, flash=facts.moved.flash_share > _MOVED)
+    in_flash = facts.moved.flash_share > _MOVED
+    sight = Sight.through(facts.turn_ms.value, facts.blur_turns, flash=in_flash).with_marks(bench)
     tell("where the cache lies")
     place: Place = "flash"
     if not sight.flash:
@@ -233,11 +246,18 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     cache.streams = streams.measure(bench, sight)
     _find_log(bench, facts, cache, sight, tell)
     if cache.lazy and cache.length:
+        tell("does cleaning wait for silence")
+        full = cache.length.bytes_found
+        cache.by_pressure = pressure.waits_for_no_silence(filler_of(bench, cache), sight, full)
+        if cache.by_pressure:
+            _find_pressed(bench, facts, cache, sight, tell)
+            return cache
         _find_lazy(bench, facts, cache, sight, tell)
     _fill(bench, cache, tell)
     cache.packet_bytes = _packet_bytes(facts, cache)
     _band_again(bench, cache, sight, tell)
     _find_forced(bench, facts, cache, tell)
+    _find_order(bench, facts, cache, sight, tell)
     return cache
 
 
@@ -353,6 +373,60 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     _find_bands(bench, cache, sight, tell, press)
 
 
+def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
+    """One that cleans without waiting for silence: what was met is its high mark, and its log is longer."""
+    assert cache.length
+    filler, met = filler_of(bench, cache), cache.length
+    cache.length, cache.streams_doubted = None, True
+    # One in which the log was cleaned under way is none.
+    tell("journal")
+    filler.flush_out(met.bytes_found.high)
+    bench.idle(_SETTLE_NS)
+    cache.journal = filler.journal(_ROOM_SHARE * met.bytes_found.low)
+    fits = _ROOM_SHARE * met.bytes_found.low > streams.LONG_RUN_BYTES
+    if fits:
+        tell("streams, with an empty log")
+        cache.streams = streams.measure(pressure.Emptied(bench, filler, met.bytes_found), sight)
+        # What was written last may go home first: then a run is to leave as much room again.
+        cache.streams_doubted = met.bytes_found.low < 2 * streams.LONG_RUN_BYTES
+    tell("low mark")
+    full = pressure.fullness(filler, sight, met.bytes_found)
+    # Marks that meet contradict each other: what the log holds was cleaned while it was looked at.
+    cache.contradicts = full is not None and full.low.high >= full.high.low
+    if full is None or cache.contradicts:
+        return
+    drained = pressure.Drained(filler, sight, full)
+    tell("order of cleaning")
+    cache.most_dirty_first = pressure.most_dirty_first(drained)
+    # If it is not known, as where it matters.
+    by_dirt = cache.most_dirty_first is not False
+    cache.streams_doubted &= by_dirt or not fits
+    cache.pass_bands = pressure.bands_per_pass(drained, most_dirty_first=by_dirt)
+    for share in BAND_SHARES:
+        tell(f"bands at {share:.0%}")
+        seen = pressure.band_at(drained, share, most_dirty_first=by_dirt)
+        if seen is not None:
+            cache.bands[share] = seen
+    if 0.5 not in cache.bands:
+        return
+    band, turn_ms = cache.bands[0.5], facts.turn_ms.value
+    tell("length of the log")
+    large = replace(_filler_in_band(bench, cache), large=True)
+    passed = cache.pass_bands or pressure.MOST_PASSED
+    whole = pressure.whole_length(large, band, turn_ms, facts.track_bytes(0.5), full, passed)
+    if whole is None or whole.value <= full.high.value:
+        return
+    cache.length = replace(met, bytes_found=whole)
+    cache.marks = marks.Marks(_share(full.high, whole), _share(full.low, whole), full.step_bytes / whole.value)
+    tell("fill with small writes, each durable")
+    first = int(band.border + forced.FREE_BANDS * band.size_bytes.value) // BLOCK_BYTES * BLOCK_BYTES
+    cache.writes_to_high = pressure.writes_until_late(filler, first, int(band.size_bytes.value), full.high, turn_ms)
+
+
+def _share(part: Estimate, whole: Estimate) -> Estimate:
+    return Estimate(part.value / whole.value, part.low / whole.high, part.high / whole.low)
+
+
 def _press(bench: Bench, cache: Cache) -> bands.Press:
     """What makes the drive clean what was just written: a lazy one needs a full log for it."""
     if not cache.lazy or cache.length is None:
@@ -405,6 +479,19 @@ def _band_again(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> None:
     tell("time to clean a band, and nothing else")
     press = _press(bench, cache)
     cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press) or cache.band_ms
+
+
+def _find_order(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
+    """In which order bands are cleaned, where it is known when and how long that takes."""
+    if cache.length is None or cache.rest_ms is None or 0.5 not in cache.bands:
+        return
+    tell("order of cleaning")
+    band = cache.bands[0.5]
+    # Reading it and writing it back, if nothing else was seen.
+    usual_ms = 2 * facts.turn_ms.value * band.size_bytes.value / facts.track_bytes(0.5)
+    band_ms = cache.band_ms.value if cache.band_ms else usual_ms
+    press = _press(bench, cache)
+    cache.most_dirty_first = order.most_dirty_first(bench, band, sight, cache.rest_ms.high, band_ms, press)
 
 
 def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:

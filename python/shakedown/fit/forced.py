@@ -171,9 +171,7 @@ def _trace(offsets: Ints, filler: Ints, size: int, between: int, parting: int) -
     offsets, behind = np.vstack([marked, offsets]), np.vstack([np.zeros_like(marked), behind])
     at = np.concatenate([[0], np.cumsum(behind.ravel())[:-1]])
     places = np.insert(filler, at, offsets.ravel())
-    trace = Trace.writes(places, size, flush_every=1)
-    trace.lengths[::2] = np.insert(np.full(len(filler), size), at, BLOCK_BYTES)
-    return trace
+    return Trace.durable_writes(places, np.insert(np.full(len(filler), size), at, BLOCK_BYTES))
 
 
 def _excess_ms(log: Log) -> Floats:

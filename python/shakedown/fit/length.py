@@ -33,9 +33,11 @@ _FIRST_SHARE: Final = 1 / 256
 _MOST_SHARE: Final = 0.3
 _SOON: Final = 16
 _AGREE: Final = 0.01
+_MOST_APART: Final = 2.0
 _TRIES: Final = 12
 _MORE: Final = 1.25
 _JOURNAL_WRITES: Final = 1100
+_FEWEST_JOURNAL_WRITES: Final = 550
 _PRESSED: Final = 0.985
 
 
@@ -75,10 +77,14 @@ class Filler:
     layout: Layout
     room: Room | None = None
     """Where to write them; None: anywhere."""
+    large: bool = False
+    """Whether they are as large as can be, however few of them a cache holds."""
 
     @property
     def size(self) -> int:
         """Bytes of each, such that a cache of a usual size holds many."""
+        if self.large:
+            return _MOST_FILLER_BYTES
         share = (self.bench.capacity_bytes >> 17) // BLOCK_BYTES * BLOCK_BYTES
         return min(max(share, _LEAST_FILLER_BYTES), _MOST_FILLER_BYTES)
 
@@ -112,10 +118,15 @@ class Filler:
         offsets = self.offsets(count, begin)
         return self.bench.play(name, Trace.writes(offsets, self.size, flush_every=1))
 
-    def journal(self) -> Journal:
-        """Every how many visits to the log one takes longer: small writes, so that no room is wanted meanwhile."""
-        log = self.bench.play("journal", Trace.writes(self.offsets(_JOURNAL_WRITES), flush_every=1))
-        return journal(log)
+    def journal(self, room_bytes: float = np.inf) -> Journal | None:
+        """Every how many visits to the log one takes longer: small writes, so that no room is wanted meanwhile.
+
+        None where so much room is too little to tell.
+        """
+        count = int(min(_JOURNAL_WRITES, room_bytes / self.layout.space_bytes(BLOCK_BYTES)))
+        if count < _FEWEST_JOURNAL_WRITES:
+            return None
+        return journal(self.bench.play("journal", Trace.writes(self.offsets(count), flush_every=1)))
 
     def flush_out(self, length_bytes: float) -> None:
         """Leave nothing in the cache but one place, written over and over: of a small log many would take a part."""
@@ -157,7 +168,7 @@ def _agreed(filler: Filler, marked: int, spacing: int, settle_ns: int, room_byte
     met: list[Length] = []
     for _ in range(_TRIES):
         bench.idle(settle_ns)
-        log = bench.play("length", _trace(marks, filler.offsets(count), filler.size))
+        log = bench.play("length", marked_trace(marks, filler.offsets(count), filler.size))
         found = estimate(log, layout, spacing)
         if found and met and abs(found.bytes_found.value / met[-1].bytes_found.value - 1) < _AGREE:
             return found
@@ -174,6 +185,8 @@ def _vague(met: list[Length]) -> Length | None:
         return None
     telling = [one.bytes_found for one in met[1:] or met]
     low, high = min(one.low for one in telling), max(one.high for one in telling)
+    if high > _MOST_APART * max(low, 0.0):
+        return None
     return replace(met[-1], bytes_found=Estimate(met[-1].bytes_found.value, low, high))
 
 
@@ -201,6 +214,8 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     if not len(stalled):
         return None  # writes came closely that took a little longer, and none that stands out as a mark does
     first = int(stalled[0])
+    if first < beginning:
+        return None  # whatever it is, the marks were not all written
     sizes, which = np.unique(log.lengths, return_inverse=True)
     spaces = np.array([layout.space_bytes(int(size)) for size in sizes])[which]
     length = float(spaces[:first].sum())
@@ -241,10 +256,9 @@ def _usual(log: Log, cycle: Floats, beginning: int) -> Floats:
     return usual
 
 
-def _trace(marks: Ints, filler: Ints, size: int) -> Trace:
+def marked_trace(marks: Ints, filler: Ints, size: int) -> Trace:
     """A mark, a filler, a mark ..., then fillers only."""
     offsets = np.concatenate([np.stack([marks, filler[: len(marks)]], axis=1).ravel(), filler[len(marks) :]])
-    trace = Trace.writes(offsets, size, flush_every=1)
-    lengths = trace.lengths.copy()
-    lengths[np.arange(len(marks)) * 4] = BLOCK_BYTES
-    return Trace(trace.verbs, trace.offsets, lengths, trace.depth)
+    lengths = np.full(len(offsets), size)
+    lengths[: 2 * len(marks) : 2] = BLOCK_BYTES
+    return Trace.durable_writes(offsets, lengths)

@@ -20,8 +20,11 @@ _SPACING_BYTES: Final = 96 << 20
 _MARKS_AT: Final = 0.78
 _REST_SURPLUS_MS: Final = 12_000.0
 _SURE: Final = 2
+_OLDEST: Final = 8
+_STRAY: Final = 1.5
 _FIRST_STEP: Final = 4
 _LOOKS: Final = 60
+_LAST_SHARE: Final = 0.15
 _QUIET_LOOKS: Final = 3
 _FULL: Final = 0.985
 
@@ -66,10 +69,10 @@ def measure(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -
 
     None where none comes home.
     """
-    filler = filler.near(aligned(_MARKS_AT * filler.bench.capacity_bytes))
-    steps = _Steps.of(filler, length_bytes)
-    high = _high(filler, sight, length_bytes, rest_ms, steps)
-    low = _low(filler, sight, length_bytes, rest_ms, steps)
+    near = filler.near(aligned(_MARKS_AT * filler.bench.capacity_bytes))
+    steps = _Steps.of(near, length_bytes)
+    high = _high(near, sight, length_bytes, rest_ms, steps)
+    low = low_mark(filler, sight, length_bytes, rest_ms)
     return Marks(high, low, steps.whole) if high and low else None
 
 
@@ -89,33 +92,58 @@ def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, ste
         if step < _FIRST_STEP:
             continue
         watch.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
-        if moved(watch, before).sum() >= _SURE:
+        # The oldest go first: where others seem to, the host was late.
+        if moved(watch, before)[:_OLDEST].sum() >= _SURE:
             # A drive looks at its marks now and then only: it may have been a step sooner.
             full = steps.count * steps.mark + steps.filled * step
             return Estimate(full - steps.filled / 2, full - 2 * steps.filled, full)
     return None
 
 
-def _low(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, steps: _Steps) -> Estimate | None:
+def low_mark(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Estimate | None:
+    """How full, as a share of these bytes, the drive leaves a log that is nearly so full; None: it cleans nothing."""
+    filler = filler.near(aligned(_MARKS_AT * filler.bench.capacity_bytes))
+    steps = _Steps.of(filler, length_bytes)
     watch = _begin(filler, sight, length_bytes, rest_ms, "low-mark", steps)
-    for number, mark in enumerate(watch.offsets):
-        watch.bench.play("low-mark-write", Trace.writes(np.array([mark]), flush_every=1))
-        filler.put("low-mark-fill", steps.fillers, begin=number * steps.fillers)
+    # Whole steps may end well before the log does.
+    rest = max(filler.writes((_FULL - steps.count * steps.whole) * length_bytes), 0)
+    fillers = filler.offsets(steps.count * steps.fillers + rest)
+    between = fillers[: steps.count * steps.fillers].reshape(steps.count, steps.fillers)
+    offsets = np.append(np.concatenate([watch.offsets[:, None], between], axis=1), fillers[between.size :])
+    lengths = np.append(np.tile([BLOCK_BYTES, *[filler.size] * steps.fillers], steps.count), np.full(rest, filler.size))
+    # One that waits for no silence is not above its high mark yet when they are looked at. The last ones stay anyway.
+    written = int((1 - _LAST_SHARE) * steps.count)
+    begun = written * (1 + steps.fillers)
+    watch.bench.play("low-mark-write", Trace.durable_writes(offsets[:begun], lengths[:begun]))
     before = twice(watch)
-    came, quiet = np.zeros(len(watch.offsets), bool), 0
+    watch.bench.play("low-mark-last", Trace.durable_writes(offsets[begun:], lengths[begun:]))
+    came, quiet, looked_at = np.zeros(steps.count, bool), 0, np.arange(steps.count) < written
     for _ in range(_LOOKS):
         watch.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
-        now = came | moved(watch, before)
+        now = came | (moved(watch, before) & looked_at)
         quiet = 0 if (now & ~came).any() else quiet + 1
         came = now
         if quiet == _QUIET_LOOKS:
             break
     if not came.any():
         return None
-    fills: Floats = steps.whole * np.arange(len(came), 0, -1).astype(float)
-    last = int(np.flatnonzero(came)[-1])
-    below = float(fills[last + 1]) if last + 1 < len(fills) else 0.0
-    return Estimate((float(fills[last]) + below) / 2, below, float(fills[last]))
+    fewest, most = oldest_cleaned(came, watch.sight.differ(before[0], watch.home) & looked_at)
+    fills = steps.whole * np.arange(len(came) + 1, -1, -1) + rest * steps.filled / steps.fillers
+    # The last of them was cleaned while the cache was so full, and then it was not any more.
+    low, high = float(fills[most + 1]), float(fills[fewest])
+    return Estimate((low + high) / 2, low, high)
+
+
+def oldest_cleaned(came: NDArray[np.bool_], left: NDArray[np.bool_]) -> tuple[int, int]:
+    """How many of the marks, of which the oldest go first, were cleaned, at least and at most.
+
+    It is where those that came part best from the others. One that lay at its old angle before, so that it had not
+    ``left``, cannot be seen to come. One that seems to come behind those that do was rather cleaned than not.
+    """
+    missed, strays = np.cumsum(~came & left), np.cumsum(came[::-1])[::-1]
+    wrong = np.append(0, missed) + _STRAY * np.append(strays, 0)
+    best = np.flatnonzero(wrong == wrong.min())
+    return int(best[0]), int(best[-1])
 
 
 def twice(watch: Watch) -> tuple[Floats, Floats]:
@@ -124,9 +152,11 @@ def twice(watch: Watch) -> tuple[Floats, Floats]:
 
 
 def moved(watch: Watch, before: tuple[Floats, Floats]) -> NDArray[np.bool_]:
-    """Which blocks lie elsewhere, whichever of the looks before and now are compared."""
-    differs = [watch.sight.differ(now, then) for now in twice(watch) for then in before]
-    return np.asarray(np.all(differs, axis=0))
+    """Which blocks lie elsewhere: those on whose place two looks before agree, and two now, on another."""
+    now = twice(watch)
+    agreed = ~watch.sight.differ(*before) & ~watch.sight.differ(*now)
+    differs = [watch.sight.differ(one, then) for one in now for then in before]
+    return np.asarray(agreed & np.all(differs, axis=0))
 
 
 def _watch(filler: Filler, sight: Sight, name: str, count: int) -> Watch:

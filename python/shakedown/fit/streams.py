@@ -17,8 +17,9 @@ _MOST_RUN_BYTES: Final = 256 << 20
 _LEAST_RUN_BYTES: Final = 64 << 20
 _RUN_SHARE: Final = 1 / 128
 _ENDS: Final = 12
+_MOSTLY: Final = 0.5
 _APART_BYTES: Final = 128 << 10
-_LONG_RUN_BYTES: Final = 64 << 20
+LONG_RUN_BYTES: Final = 64 << 20
 # Where nothing was written in sequence before: a stream that ended within would be gone on with.
 _RUNS_AT: Final = (0.76, 0.775)
 _COMPLETING_NS: Final = 20_000_000_000
@@ -118,10 +119,13 @@ def _run_bytes(bench: Bench, request: int, sight: Sight) -> Estimate | None:
     """
     # Here and there a block comes from the log at its old angle by chance, but not the same one of both runs.
     away = np.any([_away_after_run(bench, share, request, sight) for share in _RUNS_AT], axis=0)
+    # One that cleans under pressure has brought the run's front home, and not what it wrote last: that was cached, too.
+    if away[-_ENDS:].mean() >= _MOSTLY:
+        return None
     # The place that parts best what lies elsewhere from what does not.
     wrong = np.concatenate([[0], np.cumsum(~away)]) + np.concatenate([np.cumsum(away[::-1])[::-1], [0]])
     cached = int(np.argmin(wrong)) * _GRAIN_BYTES
-    if cached == _LONG_RUN_BYTES:
+    if cached == LONG_RUN_BYTES:
         if not _is_long_in_coming(bench, request, sight):
             return None
         low, high = cached, max(_length(bench, request), cached + request)
@@ -133,18 +137,18 @@ def _run_bytes(bench: Bench, request: int, sight: Sight) -> Estimate | None:
 def _away_after_run(bench: Bench, share: float, request: int, sight: Sight) -> NDArray[np.bool_]:
     """Which parts of a long run, written from ``share`` of the capacity on, do not lie where they did."""
     first = aligned(share * bench.capacity_bytes)
-    places = first + np.arange(_LONG_RUN_BYTES // _GRAIN_BYTES) * _GRAIN_BYTES
-    rewrite(bench, "stream-run-before", first, _LONG_RUN_BYTES)
+    places = first + np.arange(LONG_RUN_BYTES // _GRAIN_BYTES) * _GRAIN_BYTES
+    rewrite(bench, "stream-run-before", first, LONG_RUN_BYTES)
     # The band that this leaves is to be complete: else the run makes the drive complete it, with what it cached of it.
     bench.idle(_COMPLETING_NS)
     forget(bench)
     watch = Watch.over(bench, "stream-run", places, sight)
     # What is still in memory when the run becomes a stream goes with it, past the cache: so little is. Each durable
     # alone would take a visit to the log, of which a small one does not have as many as a run has requests.
-    run = first + np.arange(_LONG_RUN_BYTES // request) * request
+    run = first + np.arange(LONG_RUN_BYTES // request) * request
     bench.play("stream-run-write", Trace.writes(run, request, flush_every=_durable_bytes(request) // request))
     away = watch.away()
-    rewrite(bench, "stream-run-rewrite", first, _LONG_RUN_BYTES)
+    rewrite(bench, "stream-run-rewrite", first, LONG_RUN_BYTES)
     return away
 
 

@@ -43,11 +43,23 @@ class Trace:
             np.insert(trace.verbs, at, FLUSH), np.insert(trace.offsets, at, 0), np.insert(trace.lengths, at, 0)
         )
 
+    @staticmethod
+    def durable_writes(offsets: Ints, lengths: Ints) -> Trace:
+        """Writes of these lengths, each durable before the next."""
+        trace = Trace.writes(offsets, flush_every=1)
+        sizes = trace.lengths.copy()
+        sizes[::2] = lengths
+        return Trace(trace.verbs, trace.offsets, sizes, trace.depth)
+
     def __add__(self, other: Trace) -> Trace:
         """One after the other, at the depth of the first."""
         pairs = ((self.verbs, other.verbs), (self.offsets, other.offsets), (self.lengths, other.lengths))
         verbs, offsets, lengths = (np.concatenate(pair) for pair in pairs)
         return Trace(verbs, offsets, lengths, self.depth)
+
+    def part(self, where: slice) -> Trace:
+        """Some of the requests, flushes counted."""
+        return Trace(self.verbs[where], self.offsets[where], self.lengths[where], self.depth)
 
     def __len__(self) -> int:
         """How many requests."""

@@ -31,6 +31,7 @@ _STATIC: Final = 0.75
 _SEGMENTS: Final = 128
 # What angles are told apart by, and as much again: cylinders do not begin where bands do.
 _ALIKE_TURNS: Final = 0.06
+_SEEN_UNDER_PRESSURE: Final = ("when", "driven", "order")
 
 Plain = int | float | bool | str | list[list[float]]
 
@@ -201,8 +202,9 @@ def _dram(twin: Twin, facts: Facts) -> None:
     origin = f"measured: {taken} taken at once {_BY}" if bursts.bytes_taken else f"{UNKNOWN}; none was answered at once"
     twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
     count = bursts.writes
-    origin = f"measured: {count} taken at once {_BY}" if count else f"{UNKNOWN}; usual"
-    twin.put("dram", "write_segments", count or _SEGMENTS, origin)
+    # Some of them may be on their way to the platters by then; how many a visit to a log takes shows in a twin.
+    shown = f"measured: {(count or 0) // 2}..{count} {_BY}, taken at once; part of them may have left memory by then"
+    twin.put("dram", "write_segments", count or _SEGMENTS, shown if count else f"{UNKNOWN}; usual")
     destaged = facts.cache.destage_bytes if facts.cache else None
     if destaged:
         size = min(_blocks(destaged.value), max(_blocks(taken), track))
@@ -243,6 +245,19 @@ def _translation(twin: Twin, facts: Facts) -> None:
     _cache(twin, cache)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
+    never_empty = cache.streams is None or cache.regions > 1 or cache.contradicts
+    if cache.lazy and never_empty and (cache.by_pressure or cache.length is None):
+        _doubt(twin, "cache", "cleaning", "streams")
+    elif cache.streams_doubted:
+        _doubt(twin, "streams")
+
+
+def _doubt(twin: Twin, *parts: str) -> None:
+    """What was written to see the log was cleaned under way, where rewriting does not empty it."""
+    for section in (f"translation.{part}" for part in parts):
+        for key, (value, origin) in twin.sections[section].items():
+            if not origin.startswith(UNKNOWN) and key not in _SEEN_UNDER_PRESSURE:
+                twin.put(section, key, value, f"{UNKNOWN}; what was written to see it was cleaned under way")
 
 
 def _places_differ(facts: Facts, tracks: int) -> bool:
@@ -318,7 +333,10 @@ def _limits(twin: Twin, cache: Cache) -> None:
     if cache.length:
         found = cache.length.bytes_found
         low, high = (value * cache.regions for value in (found.low, found.high))
-        origin = f"measured: {low:.0f}..{high:.0f}, what was written until marks were met again {_BY}"
+        shown = (
+            "where writes wait for whole passes" if cache.by_pressure else "what was written until marks were met again"
+        )
+        origin = f"measured: {low:.0f}..{high:.0f}, {shown} {_BY}"
     held = cache.in_memory or 0
     small = cache.small.writes if cache.small else None
     if small is None and cache.single and cache.single.writes is not None:
@@ -332,6 +350,9 @@ def _limits(twin: Twin, cache: Cache) -> None:
 def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> None:
     """Entries, and what counts as one, if memory holds so many writes while the log is full."""
     section, single = "translation.cache", cache.single.writes if cache.single else None
+    if cache.by_pressure:
+        _entries_at_mark(twin, cache)
+        return
     met = cache.small.writes if cache.small else None
     # A drive that stalls from the first write on, or while memory has room, tells nothing of its entries.
     small = met - held if met else single
@@ -377,11 +398,42 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 
 
+def _entries_at_mark(twin: Twin, cache: Cache) -> None:
+    """Of a drive that cleans under pressure it shows at how many of them it begins to."""
+    section = "translation.cache"
+    single_packets = bool(cache.append and cache.append.packet_writes and cache.append.packet_writes.value == 1)
+    by_space = int((cache.bytes_found or 1000 * BLOCK_BYTES) / gathered_bytes(cache))
+    if cache.writes_to_high is None or cache.marks is None:
+        twin.put(
+            section, "entries", max(by_space, 1000), f"{UNKNOWN}; it cleans for want of space before it has as many"
+        )
+        twin.put(
+            section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; as many end with the space"
+        )
+        return
+    high = cache.marks.high
+    count, low, most = (round(cache.writes_to_high / share) for share in (high.value, high.high, high.low))
+    twin.put(
+        section,
+        "entries",
+        count,
+        f"measured: {low}..{most}, where cleaning begins at {cache.writes_to_high} writes {_BY}",
+    )
+    why = "each small write is a packet" if single_packets else "each was durable, and so a packet"
+    twin.put(section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; {why}")
+
+
 def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     section = "translation.cleaning"
     twin.put(section, "when", "lazy" if cache.lazy else "aggressive", f"measured: {_BY}")
-    twin.put(section, "order", "fifo", f"{UNKNOWN}; usual")
-    if cache.rest_ms is not None:
+    if cache.most_dirty_first is None:
+        twin.put(section, "order", "fifo", f"{UNKNOWN}; usual")
+    else:
+        shown = f"measured: which went home first, one piece each of older bands or many of newer ones {_BY}"
+        twin.put(section, "order", "most-dirty" if cache.most_dirty_first else "fifo", shown)
+    if cache.by_pressure:
+        twin.put(section, "driven", "pressure", f"measured: it cleans while the host reads on {_BY}")
+    elif cache.rest_ms is not None:
         _measured(twin, section, "idle_ms", cache.rest_ms, 0)
     else:
         twin.put(section, "idle_ms", 1000, f"{UNKNOWN}; it rested with its cache full")
@@ -415,7 +467,8 @@ def mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
     if key == "high_mark":
         return cache.marks.high
     found, passed = cache.marks.low, pass_of(facts)
-    below = cache.marks.step * (passed.bands.value - 1) if passed else 0.0
+    bands = passed.bands.value if passed else cache.pass_bands or 1
+    below = cache.marks.step * (bands - 1)
     # But the low mark is below the high one.
     high = cache.marks.high
     value = min(found.value + below / 2, (found.low + high.value) / 2)
@@ -425,6 +478,10 @@ def mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
 def _pass(twin: Twin, facts: Facts) -> None:
     """What a drive without room does before it goes on."""
     section, found = "translation.cleaning", pass_of(facts)
+    if facts.cache and facts.cache.pass_bands:
+        shown = f"measured: what goes home beside what has to {_BY}"
+        twin.put(section, "bands_per_pass", facts.cache.pass_bands, shown)
+        return
     if found is None:
         twin.put(section, "bands_per_pass", 1, UNKNOWN)
         return
@@ -437,7 +494,7 @@ def _pass(twin: Twin, facts: Facts) -> None:
 def pass_of(facts: Facts) -> Pass | None:
     """What a forced pass does, from its stalls over marks."""
     cache = facts.cache
-    if cache is None or not cache.length or not band_size_is_known(facts):
+    if cache is None or not cache.length or cache.by_pressure or not band_size_is_known(facts):
         return None
     met = cache.length
     span = met.marks_written * met.mark_bytes / facts.capacity_bytes

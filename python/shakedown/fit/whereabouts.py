@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -10,14 +10,23 @@ from numpy.typing import NDArray
 
 from shakedown.fit import rotation
 from shakedown.fit.place import aligned, apart, rewrite, scattered
-from shakedown.fit.trace import BLOCK_BYTES, FLUSH, READ, WRITE, Bench, Floats, Ints, Trace
+from shakedown.fit.trace import BLOCK_BYTES, FLUSH, READ, WRITE, Bench, Floats, Ints, Log, Trace
 
 _TOLERANCE_TURNS: Final = 0.03
 _MOST_TOLERANCE_TURNS: Final = 0.08
 _BLURS: Final = 3.0
 _FROM_MEMORY_TURNS: Final = 0.06
 _BLOCKS: Final = 96
+_FEW_BLOCKS: Final = 24
+_MORE_LOOKS: Final = 2
+_NEARLY_ALL: Final = 0.9
 _MARKS: Final = 24
+_VAGUE_TURNS: Final = 0.1
+# A look is as sharp as its marks: of a quiet host nearly all come within half the tolerance.
+_SHARP: Final = 0.5
+_MOST_UNSHARP: Final = 0.25
+_LOOKS: Final = 5
+_HALF: Final = 0.5
 _FORGETTING_BYTES: Final = 384 << 20
 _LEAST_QUIET: Final = 0.2
 _REGION_BYTES: Final = 96 << 20
@@ -31,11 +40,21 @@ class Sight:
     flash: bool = False
     tolerance: float = _TOLERANCE_TURNS
     """Angles that differ by less, in turns, are the same."""
+    marks: Floats | None = None
+    """Angles of some blocks that nobody writes: what the known length of a turn is wrong by, and how late the host is
+    just now, shows in them. Of a model, which is never late, they are asked in each watch anew."""
 
     @staticmethod
     def through(turn_ms: float, blur_turns: float, *, flash: bool) -> Sight:
         """Where moments are known to so much only."""
         return Sight(turn_ms, flash, float(np.clip(_BLURS * blur_turns, _TOLERANCE_TURNS, _MOST_TOLERANCE_TURNS)))
+
+    def with_marks(self, bench: Bench) -> Sight:
+        """One that knows where its marks lie; a host that is late in some looks is not in most."""
+        first = np.zeros(1, np.int64)
+        looks = [_angles(bench, "marks", first, self.turn_ms)[1] for _ in range(_LOOKS)]
+        drifts = [_middle(rotation.short_way(look - looks[0])) for look in looks]
+        return replace(self, marks=middle_look([(look - drift) % 1 for look, drift in zip(looks, drifts, strict=True)]))
 
     @property
     def blur(self) -> float:
@@ -66,18 +85,34 @@ class Watch:
     sight: Sight
     home: Floats
     marks: Floats
-    """Angles of some blocks that nobody writes: what the known length of a turn is wrong by shows in them."""
 
     @staticmethod
     def over(bench: Bench, name: str, offsets: Ints, sight: Sight) -> Watch:
         """Read the blocks, whose offsets rise, for the first time."""
-        return Watch(bench, name, offsets, sight, *_angles(bench, f"{name}-home", offsets, sight.turn_ms))
+        if sight.marks is None:
+            return Watch(bench, name, offsets, sight, *_angles(bench, f"{name}-home", offsets, sight.turn_ms))
+        unseen = Watch(bench, name, offsets, sight, np.zeros(0), sight.marks)
+        return replace(unseen, home=unseen.looked("home"))
 
     def angles(self) -> Floats:
         """Read them again: their angles now, in the order of ``offsets``."""
-        angles, marks = _angles(self.bench, f"{self.name}-now", self.offsets, self.sight.turn_ms)
+        return self.looked("now")
+
+    def looked(self, when: str) -> Floats:
+        """Their angles; where the host was late too often in a look, the middle of several."""
+        first, sharp = self._look(when)
+        if sharp:
+            return first
+        return middle_look([first, *(self._look(when)[0] for _ in range(_LOOKS - 1))])
+
+    def _look(self, when: str) -> tuple[Floats, bool]:
+        """Their angles, and whether the marks came where they lie."""
+        angles, marks = _angles(self.bench, f"{self.name}-{when}", self.offsets, self.sight.turn_ms)
         drift = rotation.short_way(marks - self.marks)
-        return np.asarray((angles - _middle(drift)) % 1.0)
+        middle = _middle(drift)
+        off = np.abs(rotation.short_way(drift - middle))
+        unsharp = float(np.mean(off > _SHARP * self.sight.tolerance))
+        return np.asarray((angles - middle) % 1.0), unsharp <= _MOST_UNSHARP
 
     def away(self) -> NDArray[np.bool_]:
         """Which of them do not lie where they did."""
@@ -86,7 +121,7 @@ class Watch:
         return np.asarray(self.sight.differ(now, self.home) | (np.isnan(now) & self.sight.flash))
 
 
-def moved(bench: Bench, turn_ms: float) -> Moved:
+def moved(bench: Bench, turn_ms: float, most: int = _BLOCKS) -> Moved:
     """How many of some durably written blocks lie elsewhere afterwards: nearly none, or nearly all.
 
     A host that is late now and then makes blocks seem elsewhere that nobody wrote: as many are taken off. What comes
@@ -94,7 +129,7 @@ def moved(bench: Bench, turn_ms: float) -> Moved:
     """
     first = aligned(0.4 * bench.capacity_bytes)
     slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
-    offsets = np.sort(scattered(min(_BLOCKS, slots // 2), first, slots, 16 * BLOCK_BYTES))
+    offsets = np.sort(scattered(min(most, slots // 2), first, slots, 16 * BLOCK_BYTES))
     sight = Sight(turn_ms, flash=True)
     watch = Watch.over(bench, "moved", offsets, sight)
     unmoved = float(np.mean(sight.differ(watch.angles(), watch.home)))
@@ -107,6 +142,21 @@ def moved(bench: Bench, turn_ms: float) -> Moved:
     return Moved(share, float(np.mean(in_flash)))
 
 
+def most_moved(bench: Bench, turn_ms: float, rest_ns: int) -> Moved:
+    """What became of blocks that were written, the most of some looks.
+
+    Where it is not nearly all, the cache may have been too full just then, so that what was new in it went home: other
+    looks follow a rest, at fewer blocks.
+    """
+    seen = moved(bench, turn_ms)
+    for _ in range(_MORE_LOOKS):
+        if seen.share >= _NEARLY_ALL:
+            break
+        bench.idle(rest_ns)
+        seen = max(seen, moved(bench, turn_ms, _FEW_BLOCKS), key=lambda one: one.share)
+    return seen
+
+
 def left_at_once(bench: Bench, turn_ms: float) -> float:
     """Which share of blocks lie elsewhere when each is read right behind its durable write, and soon no longer there.
 
@@ -115,18 +165,33 @@ def left_at_once(bench: Bench, turn_ms: float) -> float:
     first = aligned(0.45 * bench.capacity_bytes)
     slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
     offsets = np.sort(scattered(min(_BLOCKS, slots // 2), first, slots, 16 * BLOCK_BYTES))
-    watch = Watch.over(bench, "at-once", offsets, Sight(turn_ms))
+    sight = Sight(turn_ms).with_marks(bench)
+    watch = Watch.over(bench, "at-once", offsets, sight)
     order = apart(len(offsets))
     pairs = Trace.writes(np.repeat(offsets[order], 2), flush_every=1)
     # Of each two writes with their flushes the second becomes a read, and its flush nothing.
     keep = np.tile([True, True, True, False], len(offsets))
     verbs = np.tile([WRITE, FLUSH, READ, FLUSH], len(offsets))[keep]
-    log = bench.play("at-once-pairs", Trace(verbs, pairs.offsets[keep], pairs.lengths[keep]))
-    reads = log.part(log.verbs == READ)
-    now = rotation.phases(reads, turn_ms)
-    now[reads.latency_ms < _FROM_MEMORY_TURNS * turn_ms] = np.nan
-    elsewhere, later = watch.sight.differ(now, watch.home[order]), watch.angles()[order]
-    return float(np.mean(elsewhere & watch.sight.differ(later, now)))
+    each = Trace(verbs, pairs.offsets[keep], pairs.lengths[keep])
+    log = bench.play("at-once-pairs", Trace.reads(reference_places(bench)) + each)
+    now = angles_of(log.part(log.verbs == READ), sight)
+    home, later = watch.home[order], watch.angles()[order]
+    # Between flushes moments are known to a fio's millisecond only; what that comes to is mostly the same for all.
+    vague = replace(sight, tolerance=_VAGUE_TURNS)
+    now = now + _middle(rotation.short_way(later - now))
+    return float(np.mean(vague.differ(now, home) & vague.differ(later, now)))
+
+
+def middle_look(looks: list[Floats]) -> Floats:
+    """Of several looks at blocks the middle angle of each; NaN where memory, or flash, answered mostly."""
+    seen = np.array(looks)
+    known = ~np.isnan(seen)
+    # Angles go round: counted from the first that is known.
+    first = seen[np.argmax(known, axis=0), np.arange(seen.shape[1])]
+    ways = np.sort(rotation.short_way(seen - first), axis=0)
+    # What is not known is last.
+    middle = ways[np.maximum(known.sum(axis=0) - 1, 0) // 2, np.arange(seen.shape[1])]
+    return np.asarray(np.where(known.mean(axis=0) > _HALF, (first + middle) % 1.0, np.nan))
 
 
 def forget(bench: Bench) -> None:
@@ -136,21 +201,40 @@ def forget(bench: Bench) -> None:
     bench.play("forget", Trace.reads(places, 1 << 20, depth=4))
 
 
+def reference_places(bench: Bench) -> Ints:
+    """Where the marks of a sight lie, in the order in which they are read."""
+    marks = bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES - (1 + np.arange(_MARKS)) * _mark_spacing(bench)
+    return np.asarray(marks[apart(_MARKS)])
+
+
+def angles_of(log: Log, sight: Sight) -> Floats:
+    """Angles of what was read, in its order, right behind the places of the marks; these are left out."""
+    assert sight.marks is not None
+    read = _phases(log, sight.turn_ms)
+    drift = rotation.short_way(read[:_MARKS] - sight.marks[apart(_MARKS)])
+    return np.asarray((read[_MARKS:] - _middle(drift)) % 1.0)
+
+
+def _phases(log: Log, turn_ms: float) -> Floats:
+    """The phase at which each request came; NaN where memory answered."""
+    read = rotation.phases(log, turn_ms)
+    read[log.latency_ms < _FROM_MEMORY_TURNS * turn_ms] = np.nan
+    return read
+
+
 def _angles(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> tuple[Floats, Floats]:
     """Angles in the order of ``offsets``, and those of the marks; NaN where memory answered.
 
     They are read in an order that is neither theirs nor the one in which any were written, for a log read in its own
     order comes as fast as from memory. The last read goes far away: what the heads read on from there is none of these.
     """
-    marks = bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES - (1 + np.arange(_MARKS)) * _mark_spacing(bench)
     order, marks_order = apart(len(offsets))[::-1], apart(_MARKS)
     far = (int(offsets[0]) + bench.capacity_bytes // 2) % bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
     count = len(offsets)
     # A mark between each two of the first: few blocks that lie near each other would come with one another.
     turns = np.argsort(np.concatenate([np.arange(count), np.arange(_MARKS) + 0.5]))
-    log = bench.play(name, Trace.reads(np.append(np.concatenate([offsets[order], marks[marks_order]])[turns], far)))
-    read = rotation.phases(log, turn_ms)
-    read[log.latency_ms < _FROM_MEMORY_TURNS * turn_ms] = np.nan
+    places = np.concatenate([offsets[order], reference_places(bench)])[turns]
+    read = _phases(bench.play(name, Trace.reads(np.append(places, far))), turn_ms)
     angles = read[:-1][np.argsort(turns)]
     return angles[:count][np.argsort(order)], angles[count:][np.argsort(marks_order)]
 

@@ -1,0 +1,66 @@
+"""Which band is cleaned first: the one that has been dirty longest, or the one that holds most?
+
+Some bands get a piece each, and then others several. Which of them are home first, in a rest that is much too short for
+all, tells the order.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.bands import NO_PRESS, Bands, Press
+from shakedown.fit.marks import moved, twice
+from shakedown.fit.place import rewrite
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
+from shakedown.fit.whereabouts import Sight, Watch
+
+_BANDS: Final = 12
+_FEWEST: Final = 4
+_PIECES: Final = 6
+_PIECE_BYTES: Final = 128 << 10
+_INSIDE: Final = 0.4
+_SHARE: Final = 0.3
+_FREE_BANDS: Final = 2
+_PART: Final = 0.25
+_LOOKS: Final = 24
+_CLEARLY: Final = 0.4
+_NEARLY_ALL: Final = 0.8
+
+
+def most_dirty_first(
+    bench: Bench, bands: Bands, sight: Sight, rest_ms: float, band_ms: float, press: Press = NO_PRESS
+) -> bool | None:
+    """Whether bands with many pieces go before older ones with one each; None where neither goes clearly before.
+
+    Heads that clean do so after ``rest_ms`` of silence, and need about ``band_ms`` for a band.
+    """
+    size = bands.size_bytes.value
+    count = min(_BANDS, int(_SHARE * bench.capacity_bytes / size) // 2)
+    if count < _FEWEST:
+        return None
+    # Every other one, so that neither lies further off; a piece in the middle, for the border is not known to a track.
+    inside = bands.border + (np.arange(2 * count) + _FREE_BANDS + _INSIDE) * size
+    places = inside.astype(np.int64) // BLOCK_BYTES * BLOCK_BYTES
+    old, new = places[::2], (places[1::2, None] + np.arange(_PIECES) * _PIECE_BYTES).ravel()
+    first = int(places[0])
+    press.before(first)
+    offsets = np.concatenate([old, new])
+    is_old = np.isin(np.sort(offsets), old)
+    watch = Watch.over(bench, "order", np.sort(offsets), sight)
+    bench.play("order-write", Trace.writes(offsets, flush_every=1))
+    press.after(first, len(offsets), BLOCK_BYTES)
+    before = twice(watch)
+    found = None
+    for _ in range(_LOOKS):
+        bench.idle(int((rest_ms + _PART * count * band_ms) * 1e6))
+        came = moved(watch, before)
+        older, newer = float(came[is_old].mean()), float(came[~is_old].mean())
+        if abs(older - newer) > _CLEARLY:
+            found = newer > older
+            break
+        if min(older, newer) > _NEARLY_ALL:
+            break
+    rewrite(bench, "order-rewrite", first, int((2 * count + 1) * size))
+    return found

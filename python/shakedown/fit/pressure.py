@@ -1,0 +1,385 @@
+"""Cleaning that waits for no silence: does a lazy drive clean like that, and what shows of it then?
+
+From its high mark down to its low one such a drive does an operation of cleaning after each of the host's. A write is
+late then as it is where the log ends, and what is pressed so goes home before anybody can look. But it stops at its
+low mark: a log is filled such that only one band has to be cleaned for that, and then the drive is at rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shakedown.fit.bands import Bands
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.length import Filler, Room, marked_trace
+from shakedown.fit.marks import low_mark, moved, oldest_cleaned, twice
+from shakedown.fit.place import aligned, apart, scattered
+from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Floats, Ints, Log, Trace
+from shakedown.fit.whereabouts import Sight, Watch, angles_of, reference_places
+
+_MOST_MARKS: Final = 96
+_FEWEST_MARKS: Final = 12
+_MARKS_AT: Final = 0.3
+_MARKS_SHARE: Final = 0.4
+_HALF_FULL: Final = 0.5
+_BEYOND: Final = 1.01
+_READS: Final = 1000
+_READS_AT: Final = 0.8
+_READS_SHARE: Final = 1 / 16
+_CAME: Final = 3
+_LONG_NS: Final = 10_000_000_000
+_REST_NS: Final = 30_000_000_000
+_LOW_SCALE: Final = 1.05
+
+# What is to be cleaned first, in whatever order; what is cleaned with it, where several bands are; and what is watched.
+_STEP_BYTES: Final = 8 << 10
+_GUARDS: Final = 8
+MOST_PASSED: Final = 8
+_GUARD_AT: Final = 0.18
+_GUARD_WRITES: Final = 4
+# On either side.
+_PROBES: Final = 24
+_FEWEST_PROBES: Final = 4
+_PROBE_BYTES: Final = 8 << 20
+_PROBES_SHARE: Final = 1 / 24
+_FINE: Final = 1 / 64
+_FINE_BYTES: Final = 400 << 10
+_MOST_STAGES: Final = 5
+_KEPT_BYTES: Final = 256 << 20
+_MARGIN: Final = 0.03
+_APART_BYTES: Final = 192 << 20
+_ORDER_AT: Final = (0.35, 0.6)
+_OLD: Final = 4
+_DIRTY: Final = 20
+_FEWEST_DIRTY: Final = 6
+_DIRTY_STEP_BYTES: Final = 256 << 10
+_HALF: Final = 0.5
+
+_LONGEST: Final = 3.0
+_FEWEST_OPERATIONS: Final = 3
+_FEWEST_BANDS: Final = 96
+_BANDS_AT: Final = 0.05
+_SHARE_OF_BANDS: Final = 0.4
+_GROUP: Final = 4
+# Of the time of a band's tracks: an operation takes one at most, and a pass two, to read a band and write it back.
+_FORCED_PASS: Final = 4.0
+_SURE_PASSES: Final = 4
+_NEAR: Final = 20
+_LATE_TURNS: Final = 1.5
+_LATE_OF: Final = 10
+_MOSTLY: Final = 0.5
+_FIRST_WRITES: Final = 400
+_MOST_WRITES: Final = 40_000
+_AGREE: Final = 0.02
+_SURELY: Final = 0.8
+
+
+@dataclass(frozen=True)
+class Full:
+    """How full, in bytes of its log, a drive is when it begins to clean and when it stops."""
+
+    high: Estimate
+    low: Estimate
+    step_bytes: float
+    """From one mark to the next, by which the low one was seen; a pass may go below it by all of its bands but one."""
+
+
+def waits_for_no_silence(filler: Filler, sight: Sight, full: Estimate) -> bool:
+    """Whether marks come home while the host reads on, once the log holds a little more than ``full``.
+
+    Where that is all of a log only those are home that a write had to wait for; nothing is cleaned while reads go on.
+    """
+    bench, layout = filler.bench, filler.layout
+    each = layout.space_bytes(BLOCK_BYTES) + layout.space_bytes(filler.size)
+    count = int(np.clip(_HALF_FULL * full.value / each, _FEWEST_MARKS, _MOST_MARKS))
+    spacing = int(_MARKS_SHARE * bench.capacity_bytes / count) // BLOCK_BYTES * BLOCK_BYTES
+    marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(count) * spacing
+    near = filler.near(int(marks[0]))
+    _empty(near, full)
+    beyond = near.writes(_BEYOND * full.high - count * layout.space_bytes(BLOCK_BYTES)) + 1
+    fillers = near.offsets(max(beyond, count))
+    writes = marked_trace(marks, fillers, near.size)
+    # A mark, a filler and their flushes each.
+    begun = 4 * count
+    look = Trace.reads(np.concatenate([reference_places(bench), marks[apart(count)]]))
+    slot = int(_READS_SHARE * bench.capacity_bytes / _READS) // BLOCK_BYTES * BLOCK_BYTES
+    reads = Trace.reads(scattered(_READS, aligned(_READS_AT * bench.capacity_bytes), _READS, slot))
+    trace = writes.part(slice(None, begun)) + look + writes.part(slice(begun, None)) + look + reads + look
+    log = bench.play("unasked", trace)
+    read = log.part(log.verbs == READ)
+    looks = [read.part(slice(begin, begin + len(look))) for begin in (0, len(look), 2 * len(look) + _READS)]
+    away, then, now = (angles_of(one, sight)[np.argsort(apart(count))] for one in looks)
+    every = np.ones(count, bool)
+    first, later = (oldest_cleaned(sight.differ(angles, away), every)[0] for angles in (then, now))
+    return later - first >= _CAME
+
+
+def fullness(filler: Filler, sight: Sight, high: Estimate) -> Full | None:
+    """The low mark beside the high one."""
+    scale = _LOW_SCALE * high.value
+    low = low_mark(filler, sight, scale, 0.0)
+    if low is None:
+        return None
+    return Full(high, Estimate(low.value * scale, low.low * scale, low.high * scale), (low.high - low.low) * scale)
+
+
+@dataclass(frozen=True)
+class Emptied:
+    """A bench on which every longer silence empties the log, so that what comes then stays there."""
+
+    bench: Bench
+    filler: Filler
+    high: Estimate
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Size of the drive."""
+        return self.bench.capacity_bytes
+
+    def play(self, name: str, trace: Trace) -> Log:
+        """Play a trace."""
+        return self.bench.play(name, trace)
+
+    def idle(self, duration_ns: int) -> None:
+        """Leave the drive alone for about so long, with an empty log."""
+        if duration_ns >= _LONG_NS:
+            _empty(self.filler, self.high)
+        self.bench.idle(duration_ns)
+
+
+@dataclass(frozen=True)
+class Drained:
+    """Lets the drive clean what was written first, and no more."""
+
+    filler: Filler
+    sight: Sight
+    full: Full
+
+    @property
+    def room_writes(self) -> int:
+        """How many small ones there is room for behind what is drained."""
+        filler_bytes = self.filler.layout.space_bytes(self.filler.size)
+        room = self.full.low.low - (_MARGIN + _BEYOND - 1) * self.full.high.value - 3 * filler_bytes
+        return max(int(room / self.filler.layout.space_bytes(BLOCK_BYTES)), 0)
+
+    def came(self, first: Ints, guards: Ints, watched: Ints) -> NDArray[np.bool_]:
+        """Which of the watched blocks come home when the log is drained of ``first``.
+
+        ``guards`` become dirty before the watched ones: they are what else a pass cleans that takes several bands.
+        """
+        bench, layout = self.filler.bench, self.filler.layout
+        high, low = self.full.high, self.full.low
+        filler = self._filler(watched)
+        later = np.concatenate([guards, watched])
+        drained = high.high - low.low + _MARGIN * high.value
+        held = len(later) * layout.space_bytes(BLOCK_BYTES)
+        _empty(filler, high)
+        order = np.argsort(watched)
+        watch = Watch.over(bench, "drained", watched[order], self.sight)
+        bench.play("drained-first", Trace.writes(first, flush_every=1))
+        self._fill(filler, drained)
+        bench.play("drained-later", Trace.writes(later, flush_every=1))
+        before = twice(watch)
+        self._fill(filler, _BEYOND * high.high - drained - held)
+        bench.idle(_REST_NS)
+        came = np.empty(len(watched), bool)
+        came[order] = moved(watch, before)
+        return came
+
+    def _filler(self, watched: Ints) -> Filler:
+        """One place, well before what is watched or behind it, that no band of it is the filler's."""
+        first = int(watched.min()) - _APART_BYTES
+        if first < 0:
+            first = int(watched.max()) + _APART_BYTES
+        return Filler(self.filler.bench, self.filler.layout, Room(aligned(first), 1, first))
+
+    def _fill(self, filler: Filler, log_bytes: float) -> None:
+        offsets = np.repeat(filler.offsets(1), filler.writes(log_bytes) + 1)
+        filler.bench.play("drained-fill", Trace.writes(offsets, filler.size, flush_every=1))
+
+
+def most_dirty_first(drained: Drained) -> bool | None:
+    """Whether a band with many pieces goes before older ones with one each; None where nothing was seen to go."""
+    bench = drained.filler.bench
+    dirty = min(_DIRTY, drained.room_writes - _GUARDS - _OLD)
+    if dirty < _FEWEST_DIRTY:
+        return None
+    old, new = (aligned(share * bench.capacity_bytes) for share in _ORDER_AT)
+    # Several of either, for one may come at its old angle by chance.
+    watched = np.append(old + np.arange(1, _OLD + 1) * _STEP_BYTES, new + np.arange(dirty) * _DIRTY_STEP_BYTES)
+    came = drained.came(np.array([old]), _guards(bench, 1), watched)
+    return bool(came[_OLD:].mean() > _HALF) if came.any() else None
+
+
+def bands_per_pass(drained: Drained, *, most_dirty_first: bool) -> int | None:
+    """How many bands a pass cleans, as far as guards go home that need not; None where there is no room for them.
+
+    Where the oldest go first, that is the filler's, and then those that have to go: one, and then two.
+    """
+    bench = drained.filler.bench
+    if drained.room_writes < _GUARDS * _GUARD_WRITES:
+        return None
+    guards = _guards(bench, _GUARD_WRITES)
+    nothing = np.zeros(0, np.int64)
+    first = np.array([aligned(share * bench.capacity_bytes) for share in _ORDER_AT])
+    if most_dirty_first:
+        first = (first[:1] + np.arange(_GUARD_WRITES + 2) * _STEP_BYTES)[None, :]
+
+    def extra(old: Ints) -> int:
+        came = drained.came(old, nothing, guards).reshape(_GUARDS, _GUARD_WRITES)
+        return int(np.sum(came.any(axis=1)))
+
+    if most_dirty_first:
+        seen = extra(first[0])
+        # Where all of them go, it is not the pass that ends there.
+        return seen + 1 if seen < _GUARDS else None
+    with_one, with_two = extra(first[:1]), extra(first)
+    found = [
+        count
+        for count in range(1, _GUARDS)
+        if all(-needed % count == seen for needed, seen in ((2, with_one), (3, with_two)))
+    ]
+    return found[0] if found else None
+
+
+def band_at(drained: Drained, share: float, *, most_dirty_first: bool) -> Bands | None:
+    """The band at ``share`` of the capacity: all of it comes home with what was written there first.
+
+    None where there is no room for enough that could come, or the band is longer than what is watched.
+    """
+    bench = drained.filler.bench
+    # Where the dirtiest go first none of what is watched is to be dirtier than the guards, nor they than the band.
+    each = _GUARDS if most_dirty_first else 0
+    count = min((drained.room_writes - _GUARDS - each) // (2 + each), _PROBES)
+    if count < _FEWEST_PROBES:
+        return None
+    guards = _guards(bench, count + 1 if most_dirty_first else 1)
+    half = min(_PROBES * _PROBE_BYTES, int(_PROBES_SHARE * bench.capacity_bytes))
+    centre = aligned(np.clip(share * bench.capacity_bytes, half, bench.capacity_bytes - half - _KEPT_BYTES))
+    first = centre + np.arange(count + 2 if most_dirty_first else 1) * _STEP_BYTES
+    # What is known to be of the band below and above, and what is not.
+    inside, outside = [centre, int(first[-1])], [centre - half, int(first[-1]) + half]
+    steps = np.arange(1, count + 1) / count
+    for number in range(_MOST_STAGES):
+        apart_bytes = [beyond - of for of, beyond in zip(inside, outside, strict=True)]
+        if max(np.abs(apart_bytes)) < max(_FINE * (outside[1] - outside[0]), _FINE_BYTES):
+            break
+        sides = [
+            (of + steps * way).astype(np.int64) // BLOCK_BYTES * BLOCK_BYTES
+            for of, way in zip(inside, apart_bytes, strict=True)
+        ]
+        came = drained.came(first, guards, np.concatenate(sides))
+        for side, places in enumerate(sides):
+            known = oldest_cleaned(came[side * count :][:count], np.ones(count, bool))[0]
+            if known < count:
+                outside[side] = int(places[known])
+            elif number:
+                # By chance the last one had seemed to stay.
+                outside[side] += apart_bytes[side]
+            else:
+                return None
+            inside[side] = int(places[known - 1]) if known else inside[side]
+    below, above = ((of + beyond) / 2 for of, beyond in zip(inside, outside, strict=True))
+    return Bands(Estimate.around(above - below, (outside[1] - inside[1] + inside[0] - outside[0]) / 2), int(below))
+
+
+def whole_length(
+    filler: Filler, band: Bands, turn_ms: float, track_bytes: float, full: Full, pass_bands: int
+) -> Estimate | None:
+    """Where the log ends: large writes outrun the cleaning of bands with a piece each, and have to wait for whole ones.
+
+    ``filler`` is one of large writes within a band.
+    """
+    bench, space = filler.bench, filler.layout.space_bytes(filler.size)
+    wanted = _LONGEST * full.high.high / space / _FEWEST_OPERATIONS
+    most = int(_SHARE_OF_BANDS * bench.capacity_bytes / band.size_bytes.value)
+    count = int(np.clip(wanted, _FEWEST_BANDS, most)) // _GROUP * _GROUP
+    step = _SHARE_OF_BANDS * bench.capacity_bytes / count
+    marks = (
+        aligned(_BANDS_AT * bench.capacity_bytes)
+        + (np.arange(count) * step // BLOCK_BYTES).astype(np.int64) * BLOCK_BYTES
+    )
+    groups = count // _GROUP
+    fillers = filler.offsets(2 * groups + filler.writes(_LONGEST * full.high.high))
+    offsets = np.concatenate(
+        [np.insert(fillers[:groups], np.repeat(np.arange(groups), _GROUP), marks), fillers[groups:]]
+    )
+    lengths = np.full(len(offsets), filler.size)
+    lengths[np.isin(offsets, marks)] = BLOCK_BYTES
+    _empty(filler, full.high)
+    log = bench.play("whole-length", Trace.durable_writes(offsets, lengths))
+    cycle = log.cycle_ms
+    usual = np.array([np.median(cycle[lengths == size]) for size in (BLOCK_BYTES, filler.size)])
+    excess = cycle - usual[(lengths == filler.size).astype(int)]
+    spaces = np.where(lengths == filler.size, space, filler.layout.space_bytes(BLOCK_BYTES))
+    at = np.cumsum(spaces) - spaces
+    band_ms = band.size_bytes.value / track_bytes * turn_ms
+    forced = np.flatnonzero((excess > _FORCED_PASS * band_ms) & (at > full.high.low))
+    if len(forced) < _SURE_PASSES:
+        return None
+    # Bands that streams left are closed one after the other, too, but there are not so many.
+    run = max(np.split(forced, np.flatnonzero(np.diff(forced) > _NEAR) + 1), key=len)
+    # Behind each pass a visit records that as well: before these writes one a pass, then one a write, if that waited.
+    late = np.maximum(excess, 0.0) * (at > full.high.low)
+    before = float(late[: run[0]].sum()) / float(late[: run[-1] + 1].sum()) * count / pass_bands
+    record = filler.layout.visit_tracks.value * filler.layout.track_bytes
+    group = space + _GROUP * filler.layout.space_bytes(BLOCK_BYTES)
+    # The last write that has to wait is one for which the last groups go, or those before them: as many as a pass has.
+    gone = float(at[run[-1]]) - groups * group
+    least = gone + len(run) * record
+    most = gone + (before + run[-1] - run[0] + 1) * record + (1 + pass_bands / 2) * group
+    error = filler.layout.error_share(filler.size) * most
+    return Estimate((least + most) / 2, least - error, most + error)
+
+
+def writes_until_late(filler: Filler, first: int, region_bytes: int, high: Estimate, turn_ms: float) -> int | None:
+    """After how many small writes, each durable, the drive begins to clean, if that is so twice.
+
+    None where it does so for their space.
+    """
+    found = _until_late(filler, first, region_bytes, high, turn_ms)
+    again = None if found is None else _until_late(filler, first, region_bytes, high, turn_ms)
+    return found if found and again and abs(again / found - 1) < _AGREE else None
+
+
+def _until_late(filler: Filler, first: int, region_bytes: int, high: Estimate, turn_ms: float) -> int | None:
+    most = int(min(_MOST_WRITES, _SURELY * high.low / filler.layout.space_bytes(BLOCK_BYTES)))
+    _empty(filler.near(first), high)
+    cycles: list[Floats] = []
+    done, chunk = 0, _FIRST_WRITES
+    while done < most:
+        places = scattered(chunk, first, region_bytes // BLOCK_BYTES, BLOCK_BYTES, begin=done)
+        cycles.append(filler.bench.play("entries", Trace.writes(places, flush_every=1)).cycle_ms)
+        done += chunk
+        late = _late_from(np.concatenate(cycles), turn_ms)
+        if late is not None:
+            return late if late <= most else None
+        chunk = max(_FIRST_WRITES, done // 4)
+    return None
+
+
+def _late_from(cycle_ms: Floats, turn_ms: float) -> int | None:
+    """The first write that is late and has mostly late ones behind it."""
+    late = cycle_ms > float(np.median(cycle_ms[: _FIRST_WRITES // 2])) + _LATE_TURNS * turn_ms
+    sums = np.append(0, np.cumsum(late))
+    crowded = np.flatnonzero(
+        late[: len(late) - _LATE_OF] & (sums[_LATE_OF:-1] - sums[: -_LATE_OF - 1] > _MOSTLY * _LATE_OF)
+    )
+    return int(crowded[0]) if len(crowded) else None
+
+
+def _guards(bench: Bench, writes: int) -> Ints:
+    """So many small writes to each of some bands all over the drive."""
+    firsts = ((np.arange(_GUARDS) + _GUARD_AT) / _GUARDS * bench.capacity_bytes).astype(np.int64)
+    inside = np.arange(writes) * _STEP_BYTES
+    return np.asarray((firsts[:, None] // BLOCK_BYTES * BLOCK_BYTES + inside).ravel())
+
+
+def _empty(filler: Filler, full: Estimate) -> None:
+    """Leave one place in the log, and let the drive come to rest."""
+    filler.flush_out(full.high)
+    filler.bench.idle(_REST_NS)

@@ -1,0 +1,95 @@
+"""Drives that clean without waiting for silence, and the order in which any drive cleans."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from characterize.blind import Truth, changed, pressed, small, small_wild, with_values
+from shakedown.characterize.run import Order, Outcome, characterize
+from shakedown.fit.twin import UNKNOWN
+
+PRESSED = (1, 2, 3, 4, 5, 6)
+# Where rewriting empties the cache, the insides of these are found; of the others nothing wrong is told.
+FOUND = (4, 5, 6)
+
+
+def _outcome(truth: Truth, folder: Path) -> Outcome:
+    (folder / "hidden.toml").write_text(truth.toml)
+    order = Order(target=f"model:{folder / 'hidden.toml'}", name="twin", with_parking=False)
+    return characterize(order, folder / "run", (), lambda _: None)
+
+
+def _holds(outcome: Outcome, truth: Truth, key: str) -> None:
+    """What is told with an interval lies in it, but for three parts in a hundred."""
+    section, _, name = key.rpartition(".")
+    value, origin = outcome.twin.sections[section][name]
+    if origin.startswith(UNKNOWN):
+        return
+    span = re.search(r"([\d.]+)\.\.([\d.]+)", origin)
+    assert span and isinstance(value, int | float), key
+    real = truth.values[key]
+    assert min(float(span[1]), value) * 0.97 <= real <= max(float(span[2]), value) * 1.03, key
+
+
+@pytest.mark.parametrize("seed", PRESSED)
+def test_the_high_mark_of_a_lazy_drive_that_cleans_under_pressure_is_not_the_end_of_its_log(
+    seed: int, tmp_path: Path
+) -> None:
+    truth = pressed(seed)
+    outcome = _outcome(truth, tmp_path)
+    twin = outcome.twin
+    assert twin.value("translation.cleaning", "driven") == "pressure"
+    for key in ("cache.bytes", "cleaning.high_mark", "cleaning.low_mark"):
+        _holds(outcome, truth, f"translation.{key}")
+    unknown = twin.unidentified()
+    if "translation.tracks_per_band" not in unknown:
+        assert twin.value("translation", "tracks_per_band") == truth.values["translation.tracks_per_band"]
+    if "translation.cleaning.order" not in unknown:
+        assert twin.value("translation.cleaning", "order") == truth.values["translation.cleaning.order"]
+    if seed in FOUND:
+        assert not {"translation.cache.bytes", "translation.tracks_per_band", "translation.cleaning.order"} & {*unknown}
+
+
+def test_entries_show_where_such_a_drive_begins_to_clean_for_their_number(tmp_path: Path) -> None:
+    """Of a log of 300 MB and 4000 entries the 60 % at its mark were taken for all of it: 180 MB."""
+    marks = {"driven": "pressure", "when": "lazy", "high_mark": 0.6, "low_mark": 0.3}
+    values = small().values | {f"translation.cleaning.{key}": value for key, value in marks.items()}
+    values |= {"translation.cache.bytes": 300_000_000 // 4096 * 4096, "translation.cache.entries": 4000}
+    values.pop("translation.cleaning.idle_ms")
+    truth = with_values(values)
+    outcome = _outcome(truth, tmp_path)
+    assert not {"translation.cache.entries", "translation.cache.bytes"} & {*outcome.twin.unidentified()}
+    for key in ("cache.bytes", "cache.entries", "cleaning.high_mark", "cleaning.low_mark"):
+        _holds(outcome, truth, f"translation.{key}")
+
+
+@pytest.mark.parametrize("mapping", ["static", "dynamic"])
+def test_one_that_cleans_whatever_it_holds_at_once_is_told_as_that(mapping: str, tmp_path: Path) -> None:
+    """Of bands that move nearly all lies elsewhere for ever, as what waits for silence does: so it was not asked."""
+    truth = small_wild(1)
+    values = {key: value for key, value in truth.values.items() if key not in ("translation.cleaning.idle_ms",)}
+    values |= {"translation.mapping": mapping, "translation.cleaning.driven": "pressure"}
+    values |= {"translation.cleaning.when": "aggressive"}
+    if mapping == "dynamic":
+        values["translation.spare_bands"] = 2
+    for mark in ("high_mark", "low_mark"):
+        values.pop(f"translation.cleaning.{mark}", None)
+    outcome = _outcome(with_values(values), tmp_path)
+    assert outcome.refusal
+    assert outcome.facts.cleans_at_once
+    # Some of what memory took at once is on its way by then, and no twin shows how many.
+    _holds(outcome, truth, "dram.write_segments")
+
+
+@pytest.mark.parametrize("order", ["fifo", "most-dirty"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_the_order_of_cleaning_is_told(order: str, lazy: bool, tmp_path: Path) -> None:
+    marks = {"translation__cleaning__high_mark": 0.8, "translation__cleaning__low_mark": 0.4}
+    kind = {"translation__cleaning__when": "lazy", **marks} if lazy else {}
+    truth = changed("st8000as0002", translation__cleaning__order=order, **kind)
+    twin = _outcome(truth, tmp_path).twin
+    assert "translation.cleaning.order" not in twin.unidentified()
+    assert twin.value("translation.cleaning", "order") == order

@@ -21,8 +21,8 @@ pub(crate) const MAX_RETRIES: u32 = 5;
 /// drive reset (`scsi_abort_command`, `scsi_eh_bus_device_reset`).
 const TIMEOUTS_UNTIL_RESET: u32 = 2;
 
-/// `SCSI_DEFAULT_EH_TIMEOUT`: a drive that was reset and answers nothing for so long is set offline (`scsi_eh_tur`,
-/// `scsi_eh_offline_sdevs`).
+/// `SCSI_DEFAULT_EH_TIMEOUT`: a drive that was reset and does not tell for so long that it is ready is set offline
+/// (`scsi_eh_tur`, `scsi_eh_offline_sdevs`). One that is busy tells it.
 const READY_TIMEOUT_NS: u64 = 10_000_000_000;
 
 /// What one member has done so far.
@@ -389,7 +389,9 @@ impl<D: BlockDevice> Members<D> {
         }
         self.completions = completions;
         if self.members[at].ready_until_ns.is_some_and(|until_ns| until_ns <= self.now_ns) {
-            let awaited = self.members[at].set_offline();
+            let member = &mut self.members[at];
+            member.ready_until_ns = None;
+            let awaited = if member.device.is_ready(self.now_ns) { Vec::new() } else { member.set_offline() };
             awaited.into_iter().for_each(|command| self.end(at, command, Status::Gone, done));
         }
         if self.members[at].times_out_ns <= self.now_ns {
@@ -427,7 +429,7 @@ impl<D: BlockDevice> Members<D> {
             (member.late, member.late_ns) = (member.late + 1, now_ns);
         }
         let not_asked_again = u32::from(self.max_retries == 0);
-        if member.late >= TIMEOUTS_UNTIL_RESET + not_asked_again {
+        if member.late >= TIMEOUTS_UNTIL_RESET + not_asked_again && !member.device.is_ready(now_ns) {
             member.ready_until_ns.get_or_insert(now_ns + READY_TIMEOUT_NS);
         }
         for command in late.into_iter().rev() {

@@ -5,7 +5,7 @@ mod plain;
 
 use array::members::{Ask, Members};
 use drive::faults::{Schedule, Stall};
-use drive::{BlockDevice, Status, Verb};
+use drive::{BlockDevice, Completion, Request, Status, Verb};
 use plain::Plain;
 
 const KIB: u64 = 1 << 10;
@@ -61,4 +61,41 @@ fn a_drive_is_offline_when_it_does_not_tell_that_it_is_ready_after_a_reset() {
     assert_eq!(ends_at_s(Verb::Flush, 5, 10_000, 5), (130, Status::Gone), "a flush has twice the time");
     assert_eq!(ends_at_s(Verb::Read, 5, 10_000, 0), (30, Status::Aborted));
     assert_eq!(ends_at_s(Verb::Read, 5, 69, 5), (69, Status::Good));
+}
+
+/// Busy for so long with whatever it is asked.
+struct Busy(Plain, u64);
+
+impl BlockDevice for Busy {
+    fn capacity_bytes(&self) -> u64 {
+        self.0.capacity_bytes()
+    }
+
+    fn queue_depth(&self) -> u32 {
+        self.0.queue_depth()
+    }
+
+    fn submit(&mut self, _now_ns: u64, request: Request) {
+        self.0.submit(self.1, request);
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.0.next_event_ns()
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        self.0.advance(to_ns, completions);
+    }
+}
+
+/// A shingled drive that makes room tells that it is ready.
+#[test]
+fn a_drive_that_is_only_busy_is_not_set_offline() {
+    let mut members = Members::new(vec![Busy(Plain::new(1 << 30), 100 * S)], 0, MOST_BYTES, 5);
+    members.submit(0, Verb::Read, 0, 4 * KIB, 1);
+    let mut done = Vec::new();
+    while done.is_empty() {
+        members.step(u64::MAX, &mut done);
+    }
+    assert_eq!((done[0].completed_ns / S, done[0].status), (100, Status::Good));
 }

@@ -18,7 +18,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from statistics import mean, median_high
+from statistics import mean, median_high, stdev
 from typing import Any, Final
 
 from shakedown.analysis.kick import judge_patience
@@ -70,8 +70,10 @@ GOALS: Final = {"time": 0.10, "read": 0.03, "written": 0.03}
 HEAD: Final = (
     *("case", "made_from", "real_s", "model_s", "model_least_s", "model_most_s", "time_error"),
     *("real_read_bytes", "model_read_bytes", "read_error"),
-    *("real_written_bytes", "model_written_bytes", "written_error", "real_kicked", "model_kicked"),
+    *("real_written_bytes", "model_written_bytes", "written_error", "real_kicked", "model_kicked", "model_given_up"),
 )
+# Of a mean of so many plays, how many standard errors the interval reaches that holds 95 times in 100 (Student's t).
+STANDARD_ERRORS: Final = dict(enumerate((4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18), start=3))
 
 
 PLAYED: Final = ("real_s", "real_read_bytes", "real_written_bytes", "real_kicked")
@@ -237,12 +239,25 @@ def row(case: Case, told: dict[str, Any], models: list[Rebuild]) -> dict[str, An
         **{f"model_{key}": round(mean(figures[key])) for key in ("read_bytes", "written_bytes")},
         **errors,
         "model_kicked": verdict(median_high(longest_ms)),
+        "model_given_up": given_up([verdict(each) for each in longest_ms]),
     }
 
 
 def verdict(longest_ms: float) -> str:
     """What those who wait say, the least patient first, of a drive that is given up where that may be."""
     return "/".join(each.kicked for each in judge_patience(longest_ms, is_lost=True))
+
+
+def given_up(verdicts: list[str]) -> str:
+    """In how many plays or seeds each of those who wait gives the drive up."""
+    said = zip(*(each.split("/") for each in verdicts), strict=True)
+    return f"{', '.join(str(each.count('yes')) for each in said)} of {len(verdicts)}"
+
+
+def interval(times_s: list[float]) -> str:
+    """Where the mean of so many plays lies, if it can be told."""
+    errors = STANDARD_ERRORS.get(len(times_s))
+    return "" if errors is None else f" \N{PLUS-MINUS SIGN} {errors * stdev(times_s) / len(times_s) ** 0.5:.1f}"
 
 
 def of_all(plays: list[dict[str, Any]]) -> dict[str, Any]:
@@ -281,16 +296,19 @@ def stale() -> list[str]:
 
 def table(rows: dict[str, dict[str, Any]], plays: dict[str, list[dict[str, Any]]]) -> str:
     """As the document has it: what misses its goal is printed bold; then what was not played."""
-    lines = ["| case | plays | real md or ZFS | model | time | read | written | kicked |", "| --- " * 8 + "|"]
+    head = "| case | plays | real md or ZFS | model | time | read | written | kicked | given up: lab; model |"
+    lines = [head, "| --- " * 9 + "|"]
     played = [case.name for case in cases() if case.name in rows]
     for name in played:
         each = rows[name]
         times_s = [float(play["real_s"]) for play in plays[name]]
-        lab = f"{each['real_s']} s" + (f" ({min(times_s)} to {max(times_s)})" if len(times_s) > 1 else "")
+        spread = f" ({min(times_s)} to {max(times_s)})" if len(times_s) > 1 else ""
+        lab = f"{each['real_s']}{interval(times_s)} s{spread}"
         model = f"{each['model_s']} s ({each['model_least_s']} to {each['model_most_s']})"
         errors = [_error(float(each[f"{what}_error"]), goal) for what, goal in GOALS.items()]
         kicked = "the same" if each["real_kicked"] == each["model_kicked"] else "**differs**"
-        lines.append("| " + " | ".join([name, str(len(times_s)), lab, model, *errors, kicked]) + " |")
+        shares = f"{given_up([play['real_kicked'] for play in plays[name]])}; {each['model_given_up'] or 'not known'}"
+        lines.append("| " + " | ".join([name, str(len(times_s)), lab, model, *errors, kicked, shares]) + " |")
     missing = ", ".join(f"`{case.name}`" for case in cases() if case.name not in rows)
     held = sum(holds(rows[name]) for name in played)
     told = f"{len(played)} of {len(cases())} cases have been played; {held} hold in everything."

@@ -47,6 +47,14 @@ def test_the_verdict_in_the_middle_counts() -> None:
     assert SCRIPT["of_all"]([play, other, play])["real_kicked"] == "close/no/no"
 
 
+def test_a_drive_is_given_up_in_so_many_plays() -> None:
+    assert SCRIPT["given_up"](["yes/close/no", "yes/yes/no", "close/no/no"]) == "2, 1, 0 of 3"
+
+
+def test_where_a_mean_lies_can_be_told_from_three_plays_on() -> None:
+    assert [SCRIPT["interval"](times) for times in ([1.0, 9.0], [1.0, 2.0, 3.0])] == ["", " \N{PLUS-MINUS SIGN} 2.5"]
+
+
 def test_what_misses_one_goal_does_not_hold() -> None:
     def row(**changed: Any) -> dict[str, Any]:
         good = {"time_error": "0.1", "read_error": "-0.03", "written_error": "0"}

@@ -17,9 +17,13 @@ const COMMAND_TIMEOUT_NS: u64 = 30_000_000_000;
 /// `SD_MAX_RETRIES`: how often one that took longer is asked again, unless who asks wants none of it (`REQ_FAILFAST_DEV`).
 pub(crate) const MAX_RETRIES: u32 = 5;
 
-/// A drive that has answered nothing for as long as `sd` would ask again is set offline (`scsi_eh_offline_sdevs`,
-/// `ata_dev_disable`).
-const OFFLINE_NS: u64 = (MAX_RETRIES as u64 + 1) * COMMAND_TIMEOUT_NS;
+/// What is late is aborted, and asked again if who asks wants that (`scmd_eh_abort_handler`); late once more, it has the
+/// drive reset (`scsi_abort_command`, `scsi_eh_bus_device_reset`).
+const TIMEOUTS_UNTIL_RESET: u32 = 2;
+
+/// `SCSI_DEFAULT_EH_TIMEOUT`: a drive that was reset and does not tell for so long that it is ready is set offline
+/// (`scsi_eh_tur`, `scsi_eh_offline_sdevs`). One that is busy tells it.
+const READY_TIMEOUT_NS: u64 = 10_000_000_000;
 
 /// What one member has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,8 +122,11 @@ struct Member<D> {
     waiting: VecDeque<Command>,
     /// No command times out before.
     times_out_ns: u64,
-    /// Since when it has answered nothing of what it was asked; `None`: it was asked nothing since.
-    silent_since_ns: Option<u64>,
+    /// How often something was late since its last answer, what was late together counted once; and when last.
+    late: u32,
+    late_ns: u64,
+    /// It was reset, and is set offline unless it answers until then.
+    ready_until_ns: Option<u64>,
     busy_since_ns: u64,
     heard_ns: u64,
     /// First bytes of sectors that could not be read or written: who asks again meets them again.
@@ -142,7 +149,7 @@ impl<D> Member<D> {
                 awaited.push(command.clone());
             }
         }
-        self.times_out_ns = u64::MAX;
+        (self.late, self.times_out_ns, self.ready_until_ns) = (0, u64::MAX, None);
         awaited.extend(self.waiting.drain(..));
         awaited
     }
@@ -177,7 +184,9 @@ impl<D: BlockDevice> Members<D> {
                 free_tags: Vec::new(),
                 waiting: VecDeque::new(),
                 times_out_ns: u64::MAX,
-                silent_since_ns: None,
+                late: 0,
+                late_ns: 0,
+                ready_until_ns: None,
                 busy_since_ns: now_ns,
                 heard_ns: now_ns,
                 bad_places: BTreeSet::new(),
@@ -349,7 +358,6 @@ impl<D: BlockDevice> Members<D> {
         if member.in_device == 0 {
             (member.busy_since_ns, member.heard_ns) = (self.now_ns, self.now_ns);
         }
-        member.silent_since_ns.get_or_insert(self.now_ns);
         member.in_device += 1;
         let tag = member.free_tags.pop().unwrap_or_else(|| {
             member.commands.push(None);
@@ -367,7 +375,8 @@ impl<D: BlockDevice> Members<D> {
     /// When the member has to be heard next: it tells something, or has not for too long.
     fn expect(&mut self, at: usize) {
         let member = &self.members[at];
-        self.next.set(at, member.device.next_event_ns().unwrap_or(u64::MAX).min(member.times_out_ns));
+        let host_ns = member.times_out_ns.min(member.ready_until_ns.unwrap_or(u64::MAX));
+        self.next.set(at, member.device.next_event_ns().unwrap_or(u64::MAX).min(host_ns));
     }
 
     /// Takes what a member has to tell at this time.
@@ -379,6 +388,12 @@ impl<D: BlockDevice> Members<D> {
             self.retire(at, completion, done);
         }
         self.completions = completions;
+        if self.members[at].ready_until_ns.is_some_and(|until_ns| until_ns <= self.now_ns) {
+            let member = &mut self.members[at];
+            member.ready_until_ns = None;
+            let awaited = if member.device.is_ready(self.now_ns) { Vec::new() } else { member.set_offline() };
+            awaited.into_iter().for_each(|command| self.end(at, command, Status::Gone, done));
+        }
         if self.members[at].times_out_ns <= self.now_ns {
             self.give_up_late(at, done);
         }
@@ -389,8 +404,8 @@ impl<D: BlockDevice> Members<D> {
         self.expect(at);
     }
 
-    /// What has timed out is aborted by a reset of the link, and asked again, or has failed (`scmd_eh_abort_handler`). A
-    /// drive that has kept it all the same is reset again, until it answers something or is set offline.
+    /// What has timed out is aborted, and asked again, or has failed. A drive that answers nothing all the same is reset,
+    /// and then tested. Who wants nothing asked again hears of the first time, and asks itself for what may be (`vdev_probe`).
     fn give_up_late(&mut self, at: usize, done: &mut Vec<Done>) {
         let now_ns = self.now_ns;
         let member = &mut self.members[at];
@@ -410,10 +425,12 @@ impl<D: BlockDevice> Members<D> {
         }
         member.counters.timeouts += late.len() as u64;
         member.device.reset(now_ns);
-        if member.silent_since_ns.is_some_and(|since_ns| now_ns - since_ns >= OFFLINE_NS) {
-            late.extend(member.set_offline());
-            late.into_iter().for_each(|command| self.end(at, command, Status::Gone, done));
-            return;
+        if member.late == 0 || now_ns - member.late_ns >= COMMAND_TIMEOUT_NS {
+            (member.late, member.late_ns) = (member.late + 1, now_ns);
+        }
+        let not_asked_again = u32::from(self.max_retries == 0);
+        if member.late >= TIMEOUTS_UNTIL_RESET + not_asked_again && !member.device.is_ready(now_ns) {
+            member.ready_until_ns.get_or_insert(now_ns + READY_TIMEOUT_NS);
         }
         for command in late.into_iter().rev() {
             if command.timeouts <= self.max_retries {
@@ -439,7 +456,7 @@ impl<D: BlockDevice> Members<D> {
             member.times_out_ns = u64::MAX;
         }
         if completion.status != Status::Aborted {
-            member.silent_since_ns = (member.in_device > 0).then_some(self.now_ns);
+            (member.late, member.ready_until_ns) = (0, None);
         }
         if command.given_up {
             return;

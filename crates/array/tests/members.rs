@@ -4,7 +4,8 @@
 mod plain;
 
 use array::members::{Ask, Members};
-use drive::{BlockDevice, Verb};
+use drive::faults::{Schedule, Stall};
+use drive::{BlockDevice, Completion, Request, Status, Verb};
 use plain::Plain;
 
 const KIB: u64 = 1 << 10;
@@ -34,4 +35,67 @@ fn what_waits_is_merged_as_far_as_the_list_of_segments_goes() {
     assert_eq!(merged([(960 * KIB, 240), (320 * KIB, 80)]), [960, 320], "as long as may be, and in too many pieces");
     assert_eq!(merged([(960 * KIB, 240), (64 * KIB, 14)]), [1024]);
     assert_eq!(merged([(960 * KIB, 1), (384 * KIB, 1)]), [960, 384], "too long");
+}
+
+const S: u64 = 1_000_000_000;
+
+/// When and how a request ends of a drive that answers nothing from `from_s` on, for so long; the host asks again
+/// `max_retries` times.
+fn ends_at_s(verb: Verb, from_s: u64, for_s: u64, max_retries: u32) -> (u64, Status) {
+    let schedule = Schedule { from_ns: from_s * S, for_ns: for_s * S, every_ns: None };
+    let stalls = Stall::around(Plain::new(1 << 30), schedule);
+    let mut members = Members::new(vec![stalls], from_s * S, MOST_BYTES, max_retries);
+    members.submit(0, verb, 0, if verb == Verb::Flush { 0 } else { 4 * KIB }, 1);
+    let mut done = Vec::new();
+    while done.is_empty() {
+        members.step(u64::MAX, &mut done);
+    }
+    (done[0].completed_ns / S - from_s, done[0].status)
+}
+
+/// In the lab, too: abort after 30 s, reset after 60, offline after 70. ZFS hears of the abort, and what it asks for then goes
+/// through all of that.
+#[test]
+fn a_drive_is_offline_when_it_does_not_tell_that_it_is_ready_after_a_reset() {
+    assert_eq!(ends_at_s(Verb::Read, 5, 10_000, 5), (70, Status::Gone));
+    assert_eq!(ends_at_s(Verb::Flush, 5, 10_000, 5), (130, Status::Gone), "a flush has twice the time");
+    assert_eq!(ends_at_s(Verb::Read, 5, 10_000, 0), (30, Status::Aborted));
+    assert_eq!(ends_at_s(Verb::Read, 5, 69, 5), (69, Status::Good));
+}
+
+/// Busy for so long with whatever it is asked.
+struct Busy(Plain, u64);
+
+impl BlockDevice for Busy {
+    fn capacity_bytes(&self) -> u64 {
+        self.0.capacity_bytes()
+    }
+
+    fn queue_depth(&self) -> u32 {
+        self.0.queue_depth()
+    }
+
+    fn submit(&mut self, _now_ns: u64, request: Request) {
+        self.0.submit(self.1, request);
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.0.next_event_ns()
+    }
+
+    fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        self.0.advance(to_ns, completions);
+    }
+}
+
+/// A shingled drive that makes room tells that it is ready.
+#[test]
+fn a_drive_that_is_only_busy_is_not_set_offline() {
+    let mut members = Members::new(vec![Busy(Plain::new(1 << 30), 100 * S)], 0, MOST_BYTES, 5);
+    members.submit(0, Verb::Read, 0, 4 * KIB, 1);
+    let mut done = Vec::new();
+    while done.is_empty() {
+        members.step(u64::MAX, &mut done);
+    }
+    assert_eq!((done[0].completed_ns / S, done[0].status), (100, Status::Good));
 }

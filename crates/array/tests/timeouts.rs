@@ -95,35 +95,36 @@ fn a_drive_that_had_nothing_to_do_is_not_set_offline_as_soon_as_it_is_late() {
     assert!((45 * S..48 * S).contains(&outcome.duration_ns), "{}", outcome.duration_ns);
 }
 
-/// `sd` asks six times, half a minute each.
+/// Half a minute until the command is aborted, as long until the drive is reset, and ten seconds for that to tell that it is
+/// ready: so it is in the lab, too.
 #[test]
-fn a_drive_that_answers_nothing_is_set_offline_after_three_minutes() {
+fn a_drive_that_answers_nothing_is_set_offline_after_seventy_seconds() {
     let outcome = rebuilt(Layout::Raid6, FOR_EVER_NS);
-    assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, Some(180)));
-    assert!(outcome.duration_ns < 182 * S, "{}", outcome.duration_ns);
+    assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, Some(70)));
+    assert!(outcome.duration_ns < 72 * S, "{}", outcome.duration_ns);
     assert_eq!(outcome.done.to_bits(), 1.0_f64.to_bits());
     let outcome = rebuilt(Layout::Raid5, FOR_EVER_NS);
     assert!(matches!(outcome.ended, Ended::Failed { member: HANGS, .. }), "{:?}", outcome.ended);
     assert!((0.01..0.99).contains(&outcome.done), "{}", outcome.done);
     assert_eq!(outcome.progress.points.last().map(|last| last.at_ns), Some(outcome.duration_ns));
     let timeouts: Vec<u64> = outcome.members.iter().map(|member| member.counters.timeouts).collect();
-    assert!(timeouts.iter().enumerate().all(|(at, timeouts)| (at == HANGS) == (*timeouts >= 6)), "{timeouts:?}");
+    assert!(timeouts.iter().enumerate().all(|(at, timeouts)| (at == HANGS) == (*timeouts >= 2)), "{timeouts:?}");
 }
 
 /// A reset does not wake it: it keeps what it has been asked, and there is no room for more.
 #[test]
 fn a_drive_that_stalls_is_set_offline_as_soon_as_one_whose_commands_hang() {
     let stalled = |layout, for_ns| rebuilt_of(layout, devices(4, 65 * MIB, FROM_NS, for_ns, Stall::around));
-    for for_ns in [200 * S, 400 * S, FOR_EVER_NS] {
+    for for_ns in [71 * S, 200 * S, FOR_EVER_NS] {
         let outcome = stalled(Layout::Raid6, for_ns);
-        assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, Some(180)), "{for_ns}");
-        assert!(outcome.duration_ns < 182 * S, "{}", outcome.duration_ns);
+        assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, Some(70)), "{for_ns}");
+        assert!(outcome.duration_ns < 72 * S, "{}", outcome.duration_ns);
         let outcome = stalled(Layout::Raid5, for_ns);
         assert!(matches!(outcome.ended, Ended::Failed { member: HANGS, .. }), "{:?}", outcome.ended);
     }
-    let outcome = stalled(Layout::Raid6, 170 * S);
+    let outcome = stalled(Layout::Raid6, 65 * S);
     assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, None));
-    assert!(outcome.duration_ns > 170 * S, "{}", outcome.duration_ns);
+    assert!(outcome.duration_ns > 65 * S, "{}", outcome.duration_ns);
 }
 
 fn raidz(parity: u64) -> Plan {
@@ -138,7 +139,7 @@ fn zfs_leaves_out_a_drive_that_errs_too_often_unless_it_is_needed() {
     assert!(survived.members[HANGS].is_faulted && survived.members[HANGS].counters.timeouts > 0);
     let needed = resilvered(&raidz(1), FOR_EVER_NS).outcome;
     assert!(matches!(needed.ended, Ended::Failed { member: HANGS, .. }), "{:?}", needed.ended);
-    assert!(failed_at_s(&needed) >= Some(180), "{:?}", failed_at_s(&needed));
+    assert!((100..110).contains(&failed_at_s(&needed).unwrap()), "{:?}", failed_at_s(&needed));
     assert!(!needed.members[HANGS].is_faulted, "it is offline");
 }
 
@@ -149,7 +150,7 @@ fn a_pool_that_needs_a_drive_that_stalls_fails_when_that_is_set_offline() {
         let devices = devices(plan.geometry.width(), plan.member_bytes, FROM_OF_ZFS_NS, for_ns, Stall::around);
         let outcome = resilvered_of(&plan, devices).outcome;
         assert!(matches!(outcome.ended, Ended::Failed { member: HANGS, .. }), "{:?}", outcome.ended);
-        assert!((180..=210).contains(&failed_at_s(&outcome).unwrap()), "{:?}", failed_at_s(&outcome));
+        assert!((100..110).contains(&failed_at_s(&outcome).unwrap()), "{:?}", failed_at_s(&outcome));
     }
 }
 
@@ -158,7 +159,7 @@ fn there_was_no_such_daemon_of_old() {
     let old = Plan { tunables: Tunables::v0_6(), ..raidz(2) };
     let outcome = resilvered(&old, FOR_EVER_NS).outcome;
     assert_eq!(outcome.ended, Ended::Complete);
-    assert!(failed_at_s(&outcome) >= Some(180), "{:?}", failed_at_s(&outcome));
+    assert!((100..110).contains(&failed_at_s(&outcome).unwrap()), "{:?}", failed_at_s(&outcome));
 }
 
 /// ZFS has `sd` not ask again: it does so itself where it cannot read elsewhere, and forgets it.

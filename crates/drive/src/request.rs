@@ -189,6 +189,12 @@ pub trait BlockDevice {
         let _ = now_ns;
     }
 
+    /// Would a question that needs no medium, whether the device is ready, be answered at `now_ns`? A device that is busy does.
+    fn is_ready(&self, now_ns: u64) -> bool {
+        let _ = now_ns;
+        true
+    }
+
     /// What losses of power that were planned (see [`faults`](crate::faults)) took so far.
     fn losses(&self) -> &[Lost] {
         &[]
@@ -249,6 +255,10 @@ impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
 
     fn reset(&mut self, now_ns: u64) {
         (**self).reset(now_ns);
+    }
+
+    fn is_ready(&self, now_ns: u64) -> bool {
+        (**self).is_ready(now_ns)
     }
 
     fn losses(&self) -> &[Lost] {

@@ -167,7 +167,7 @@ impl Order {
             let reason = "a job needs data to work on; fill the array, or leave the load out";
             return Err(LayoutError::value("fill", "0 %", reason).into());
         }
-        let mut file = JobFile::parse(text, data_bytes)?;
+        let mut file = JobFile::parse(text, data_bytes)?.drawn_like_fio();
         file.jobs.iter_mut().for_each(for_ever);
         Ok(Some(file))
     }

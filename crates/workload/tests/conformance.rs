@@ -142,6 +142,8 @@ fn a_host_like_fio_draws_the_very_same() {
         "rw=randrw bs=8k size=2g rwmixread=10 percentage_random=50 norandommap number_ios=900",
         "rw=rw bs=32k size=2g rwmixread=50 number_ios=900",
         "rw=randwrite bs=4k size=1g percentage_random=30 norandommap number_ios=300",
+        "rw=randread bs=4k size=4m randrepeat=0 randseed=1 number_ios=1000",
+        "rw=randrw bs=16k size=8m rwmixread=70 randrepeat=0 randseed=7 number_ios=500",
     ] {
         let job = format!("[job]\n{}\n", options.replace(' ', "\n"));
         let Some(real) = real(&job) else {

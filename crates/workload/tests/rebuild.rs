@@ -5,6 +5,7 @@ use array::{Ended, Layout};
 use drive::faults::Faults;
 use drive::{BlockDevice, Drive, Profile};
 use workload::rebuild::{rebuild, rebuild_telling, wear, Order, RebuildError, Report, Stopped};
+use workload::{Direction, JobFile, Run};
 
 const CONVENTIONAL: &str = include_str!("../../../drives/st12000vn0007.toml");
 const SHINGLED: &str = include_str!("../../../drives/wd40efax.toml");
@@ -122,6 +123,30 @@ fn users_slow_the_rebuild_and_feel_it() {
     }
     assert_eq!(busy.felt_during.len(), 2);
     assert!(!busy.during.is_empty() && !busy.alone.is_empty());
+}
+
+/// What users ask for is what fio asks for of the same job: seeds differ in all else.
+#[test]
+fn users_with_a_seed_of_their_own_ask_for_what_fio_asks_for() {
+    let job = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\nrandseed=7\n";
+    let bytes = drive(CONVENTIONAL, 1000, 9).capacity_bytes();
+    let mut order = Order { load: Some(job.into()), ..order(drive(CONVENTIONAL, 1000, 9), bytes) };
+    order.drives = (0..4).map(|seed| drive(CONVENTIONAL, 1000, seed)).collect();
+    for seed in [1, 2] {
+        order.seed = seed;
+        let alone = rebuild(&order).unwrap().alone;
+        let reads = alone.iter().filter(|row| row.direction == Direction::Read).map(|row| row.count).sum::<u64>();
+        let all = alone.iter().map(|row| row.count).sum::<u64>();
+        let text = format!("{job}number_ios={all}\nnorandommap\n");
+        let mut run = Run::start(JobFile::parse(&text, bytes).unwrap().like_fio(), 0, 1_000_000_000, 1);
+        let mut device = drive(CONVENTIONAL, 1000, 1);
+        let mut of_fio = 0;
+        while !run.is_over() {
+            let rows = run.advance(&mut device, 100);
+            of_fio += rows.iter().filter(|row| row.direction == Direction::Read).map(|row| row.count).sum::<u64>();
+        }
+        assert!(all > 1000 && reads.abs_diff(of_fio) <= 4, "{reads} of {all}, fio {of_fio}");
+    }
 }
 
 /// A1: a used shingled drive rebuilds as a new one does, though its cache is full. It needs some minutes once, however

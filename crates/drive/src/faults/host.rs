@@ -96,6 +96,10 @@ impl<D: BlockDevice> BlockDevice for Impatient<D> {
         self.device.reset(now_ns);
     }
 
+    fn is_ready(&self, now_ns: u64) -> bool {
+        self.device.is_ready(now_ns)
+    }
+
     fn losses(&self) -> &[Lost] {
         self.device.losses()
     }

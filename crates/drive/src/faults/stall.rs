@@ -24,6 +24,10 @@ impl Fault for Stall {
     }
 
     fn reset(&mut self, now_ns: u64) -> bool {
+        self.is_ready(now_ns)
+    }
+
+    fn is_ready(&self, now_ns: u64) -> bool {
         self.0.end_at(now_ns).is_none()
     }
 }

@@ -38,6 +38,11 @@ impl Fault for Timeout {
         }
     }
 
+    /// The question is a command as any other: where all hang, it does.
+    fn is_ready(&self, now_ns: u64) -> bool {
+        self.one_in > 1 || self.schedule.end_at(now_ns).is_none()
+    }
+
     fn release(&mut self, _now_ns: u64, _request: &Request) -> Fate {
         Fate::Pass
     }

@@ -57,6 +57,11 @@ pub trait Fault {
         true
     }
 
+    /// Would a question that needs no medium be answered?
+    fn is_ready(&self, _now_ns: u64) -> bool {
+        true
+    }
+
     /// What losses of power took.
     fn losses(&self) -> Option<&[Lost]> {
         None
@@ -230,6 +235,10 @@ impl<D: BlockDevice, F: Fault> BlockDevice for Faulty<D, F> {
         if self.fault.reset(now_ns) {
             self.abort(Vec::new(), now_ns, Status::Aborted);
         }
+    }
+
+    fn is_ready(&self, now_ns: u64) -> bool {
+        self.fault.is_ready(now_ns) && self.device.is_ready(now_ns)
     }
 
     fn losses(&self) -> &[Lost] {

@@ -83,6 +83,7 @@ fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
         sizes,
         pause: pause(section)?,
         seed: section.read("randseed", value::count)?,
+        drawn_like_fio: false,
         like_fio: false,
         repeats_draws: repeats_draws(section)?,
         stonewall: section.flag("stonewall")?.unwrap_or(false),

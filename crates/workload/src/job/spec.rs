@@ -199,7 +199,9 @@ pub struct Job {
     pub pause: Option<Pause>,
     /// `randseed`.
     pub seed: Option<u64>,
-    /// Draws what fio draws from its seed; see [`JobFile::like_fio`].
+    /// Draws what fio draws from its seed; see [`JobFile::drawn_like_fio`].
+    pub drawn_like_fio: bool,
+    /// Takes the time that fio takes, too; see [`JobFile::like_fio`].
     pub like_fio: bool,
     /// Every pass draws the same numbers.
     pub repeats_draws: bool,
@@ -215,12 +217,22 @@ pub struct JobFile {
 }
 
 impl JobFile {
-    /// The same jobs, but they make the very requests that fio makes of them, as long as they keep no map (`norandommap`),
-    /// draw places evenly, and lengths not at all. Without this, requests follow from the seed in a way of our own.
+    /// The same jobs, but they make the very requests that fio makes of them, as long as they draw places evenly, and
+    /// lengths not at all; and they make them as late as it does. Without this, requests follow from the seed in a way of
+    /// our own.
     #[must_use]
     pub fn like_fio(mut self) -> Self {
         for job in &mut self.jobs {
-            job.like_fio = true;
+            (job.drawn_like_fio, job.like_fio) = (true, true);
+        }
+        self
+    }
+
+    /// The same jobs, but those with a `randseed` make the very requests that fio makes, in their order, as above.
+    #[must_use]
+    pub fn drawn_like_fio(mut self) -> Self {
+        for job in &mut self.jobs {
+            job.drawn_like_fio |= job.seed.is_some();
         }
         self
     }

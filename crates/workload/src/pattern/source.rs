@@ -38,7 +38,7 @@ impl Draws {
 }
 
 /// The map that keeps random requests from repeating: a permutation, shared by the directions if their blocks are the
-/// same, and where lengths vary also what is covered.
+/// same, and where lengths vary, or places are drawn as fio draws them, also what is covered.
 #[derive(Clone, Debug)]
 struct Map {
     order: Cover,
@@ -86,7 +86,7 @@ impl Source {
             let map = (!maps.is_empty()).then(|| at.min(maps.len() - 1));
             Place { blocks, skew, map, last: fresh }
         });
-        let fio = job.like_fio.then(|| taus88::Draws::new(job.seed, thread));
+        let fio = job.drawn_like_fio.then(|| taus88::Draws::new(job.seed, thread));
         Self { until_random: job.sequence, job, region, seed, draws, places, fio, maps, trimmed: None }
     }
 
@@ -224,9 +224,12 @@ impl Source {
 
     fn uncovered(&mut self, map: usize) -> Option<u64> {
         let Map { order, covered } = &mut self.maps[map];
-        match covered {
-            None => order.next(),
-            Some(covered) => order.find(|block| !covered.contains(*block)),
+        match (&mut self.fio, covered) {
+            (_, None) => order.next(),
+            (Some(fio), Some(covered)) if self.job.distribution == Distribution::Uniform => {
+                covered.free_from(fio.place.below(covered.blocks()))
+            }
+            (_, Some(covered)) => order.find(|block| !covered.contains(*block)),
         }
     }
 
@@ -297,11 +300,12 @@ fn maps(job: &Job, region: Region, stream: &mut Stream) -> Vec<Map> {
         .iter()
         .enumerate()
         .any(|(at, sizes)| job.access.issues(Direction::ALL[at]) && sizes.min_bytes != sizes.max_bytes);
+    let is_kept = vary || job.drawn_like_fio;
     directions
         .into_iter()
         .map(|direction| {
             let blocks = blocks(job, region, direction).max(1);
-            Map { order: Cover::new(blocks, stream), covered: vary.then(|| Covered::new(blocks)) }
+            Map { order: Cover::new(blocks, stream), covered: is_kept.then(|| Covered::new(blocks)) }
         })
         .collect()
 }

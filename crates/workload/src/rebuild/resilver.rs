@@ -139,7 +139,7 @@ fn job_file(text: &str, data_bytes: u64) -> Result<JobFile, RebuildError> {
         let reason = "a job needs data to work on; fill the pool, or leave the load out";
         return Err(LayoutError::value("fill", "0 %", reason).into());
     }
-    let mut file = JobFile::parse(text, data_bytes)?;
+    let mut file = JobFile::parse(text, data_bytes)?.drawn_like_fio();
     if file.jobs.iter().any(|job| job.stonewall) {
         let reason = "jobs that wait for each other do not go on beside a rebuild; leave `stonewall` out";
         return Err(LayoutError::value("load", "stonewall", reason).into());

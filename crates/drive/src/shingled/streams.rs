@@ -44,9 +44,9 @@ impl Streams {
 
     /// Whether a write at a sector goes on with a stream that is long enough to bypass the cache.
     pub fn passes(&self, start_sector: u64, durable: bool) -> bool {
+        let long = |stream: &Stream| stream.run_sectors >= self.min_run_sectors;
         let mut followed = self.followed.iter();
-        let stream = followed.find(|stream| stream.next_sector == start_sector);
-        (self.durable || !durable) && stream.is_some_and(|stream| stream.run_sectors >= self.min_run_sectors)
+        (self.durable || !durable) && followed.any(|stream| stream.next_sector == start_sector && long(stream))
     }
 
     /// Takes note of a write, which may have to be `durable` at once; true when it belongs to a stream that is long
@@ -58,10 +58,10 @@ impl Streams {
         }
         let end = start_sector + sectors;
         let counts = sectors >= self.min_request_sectors;
-        if let Some(stream) = self.followed.iter_mut().find(|stream| stream.next_sector == start_sector) {
+        if let Some(stream) = self.longest_at(start_sector) {
             self.clock += 1;
-            let run_sectors = stream.run_sectors + if counts { sectors } else { 0 };
-            *stream = Stream { next_sector: end, run_sectors, used: self.clock };
+            let run_sectors = self.followed[stream].run_sectors + if counts { sectors } else { 0 };
+            self.followed[stream] = Stream { next_sector: end, run_sectors, used: self.clock };
             return run_sectors >= self.min_run_sectors;
         }
         if !counts {
@@ -75,6 +75,13 @@ impl Streams {
             *idlest = fresh;
         }
         sectors >= self.min_run_sectors
+    }
+
+    /// Which of the streams that have come to a sector goes on: the longest, so that no stream ends where it comes to a
+    /// place that another has come to before it.
+    fn longest_at(&self, sector: u64) -> Option<usize> {
+        let here = |index: &usize| self.followed[*index].next_sector == sector;
+        (0..self.followed.len()).rev().filter(here).max_by_key(|index| self.followed[*index].run_sectors)
     }
 }
 
@@ -128,6 +135,14 @@ mod tests {
         };
         assert!(runs(&mut few, 2));
         assert!(!runs(&mut streams(2), 3));
+    }
+
+    #[test]
+    fn a_stream_goes_on_past_where_a_short_one_has_ended() {
+        let mut streams = streams(2);
+        streams.observe(32 * 128 - 128, 128, false);
+        let verdicts: Vec<bool> = (0..40).map(|index| streams.observe(index * 128, 128, false)).collect();
+        assert!(verdicts[15..].iter().all(|verdict| *verdict), "{verdicts:?}");
     }
 
     #[test]

@@ -173,6 +173,8 @@ def test_a_trace_that_cannot_be_asked_is_refused(changed: dict[str, list[object]
         lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, faults=["x"]),
         lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, faults={1: 5}),
         lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, fill="half"),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, scale_divisor=2**32),
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, member_bytes=2**64),
         lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, chunk_bytes="big"),
         lambda one: Drive.load("wd40efax", seed=-1),
         lambda one: Drive.load("wd40efax", seed=True),

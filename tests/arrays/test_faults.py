@@ -13,6 +13,7 @@ from arrays.test_rebuild import IRONWOLF, JOB, RED, SUPERBLOCKS, order
 from shakedown.array.rebuild import simulate
 from shakedown.cli.rebuild import RebuildOptions
 from shakedown.cli.rebuild import rebuild as verb
+from shakedown.errors import UsageError
 from shakedown.report.outcome import outcome
 from shakedown.report.rebuild import answers_of
 from shakedown.result.folder import read_run
@@ -41,6 +42,12 @@ def ordered(tmp_path: Path, layout: str, fault: str, place: int = 0, **options: 
         "out": out,
     }
     return verb(layout, IRONWOLF, options=RebuildOptions(quiet=True, **{**given, **options})), out  # type: ignore[arg-type]
+
+
+def test_a_drive_has_one_file_of_faults(tmp_path: Path) -> None:
+    again = tmp_path / "faults.toml"
+    with pytest.raises(UsageError, match="drive 0 has two files of faults"):
+        ordered(tmp_path, "raid6", 'kind = "gone"', faults=(f"0={again}", f"00={again}"))
 
 
 @pytest.mark.parametrize("layout", ["raid6", "raidz2"])
@@ -88,6 +95,11 @@ def test_bad_sectors_that_nobody_reads_are_told(layout: str, tmp_path: Path) -> 
     written = behind.replace("9000000", "70000")
     _, out = ordered(tmp_path / "new", layout, written, place=3, member_size="1GiB")
     assert vain.replace("drive 1", "drive 3") in read_run(out).record.notes
+
+
+def test_bad_sectors_that_are_retried_for_longer_than_the_host_waits_have_been_read(tmp_path: Path) -> None:
+    _, out = ordered(tmp_path, "raid6", 'kind = "latent-sectors"\nsectors = [[70000, 8]]\nretry_s = 40', place=1)
+    assert not any("WITHOUT EFFECT" in note for note in read_run(out).record.notes)
 
 
 @pytest.mark.parametrize("layout", ["raid6", "raidz2"])

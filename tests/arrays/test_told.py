@@ -114,7 +114,7 @@ def test_of_a_failed_rebuild_is_shown_what_is_known_beside_it(tmp_path: Path, mo
     rows = {name: rest for name, *rest in (re.split(r" {2,}", line) for line in whole.splitlines())}
     assert rows["time to rebuild"][0] == "failed"
     assert rows["time to rebuild"][-1] == format_duration(done.duration_ns)
-    during, alone = rows["users' mean latency"], rows["their mean latency before"]
+    during, alone = rows["users' mean latency"], rows["their mean latency alone"]
     assert during[0] == during[-1] != alone[0] == alone[-1] != "–"
     assert "users' longest wait" in rows
     assert whole.count("The rebuild fails after") == 1

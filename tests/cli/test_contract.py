@@ -124,6 +124,7 @@ def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path)
         ("run --resume nowhere --size 1GiB", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
         ("lab run --bring-out /lab --out quick.toml -- true", "`quick.toml` cannot be a folder", "another folder"),
         ("lab run --drvie model:wd40efax -- lsblk", "there is no option `--drvie`", "stands behind `--`"),
+        ("matrix", "the drives must be given", "shakedown matrix model:"),
         ("report nowhere", "there is no folder `nowhere`", "shakedown run"),
         ("compare nowhere elsewhere", "there is no folder `nowhere`", "shakedown run"),
         ("demo --out .", "`.` is not empty and was not made by a demo", "--out"),

@@ -149,6 +149,8 @@ def test_the_same_seed_gives_the_same_rows():
         ("model:raid1:2xwd40efrx:chunk=64KiB", "raid1 has no `chunk`"),
         ("model:raid0:2xwd40efrx:bitmap=yes", "raid0 has no `bitmap`"),
         ("model:raid5:3xwd40efrx:speed-max=1MiB", "no option"),
+        ("model:raid5:3xwd40efrx:link=1Gb/s,link=2Gb/s", "`link` is given twice"),
+        ("model:raid5:3xwd40efrx:round-trip=1h", "a minute at the most"),
     ],
 )
 def test_nonsense_is_refused(text: str, complaint: str):

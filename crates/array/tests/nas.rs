@@ -245,6 +245,7 @@ fn nonsense_is_refused() {
         Options { read_ceiling_bytes_per_s: Some(0), ..Options::default() },
         Options { write_ceiling_bytes_per_s: Some(0), ..Options::default() },
         Options { outstanding: 0, ..Options::default() },
+        Options { round_trip_ns: 60_000_000_001, ..Options::default() },
         Options { battery: true, ..Options::default() },
         Options { dirty_expire_ns: 1, ..Options::default() },
         Options { read_ahead_bytes: 8192, ..Options::default() },

@@ -72,12 +72,16 @@ def _interruptibly(order: RebuildOrder) -> Rebuild:
 def _checked(name: str, kind: Any, value: object) -> Any:
     """The value of an option, once it is of its type. Raises UsageError."""
     try:
-        return TypeAdapter(kind).validate_python(value)
+        checked = TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
         raise UsageError(
             f"`{name}` is {value!r:.60}: {error.errors()[0]['msg'].lower()}",
             hint="docs/python.md tells what each option takes",
         ) from error
+    least, most = (1, 2**32 - 1) if name == "scale_divisor" else (0, 2**63 - 1)
+    if isinstance(checked, int) and not least <= checked <= most:
+        raise UsageError(f"`{name}` is {checked}, which is out of range", hint=f"a whole number from {least} to {most}")
+    return checked
 
 
 def _names(kind: type[MdOptions | ZfsOptions | RebuildOrder]) -> set[str]:

@@ -165,7 +165,8 @@ def _faults_in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> Iterato
     for place, text in sorted(order.faults.items()):
         if place in failed:
             continue
-        has_met_sectors = any(each.members["bad_places"][place] for each in rebuilds)
+        # A command that is retried for longer than the host waits is given up, and no sector told to be bad.
+        has_met_sectors = any(each.members[met][place] for each in rebuilds for met in ("bad_places", "timeouts"))
         for fault in parse_toml(text)["faults"]:
             from_ns = round(fault.get("from_s", 0) * NS_PER_S)
             if from_ns >= ended_ns:

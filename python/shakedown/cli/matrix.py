@@ -83,6 +83,8 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
     targets
         The drives, like model:hd103uj or lab:hd103uj, taken in turn; or whole disks, as many as the widest cell has.
     """
+    if not targets:
+        raise UsageError("the drives must be given", hint="shakedown matrix model:hd103uj --widths 3-6")
     if not 0 <= options.seed < 2**32:
         raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^32 - 1")
     order = MatrixOrder(

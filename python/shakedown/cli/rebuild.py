@@ -293,11 +293,13 @@ def _share(text: str) -> float:
 
 
 def _faults(settings: tuple[str, ...]) -> dict[int, str]:
-    faults = {}
+    faults: dict[int, str] = {}
     for text in settings:
         place, equals, file = text.partition("=")
         if not (equals and place.isascii() and place.isdecimal()):
             raise UsageError(f"`--faults {text}` is not PLACE=FILE", hint="like 2=faults.toml; docs/faults.md")
+        if int(place) in faults:
+            raise UsageError(f"drive {place} has two files of faults", hint="one file holds all that befall a drive")
         faults[int(place)] = _text(Path(file))
         check_faults(file, faults[int(place)])
     return faults

@@ -152,8 +152,8 @@ _NAMES: Final = {
     ("worst-latency", "rebuild"): "its longest command",
     ("latency", "rebuild-load"): "users' mean latency",
     ("worst-latency", "rebuild-load"): "users' longest wait",
-    ("latency", "load-alone"): "their mean latency before",
-    ("worst-latency", "load-alone"): "their longest wait before",
+    ("latency", "load-alone"): "their mean latency alone",
+    ("worst-latency", "load-alone"): "their longest wait alone",
 }
 
 

@@ -36,6 +36,8 @@ def read_settings(
         if not equals or name not in known:
             raise UsageError(f"`{text}` is no option of {of}", hint=f"NAME=VALUE with {', '.join(known)}")
         key, parse = known[name]
+        if key in given:
+            raise UsageError(f"`{name}` is given twice, as `{text}` at last", hint="leave one of them out")
         try:
             given[key] = parse(value)
         except OutOfRangeError as error:

@@ -6,6 +6,9 @@ use crate::LayoutError;
 /// No machine has more: what Linux on x86-64 maps with page tables of four levels (`MAX_PHYSMEM_BITS`).
 const MOST_MEMORY_BYTES: u64 = 1 << 46;
 
+/// Hosts give a request up sooner: Linux after half of it.
+const MOST_ROUND_TRIP_NS: u64 = 60_000_000_000;
+
 /// A storage box. Its processor is as fast as its ceilings say; [`Options::default`] is no box at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -66,6 +69,10 @@ impl Options {
         }
         if self.outstanding == 0 {
             return Err(LayoutError::value("outstanding", 0, "the box must work on one request at least"));
+        }
+        if self.round_trip_ns > MOST_ROUND_TRIP_NS {
+            let seconds = format!("{}s", self.round_trip_ns as f64 / 1e9);
+            return Err(LayoutError::value("round-trip", seconds, "a minute at the most: hosts give up sooner"));
         }
         if self.battery && self.write_cache_bytes == 0 {
             return Err(LayoutError::value("battery", "yes", "there is no write cache for it to keep"));

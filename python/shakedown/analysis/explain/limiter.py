@@ -169,7 +169,12 @@ def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limit
         held = ("heads", "one at a time")
         nearest = max(((share, part) for part, share in used.items() if part not in held), default=None)
         near = f": of the {nearest[1]}, the nearest, {_percent(nearest[0])} are used" if nearest else ""
-        return f"Something outside what is reckoned here holds it{near}. {_of_the_rest(measured)}"
+        what = (
+            "What its caches leave to the drives"
+            if _has_but_caches(measured)
+            else "Something outside what is reckoned here"
+        )
+        return f"{what} holds it{near}. {_of_the_rest(measured)}"
     if limiter == "drives":
         share = max(used["heads"] if used["heads"] <= CACHED else 0, used["drives"])
         rest = "" if sure else " Nothing else comes near."
@@ -177,6 +182,12 @@ def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limit
         return f"The drives limit: {_percent(share)} of what {box.layout} allows them{best}{_as_known(share)}.{rest}"
     share = used["link" if limiter == "link" else "round trip"]
     return f"The {limiter} limits: {_percent(share)} of what it allows{_as_known(share)}."
+
+
+def _has_but_caches(measured: Measured) -> bool:
+    """Whether a modelled box has caches, and besides them nothing that is not reckoned here."""
+    names = {each.partition("=")[0] for each in measured.stated or ()}
+    return bool(names & {"read-cache", "write-cache"}) and not names & {"read-ceiling", "write-ceiling", "outstanding"}
 
 
 def _of_the_rest(measured: Measured) -> str:

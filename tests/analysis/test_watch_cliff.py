@@ -31,7 +31,7 @@ def test_says_from_what_to_what_and_when() -> None:
     ended = watch(make_watcher(CONDITION), load(collapsing(3000.0), 3200, noise=0.0))
     assert ended is not None
     assert "IOPS" in ended[1]
-    assert "about 50 min after" in ended[1]
+    assert "about 49 min 50 s after" in ended[1]
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -175,6 +175,8 @@ def test_a_trace_that_cannot_be_asked_is_refused(changed: dict[str, list[object]
         lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, fill="half"),
         lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, scale_divisor=2**32),
         lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, member_bytes=2**64),
+        lambda one: shakedown.rebuild("raidz1", "model:wd40efrx", width=3, second_failure=(0, -1)),
+        lambda one: shakedown.rebuild("draid1", "model:wd40efrx", width=4, draid=(2**70, 1)),
         lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, chunk_bytes="big"),
         lambda one: Drive.load("wd40efax", seed=-1),
         lambda one: Drive.load("wd40efax", seed=True),

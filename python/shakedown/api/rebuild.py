@@ -79,8 +79,11 @@ def _checked(name: str, kind: Any, value: object) -> Any:
             hint="docs/python.md tells what each option takes",
         ) from error
     least, most = (1, 2**32 - 1) if name == "scale_divisor" else (0, 2**63 - 1)
-    if isinstance(checked, int) and not least <= checked <= most:
-        raise UsageError(f"`{name}` is {checked}, which is out of range", hint=f"a whole number from {least} to {most}")
+    numbers = checked if isinstance(checked, tuple) else (checked,)
+    if strange := [each for each in numbers if isinstance(each, int) and not least <= each <= most]:
+        raise UsageError(
+            f"`{name}` is {strange[0]}, which is out of range", hint=f"whole numbers from {least} to {most}"
+        )
     return checked
 
 

@@ -299,7 +299,9 @@ def _faults(settings: tuple[str, ...]) -> dict[int, str]:
         if not (equals and place.isascii() and place.isdecimal()):
             raise UsageError(f"`--faults {text}` is not PLACE=FILE", hint="like 2=faults.toml; docs/faults.md")
         if int(place) in faults:
-            raise UsageError(f"drive {int(place)} has two files of faults", hint="one file holds all that befall a drive")
+            raise UsageError(
+                f"drive {int(place)} has two files of faults", hint="one file holds all that befall a drive"
+            )
         faults[int(place)] = _text(Path(file))
         check_faults(file, faults[int(place)])
     return faults

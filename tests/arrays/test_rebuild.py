@@ -510,3 +510,11 @@ def test_words_that_mean_nothing_are_refused(wrong: dict[str, object], tmp_path:
         verb("raid5", IRONWOLF, options=replace(SMALL, out=tmp_path / "run", **wrong))
     assert refusal.value.hint
     assert not (tmp_path / "run").exists()
+
+
+def test_a_pool_too_small_for_a_sample_is_gone_through_as_a_whole() -> None:
+    large = order(layout="raidz1", options=ZfsOptions(), fill=0.5, scale_divisor=1)
+    small = replace(large, scale_divisor=1000)
+    assert simulate(small).whole
+    assert simulate(small).duration_ns == simulate(replace(small, whole=True)).duration_ns
+    assert not simulate(large).whole

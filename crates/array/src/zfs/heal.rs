@@ -58,6 +58,7 @@ impl<D: BlockDevice> Resilver<D> {
             return;
         };
         self.walk.go_to(window.first, window.counted, window.end, &self.pool);
+        self.tally.is_sampled |= window.is_sampled();
         let made_ns = self.now_ns - self.began_ns;
         if window.is_sampled() && made_ns > 0 {
             let stands_for = self.clock.at(self.now_ns) / made_ns as f64;

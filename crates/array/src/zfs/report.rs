@@ -29,6 +29,8 @@ pub(super) struct Tally {
     pub failed_at_ns: Vec<Option<u64>>,
     /// Whether that was because it erred too often.
     pub is_faulted: Vec<bool>,
+    /// Whether a part has stood for more than itself.
+    pub is_sampled: bool,
     points: Vec<Point>,
 }
 
@@ -44,6 +46,7 @@ impl Tally {
             skipped_bytes: 0.0,
             done_bytes: 0.0,
             done_records: 0.0,
+            is_sampled: false,
             lost_bytes: 0.0,
             failed: None,
             failed_at_ns: vec![None; width],
@@ -151,6 +154,11 @@ impl<D: BlockDevice> Resilver<D> {
         } else {
             gone_through.min(1.0)
         }
+    }
+
+    /// Whether a part has stood for more than itself.
+    pub fn is_sampled(&self) -> bool {
+        self.tally.is_sampled
     }
 
     /// What came of it so far; of a resilver that is over, the whole.

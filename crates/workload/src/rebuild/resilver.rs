@@ -91,7 +91,7 @@ pub fn resilver_telling(order: &ResilverOrder, told: &mut Told) -> Result<Resilv
         felt_during: feeling.felt(),
         alone,
         felt_alone: feeling_alone.felt(),
-        whole: order.plan.sampling.records == 0,
+        whole: !resilver.is_sampled(),
         requests,
     };
     Ok(Resilvered { report, zfs })

@@ -92,6 +92,15 @@ def test_messages_that_look_like_a_host_and_a_program_are_messages() -> None:
         ("blk_update_request: critical target error, dev sdb, sector 8", ("io-error", "sdb", "8")),
         ("device offline error, dev sdb, sector 8 op 0x1:(WRITE) flags 0x803000", ("io-error", "sdb", "8")),
         ("reservation conflict error, dev nvme0n1, sector 8 op 0x1:(WRITE)", ("io-error", "nvme0n1", "8")),
+        ("protection error, dev sdb, sector 8 op 0x0:(READ)", ("io-error", "sdb", "8")),
+        (
+            "nvme0n1: Read(0x2) @ LBA 4096, 8 blocks, Unrecovered Read Error (sct 0x2 / sc 0x81) DNR",
+            ("media-error", "nvme0n1", "4096"),
+        ),
+        (
+            "nvme1n1: Write(0x1) @ LBA 4096, 8 blocks, Write Fault (sct 0x2 / sc 0x80)",
+            ("media-error", "nvme1n1", "4096"),
+        ),
         ("timeout error, dev sdb, sector 8 op 0x0:(READ) flags 0x0", ("timeout", "sdb", "8")),
         ("nvme nvme0: I/O 12 QID 3 timeout, completion polled", ("timeout", "nvme0", "")),
         ("nvme nvme0: I/O tag 12 (100c) QID 0 timeout, completion polled", ("timeout", "nvme0", "")),

@@ -84,6 +84,19 @@ def test_a_drive_that_somebody_knows_to_be_shingled_is_judged_so() -> None:
     assert triage(log("usb-bridge-resets"), "sdb").exit_status == 3
 
 
+@pytest.mark.parametrize(
+    ("said", "who"),
+    [
+        ("sd 2:0:0:0: rejecting I/O to offline device", "2:0:0:0"),
+        ("nvme nvme0: Removing after probe failure status: -19", "nvme0"),
+    ],
+)
+def test_a_disk_that_is_given_up_needs_no_line_before(said: str, who: str) -> None:
+    (judged,) = triage(f"[ 42.0] {said}\n".encode()).episodes
+    assert (judged.judgement.kind, judged.episode.drive.title) == ("drive-gone", who)
+    assert not triage(b"[ 42.0] ata3: reset failed, giving up\n").episodes, "an empty port"
+
+
 def test_what_a_disk_of_flash_does_not_have_is_not_advised() -> None:
     kicked = b"[ 42.0] md/raid1:md0: Disk failure on nvme0, disabling device.\n"
     (judged,) = triage(log("nvme-slow") + kicked).episodes

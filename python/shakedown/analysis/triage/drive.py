@@ -35,6 +35,11 @@ class Drive:
         return next((name for name in reversed(self.names) if name.startswith("ata")), "")
 
     @property
+    def is_disk(self) -> bool:
+        """Whether it is more than a port: the kernel has found a disk, or calls it as it calls none but disks."""
+        return self.has_disk or any(":" in name or _DISK.match(name) for name in self.names)
+
+    @property
     def is_nvme(self) -> bool:
         """Whether it is flash on PCI Express, without shingles, SATA link and the settings of a SCSI disk."""
         return any(name.startswith("nvme") for name in self.names)

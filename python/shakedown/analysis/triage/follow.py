@@ -89,7 +89,7 @@ class Follower:
             return
         opens = sign.what in OPENING
         if sign.what in ("gave-up", "link-down", "unplugged"):
-            if not (drive.has_disk or drive in self._open):
+            if not (drive.is_disk or drive in self._open):
                 return  # an empty port, or a USB device that is no disk
             opens = not drive.is_gone
         if sign.what == "speed":

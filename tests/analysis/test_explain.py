@@ -183,6 +183,21 @@ def test_drives_that_were_gone_past_do_not_limit() -> None:
     assert "The drives limit" not in " ".join(past.statements)
 
 
+@pytest.mark.parametrize(("depth", "busy"), [(1, 1), (3, 3), (4, 4), (64, 4)])
+def test_no_more_drives_are_at_work_than_are_asked(depth: int, busy: int) -> None:
+    box = Box(Layout("raid5", 4), RuleOfThumb(50, 95e6))
+    found = proof(f"8KiB 100R 100rand depth {depth} = {busy * 48} IOPS", box)
+    assert found.limiter == "drives"
+    assert found.ceilings["heads"].iops == found.ceilings["drives"].iops == pytest.approx(busy * 50)
+    assert ("no more at work" in found.ceilings["heads"].reason) == (busy < 4)
+
+
+def test_a_small_write_reads_and_then_writes_two_drives_at_once() -> None:
+    box = Box(Layout("raid5", 4), RuleOfThumb(50, 95e6))
+    found = proof("8KiB 0R 100rand depth 1 = 24 IOPS", box)
+    assert found.ceilings["heads"].iops == found.ceilings["one at a time"].iops == pytest.approx(25)
+
+
 def test_no_request_is_sooner_back_than_the_round_trip() -> None:
     box = Box(Layout("single", 1), RuleOfThumb(50, 200e6), Way(round_trip_s=0.001))
     assert prove(box, Measured("sync", Load(4096, 1, 0, 1), 1200)).limiter == "impossible"

@@ -95,6 +95,7 @@ def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path)
         ("run ./no.toml model:wd40efax", "`./no.toml` is not a file", "a path"),
         ("run cliff model:wd40efx", "there is no profile named `wd40efx`", "a path"),
         ("run cliff model:wd40efax --set hodl=3s", "has no parameter `hodl`", "did you mean `hold`?"),
+        ("run cliff model:wd40efax --set hold=1s --set hold=2s", "`hold` is set twice", "leave one of them out"),
         ("run cliff model:wd40efax --set hold", "`--set hold` is not NAME=VALUE", "--set hold=30s"),
         ("run cliff model:wd40efax --set hold=never", "`steps[2].until.duration` is 'never'", "writing-your-own"),
         ("run cliff model:wd40efax --set limit=2min", "(from `--set limit=2min`)", "docs/fio-options.md"),

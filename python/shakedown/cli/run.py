@@ -244,11 +244,13 @@ def _resumed(protocol: str | None, options: RunOptions, listener: Listener) -> R
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, str]:
-    settings = {}
+    settings: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
             raise UsageError(f"`--set {text}` is not NAME=VALUE", hint="like `--set hold=30s`")
+        if name in settings:
+            raise UsageError(f"`{name}` is set twice, as `{text}` at last", hint="leave one of them out")
         settings[name] = value
     return settings
 

@@ -98,6 +98,7 @@ def test_a_killed_matrix_goes_on(tmp_path: Path) -> None:
     whole = run_matrix(order, tmp_path / "one", told.append)
     assert len(told) == len(whole) == 4
     assert "left" in told[0]
+    assert "left" not in told[-1]
     text = (tmp_path / "one" / CSV_NAME).read_text()
     assert text == to_csv(whole)
     lines = text.splitlines(keepends=True)

@@ -205,10 +205,8 @@ class _Pace:
         self._done += 1
         left_s = (monotonic() - self._began_s) / self._done * (self._cells - self._done)
         took = format_duration(cell.time_s * NS_PER_S) if cell.ended == "complete" else cell.ended
-        self._tell(
-            f"{self._done} of {self._cells}: {Place(cell.layout, cell.width, cell.fill)}: {took};"
-            f" about {format_duration(left_s * NS_PER_S)} left"
-        )
+        left = f"; about {format_duration(left_s * NS_PER_S)} left" if self._done < self._cells else ""
+        self._tell(f"{self._done} of {self._cells}: {Place(cell.layout, cell.width, cell.fill)}: {took}{left}")
         return cell
 
 

@@ -21,14 +21,15 @@ _ZFS_EXAMPLES: Final = (
 )
 
 
-def like_lab(layout: str) -> tuple[str, ...]:
-    """What makes a modelled array's host one like the lab's: its kernel, its host adapter, its one processor.
+def like_lab(layout: str, settings: Sequence[str] = ()) -> tuple[str, ...]:
+    """The settings, and what else makes a modelled array's host like the lab's: kernel, host adapter, one processor.
 
     Of a pool also its memory, a quarter of which is the cache's.
     """
-    if layout in ZFS_LAYOUTS:
-        return ("memory=2GiB", "cache=512MiB", "cores=1")
-    return ("hz=100", "segments=254", "processors=1")
+    of_zfs, of_md = ("memory=2GiB", "cache=512MiB", "cores=1"), ("hz=100", "segments=254", "processors=1")
+    given = {each.partition("=")[0] for each in settings}
+    usual = of_zfs if layout in ZFS_LAYOUTS else of_md
+    return (*(each for each in usual if each.partition("=")[0] not in given), *settings)
 
 
 def parse_options(layout: str, settings: Sequence[str]) -> MdOptions | ZfsOptions:

@@ -265,7 +265,7 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
         scale_divisor=parse_scale(options.scale),
         whole=options.whole,
         faults=_faults(options.faults),
-        options=parse_options(layout, (*(like_lab(layout) if options.like_lab else ()), *options.settings)),
+        options=parse_options(layout, like_lab(layout, options.settings) if options.like_lab else options.settings),
     )
     if options.like_lab and order.arena != "model":
         raise UsageError("`--like-lab` is for modelled drives", hint="leave it out")

@@ -66,6 +66,11 @@ impl LayoutError {
     pub fn size(key: &'static str, bytes: u64, reason: impl ToString) -> Self {
         Self::value(key, as_typed(bytes), reason)
     }
+
+    /// For a time that cannot be, as people write one.
+    pub fn duration(key: &'static str, duration_ns: u64, reason: impl ToString) -> Self {
+        Self::value(key, format!("{}s", duration_ns as f64 / 1e9), reason)
+    }
 }
 
 /// The largest first.

@@ -82,16 +82,16 @@ class Drive:
         self._profile = parse_profile(_text("the profile", toml))
         refuse_unknown_rows(toml)
         self._toml = toml
-        self._seed = _whole("seed", seed, 0, MOST)
+        self._seed = whole_number("seed", seed, 0, MOST)
         self._loads = 0
         self._failure: str | None = None
         try:
             self._machine = _core.Machine(
                 toml,
                 seed=self._seed,
-                scale_divisor=_whole("scale_divisor", scale_divisor, 1, 2**32 - 1),
+                scale_divisor=whole_number("scale_divisor", scale_divisor, 1, 2**32 - 1),
                 faults_toml=_faults(faults),
-                host_timeout_ns=_whole("host_timeout", _duration_ns("host_timeout", host_timeout), 1, MOST),
+                host_timeout_ns=whole_number("host_timeout", _duration_ns("host_timeout", host_timeout), 1, MOST),
             )
         except _core.ProfileError as error:
             raise _refusal(toml, scale_divisor, error) from error
@@ -208,7 +208,7 @@ class Drive:
         Ctrl-C ends it at once, at the time that ``now_ns`` then tells. Raises UsageError.
         """
         try:
-            self._machine.idle(_whole("duration", _duration_ns("duration", duration), 0, MOST - self.now_ns))
+            self._machine.idle(whole_number("duration", _duration_ns("duration", duration), 0, MOST - self.now_ns))
         except RuntimeError as error:
             raise _busy() from error
 
@@ -281,7 +281,7 @@ def _refuse_fractions(trace: pl.DataFrame) -> None:
 
 def _check_pace(frame: pl.DataFrame, speed: float, depth: int | None, left_ns: int) -> None:
     if depth is not None:
-        _whole("depth", depth, 1, 2**32 - 1)
+        whole_number("depth", depth, 1, 2**32 - 1)
         return
     if not (isinstance(speed, Real) and speed > 0 and isfinite(speed)):
         raise UsageError(f"speed is {speed}: it must be a number above 0", hint="2 makes requests twice as fast")
@@ -313,10 +313,11 @@ def _interval_ns(interval: str | int | None) -> int:
 
 def _duration_ns(name: str, duration: str | int) -> int:
     duration_ns = parse_duration_ns(duration) if isinstance(duration, str) else duration
-    return _whole(name, duration_ns, 0, MOST, like='"1s"')
+    return whole_number(name, duration_ns, 0, MOST, like='"1s"')
 
 
-def _whole(name: str, value: int, least: int, most: int, like: str = "1") -> int:
+def whole_number(name: str, value: int, least: int, most: int, like: str = "1") -> int:
+    """The value, a whole number within bounds. Raises UsageError for what is none."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise UsageError(
             f"{name} is {value!r:.60}: it must be a whole number from {least} to {most}", hint=f"like `{name}={like}`"

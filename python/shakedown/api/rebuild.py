@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
+from shakedown.api.drive import whole_number
 from shakedown.array.order import RebuildOrder, members_of
 from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.array.zfs import ZFS_LAYOUTS, ZfsOptions
@@ -79,11 +80,9 @@ def _checked(name: str, kind: Any, value: object) -> Any:
             hint="docs/python.md tells what each option takes",
         ) from error
     least, most = (1, 2**32 - 1) if name == "scale_divisor" else (0, 2**63 - 1)
-    numbers = checked if isinstance(checked, tuple) else (checked,)
-    if strange := [each for each in numbers if isinstance(each, int) and not least <= each <= most]:
-        raise UsageError(
-            f"`{name}` is {strange[0]}, which is out of range", hint=f"whole numbers from {least} to {most}"
-        )
+    for each in checked if isinstance(checked, tuple) else (checked,):
+        if type(each) is int:
+            whole_number(name, each, least, most)
     return checked
 
 

@@ -22,7 +22,6 @@ from shakedown.target.storage_box import refuse_lab_box, refuse_storage_box
 State = Literal["new", "used"]
 Arena = Literal["model", "lab", "device"]
 _ARENAS: Final[dict[str, Arena]] = {"model": "model", "lab": "lab"}
-MD_LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
 LEAST_WIDTHS: Final = {"raid0": 2, "raid1": 2, "raid10": 2, "raid5": 2, "raid6": 4, **ZFS_LEAST_WIDTHS}
 REBUILT: Final = tuple(layout for layout in LEAST_WIDTHS if layout != "raid0")
 

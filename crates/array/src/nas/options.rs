@@ -71,15 +71,15 @@ impl Options {
             return Err(LayoutError::value("outstanding", 0, "the box must work on one request at least"));
         }
         if self.round_trip_ns > MOST_ROUND_TRIP_NS {
-            let seconds = format!("{}s", self.round_trip_ns as f64 / 1e9);
-            return Err(LayoutError::value("round-trip", seconds, "a minute at the most: hosts give up sooner"));
+            let reason = "a minute at the most: hosts give up sooner";
+            return Err(LayoutError::duration("round-trip", self.round_trip_ns, reason));
         }
         if self.battery && self.write_cache_bytes == 0 {
             return Err(LayoutError::value("battery", "yes", "there is no write cache for it to keep"));
         }
         if self.dirty_expire_ns > 0 && self.write_cache_bytes == 0 {
-            let seconds = format!("{}s", self.dirty_expire_ns as f64 / 1e9);
-            return Err(LayoutError::value("dirty-expire", seconds, "there is no write cache to wait in"));
+            let reason = "there is no write cache to wait in";
+            return Err(LayoutError::duration("dirty-expire", self.dirty_expire_ns, reason));
         }
         self.check_memory()
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Protocol
 
-from shakedown.analysis.explain.layout import Layout
+from shakedown.analysis.explain.layout import DriveWork, Layout
 from shakedown.analysis.explain.load import Load
 from shakedown.units import format_size
 
@@ -103,7 +103,7 @@ def _one_at_a_time(box: Box, load: Load) -> Ceiling | None:
 def _heads(box: Box, load: Load) -> Ceiling:
     """If nothing were cached, gathered or reordered: a seek for every request, written ones, too."""
     work = box.layout.small_request(load)
-    each, busy = box.drive.random_iops(work.piece_bytes, 1, 1), _at_work(box.layout, load)
+    each, busy = box.drive.random_iops(work.piece_bytes, 1, 1), _at_work(box.layout, load, work)
     few = "" if busy == box.layout.width else f", no more at work with {load.outstanding} outstanding"
     reason = (
         f"{busy:.3g} x {each:.3g} requests/s{few}, {work.total:.3g} at the drives for one of the host "
@@ -112,9 +112,8 @@ def _heads(box: Box, load: Load) -> Ceiling:
     return Ceiling("heads", busy * each / work.total, reason)
 
 
-def _at_work(layout: Layout, load: Load) -> float:
+def _at_work(layout: Layout, load: Load, work: DriveWork) -> float:
     """How many drives the outstanding requests keep at work, at the most."""
-    work = layout.small_request(load)
     return min(layout.width, load.outstanding * max(work.abreast, work.total / work.steps))
 
 
@@ -136,7 +135,7 @@ def _drives(box: Box, load: Load) -> Ceiling:
         if moving:
             depth = max(1, load.outstanding * work.abreast // layout.width)
             each = box.drive.random_iops(work.piece_bytes, read_share, depth)
-            seconds += load.random_share * moving / (_at_work(layout, load) * each)
+            seconds += load.random_share * moving / (_at_work(layout, load, work) * each)
             reason = f"{load.random_share:.0%} random, {depth} at a time in each drive: {each:.3g}/s; the rest {reason}"
         if work.gathered_bytes:
             reason += "; what is written, in new places one behind the other, too"

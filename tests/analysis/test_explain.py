@@ -320,3 +320,22 @@ def test_figures_in_every_unit() -> None:
     assert parse_measured("32K 100R 0rand = 55 MiB/s").iops == pytest.approx(1760)
     assert parse_measured("32k 100% reads 0% random = 55MB/s").iops == pytest.approx(55e6 / 32768)
     assert parse_measured("a: 8KiB 65R 60rand = 89 IOPS, mean 700ms").mean_s == pytest.approx(0.7)
+
+
+def test_what_caches_leave_to_the_drives_does_not_scale() -> None:
+    boxed = replace(parse_measured("8KiB 65R 60rand depth 64 = 300 IOPS"), stated=("write-cache=1GiB",))
+    of_a_model, of_a_real_one = (prove(IX4, each) for each in (boxed, replace(boxed, stated=None)))
+    for found in (of_a_model, of_a_real_one):
+        assert found.limiter == "elsewhere"
+        assert {iops for change in changes(IX4, [found]) for iops in change.iops} == {None}
+        assert "?" in explain_text(IX4, [found], [], changes(IX4, [found]))
+    assert not any("of the link" in each for each in of_a_model.statements)
+    assert any("what the box's caches leave to the drives" in each for each in of_a_real_one.statements)
+
+
+def test_what_a_cache_takes_off_the_drives_is_not_known_of_another_layout() -> None:
+    found = proof("8KiB 65R 60rand depth 64 = 180 IOPS")  # 1.1 times what the drives can
+    assert found.limiter == "drives"
+    told = {change.label: change.iops[0] for change in changes(IX4, [found])}
+    assert told["RAID10 of 4"] is None
+    assert told["RAID5 of 6"] is not None

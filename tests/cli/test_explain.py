@@ -37,7 +37,7 @@ def test_a_modelled_drive_explains_the_account_as_the_rule_of_thumb_does(tmp_pat
         told = json.loads(shakedown("explain", *box, *words, "--json", cwd=tmp_path).stdout)
         loads = [(each["name"], each["limiter"], each["sure"], each["cached"]) for each in told["loads"]]
         raid10 = told["changes"][0]
-        found.append((loads, raid10["label"], [round(each) for each in raid10["iops"]]))
+        found.append((loads, raid10["label"], [each and round(each) for each in raid10["iops"]]))
     assert found[0] == found[1]
     assert [limiter for _, limiter, _, _ in found[0][0]] == ["elsewhere", "drives", "unknown", "drives"]
 

@@ -92,3 +92,10 @@ def test_another_array_than_the_one_explained_is_told(
     said = " ".join(of_another_array(other, layout))
     assert says in said
     assert bool(said) == bool(says)
+
+
+def test_that_a_run_was_scaled_is_told(run: Run) -> None:
+    layout = Layout("single", 1)
+    assert not list(of_another_array(run, layout))
+    (said,) = of_another_array(replace(run, record=run.record.model_copy(update={"scale_divisor": 50})), layout)
+    assert "at a scale of 1/50" in said

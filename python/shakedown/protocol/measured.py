@@ -28,6 +28,11 @@ def measured_loads(run: Run) -> list[Measured]:
 
 def of_another_array(run: Run, layout: Layout) -> Iterator[str]:
     """In words, what the run's folder says of its array that is not what is explained; nothing where it is silent."""
+    if (divisor := run.record.scale_divisor) > 1:
+        yield (
+            f"`{run.path}` was measured at a scale of 1/{divisor}, on drives that are smaller by as much: their arms go"
+            " less far and their caches fill sooner, and the ceilings here are of whole ones."
+        )
     own = _array_of(run)
     # A mirror that was rebuilt is one, of all its drives.
     same = own == (layout.kind, layout.width) and (layout.kind != "mirror" or layout.copies == layout.width)

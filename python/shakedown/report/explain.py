@@ -19,6 +19,11 @@ _NAMES: Final = {
     "link": "the link",
     "round trip": "the round trip",
 }
+_UNKNOWN: Final = "?"
+_UNTOLD: Final = (
+    "?: that cannot be told, since how much reaches the drives, or how they share it, changes, too. A modelled box can"
+    " be asked: `shakedown run PROTOCOL model:raid5:6xNAME:write-cache=1GiB`."
+)
 
 
 def explain_text(box: Box, proofs: Sequence[Proof], isolated: Sequence[str], changed: Sequence[Change]) -> str:
@@ -31,9 +36,14 @@ def explain_text(box: Box, proofs: Sequence[Proof], isolated: Sequence[str], cha
         told = [index for index, proof in enumerate(proofs) if proof.limiter != "impossible"]
         head = ["requests/s", *(proofs[index].measured.name for index in told)]
         rows = [["as measured", *(figure(proofs[index].measured.iops) for index in told)]]
-        rows += [[each.label, *(figure(iops) for iops in each.iops if iops is not None)] for each in changed]
-        parts.append("What would change:\n" + narrow_tables(head, rows, "  "))
+        rows += [[each.label, *(_figure(each.iops[index]) for index in told)] for each in changed]
+        note = [wrap(_UNTOLD, "  ")] if any(_UNKNOWN in row for row in rows) else []
+        parts.append("\n".join(["What would change:", narrow_tables(head, rows, "  "), *note]))
     return "\n\n".join(parts) + "\n"
+
+
+def _figure(iops: float | None) -> str:
+    return _UNKNOWN if iops is None else figure(iops)
 
 
 def _paragraph(proof: Proof) -> Iterator[str]:

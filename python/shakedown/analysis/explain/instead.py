@@ -17,7 +17,7 @@ _MORE_DRIVES: Final = 2
 class Change(NamedTuple):
     """A change, and for each proof, in their order, what it would make of the figure in requests per second.
 
-    None of a figure that never came out of the box: nothing follows from it.
+    None where that cannot be told, as of a figure that never came out of the box.
     """
 
     label: str
@@ -28,7 +28,7 @@ def changes(box: Box, proofs: Sequence[Proof], others: Sequence[Drive] = ()) -> 
     """The usual changes, and each other drive that was named; none if nothing that was measured can be."""
     if all(proof.limiter == "impossible" for proof in proofs):
         return []
-    return [Change(label, tuple(_then(new, proof) for proof in proofs)) for label, new in _usual(box, others)]
+    return [Change(label, tuple(_then(box, new, proof) for proof in proofs)) for label, new in _usual(box, others)]
 
 
 def _usual(box: Box, others: Sequence[Drive]) -> Iterator[tuple[str, Box]]:
@@ -46,13 +46,15 @@ def _usual(box: Box, others: Sequence[Drive]) -> Iterator[tuple[str, Box]]:
         yield drive.label, replace(box, drive=drive)
 
 
-def _then(new: Box, proof: Proof) -> float | None:
+def _then(box: Box, new: Box, proof: Proof) -> float | None:
     """If the drives limit, the figure scales with what they are allowed, up to the next ceiling; else it stays."""
     now = proof.measured.iops
-    if proof.limiter == "impossible":
+    if proof.limiter in ("impossible", "unknown") or proof.is_left_by_caches:
         return None
     if proof.limiter != "drives":
         return now
+    if proof.used["drives"] > 1 and proof.measured.load.write_share and new.layout.kind != box.layout.kind:
+        return None  # a cache gathered some of what was written: how much it can of another layout is not known
     part: Part = "drives" if proof.cached else "heads"
     allowed = ceilings(new, proof.measured.load)
     scaled = now * allowed[part].iops / proof.ceilings[part].iops

@@ -45,12 +45,17 @@ class Proof:
     cached: bool
     statements: tuple[str, ...]
 
+    @property
+    def is_left_by_caches(self) -> bool:
+        """What caches leave to the drives holds it, or may: how much that is no ceiling tells."""
+        return self.limiter == "elsewhere" and ("drives" in _past(self.used) or _has_but_caches(self.measured))
+
 
 def prove(box: Box, measured: Measured) -> Proof:
     """Lay a measured figure beside the ceilings of its load."""
     found = ceilings(box, measured.load)
     used: dict[Part, float] = {part: measured.iops / ceiling.iops for part, ceiling in found.items()}
-    past = {part for part, most in _NOT_PAST.items() if used.get(part, 0) > most}
+    past = _past(used)
     cached = used["heads"] > CACHED and used["heads"] > used["drives"]
     limiter, sure = _limiter(used, past, cached=cached)
     if limiter == "elsewhere" and not past and (_streams_compete(measured.load) or _writes_wait(box, measured, used)):
@@ -68,6 +73,11 @@ def prove(box: Box, measured: Measured) -> Proof:
         statements += _of_the_record(box, measured.load, limiter)
     statements += _of_the_queue(measured)
     return Proof(measured, found, used, limiter, sure, cached, tuple(statements))
+
+
+def _past(used: dict[Part, float]) -> set[Part]:
+    """The parts that more came past than they can."""
+    return {part for part, most in _NOT_PAST.items() if used.get(part, 0) > most}
 
 
 def _limiter(used: dict[Part, float], past: set[Part], *, cached: bool) -> tuple[Limiter, bool]:
@@ -166,15 +176,12 @@ def _what_works(box: Box, load: Load) -> str:
 def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limiter: Limiter, *, sure: bool) -> str:
     """``used`` is of the parts that the figure did not go past."""
     if limiter == "elsewhere":
+        if _has_but_caches(measured):
+            return f"What its caches leave to the drives holds it. {_of_the_rest(measured, used)}"
         held = ("heads", "one at a time")
         nearest = max(((share, part) for part, share in used.items() if part not in held), default=None)
         near = f": of the {nearest[1]}, the nearest, {_percent(nearest[0])} are used" if nearest else ""
-        what = (
-            "What its caches leave to the drives"
-            if _has_but_caches(measured)
-            else "Something outside what is reckoned here"
-        )
-        return f"{what} holds it{near}. {_of_the_rest(measured)}"
+        return f"Something outside what is reckoned here holds it{near}. {_of_the_rest(measured, used)}"
     if limiter == "drives":
         share = max(used["heads"] if used["heads"] <= CACHED else 0, used["drives"])
         rest = "" if sure else " Nothing else comes near."
@@ -190,10 +197,12 @@ def _has_but_caches(measured: Measured) -> bool:
     return bool(names & {"read-cache", "write-cache"}) and not names & {"read-ceiling", "write-ceiling", "outstanding"}
 
 
-def _of_the_rest(measured: Measured) -> str:
+def _of_the_rest(measured: Measured, used: dict[Part, float]) -> str:
     """What is there besides drives, link and round trip; of a modelled box all of it is known."""
     if measured.stated is None:
-        return "That leaves the box's processor, its target software, the protocol, or the host."
+        # `used` is without the drives where more came than they can.
+        caches = "" if "drives" in used else "what the box's caches leave to the drives, "
+        return f"That leaves {caches}the box's processor, its target software, the protocol, or the host."
     if measured.stated:
         return f"Around its drives this modelled box has {', '.join(measured.stated)}, and nothing else."
     return "This modelled box has nothing around its drives: that leaves their own caches, and how they are asked."

@@ -97,9 +97,22 @@ def test_bad_sectors_that_nobody_reads_are_told(layout: str, tmp_path: Path) -> 
     assert vain.replace("drive 1", "drive 3") in read_run(out).record.notes
 
 
-def test_bad_sectors_that_are_retried_for_longer_than_the_host_waits_have_been_read(tmp_path: Path) -> None:
-    _, out = ordered(tmp_path, "raid6", 'kind = "latent-sectors"\nsectors = [[70000, 8]]\nretry_s = 40', place=1)
-    assert not any("WITHOUT EFFECT" in note for note in read_run(out).record.notes)
+def test_bad_sectors_that_are_retried_for_longer_than_the_host_waits_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """How many commands Linux gave up on is why the rebuild is slow."""
+    latent = 'kind = "latent-sectors"\nsectors = [[70000, 8]]\nretry_s = 40'
+    _, out = ordered(tmp_path, "raid6", latent, place=1, member_size="1GiB")
+    record = read_run(out).record
+    assert not any("WITHOUT EFFECT" in note for note in record.notes)
+    found = {each.kind: each for each in record.findings}
+    count = found["rebuild-time"].evidence["timeouts"]
+    assert count == sum(each["timeouts"] for each in answers_of(read_run(out))["rebuilds"][0]["members"]) > 0
+    commands = "one command" if count == 1 else f"{count} commands"
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"Linux gave up on {commands} of drive 1, st12000vn0007: " in told
+    assert "drive 1, st12000vn0007" in found["bottleneck"].text
+    assert "it lets commands hang until Linux gives up on them" in found["bottleneck"].text
 
 
 @pytest.mark.parametrize("layout", ["raid6", "raidz2"])

@@ -23,6 +23,8 @@ from shakedown.device.array.drive import Drive
 from shakedown.device.array.users import endless
 from shakedown.device.array.watch import Member, Watched
 from shakedown.errors import RefusedError, UsageError
+from shakedown.report import words
+from shakedown.report.figures import spread
 from shakedown.result.identity import Identity
 from shakedown.target.md_options import MdOptions
 
@@ -245,6 +247,7 @@ def test_the_model_counts_what_the_replacement_is_given(layout: str, width: int)
         ([30.0], "233% too long"),
         ([4.5, 18.0], "anything from 50% too short to 100% too long"),
         ([12.6, 18.0], "40% to 100% too long"),
+        ([270.0, 666.0], "30 to 74 times what is left"),
     ],
 )
 def test_estimates_whose_errors_cancel_out_are_told_with_both(left_s: list[float], told: str) -> None:
@@ -255,6 +258,8 @@ def test_estimates_whose_errors_cancel_out_are_told_with_both(left_s: list[float
         rebuilds.append(measured(traced(seen), 1, []))
     found = {each.kind: each for each in findings(rebuilds, ["old", "new"])}
     assert found["estimate-error"].text == f"With 10% done /proc/mdstat's estimate is {told}."
+    in_a_table = words.found("estimate-error", found["estimate-error"].value, "share", *spread(found["estimate-error"]))
+    assert in_a_table == told.removeprefix("anything from ")
 
 
 def test_a_loss_and_a_failure_are_told() -> None:

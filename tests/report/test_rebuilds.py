@@ -113,7 +113,7 @@ def test_a_failed_rebuild_says_so_where_its_time_would_stand(tmp_path: Path) -> 
 def test_shares_are_plain_figures(tmp_path: Path) -> None:
     text = compare([rebuilt(tmp_path / name, COMPLETE) for name in ("a", "b")]).to_text()
     assert "43 %" in text
-    assert "5 % too short" in text
+    assert "5% too short" in text
     assert "share" not in text
 
 

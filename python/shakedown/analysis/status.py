@@ -34,3 +34,33 @@ def look_at(share: float, progress: Iterable[Mapping[str, Any]], duration_ns: fl
 
 
 _NEAR: Final = 0.05
+
+
+def off_by(least: float, most: float) -> str:
+    """From one error to another in words: seeds whose errors cancel each other are no good estimate."""
+    if are_alike(least, most):
+        least = most = (least + most) / 2
+    if least < 0 < most:
+        return f"{_way(least)} to {_way(most)}"
+    nearer, farther = sorted((least, most), key=abs)
+    if nearer == farther:
+        return _way(farther)
+    if farther >= _MANY_TIMES:
+        return f"{1 + nearer:.3g} to {1 + farther:.3g} times what is left"
+    return f"{abs(nearer):.0%} to {_way(farther)}"
+
+
+def are_alike(one: float, other: float) -> bool:
+    """Whether nobody needs two figures for two errors."""
+    return abs(one - other) < _ALIKE
+
+
+def _way(error: float) -> str:
+    if error >= _MANY_TIMES:
+        return f"{1 + error:.3g} times what is left"
+    return f"{abs(error):.0%} too {'short' if error < 0 else 'long'}"
+
+
+_ALIKE: Final = 0.05
+_MANY_TIMES: Final = 9
+"""From ten times what is left on nobody thinks in percent."""

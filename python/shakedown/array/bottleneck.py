@@ -34,6 +34,7 @@ class _Seen:
 
     awaited: list[float]
     busy: list[float]
+    hangs: list[bool]
     names: Sequence[str]
     replacement: int
     is_spare: bool
@@ -58,7 +59,8 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> HeldUp:
     one = rebuilds[0]
     awaited = _means([each.members["awaited"].to_list() for each in rebuilds])
     busy = _means([[ns / max(each.duration_ns, 1) for ns in each.members["busy_ns"].to_list()] for each in rebuilds])
-    seen = _Seen(awaited, busy, names, one.replacement, one.members["requests"][one.replacement] == 0)
+    hangs = [any(counts) for counts in zip(*(each.members["timeouts"].to_list() for each in rebuilds), strict=True)]
+    seen = _Seen(awaited, busy, hangs, names, one.replacement, one.members["requests"][one.replacement] == 0)
     longest, busiest = (max(range(len(names)), key=values.__getitem__) for values in (awaited, busy))
     if not busy[busiest] and not awaited[longest] and sum(one.members["requests"].to_list()):
         return HeldUp(None, busiest, 0.0, _UNKNOWN)
@@ -83,7 +85,10 @@ def _alone(seen: _Seen, place: int, alike: Sequence[int], share: float) -> str:
     busy = min(seen.busy[each] for each in alike)
     verb = "write" if place == seen.replacement else "read"
     if len(alike) == 1:
-        return f"It waits for {seen.who(place)}, {share:.0%} of the time: it {_reason(verb, busy)}."
+        why = _reason(verb, busy)
+        if seen.hangs[place]:
+            why = f"lets commands hang until Linux gives up on them (busy {busy:.0%})"
+        return f"It waits for {seen.who(place)}, {share:.0%} of the time: it {why}."
     kind = format_counts([seen.names[each] for each in alike])
     return (
         f"It waits for one of {kind}, now this and now that, {share:.0%} of the time: they are alike, and each "

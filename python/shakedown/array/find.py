@@ -12,7 +12,7 @@ import polars as pl
 from shakedown.analysis.estimate import student
 from shakedown.analysis.finding import Finding, FindingKind
 from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
-from shakedown.analysis.status import look_at
+from shakedown.analysis.status import are_alike, look_at, off_by
 from shakedown.array.bottleneck import held_up
 from shakedown.array.host import together_bytes_per_s
 from shakedown.array.rebuild import Rebuild
@@ -107,23 +107,43 @@ def _duration(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
             "lost_bytes": lost,
             "failed_on_the_way": max(len(each.failed_on_the_way) for each in rebuilds),
             "bad_places": max(sum(each.members["bad_places"].to_list()) for each in rebuilds),
+            "timeouts": max(sum(each.members["timeouts"].to_list()) for each in rebuilds),
         },
         text=f"The rebuild takes {format_duration(mean * NS_PER_S)}{losses}.{_survived(rebuilds, names)}"
-        + _made_up_for(rebuilds, names, all_of_it=not lost),
+        + _made_up_for(rebuilds, names, all_of_it=not lost)
+        + _given_up_on(rebuilds, names),
     )
 
 
 def _made_up_for(rebuilds: Sequence[Rebuild], names: Sequence[str], *, all_of_it: bool) -> str:
     """Sectors that could not be read: the most of any seed. Of a drive that was left out its end is told."""
     said = ""
-    for place, name in enumerate(names):
-        there = [each for each in rebuilds if place not in each.failed_on_the_way]
-        most = max((int(each.members["bad_places"][place]) for each in there), default=0)
-        if most:
-            places = "one place" if most == 1 else f"{most} places"
-            said += f" Drive {place}, {name}, could not be read at {places}"
-            said += ", which the array made up for." if all_of_it else "."
+    for place, most in _most_of("bad_places", rebuilds).items():
+        places = "one place" if most == 1 else f"{most} places"
+        said += f" Drive {place}, {names[place]}, could not be read at {places}"
+        said += ", which the array made up for." if all_of_it else "."
     return said
+
+
+def _given_up_on(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> str:
+    """Commands that Linux gave up on: the most of any seed. Of a drive that was left out its end is told."""
+    said = ""
+    for place, most in _most_of("timeouts", rebuilds).items():
+        commands, were = ("one command", "it was") if most == 1 else (f"{most} commands", "they were")
+        said += (
+            f" Linux gave up on {commands} of drive {place}, {names[place]}: {were} not answered within {_PATIENCE}."
+        )
+    return said
+
+
+def _most_of(column: str, rebuilds: Sequence[Rebuild]) -> dict[int, int]:
+    """Of each drive that was not left out, the most that any seed counted, where there was any."""
+    counted: dict[int, int] = {}
+    for each in rebuilds:
+        for place, count in enumerate(each.members[column].to_list()):
+            if count and place not in each.failed_on_the_way:
+                counted[place] = max(int(count), counted.get(place, 0))
+    return dict(sorted(counted.items()))
 
 
 def _survived(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> str:
@@ -189,8 +209,10 @@ def _estimate(rebuilds: Sequence[Rebuild]) -> Finding:
         text = "With a tenth done no estimate was shown, or nobody looked: it was over too soon."
         return Finding(kind="estimate-error", step=REBUILD, value=None, unit="share", text=text)
     shown = "zpool status's" if rebuilds[0].allocated_bytes else "/proc/mdstat's"
-    text = f"With {_done([look.share for look in seen])} done {shown} estimate is {_off(min(errors), max(errors))}."
-    evidence: dict[str, float | int | str] = {"least": min(errors), "most": max(errors)}
+    least, most = min(errors), max(errors)
+    sides = "anything from " if least < 0 < most and not are_alike(least, most) else ""
+    text = f"With {_done([look.share for look in seen])} done {shown} estimate is {sides}{off_by(least, most)}."
+    evidence: dict[str, float | int | str] = {"least": least, "most": most}
     return Finding(kind="estimate-error", step=REBUILD, value=fmean(errors), unit="share", evidence=evidence, text=text)
 
 
@@ -198,23 +220,6 @@ def _done(shares: Sequence[float]) -> str:
     """Who looks now and then does not look when just a tenth is done."""
     least, most = (f"{share:.0%}" for share in (min(shares), max(shares)))
     return least if least == most else f"{least} to {most}"
-
-
-def _off(least: float, most: float) -> str:
-    """From ``least`` to ``most`` in words: seeds whose errors cancel each other are no good estimate."""
-    if most - least < _ALIKE:
-        return _way((least + most) / 2)
-    if least < 0 < most:
-        return f"anything from {_way(least)} to {_way(most)}"
-    nearer, farther = sorted((least, most), key=abs)
-    return f"{abs(nearer):.0%} to {_way(farther)}"
-
-
-def _way(error: float) -> str:
-    return f"{abs(error):.0%} {'too short' if error < 0 else 'too long'}"
-
-
-_ALIKE: Final = 0.05
 
 
 def _felt_mean(step: str, frames: Sequence[pl.DataFrame]) -> Finding:

@@ -130,7 +130,7 @@ def _sentences(found: Sequence[Finding]) -> list[str]:
             rest.append(each.text)
         elif headline := bad_news(each):
             first.append(f"{headline} {each.text}")
-        elif each.kind == "rebuild-time" and (not each.value or each.evidence.get("bad_places")):
+        elif each.kind == "rebuild-time" and (not each.value or any(each.evidence.get(key) for key in _TROUBLE)):
             first.append(each.text)
     return [*first, *rest]
 
@@ -145,6 +145,8 @@ def _silent_longer(longest: Finding) -> list[list[str]]:
     who = f"drive {told['others_longest']}'s longest command"
     return [[who, words.quantity(others_ms, "ms"), "", words.NONE]]
 
+
+_TROUBLE: Final = ("bad_places", "timeouts")
 
 _NAMES: Final = {
     ("rebuild-time", "rebuild"): "time to rebuild",

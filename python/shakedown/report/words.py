@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from shakedown.analysis.rules import Use
+from shakedown.analysis.status import off_by
 from shakedown.analysis.verdict import Status, UseVerdict
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import EndedBecause, RunRecord
@@ -128,16 +129,14 @@ def quantity(value: float | None, unit: str) -> str:
 def found(kind: str, value: float | None, unit: str, low: float | None = None, high: float | None = None) -> str:
     """A finding's value: what was looked for and did not happen was `not seen`; what was not looked for is a dash.
 
-    Of estimates that were off to both sides the mean says nothing: ``low`` to ``high`` does.
+    Of estimates the mean says nothing where they were off to both sides: ``low`` to ``high`` does.
     """
     if value is None and kind == "rebuild-time":
         return "failed"
     if value is None and kind in ("cliff", "recovery", "knee") and unit:
         return "not seen"
     if kind == "estimate-error" and value is not None:
-        if low is not None and high is not None and low < 0 < high:
-            return f"{quantity(low, unit)} to +{quantity(high, unit)}"
-        return f"{quantity(abs(value), unit)} too {'short' if value < 0 else 'long'}"
+        return off_by(value if low is None else low, value if high is None else high)
     return quantity(value, unit)
 
 

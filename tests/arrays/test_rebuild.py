@@ -115,6 +115,19 @@ def test_what_cannot_be_is_refused_with_a_reason(changes: dict[str, object], say
     with pytest.raises(UsageError, match=says) as refusal:
         simulate(order(**changes))
     assert refusal.value.hint
+    assert "--" not in refusal.value.hint  # Python asks in the same words as the command line
+
+
+def test_faults_in_python_are_text_or_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "faults.toml"
+    file.write_text('format_version = 1\n[[faults]]\nkind = "gone"\nfrom_s = 1\nfor_s = 1\n')
+    given = [file.read_text(), str(file), file]
+    failed = [shakedown.rebuild("raid6", IRONWOLF, width=4, scale_divisor=1000, faults={0: each}) for each in given]
+    assert [list(each.failed_on_the_way) for each in failed] == [[0]] * 3
+    with pytest.raises(UsageError, match="cannot be read"):
+        shakedown.rebuild("raid6", IRONWOLF, width=4, faults={0: str(tmp_path / "none.toml")})
+    with pytest.raises(UsageError, match="`faults of drive 0` cannot be"):
+        shakedown.rebuild("raid6", IRONWOLF, width=4, faults={0: "a =\nb"})
 
 
 def test_what_a_pool_cannot_be_is_told_where_pools_are() -> None:
@@ -232,7 +245,7 @@ def test_beside_a_distributed_spare_no_drive_is_put_in(given: dict[str, Any], tm
     options = RebuildOptions(width=7, fill="1%", out=tmp_path / "out", settings=("draid=2d:1s", "spare=0"), **given)
     with pytest.raises(UsageError, match="is not put in") as refusal:
         verb("draid1", RED if "state" in given else IRONWOLF, options=options)
-    assert "--replace-with" in refusal.value.hint
+    assert "leave the new drive" in refusal.value.hint
     assert not (tmp_path / "out").exists()
 
 

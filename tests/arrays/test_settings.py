@@ -107,3 +107,20 @@ def test_how_a_second_failure_is_written_is_shown() -> None:
     with pytest.raises(UsageError, match="second-failure=1` cannot be read") as refusal:
         parse_options("raidz1", ["second-failure=1"])
     assert "second-failure=3@2h" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("layout", "settings", "says"),
+    [
+        ("draid1", ("release=0.6",), "draid1 is of OpenZFS 2.1"),
+        ("mirror", ("release=0.6", "order=sequential"), "`sequential` is of OpenZFS 2.0"),
+        ("raidz1", ("release=0.6", "order=sorted"), "`sorted` is of OpenZFS 0.8"),
+        ("raidz1", ("file=1MiB", "run=16"), "is fresh, and one in runs"),
+    ],
+)
+def test_a_pool_that_never_was_is_refused(layout: str, settings: tuple[str, ...], says: str) -> None:
+    members = ("model:wd40efrx",) * 10
+    order = RebuildOrder(layout, members, members[-1], options=parse_options(layout, settings))
+    with pytest.raises(UsageError, match=says) as refusal:
+        check_order(order)
+    assert refusal.value.hint

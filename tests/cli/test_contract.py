@@ -102,7 +102,11 @@ def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path)
         ("run cliff model:wd40efax --scale 100", "`--scale 100` is not a scale", "`1/100`"),
         ("run cliff model:wd40efax --size much", "--size: `much` is not a size", "10GiB"),
         ("run cliff model:wd40efax --set span=200%", "size=200%: it must be 1% to 100%", "docs/fio-options.md"),
-        ("run cliff model:wd40efax --scale 1/100000", "`--scale 1/100000` makes wd40efax too small", "--scale 1/"),
+        (
+            "run cliff model:wd40efax --scale 1/100000",
+            "a scale of 1/100000 makes wd40efax too small",
+            "the smallest it can be: 1/",
+        ),
         ("run cliff model:./quick.toml --scale 1/9", "quick.toml: ", "docs/profiles.md"),
         ("run cliff wd40efax", "there is no file `wd40efax`", "`model:wd40efax`"),
         ("run cliff a:b", "`a:b` is not a target", "`./a:b`"),

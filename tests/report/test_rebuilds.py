@@ -25,6 +25,13 @@ from shakedown.report.summary import render
 from shakedown.result.folder import Run, read_run
 
 LOST = "The rebuild takes 6 min; 4096 bytes could not be rebuilt, being unreadable elsewhere."
+LONGEST = {
+    "kind": "worst-latency",
+    "step": "rebuild",
+    "value": 272.0,
+    "unit": "ms",
+    "text": "The replacement's longest command takes 272 ms.",
+}
 FAILED = "The rebuild fails after 2 min: drive 0, wd40efrx, fails, and that is one too many."
 COMPLETE = "The rebuild takes 6 min."
 
@@ -130,6 +137,9 @@ def test_several_rebuilds_are_told_apart_and_begin_with_an_overview(tmp_path: Pa
     for run, width in zip(runs, ("3", "8"), strict=True):
         record = json.loads((run.path / "run.json").read_text())
         record["target"]["details"]["width"] = width
+        others_ms = 30_000.0 if width == "8" else 100.0
+        evidence = {"member": int(width) - 1, "silence_ms": 200.0, "others_ms": others_ms, "others_longest": 1}
+        record["findings"].append(LONGEST | {"evidence": evidence})
         (run.path / "run.json").write_text(json.dumps(record))
     page = render_page([read_run(run.path) for run in runs])
     name = runs[0].record.target.model
@@ -140,6 +150,8 @@ def test_several_rebuilds_are_told_apart_and_begin_with_an_overview(tmp_path: Pa
     assert f'<a href="#c2">{name}: raid6 of 8</a>' in table
     assert "THE REBUILD FAILS." in table
     assert ">6 min</td>" in table
+    assert '"Longest command">272 ms, the replacement</td>' in table
+    assert '"Longest command">30 s, drive 1</td>' in table
     assert f'<h1 id="c2">{name}: raid6 of 8</h1>' in rest
     assert "All rebuilds" not in render_page([runs[0]])
 

@@ -107,6 +107,8 @@ def test_the_same_seed_gives_the_same_rows():
         ("model:raid5", "has no drives"),
         ("model:raid5:0xwd40efrx", "is no drive of an array"),
         ("model:raid5:,,", "is no drive of an array"),
+        ("model:raid5:3xwd40efrx:", "an option is empty"),
+        ("model:raid5:3xwd40efrx:link=1Gb/s,", "an option is empty"),
         ("model:raid5:missing,missing,missing", "has no drives"),
         ("model:raid5:2xwd40efrx,missing,missing", "does not survive"),
         ("model:raid5:9999xwd40efrx", "too wide"),

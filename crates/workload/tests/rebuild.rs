@@ -123,6 +123,10 @@ fn users_slow_the_rebuild_and_feel_it() {
     }
     assert_eq!(busy.felt_during.len(), 2);
     assert!(!busy.during.is_empty() && !busy.alone.is_empty());
+    // What they feel is felt beside the rebuild: the last interval ends with it.
+    let reads = busy.during.iter().filter(|row| row.direction == Direction::Read);
+    let felt_ns: u64 = reads.map(|row| row.duration_ns).sum();
+    assert!(felt_ns.abs_diff(busy.outcome.duration_ns) < 1_000_000_000, "{felt_ns} {}", busy.outcome.duration_ns);
 }
 
 /// What users ask for is what fio asks for of the same job: seeds differ in all else.

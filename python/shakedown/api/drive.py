@@ -90,7 +90,7 @@ class Drive:
                 toml,
                 seed=self._seed,
                 scale_divisor=whole_number("scale_divisor", scale_divisor, 1, 2**32 - 1),
-                faults_toml=_faults(faults),
+                faults_toml=None if faults is None else faults_text(faults),
                 host_timeout_ns=whole_number("host_timeout", _duration_ns("host_timeout", host_timeout), 1, MOST),
             )
         except _core.ProfileError as error:
@@ -337,10 +337,8 @@ def _text(name: str, value: str) -> str:
     return value
 
 
-def _faults(faults: str | Path | None) -> str | None:
-    """The text of a list of faults: no such list is of one line, and no path of several."""
-    if faults is None:
-        return None
+def faults_text(faults: str | Path) -> str:
+    """The text of a list of faults: no such list is of one line, and no path of several. Raises UsageError."""
     if not isinstance(faults, Path):
         text = _text("the list of faults", faults)
         if not text or "\n" in text:

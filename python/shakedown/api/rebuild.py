@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import fields
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from shakedown.api.drive import whole_number
+from shakedown.api.drive import faults_text, whole_number
 from shakedown.array.order import RebuildOrder, members_of
-from shakedown.array.rebuild import Rebuild, Share, simulate
+from shakedown.array.rebuild import Rebuild, Share, check_faults, simulate
 from shakedown.array.zfs import ZFS_LAYOUTS, ZfsOptions
 from shakedown.errors import UsageError
 from shakedown.target.md_options import MdOptions
@@ -31,9 +31,9 @@ def rebuild(
 
     ``members`` are targets (``model:wd40efrx``): all of them, or one and ``width``. ``options`` are the other fields of
     ``RebuildOrder`` (``member_bytes``, ``fill`` from 0 to 1, ``state``, ``load``: the text of a fio job, ``seed``,
-    ``scale_divisor``, ``whole``, ``faults`` by place) and those of the layout's own: of ``MdOptions``
-    (``chunk_bytes``, ...), for ZFS of ``ZfsOptions`` (``record_bytes``, ...). Ctrl-C ends it at once. Raises UsageError
-    for what cannot be.
+    ``scale_divisor``, ``whole``, ``faults`` by place, each as text or as a file's path) and those of the layout's own:
+    of ``MdOptions`` (``chunk_bytes``, ...), for ZFS of ``ZfsOptions`` (``record_bytes``, ...). Ctrl-C ends it at once.
+    Raises UsageError for what cannot be.
     """
     members = _checked("members", tuple[str, ...], (members,) if isinstance(members, str) else members)
     targets = members_of(members, _checked("width", int | None, width))
@@ -49,6 +49,10 @@ def rebuild(
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"a rebuild has no option `{unknown[0]}`", hint="docs/python.md tells which there are")
     options |= {"layout": layout, "members": targets, "replacement": replace_with or targets[-1]}
+    if isinstance(faults := options.get("faults"), Mapping):
+        options["faults"] = {place: faults_text(each) for place, each in faults.items()}
+        for place, text in options["faults"].items():
+            check_faults(f"faults of drive {place}", text)
     types = get_type_hints(RebuildOrder) | get_type_hints(kind)
     order, own = ({name: _checked(name, types[name], value) for name, value in each.items()} for each in (options, own))
     return _interruptibly(RebuildOrder(**order, options=kind(**own)))

@@ -43,6 +43,8 @@ PROGRESS_HEAD: Final = ",".join(_COLUMNS) + "\n"
 _SOURCE: Final = "field notes A (Ars Technica, 2020)"
 _SAMPLED: Final = "stretches of it were played, and each stands for all up to the next"
 _GOES_ON: Final = "it is looked at in equal intervals: the last of them goes on behind the rebuild's end"
+_SEEN_LONGER_NS: Final = NS_PER_S
+"""An interval that ends with the rebuild ends with what happens next."""
 _QUESTION: Final = "How long does the rebuild take, which drive holds it up, and what do the users feel meanwhile?"
 
 
@@ -181,7 +183,7 @@ def _steps(order: RebuildOrder, one: Rebuild) -> tuple[tuple[StepRecord, ...], l
         is_sampled = name == LOAD and not one.whole
         if is_sampled:
             end_ns = max(end_ns, steps[0].end_ns)
-        outlives = name == LOAD and one.whole and end_ns > steps[0].end_ns
+        outlives = name == LOAD and one.whole and end_ns - steps[0].end_ns > _SEEN_LONGER_NS
         interval_ns = max(min((row.duration_ns for row in rows), default=1), 1)
         steps.append(
             StepRecord(

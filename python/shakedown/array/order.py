@@ -99,7 +99,7 @@ class RebuildOrder:
         if not self.is_zfs and len(self.members) > _MOST_MODELLED:
             raise UsageError(
                 f"{self.layout} of {len(self.members)} drives: at most {_MOST_MODELLED} are modelled of md",
-                hint="a smaller --width; ZFS layouts may be wider",
+                hint="a smaller width; ZFS layouts may be wider",
             )
         drives = [*self.members[:-1], self.replacement]
         texts, sizes = self.profiles, self.modelled_capacities
@@ -142,7 +142,7 @@ def arena_of(targets: Sequence[str]) -> Arena:
     found: set[Arena] = {_ARENAS.get(text.partition(":")[0], "device") for text in targets}
     if len(found) > 1:
         raise UsageError(
-            "the drives of one array are modelled, of the lab, or real: all alike", hint="--replace-with, too"
+            "the drives of one array are modelled, of the lab, or real: all alike", hint="the new drive, too"
         )
     return found.pop()
 
@@ -156,16 +156,16 @@ def drive_name(target: str) -> str:
 def members_of(targets: Sequence[str], width: int | None) -> tuple[str, ...]:
     """One target ``width`` times, or the targets as they are given. Raises UsageError."""
     if not targets:
-        raise UsageError("an array needs drives", hint="shakedown rebuild raid6 model:st12000vn0007 --width 8")
+        raise UsageError("an array needs drives", hint="one like model:st12000vn0007 and a width, or all of them")
     if width is not None and width < 1:
-        raise UsageError(f"an array of {width} drives is none", hint="--width says how many")
+        raise UsageError(f"an array of {width} drives is none", hint="the width says how many")
     if width is None:
         return tuple(targets)
     if len(targets) == 1:
         return tuple(targets) * width
     if len(targets) != width:
         raise UsageError(
-            f"{len(targets)} drives are given, and a width of {width}", hint="give one drive and --width, or all drives"
+            f"{len(targets)} drives are given, and a width of {width}", hint="give one drive and a width, or all drives"
         )
     return tuple(targets)
 
@@ -207,26 +207,26 @@ def check_order(order: RebuildOrder) -> None:
     if len(order.members) < LEAST_WIDTHS[order.layout]:
         raise UsageError(
             f"{order.layout} of {len(order.members)} drives cannot be: it takes {LEAST_WIDTHS[order.layout]} or more",
-            hint="--width says how many",
+            hint="the width says how many",
         )
     if len(order.members) > MOST_MEMBERS:
         raise UsageError(
             f"{order.layout} of {len(order.members)} drives cannot be: md's superblock has room for {MOST_MEMBERS}",
-            hint="--width says how many",
+            hint="the width says how many",
         )
     if order.on_spare and (order.replacement != order.members[-1] or order.state != "new"):
         raise UsageError(
             f"a distributed spare takes the failed drive's place: `{order.replacement}`, {order.state}, is not put in",
-            hint="leave `--replace-with`, `--state` and `--baseline` out, or `--set spare=`",
+            hint="leave the new drive, its state and a baseline out, or the spare",
         )
     if not 0 <= order.fill <= 1:
-        raise UsageError(f"an array cannot be {order.fill:.0%} full", hint="--fill takes 0% to 100%")
+        raise UsageError(f"an array cannot be {order.fill:.0%} full", hint="from nothing, 0%, to all, 100%")
     if order.load is not None and order.fill == 0:
-        raise UsageError("a job needs data to work on, and the array is empty", hint="--fill 75%")
+        raise UsageError("a job needs data to work on, and the array is empty", hint="fill some of it")
     if wrong := [place for place in order.faults if not 0 <= place < len(order.members)]:
         raise UsageError(
             f"there is no drive {wrong[0]}: they are counted from 0 to {len(order.members) - 1}",
-            hint="like --faults 0=faults.toml; docs/faults.md",
+            hint="which drive has which faults: docs/faults.md",
         )
 
 
@@ -237,12 +237,12 @@ def _member_bytes(order: RebuildOrder, sizes: dict[str, int]) -> int:
         target = min(order.members, key=lambda each: sizes[each])
         raise UsageError(
             f"`{target}` has {sizes[target]} bytes, and the array was to use {wanted} of each drive",
-            hint="--member-size says how much of each drive the array uses",
+            hint="the member size says how much of each drive the array uses",
         )
     if sizes[order.replacement] < wanted:
         raise UsageError(
             f"`{order.replacement}` is too small: it has {sizes[order.replacement]} bytes,"
             f" and the array uses {wanted} of each drive",
-            hint="take a larger drive; --member-size says how much of each drive the array uses",
+            hint="take a larger drive; the member size says how much of each drive the array uses",
         )
     return wanted

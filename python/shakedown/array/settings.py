@@ -55,6 +55,25 @@ def check_layout_of(options: MdOptions | ZfsOptions, layout: str) -> None:
         options.check_layout(layout)
     else:
         refuse_of_other_layouts(options, layout, _ZFS_SETTINGS, {"draid": _DRAID, "spare": _DRAID})
+        _refuse_contradictions(options, layout)
+
+
+def _refuse_contradictions(options: ZfsOptions, layout: str) -> None:
+    """Raise UsageError for what a release does not have, and for a pool that would be fresh and aged."""
+    if options.release == "0.6":
+        if layout in _DRAID:
+            raise UsageError(f"{layout} is of OpenZFS 2.1 and later, not of 0.6", hint="another layout or release")
+        if options.order not in (None, "blocks"):
+            since = {"sorted": "0.8", "sequential": "2.0"}[options.order]
+            raise UsageError(
+                f"a resilver in the order `{options.order}` is of OpenZFS {since} and later, not of 0.6",
+                hint="another order or release",
+            )
+    if options.file_bytes is not None and options.run_records is not None:
+        raise UsageError(
+            "a pool of files written one after the other (`file`) is fresh, and one in runs (`run`) is aged",
+            hint="leave one of them out",
+        )
 
 
 def told_options(options: MdOptions | ZfsOptions) -> tuple[str, ...]:

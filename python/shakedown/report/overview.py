@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shakedown.analysis.finding import Finding
 from shakedown.report import words
 from shakedown.report.figures import Candidate, figures
 from shakedown.report.outcome import outcome
@@ -42,11 +43,23 @@ def run_name(candidate: Candidate, index: int) -> str:
 
 
 def _times(candidate: Candidate, index: int) -> tuple[str, str, str]:
-    """To rebuild, of the baseline to rebuild, and the longest command."""
-    shown = {(row.kind, row.step): row for row in figures(candidate.runs[index])}
+    """To rebuild, of the baseline to rebuild, and the longest command of any drive."""
+    run = candidate.runs[index]
+    shown = {(row.kind, row.step): row for row in figures(run)}
+    width = int(run.record.target.details.get("width", 0))
     time, longest = shown.get(("rebuild-time", "rebuild")), shown.get(("worst-latency", "rebuild"))
     return (
         time.candidate_text() if time else words.NONE,
         time.baseline_text() if time else words.NONE,
-        longest.candidate_text() if longest else words.NONE,
+        _longest(longest.candidate, width) if longest and longest.candidate else words.NONE,
     )
+
+
+def _longest(found: Finding, width: int) -> str:
+    """Of any drive, and whose; the last of ``width`` is the one that is put in."""
+    longest_ms, place = found.value, found.evidence.get("member")
+    others_ms = float(found.evidence.get("others_ms", 0.0))
+    if longest_ms is None or others_ms > longest_ms:
+        longest_ms, place = others_ms, found.evidence.get("others_longest")
+    whose = "" if place is None else ", the replacement" if place == width - 1 else f", drive {place}"
+    return words.quantity(longest_ms, "ms") + whose

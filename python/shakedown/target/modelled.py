@@ -51,8 +51,8 @@ def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.P
     if largest == 0:
         return UsageError(f"{path}: {error}", hint=hint_of(error))
     return UsageError(
-        f"`--scale 1/{scale_divisor}` makes {path.stem} too small to be a drive: {error}",
-        hint=f"the smallest it can be: `--scale 1/{largest}`",
+        f"a scale of 1/{scale_divisor} makes {path.stem} too small to be a drive: {error}",
+        hint=f"the smallest it can be: 1/{largest}",
     )
 
 

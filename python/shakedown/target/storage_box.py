@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from shakedown import _core
 from shakedown.analysis.explain.ceiling import PAYLOAD_SHARE
-from shakedown.data import profile_path
+from shakedown.data import list_profiles, profile_path
 from shakedown.errors import UsageError
 from shakedown.target.md_options import MD_SETTINGS, MdOptions, parse_flag
 from shakedown.target.modelled import Modelled, is_shingled, modelled_capacity_bytes
@@ -127,11 +127,16 @@ def _parts(text: str) -> tuple[str, str, list[str]]:
             hint=f"{', '.join(_LAYOUTS)}; `shakedown rebuild {layout}` tells how a pool resilvers",
         )
     if layout not in _LAYOUTS:
-        raise UsageError(f"`{text}`: there is no layout `{layout}`", hint=f"{', '.join(_LAYOUTS)}, like {_EXAMPLE}")
-    drives, _, settings = rest.partition(":")
+        alone = f"one drive is `model:{layout}`; " if layout in list_profiles() else ""
+        hint = f"{alone}{', '.join(_LAYOUTS)}, like {_EXAMPLE}"
+        raise UsageError(f"`{text}`: there is no layout `{layout}`", hint=hint)
+    drives, sets, settings = rest.partition(":")
     if not colon or not drives:
         raise UsageError(f"`{text}` has no drives", hint=_EXAMPLE)
-    return layout, drives, [each for each in settings.split(",") if each]
+    given = settings.split(",") if sets else []
+    if not all(given):
+        raise UsageError(f"`{text}`: an option is empty", hint=f"leave its `:` or `,` out, or write {_EXAMPLE}")
+    return layout, drives, given
 
 
 def _places(drives: str) -> list[str]:
@@ -141,7 +146,7 @@ def _places(drives: str) -> list[str]:
         match = re.fullmatch(r"(?:(\d{1,18})x)?(.+)", part)
         count = int(match[1] or 1) if match else 0
         if match is None or not count:
-            raise UsageError(f"`{part}` is no drive of an array", hint=_EXAMPLE)
+            raise UsageError(f"`{part}` is no drive of an array: `{drives}`", hint=_EXAMPLE)
         if len(places) + count > _MOST_DRIVES:
             raise UsageError(
                 f"an array of {len(places) + count} drives is too wide", hint=f"up to {_MOST_DRIVES}, like {_EXAMPLE}"

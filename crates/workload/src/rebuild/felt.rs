@@ -65,9 +65,14 @@ impl Feeling {
     }
 }
 
-/// Lets a job run for an interval.
-pub(super) fn play(run: &mut Run, device: &mut impl BlockDevice, feeling: &mut Feeling) -> Vec<Row> {
-    let rows = run.advance(device, 1);
+/// Lets a job run for an interval, or as much of it as the device goes on.
+pub(super) fn play<D: BlockDevice>(
+    run: &mut Run,
+    device: &mut D,
+    goes_on: impl Fn(&D) -> bool,
+    feeling: &mut Feeling,
+) -> Vec<Row> {
+    let rows = run.advance_while(device, goes_on);
     feeling.take(run);
     rows
 }
@@ -82,7 +87,7 @@ pub(super) fn play_alone(
 ) -> Result<Vec<Row>, Stopped> {
     let mut rows = Vec::new();
     for _ in 0..intervals {
-        rows.extend(play(run, device, feeling));
+        rows.extend(play(run, device, |_| true, feeling));
         told()?;
     }
     Ok(rows)

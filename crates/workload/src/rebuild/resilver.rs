@@ -66,7 +66,7 @@ pub fn resilver_telling(order: &ResilverOrder, told: &mut Told) -> Result<Resilv
         let mut resilver = Resilver::after(&healthy, order.plan.clone(), devices, now_ns)?;
         let mut run = start(now_ns);
         while !resilver.is_over() && !run.is_over() {
-            let mut rows = play(&mut run, &mut resilver, &mut feeling);
+            let mut rows = play(&mut run, &mut resilver, |resilver| !resilver.is_over(), &mut feeling);
             told(resilver.done())?;
             if resilver.is_to_begin() {
                 continue;

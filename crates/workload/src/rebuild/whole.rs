@@ -23,7 +23,7 @@ pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildE
         let mut run = Run::start(file.clone(), order.start_ns, INTERVAL_NS, order.seed).log_requests();
         during = beside(&mut run, &mut array, |run, array| {
             told_of(array.recovered_bytes())?;
-            Ok(play(run, array, &mut feeling))
+            Ok(play(run, array, Array::recovering, &mut feeling))
         })?;
         fill_to(&mut array, used, &mut told_of)?;
         let mut whole = order.array()?;

@@ -219,6 +219,15 @@ impl Run {
         passed
     }
 
+    /// As [`Run::advance`] for one interval, which is cut off at what happens next when the device does not go on.
+    pub fn advance_while<D: BlockDevice>(&mut self, device: &mut D, goes_on: impl Fn(&D) -> bool) -> Vec<Row> {
+        let end_ns = self.interval_start_ns.saturating_add(self.interval_ns);
+        while !self.over && goes_on(device) && !self.run_until(device, end_ns, &mut 1) {}
+        let mut rows = Vec::new();
+        self.close_interval(&mut rows);
+        rows
+    }
+
     /// Lets time pass until a worker can answer at or after `due_ns`: to the end of a request, with nobody having gone on
     /// yet. Returns a row for each direction; none of its requests is later than an interval, or there was no answer.
     /// Empty once the job has ended.

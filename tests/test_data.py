@@ -24,7 +24,6 @@ def test_the_published_measurements_are_found() -> None:
 
 def test_names_and_paths(folders: Path) -> None:
     assert data.list_profiles() == ["canvio-3tb", "wd40efax", "wd40efrx"]
-    assert data.list_protocols() == ["cliff"]
     assert data.profile_path("wd40efax") == folders / "drives" / "wd40efax.toml"
     assert data.protocol_path(str(folders / "protocols" / "cliff.toml")) == folders / "protocols" / "cliff.toml"
 

@@ -20,11 +20,6 @@ def list_profiles() -> list[str]:
     return _names("drives")
 
 
-def list_protocols() -> list[str]:
-    """Names of the protocols that come with Shakedown, sorted."""
-    return _names("protocols")
-
-
 def profile_path(name_or_path: str | Path) -> Path:
     """The file of a drive profile: a name of ours (``wd40efax``) or a path (``./mine.toml``). Raises UsageError."""
     return _find("drives", "profile", name_or_path)

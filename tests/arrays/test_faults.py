@@ -46,7 +46,7 @@ def ordered(tmp_path: Path, layout: str, fault: str, place: int = 0, **options: 
 
 def test_a_drive_has_one_file_of_faults(tmp_path: Path) -> None:
     again = tmp_path / "faults.toml"
-    with pytest.raises(UsageError, match="drive 0 has two files of faults"):
+    with pytest.raises(UsageError, match="`0` is given twice"):
         ordered(tmp_path, "raid6", 'kind = "gone"\nfrom_s = 1\nfor_s = 1', faults=(f"0={again}", f"00={again}"))
 
 

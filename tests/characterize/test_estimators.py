@@ -302,7 +302,7 @@ def test_a_memory_is_full_where_waits_begin_to_follow_each_other_and_not_where_a
 
 def test_tracks_that_the_rate_contradicts_are_jumps_of_the_host() -> None:
     skew = Estimate.around(0.25, 0.01)
-    seen = Tracks(Estimate.around(368_640, 4096), skew, skew, 4, 0)
+    seen = Tracks(Estimate.around(368_640, 4096), skew, skew, 4)
     assert agrees(seen, 368_640 / 1.25)
     assert not agrees(replace(seen, track_bytes=Estimate.around(106_496, 4096)), 368_640 / 1.25)
 

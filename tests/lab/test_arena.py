@@ -15,7 +15,7 @@ from lab.test_run import allowed as allowed  # noqa: PLC0414 - a fixture
 from shakedown.errors import RefusedError, UsageError
 from shakedown.protocol.in_lab import is_of_lab
 from shakedown.protocol.load import parse_protocol
-from shakedown.protocol.play import Listener, Silence
+from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, run
 from shakedown.protocol.schema import Protocol, Step
 from shakedown.result.folder import read_run
@@ -63,7 +63,7 @@ def lab_run(
 ) -> dict[str, bytes]:
     loaded = parse_protocol(PROTOCOL, "short.toml", {})
     ordered = Order(target=target, scale_divisor=1000, **order)  # type: ignore[arg-type]
-    run(loaded, ordered, out, listener or Silence())
+    run(loaded, ordered, out, listener or Listener())
     return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
 
 

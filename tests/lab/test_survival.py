@@ -11,7 +11,7 @@ from lab.test_run import allowed as allowed  # noqa: PLC0414 - a fixture
 from lab.test_run import built, shell
 from shakedown.errors import EnvironmentFailure
 from shakedown.protocol.load import load_protocol
-from shakedown.protocol.play import Silence
+from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, run
 from shakedown.result.folder import read_run
 from shakedown.result.run_record import RunRecord
@@ -31,7 +31,7 @@ ALL = {
 
 def cliff(out: Path, fault: str) -> RunRecord:
     order = Order("lab:skylight-2", scale_divisor=5000, faults=(fault,))
-    return run(load_protocol("cliff", SHORT), order, out, Silence()).record
+    return run(load_protocol("cliff", SHORT), order, out, Listener()).record
 
 
 def ended(record: RunRecord) -> dict[str, str]:

@@ -17,7 +17,7 @@ from shakedown.protocol import cooling
 from shakedown.protocol import play as player
 from shakedown.protocol import run as runner
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
-from shakedown.protocol.play import Silence
+from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, resume, run
 from shakedown.result.folder import read_run
 from shakedown.result.run_record import StepRecord
@@ -74,7 +74,7 @@ def ended(path: Path) -> dict[str, str]:
 def test_steps_are_played_in_turn_and_end_for_their_own_reasons(tmp_path: Path, opens: Opened) -> None:
     arena = FakeArena()
     opens(arena)
-    done = run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    done = run(loaded(), Order("fake"), tmp_path / "run", Listener())
     because = {"first": "job-ended", "pause": "idle-over", "second": "condition", "third": "job-ended"}
     assert ended(done.path) == because
     seconds = {step.name: (step.start_ns // 10**9, step.end_ns // 10**9) for step in done.record.steps}
@@ -87,7 +87,7 @@ def test_steps_are_played_in_turn_and_end_for_their_own_reasons(tmp_path: Path, 
 
 def test_a_condition_that_was_required_and_missed_skips_the_rest(tmp_path: Path, opens: Opened) -> None:
     opens(FakeArena())
-    done = run(loaded(STEPS.replace("10MB", "10GB")), Order("fake"), tmp_path / "run", Silence())
+    done = run(loaded(STEPS.replace("10MB", "10GB")), Order("fake"), tmp_path / "run", Listener())
     assert ended(done.path)["third"] == "skipped"
     assert done.record.steps[-1].detail == "skipped because step second ended without what the rest depends on"
     assert done.record.status == "complete"
@@ -98,7 +98,7 @@ def test_what_is_in_flight_when_a_condition_ends_a_step_is_waited_for_and_judged
     arena.in_flight_ns = 40 * 10**9
     opens(arena)
     asks = STEPS + "".join(f'[[findings]]\nkind = "{kind}"\nstep = "second"\n' for kind in ("throughput", "latency"))
-    done = run(loaded(asks), Order("fake"), tmp_path / "run", Silence())
+    done = run(loaded(asks), Order("fake"), tmp_path / "run", Listener())
     seconds = {step.name: (step.start_ns // 10**9, step.end_ns // 10**9) for step in done.record.steps}
     assert seconds == {"first": (0, 10), "pause": (10, 70), "second": (70, 73), "third": (113, 123)}
     assert done.samples.filter(step="second")["count"].to_list() == [1000, 1000, 1000, 1]
@@ -119,14 +119,14 @@ def test_a_resumed_run_goes_on_after_what_was_waited_for(tmp_path: Path, opens: 
     broken.faults["third"] = FIO_CRASHED
     opens(broken, mended)
     with pytest.raises(EnvironmentFailure):
-        run(loaded(), Order("fake"), tmp_path / "run", Silence())
-    done = resume(tmp_path / "run", Consent(), Silence())
+        run(loaded(), Order("fake"), tmp_path / "run", Listener())
+    done = resume(tmp_path / "run", Consent(), Listener())
     assert mended.started == ["third"]
     assert (done.record.steps[2].end_ns, done.record.steps[3].start_ns) == (73 * 10**9, 113 * 10**9)
     assert done.samples.filter(step="second")["count"].to_list() == [1000, 1000, 1000, 1]
 
 
-class DiesAfter(Silence):
+class DiesAfter(Listener):
     """As if killed when a step's end is told, before it is on record."""
 
     def __init__(self, step: str) -> None:
@@ -142,7 +142,7 @@ def test_the_rest_is_skipped_after_a_resumption_too(tmp_path: Path, opens: Opene
     opens(FakeArena(), again)
     with pytest.raises(SystemExit):
         run(loaded(STEPS.replace("10MB", "10GB")), Order("fake"), tmp_path / "run", DiesAfter("third"))
-    done = resume(tmp_path / "run", Consent(), Silence())
+    done = resume(tmp_path / "run", Consent(), Listener())
     assert again.started == []
     assert ended(done.path)["third"] == "skipped"
 
@@ -152,7 +152,7 @@ def test_a_failure_keeps_what_was_measured_and_can_be_resumed(tmp_path: Path, op
     broken.faults["second"] = FIO_CRASHED
     opens(broken, mended)
     with pytest.raises(EnvironmentFailure, match="step second on model:fake failed: fio died of signal 9") as caught:
-        run(loaded(STEPS.replace("10MB", "1GB")), Order("fake"), tmp_path / "run", Silence())
+        run(loaded(STEPS.replace("10MB", "1GB")), Order("fake"), tmp_path / "run", Listener())
     assert f"--resume {tmp_path / 'run'}" in caught.value.hint
     kept = read_run(tmp_path / "run")
     assert ended(kept.path) == {"first": "job-ended", "pause": "idle-over", "second": "failed", "third": "skipped"}
@@ -160,7 +160,7 @@ def test_a_failure_keeps_what_was_measured_and_can_be_resumed(tmp_path: Path, op
     assert kept.record.verdict is None
     assert kept.samples.filter(step="second").height == 3
 
-    done = resume(kept.path, Consent(), Silence())
+    done = resume(kept.path, Consent(), Listener())
     assert mended.started == ["second"]
     assert done.samples["start_ns"].is_sorted()
     assert done.samples.filter(step="second")["start_ns"].min() == 70 * 10**9
@@ -171,7 +171,7 @@ def test_what_the_target_did_wrong_is_a_result_and_the_run_goes_on(tmp_path: Pat
     arena = FakeArena()
     arena.target_errors["first"] = "input/output error at 4096"
     opens(arena)
-    done = run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    done = run(loaded(), Order("fake"), tmp_path / "run", Listener())
     assert done.record.status == "complete"
     assert done.record.steps[0].error == "input/output error at 4096"
 
@@ -186,14 +186,14 @@ def test_one_ctrl_c_ends_cleanly_and_the_step_is_played_again(tmp_path: Path, op
     arena.when_measured = press
     opens(arena, again)
     with pytest.raises(Interrupted) as caught:
-        run(loaded(), Order("fake"), tmp_path / "run", Silence())
+        run(loaded(), Order("fake"), tmp_path / "run", Listener())
     assert caught.value.exit_status == 130
     assert "--resume" in caught.value.hint
     kept = read_run(tmp_path / "run")
     assert (kept.record.status, ended(kept.path)["third"]) == ("interrupted", "interrupted")
     assert kept.samples.filter(step="third").height == 5
 
-    done = resume(kept.path, Consent(), Silence())
+    done = resume(kept.path, Consent(), Listener())
     assert again.started == ["third"]
     assert done.samples.filter(step="third").height == 10
     assert done.record.status == "complete"
@@ -210,7 +210,7 @@ def test_two_ctrl_c_end_at_once_and_lose_nothing(tmp_path: Path, opens: Opened) 
     arena.when_measured = press
     opens(arena)
     with pytest.raises(KeyboardInterrupt):
-        run(loaded(), Order("fake"), tmp_path / "run", Silence())
+        run(loaded(), Order("fake"), tmp_path / "run", Listener())
     kept = read_run(tmp_path / "run")
     assert kept.record.status == "running"
     assert kept.samples.height == 5
@@ -222,9 +222,9 @@ def test_in_the_model_arena_a_resumed_run_begins_anew(tmp_path: Path, opens: Ope
     arena.when_measured = lambda step, number: os.kill(os.getpid(), signal.SIGINT) if step == "third" else None
     opens(arena, again, straight)
     with pytest.raises(Interrupted):
-        run(loaded(), Order("fake"), tmp_path / "broken", Silence())
-    resume(tmp_path / "broken", Consent(), Silence())
-    run(loaded(), Order("fake"), tmp_path / "straight", Silence())
+        run(loaded(), Order("fake"), tmp_path / "broken", Listener())
+    resume(tmp_path / "broken", Consent(), Listener())
+    run(loaded(), Order("fake"), tmp_path / "straight", Listener())
     assert again.started == ["first", "second", "third"]
     for name in ("run.json", "samples.parquet"):
         assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
@@ -232,8 +232,8 @@ def test_in_the_model_arena_a_resumed_run_begins_anew(tmp_path: Path, opens: Ope
 
 def test_a_finished_run_is_not_played_again(tmp_path: Path, opens: Opened) -> None:
     opens(FakeArena())
-    done = run(loaded(), Order("fake"), tmp_path / "run", Silence())
-    assert resume(done.path, Consent(), Silence()).record == done.record
+    done = run(loaded(), Order("fake"), tmp_path / "run", Listener())
+    assert resume(done.path, Consent(), Listener()).record == done.record
 
 
 def test_another_target_is_not_what_the_run_began_on(tmp_path: Path, opens: Opened) -> None:
@@ -241,9 +241,9 @@ def test_another_target_is_not_what_the_run_began_on(tmp_path: Path, opens: Open
     arena.faults["third"] = FIO_CRASHED
     opens(arena, other)
     with pytest.raises(EnvironmentFailure):
-        run(loaded(), Order("fake"), tmp_path / "run", Silence())
+        run(loaded(), Order("fake"), tmp_path / "run", Listener())
     with pytest.raises(UsageError, match="is no longer what it was"):
-        resume(tmp_path / "run", Consent(), Silence())
+        resume(tmp_path / "run", Consent(), Listener())
 
 
 def test_the_baseline_is_run_first_and_compared(tmp_path: Path, opens: Opened) -> None:
@@ -252,7 +252,7 @@ def test_the_baseline_is_run_first_and_compared(tmp_path: Path, opens: Opened) -
     order: list[str] = []
     candidate.when_measured = lambda step, number: order.append("candidate")
     baseline.when_measured = lambda step, number: order.append("baseline")
-    done = run(loaded(), Order("fake", "other"), tmp_path / "run", Silence())
+    done = run(loaded(), Order("fake", "other"), tmp_path / "run", Listener())
     assert order[0] == "baseline"
     assert order[-1] == "candidate"
     assert done.baseline is not None
@@ -270,7 +270,7 @@ def test_a_job_that_cannot_run_is_refused_before_anything_is_touched(tmp_path: P
     arena.refused.add("[third]")
     opens(arena)
     with pytest.raises(UsageError, match=r"`mine.toml`: `steps\[3\].job`: the arena does not know this option"):
-        run(loaded(), Order("fake"), tmp_path / "run", Silence())
+        run(loaded(), Order("fake"), tmp_path / "run", Listener())
     assert arena.started == []
     assert not (tmp_path / "run").exists()
 
@@ -278,7 +278,7 @@ def test_a_job_that_cannot_run_is_refused_before_anything_is_touched(tmp_path: P
 def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(UsageError, match="exists and is not an empty folder") as refusal:
-        run(loaded(), Order("fake"), tmp_path, Silence())
+        run(loaded(), Order("fake"), tmp_path, Listener())
     assert "shakedown run --resume DIR" in refusal.value.hint
     assert [path.name for path in tmp_path.iterdir()] == ["precious.txt"]
 
@@ -286,7 +286,7 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
 def test_a_listener_sees_every_sample(tmp_path: Path, opens: Opened) -> None:
     seen: list[Sample] = []
 
-    class Collector(Silence):
+    class Collector(Listener):
         def measured(self, samples: Sequence[Sample]) -> None:
             seen.extend(samples)
 
@@ -301,7 +301,7 @@ def test_a_target_that_is_gone_after_an_error_is_waited_for(tmp_path: Path, open
     # Before the steps it is there; after the error it is not, for two looks.
     arena.absences = [None, None, *["it is gone"] * 3]
     opens(arena)
-    done = run(loaded(), Order("fake"), tmp_path / "run", Silence())
+    done = run(loaded(), Order("fake"), tmp_path / "run", Listener())
     error = {step.name: step.error for step in done.record.steps}
     assert re.fullmatch(r"Input/output error; it was gone for .*, and is back", error["second"] or "")
     assert arena.started == ["first", "second", "third"]
@@ -320,7 +320,7 @@ def test_a_target_that_stays_away_fails_the_step(
     arena.absences = [None, *["it is gone"] * 1000]
     opens(arena)
     with pytest.raises(EnvironmentFailure, match="Input/output error; it is gone, and was not back in time"):
-        run(loaded(), Order("fake"), tmp_path / "run", Silence())
+        run(loaded(), Order("fake"), tmp_path / "run", Listener())
     record = read_run(tmp_path / "run").record
     assert (record.status, ended(tmp_path / "run")["third"]) == ("failed", "skipped")
 
@@ -345,7 +345,7 @@ def test_a_step_that_must_follow_another_takes_it_along(
     text = CHAINED.replace('restart = "first"', 'restart = "pause"') if dies_in == "pause" else CHAINED
     with pytest.raises(SystemExit):
         run(loaded(text), Order("fake"), tmp_path / "run", DiesAfter(dies_in))
-    done = resume(tmp_path / "run", Consent(), Silence())
+    done = resume(tmp_path / "run", Consent(), Listener())
     assert resumed.started == again
     assert done.samples["step"].value_counts(sort=True).rows() == [("first", 10), ("third", 10), ("second", 3)]
 
@@ -353,7 +353,7 @@ def test_a_step_that_must_follow_another_takes_it_along(
 def test_a_limit_that_cannot_be_kept_is_told_before_anything_begins(tmp_path: Path, opens: Opened) -> None:
     opens(FakeArena())
     with pytest.raises(UsageError, match="has no temperature of its own"):
-        run(loaded(), Order("fake", temperature_limit_celsius=55), tmp_path / "run", Silence())
+        run(loaded(), Order("fake", temperature_limit_celsius=55), tmp_path / "run", Listener())
     assert not (tmp_path / "run").exists()
 
 
@@ -386,7 +386,7 @@ def test_a_load_rests_from_the_limit_until_it_is_cooler_by_the_hysteresis(
     arena.warmth = warmth  # type: ignore[assignment]
     opens(arena)
     monkeypatch.setattr(runner, "_check_temperature", lambda arena: None)
-    done = run(loaded(), Order("fake", temperature_limit_celsius=55), tmp_path / "run", Silence())
+    done = run(loaded(), Order("fake", temperature_limit_celsius=55), tmp_path / "run", Listener())
     assert arena.started == ["first", "first paused", "first goes on", "second", "third"]
     assert len(done.record.notes) == 2
     assert "Step first was paused once" in done.record.notes[1]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shakedown.protocol.load import load_protocol
-from shakedown.protocol.play import Silence
+from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, run
 from shakedown.report import html
 
@@ -236,7 +236,7 @@ def modelled(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     settings["cliff"] |= {"confirm": "20s", "window": "5min", "patience": "2h", "tail": "10min"}
     order = Order("model:wd40efax", "model:st12000vn0007", scale_divisor=50)
     for name, chosen in settings.items():
-        run(load_protocol(name, chosen), order, folder / name, Silence())
+        run(load_protocol(name, chosen), order, folder / name, Listener())
     return [folder / name for name in settings]
 
 

@@ -18,7 +18,7 @@ from shakedown.cli.document import print_document
 from shakedown.cli.named import named
 from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
-from shakedown.cli.scale import parse_scale
+from shakedown.cli.scale import Scale, parse_scale
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import InconclusiveError, Interrupted, UsageError
 from shakedown.result.atomic import replace_file
@@ -47,7 +47,7 @@ class CharacterizeOptions:
         ),
     ] = False
     seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
-    scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
+    scale: Scale = "1"
     size: Annotated[str | None, Parameter(help="of the file that is made: 10GiB")] = None
     destroy_data_on: DestroyDataOn = ()
     allow_signature: AllowSignature = ()

@@ -17,7 +17,7 @@ from shakedown.cli.progress import PlainProgress
 from shakedown.errors import UsageError
 from shakedown.parallel import on_every_core
 from shakedown.protocol.load import load_protocol
-from shakedown.protocol.play import Silence
+from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, run
 from shakedown.report.html import write
 from shakedown.report.summary import render
@@ -87,5 +87,5 @@ def _run_all(out: Path, *, quiet: bool) -> list[Run]:
 
 
 def _run_one(protocol: str, out: Path, quiet: bool) -> None:
-    listener = Silence() if quiet else PlainProgress(sys.stderr, label=f"{protocol}: ")
+    listener = Listener() if quiet else PlainProgress(sys.stderr, label=f"{protocol}: ")
     run(load_protocol(protocol), Order(_CANDIDATE, _BASELINE), out, listener)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -12,12 +11,12 @@ from cyclopts import Parameter
 
 from shakedown.analysis.matrix import Cell, observations
 from shakedown.array.matrix import CSV_NAME, MatrixOrder, plan_matrix, run_matrix, to_csv
+from shakedown.cli.arrays import ArraySettings, parse_share
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly, refuse_consent
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
-from shakedown.cli.output import print_plan, print_result
-from shakedown.cli.plain import plain
-from shakedown.cli.scale import parse_scale
+from shakedown.cli.output import print_plan, print_result, tell
+from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import UsageError
@@ -40,15 +39,8 @@ class MatrixOptions:
         str | None, Parameter(show_default=False, help="the new drive [default: one like the one that failed]")
     ] = None
     member_size: Annotated[str | None, Parameter(help="how much of each drive is used [default: all]")] = None
-    scale: Annotated[str, Parameter(help="make drives smaller: 1/100 has a hundredth of everything")] = "1"
-    settings: Annotated[
-        tuple[str, ...],
-        Parameter(
-            "--set",
-            show_default=False,
-            help="an option of the array, NAME=VALUE: docs/zfs.md, docs/rebuild.md (repeatable)",
-        ),
-    ] = ()
+    scale: Scale = "1"
+    settings: ArraySettings = ()
     seed: Annotated[int, Parameter(help="of all random choices")] = 1
     out: Annotated[Path, Parameter(("--out", "-o"), help="the folder; one that holds a part is gone on with")] = Path(
         "runs/matrix"
@@ -90,7 +82,7 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
     order = MatrixOrder(
         layouts=_listed(options.layouts),
         widths=_widths(options.widths),
-        fills=tuple(_share(each) for each in _listed(options.fills)),
+        fills=tuple(parse_share(each) for each in _listed(options.fills)),
         targets=targets,
         replacement=options.replace_with,
         settings=options.settings,
@@ -104,7 +96,7 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
     if order.arena != "device":
         refuse_consent(consent)
     with terminated_as_interrupted(unignored=True):
-        cells = run_matrix(order, options.out, (lambda _line: None) if options.quiet else _tell, consent)
+        cells = run_matrix(order, options.out, (lambda _line: None) if options.quiet else tell, consent)
     return _shown(order, cells, options)
 
 
@@ -130,7 +122,7 @@ def _shown(order: MatrixOrder, cells: list[Cell], options: MatrixOptions) -> int
     else:
         print_result(to_csv(cells))
         if not options.quiet:
-            _tell(f"\n{title}\n\n{matrix_text(cells, seen)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
+            tell(f"\n{title}\n\n{matrix_text(cells, seen)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
     return 0
 
 
@@ -149,14 +141,3 @@ def _widths(text: str) -> tuple[int, ...]:
             raise UsageError(f"`{part}` is no number of drives", hint="write widths like 3-12 or 4,8,12")
         widths |= set(range(int(match[1]), int(match[2] or match[1]) + 1))
     return tuple(sorted(widths))
-
-
-def _share(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
-    if match is None:
-        raise UsageError(f"`{text}` is not a share", hint="write it like 25%")
-    return float(match[1]) / 100
-
-
-def _tell(line: str) -> None:
-    print(plain(line), file=sys.stderr, flush=True)

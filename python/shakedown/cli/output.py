@@ -1,4 +1,4 @@
-"""What a command prints as its result, on standard output."""
+"""What a command prints: its result on standard output, and what it says meanwhile on standard error."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def print_result(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         give_up_output()
+
+
+def tell(line: str) -> None:
+    """Say it at once on standard error."""
+    print(plain(line), file=sys.stderr, flush=True)
 
 
 def print_plan(plans: Sequence[Planned]) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from shakedown.cli.pace import Pace
 from shakedown.cli.plain import plain
-from shakedown.protocol.play import Listener, Silence
+from shakedown.protocol.play import Listener
 from shakedown.protocol.schema import Protocol, Step
 from shakedown.result.run_record import RunRecord, StepRecord
 from shakedown.sample import Sample
@@ -38,7 +38,7 @@ def watch(*, quiet: bool) -> Iterator[Listener]:
     """The listener that suits standard error."""
     console = Console(stderr=True, highlight=False)
     if quiet:
-        yield Silence()
+        yield Listener()
     elif console.is_terminal:
         with Live(console=console, auto_refresh=False, transient=True) as live:
             yield LiveProgress(live)
@@ -46,7 +46,7 @@ def watch(*, quiet: bool) -> Iterator[Listener]:
         yield PlainProgress(sys.stderr)
 
 
-class _Progress:
+class _Progress(Listener):
     """What both kinds share: where the run is, and when to show it again."""
 
     def __init__(self, every_s: float) -> None:

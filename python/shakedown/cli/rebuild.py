@@ -19,13 +19,14 @@ from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.rebuild import check_faults
 from shakedown.array.run import run_rebuild
 from shakedown.array.settings import like_lab, parse_options
+from shakedown.cli.arrays import ArraySettings, parse_share
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly, refuse_consent
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
-from shakedown.cli.output import print_plan, print_result
+from shakedown.cli.output import print_plan, print_result, tell
 from shakedown.cli.own_file import refuse_other_file
 from shakedown.cli.plain import plain
-from shakedown.cli.scale import parse_scale
+from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.status import EXIT_OF
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.device.disk.facts import Consent
@@ -35,6 +36,7 @@ from shakedown.report.outcome import outcome
 from shakedown.report.rebuild import answers_of, render_rebuild
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, free_folder
+from shakedown.target.settings import split_pairs
 from shakedown.tools.fio.job import OptionError
 from shakedown.units import parse_size_bytes
 
@@ -61,15 +63,8 @@ class RebuildOptions:
     load: Annotated[Path | None, Parameter(help="a fio job that goes on meanwhile")] = None
     seed: Annotated[int, Parameter(help="the first of the seeds")] = 1
     seeds: Annotated[int, Parameter(help="how many, for the interval")] = 3
-    scale: Annotated[str, Parameter(help="make drives smaller: 1/100 has a hundredth of everything")] = "1"
-    settings: Annotated[
-        tuple[str, ...],
-        Parameter(
-            "--set",
-            show_default=False,
-            help="an option of the array, NAME=VALUE: docs/rebuild.md, docs/zfs.md (repeatable)",
-        ),
-    ] = ()
+    scale: Scale = "1"
+    settings: ArraySettings = ()
     like_lab: Annotated[
         bool,
         Parameter(show_default=False, help="of a model: a host like that of `lab:`, to compare them"),
@@ -223,7 +218,7 @@ def _consent(options: RebuildOptions) -> Consent:
 
 
 def _teller(options: RebuildOptions) -> Callable[[str], None]:
-    return (lambda _line: None) if options.quiet else _tell
+    return (lambda _line: None) if options.quiet else tell
 
 
 def _shown(done: Run, options: RebuildOptions) -> int:
@@ -258,7 +253,7 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
         members=members,
         replacement=options.replace_with or members[-1],
         member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_size_bytes, size),
-        fill=_share(options.fill),
+        fill=named("--fill", parse_share, options.fill),
         state=options.state,
         load=None if options.load is None else _text(options.load),
         seed=options.seed,
@@ -285,26 +280,20 @@ def _status(run: Run) -> int:
     return EXIT_OF[judged.status]
 
 
-def _share(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
-    if match is None:
-        raise UsageError(f"`--fill {text}` is not a share", hint="write it like 75%")
-    return float(match[1]) / 100
-
-
 def _faults(settings: tuple[str, ...]) -> dict[int, str]:
-    faults: dict[int, str] = {}
-    for text in settings:
-        place, equals, file = text.partition("=")
-        if not (equals and place.isascii() and place.isdecimal()):
-            raise UsageError(f"`--faults {text}` is not PLACE=FILE", hint="like 2=faults.toml; docs/faults.md")
-        if int(place) in faults:
-            raise UsageError(
-                f"drive {int(place)} has two files of faults", hint="one file holds all that befall a drive"
-            )
-        faults[int(place)] = _text(Path(file))
-        check_faults(file, faults[int(place)])
+    """The text of a file for each place."""
+    hint, twice = "like 2=faults.toml; docs/faults.md", "one file holds all that befall a drive"
+    files = split_pairs(settings, hint, "PLACE=FILE", _place, twice)
+    faults = {int(place): _text(Path(file)) for place, file in files.items()}
+    for place, text in faults.items():
+        check_faults(files[str(place)], text)
     return faults
+
+
+def _place(text: str) -> str:
+    if not (text.isascii() and text.isdecimal()):
+        raise UsageError(f"`{text}` is no place of a drive", hint="they are counted from 0: docs/faults.md")
+    return str(int(text))
 
 
 def _text(path: Path) -> str:
@@ -317,7 +306,3 @@ def _text(path: Path) -> str:
 
 def _name_of(target: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", drive_name(target)).strip("-.")[:60] or "drive"
-
-
-def _tell(line: str) -> None:
-    print(plain(line), file=sys.stderr, flush=True)

@@ -17,7 +17,7 @@ from shakedown.cli.named import named
 from shakedown.cli.output import print_plan, print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.progress import watch
-from shakedown.cli.scale import parse_scale
+from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.several import GRAVEST_FIRST, plan_all, refuse_same, run_all
 from shakedown.cli.status import exit_status
 from shakedown.cli.terminated import terminated_as_interrupted
@@ -32,6 +32,7 @@ from shakedown.protocol.run import resume as resume_run
 from shakedown.protocol.run import run as start_run
 from shakedown.report.summary import render
 from shakedown.result.folder import Run, free_folder, read_record, read_run
+from shakedown.target.settings import split_pairs
 from shakedown.target.storage_box import names_storage_box
 from shakedown.units import parse_size_bytes
 
@@ -49,7 +50,7 @@ class RunOptions:
         Parameter("--set", show_default=False, help="a parameter of the protocol, NAME=VALUE (repeatable)"),
     ] = ()
     seed: Annotated[int, Parameter(help="of a model: where its platters stand, what a job without randseed draws")] = 1
-    scale: Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")] = "1"
+    scale: Scale = "1"
     like_lab: Annotated[
         bool,
         Parameter(
@@ -210,7 +211,7 @@ def _ordered(protocol: str | None, target: str | None, options: RunOptions) -> t
     if protocol is None or target is None:
         missing = "a target" if protocol else "a protocol and a target"
         raise UsageError(f"{missing} must be given", hint="shakedown run cliff model:wd40efax")
-    loaded = load_protocol(protocol, _settings(options.settings))
+    loaded = load_protocol(protocol, split_pairs(options.settings, "like `--set hold=30s`"))
     _refuse_unjudged(options.use, loaded.protocol.name, loaded.protocol.uses)
     order = Order(
         target=target,
@@ -241,18 +242,6 @@ def _resumed(protocol: str | None, options: RunOptions, listener: Listener) -> R
     if stopped is not None and not options.quiet:
         print("a run in the lab is played again from its beginning, and comes out the same", file=sys.stderr)
     return resume_run(options.resume, Consent(options.destroy_data_on, options.allow_signature), listener)
-
-
-def _settings(texts: tuple[str, ...]) -> dict[str, str]:
-    settings: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise UsageError(f"`--set {text}` is not NAME=VALUE", hint="like `--set hold=30s`")
-        if name in settings:
-            raise UsageError(f"`{name}` is set twice, as `{text}` at last", hint="leave one of them out")
-        settings[name] = value
-    return settings
 
 
 def _temperature(limit: int | None) -> int | None:

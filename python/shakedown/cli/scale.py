@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from shakedown.errors import UsageError
+
+Scale = Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")]
 
 
 def parse_scale(text: str) -> int:

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from shakedown import _core
 from shakedown.cli.document import print_document
-from shakedown.cli.scale import parse_scale
+from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
@@ -32,7 +32,7 @@ class ServeOptions:
     """The options of ``serve``."""
 
     nbd: Annotated[Path, Parameter(help="the Unix socket to make; one that a dead server has left is replaced")]
-    scale: Annotated[str, Parameter(help="make the drive smaller: 1/100 has a hundredth of everything")] = "1"
+    scale: Scale = "1"
     seed: Annotated[int, Parameter(help="where the drive's platters stand at the beginning")] = 1
     store: Annotated[Path | None, Parameter(help="keep the data in this sparse file [default: gone afterwards]")] = None
     json: Annotated[

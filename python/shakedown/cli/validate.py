@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from shakedown.cli.document import print_document
-from shakedown.cli.output import print_result
+from shakedown.cli.output import print_result, tell
 from shakedown.cli.plain import plain
 from shakedown.cli.status import EXIT_FAIL, EXIT_OF
 from shakedown.validate.goal import goals
@@ -35,7 +34,7 @@ def validate(
 
     shakedown validate --profile wd40efax
     """
-    done = validate_rows(row, profile, (lambda _line: None) if quiet else _tell)
+    done = validate_rows(row, profile, (lambda _line: None) if quiet else tell)
     reached = goals(done.answers)
     held = 0 if all(goal.held for goal in reached) else EXIT_FAIL
     status = held if done.answers else EXIT_OF["inconclusive"]
@@ -52,7 +51,3 @@ def validate(
     else:
         print_result(plain(to_text(done)))
     return status
-
-
-def _tell(line: str) -> None:
-    print(plain(line), file=sys.stderr, flush=True)

@@ -32,8 +32,6 @@ class Tracks:
     cylinder_skew: Estimate
     heads: int | None
     """None: one skew as the other, or too few tracks were seen."""
-    first_border: int
-    """Offset of the first track border at or after the place, to a sample's spacing."""
 
 
 def measure(bench: Bench, first: int, rate: float, turn_ms: float, tracks: int) -> Tracks | None:
@@ -94,7 +92,6 @@ def estimate(log: Log, turn_ms: float) -> Tracks | None:
         Estimate.around(skew, float(errors[2]) + alike),
         Estimate.around(higher, float(errors[2:].sum()) + alike),
         heads,
-        int(offsets[borders[0]] + spacing / 2),
     )
 
 

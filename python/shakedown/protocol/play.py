@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from typing import Final
-from typing import Protocol as Interface
 
 from shakedown.analysis.watch import make_watcher
 from shakedown.errors import EnvironmentFailure, Interrupted
@@ -24,8 +23,8 @@ _ABSENCE_NS: Final = 600 * NS_PER_S
 _LOOK_EVERY_NS: Final = NS_PER_S
 
 
-class Listener(Interface):
-    """Whoever wants to see a run while it goes on."""
+class Listener:
+    """Whoever wants to see a run while it goes on; this one looks at nothing."""
 
     def planned(self, lines: Sequence[str]) -> None:
         """What will be done to a disk, before anything is."""
@@ -44,28 +43,6 @@ class Listener(Interface):
 
     def step_ended(self, record: StepRecord) -> None:
         """A step is over, or was skipped."""
-
-
-class Silence:
-    """A listener that shows nothing."""
-
-    def planned(self, lines: Sequence[str]) -> None:
-        """Nothing."""
-
-    def run_began(self, record: RunRecord, protocol: Protocol) -> None:
-        """Nothing."""
-
-    def step_began(self, step: Step) -> None:
-        """Nothing."""
-
-    def measured(self, samples: Sequence[Sample]) -> None:
-        """Nothing."""
-
-    def noted(self, text: str) -> None:
-        """Nothing."""
-
-    def step_ended(self, record: StepRecord) -> None:
-        """Nothing."""
 
 
 def play(protocol: Protocol, arena: Arena, folder: RunFolder, record: RunRecord, listener: Listener) -> RunRecord:

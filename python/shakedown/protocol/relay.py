@@ -15,7 +15,7 @@ from shakedown.sample import Sample
 _MARK: Final = "\x1e"
 
 
-class Teller:
+class Teller(Listener):
     """A listener that writes what it hears, for a ``Hearer``."""
 
     def __init__(self, stream: TextIO) -> None:

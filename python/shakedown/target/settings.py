@@ -26,18 +26,36 @@ def between(
     return read
 
 
+def split_pairs(
+    texts: Sequence[str],
+    hint: str,
+    form: str = "NAME=VALUE",
+    name_of: Callable[[str], str] = str,
+    twice: str = "leave one of them out",
+) -> dict[str, str]:
+    """The values by their names, as ``name_of`` reads them. Raises UsageError for what is no pair, and for a second."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise UsageError(f"`{text}` is not {form}", hint=hint)
+        if (key := name_of(name)) in found:
+            raise UsageError(f"`{key}` is given twice, as `{text}` at last", hint=twice)
+        found[key] = value
+    return found
+
+
 def read_settings(
     texts: Sequence[str], known: Mapping[str, tuple[str, Callable[[str], Any]]], of: str, examples: str
 ) -> dict[str, Any]:
     """The values that ``known`` makes of the texts, by its keys. Raises UsageError that says what may be set."""
     given = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or name not in known:
-            raise UsageError(f"`{text}` is no option of {of}", hint=f"NAME=VALUE with {', '.join(known)}")
+    names = f"NAME=VALUE with {', '.join(known)}"
+    for name, value in split_pairs(texts, names).items():
+        text = f"{name}={value}"
+        if name not in known:
+            raise UsageError(f"`{text}` is no option of {of}", hint=names)
         key, parse = known[name]
-        if key in given:
-            raise UsageError(f"`{name}` is given twice, as `{text}` at last", hint="leave one of them out")
         try:
             given[key] = parse(value)
         except OutOfRangeError as error:

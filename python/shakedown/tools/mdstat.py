@@ -41,7 +41,6 @@ class Array:
     """One array. ``wanted`` and ``working`` count its drives; ``level`` is None of one that is not active."""
 
     name: str
-    active: bool
     level: str | None
     members: tuple[Member, ...]
     size_bytes: int | None = None
@@ -68,17 +67,16 @@ def parse_mdstat(text: str) -> dict[str, Array]:
 
 def _array(head: str, rest: str) -> Array | None:
     match = re.match(
-        r"(md\S*) : (active|inactive|broken)(?: \([a-z-]+\))*(?: ([a-z]+\d*))?((?: \S+\[\d+\](?:\([A-Z]\))*)*)\s*$",
+        r"(md\S*) : (?:active|inactive|broken)(?: \([a-z-]+\))*(?: ([a-z]+\d*))?((?: \S+\[\d+\](?:\([A-Z]\))*)*)\s*$",
         head,
     )
     if match is None:
         return None
-    name, state, level, members = match.groups()
+    name, level, members = match.groups()
     size = re.search(r"^\s+(\d+) blocks", rest, re.MULTILINE)
     drives = re.search(r"\[(\d+)/(\d+)\]", rest)
     return Array(
         name,
-        active=state == "active",
         level=level,
         members=tuple(_members(members or "")),
         size_bytes=int(size[1]) * _KIB if size else None,

@@ -14,7 +14,7 @@ from shakedown.data import list_profiles, reference_path
 from shakedown.errors import UsageError
 from shakedown.parallel import on_every_core
 from shakedown.protocol.load import load_protocol
-from shakedown.protocol.play import Silence
+from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, run
 from shakedown.reference import Row, read_rows
 from shakedown.result.folder import read_run
@@ -144,7 +144,7 @@ def _experiment(experiment: Experiment, asked: list[Question], rows: list[Row]) 
         path = Path(folder) / "run"
         loaded = load_protocol(procedure(experiment), experiment.settings)
         baseline = None if experiment.baseline is None else f"model:{experiment.baseline}"
-        run(loaded, Order(f"model:{experiment.profile}", baseline), path, Silence())
+        run(loaded, Order(f"model:{experiment.profile}", baseline), path, Listener())
         played = read_run(path)
         answers = [answer(each, experiment, row, played) for each, row in zip(asked, rows, strict=True)]
     return answers, time.monotonic() - began_s

@@ -89,6 +89,7 @@ def test_a_drive_that_somebody_knows_to_be_shingled_is_judged_so() -> None:
     [
         ("sd 2:0:0:0: rejecting I/O to offline device", "2:0:0:0"),
         ("nvme nvme0: Removing after probe failure status: -19", "nvme0"),
+        ("ata3.00: disabled", "ata3"),
     ],
 )
 def test_a_disk_that_is_given_up_needs_no_line_before(said: str, who: str) -> None:
@@ -180,3 +181,35 @@ def test_another_drive_in_the_same_place_is_another_drive() -> None:
         ("shingled-stall", "ST8000AS0002-1NA17Z"),
         ("command-timeout", "WDC WD40EFRX-68N32N0"),
     ]
+
+
+@pytest.mark.parametrize("name", ["red-kicked-by-md", "nvme-slow", "nvme-timeout"])
+def test_one_command_is_one_whoever_tells_of_it(name: str) -> None:
+    """The driver's line and SCSI's, or the abort and the reset that follows."""
+    (judged,) = triage(log(name)).episodes
+    assert judged.episode.timeouts == 1
+
+
+def test_a_controller_and_its_disk_are_one_where_a_line_ties_them() -> None:
+    stalled = "[ 42.0] nvme nvme1: I/O tag 1 (1001) opcode 0x1 (I/O Cmd) QID 8 timeout, reset controller\n"
+    tied = triage(f"{stalled}[ 43.0] I/O error, dev nvme0c1n1, sector 8 op 0x1:(WRITE)\n".encode()).episodes
+    assert [each.episode.drive.title for each in tied] == ["nvme0n1"]
+    apart = triage(f"{stalled}[ 43.0] I/O error, dev nvme1n1, sector 8 op 0x1:(WRITE)\n".encode()).episodes
+    assert [each.episode.drive.title for each in apart] == ["nvme1", "nvme1n1"]
+    assert "nvme1n1 is told of apart: most likely its disk" in apart[0].judgement.text
+    assert "told of apart" not in apart[1].judgement.text
+
+
+def test_pci_express_that_stops_the_link_is_a_sign_of_the_link() -> None:
+    (judged,) = triage(b"[ 42.0] nvme nvme0: frozen state error detected, reset controller\n").episodes
+    assert (judged.judgement.kind, judged.judgement.grade) == ("link", "unclear")
+    assert not any("libata" in each.command or "smartctl" in each.command for each in judged.advice)
+
+
+@pytest.mark.parametrize(("gbps", "is_forced"), [("1.5", False), ("3.0", False), ("6.0", True)])
+def test_a_link_is_not_made_faster_than_the_kernel_has_made_it(gbps: str, is_forced: bool) -> None:
+    worn = "[ 42.0] ata3.00: disabled\n[ 43.0] ata3: SError: { Handshk }\n"
+    (judged,) = triage(f"{worn}[ 44.0] ata3: limiting SATA link speed to {gbps} Gbps\n".encode()).episodes
+    assert judged.judgement.kind == "link"
+    assert any("libata.force=3:3.0Gbps" in each.command for each in judged.advice) == is_forced
+    assert any(f"slower by itself, {float(gbps):g} Gb/s" in each.text for each in judged.advice) != is_forced

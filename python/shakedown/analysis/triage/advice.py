@@ -12,6 +12,7 @@ from shakedown.analysis.triage.judge import Judgement
 from shakedown.analysis.triage.sign import What
 
 NOTHING: Final = "nothing to undo: it only reads"
+_FORCED_GBPS: Final = 3.0
 _OLD: Final = "OLD is what the command printed first"
 
 
@@ -34,12 +35,12 @@ def advise(episode: Episode, judgement: Judgement) -> tuple[Advice, ...]:
         advice += _save(disk)
     if kind in ("shingled-stall", "shingled-refusal") or (judgement.is_sign_of_c and kind == "gone-and-back"):
         advice.append(_wait(disk))
-    if is_nvme and kind in ("gone-and-back", "drive-gone", "command-timeout"):
+    if is_nvme and kind in ("gone-and-back", "drive-gone", "command-timeout", "link"):
         advice.append(_awake())
     if not is_nvme and kind in ("shingled-stall", "shingled-refusal", "command-timeout"):
         advice += _gentle(disk)
     if not is_nvme and kind in ("shingled-stall", "command-timeout", "link"):
-        advice.append(_slow_link(port))
+        advice.append(_slow_link(port, episode.slowest_gbps))
     if kind in ("link", "gone-and-back", "drive-gone", "command-timeout"):
         advice.append(_cable(disk))
     if kind == "drive-gone":
@@ -91,7 +92,15 @@ def _awake() -> Advice:
     )
 
 
-def _slow_link(port: str) -> Advice:
+def _slow_link(port: str, slowest_gbps: float | None) -> Advice:
+    """Slower on purpose, unless the kernel has made it as slow or slower."""
+    if slowest_gbps is not None and slowest_gbps <= _FORCED_GBPS:
+        return Advice(
+            f"The kernel has made the link slower by itself, {slowest_gbps:g} Gb/s: {slowest_gbps * 100:.0f} MB/s at"
+            " most. Once the cause is mended the next boot brings it back to its full speed.",
+            f"cat /sys/class/ata_link/link{port}/sata_spd",
+            NOTHING,
+        )
     return Advice(
         "Force the link to 3 Gb/s: more margin for cable and controller, and faster than the disk all the same.",
         f"add libata.force={port}:3.0Gbps to the kernel's command line and reboot",

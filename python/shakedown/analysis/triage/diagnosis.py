@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shakedown.analysis.identify.models import ModelList
@@ -70,13 +71,28 @@ def knows_shingled(models: ModelList, told: Collection[str]) -> Shingled:
 def diagnose(history: History, shingled: Shingled) -> Diagnosis:
     """Judge all episodes of a log. A port that never had a drive and only announced one is no episode."""
     judged = []
+    told = {name for episode in history.episodes for name in episode.drive.names}
     for episode in history.episodes:
         if _is_arrival(episode):
             continue
         known = shingled(episode.drive)
         judgement = judge(episode, known)
+        judgement = replace(judgement, text=judgement.text + _namesakes(episode.drive, told))
         judged.append(Judged(episode, known, judgement, advise(episode, judgement)))
     return Diagnosis(tuple(judged), history.lines, history.dropped, history.is_log)
+
+
+def _namesakes(drive: Drive, told: Collection[str]) -> str:
+    """Of an NVMe controller: disks that are told of apart and are likely its own; no line said so."""
+    if not re.fullmatch(r"nvme\d+", drive.title):
+        return ""
+    disks = sorted(name for name in told if re.fullmatch(drive.title + r"n\d+", name))
+    if not disks:
+        return ""
+    return (
+        f" {drive.title} is a controller, and {' and '.join(disks)} is told of apart: most likely its disk, but with"
+        " native multipath the numbers need not agree; `nvme list -v` tells."
+    )
 
 
 def _is_arrival(episode: Episode) -> bool:

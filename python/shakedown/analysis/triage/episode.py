@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
 from shakedown.analysis.triage.drive import Drive
 from shakedown.analysis.triage.line import Clock
-from shakedown.analysis.triage.sign import Sign, What
+from shakedown.analysis.triage.sign import TIMEOUTS, Sign, What
 
 QUIET_S: Final = 600.0
 """After ten minutes without a word it is another episode; a stalled drive is spoken of every half minute."""
@@ -19,7 +20,7 @@ ABSENT_S: Final = 2 * 3600.0
 MOST_SECTORS: Final = 64
 
 OPENING: Final[frozenset[What]] = frozenset({
-    "exception", "timeout", "bus-error", "link-dropped", "speed-limited", "no-answer", "media-error", "hardware-error",
+    "exception", *TIMEOUTS, "bus-error", "link-dropped", "speed-limited", "no-answer", "media-error", "hardware-error",
     "address-not-found", "device-error", "queueing-off", "smart-pending", "smart-failing", "io-error", "write-lost",
     "fs-error", "hung-task", "read-only", "md-kicked", "md-corrected", "md-uncorrectable", "zfs-faulted",
     "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io",
@@ -41,23 +42,24 @@ class Episode:
     counts: Counter[What] = field(default_factory=Counter)
     commands: Counter[str] = field(default_factory=Counter)
     sectors: set[int] = field(default_factory=set)
-    notes: set[str] = field(default_factory=set)
     gone_at_s: float | None = None
     longest_absence_s: float = 0.0
     was_gone: bool = False
     is_gone: bool = False
+    slowest_gbps: float | None = None
+    """Of a link that was slowed down."""
 
     def add(self, sign: Sign, line: int, clock: Clock | None, time_s: float | None) -> None:
         """Take a sign in."""
         self.counts[sign.what] += 1
         self.last_line = line
         self._clock(clock, time_s)
+        if sign.what == "speed-limited" and (gbps := re.match(r"\d+(?:\.\d+)?", sign.note)):
+            self.slowest_gbps = min(float(gbps[0]), self.slowest_gbps or float(gbps[0]))
         if sign.what == "command" and (sign.note in self.commands or len(self.commands) < MOST_SECTORS):
             self.commands[sign.note] += 1
         elif sign.note.isdecimal() and len(self.sectors) < MOST_SECTORS:
             self.sectors.add(int(sign.note[:20]))
-        elif sign.note and len(self.notes) < MOST_SECTORS:
-            self.notes.add(sign.note[:64])
 
     def goes(self, time_s: float | None) -> None:
         """The kernel gave the drive up."""
@@ -84,12 +86,17 @@ class Episode:
         self.counts += other.counts
         self.commands += other.commands
         self.sectors |= other.sectors
-        self.notes |= other.notes
         self.was_gone |= other.was_gone
         self.is_gone |= other.is_gone
         self.longest_absence_s = max(self.longest_absence_s, other.longest_absence_s)
+        self.slowest_gbps = min(filter(None, (self.slowest_gbps, other.slowest_gbps)), default=None)
         for time_s in (other.begin_s, other.end_s):
             self._clock(other.clock, time_s)
+
+    @property
+    def timeouts(self) -> int:
+        """How many commands were not answered: as many as whoever tells of the most does."""
+        return max(self.counts[what] for what in TIMEOUTS)
 
     @property
     def writes(self) -> bool:

@@ -89,8 +89,8 @@ class Follower:
             return
         opens = sign.what in OPENING
         if sign.what in ("gave-up", "link-down", "unplugged"):
-            if not (drive.is_disk or drive in self._open):
-                return  # an empty port, or a USB device that is no disk
+            if not (sign.note or drive.is_disk or drive in self._open):
+                return  # an empty port, or a USB device that is no disk; a port's device that is disabled was there
             opens = not drive.is_gone
         if sign.what == "speed":
             sign = self._speed(drive, sign)

@@ -109,7 +109,7 @@ def _refused_or_gone(episode: Episode, shingled: bool | None) -> _Cause | None:
 def _slow(episode: Episode, shingled: bool | None) -> _Cause | None:
     seen = episode.counts
     is_frozen = seen["frozen"] and not seen["device-error"]
-    if seen["timeout"] or seen["no-answer"] or is_frozen:
+    if episode.timeouts or seen["no-answer"] or is_frozen:
         return _timeout(episode, shingled)
     return _link(episode) if seen["link-dropped"] or seen["speed-limited"] else None
 
@@ -133,12 +133,16 @@ def _sectors(episode: Episode) -> str:
 
 def _link(episode: Episode) -> _Cause:
     errors = episode.counts["bus-error"] + episode.counts["link-dropped"]
+    times = "once" if errors == 1 else f"{errors} times"
     is_worn = errors >= WORN_LINK_ERRORS or episode.counts["speed-limited"]
     slowed = "; the link was slowed down" if episode.counts["speed-limited"] else ""
+    if episode.drive.is_nvme:
+        text = f"PCI Express stopped the link for an error, and it was reset ({times}): slot, power or controller."
+        return "link", "unsafe" if is_worn else "unclear", text
     text = (
-        f"Data was damaged on its way and sent again ({errors} times{slowed}): cable, backplane, power or controller."
+        f"Data was damaged on its way and sent again ({times}{slowed}): cable, backplane, power or controller."
         if episode.counts["bus-error"]
-        else f"The link dropped or slowed down ({errors} times{slowed}): plug, cable, power, or a drive that restarted."
+        else f"The link dropped or slowed down ({times}{slowed}): plug, cable, power, or a drive that restarted."
     )
     return "link", "unsafe" if is_worn else "unclear", text
 
@@ -155,7 +159,7 @@ def _address_not_found(shingled: bool | None) -> _Cause:
 
 
 def _gone(episode: Episode, shingled: bool | None) -> _Cause:
-    is_plain = episode.counts["unplugged"] and not (episode.counts["timeout"] or episode.counts["exception"])
+    is_plain = episode.counts["unplugged"] and not (episode.timeouts or episode.counts["exception"])
     if is_plain:
         return "unplugged", "harmless", "It left the USB without a complaint before: unplugged, or its cable or power."
     if episode.is_gone:
@@ -173,7 +177,7 @@ def _gone(episode: Episode, shingled: bool | None) -> _Cause:
 
 
 def _timeout(episode: Episode, shingled: bool | None) -> _Cause:
-    count = episode.counts["timeout"] or episode.counts["no-answer"] or episode.counts["frozen"]
+    count = episode.timeouts or episode.counts["no-answer"] or episode.counts["frozen"]
     times = f"{count} {'command' if count == 1 else 'commands'} without an answer"
     if shingled:
         text = f"{times}, then a reset, and no error of surface or link: a full cache being merged looks like this."

@@ -15,7 +15,8 @@ What = Literal[
     # who is who
     "is-model", "same-as", "attached", "boot",
     # how a drive behaves
-    "exception", "frozen", "timeout", "command", "bus-error", "link-dropped", "speed-limited", "speed", "reset",
+    "exception", "frozen", "timeout", "timeout-abort", "timeout-result", "timeout-request", "command", "bus-error",
+    "link-dropped", "speed-limited", "speed", "reset",
     "no-answer",
     "media-error", "hardware-error", "address-not-found", "device-error", "gave-up", "link-down", "unplugged",
     "recovered", "queueing-off", "smart-pending", "smart-failing",
@@ -28,7 +29,7 @@ What = Literal[
 class Sign(NamedTuple):
     """One thing one line says. ``who`` is as the line calls it (``ata3``, ``2:0:0:0``, ``sdc``), empty if it does not.
 
-    ``note`` is a model, another name, a command, a sector or a speed, by ``what``.
+    ``note`` is a model, another name, a command, a sector, a speed, or how a device was given up, by ``what``.
     """
 
     what: What
@@ -102,7 +103,8 @@ _ATA_SIGNS: Final = _compiled(
     ("link-down", r"SATA link down"),
     ("no-answer", r"(?:link|port) is slow to respond|COMRESET failed|softreset failed|reset failed \("),
     ("no-answer", r"qc timeout |failed to IDENTIFY|revalidation failed"),
-    ("gave-up", r"disabled$|disable device|reset failed, giving up"),
+    ("gave-up", r"(disabled$|disable device)"),
+    ("gave-up", r"reset failed, giving up"),
     ("queueing-off", r"NCQ disabled due to excessive errors"),
     ("recovered", r"EH complete"),
     ("is-model", r"ATA-\d{1,2}: ([^,]{1,60}),"),
@@ -140,9 +142,9 @@ def _ata_result(who: str, text: str) -> Iterator[Sign]:
 _SCSI_SIGNS: Final = _compiled(
     ("is-model", r"Direct-Access(?:-ZBC)? +(.{1,60}?) +\S+ +PQ: "),
     ("attached", r"Attached SCSI (?:removable )?disk"),
-    ("timeout", r"hostbyte=(?:DID_TIME_OUT|DID_ABORT|0x03|0x05)\b"),
+    ("timeout-result", r"hostbyte=(?:DID_TIME_OUT|DID_ABORT|0x03|0x05)\b"),
     ("gave-up", r"hostbyte=(?:DID_NO_CONNECT|DID_BAD_TARGET|0x01|0x04)\b"),
-    ("timeout", r"attempting task abort|timing out command|uas_eh_abort_handler"),
+    ("timeout-abort", r"attempting task abort|timing out command|uas_eh_abort_handler"),
     ("reset", r"Power-on or device reset occurred|attempting (?:device|target|host) reset"),
     ("gave-up", r"Device offlined - not ready after error recovery|rejecting I/O to (?:offline|dead) device"),
     ("media-error", r"Sense Key : (?:Medium Error|0x3)\b"),
@@ -169,12 +171,13 @@ _OTHER_SIGNS: Final = _compiled(
     ("bus-error", r"res [0-9a-f/:]+ Emask 0x[0-9a-f]+ \(ATA bus error\)"),
     ("media-error", r"res [0-9a-f/:]+ Emask 0x[0-9a-f]+ \(media error\)"),
     ("media-error", r"critical medium" + _ERROR_AT),
-    ("timeout", r"timeout" + _ERROR_AT),
+    ("timeout-request", r"timeout" + _ERROR_AT),
     ("io-error", r"(?:I/O|critical (?:target|nexus|space allocation))" + _ERROR_AT),
     ("io-error", r"(?:device offline|recoverable transport|reservation conflict|protection)" + _ERROR_AT),
     ("media-error", _DISK + r": .* @ LBA (\d+), .*\(sct 0x2 / sc 0x8[01]\)"),
     ("write-lost", r"Buffer I/O error on dev(?:ice)? " + _PART + r",? .*lost (?:async |sync )?page write"),
     ("write-lost", r"lost page write due to I/O error on " + _DISK),
+    ("io-error", r"Buffer I/O error on dev(?:ice)? " + _PART + r"(?=,|$)"),
     ("read-only", r"EXT4-fs \(" + _PART + r"\): [Rr]emounting filesystem read-only"),
     ("fs-error", r"BTRFS \w+ \(device \S+\): bdev /dev/" + _PART + r" errs: (?=.*\b[1-9])"),
     ("fs-error", r"EXT4-fs error \(device " + _DISK),
@@ -188,7 +191,10 @@ _OTHER_SIGNS: Final = _compiled(
     ("zfs-io", r"zio pool=\S+ vdev=(\S+) error=\d+"),
     ("zfs-suspended", r".*Pool '([^']{1,255})' has encountered an uncorrectable I/O failure"),
     ("hung-task", r"INFO: task (\S{1,40}?):\d+ blocked for more than"),
-    ("timeout", r"nvme (nvme\d+): (?:I/O (?:tag )?\d+.* timeout|.*timeout, aborting)"),
+    ("timeout-abort", r"nvme (nvme\d+): .*timeout, aborting"),
+    ("timeout", r"nvme (nvme\d+): I/O (?:tag )?\d+.* timeout"),
+    ("bus-error", r"nvme (nvme\d+): frozen state error detected"),
+    ("gave-up", r"nvme (nvme\d+): failure state error detected"),
     ("reset", r"nvme (nvme\d+): (?:controller is down|.*reset controller|resetting controller)"),
     ("gave-up", r"nvme (nvme\d+): (?:Device not ready|Disabling device after reset|Removing after probe failure)"),
     ("unplugged", r"usb (\d+-[\d.]+): USB disconnect"),
@@ -196,8 +202,14 @@ _OTHER_SIGNS: Final = _compiled(
     ("boot", r"Linux version \d"),
 )  # fmt: skip
 
+TIMEOUTS: Final[tuple[What, ...]] = ("timeout", "timeout-abort", "timeout-result", "timeout-request")
+"""One command without an answer may be told by its driver, by who aborts it, by SCSI, and by the block layer."""
+
 NAMELESS: Final = frozenset({"hung-task", "zfs-suspended"})
 """Signs of which no drive is known."""
+
+# A path of native multipath: which controller leads to which disk.
+_NVME_PATH: Final = re.compile(r"nvme(\d+)c(\d+)n(\d+)$")
 
 _PREFIXES: Final = re.compile(r"^(?:\s+|(?:blk_update_request|print_req_error|end_request|Aborting journal): )+")
 
@@ -216,8 +228,18 @@ def _others(text: str) -> Iterator[Sign]:
             if what in NAMELESS:
                 yield Sign(what, "", groups[0] if groups else "")
             else:
-                yield Sign(what, disk_of(groups[0]) if groups else "", groups[1] if len(groups) > 1 else "")
+                who = disk_of(groups[0]) if groups else ""
+                yield from _paths(who)
+                yield Sign(what, who, groups[1] if len(groups) > 1 else "")
             return
+
+
+def _paths(who: str) -> Iterator[Sign]:
+    """``nvme0c1n1`` is what the controller ``nvme1`` has of the disk ``nvme0n1``: nothing else ties their numbers."""
+    if path := _NVME_PATH.match(who):
+        subsystem, controller, namespace = path.groups()
+        yield Sign("same-as", f"nvme{controller}", who)
+        yield Sign("same-as", f"nvme{controller}", f"nvme{subsystem}n{namespace}")
 
 
 _ZED_CLASSES: Final[dict[str, What]] = {

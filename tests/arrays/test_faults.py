@@ -184,3 +184,14 @@ def test_sectors_that_were_made_up_for_are_told(
     told = " ".join(capsys.readouterr().out.split())
     assert "Drive 1, st12000vn0007, could not be read at 2 places, which the array made up for." in told
     assert "WITHOUT EFFECT" not in told
+
+
+@pytest.mark.parametrize("layout", ["raid6", "raidz2"])
+def test_a_fault_while_nothing_was_asked_is_told(layout: str, tmp_path: Path) -> None:
+    """Its time is within the rebuild, and no command of the drive came in it; the one behind it was met."""
+    short, long = (
+        f'kind = "stall"\nfrom_s = {from_s}\nfor_s = {for_s}' for from_s, for_s in ((2.0013579, 1e-9), (3, 1))
+    )
+    _, out = ordered(tmp_path, layout, f"{short}\n[[faults]]\n{long}", member_size="2GiB")
+    notes = [note for note in read_run(out).record.notes if "WITHOUT EFFECT" in note]
+    assert notes == ["WITHOUT EFFECT: the fault `stall` of drive 0, from 2 s on: no command of that drive came then."]

@@ -46,6 +46,8 @@ pub struct Counters {
     pub longest_command_ns: u64,
     /// The longest time without any answer while at least one was due.
     pub longest_silence_ns: u64,
+    /// Which of its planned faults it has met, a bit each, the innermost the lowest; of those behind the 63rd nothing is told.
+    pub faults_met: u64,
 }
 
 /// A request has ended.
@@ -233,8 +235,10 @@ impl<D: BlockDevice> Members<D> {
 
     /// What a member has done so far.
     pub fn counters(&self, member: usize) -> Counters {
-        let Member { counters, in_device, busy_since_ns, heard_ns, .. } = &self.members[member];
+        let Member { device, counters, in_device, busy_since_ns, heard_ns, .. } = &self.members[member];
         let mut counters = *counters;
+        let met = device.faults_met().into_iter().take(63).enumerate();
+        counters.faults_met = met.map(|(number, met)| u64::from(met) << number).sum();
         if *in_device > 0 {
             counters.busy_ns += self.now_ns - busy_since_ns;
             counters.longest_silence_ns = counters.longest_silence_ns.max(self.now_ns - heard_ns);

@@ -200,6 +200,11 @@ pub trait BlockDevice {
         &[]
     }
 
+    /// Of the planned faults around it, from within outwards, whether a request or a loss of power has met each.
+    fn faults_met(&self) -> Vec<bool> {
+        Vec::new()
+    }
+
     /// What only the model knows of the one drive within; `None` if there is none, or more.
     fn truth(&self) -> Option<Truth> {
         None
@@ -263,6 +268,10 @@ impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
 
     fn losses(&self) -> &[Lost] {
         (**self).losses()
+    }
+
+    fn faults_met(&self) -> Vec<bool> {
+        (**self).faults_met()
     }
 
     fn truth(&self) -> Option<Truth> {

@@ -232,6 +232,7 @@ fn member<'py>(py: Python<'py>, share: &MemberShare) -> PyResult<Bound<'py, PyDi
     told.set_item("requests", counters.requests)?;
     told.set_item("timeouts", counters.timeouts)?;
     told.set_item("bad_places", counters.bad_places)?;
+    told.set_item("faults_met", counters.faults_met)?;
     told.set_item("busy_ns", counters.busy_ns)?;
     told.set_item("longest_ns", counters.longest_ns)?;
     told.set_item("longest_command_ns", counters.longest_command_ns)?;

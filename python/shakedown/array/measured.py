@@ -114,6 +114,7 @@ def _members(watched: Watched) -> pl.DataFrame:
                 "is_faulted": False,
                 "timeouts": 0,
                 "bad_places": 0,
+                "faults_met": 0,
                 "bytes_read": member.bytes_read,
                 "bytes_written": member.bytes_written,
                 "requests": member.requests,

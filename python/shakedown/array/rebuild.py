@@ -25,7 +25,8 @@ class Rebuild:
     ``ended`` is ``complete``, ``with-losses`` (of ``lost_bytes``) or ``failed`` (with ``failed_member``). ``members``
     has a row for each drive, in which ``awaited`` is the share of the time in which the rebuild waited for this drive
     and no other, ``timeouts`` how often Linux gave a command up, ``bad_places`` at how many places a sector could not
-    be read (of modelled drives), and ``is_faulted`` whether ZFS set the drive faulty;
+    be read (of modelled drives), ``faults_met`` which of its faults made a difference, a bit each, and ``is_faulted``
+    whether ZFS set the drive faulty;
     ``slowest`` is the drive that held it up (``slowest_of``). ``done`` is the share that was done at the end.
     ``progress`` tells, over time, what was done and what the status would have shown. ``during`` are the job's samples
     beside the rebuild, ``alone`` those of the same job on the healthy array; ``felt_during`` and ``felt_alone`` all

@@ -165,16 +165,16 @@ def _faults_in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> Iterato
     for place, text in sorted(order.faults.items()):
         if place in failed:
             continue
-        # A command that is retried for longer than the host waits is given up, and no sector told to be bad.
-        has_met_sectors = any(each.members[met][place] for each in rebuilds for met in ("bad_places", "timeouts"))
-        for fault in parse_toml(text)["faults"]:
+        for number, fault in enumerate(parse_toml(text)["faults"]):
+            if any(each.members["faults_met"][place] >> number & 1 for each in rebuilds):
+                continue
             from_ns = round(fault.get("from_s", 0) * NS_PER_S)
             if from_ns >= ended_ns:
                 why = f"the rebuild was over after {format_duration(ended_ns)}"
-            elif fault["kind"] == "latent-sectors" and not has_met_sectors:
+            elif fault["kind"] == "latent-sectors":
                 why = "nobody read one of its sectors"
             else:
-                continue
+                why = "no command of that drive came then"
             when = f", from {format_duration(from_ns)} on" if from_ns else ""
             yield f"WITHOUT EFFECT: the fault `{fault['kind']}` of drive {place}{when}: {why}."
 

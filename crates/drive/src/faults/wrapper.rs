@@ -84,6 +84,8 @@ pub struct Faulty<D, F> {
     /// Answers of the device; kept for its memory.
     collected: Vec<Completion>,
     now_ns: u64,
+    /// Whether it has made a difference to any request.
+    met: bool,
 }
 
 impl<D: BlockDevice, F> Faulty<D, F> {
@@ -99,6 +101,7 @@ impl<D: BlockDevice, F> Faulty<D, F> {
             answers: VecDeque::new(),
             collected: Vec::new(),
             now_ns: 0,
+            met: false,
         }
     }
 
@@ -131,6 +134,7 @@ impl<D: BlockDevice, F> Faulty<D, F> {
         let late = self.answers.iter().filter(|answer| answer.completed_ns > at_ns).map(|answer| answer.tag);
         let tags: Vec<u32> = flying.into_iter().chain(held).chain(hanging).chain(late).collect();
         self.answers.retain(|answer| answer.completed_ns <= at_ns);
+        self.met |= !tags.is_empty();
         tags.into_iter().for_each(|tag| self.reply(tag, at_ns, status));
     }
 }
@@ -154,7 +158,9 @@ impl<D: BlockDevice, F: Fault> Faulty<D, F> {
                 continue;
             };
             let (_, request) = self.flying.swap_remove(flying);
-            let answer = self.fault.answer(&request, Answer { at_ns: completed_ns, status });
+            let own = Answer { at_ns: completed_ns, status };
+            let answer = self.fault.answer(&request, own);
+            self.met |= answer != own;
             self.reply(request.tag, answer.at_ns, answer.status);
         }
         self.collected.clear();
@@ -171,6 +177,7 @@ impl<D: BlockDevice, F: Fault> Faulty<D, F> {
     }
 
     fn meet(&mut self, now_ns: u64, request: Request, fate: Fate) {
+        self.met |= fate != Fate::Pass;
         match fate {
             Fate::Pass => self.hand_over(now_ns, request),
             Fate::Hold(until_ns) => {
@@ -243,6 +250,13 @@ impl<D: BlockDevice, F: Fault> BlockDevice for Faulty<D, F> {
 
     fn losses(&self) -> &[Lost] {
         self.fault.losses().unwrap_or_else(|| self.device.losses())
+    }
+
+    fn faults_met(&self) -> Vec<bool> {
+        let has_lost = self.fault.losses().is_some_and(|losses| losses.iter().any(|lost| !lost.ranges.is_empty()));
+        let mut met = self.device.faults_met();
+        met.push(self.met || has_lost);
+        met
     }
 
     fn truth(&self) -> Option<Truth> {

@@ -167,6 +167,7 @@ fn share(parts: &[Part], member: usize, duration_ns: f64) -> MemberShare {
         let total = &mut sum.counters;
         total.timeouts += counters.timeouts;
         total.bad_places += counters.bad_places;
+        total.faults_met |= counters.faults_met;
         total.longest_ns = total.longest_ns.max(counters.longest_ns);
         total.longest_command_ns = total.longest_command_ns.max(counters.longest_command_ns);
         total.longest_silence_ns = total.longest_silence_ns.max(counters.longest_silence_ns);

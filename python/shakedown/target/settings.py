@@ -37,7 +37,7 @@ def split_pairs(
     found: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        if not (name and equals):
+        if not (name and equals and value):
             raise UsageError(f"`{text}` is not {form}", hint=hint)
         if (key := name_of(name)) in found:
             raise UsageError(f"`{key}` is given twice, as `{text}` at last", hint=twice)

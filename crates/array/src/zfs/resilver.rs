@@ -109,7 +109,11 @@ impl Plan {
             match &geometry.spread {
                 Spread::Draid(draid) if *spare < draid.spares => {}
                 Spread::Draid(draid) => {
-                    return Err(LayoutError::value("spare", spare, format!("it has {} of them, counted from 0", draid.spares)));
+                    let has = match draid.spares {
+                        0 => "it has none, as `draid=8d:1s` has one".to_owned(),
+                        spares => format!("it has {spares} of them, counted from 0"),
+                    };
+                    return Err(LayoutError::value("spare", spare, has));
                 }
                 _ => return Err(LayoutError::value("spare", spare, "only dRAID has distributed spares")),
             }

@@ -30,10 +30,9 @@ class RecoveredWatcher:
             change = self._level.add(start_ns, probes, probes * (latency_ns or 0.0) / NS_PER_S, worst_s)
             if change:
                 # When, and from what to what, is for the finding to say, which places it among the probes.
-                return (
-                    f"the {change.of} latency {'rose' if change.log_ratio > 0 else 'fell'} and has kept to its new level"
-                    f" for {format_duration(change.held_ns)}"
-                )
+                way = "rose" if change.log_ratio > 0 else "fell"
+                held = format_duration(change.held_ns)
+                return f"the {change.of} latency {way} and has kept to its new level for {held}"
             if start_ns + duration_ns - self._origin_ns >= self._condition.patience_ns:
                 return (
                     "no lasting change of the latency level was seen within"

@@ -116,7 +116,8 @@ class Protocol(Table):
                     "`steps[{position}].restart` is '{step}': there is no step of that name before it",
                     {"position": position, "step": restart},
                 )
-        named = [("findings", position, "step", found.step) for position, found in enumerate(self.findings)]
+        named: list[tuple[str, int, str, str | None]] = []
+        named += [("findings", position, "step", found.step) for position, found in enumerate(self.findings)]
         named += [("findings", position, "goes_on", found.goes_on) for position, found in enumerate(self.findings)]
         named += [("published", position, "step", row.step) for position, row in enumerate(self.published)]
         for key, position, field, step in named:

@@ -310,8 +310,8 @@ class Lab:
     @property
     def drives(self) -> list[LabIdentity]: ...
     @property
-    def age_ns(self) -> int:
-        """How old the oldest of the drives with a ``history_path`` was when this lab was made."""
+    def time_of_day_ns(self) -> int:
+        """Since 1970, when the next boot begins. Later by as much as the oldest drive with a ``history_path`` is old."""
     def end(self) -> None:
         """End the lists at ``history_path``, after the last run. Raises OSError if one could not be written."""
     def power_cycle(self, *, off_ns: int) -> None:

@@ -220,6 +220,39 @@ def test_a_cliff_from_a_level_rate_is_told_alone() -> None:
         assert "early_fall_s" not in found.evidence
 
 
+def passing_fall(levels: tuple[float, float], later: float, *, stall_ms: float = 8.0) -> Finding:
+    """A fall that ends its step, and the step that goes on with the same load."""
+    rows = load(lambda t: np.where(t < 400, *levels), 460, noise=0.1)
+    rows += load(lambda t: np.full(len(t), later), 1200, noise=0.1, start_s=460.0, step="hold")
+    rows[-1] = rows[-1]._replace(latency_max_ns=round(stall_ms * 1e6))
+    spec = FindingSpec(kind="cliff", step="step", goes_on="hold")
+    return findings([spec], Loads(frame(rows)), None, {"step": Cliff(hold_ns=30 * S)})[0]
+
+
+@pytest.mark.parametrize(("stall_ms", "is_advised"), [(8.0, False), (46_000.0, True)])
+def test_a_fall_that_did_not_last_while_the_load_went_on_is_no_cliff(stall_ms: float, is_advised: bool) -> None:
+    found = passing_fall((120.0, 1.5), 118.0, stall_ms=stall_ms)
+    assert found.value is None
+    assert found.evidence["passing_fall_s"] == pytest.approx(400, abs=2)
+    assert found.evidence["iops_after"] == pytest.approx((60 * 1.5 + 1200 * 118) / 1260, rel=0.05)
+    assert "but not for good: over 21 min, step hold with the same load included, it came to" in found.text
+    assert ("a hold of 30 s is too short" in found.text) == is_advised
+
+
+@pytest.mark.parametrize("later", [1.5, 40.0])
+def test_a_fall_that_lasts_while_the_load_goes_on_is_told_as_without_that_step(later: float) -> None:
+    lasting = passing_fall((120.0, 1.5), later)
+    alone = load(lambda t: np.where(t < 400, 120.0, 1.5), 460, noise=0.1)
+    assert lasting == one("cliff", alone, step=Cliff(hold_ns=30 * S))
+
+
+def test_a_step_that_was_not_run_shows_nothing_of_a_fall() -> None:
+    rows = load(lambda t: np.where(t < 400, 120.0, 1.5), 460, noise=0.1)
+    spec = FindingSpec(kind="cliff", step="step", goes_on="hold")
+    found = findings([spec], Loads(frame(rows)), None, {"step": Cliff(hold_ns=30 * S)})[0]
+    assert found == one("cliff", rows, step=Cliff(hold_ns=30 * S))
+
+
 def test_what_completes_after_the_end_of_a_load_counts_for_latency_and_for_no_rate() -> None:
     rows = load(lambda t: np.where(t < 400, 120.0, 1.5), 460)
     waited = [sample(460.0, 20.0, 0), sample(480.0, 5.0, 2, 25_000.0)]

@@ -91,6 +91,18 @@ def test_serials_that_are_none(serial: str | None) -> None:
     assert not usable_serial(serial)
 
 
+@pytest.mark.parametrize("lets_go", [True, False])
+def test_who_has_it_open_at_a_glance_only_is_no_user(
+    lets_go: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = machine(tmp_path)
+    opened = recorded.at("/proc/4711/fd/5")
+    opened.symlink_to(recorded.at("/dev/sdb"))
+    monkeypatch.setattr("time.sleep", lambda _: opened.unlink() if lets_go else None)
+    uses = [use.words for use in survey("/dev/sdb", RUN, recorded).uses]
+    assert uses == ([] if lets_go else ["process 4711 (systemd) has sdb open"])
+
+
 # --- before the first write, and after every pause
 
 

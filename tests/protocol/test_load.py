@@ -116,6 +116,16 @@ def test_sections_of_ones_own_are_kept() -> None:
         ("format_version = 1", "format_version = true", "`format_version` is true: must be 1"),
         ("format_version = 1", "format_version = 1.0", "`format_version` is 1.0: must be 1"),
         ('step = "write"', 'step = "wirte"', "`findings[0].step` is 'wirte': there is no step of that name"),
+        (
+            'step = "write"',
+            'step = "write"\ngoes_on = "held"',
+            "`findings[0].goes_on` is 'held': there is no step of that name",
+        ),
+        (
+            'kind = "cliff"',
+            'kind = "latency"\ngoes_on = "pause"',
+            "`findings[0]` has `goes_on`, which is for a `cliff` only",
+        ),
         ('kind = "cliff"', 'kind = "clif"', "`findings[0].kind` is 'clif': must be"),
         ("size=${span}", "filename=/dev/sda", "`steps[0].job` has `filename`, which belongs to the target"),
         ("size=${span}", "ioengine=sync", "`steps[0].job` has `ioengine`, which belongs to the target"),

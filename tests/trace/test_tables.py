@@ -94,14 +94,55 @@ def test_what_is_wrong_with_msr_is_told(tmp_path: Path, text: str, reason: str) 
     assert reason in str(error.value)
 
 
-@pytest.mark.parametrize("reader", [read_csv, read_msr])
-def test_a_packed_file_that_is_cut_off_is_told_by_its_name(tmp_path: Path, reader: Reader) -> None:
-    text = (HEADER if reader is read_csv else "") + MSR * 100
+PACKED = gzip.compress((HEADER + "1,read,0,512\n" * 2000).encode())
+
+
+@pytest.mark.parametrize(
+    ("packed", "reason"),
+    [
+        (PACKED[:-20], "it ends too soon"),
+        (PACKED[:-3], "it ends too soon"),
+        (PACKED + b"and so on", "behind what gzip packed there is something else"),
+        (PACKED[:-8] + b"1234" + PACKED[-4:], "its checksum is another's"),
+        (PACKED[:40] + b"\xff" * 9 + PACKED[49:], "it is damaged"),
+    ],
+    ids=["cut", "cut in its end", "longer", "another's end", "damaged"],
+)
+def test_what_is_wrong_with_a_packed_file_is_told(tmp_path: Path, packed: bytes, reason: str) -> None:
     path = tmp_path / "table.gz"
-    path.write_bytes(gzip.compress(text.encode())[:-20])
-    with pytest.raises(UsageError, match=r"table\.gz` cannot be unpacked") as error:
-        reader(path)
+    path.write_bytes(packed)
+    with pytest.raises(UsageError, match=rf"table\.gz` cannot be unpacked: {reason}") as error:
+        read_csv(path)
     assert error.value.hint
+
+
+def test_zeros_behind_a_packed_file_do_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "table.gz"
+    path.write_bytes(PACKED + bytes(512))
+    assert read_csv(path).height == 2000
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_last_number_that_may_have_been_cut_off_is_warned_of(tmp_path: Path, packed: bool) -> None:
+    text = (HEADER + "1,read,0,4096\n2,read,4096,40").encode()
+    path = tmp_path / "table"
+    path.write_bytes(gzip.compress(text) if packed else text)
+    with pytest.warns(UserWarning, match="the last line of .*table has no line end"):
+        assert read_csv(path).height == 2
+
+
+@pytest.mark.parametrize(
+    ("reader", "text"),
+    [
+        (read_csv, HEADER.replace("\n", ",more\n") + "1,read,0,4096,8"),
+        (read_msr, MSR.rstrip("\n")),
+        (read_csv, HEADER + "1,read,0,4096\n"),
+        (read_csv, (HEADER + "1,read,0,4096\n").replace("\n", "\r\n")),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_where_no_number_can_have_been_cut_off_there_is_no_warning(tmp_path: Path, reader: Reader, text: str) -> None:
+    assert reader(table(tmp_path, text)).height
 
 
 DATA = Path(__file__).with_name("data")

@@ -76,8 +76,8 @@ impl Lab {
     }
 
     #[getter]
-    fn age_ns(&self) -> PyResult<u64> {
-        Ok(lock(&self.lab)?.age_ns())
+    fn time_of_day_ns(&self) -> PyResult<u64> {
+        Ok(lock(&self.lab)?.time_of_day_ns())
     }
 
     fn end(&self, py: Python<'_>) -> PyResult<()> {

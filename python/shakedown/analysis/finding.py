@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
 
 WantedKind = Literal["throughput", "latency", "worst-latency", "cliff", "recovery", "knee"]
 """What a protocol may ask for."""
@@ -23,12 +24,22 @@ FindingKind = Literal[
 
 
 class FindingSpec(BaseModel):
-    """A finding that a protocol asks for: an entry of its ``[[findings]]``."""
+    """A finding that a protocol asks for: an entry of its ``[[findings]]``.
+
+    ``goes_on`` names the step that goes on with the load of a step with a cliff: only there it shows whether it lasts.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: WantedKind
     step: str
+    goes_on: str | None = None
+
+    @model_validator(mode="after")
+    def _only_a_cliff_lasts(self) -> Self:
+        if self.goes_on is not None and self.kind != "cliff":
+            raise PydanticCustomError("finding", "has `goes_on`, which is for a `cliff` only")
+        return self
 
 
 class Finding(BaseModel):

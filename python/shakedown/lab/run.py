@@ -29,8 +29,6 @@ from shakedown.units import NS_PER_S, format_size
 
 OnPrint = Callable[[str, bytes], None]
 
-# Any moment would do; this one is after the birth of all tools and before the end of all certificates.
-_START_NS: Final = 1_700_000_000_000_000_000
 # How a disk fails that the data of drives is put on.
 _DISK_FAILS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 _STALL_LIMIT_S: Final = 60.0
@@ -264,7 +262,7 @@ def _fence(folder: Path, boot: dict[str, Path], order: Order, lab: _core.Lab, nu
         "ssl1=null,fd:4",
         "norandmaps",
         "scsi_mod.scan=sync",
-        f"time-travel-start={_START_NS + lab.age_ns + lab.now_ns}",
+        f"time-travel-start={lab.time_of_day_ns}",
         f"shakedown.seed={order.seed}",
         *again,
         *([f"zfs.zfs_arc_max={order.memory_bytes // _ARC_PART}"] if order.with_zfs else []),

@@ -25,7 +25,7 @@ _KNOWN_KEYS: Final = (
         "window",
         "patience",
     ),
-    *("factor", "bytes", "duration", "kind", "step", "finding", "row", "subject"),
+    *("factor", "bytes", "duration", "kind", "step", "goes_on", "finding", "row", "subject"),
 )
 
 
@@ -71,7 +71,7 @@ def _sentence(fault: Any, label: str) -> str:
         case "union_tag_invalid":
             known = context["expected_tags"].replace("'", "")
             return f"`{label}`: `{where}.condition` is {context['tag']!r}: must be one of {known}"
-        case "step" | "names":
+        case "step" | "finding" | "names":
             return f"{subject} {fault['msg']}"
         case "until":
             return f"`{label}`: `{_place(fault)}` {fault['msg']}"

@@ -116,10 +116,13 @@ class Protocol(Table):
                     "`steps[{position}].restart` is '{step}': there is no step of that name before it",
                     {"position": position, "step": restart},
                 )
-        for key, wanted in (("findings", self.findings), ("published", self.published)):
-            for position, step in enumerate(asked.step for asked in wanted):
-                if step not in names:
-                    facts: dict[str, Any] = {"key": key, "position": position, "step": step}
-                    message = "`{key}[{position}].step` is '{step}': there is no step of that name"
-                    raise PydanticCustomError("names", message, facts)
+        named: list[tuple[str, int, str, str | None]] = []
+        named += [("findings", position, "step", found.step) for position, found in enumerate(self.findings)]
+        named += [("findings", position, "goes_on", found.goes_on) for position, found in enumerate(self.findings)]
+        named += [("published", position, "step", row.step) for position, row in enumerate(self.published)]
+        for key, position, field, step in named:
+            if step is not None and step not in names:
+                facts: dict[str, Any] = {"key": key, "position": position, "field": field, "step": step}
+                message = "`{key}[{position}].{field}` is '{step}': there is no step of that name"
+                raise PydanticCustomError("names", message, facts)
         return self

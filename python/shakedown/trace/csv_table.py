@@ -15,10 +15,11 @@ def read_csv(path: str | Path) -> pl.DataFrame:
     """The requests of a CSV file whose header names the columns of ``TRACE_SCHEMA``; others are left out.
 
     ``submitted_ns,verb,offset_bytes,bytes`` and then, for example, ``1500000,write,4096,8192``. May be compressed
-    (gzip, zstd). Raises UsageError with file, line and reason.
+    (gzip, zstd). Raises UsageError with file, line and reason. Warns where the last line has no end and a number in its
+    last field, since nothing tells a number that was cut off.
     """
     path = trace_path(path, "read_csv")
-    table = read_table(path)
+    table = read_table(path, last_matters=TRACE_SCHEMA)
     missing = [f"`{name}`" for name in TRACE_SCHEMA if name not in table.columns]
     if missing:
         raise malformed(path, 1, f"no column {', '.join(missing)}", hint=f"the header names {', '.join(TRACE_SCHEMA)}")

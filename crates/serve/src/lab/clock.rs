@@ -17,8 +17,9 @@ use super::link::Link;
 
 /// A time that never comes: the protocol's times are signed.
 pub(super) const NEVER_NS: u64 = i64::MAX as u64;
-/// What the time of day is when the lab's clock starts: 2023-11-14T22:13:20Z.
-const TIME_OF_DAY_NS: u64 = 1_700_000_000_000_000_000;
+/// What the time of day is when the lab's clock starts, with drives that are new: 2023-11-14T22:13:20Z. Any moment would
+/// do; this one is after the birth of all tools and before the end of all certificates.
+pub(super) const TIME_OF_DAY_NS: u64 = 1_700_000_000_000_000_000;
 /// Bytes of a message: operation, sequence number (`u32` each), time (`u64`).
 const MESSAGE_BYTES: usize = 16;
 

@@ -11,6 +11,7 @@ use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
 use super::bay::Bay;
 use super::blk::Blk;
 use super::blocks::{Blocks, Budget};
+use super::clock::TIME_OF_DAY_NS;
 use super::error::LabError;
 use super::front::Front;
 use super::guest::Guest;
@@ -128,9 +129,10 @@ impl Lab {
         self.now_ns
     }
 
-    /// How old the oldest of the drives was that were kept, when this lab began.
-    pub fn age_ns(&self) -> u64 {
-        self.bays.iter().filter_map(|bay| bay.history.as_ref()).map(|history| history.life().age_ns).max().unwrap_or(0)
+    /// The time of day in nanoseconds since 1970, with which the next boot begins: for drives that were kept it goes on.
+    pub fn time_of_day_ns(&self) -> u64 {
+        let ages_ns = self.bays.iter().filter_map(|bay| bay.history.as_ref()).map(|history| history.life().age_ns);
+        TIME_OF_DAY_NS + ages_ns.max().unwrap_or(0) + self.now_ns
     }
 
     /// Ends the lists of drives that are to be kept: another lab may go on with them once this one is gone.

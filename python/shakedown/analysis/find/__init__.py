@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from shakedown.analysis.condition import Bytes, Cliff, Recovered, Steady, Time
-from shakedown.analysis.find.cliff import cliff_of, find_cliff
+from shakedown.analysis.find.cliff import GoingOn, cliff_of, find_cliff
 from shakedown.analysis.find.knee import find_knee
 from shakedown.analysis.find.latency import find_latency, find_latency_ratio
 from shakedown.analysis.find.recovery import find_recovery
@@ -55,7 +55,8 @@ def _find(spec: FindingSpec, loads: Loads, conditions: _Conditions) -> Finding:
         case "worst-latency":
             found = find_worst_latency(spec.step, series)
         case "cliff":
-            found = find_cliff(spec.step, series, cliff)
+            going_on = GoingOn(spec.goes_on, Series.of(loads, spec.goes_on)) if spec.goes_on else None
+            found = find_cliff(spec.step, series, cliff, going_on)
         case "knee":
             found = find_knee(spec.step, loaded)
         case "recovery":

@@ -48,12 +48,28 @@ def cliff_of(condition: object, series: Series) -> Cliff:
     return Cliff(hold_ns=max(1, round(hold_s * NS_PER_S)))
 
 
-def find_cliff(step: str, series: Series, cliff: Cliff) -> Finding:
-    """The first cliff of a step, or that there was none; and a fall before a rate was established, which may be one."""
+@dataclass(frozen=True)
+class GoingOn:
+    """The step that goes on with the load of another, and what it measured."""
+
+    step: str
+    series: Series
+
+
+def find_cliff(step: str, series: Series, cliff: Cliff, going_on: GoingOn | None = None) -> Finding:
+    """The first cliff of a step, or that there was none; and a fall before a rate was established, which may be one.
+
+    A fall that did not last while the load went on is none: the step's own end comes too soon to tell.
+    """
     loaded = series.loaded
     located = locate_cliff(loaded, cliff)
     early = _early_fall(loaded, cliff, located)
-    found = _no_cliff(step, loaded, early) if located is None else _cliff(step, series, located)
+    if located is None:
+        found = _no_cliff(step, loaded, early)
+    elif going_on and len(going_on.series) and (passed := _passed(step, series, cliff, located, going_on)):
+        located, found = None, passed
+    else:
+        found = _cliff(step, series, located)
     if early is None:
         return found
     evidence: dict[str, float | int | str] = {
@@ -108,6 +124,35 @@ def _cliff(step: str, series: Series, located: LocatedCliff) -> Finding:
         },
         text=text,
     )
+
+
+def _passed(step: str, series: Series, cliff: Cliff, located: LocatedCliff, going_on: GoingOn) -> Finding | None:
+    """What there is to tell of a fall that did not last, as the step that went on with the load shows; else None."""
+    fallen, later = series.loaded.since(located.index), going_on.series.loaded
+    parts = (series.loaded, later)
+    seconds = float(fallen.duration_s.sum() + later.duration_s.sum())
+    came_to = Rate.of(float(fallen.bytes.sum() + later.bytes.sum()), seconds, series.request_bytes)
+    if came_to.value <= cliff.drop * located.before.value:
+        return None
+    longest_s = max(float(each.worst_s.max(initial=0.0)) for each in (series.since(located.index), going_on.series))
+    advice = ""
+    if longest_s * NS_PER_S >= cliff.hold_ns:
+        hold, longest = format_duration(cliff.hold_ns), format_duration(longest_s * NS_PER_S)
+        advice = f" A single request lasted {longest}: a hold of {hold} is too short to tell a cliff from it."
+    text = (
+        f"The rate fell from {located.before} to {located.after} {format_duration(located.at_s * NS_PER_S)} after step"
+        f" {step} began, but not for good: over {format_duration(seconds * NS_PER_S)}, step {going_on.step} with the"
+        f" same load included, it came to {came_to}.{advice}"
+    )
+    evidence: dict[str, float | int | str] = {
+        "watched_s": sum(each.span_s for each in parts),
+        "bytes_total": sum(int(each.bytes.sum()) for each in parts),
+        "requests_total": sum(int(each.requests.sum()) for each in parts),
+        "iops_after": _per_second(float(fallen.requests.sum() + later.requests.sum()), seconds),
+        "passing_fall_s": located.at_s,
+        "passing_fall_iops": located.iops_after,
+    }
+    return Finding(kind="cliff", step=step, value=None, unit="s", evidence=evidence, text=text)
 
 
 def _no_cliff(step: str, loaded: Series, early: _EarlyFall | None) -> Finding:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from shakedown.analysis.condition import Recovered
@@ -30,12 +29,10 @@ class RecoveredWatcher:
             worst_s = (sample.latency_max_ns or 0) / NS_PER_S
             change = self._level.add(start_ns, probes, probes * (latency_ns or 0.0) / NS_PER_S, worst_s)
             if change:
-                return (
-                    f"the {change.of} latency {'rose' if change.log_ratio > 0 else 'fell'} to"
-                    f" {math.exp(change.log_ratio):.2f} times its level"
-                    f" about {format_duration(change.at_ns)} after the step began"
-                    f" and has stayed so for {format_duration(change.held_ns)}"
-                )
+                # When, and from what to what, is for the finding to say, which places it among the probes.
+                way = "rose" if change.log_ratio > 0 else "fell"
+                held = format_duration(change.held_ns)
+                return f"the {change.of} latency {way} and has kept to its new level for {held}"
             if start_ns + duration_ns - self._origin_ns >= self._condition.patience_ns:
                 return (
                     "no lasting change of the latency level was seen within"

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
+from typing import Final
 
 from shakedown.device.disk.facts import Use
 from shakedown.device.disk.machine import Machine, Unread
 from shakedown.device.disk.mounts import Mount, mount_of, mounts_of, processes
 
-_NO_FILES = ("socket:", "pipe:", "anon_inode:", "/memfd:")
+_NO_FILES: Final = ("socket:", "pipe:", "anon_inode:", "/memfd:")
+_GLANCE_S: Final = 0.1
 
 
-def openers(machine: Machine, numbers: dict[str, str], *, all_of_them: bool) -> Iterator[Use]:
+def openers(machine: Machine, numbers: dict[str, str], *, all_of_them: bool) -> list[Use]:
     """The other processes that have one of the devices ``numbers`` open, for whatever.
 
     Raises Unread where ``all_of_them`` are asked for and some may not be looked at.
     """
+    found = list(_openers_now(machine, numbers, all_of_them=all_of_them))
+    if found:
+        # Many open a device at a glance only, such as udev, or our own look for twins in a survey of another device.
+        # They are no users; who has it open a moment later is one.
+        time.sleep(_GLANCE_S)
+        found = list(_openers_now(machine, numbers, all_of_them=all_of_them))
+    return found
+
+
+def _openers_now(machine: Machine, numbers: dict[str, str], *, all_of_them: bool) -> Iterator[Use]:
     for process in processes(machine):
         if process == str(os.getpid()):
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -85,7 +85,7 @@ class _Surveyor:
             self._unread.append(str(failure))
             return otherwise
 
-    def _learn_all(self, ask: Callable[[], Iterator[_Fact]]) -> list[_Fact]:
+    def _learn_all(self, ask: Callable[[], Iterable[_Fact]]) -> list[_Fact]:
         nothing: list[_Fact] = []
         return self._learn(lambda: list(ask()), nothing)
 
@@ -108,7 +108,7 @@ class _Surveyor:
     def _uses(self, run: str, *, claimed: bool) -> tuple[Use, ...]:
         machine, folder = self._machine, self._folder
         numbers = self._learn(lambda: family(machine, folder), {self._number: self._name})
-        asked: list[Callable[[], Iterator[Use]]] = [
+        asked: list[Callable[[], Iterable[Use]]] = [
             lambda: uses_by_file_systems(machine, numbers, run),
             lambda: uses_by_kernel(machine, folder),
             # A loop device is as safe as the file behind it, whose users are looked for among those who may be seen.

@@ -24,7 +24,7 @@ def _told(plan: Plan, parts: Sequence[str]) -> list[str]:
 
 def _minutes(line: str) -> list[int]:
     """The minutes left; from 90 s on they are told."""
-    return [int(found) for found in re.findall(r"(\d+) minutes", line)]
+    return [int(found) for found in re.findall(r"(\d+) (?:minutes|to)", line)]
 
 
 @pytest.mark.parametrize("kind", ["conventional", "aggressive", "lazy"])

@@ -43,6 +43,8 @@ def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:
         ((), "a target must be given"),
         (("model:wd40efx",), "there is no profile named `wd40efx`"),
         (("model:wd40efax", "--resume", "."), "`--resume` goes on with a run as it was ordered"),
+        (("--resume", ".", "--seed", "2"), "`--resume` goes on with a run as it was ordered"),
+        (("nbd+unix:///tmp/no.sock", "--scale", "1/100"), "`--scale` makes modelled drives smaller"),
         (("--resume", "."), "is no run of characterize: `characterize.json` cannot be read in it: No such file"),
         (("model:wd40efax", "--out", "full"), "`full` exists and is not empty"),
     ],
@@ -93,6 +95,20 @@ def test_of_a_complete_course_the_target_is_not_needed(tmp_path: Path) -> None:
     again = verb.CharacterizeOptions(resume=folder, output=tmp_path / "again.toml", quiet=True)
     assert verb.characterize(options=again) == 0
     assert (tmp_path / "again.toml").read_text() == first
+
+
+def test_who_waits_for_no_parking_any_more_gets_the_twin(tmp_path: Path) -> None:
+    profile = tmp_path / "hidden.toml"
+    profile.write_text(small(shingled=False).toml)
+    options = verb.CharacterizeOptions(out=tmp_path / "run", quiet=True)
+    assert verb.characterize(f"model:{profile}", options=options) == 0
+    logs = list((tmp_path / "run" / "logs").glob("*-park*.parquet"))
+    assert logs
+    for log in logs:
+        log.unlink()
+    again = verb.CharacterizeOptions(resume=tmp_path / "run", without_parking=True, quiet=True)
+    profile.unlink()
+    assert verb.characterize(options=again) == 0
 
 
 def test_a_log_of_other_requests_is_measured_again(tmp_path: Path) -> None:

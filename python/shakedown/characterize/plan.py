@@ -119,7 +119,7 @@ class Plan:
             f"{format_size(self.capacity_bytes)}, and what lies there is lost",
             f"on a real drive it takes about {conventional} if there is no persistent cache, {aggressive} if there is "
             f"one of a usual size, here {format_size(self.cache_bytes)}, {lazy} if that is cleaned only when it is "
-            f"nearly full; some take half, some twice as long",
+            f"nearly full; some take a third of that, some half as much again",
             "interrupt it at any time: `--resume` goes on with what was measured",
         ]
 

@@ -38,7 +38,11 @@ class Progress:
 
 
 def _span(seconds: list[float]) -> str:
-    return " to ".join(dict.fromkeys(long(each) for each in (seconds[0], seconds[-1])))
+    least, most = long(seconds[0]), long(seconds[-1])
+    if least == most:
+        return most
+    number, _, unit = least.rpartition(" ")
+    return f"{number if most.endswith(unit) else least} to {most}"
 
 
 def _from(course: Course, part: str) -> Course:

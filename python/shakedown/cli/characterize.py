@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,7 +44,7 @@ class CharacterizeOptions:
         Parameter(
             show_default=False,
             help="do not wait for heads to be parked: half an hour less, but the heads of the twin never park, and it "
-            "may show no end of cleaning to protocols that look for it",
+            "may show no end of cleaning to protocols that look for it; also with --resume",
         ),
     ] = False
     seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
@@ -57,6 +57,7 @@ class CharacterizeOptions:
 
 
 _DEFAULTS = CharacterizeOptions()
+_OF_A_NEW_RUN = ("out", "seed", "scale", "size")
 
 
 def characterize(target: str | None = None, /, *, options: CharacterizeOptions = _DEFAULTS) -> int:
@@ -117,13 +118,21 @@ def _way_on(folder: Path, options: CharacterizeOptions) -> str:
 
 def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Path, Record | None]:
     if options.resume is not None:
-        if target is not None:
-            raise UsageError("`--resume` goes on with a run as it was ordered", hint="leave the target out")
+        given = [name for name in _OF_A_NEW_RUN if getattr(options, name) != getattr(_DEFAULTS, name)]
+        if target is not None or given:
+            left_out = " and ".join([*(["the target"] if target else []), *(f"`--{name}`" for name in given)])
+            raise UsageError("`--resume` goes on with a run as it was ordered", hint=f"leave {left_out} out")
         before = read_record(options.resume)
-        return before.order, options.resume, before
+        # Parking comes last: who has waited long enough may do without it.
+        with_parking = before.order.with_parking and not options.without_parking
+        return replace(before.order, with_parking=with_parking), options.resume, before
     if target is None:
         raise UsageError("a target must be given", hint="shakedown characterize model:wd40efax -o twin.toml")
     refuse_storage_box(target, "characterize")
+    if options.scale != _DEFAULTS.scale and not target.startswith("model:"):
+        raise UsageError(
+            f"`--scale` makes modelled drives smaller, and {target} has its size", hint="give it to `serve`"
+        )
     last = re.split(r"[:/]", target.rstrip("/"))[-1].removesuffix(".toml")
     name = re.sub(r"[^A-Za-z0-9]+", "-", last).strip("-").lower() or "target"
     order = Order(

@@ -338,3 +338,17 @@ def test_the_last_visits_to_a_log_tell_how_large_a_packet_may_be() -> None:
     assert found.value == pytest.approx(1 << 20, rel=0.05)
     assert found.low < 1 << 20 < found.high
     assert ebb.packet_bytes(1.0, cost, layout.Layout.without_gaps(track), turn_ms, 0.1) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_written_at_once_shows_though_the_host_is_late(seed: int) -> None:
+    """A wait every 74 writes, a journal now and then, and one answer in fifty a few ms late."""
+    draw = np.random.default_rng(seed)
+    latency = np.full(4000, 0.12)
+    latency[500::74] = 100.0
+    latency[500 :: 74 * 12] = 400.0
+    late = draw.random(4000) < 0.02
+    latency[late] += draw.exponential(4.0, int(late.sum()))
+    found = destage.estimate(_log(np.cumsum(latency), latency), 2.2)
+    assert found is not None, f"seed {seed}"
+    assert found.low <= 74 * 4096 <= found.high, f"seed {seed}"

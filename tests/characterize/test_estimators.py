@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from shakedown.errors import InconclusiveError
 from shakedown.fit import append, bands, destage, dram, ebb, flash, layout, rotation, seek
 from shakedown.fit.dram import until_full
 from shakedown.fit.estimate import Estimate
@@ -39,6 +40,19 @@ def test_the_turn_is_found_through_jitter(rpm: float) -> None:
     late = draw.exponential(0.2, len(completed))
     found = rotation.estimate(_log(np.array(completed) + late, np.full(len(completed), 8.0), offsets * 4096))
     assert found.value == pytest.approx(turn_ms, rel=1e-4)
+
+
+@pytest.mark.parametrize("what", ["flash", "memory", "an array"])
+def test_where_nothing_turns_no_turn_is_found(what: str) -> None:
+    draw = np.random.default_rng(3)
+    offsets = np.concatenate([draw.permutation(300) for _ in range(4)]) * 4096
+    latency = {
+        "flash": draw.normal(0.1, 0.02, 1200).clip(0.02),
+        "memory": np.full(1200, 0.02),
+        "an array": draw.exponential(4.0, 1200) + 0.1,
+    }[what]
+    with pytest.raises(InconclusiveError, match="no turn"):
+        rotation.estimate(_log(np.cumsum(latency), latency, offsets))
 
 
 def test_a_seek_lies_between_the_luckiest_and_the_unluckiest_read() -> None:
@@ -324,3 +338,17 @@ def test_the_last_visits_to_a_log_tell_how_large_a_packet_may_be() -> None:
     assert found.value == pytest.approx(1 << 20, rel=0.05)
     assert found.low < 1 << 20 < found.high
     assert ebb.packet_bytes(1.0, cost, layout.Layout.without_gaps(track), turn_ms, 0.1) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_written_at_once_shows_though_the_host_is_late(seed: int) -> None:
+    """A wait every 74 writes, a journal now and then, and one answer in fifty a few ms late."""
+    draw = np.random.default_rng(seed)
+    latency = np.full(4000, 0.12)
+    latency[500::74] = 100.0
+    latency[500 :: 74 * 12] = 400.0
+    late = draw.random(4000) < 0.02
+    latency[late] += draw.exponential(4.0, int(late.sum()))
+    found = destage.estimate(_log(np.cumsum(latency), latency), 2.2)
+    assert found is not None, f"seed {seed}"
+    assert found.low <= 74 * 4096 <= found.high, f"seed {seed}"

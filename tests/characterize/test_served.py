@@ -28,7 +28,7 @@ def _bench(uri: str, folder: Path) -> ArenaBench:
     logs.mkdir()
     (folder / "raw").mkdir()
     arena = open_target(uri, seed=1, scale_divisor=1, raw=folder / "raw", consent=Consent((uri,)), size_bytes=None)
-    return ArenaBench(arena, logs, arena.identity.capacity_bytes // 4096 * 4096)
+    return ArenaBench(lambda: arena, logs, arena.identity.capacity_bytes // 4096 * 4096)
 
 
 @pytest.mark.parametrize("shingled", [True, False], ids=["shingled", "conventional"])

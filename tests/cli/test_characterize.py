@@ -10,6 +10,9 @@ import pytest
 
 from characterize.blind import small
 from serving import shakedown
+from shakedown.characterize import run
+from shakedown.cli import characterize as verb
+from shakedown.errors import EnvironmentFailure, UsageError
 
 pytestmark = pytest.mark.skipif(find_spec("shakedown._core") is None, reason="the Rust core is not built")
 
@@ -19,7 +22,7 @@ def test_it_says_in_advance_how_long_a_real_drive_takes_and_what_is_lost(tmp_pat
     assert answer.returncode == 0, answer.stderr
     said = answer.stderr.partition("rotation")[0]
     assert "overwrites about" in said
-    assert "on a real drive it takes about 3 minutes if there is no persistent cache" in said
+    assert "on a real drive it takes about 4 minutes if there is no persistent cache" in said
     assert "hours if that is cleaned only when it is nearly full" in said
     assert "not identified, assumed instead:" in answer.stdout
     assert shakedown("run", "cliff", "model:./twin.toml", "--set", "limit=1m", cwd=tmp_path).returncode in (0, 3)
@@ -40,6 +43,8 @@ def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:
         ((), "a target must be given"),
         (("model:wd40efx",), "there is no profile named `wd40efx`"),
         (("model:wd40efax", "--resume", "."), "`--resume` goes on with a run as it was ordered"),
+        (("--resume", ".", "--seed", "2"), "`--resume` goes on with a run as it was ordered"),
+        (("nbd+unix:///tmp/no.sock", "--scale", "1/100"), "`--scale` makes modelled drives smaller"),
         (("--resume", "."), "is no run of characterize: `characterize.json` cannot be read in it: No such file"),
         (("model:wd40efax", "--out", "full"), "`full` exists and is not empty"),
     ],
@@ -72,3 +77,72 @@ def test_a_run_that_was_killed_goes_on_with_what_it_measured(tmp_path: Path) -> 
     values = json.loads(again.stdout)["values"]
     for key in ("translation.cache.bytes", "translation.cache.entries", "translation.tracks_per_band"):
         assert values[key]["value"] == pytest.approx(truth.values[key], rel=0.05), key
+
+
+def _measured(folder: Path) -> Path:
+    """A course of a conventional drive that is gone by now."""
+    profile = folder / "hidden.toml"
+    profile.write_text(small(shingled=False).toml)
+    options = verb.CharacterizeOptions(out=folder / "run", without_parking=True, quiet=True)
+    assert verb.characterize(f"model:{profile}", options=options) == 0
+    profile.unlink()
+    return folder / "run"
+
+
+def test_of_a_complete_course_the_target_is_not_needed(tmp_path: Path) -> None:
+    folder = _measured(tmp_path)
+    first = (folder / "twin.toml").read_text()
+    again = verb.CharacterizeOptions(resume=folder, output=tmp_path / "again.toml", quiet=True)
+    assert verb.characterize(options=again) == 0
+    assert (tmp_path / "again.toml").read_text() == first
+
+
+def test_who_waits_for_no_parking_any_more_gets_the_twin(tmp_path: Path) -> None:
+    profile = tmp_path / "hidden.toml"
+    profile.write_text(small(shingled=False).toml)
+    options = verb.CharacterizeOptions(out=tmp_path / "run", quiet=True)
+    assert verb.characterize(f"model:{profile}", options=options) == 0
+    logs = list((tmp_path / "run" / "logs").glob("*-park*.parquet"))
+    assert logs
+    for log in logs:
+        log.unlink()
+    again = verb.CharacterizeOptions(resume=tmp_path / "run", without_parking=True, quiet=True)
+    profile.unlink()
+    assert verb.characterize(options=again) == 0
+
+
+def test_a_log_of_other_requests_is_measured_again(tmp_path: Path) -> None:
+    """As after a change of who asks: the target is needed for it."""
+    folder = _measured(tmp_path)
+    seek = next((folder / "logs").glob("*-seek-0.100.parquet"))
+    seek.write_bytes(next((folder / "logs").glob("*-seek-0.200.parquet")).read_bytes())
+    with pytest.raises(UsageError, match="hidden"):
+        verb.characterize(options=verb.CharacterizeOptions(resume=folder, quiet=True))
+
+
+def test_a_course_does_not_go_on_with_another_drive(tmp_path: Path) -> None:
+    folder = _measured(tmp_path)
+    next((folder / "logs").glob("*-seek-0.100.parquet")).unlink()
+    (tmp_path / "hidden.toml").write_text(small(shingled=False).toml.replace("8000000000", "8192000000"))
+    with pytest.raises(UsageError, match="measured before was"):
+        verb.characterize(options=verb.CharacterizeOptions(resume=folder, quiet=True))
+
+
+def test_who_loses_the_target_on_the_way_is_told_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise EnvironmentFailure("no NBD server answers", hint="start one")
+
+    monkeypatch.setattr(run, "find", gone)
+    folder = tmp_path / "a run"
+    options = verb.CharacterizeOptions(out=folder, destroy_data_on=("WD-1",), quiet=True)
+    with pytest.raises(EnvironmentFailure) as told:
+        verb.characterize("model:st12000vn0007", options=options)
+    way = f"`shakedown characterize --resume '{folder}' --destroy-data-on WD-1`"
+    assert told.value.hint == f"start one; what was measured is in {folder}, go on with {way}"
+
+
+def test_what_is_too_small_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    options = verb.CharacterizeOptions(out=tmp_path / "run", scale="1/4000", quiet=True)
+    with pytest.raises(UsageError, match="too small"):
+        verb.characterize("model:wd40efax", options=options)
+    assert not (tmp_path / "run").exists()

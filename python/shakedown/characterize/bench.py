@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from shakedown.errors import UsageError
-from shakedown.fit.trace import Log, Trace
+from shakedown.fit.trace import FLUSH, Log, Trace
 from shakedown.target.arena import Arena
 
 
 class ArenaBench:
     """Implements ``Bench``. What the folder holds already is taken from there: that is how a run is resumed."""
 
-    def __init__(self, arena: Arena | None, folder: Path, capacity_bytes: int) -> None:
-        """``folder`` takes the logs; without an arena they must all be there."""
+    def __init__(self, arena: Callable[[], Arena], folder: Path, capacity_bytes: int) -> None:
+        """``folder`` takes the logs; ``arena`` is asked for when something is not there yet."""
         self._arena = arena
         self._folder = folder
         self._number = 0
-        self._played = False
+        self._rest_ns = 0
         self.capacity_bytes = capacity_bytes
 
     def play(self, name: str, trace: Trace) -> Log:
-        """The log of a trace, from the folder or the arena. Raises UsageError when neither has it."""
+        """The log of a trace, from the folder or the arena. Raises UsageError when what is there cannot be read."""
         self._number += 1
         file = self._folder / f"{self._number:05d}-{name}.parquet"
-        if file.exists():
-            return _read(file)
-        if self._arena is None:
-            raise UsageError(f"`{file}` is missing", hint="measure it: give the target as well")
-        log = self._arena.replay(name, trace)
-        self._played = True
+        # Who has changed since, or judges otherwise now, asks for other places: what was kept answers another question.
+        if file.exists() and _is_of(log := _read(file), trace):
+            self._rest_ns = 0
+            return log
+        arena = self._arena()
+        if self._rest_ns:
+            arena.idle(self._rest_ns)
+            self._rest_ns = 0
+        log = arena.replay(name, trace)
         beside = file.with_suffix(".new")
         log.to_frame().write_parquet(beside, metadata={"ended_ns": str(log.ended_ns)})
         beside.rename(file)
         return log
 
     def idle(self, duration_ns: int) -> None:
-        """Leave the target alone, unless what followed has been measured before."""
-        if self._arena is not None and not any(self._folder.glob(f"{self._number + 1:05d}-*.parquet")):
-            self._arena.idle(duration_ns)
+        """Leave the target alone before what is played next, unless that has been measured before."""
+        self._rest_ns += duration_ns
 
 
 class PlainBench:
@@ -58,6 +62,15 @@ class PlainBench:
     def idle(self, duration_ns: int) -> None:
         """Let time pass."""
         self._arena.idle(duration_ns)
+
+
+def _is_of(log: Log, trace: Trace) -> bool:
+    """Whether it is the log of these requests; fio leaves out the last few where several are in flight."""
+    asked = trace.verbs != FLUSH
+    count = len(log.offsets)
+    if not int(asked.sum()) - trace.depth < count <= int(asked.sum()):
+        return False
+    return trace.depth > 1 or bool(np.array_equal(np.sort(log.offsets), np.sort(trace.offsets[asked])))
 
 
 def _read(file: Path) -> Log:

@@ -5,49 +5,66 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from shakedown.errors import UsageError
 from shakedown.units import format_size
 
-_PARKING_S: Final = 1800
-# What each part took on a drive of 8 GB; what grows with the cache or its entries is added.
-_PARTS_S: Final[dict[str, float]] = {
-    "rotation": 5,
-    "transfer rates": 20,
+_PARKING: Final = "parking of the heads"
+# What each part takes in seconds, mostly turns and rests, which are alike on drives of 8 GB and of 8 TB; and what each
+# GB of the cache adds. Medians of modelled drives of all sizes, with the start of a fio for each log.
+_CONVENTIONAL_S: Final[dict[str, float]] = {
+    "rotation": 12,
+    "transfer rates": 15,
     "tracks, heads and skews": 20,
     "overhead, link and memory": 2,
-    "seeks": 15,
-    "read-ahead and write buffer": 100,
-    "does what was written lie where it should": 20,
-    "where the cache lies": 75,
-    "when cleaning begins": 250,
-    "bands at 0%": 200,
-    "bands at 50%": 200,
-    "bands at 100%": 200,
-    "time to clean a band": 120,
-    "streams": 270,
-    "space of a cached write": 60,
-    "cost of a cached write": 180,
-    "length of the log": 60,
-    "journal": 20,
-    "what memory writes at once": 40,
-    "fill with small writes": 60,
-    "passes that are forced": 100,
-    "order of cleaning": 60,
-    "parking of the heads": _PARKING_S,
+    "seeks": 18,
+    "read-ahead and write buffer": 140,
+    "does what was written lie where it should": 35,
 }
-_LAST_CONVENTIONAL: Final = "does what was written lie where it should"
-_RATE_BYTES_S: Final = 120e6
-# The drives that were looked into by others: up to 1 % of the capacity, up to 700,000 entries.
+_AGGRESSIVE_S: Final[dict[str, tuple[float, float]]] = {
+    "where the cache lies": (75, 0),
+    "when cleaning begins": (200, 0),
+    "bands at 0%": (440, 0),
+    "bands at 50%": (480, 0),
+    "bands at 100%": (510, 0),
+    "time to clean a band": (290, 0),
+    "streams": (510, 0),
+    "space of a cached write": (160, 0),
+    "cost of a cached write": (400, 0),
+    "length of the log": (350, 80),
+    "what memory writes at once": (45, 0),
+    "fill with small writes": (130, 110),
+    "passes that are forced": (150, 70),
+    "order of cleaning": (40, 0),
+}
+_LAZY_S: Final[dict[str, tuple[float, float]]] = {
+    "where the cache lies": (75, 0),
+    "when cleaning begins": (280, 0),
+    "streams": (480, 0),
+    "space of a cached write": (160, 0),
+    "cost of a cached write": (350, 0),
+    "length of the log": (300, 80),
+    "what memory writes at once": (45, 0),
+    "does cleaning wait for silence": (60, 36),
+    "when cleaning of a full cache begins": (190, 33),
+    "marks of lazy cleaning": (700, 70),
+    "bands at 0%": (500, 66),
+    "bands at 50%": (560, 66),
+    "bands at 100%": (600, 66),
+    "time to clean a band": (420, 110),
+    "fill with small writes": (120, 125),
+    "passes that are forced": (150, 70),
+    "order of cleaning": (70, 35),
+}
+ONLY_LAZY: Final = "does cleaning wait for silence"
+_PARKING_S: Final = 1800
+# The drives that were looked into by others have 10 to 40 GB.
 _CACHE_SHARE: Final = 0.01
-_REGION_SHARE: Final = 1 / 512
-# How often the cache is written from end to end: to find its length, and for passes that are forced; and of a lazy
-# drive, whenever it is to clean.
-_LENGTHS: Final = 4
-_FORCED_LENGTHS: Final = 5
-_LAZY_LENGTHS: Final = 24
-_ENTRIES_PER_TB: Final = 220_000
-_DURABLE_WRITE_S: Final = 0.012
-_CACHED_RATE_BYTES_S: Final = 40e6
-_FIXED_BYTES: Final = 8 << 30
+_MOST_CACHE_BYTES: Final = 40e9
+_FIXED_BYTES: Final = 24e9
+_SMALLEST_BYTES: Final = 3_000_000_000
+
+Course = dict[str, float]
+"""Seconds of each part, in their order."""
 
 
 @dataclass(frozen=True)
@@ -55,71 +72,71 @@ class Plan:
     """Estimates for a target of this size."""
 
     capacity_bytes: int
-    overwritten_bytes: int
-    """If there is a persistent cache of a usual size."""
-    seconds_conventional: float
-    seconds_shingled: float
-    seconds_lazy: float
-    """If it cleans only when its cache is nearly full."""
-    parts: dict[str, float]
-    """Seconds of each part, in their order, if there is a cache of a usual size that is not cleaned lazily."""
-
-    def left(self, part: str) -> tuple[float, float]:
-        """Seconds from the beginning of a part on: at least and at most; from the cache on both are one."""
-        names = list(self.parts)
-        at = next((number for number, name in enumerate(names) if part.startswith(name)), None)
-        # What only a lazy drive has comes once the length of its log is known.
-        ahead = names[names.index("length of the log") if at is None else at :]
-        most = sum(self.parts[name] for name in ahead)
-        decided = at is None or at > names.index(_LAST_CONVENTIONAL)
-        return most if decided else sum(self.parts[name] for name in ahead if _conventional(name)), most
+    cache_bytes: int
+    """What is taken for usual."""
+    conventional: Course
+    aggressive: Course
+    """If there is a cache that is cleaned whenever there is time."""
+    lazy: Course
+    """If it is cleaned only when it is nearly full."""
 
     @staticmethod
     def of(capacity_bytes: int, *, with_parking: bool) -> Plan:
         """The plan for a target."""
-        cache = _CACHE_SHARE * capacity_bytes
-        entries = _ENTRIES_PER_TB * capacity_bytes / 1e12
-        regions = 4 * _REGION_SHARE * capacity_bytes + cache
-        parts = dict(_PARTS_S)
-        parts["streams"] += regions / _RATE_BYTES_S
-        parts["length of the log"] += _LENGTHS * cache / _CACHED_RATE_BYTES_S
-        parts["passes that are forced"] += _FORCED_LENGTHS * cache / _CACHED_RATE_BYTES_S
-        parts["fill with small writes"] += 2 * entries * _DURABLE_WRITE_S
-        if not with_parking:
-            del parts["parking of the heads"]
-        conventional = sum(seconds for name, seconds in parts.items() if _conventional(name))
-        shingled = sum(parts.values())
-        lazy = shingled + _LAZY_LENGTHS * cache / _CACHED_RATE_BYTES_S
-        overwritten = min(int(regions) + _FIXED_BYTES, capacity_bytes)
-        return Plan(capacity_bytes, overwritten, conventional, shingled, lazy, parts)
+        cache = min(_CACHE_SHARE * capacity_bytes, _MOST_CACHE_BYTES)
+        last = {_PARKING: _PARKING_S} if with_parking else {}
+
+        def course(of_cache: dict[str, tuple[float, float]]) -> Course:
+            grown = {name: fixed + each_gb * cache / 1e9 for name, (fixed, each_gb) in of_cache.items()}
+            return _CONVENTIONAL_S | grown | last
+
+        return Plan(capacity_bytes, int(cache), course({}), course(_AGGRESSIVE_S), course(_LAZY_S))
+
+    def refuse_small(self) -> None:
+        """Raise UsageError if places that must lie apart would not."""
+        if self.capacity_bytes < _SMALLEST_BYTES:
+            raise UsageError(
+                f"the target is too small: {format_size(self.capacity_bytes)}, where at least "
+                f"{format_size(_SMALLEST_BYTES)} are needed",
+                hint="of a modelled drive that is scaled down, take a larger part",
+            )
+
+    @property
+    def overwritten_bytes(self) -> int:
+        """If there is a persistent cache."""
+        return min(int(_FIXED_BYTES + 2 * self.cache_bytes), self.capacity_bytes)
+
+    @property
+    def courses(self) -> tuple[Course, Course, Course]:
+        """All that it may become, the shortest first."""
+        return (self.conventional, self.aggressive, self.lazy)
 
     def lines(self) -> list[str]:
         """The plan for people."""
+        conventional, aggressive, lazy = (long(sum(course.values())) for course in self.courses)
         return [
             f"characterize overwrites about {format_size(self.overwritten_bytes)} in many places of "
             f"{format_size(self.capacity_bytes)}, and what lies there is lost",
-            f"on a real drive it takes about {long(self.seconds_conventional)} if there is no persistent cache, "
-            f"{long(self.seconds_shingled)} if there is one of a usual size, "
-            f"{long(self.seconds_lazy)} if that is cleaned only when it is nearly full",
+            f"on a real drive it takes about {conventional} if there is no persistent cache, {aggressive} if there is "
+            f"one of a usual size, here {format_size(self.cache_bytes)}, {lazy} if that is cleaned only when it is "
+            f"nearly full; some take a third of that, some half as much again",
             "interrupt it at any time: `--resume` goes on with what was measured",
         ]
 
     def document(self) -> dict[str, float]:
         """The plan for programs."""
+        conventional, aggressive, lazy = (round(sum(course.values())) for course in self.courses)
         return {
             "capacity_bytes": self.capacity_bytes,
             "overwritten_bytes": self.overwritten_bytes,
-            "seconds_conventional": round(self.seconds_conventional),
-            "seconds_shingled": round(self.seconds_shingled),
-            "seconds_lazy": round(self.seconds_lazy),
+            "seconds_conventional": conventional,
+            "seconds_shingled": aggressive,
+            "seconds_lazy": lazy,
         }
-
-
-def _conventional(part: str) -> bool:
-    names = list(_PARTS_S)
-    return part == names[-1] or names.index(part) <= names.index(_LAST_CONVENTIONAL)
 
 
 def long(seconds: float) -> str:
     """A duration for people, in minutes or hours."""
+    if seconds < 90:
+        return "a minute"
     return f"{seconds / 60:.0f} minutes" if seconds < 2 * 3600 else f"{seconds / 3600:.0f} hours"

@@ -4,23 +4,47 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import dropwhile
 
-from shakedown.characterize.plan import Plan, long
+from shakedown.characterize.plan import ONLY_LAZY, Course, Plan, long
 
 
 class Progress:
-    """Tells of each part as it begins how long it has taken so far, and about how long it will take from there."""
+    """Tells of each part as it begins how long it has taken so far, and about how long it will take from there.
+
+    Which course it is shows on the way: what a part that begins is not ahead in, it is not. A part that no course has
+    ahead, as when one comes twice, tells nothing.
+    """
 
     def __init__(self, plan: Plan, tell: Callable[[str], None]) -> None:
         """``tell`` hears the lines; the clock starts now."""
         self._plan, self._tell = plan, tell
         self._began_s = time.monotonic()
+        self._ahead: tuple[Course, ...] = plan.courses
 
     def __call__(self, part: str) -> None:
         """A part begins."""
-        least, most = self._plan.left(part)
-        left = f"about {long(most)} left"
-        if least < most:
-            left += f", {long(least)} if there is no persistent cache"
+        # One that seemed aggressive may be lazy all the same.
+        courses = (self._plan.lazy,) if part == ONLY_LAZY else self._ahead
+        self._ahead = tuple(rest for course in courses if (rest := _from(course, part))) or self._ahead
         minutes, seconds = divmod(int(time.monotonic() - self._began_s), 60)
-        self._tell(f"{minutes:02}:{seconds:02} {part} ({left})")
+        self._tell(f"{minutes:02}:{seconds:02} {part} ({self._left()})")
+
+    def _left(self) -> str:
+        seconds = sorted(sum(course.values()) for course in self._ahead)
+        if len(seconds) < len(self._plan.courses) or len(set(seconds)) == 1:
+            return f"about {_span(seconds)} left"
+        return f"about {long(seconds[0])} left if there is no persistent cache, else {_span(seconds[1:])}"
+
+
+def _span(seconds: list[float]) -> str:
+    least, most = long(seconds[0]), long(seconds[-1])
+    if least == most:
+        return most
+    number, _, unit = least.rpartition(" ")
+    return f"{number if most.endswith(unit) else least} to {most}"
+
+
+def _from(course: Course, part: str) -> Course:
+    """What of a course is ahead when a part begins; nothing if that is not ahead itself."""
+    return dict(dropwhile(lambda each: not part.startswith(each[0]), course.items()))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from shakedown.characterize.bench import ArenaBench, PlainBench
 from shakedown.characterize.plan import Plan
 from shakedown.characterize.progress import Progress
+from shakedown.characterize.record import Order, Record
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import InconclusiveError, Planned, RefusedError, UsageError
 from shakedown.fit.calibrate import calibrate
@@ -19,26 +21,14 @@ from shakedown.fit.facts import Facts, find
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import Twin, draft
 from shakedown.result.atomic import make_folder, replace_file
+from shakedown.result.identity import Identity
 from shakedown.target.arena import Arena
 from shakedown.target.model import ModelArena
 from shakedown.target.open import open_target
 
-RECORD_NAME: Final = "characterize.json"
 PROFILE_NAME: Final = "twin.toml"
-FORMAT_VERSION: Final = 1
+LOGS_NAME: Final = "logs"
 _AT_ONCE: Final = "it is shingled, and what it has cached is home before its insides can be measured"
-
-
-@dataclass(frozen=True)
-class Order:
-    """What is asked for."""
-
-    target: str
-    name: str
-    seed: int = 1
-    scale_divisor: int = 1
-    with_parking: bool = True
-    size_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -57,14 +47,36 @@ class Outcome:
 Tell = Callable[[str], None]
 
 
-def characterize(order: Order, folder: Path, consent: Consent, tell: Tell) -> Outcome:
-    """Measure the target and fit the twin; the folder may be that of an interrupted run of the same order.
+def characterize(order: Order, folder: Path, consent: Consent, tell: Tell, before: Record | None = None) -> Outcome:
+    """Measure the target and fit the twin; with the record of an interrupted run of the same order, go on with that.
 
-    Raises UsageError, RefusedError and EnvironmentFailure.
+    Of one that is complete the target is not needed, unless more is asked of it now than then.
+    Raises UsageError, RefusedError, InconclusiveError and EnvironmentFailure.
     """
     # fio runs in a folder of its own, from which a relative path leads nowhere.
     folder = folder.resolve()
-    raw, logs = folder / "raw", folder / "logs"
+    with ExitStack() as belongings:
+
+        @cache
+        def arena() -> Arena:
+            opened = _open(order, folder / "raw", consent, belongings)
+            if before is not None:
+                before.refuse_other(opened.identity)
+            _begin(order, opened, folder, tell)
+            return opened
+
+        target = before.target if before is not None and before.complete else None
+        target = target or arena().identity
+        plan = _plan(order, target)
+        told = tell if target.kind == "model" else Progress(plan, tell)
+        bench = ArenaBench(arena, folder / LOGS_NAME, _capacity_bytes(target))
+        facts = find(bench, told, with_parking=order.with_parking)
+        Record(order, target, complete=True).keep(folder)
+        return _conclude(order, folder, plan, facts, target.model, tell)
+
+
+def _open(order: Order, raw: Path, consent: Consent, belongings: ExitStack) -> Arena:
+    """The target; closed with what it belongs to."""
     arena = open_target(
         order.target,
         seed=order.seed,
@@ -73,37 +85,28 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell) -> Ou
         consent=consent,
         size_bytes=order.size_bytes,
     )
-    finished = False
-    try:
-        capacity = arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
-        plan = Plan.of(capacity, with_parking=order.with_parking)
-        _admit(arena, plan)
-        # What is refused leaves no folder behind.
-        for place in (raw, logs):
-            make_folder(place)
-        for line in plan.lines():
-            tell(line)
-        _keep_order(folder, order)
-        told = tell if arena.name == "model" else Progress(plan, tell)
-        facts = find(ArenaBench(arena, logs, capacity), told, with_parking=order.with_parking)
-        finished = True
-        return _conclude(order, folder, plan, facts, arena.identity.model, tell)
-    finally:
-        arena.close(finished=finished)
+    belongings.push(lambda kind, *_: arena.close(finished=kind is None))
+    return arena
 
 
-def read_order(folder: Path) -> Order:
-    """The order of the run in a folder. Raises UsageError."""
-    try:
-        document = json.loads((folder / RECORD_NAME).read_text())
-        return Order(**document["order"])
-    except OSError as error:
-        reason = f"`{RECORD_NAME}` cannot be read in it: {error.strerror}"
-    except (ValueError, KeyError, TypeError):
-        reason = f"its `{RECORD_NAME}` is damaged"
-    raise UsageError(
-        f"`{folder}` is no run of characterize: {reason}", hint="give the folder that `shakedown characterize` made"
-    )
+def _begin(order: Order, arena: Arena, folder: Path, tell: Tell) -> None:
+    """Say what will be done, if it may be; what is refused leaves no folder behind."""
+    plan = _plan(order, arena.identity)
+    _admit(arena, plan)
+    plan.refuse_small()
+    for place in (folder / "raw", folder / LOGS_NAME):
+        make_folder(place)
+    for line in plan.lines():
+        tell(line)
+    Record(order, arena.identity).keep(folder)
+
+
+def _plan(order: Order, target: Identity) -> Plan:
+    return Plan.of(_capacity_bytes(target), with_parking=order.with_parking)
+
+
+def _capacity_bytes(target: Identity) -> int:
+    return target.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
 
 
 def _conclude(order: Order, folder: Path, plan: Plan, facts: Facts, model: str, tell: Tell) -> Outcome:
@@ -142,8 +145,3 @@ def _admit(arena: Arena, plan: Plan) -> None:
             raise
         planned = Planned((*guarded.lines, *plan.lines()), guarded.document | plan.document())
         raise RefusedError(str(error), hint=error.hint, options=error.options, plan=(planned,)) from error
-
-
-def _keep_order(folder: Path, order: Order) -> None:
-    document = {"format_version": FORMAT_VERSION, "order": asdict(order)}
-    replace_file(folder / RECORD_NAME, (json.dumps(document, indent=1) + "\n").encode())

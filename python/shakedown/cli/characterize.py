@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from shakedown.characterize.run import RECORD_NAME, Order, Outcome, read_order
+from shakedown.characterize.record import RECORD_NAME, Order, Record, read_record
+from shakedown.characterize.run import Outcome
 from shakedown.characterize.run import characterize as measure
 from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
@@ -20,7 +21,7 @@ from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.device.disk.facts import Consent
-from shakedown.errors import InconclusiveError, Interrupted, UsageError
+from shakedown.errors import EnvironmentFailure, InconclusiveError, Interrupted, RefusedError, UsageError
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import free_folder
 from shakedown.target.storage_box import refuse_storage_box
@@ -43,7 +44,7 @@ class CharacterizeOptions:
         Parameter(
             show_default=False,
             help="do not wait for heads to be parked: half an hour less, but the heads of the twin never park, and it "
-            "may show no end of cleaning to protocols that look for it",
+            "may show no end of cleaning to protocols that look for it; also with --resume",
         ),
     ] = False
     seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
@@ -56,6 +57,7 @@ class CharacterizeOptions:
 
 
 _DEFAULTS = CharacterizeOptions()
+_OF_A_NEW_RUN = ("out", "seed", "scale", "size")
 
 
 def characterize(target: str | None = None, /, *, options: CharacterizeOptions = _DEFAULTS) -> int:
@@ -73,18 +75,23 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
         model:NAME, model:./profile.toml, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
         What it holds is overwritten.
     """
-    order, folder = _order(target, options)
+    order, folder, before = _order(target, options)
     if options.output is not None and options.output.exists() and not options.output.is_file():
         raise UsageError(f"`{options.output}` is no file", hint="give `-o` the name of the profile to write")
     consent = Consent(options.destroy_data_on, options.allow_signature)
     try:
-        outcome = measure(order, folder, consent, _teller(quiet=options.quiet))
+        outcome = measure(order, folder, consent, _teller(quiet=options.quiet), before)
     except KeyboardInterrupt as error:
         if not (folder / RECORD_NAME).is_file():
             raise
-        output = [] if options.output is None else ["-o", str(options.output)]
-        way = shlex.join(["shakedown", "characterize", "--resume", str(folder), *output])
+        way = _way_on(folder, options)
         raise Interrupted(f"interrupted; what was measured is in {folder}", hint=f"go on with `{way}`") from error
+    except (EnvironmentFailure, RefusedError) as error:
+        # A server, a cable or a disk that is full: once that is mended nothing of what was measured is lost.
+        if (folder / RECORD_NAME).is_file():
+            way = f"what was measured is in {folder}, go on with `{_way_on(folder, options)}`"
+            error.hint = f"{error.hint}; {way}" if error.hint else way
+        raise
     status = 0 if outcome.refusal is None else InconclusiveError.exit_status
     if options.output is not None and outcome.refusal is None:
         replace_file(options.output, (outcome.folder / "twin.toml").read_bytes())
@@ -100,14 +107,32 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     return status
 
 
-def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Path]:
+def _way_on(folder: Path, options: CharacterizeOptions) -> str:
+    """The command that goes on. What may be destroyed is asked for anew."""
+    words = ["shakedown", "characterize", "--resume", str(folder)]
+    words += [] if options.output is None else ["-o", str(options.output)]
+    words += [word for device in options.destroy_data_on for word in ("--destroy-data-on", device)]
+    words += [word for signature in options.allow_signature for word in ("--allow-signature", signature)]
+    return shlex.join(words)
+
+
+def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Path, Record | None]:
     if options.resume is not None:
-        if target is not None:
-            raise UsageError("`--resume` goes on with a run as it was ordered", hint="leave the target out")
-        return read_order(options.resume), options.resume
+        given = [name for name in _OF_A_NEW_RUN if getattr(options, name) != getattr(_DEFAULTS, name)]
+        if target is not None or given:
+            left_out = " and ".join([*(["the target"] if target else []), *(f"`--{name}`" for name in given)])
+            raise UsageError("`--resume` goes on with a run as it was ordered", hint=f"leave {left_out} out")
+        before = read_record(options.resume)
+        # Parking comes last: who has waited long enough may do without it.
+        with_parking = before.order.with_parking and not options.without_parking
+        return replace(before.order, with_parking=with_parking), options.resume, before
     if target is None:
         raise UsageError("a target must be given", hint="shakedown characterize model:wd40efax -o twin.toml")
     refuse_storage_box(target, "characterize")
+    if options.scale != _DEFAULTS.scale and not target.startswith("model:"):
+        raise UsageError(
+            f"`--scale` makes modelled drives smaller, and {target} has its size", hint="give it to `serve`"
+        )
     last = re.split(r"[:/]", target.rstrip("/"))[-1].removesuffix(".toml")
     name = re.sub(r"[^A-Za-z0-9]+", "-", last).strip("-").lower() or "target"
     order = Order(
@@ -121,7 +146,7 @@ def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Pat
     folder = options.out or free_folder(Path("runs") / f"characterize-{name}")
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"`{folder}` exists and is not empty", hint="another --out, or go on: `--resume DIR`")
-    return order, folder
+    return order, folder, None
 
 
 def _teller(*, quiet: bool) -> Any:

@@ -47,8 +47,9 @@ def write_iolog(folder: Path, target: str, trace: Trace) -> None:
 def read_log(folder: Path, trace: Trace) -> Log:
     """What fio noted of each request.
 
-    Latencies are exact, moments of completion are whole milliseconds. With one request in flight the latencies say how
-    moments follow each other, and the milliseconds of many where all of them lie.
+    Latencies are exact, moments of completion are whole milliseconds. With one request in flight the log is in the
+    order of the trace, no request begins before the one before it is complete, and where it begins at once, the
+    milliseconds of many tell where all of them lie.
     """
     file = folder / _LATENCIES
     names = ["time_ms", "latency_ns", "verb", "length", "offset", "priority"]
@@ -62,10 +63,17 @@ def read_log(folder: Path, trace: Trace) -> Log:
     if not expected - trace.depth < rows.height <= expected:
         raise EnvironmentFailure(f"fio logged {rows.height} of {expected} requests", hint=f"its files are in {folder}")
     latency_ns = rows["latency_ns"].to_numpy()
-    completed_ms = _moments_ms(rows["time_ms"].to_numpy(), latency_ns / 1e6, steady=_steady(trace))
+    stamps_ms = rows["time_ms"].to_numpy()
+    if _steady(trace):
+        completed_ms = _steady_moments_ms(stamps_ms, latency_ns / 1e6)
+    elif trace.depth == 1:
+        completed_ms = _moments_in_turn_ms(stamps_ms, latency_ns / 1e6)
+    else:
+        completed_ms = stamps_ms + 0.5
     completed = np.round(completed_ms * 1e6).astype(np.int64)
     submitted = completed - latency_ns
-    order = np.argsort(submitted, kind="stable")
+    # With one in flight they may lie side by side within the resolution of the clock, but never in another order.
+    order = np.arange(len(submitted)) if trace.depth == 1 else np.argsort(submitted, kind="stable")
     offsets, lengths, verbs = (rows[name].to_numpy() for name in ("offset", "length", "verb"))
     flushed = int(np.median(np.diff(submitted))) if trace.verbs[-1] == FLUSH and len(submitted) > 1 else 0
     ended = max(int(completed.max()), int(submitted.max()) + flushed)
@@ -77,11 +85,22 @@ def _steady(trace: Trace) -> bool:
     return trace.depth == 1 and bool(np.all(trace.verbs == READ))
 
 
-def _moments_ms(stamps_ms: Floats, latency_ms: Floats, *, steady: bool) -> Floats:
-    """When each request was complete; a stamp is the millisecond in which it was."""
+def _moments_in_turn_ms(stamps_ms: Floats, latency_ms: Floats) -> Floats:
+    """When each was complete, if each begins some time after the one before: the middle of what that leaves.
+
+    A stamp is the millisecond in which it was, or a later one where the host was late.
+    """
+    earliest, latest = stamps_ms.astype(float), stamps_ms + 1.0
+    for at in range(1, len(earliest)):
+        earliest[at] = min(max(earliest[at], earliest[at - 1] + latency_ms[at]), latest[at])
+    for at in range(len(latest) - 1, 0, -1):
+        latest[at - 1] = max(min(latest[at - 1], latest[at] - latency_ms[at]), earliest[at - 1])
+    return np.asarray((earliest + latest) / 2)
+
+
+def _steady_moments_ms(stamps_ms: Floats, latency_ms: Floats) -> Floats:
+    """The same if each begins at once after the one before."""
     middle = stamps_ms + 0.5
-    if not steady:
-        return np.asarray(middle, float)
     drift = middle - np.cumsum(latency_ms)
     # Where the host paused, or was late, a new stretch begins.
     borders = np.flatnonzero(np.abs(np.diff(drift)) > _PAUSE_MS) + 1

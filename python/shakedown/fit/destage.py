@@ -9,7 +9,7 @@ import numpy as np
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, rewrite
 from shakedown.fit.streams import Streams
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Trace
 
 _MOST_WRITE_BYTES: Final = 1 << 16
 _LEAST_WRITE_BYTES: Final = 1 << 13
@@ -18,6 +18,8 @@ _CACHE_SHARE: Final = 0.6
 _LEAST_WAITS: Final = 5
 _ALIKE: Final = 0.1
 _MOST_ALIKE: Final = 0.6
+_LONG: Final = 0.5
+_MOST_WAIT: Final = 0.75
 
 
 def request_bytes(streams: Streams | None) -> int | None:
@@ -47,7 +49,16 @@ def measure(bench: Bench, size: int, held_bytes: int, cache_bytes: float, waited
 
 def estimate(log: Log, waited_ms: float) -> Estimate | None:
     """The distance of most waits: what memory takes after one until it is full again is what was written meanwhile."""
-    waits = np.flatnonzero(log.latency_ms > waited_ms)
+    latency_ms = log.latency_ms
+    waits = np.flatnonzero(latency_ms > waited_ms)
+    if not len(waits):
+        return None
+    # A host that is late seldom takes as long as the drive does to write that much.
+    long_ms = _LONG * float(np.quantile(latency_ms[waits], _MOST_WAIT))
+    return _regular(log, waits) or _regular(log, waits[latency_ms[waits] > long_ms])
+
+
+def _regular(log: Log, waits: Ints) -> Estimate | None:
     # The first are those of a memory that was not full everywhere.
     gaps = np.diff(waits[len(waits) // 4 :])
     if len(gaps) < _LEAST_WAITS:

@@ -65,6 +65,8 @@ pub(super) struct VdevQueue {
     waiting: [VecDeque<Entry>; CLASSES.len()],
     /// In which classes something waits, a bit each: most looks find that nothing does.
     wanting: u8,
+    /// The drive has enough, and still has it: most requests come while it is so, and need no look at all classes.
+    is_sated: bool,
     active: [u32; CLASSES.len()],
     interactive: u32,
     credit: u32,
@@ -84,6 +86,7 @@ impl VdevQueue {
     }
 
     pub fn push(&mut self, class: Class, entry: Entry) {
+        self.is_sated &= self.wants(class);
         self.wanting |= 1 << class as u8;
         let queue = &mut self.waiting[class as usize];
         let key = |one: &Entry| (one.age, one.offset_bytes);
@@ -95,9 +98,13 @@ impl VdevQueue {
         }
     }
 
-    /// Does nothing wait?
+    /// Is there surely nothing for the drive? How many asynchronous writes it may have changes with what is dirty.
     pub fn is_idle(&self) -> bool {
-        self.wanting == 0
+        self.wanting == 0 || (self.is_sated && !self.wants(Class::AsyncWrite))
+    }
+
+    fn wants(&self, class: Class) -> bool {
+        self.wanting >> class as u8 & 1 != 0
     }
 
     /// Drops all that waits; returns it.
@@ -108,7 +115,9 @@ impl VdevQueue {
 
     /// The next request for the drive, made of entries that `taken` is filled with; `None` if it has enough.
     pub fn issue(&mut self, tunables: &Tunables, dirty: f64, taken: &mut Vec<Entry>) -> Option<Issued> {
-        let class = self.class_to_issue(tunables, dirty)?;
+        let class = self.class_to_issue(tunables, dirty);
+        self.is_sated = class.is_none();
+        let class = class?;
         self.last_class = class as usize;
         let queue = &mut self.waiting[class as usize];
         let at = if class.is_fifo() { 0 } else { next_by_offset(queue, self.last_end) };
@@ -145,6 +154,7 @@ impl VdevQueue {
 
     /// The drive has answered.
     pub fn done(&mut self, class: Class, tunables: &Tunables) {
+        self.is_sated = false;
         self.active[class as usize] -= 1;
         if class.is_interactive() {
             self.interactive -= 1;
@@ -155,7 +165,7 @@ impl VdevQueue {
     }
 
     fn class_to_issue(&self, tunables: &Tunables, dirty: f64) -> Option<Class> {
-        let wanting = |at: usize| self.wanting >> at & 1 != 0;
+        let wanting = |at: usize| self.wants(CLASSES[at]);
         let behind_last = self.last_class + 1..CLASSES.len();
         let below_min = behind_last
             .chain(0..=self.last_class)
@@ -223,31 +233,28 @@ fn next_by_offset(queue: &VecDeque<Entry>, last_end: u64) -> usize {
 
 /// Which entries around this one make one request with it.
 fn neighbours(queue: &VecDeque<Entry>, at: usize, tunables: &Tunables) -> std::ops::Range<usize> {
-    let is_write = queue[at].is_write;
-    let gap = if is_write { 0 } else { tunables.read_gap_limit_bytes };
-    let (mut first, mut last) = (at, at);
-    let fits = |one: &Entry, next: &Entry, from: u64, to: u64| {
-        one.is_write == is_write
-            && next.is_write == is_write
-            && next.offset_bytes >= one.end()
-            && next.offset_bytes - one.end() <= gap
-            && to - from <= tunables.aggregation_limit_bytes
+    let found = queue[at];
+    let gap = if found.is_write { 0 } else { tunables.read_gap_limit_bytes };
+    let adjoin = |one: &Entry, next: &Entry| {
+        one.is_write == next.is_write && next.offset_bytes.checked_sub(one.end()).is_some_and(|between| between <= gap)
     };
-    while first > 0 {
-        let (one, next) = (&queue[first - 1], &queue[first]);
-        if !fits(one, next, one.offset_bytes, queue[last].end().max(one.offset_bytes)) {
+    let limit = tunables.aggregation_limit_bytes;
+    let (mut first, mut edge) = (at, &found);
+    for one in queue.range(..at).rev() {
+        if !adjoin(one, edge) || found.end() - one.offset_bytes > limit {
             break;
         }
-        first -= 1;
+        (first, edge) = (first - 1, one);
     }
-    while last + 1 < queue.len() {
-        let (one, next) = (&queue[last], &queue[last + 1]);
-        if !fits(one, next, queue[first].offset_bytes, next.end().max(queue[first].offset_bytes)) {
+    let begin = edge.offset_bytes;
+    let (mut end, mut edge) = (at + 1, &found);
+    for one in queue.range(end..) {
+        if !adjoin(edge, one) || one.end() - begin > limit {
             break;
         }
-        last += 1;
+        (end, edge) = (end + 1, one);
     }
-    first..last + 1
+    first..end
 }
 
 #[cfg(test)]

@@ -56,6 +56,8 @@ enum First {
 #[derive(Clone, Debug)]
 pub struct Drive {
     capacity_sectors: u64,
+    /// The home address of the host's first block.
+    pub(crate) home_block: u64,
     depth: u32,
     pub(crate) clock: Clock,
     pub(crate) mechanics: Mechanics,
@@ -119,6 +121,7 @@ impl Drive {
         let sector_fraction = sector_ns / clock.ns_per_tick() * (1_u64 << 32) as f64;
         Self {
             capacity_sectors: profile.geometry.capacity_bytes / SECTOR_BYTES,
+            home_block: layer.as_ref().map_or(0, Shingled::first_band_block),
             depth: profile.queue_depth(),
             mechanics,
             head,

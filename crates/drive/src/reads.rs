@@ -244,9 +244,15 @@ impl Drive {
                 begins.get_or_insert(access.begins);
                 (at, now) = (at + blocks, access.ends);
             }
-            missing = self.missing(run.end, until);
+            missing = if run.end < until { self.missing_behind(run.end, until) } else { None };
         }
         (Access { begins: begins.unwrap_or(begin), ends: now }, reached)
+    }
+
+    /// The next run that DRAM does not hold. Apart, since mostly there is none.
+    #[cold]
+    fn missing_behind(&self, start: u64, end: u64) -> Option<Range> {
+        self.missing(start, end)
     }
 
     /// Where the data of `first` lies and how much of what follows up to `end` lies behind it.

@@ -289,7 +289,10 @@ impl Drive {
     /// What to add (it wraps around) to a home address for the block of the surface.
     #[inline]
     pub(crate) fn shift(&self, block: u64) -> u64 {
-        self.shingled.as_ref().map_or(0, |layer| layer.shift(&self.mechanics.geometry, block))
+        match &self.shingled {
+            Some(layer) => layer.shift(&self.mechanics.geometry, block),
+            None => 0,
+        }
     }
 
     /// Whether the data of `first..end` lies in its bands, `shift` from its home address.

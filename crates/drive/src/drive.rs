@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use sim::LatencyHistogram;
 
 use crate::ahead::ReadCache;
+use crate::answers::{Answers, Due};
 use crate::bridge::Bridge;
 use crate::buffer::{InFlight, Piece, WriteBuffer};
 use crate::clock::{Clock, TURN};
@@ -51,20 +52,12 @@ enum First {
     Write(Option<Candidate>),
 }
 
-/// A completion that falls due.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Due {
-    pub at: u64,
-    /// When the host hears of it.
-    completed_ns: u64,
-    tag: u32,
-    status: Status,
-}
-
 /// A modelled drive. See [`BlockDevice`] for how to use it.
 #[derive(Clone, Debug)]
 pub struct Drive {
     capacity_sectors: u64,
+    /// The home address of the host's first block.
+    pub(crate) home_block: u64,
     depth: u32,
     pub(crate) clock: Clock,
     pub(crate) mechanics: Mechanics,
@@ -94,7 +87,7 @@ pub struct Drive {
     pub(crate) read_last: bool,
     /// When the host last asked or was answered.
     pub(crate) host_seen_at: u64,
-    pub(crate) due: VecDeque<Due>,
+    pub(crate) due: Answers,
     pub(crate) bus_free_at: u64,
     bus_ticks_per_sector_fraction: u64,
     pub(crate) overhead: u64,
@@ -128,6 +121,7 @@ impl Drive {
         let sector_fraction = sector_ns / clock.ns_per_tick() * (1_u64 << 32) as f64;
         Self {
             capacity_sectors: profile.geometry.capacity_bytes / SECTOR_BYTES,
+            home_block: layer.as_ref().map_or(0, Shingled::first_band_block),
             depth: profile.queue_depth(),
             mechanics,
             head,
@@ -147,7 +141,7 @@ impl Drive {
             sequence: 0,
             read_last: false,
             host_seen_at: 0,
-            due: VecDeque::with_capacity(depth as usize + 1),
+            due: Answers::with_capacity(depth as usize + 1),
             bus_free_at: 0,
             bus_ticks_per_sector_fraction: sector_fraction as u64,
             // At least a tick: the last tick before a host's nanosecond may lie before it.
@@ -286,7 +280,7 @@ impl Drive {
     pub(crate) fn start_cleaning(&mut self) -> Choice {
         self.claim_heads(self.now);
         let (surely, unanswered) = self.host_is_still_until;
-        let answers_at = self.due.front().map_or(u64::MAX, |due| due.at);
+        let answers_at = self.due.first().map_or(u64::MAX, |due| due.at);
         let alone_before = answers_at.min(unanswered.saturating_add(1)).max(surely.saturating_add(1));
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
@@ -357,12 +351,8 @@ impl Drive {
 
     pub(crate) fn complete(&mut self, tag: u32, at: u64, status: Status) {
         self.host_seen_at = self.host_seen_at.max(at);
-        let due = Due { at, completed_ns: self.clock.ns(at), tag, status };
-        if self.due.back().is_none_or(|last| last.at <= at) {
-            self.due.push_back(due);
-        } else {
-            self.due.insert(self.due.partition_point(|other| other.at <= at), due);
-        }
+        let completion = Completion { tag, completed_ns: self.clock.ns(at), status };
+        self.due.push(Due { at, completion });
     }
 
     pub(crate) fn capacity_sectors(&self) -> u64 {
@@ -411,14 +401,10 @@ impl Drive {
     #[inline(always)]
     pub(crate) fn collect_due(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
         self.run(self.clock.ticks(to_ns));
-        while let Some(due) = self.due.front() {
-            let Due { tag, completed_ns, status, .. } = *due;
-            if completed_ns > to_ns {
-                break;
-            }
-            completions.push(Completion { tag, completed_ns, status });
+        while let Some(Due { completion, .. }) = self.due.first().filter(|due| due.completion.completed_ns <= to_ns) {
+            completions.push(*completion);
             self.truth.completed += 1;
-            self.due.pop_front();
+            self.due.pop();
         }
     }
 
@@ -452,12 +438,12 @@ impl BlockDevice for Drive {
         let limit = self.clock.ticks(limit_ns);
         loop {
             while let Some((_, until)) = self.work.filter(|(_, until)| *until <= limit && self.waiting()) {
-                if self.due.front().is_some_and(|due| due.at <= until) {
+                if self.due.first().is_some_and(|due| due.at <= until) {
                     break;
                 }
                 self.run_towards(until, limit);
             }
-            let to_ns = self.due.front().map_or(limit_ns, |due| due.completed_ns.min(limit_ns));
+            let to_ns = self.due.first().map_or(limit_ns, |due| due.completion.completed_ns.min(limit_ns));
             match self.bridge {
                 None => self.collect_due(to_ns, completions),
                 Some(_) => self.advance(to_ns, completions),
@@ -478,7 +464,7 @@ impl BlockDevice for Drive {
     }
 
     fn next_event_ns(&self) -> Option<u64> {
-        let due = self.due.front().map(|due| due.at);
+        let due = self.due.first().map(|due| due.at);
         let free = self.work.filter(|_| self.waiting()).map(|(_, until)| until);
         due.into_iter().chain(free).min().map(|at| self.clock.ns(at))
     }

@@ -52,7 +52,7 @@ fn regions(range: &Range) -> std::ops::Range<u64> {
 /// The region behind that of the last unit of what ends at `end`.
 #[inline]
 fn behind(end: u64) -> u64 {
-    end.div_ceil(1 << REGION_SHIFT)
+    (end + (1 << REGION_SHIFT) - 1) >> REGION_SHIFT
 }
 
 /// Neighbours and regions at regular distances do not share one.

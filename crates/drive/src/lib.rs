@@ -7,6 +7,7 @@
 
 mod ages;
 mod ahead;
+mod answers;
 mod bridge;
 mod buffer;
 mod clock;

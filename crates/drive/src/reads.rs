@@ -20,7 +20,7 @@ impl Drive {
     pub(crate) fn read(&mut self, request: Request, arrives: u64) {
         let range = sectors(&request);
         if let Some(layer) = &self.shingled {
-            layer.expect(&self.mechanics.geometry, layer.first_band_block() + range.start / BLOCK_SECTORS);
+            layer.expect(&self.mechanics.geometry, self.home_block + range.start / BLOCK_SECTORS);
         }
         let Some(missing) = self.missing(range.start, range.end) else {
             return self.hit(&request, arrives);
@@ -75,7 +75,7 @@ impl Drive {
         if !is_held {
             return Some(range);
         }
-        let home = self.home_block();
+        let home = self.home_block;
         let read = self.read_cache.overlapping(first, last).map(|(first, end)| Range {
             start: first.saturating_sub(home) * BLOCK_SECTORS,
             end: end.saturating_sub(home) * BLOCK_SECTORS,
@@ -244,9 +244,15 @@ impl Drive {
                 begins.get_or_insert(access.begins);
                 (at, now) = (at + blocks, access.ends);
             }
-            missing = self.missing(run.end, until);
+            missing = if run.end < until { self.missing_behind(run.end, until) } else { None };
         }
         (Access { begins: begins.unwrap_or(begin), ends: now }, reached)
+    }
+
+    /// The next run that DRAM does not hold. Apart, since mostly there is none.
+    #[cold]
+    fn missing_behind(&self, start: u64, end: u64) -> Option<Range> {
+        self.missing(start, end)
     }
 
     /// Where the data of `first` lies and how much of what follows up to `end` lies behind it.
@@ -283,7 +289,10 @@ impl Drive {
     /// What to add (it wraps around) to a home address for the block of the surface.
     #[inline]
     pub(crate) fn shift(&self, block: u64) -> u64 {
-        self.shingled.as_ref().map_or(0, |layer| layer.shift(&self.mechanics.geometry, block))
+        match &self.shingled {
+            Some(layer) => layer.shift(&self.mechanics.geometry, block),
+            None => 0,
+        }
     }
 
     /// Whether the data of `first..end` lies in its bands, `shift` from its home address.
@@ -313,13 +322,8 @@ impl Drive {
 
     /// The home addresses of a range of the host's.
     pub(crate) fn surface(&self, range: &Range) -> (u64, u64) {
-        let home = self.home_block();
+        let home = self.home_block;
         (home + range.start / BLOCK_SECTORS, home + range.end.div_ceil(BLOCK_SECTORS))
-    }
-
-    /// The home address of the host's first block.
-    pub(crate) fn home_block(&self) -> u64 {
-        self.shingled.as_ref().map_or(0, |layer| layer.first_band_block())
     }
 }
 

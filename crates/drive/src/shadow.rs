@@ -67,7 +67,7 @@ impl Shadow {
     }
 
     fn home(&self, block: u64) -> u64 {
-        self.drive.shingled.as_ref().map_or(0, |layer| layer.first_band_block()) + block
+        self.drive.home_block + block
     }
 
     /// Where its band holds a block.

@@ -168,10 +168,10 @@ impl Drive {
     /// Adds a write to the dirty extents, cut where bands meet: an extent belongs to one band.
     fn add_dirty(&mut self, range: Range, about: &mut Dirty) {
         let barrier = self.barrier();
-        let Some(layer) = &self.shingled else {
+        if self.shingled.is_none() {
             return self.add_part(range, about, barrier, |_| true);
-        };
-        let home = layer.first_band_block();
+        }
+        let home = self.home_block;
         let mut start = range.start;
         while start < range.end {
             let Some(layer) = &self.shingled else { return };

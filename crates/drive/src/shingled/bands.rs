@@ -194,7 +194,11 @@ impl Bands {
     }
 
     /// A spare place of a band's size, if bands move and there is one: the one that has been free longest.
+    #[inline]
     pub fn spare_for(&self, geometry: &Geometry, band: u32) -> Option<u32> {
+        if self.spare.is_empty() {
+            return None;
+        }
         let blocks = |place: u32| {
             let surface = self.surface_of(geometry, u64::from(place));
             surface.end - surface.start

@@ -125,11 +125,11 @@ impl Cleaning {
 
     /// Plans bands, each from its first dirty track on, unless they are planned already.
     fn schedule(&mut self, bands: impl Iterator<Item = u32>) {
-        for band in bands {
+        bands.for_each(|band| {
             if self.pending.iter().all(|(planned, _)| *planned != band) {
                 self.pending.push_back((band, u64::MAX));
             }
-        }
+        });
     }
 }
 

@@ -146,11 +146,17 @@ impl Shingled {
     }
 
     /// What to add (it wraps around) to a block for the block of the surface where its band holds it.
-    #[inline]
+    #[inline(always)]
     pub fn shift(&self, geometry: &Geometry, block: u64) -> u64 {
         if self.bands.are_home() {
-            return 0;
+            0
+        } else {
+            self.shift_of_moved(geometry, block)
         }
+    }
+
+    #[inline(never)]
+    fn shift_of_moved(&self, geometry: &Geometry, block: u64) -> u64 {
         self.bands.shift(geometry, self.bands.band(geometry, block))
     }
 

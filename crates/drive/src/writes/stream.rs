@@ -148,7 +148,7 @@ impl Drive {
         let Some(layer) = &self.shingled else {
             return false;
         };
-        let home = layer.first_band_block();
+        let home = self.home_block;
         let (mut extents, mut last) = (line.len(), line.back().map(|piece| piece.about.band.0));
         let mut start = new.start;
         while start < new.end && extents <= EXTENTS {
@@ -164,7 +164,7 @@ impl Drive {
         debug_assert!(about.direct && about.wanted, "a stream stays one");
         let mut start = range.start;
         while let Some(layer) = self.shingled.as_ref().filter(|_| start < range.end) {
-            let home = layer.first_band_block();
+            let home = self.home_block;
             let band = layer.expect(&self.mechanics.geometry, home + start / BLOCK_SECTORS);
             let end = range.end.min((band.end - home) * BLOCK_SECTORS);
             about.band = (band.number, band.start);

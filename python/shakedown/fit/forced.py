@@ -136,7 +136,7 @@ def collect_turns(bands: Bands, filler: Filler, known: Known) -> Estimate | None
     )
     if not len(with_many) or not len(with_few):
         return None
-    longer = _longer_turns(with_many, with_few, many.bands)
+    longer = longer_turns(with_many, with_few, many.bands)
     if longer is None:
         return None
     more = many.each - few.each
@@ -147,7 +147,7 @@ def collect_turns(bands: Bands, filler: Filler, known: Known) -> Estimate | None
     return Estimate(max(turns, 0.0), max(turns - error, 0.0), max(turns, 0.0) + error)
 
 
-def _longer_turns(with_many: Floats, with_few: Floats, bands: int) -> float | None:
+def longer_turns(with_many: Floats, with_few: Floats, bands: int) -> float | None:
     """How much longer the passes of one fill took than those of the other, a band.
 
     One may have met a pass more: of the fillers' own band, or of what lay in the log before. Without the right one of

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from characterize.blind import Truth, small_wild, wild
 from shakedown.characterize.run import Order, characterize
+from shakedown.fit.forced import longer_turns
 
-# Logs with little room, visits that take more of it than a write, several logs, a lazy drive and one without streams.
-HIDDEN: tuple[Truth, ...] = (small_wild(740), small_wild(744), small_wild(729), wild(744), wild(765))
+# Logs with little room, visits that take more of it than a write, several logs, a lazy drive and one without streams;
+# two of which a pass of the fillers' own band was counted with one of the fills, and one whose bands, all longer than
+# a merge buffer reaches, came round alike.
+HIDDEN: tuple[Truth, ...] = (
+    small_wild(740),
+    small_wild(744),
+    small_wild(729),
+    wild(744),
+    wild(765),
+    small_wild(2001),
+    small_wild(2006),
+    wild(2014),
+)
+NAMES = ("packets", "visits", "lazy", "spread", "wild", "one-more", "another-more", "alike")
 
 
-@pytest.mark.parametrize("truth", HIDDEN, ids=["packets", "visits", "lazy", "spread", "wild"])
+@pytest.mark.parametrize("truth", HIDDEN, ids=NAMES)
 def test_what_a_piece_takes_to_be_collected(truth: Truth, tmp_path: Path) -> None:
     (tmp_path / "hidden.toml").write_text(truth.toml)
     order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
@@ -23,3 +37,17 @@ def test_what_a_piece_takes_to_be_collected(truth: Truth, tmp_path: Path) -> Non
     assert found
     assert found.low <= truth.values["translation.cleaning.collect_turns"] <= found.high
     assert found.half < 0.12
+
+
+def test_a_pass_more_of_one_fill_counts_for_nothing() -> None:
+    few = np.array([43.5, 40.7, 38.7, 35.7])
+    many = few + np.array([4.3, 4.1, 4.0, 5.1])
+    assert longer_turns(many, few, 4) == pytest.approx(4.375)
+    assert longer_turns(np.insert(many, 1, 24.9), few, 4) == pytest.approx(4.375)
+    assert longer_turns(many, np.insert(few, 3, 24.9), 4) == pytest.approx(4.375)
+
+
+def test_where_a_pass_takes_several_bands_one_more_makes_nothing_known() -> None:
+    few, many = np.array([238.7]), np.array([269.9])
+    assert longer_turns(many, few, 3) == pytest.approx(10.4)
+    assert longer_turns(np.append(many, 13.4), few, 3) is None

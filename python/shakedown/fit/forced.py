@@ -32,18 +32,30 @@ _APART_TRACKS: Final = 1.15
 _APART_SHOWN: Final = 0.85
 # More than a visit to the log takes at its largest.
 _PARTING_BYTES: Final = 5 << 19
-_MOST_BANDS: Final = 8
+_MOST_BANDS: Final = 24
+# So much of the log may lie between the first pieces of all bands.
+_PARTED_SHARE: Final = 0.2
 _FEWEST_BANDS: Final = 2
+# There is room for what parts these in any log.
+_FEW_BANDS: Final = 8
 _MOST_EACH: Final = 32
 _FEWEST_EACH: Final = 8
 _FEWER: Final = 4
+_FEW_EACH: Final = 3
 # All pieces of a band in one phase of merging, and some of the band behind them.
 _STRETCH_BYTES: Final = 2 << 20
 _STRETCH_SHARE: Final = 0.15
 _FIRST_SHARE: Final = 0.45
 _LAST_SHARE: Final = 0.75
-# A band is read, and written back, when it comes round: a turn sooner or later. The mean of some is known to this.
+# A band is written back when it comes round. Over bands of many numbers of pieces that is half a turn in the mean, of
+# either fill; what one band is known to, and the mean of several to less.
 _ROUNDING_TURNS: Final = 1.0
+# And no mean to less: pieces of half a turn meet two angles only, and of seven bands four may wait at the worse one.
+_LEAST_ROUNDING_TURNS: Final = 0.6
+# Of so many numbers in a row. Else all bands would come round alike: as far as a merge buffer reaches they are alike.
+_NUMBERS: Final = 8
+# What waiting cannot explain: another band was cleaned as well, or another number of them.
+_EXTRA_TURNS: Final = 4.0
 # With the end of another these are eight: as many as some passes have, if they have one, two, four or eight.
 _WHOLE_BANDS: Final = 7
 _BORDER_SHARE: Final = 1 / 24
@@ -69,21 +81,27 @@ class Known:
 
 @dataclass(frozen=True)
 class Pieces:
-    """So many bands with so many pieces each, and so many fillers a round."""
+    """So many bands with so many pieces each or a few less, and so many fillers a round."""
 
     bands: int
     each: int
     fillers: int
+    numbers: int = 1
+    """How many numbers of pieces bands have, each one less than the one before."""
 
     def offsets(self, bands: Bands) -> Ints:
-        """A row a round: the same piece of every band."""
+        """A row a round: the same piece of every band; -1 where one is left out."""
         size = bands.size_bytes.value
         number = np.arange(self.bands)
         # Of another number of tracks each comes round at another moment, which in the mean does not count.
         first = _FIRST_SHARE + (_LAST_SHARE - _FIRST_SHARE) * number / self.bands
         inside = np.linspace(first, first + min(_STRETCH_SHARE, _STRETCH_BYTES / size), self.each)
         starts = bands.border + (FREE_BANDS + number) * size
-        return np.asarray((inside * size + starts) // BLOCK_BYTES * BLOCK_BYTES, np.int64)
+        offsets = np.asarray((inside * size + starts) // BLOCK_BYTES * BLOCK_BYTES, np.int64)
+        # Neither of the first round, which has to be met, nor of the last.
+        round_number = np.arange(self.each)[:, None]
+        left_out = (round_number > 0) & (round_number <= number % self.numbers)
+        return np.where(left_out, -1, offsets)
 
 
 def pass_ms(bands: Bands, filler: Filler, known: Known) -> Estimate | None:
@@ -111,30 +129,62 @@ def collect_turns(bands: Bands, filler: Filler, known: Known) -> Estimate | None
     many = _most(filler, known)
     if many is None:
         return None
-    few = replace(many, each=many.each // _FEWER)
+    few = replace(many, each=max(many.each // _FEWER, _FEW_EACH))
+    many, few = (replace(one, numbers=min(few.each - 1, _NUMBERS)) for one in (many, few))
     with_many, with_few = (
-        float(_stalls_ms(filler, known, pieces.offsets(bands), many.fillers).sum()) for pieces in (many, few)
+        _stalls_ms(filler, known, pieces.offsets(bands), many.fillers) / known.turn_ms for pieces in (many, few)
     )
-    if not with_many or not with_few:
+    if not len(with_many) or not len(with_few):
+        return None
+    longer = longer_turns(with_many, with_few, many.bands)
+    if longer is None:
         return None
     more = many.each - few.each
-    turns = (with_many - with_few) / known.turn_ms / many.bands / more - BLOCK_BYTES / filler.layout.track_bytes
+    turns = longer / more - BLOCK_BYTES / filler.layout.track_bytes
     if turns > _APART_SHOWN * _APART_TRACKS:
         return None
-    error = _ROUNDING_TURNS / more
+    error = max(_ROUNDING_TURNS / many.bands**0.5, _LEAST_ROUNDING_TURNS) / more
     return Estimate(max(turns, 0.0), max(turns - error, 0.0), max(turns, 0.0) + error)
+
+
+def longer_turns(with_many: Floats, with_few: Floats, bands: int) -> float | None:
+    """How much longer the passes of one fill took than those of the other, a band.
+
+    One may have met a pass more: of the fillers' own band, or of what lay in the log before. Without the right one of
+    the longer row the two differ by the same everywhere. None where a pass takes several bands, for then the one more
+    may have taken some of those that count.
+    """
+    if len(with_many) != len(with_few) and min(len(with_many), len(with_few)) < bands:
+        return None
+    while len(with_many) != len(with_few):
+        longer, shorter = sorted((with_many, with_few), key=len, reverse=True)
+        tried = [np.delete(longer, at) for at in range(len(longer))]
+        best = min(tried, key=lambda one: float(np.std(one[: len(shorter)] - shorter)))
+        with_many, with_few = (best, with_few) if longer is with_many else (with_many, best)
+    longer_turns = with_many - with_few
+    if len(longer_turns) < bands:
+        return float(longer_turns.sum()) / bands
+    usual = np.abs(longer_turns - np.median(longer_turns)) < _EXTRA_TURNS
+    return float(longer_turns[usual].mean())
 
 
 def _most(filler: Filler, known: Known) -> Pieces | None:
     """As many pieces as there is room for, of a band each further apart than a drive skips in a turn."""
     layout = filler.layout
     fillers = int(np.ceil(_APART_TRACKS * layout.track_bytes / layout.space_bytes(filler.size)))
+    parted = _parting(filler) * layout.space_bytes(filler.size)
+    most = int(np.clip(_PARTED_SHARE * known.length.low / parted, _FEW_BANDS, _MOST_BANDS))
     fit = []
-    for bands in range(_FEWEST_BANDS, _MOST_BANDS + 1):
+    for bands in range(_FEWEST_BANDS, most + 1):
         round_bytes = bands * layout.space_bytes(BLOCK_BYTES) + fillers * layout.space_bytes(filler.size)
         each = int(_ROOM_SHARE * min(known.length.low / round_bytes, known.writes / bands))
         fit += [Pieces(bands, min(each, _MOST_EACH), fillers)] if each >= _FEWEST_EACH else []
-    return max(fit, key=lambda pieces: pieces.bands * pieces.each, default=None)
+    return max(fit, key=lambda pieces: pieces.bands**0.5 * pieces.each, default=None)
+
+
+def _parting(filler: Filler) -> int:
+    """How many fillers hold the room that a visit of the host's takes, whatever that is."""
+    return filler.writes(_PARTING_BYTES) + 1
 
 
 def _stalls_ms(filler: Filler, known: Known, offsets: Ints, between: int) -> Floats:
@@ -142,12 +192,11 @@ def _stalls_ms(filler: Filler, known: Known, offsets: Ints, between: int) -> Flo
     bench, layout = filler.bench, filler.layout
     bench.idle(known.settle_ns)
     spaces = {size: layout.space_bytes(size) for size in (BLOCK_BYTES, filler.size)}
-    rounds, bands = offsets.shape
-    parting = filler.writes(_PARTING_BYTES) + 1
-    fillers = rounds * between + bands * parting
+    behind = _behind(offsets, between, _parting(filler))
+    fillers = int(behind.sum())
     section = offsets.size * spaces[BLOCK_BYTES] + fillers * spaces[filler.size]
     count = fillers + filler.writes(_MET_LATE * known.length.high) + 1
-    trace = _trace(offsets, filler.offsets(count), filler.size, between, parting)
+    trace = _trace(offsets, filler.offsets(count), filler.size, behind)
     log = bench.play("forced", trace)
     space = np.where(log.lengths == BLOCK_BYTES, spaces[BLOCK_BYTES], spaces[filler.size])
     at = np.cumsum(space) - space
@@ -157,20 +206,29 @@ def _stalls_ms(filler: Filler, known: Known, offsets: Ints, between: int) -> Flo
     return np.asarray(excess[met & (excess > _SHOWN_TURNS * known.turn_ms)])
 
 
-def _trace(offsets: Ints, filler: Ints, size: int, between: int, parting: int) -> Trace:
-    """Rounds of pieces, each behind the one before by so many fillers, and then fillers only; every write is durable.
+def _behind(offsets: Ints, between: int, parting: int) -> Ints:
+    """How many fillers follow each piece: those that part the rounds, and in the first one some behind every piece.
 
-    In the first one there are some behind every piece. So a band that was cleaned leaves room for several writes, and
-    each pass has a write of its own that waits, how many pieces there may be. It is written twice, and so is the last:
-    none of the bands is to have become dirty after that of the fillers, for a pass takes the oldest.
+    So a band that was cleaned leaves room for several writes, and each pass has a write of its own that waits, how many
+    pieces there may be.
     """
     behind = np.zeros(offsets.shape, int)
     behind[:, -1] = between
     behind[0] = np.maximum(behind[0], parting)
+    return behind
+
+
+def _trace(offsets: Ints, filler: Ints, size: int, behind: Ints) -> Trace:
+    """Rounds of pieces with so many fillers behind each, and then fillers only; every write is durable.
+
+    The first round is written twice, and so is the last: none of the bands is to have become dirty after that of the
+    fillers, for a pass takes the oldest.
+    """
     marked = offsets[[0, -1]]
     offsets, behind = np.vstack([marked, offsets]), np.vstack([np.zeros_like(marked), behind])
-    at = np.concatenate([[0], np.cumsum(behind.ravel())[:-1]])
-    places = np.insert(filler, at, offsets.ravel())
+    pieces = offsets.ravel() >= 0
+    at = np.concatenate([[0], np.cumsum(behind.ravel())[:-1]])[pieces]
+    places = np.insert(filler, at, offsets.ravel()[pieces])
     return Trace.durable_writes(places, np.insert(np.full(len(filler), size), at, BLOCK_BYTES))
 
 

@@ -311,7 +311,7 @@ class Lab:
     def drives(self) -> list[LabIdentity]: ...
     @property
     def time_of_day_ns(self) -> int:
-        """Since 1970, when the next boot begins. Later by as much as the oldest drive with a ``history_path`` is old."""
+        """When the next boot begins, since 1970: later by the age of the oldest drive with a ``history_path``."""
     def end(self) -> None:
         """End the lists at ``history_path``, after the last run. Raises OSError if one could not be written."""
     def power_cycle(self, *, off_ns: int) -> None:

@@ -122,6 +122,11 @@ def test_sections_of_ones_own_are_kept() -> None:
             "`findings[0].goes_on` is 'held': there is no step of that name",
         ),
         (
+            'step = "write"',
+            'step = "write"\ngoes_on = "write"',
+            "`findings[0].goes_on` is 'write': that step does not come after `write`",
+        ),
+        (
             'kind = "cliff"',
             'kind = "latency"\ngoes_on = "pause"',
             "`findings[0]` has `goes_on`, which is for a `cliff` only",

@@ -116,6 +116,11 @@ class Protocol(Table):
                     "`steps[{position}].restart` is '{step}': there is no step of that name before it",
                     {"position": position, "step": restart},
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _findings_are_of_steps(self) -> Self:
+        names: list[str] = [step.name for step in self.steps]
         named: list[tuple[str, int, str, str | None]] = []
         named += [("findings", position, "step", found.step) for position, found in enumerate(self.findings)]
         named += [("findings", position, "goes_on", found.goes_on) for position, found in enumerate(self.findings)]
@@ -125,4 +130,11 @@ class Protocol(Table):
                 facts: dict[str, Any] = {"key": key, "position": position, "field": field, "step": step}
                 message = "`{key}[{position}].{field}` is '{step}': there is no step of that name"
                 raise PydanticCustomError("names", message, facts)
+        for position, found in enumerate(self.findings):
+            if found.goes_on is not None and names.index(found.goes_on) <= names.index(found.step):
+                raise PydanticCustomError(
+                    "names",
+                    "`findings[{position}].goes_on` is '{step}': that step does not come after `{before}`",
+                    {"position": position, "step": found.goes_on, "before": found.step},
+                )
         return self

@@ -109,11 +109,7 @@ impl Plan {
             match &geometry.spread {
                 Spread::Draid(draid) if *spare < draid.spares => {}
                 Spread::Draid(draid) => {
-                    let has = match draid.spares {
-                        0 => "it has none, as `draid=8d:1s` has one".to_owned(),
-                        spares => format!("it has {spares} of them, counted from 0"),
-                    };
-                    return Err(LayoutError::value("spare", spare, has));
+                    return Err(LayoutError::value("spare", spare, format!("it has {}, from 0 on", draid.spares)));
                 }
                 _ => return Err(LayoutError::value("spare", spare, "only dRAID has distributed spares")),
             }

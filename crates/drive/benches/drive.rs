@@ -1,10 +1,15 @@
-//! Requests a second through a whole drive, as a host sees it: submit, next event, advance, completion.
+//! Requests a second of processor time through a whole drive, as a host sees it: submit, next event, advance, completion.
 
 // What criterion's macros make has no documentation.
 #![allow(missing_docs)]
 
-use std::time::{Duration, Instant};
+#[path = "../../array/benches/cpu_time/mod.rs"]
+mod cpu_time;
 
+use std::time::Duration;
+
+use cpu_time::CpuTime;
+use criterion::measurement::Measurement;
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use drive::{BlockDevice, Completion, Drive, EntryCounts, Profile, Request, Verb};
 
@@ -43,7 +48,7 @@ impl Load {
     }
 
     fn complete(&mut self, count: u64) -> Duration {
-        let began = Instant::now();
+        let began = CpuTime.start();
         let mut left = count;
         while left > 0 {
             let now_ns = self.drive.advance_to_completion(NEVER_NS, &mut self.done);
@@ -52,7 +57,7 @@ impl Load {
                 left = left.saturating_sub(1);
             }
         }
-        began.elapsed()
+        CpuTime.end(began)
     }
 
     /// Writes at random until the cache has been full several times over; then goes on with `verbs`.
@@ -79,7 +84,7 @@ fn shingled() -> Profile {
     profile
 }
 
-fn requests(criterion: &mut Criterion) {
+fn requests(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("requests");
     group.throughput(Throughput::Elements(1)).measurement_time(Duration::from_secs(3)).sample_size(20);
     let mut bench = |name: &str, mut load: Load| {
@@ -105,7 +110,7 @@ fn requests(criterion: &mut Criterion) {
 }
 
 /// Nine hours without a request: what is cached is cleaned, and after that nothing happens.
-fn idle(criterion: &mut Criterion) {
+fn idle(criterion: &mut Criterion<CpuTime>) {
     const NINE_HOURS_NS: u64 = 9 * 3600 * 1_000_000_000;
     let mut load = Load::new(&profile("st8000as0002"), WRITE, true, 4096, 1);
     load.complete(300_000);
@@ -129,5 +134,9 @@ fn idle(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, requests, idle);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(CpuTime);
+    targets = requests, idle
+}
 criterion_main!(benches);

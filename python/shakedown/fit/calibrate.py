@@ -168,8 +168,9 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
 
     else:
         return []
-    # What is cached of a band is collected, too, which takes nobody knows how long where that did not show.
-    vague_ms = 0.0 if cache.collect_turns or sight.flash else cleaning.PER_BAND * _COLLECT_TURNS * sight.turn_ms
+    # What is cached of a band is collected, too, and how long that takes is known no better than it showed.
+    vague_turns = cache.collect_turns.half if cache.collect_turns else _COLLECT_TURNS
+    vague_ms = 0.0 if sight.flash else cleaning.PER_BAND * vague_turns * sight.turn_ms
     # What was measured and what the twin does are known equally well.
     tolerance = (2 * wanted.half + vague_ms) / wanted.value
     return [

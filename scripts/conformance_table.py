@@ -21,13 +21,13 @@ from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 from shakedown.analysis.finding import Finding
 from shakedown.data import list_profiles
 from shakedown.errors import EnvironmentFailure
 from shakedown.protocol.load import load_protocol
-from shakedown.protocol.play import Silence
+from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, run
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -165,7 +165,7 @@ def play(arena: str, protocol: str, drive: str, seed: int) -> Play:
     order = Order(target=f"{arena}:{drive}", scale_divisor=SCALE[protocol], seed=seed, like_lab=arena == "model")
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / (arena if seed == SEEDS[0] else f"{arena}-{seed}")
-        return tuple(run(loaded, order, out, Silence()).record.findings)
+        return tuple(run(loaded, order, out, Listener()).record.findings)
 
 
 def plays(arena: str, protocol: str, drive: str, seeds: tuple[int, ...]) -> list[Play]:
@@ -209,7 +209,7 @@ def model_again(protocol: str, drive: str) -> list[Row]:
     """The rows of a pair with what the model says now."""
     rows = [row for row in kept() if (row.protocol, row.drive) == (protocol, drive)]
     found = together(plays("model", protocol, drive, SEEDS[: rows[0].plays]))
-    says = {(figure.kind, figure.step): scatter for figure, scatter in found}
+    says: dict[tuple[str, str], Scatter] = {(figure.kind, figure.step): scatter for figure, scatter in found}
     return [_with_model(row, says[row.kind, row.step]) for row in rows]
 
 
@@ -222,10 +222,12 @@ def kept() -> list[Row]:
     if not KEPT.exists():
         return []
     with KEPT.open(encoding="utf-8", newline="") as file:
-        return [
-            Row(**values | {"plays": int(values["plays"])} | {name: _number(values[name]) for name in _NUMBERS})
-            for values in csv.DictReader(file)
-        ]  # type: ignore[arg-type]
+        return [_row(values) for values in csv.DictReader(file)]
+
+
+def _row(values: dict[str, str]) -> Row:
+    read: dict[str, Any] = {**values, "plays": int(values["plays"])}
+    return Row(**read | {name: _number(values[name]) for name in _NUMBERS})
 
 
 def _number(text: str) -> float | None:

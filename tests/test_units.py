@@ -12,6 +12,7 @@ from shakedown.units import format_duration
     [
         (0.0001, "0.1 ms"),
         (0.812, "812 ms"),
+        (0.9997, "1 s"),
         (41.23, "41.2 s"),
         (99.4, "99.4 s"),
         (100, "1 min 40 s"),

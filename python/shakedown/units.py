@@ -83,7 +83,7 @@ def format_size(size_bytes: float) -> str:
 
 def format_duration(duration_ns: float) -> str:
     """Nanoseconds for people, in two units: ``812 ms``, ``41.2 s``, ``5 min 12 s``, ``1 h 32 min``, ``9 d 4 h``."""
-    if duration_ns < NS_PER_S:
+    if round(duration_ns / 1e6) < 1000:
         return f"{duration_ns / 1e6:.3g} ms"
     seconds = duration_ns / NS_PER_S
     if seconds < 100:

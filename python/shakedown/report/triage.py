@@ -70,14 +70,15 @@ def _paragraph(judged: Judged, zone: tzinfo, timeline: Timeline | None, told: se
 def _when(episode: Episode, zone: tzinfo, timeline: Timeline | None) -> str:
     if episode.begin_s is None or episode.end_s is None:
         return f"line {episode.first_line}"
-    lasted = format_duration((episode.end_s - episode.begin_s) * NS_PER_S)
+    lasted_s = episode.end_s - episode.begin_s
+    lasted = f", for {format_duration(lasted_s * NS_PER_S)}" if lasted_s >= 1 else ""
     if episode.clock == "boot":
-        return f"{format_duration(episode.begin_s * NS_PER_S)} after boot, for {lasted}"
+        return f"{format_duration(episode.begin_s * NS_PER_S)} after boot{lasted}"
     stamp = f"{datetime.fromtimestamp(episode.begin_s, zone):%Y-%m-%d %H:%M:%S}"
     moment = timeline.at(episode.begin_s) if timeline else None
     run = f" ({format_duration(moment.run_ns)} into the run, step {moment.step})" if moment else ""
     outside = " (not during the run)" if timeline and not moment else ""
-    return f"{stamp}, for {lasted}{run}{outside}"
+    return f"{stamp}{lasted}{run}{outside}"
 
 
 def _counts(episode: Episode) -> str:

@@ -213,3 +213,24 @@ def test_a_link_is_not_made_faster_than_the_kernel_has_made_it(gbps: str, is_for
     assert judged.judgement.kind == "link"
     assert any("libata.force=3:3.0Gbps" in each.command for each in judged.advice) == is_forced
     assert any(f"slower by itself, {float(gbps):g} Gb/s" in each.text for each in judged.advice) != is_forced
+
+
+CRC_ERROR = """\
+[ {0}.10] ata3.00: exception Emask 0x10 SAct 0x3 SErr 0x400100 action 0x6 frozen
+[ {0}.10] ata3.00: irq_stat 0x08000000, interface fatal error
+[ {0}.10] ata3: SError: {{ UnrecovData Handshk }}
+[ {0}.10] ata3.00: failed command: READ FPDMA QUEUED
+[ {0}.10] ata3.00: cmd 60/08:00:00:08:00/00:00:00:00:00/40 tag 0 ncq dma 4096 in
+[ {0}.10]          res 40/00:00:00:08:00/00:00:00:00:00/40 Emask 0x10 (ATA bus error)
+[ {0}.10] ata3.00: status: {{ DRDY }}
+[ {0}.10] ata3.00: error: {{ ICRC ABRT }}
+[ {0}.10] ata3: hard resetting link
+[ {0}.90] ata3: EH complete
+"""
+
+
+@pytest.mark.parametrize(("count", "grade", "times"), [(1, "unclear", "once"), (2, "unclear", "2"), (3, "unsafe", "3")])
+def test_an_error_of_the_link_counts_once_in_however_many_lines_it_is_told(count: int, grade: str, times: str) -> None:
+    (judged,) = triage("".join(CRC_ERROR.format(10 * (1 + number)) for number in range(count)).encode()).episodes
+    assert (judged.judgement.kind, judged.judgement.grade) == ("link", grade)
+    assert f"({times}" in judged.judgement.text

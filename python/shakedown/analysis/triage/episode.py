@@ -19,6 +19,8 @@ ABSENT_S: Final = 2 * 3600.0
 
 MOST_SECTORS: Final = 64
 
+_OF_LINK: Final[frozenset[What]] = frozenset({"bus-error", "link-dropped"})
+
 OPENING: Final[frozenset[What]] = frozenset({
     "exception", *TIMEOUTS, "bus-error", "link-dropped", "speed-limited", "no-answer", "media-error", "hardware-error",
     "address-not-found", "device-error", "queueing-off", "smart-pending", "smart-failing", "io-error", "write-lost",
@@ -48,10 +50,13 @@ class Episode:
     is_gone: bool = False
     slowest_gbps: float | None = None
     """Of a link that was slowed down."""
+    link_is_told: bool | None = None
+    """Whether the exception at hand is known to be one of the link; None before the first exception."""
 
     def add(self, sign: Sign, line: int, clock: Clock | None, time_s: float | None) -> None:
         """Take a sign in."""
-        self.counts[sign.what] += 1
+        if not self._is_told_again(sign.what):
+            self.counts[sign.what] += 1
         self.last_line = line
         self._clock(clock, time_s)
         if sign.what == "speed-limited" and (gbps := re.match(r"\d+(?:\.\d+)?", sign.note)):
@@ -60,6 +65,16 @@ class Episode:
             self.commands[sign.note] += 1
         elif sign.note.isdecimal() and len(self.sectors) < MOST_SECTORS:
             self.sectors.add(int(sign.note[:20]))
+
+    def _is_told_again(self, what: What) -> bool:
+        """Whether it is one more line about the one error of the link behind an exception; libata has up to 35."""
+        if what == "exception":
+            self.link_is_told = False
+        is_of_link = what in _OF_LINK
+        was_told = is_of_link and bool(self.link_is_told)
+        if is_of_link and self.link_is_told is not None:
+            self.link_is_told = True
+        return was_told
 
     def goes(self, time_s: float | None) -> None:
         """The kernel gave the drive up."""

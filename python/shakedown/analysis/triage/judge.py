@@ -127,7 +127,7 @@ def _unexplained(episode: Episode) -> _Cause:
 
 def _sectors(episode: Episode) -> str:
     count = len(episode.sectors)
-    where = f" {count} of them are named." if count else ""
+    where = f" {count} of them {'is' if count == 1 else 'are'} named." if count else ""
     return f"Sectors cannot be read: the one sign in this log that a drive is broken rather than slow.{where}"
 
 

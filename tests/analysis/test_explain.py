@@ -203,6 +203,14 @@ def test_no_request_is_sooner_back_than_the_round_trip() -> None:
     assert prove(box, Measured("sync", Load(4096, 1, 0, 1), 1200)).limiter == "impossible"
 
 
+@pytest.mark.parametrize(("mean_s", "is_possible"), [(0.04, True), (0.06, True), (0.09, False), (3600.0, False)])
+def test_a_rate_and_a_waiting_time_that_cannot_both_be_prove_nothing(mean_s: float, is_possible: bool) -> None:
+    box = Box(Layout("single", 1), RuleOfThumb(50, 200e6))
+    found = prove(box, Measured("typed", Load(4096, 1, 1, 2), 45, mean_s))
+    assert found.limiter == ("drives" if is_possible else "impossible")
+    assert is_possible or len(found.statements) == 1
+
+
 def test_a_cache_is_no_more_than_one_of_the_reasons() -> None:
     said = " ".join(proof("8KiB 65R 60rand depth 64 = 155 IOPS").statements)
     assert "A cache works, or reordering" in said

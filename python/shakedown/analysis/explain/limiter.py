@@ -57,11 +57,14 @@ def prove(box: Box, measured: Measured) -> Proof:
     used: dict[Part, float] = {part: measured.iops / ceiling.iops for part, ceiling in found.items()}
     past = _past(used)
     cached = used["heads"] > CACHED and used["heads"] > used["drives"]
-    limiter, sure = _limiter(used, past, cached=cached)
+    contradiction = _contradiction(measured)
+    limiter, sure = ("impossible", True) if contradiction else _limiter(used, past, cached=cached)
     if limiter == "elsewhere" and not past and (_streams_compete(measured.load) or _writes_wait(box, measured, used)):
         limiter = "unknown"
     statements = [_gone_past(part, used[part]) for part in used if part in past]
-    if limiter == "impossible":
+    if contradiction:
+        statements = [contradiction]
+    elif limiter == "impossible":
         statements = statements[-1:]  # what it says of the drives is no news of them
     else:
         statements += _of_the_cache(box, measured, found, cached=cached, limiter=limiter)
@@ -71,7 +74,7 @@ def prove(box: Box, measured: Measured) -> Proof:
             else _of_what_is_unknown(measured.load, found)
         )
         statements += _of_the_record(box, measured.load, limiter)
-    statements += _of_the_queue(measured)
+    statements += [] if contradiction else _of_the_queue(measured)
     return Proof(measured, found, used, limiter, sure, cached, tuple(statements))
 
 
@@ -208,12 +211,25 @@ def _of_the_rest(measured: Measured, used: dict[Part, float]) -> str:
     return "This modelled box has nothing around its drives: that leaves their own caches, and how they are asked."
 
 
+def _contradiction(measured: Measured) -> str | None:
+    """Rate and waiting time that cannot both be: more than twice as many in flight as were asked for.
+
+    A little more may be: what a step's end cuts off counts with its time, and not with the rate.
+    """
+    if measured.mean_s is None or measured.iops * measured.mean_s <= 2 * measured.load.outstanding:
+        return None
+    return (
+        f"This cannot be: by Little's law {figure(measured.iops * measured.mean_s)} requests were in flight, and"
+        f" {measured.load.outstanding} asked for. Rate, mean time or depth is wrong. So nothing follows for the box."
+    )
+
+
 def _of_the_queue(measured: Measured) -> list[str]:
     if measured.mean_s is None:
         return []
     flying, asked = measured.iops * measured.mean_s, measured.load.outstanding
     if flying > 1.1 * asked:
-        return [f"The figures contradict each other: {flying:.0f} in flight by Little's law, {asked} were asked for."]
+        return [f"The figures hardly agree: {flying:.0f} in flight by Little's law, {asked} were asked for."]
     if flying < 0.5 * asked:
         return [f"Only {flying:.0f} of {asked} requests were in flight: the host did not keep the box busy."]
     return [f"{flying:.0f} of {asked} requests were in flight (Little's law): they waited in the box, not in the host."]

@@ -57,8 +57,10 @@ def prove(box: Box, measured: Measured) -> Proof:
     used: dict[Part, float] = {part: measured.iops / ceiling.iops for part, ceiling in found.items()}
     past = _past(used)
     cached = used["heads"] > CACHED and used["heads"] > used["drives"]
+    limiter, sure = _limiter(used, past, cached=cached)
     contradiction = _contradiction(measured)
-    limiter, sure = ("impossible", True) if contradiction else _limiter(used, past, cached=cached)
+    if contradiction:
+        limiter, sure = "impossible", True
     if limiter == "elsewhere" and not past and (_streams_compete(measured.load) or _writes_wait(box, measured, used)):
         limiter = "unknown"
     statements = [_gone_past(part, used[part]) for part in used if part in past]
@@ -183,7 +185,8 @@ def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limit
             return f"What its caches leave to the drives holds it. {_of_the_rest(measured, used)}"
         held = ("heads", "one at a time")
         nearest = max(((share, part) for part, share in used.items() if part not in held), default=None)
-        near = f": of the {nearest[1]}, the nearest, {_percent(nearest[0])} are used" if nearest else ""
+        come = "come" if nearest and nearest[1] == "drives" else "comes"
+        near = f": nearest {come} the {nearest[1]}, {_percent(nearest[0])} used" if nearest else ""
         return f"Something outside what is reckoned here holds it{near}. {_of_the_rest(measured, used)}"
     if limiter == "drives":
         share = max(used["heads"] if used["heads"] <= CACHED else 0, used["drives"])

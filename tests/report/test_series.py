@@ -93,3 +93,14 @@ def test_rare_requests_have_a_steady_rate_and_a_stall_among_them_still_shows() -
 
 def test_plenty_of_requests_keep_every_interval() -> None:
     assert tracks(few([4, 0, 12, 9]))["iops"].values.tolist() == [4, 0, 12, 9]
+
+
+def test_what_a_steps_end_cuts_off_has_no_rate_of_its_own() -> None:
+    ends = [S, 2 * S, 3 * S, 3 * S + S // 400]
+    rows = [
+        ("fill", "write", start, end - start, 100, 100 << 20, 1e6, 1, 1, 1, 1)
+        for start, end in zip([0, *ends], ends, strict=False)
+    ]
+    found = tracks(pl.DataFrame(rows, schema=SAMPLE_SCHEMA, orient="row"))["mib"]
+    assert found.values.tolist() == pytest.approx([100, 100, 200 / (1 + 1 / 400)])
+    assert found.end_ns.tolist() == [S, 2 * S, ends[-1]]

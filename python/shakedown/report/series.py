@@ -91,13 +91,21 @@ def _windows(intervals: pl.DataFrame) -> pl.DataFrame:
     """Intervals joined until they hold WINDOW_COUNT completions on average, step by step.
 
     Where a step completes plenty, which is nearly always, a window is an interval. Where one request in three seconds
-    was asked for, a rate by the second would only flicker between 0 and 1.
+    was asked for, a rate by the second would only flicker between 0 and 1. What a step's end cuts off joins the window
+    before: the rate of one request in its last millisecond is chance.
     """
     per_window = (WINDOW_COUNT / pl.col("count").mean().clip(lower_bound=1e-3)).ceil().clip(lower_bound=1)
     joined = pl.when(pl.col("count").sum() > 0).then(per_window).otherwise(1.0).cast(pl.Int64)
+    windows = _joined(intervals.with_columns(window=(pl.int_range(pl.len()) // joined).over("step")))
+    span = pl.col("end_ns") - pl.col("start_ns")
+    is_last = pl.col("window") == pl.col("window").max().over("step")
+    is_cut = is_last & (span < span.median().over("step") / 2)
+    return _joined(windows.with_columns(window=pl.col("window") - is_cut.cast(pl.Int64)))
+
+
+def _joined(rows: pl.DataFrame) -> pl.DataFrame:
     return (
-        intervals.with_columns(window=(pl.int_range(pl.len()) // joined).over("step"))
-        .group_by("step", "window")
+        rows.group_by("step", "window")
         .agg(pl.col("start_ns").min(), pl.col("end_ns").max(), pl.col("count", "bytes").sum())
         .sort("start_ns")
     )

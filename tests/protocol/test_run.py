@@ -89,7 +89,7 @@ def test_a_condition_that_was_required_and_missed_skips_the_rest(tmp_path: Path,
     opens(FakeArena())
     done = run(loaded(STEPS.replace("10MB", "10GB")), Order("fake"), tmp_path / "run", Listener())
     assert ended(done.path)["third"] == "skipped"
-    assert done.record.steps[-1].detail == "skipped because step second ended without what the rest depends on"
+    assert done.record.steps[-1].detail == "because step second ended without what the rest depends on"
     assert done.record.status == "complete"
 
 

@@ -104,10 +104,11 @@ class _Progress(Listener):
     def step_ended(self, record: StepRecord) -> None:
         """Say how a step ended."""
         ended = f"{self._who} {record.name}: {_ENDED[record.ended_because]}"
-        if record.ended_because != "skipped":
-            ended += f" after {format_duration(record.end_ns - record.start_ns)}"
-        details = [text for text in (record.detail, record.error) if text]
-        self._line("; ".join([ended, *details]))
+        if record.ended_because == "skipped":
+            self._line(f"{ended} {record.detail or ''}".rstrip())
+            return
+        lasted = f"{ended} after {format_duration(record.end_ns - record.start_ns)}"
+        self._line("; ".join(text for text in (lasted, record.detail, record.error) if text))
 
     def _headline(self, text: str) -> None:
         self._line(text)

@@ -226,7 +226,7 @@ def _freeze(step: str, frozen_ns: int) -> str | None:
 
 def _reason_to_skip_the_rest(step: Step, played: StepRecord) -> str | None:
     if played.ended_because == "failed":
-        return f"skipped because step {step.name} failed"
+        return f"because step {step.name} failed"
     if step.required and played.ended_because == "job-ended":
-        return f"skipped because step {step.name} ended without what the rest depends on"
+        return f"because step {step.name} ended without what the rest depends on"
     return None

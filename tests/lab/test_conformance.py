@@ -78,7 +78,7 @@ def test_the_model_plays_again_beside_the_labs_figures_as_they_are(monkeypatch: 
 
     def play(arena: str, protocol: str, drive: str, seed: int) -> list[SimpleNamespace]:
         assert (arena, protocol, drive, seed) == ("model", "random-1m", "wd40efax", 1)
-        return [SimpleNamespace(kind=row.kind, step=row.step, value=1.25) for row in before]
+        return [SimpleNamespace(kind=row.kind, step=row.step, value=1.25, evidence={}) for row in before]
 
     monkeypatch.setitem(own, "play", play)
     monkeypatch.setitem(own, "keep", kept.append)
@@ -101,7 +101,9 @@ def test_a_pair_that_scatters_is_played_several_times_in_both_arenas(monkeypatch
 
     def play(arena: str, protocol: str, drive: str, seed: int) -> tuple[SimpleNamespace, ...]:
         assert protocol == "atto"
-        return (SimpleNamespace(kind="throughput", step="s", unit="MiB/s", value=said[arena, drive][seed - 1]),)
+        return (
+            SimpleNamespace(kind="throughput", step="s", unit="MiB/s", value=said[arena, drive][seed - 1], evidence={}),
+        )
 
     monkeypatch.setitem(script["main"].__globals__, "play", play)
     [scattered], [plain] = (script["compare"]("atto", drive) for drive in ("wd40efax", "hd103uj"))

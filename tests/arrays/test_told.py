@@ -86,7 +86,7 @@ def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str)
         (
             [0.0, 0.0, 0.1, 0.2],
             [0.8, 0.8, 0.8, 0.8],
-            "rebuild up: 1 x a, 1 x b, 1 x c, 1 x d are busy 80% of the time.",
+            "1 x d are busy 80% of the time. For 20% of the time it waits for the replacement, d alone.",
         ),
         ([0.0] * 4, [0.0] * 4, "Who holds the rebuild up cannot be told: these drives keep no account"),
     ],
@@ -194,10 +194,10 @@ def test_a_load_that_is_seen_for_longer_than_the_rebuild_says_so(
     assert "goes on behind the rebuild's end" in beside.detail
 
 
-def held_up_by(awaited: Sequence[Sequence[float]], names: Sequence[str]) -> Finding:
+def held_up_by(awaited: Sequence[Sequence[float]], names: Sequence[str], busy: float = 0.95) -> Finding:
     """What is said of a rebuild that waited so much for each drive, a list for each seed."""
     done = simulate(order())
-    busy_ns = pl.lit(round(0.95 * done.duration_ns))
+    busy_ns = pl.lit(round(busy * done.duration_ns))
     rebuilds = [
         replace(done, members=done.members.with_columns(awaited=pl.Series(each), busy_ns=busy_ns)) for each in awaited
     ]
@@ -221,6 +221,14 @@ def test_a_drive_that_is_waited_for_much_longer_than_its_like_is_named() -> None
 def test_who_holds_a_rebuild_up_is_said_of_all_seeds() -> None:
     told = held_up_by([[0.9, 0.0, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0]], ["a", "b", "c", "d"])
     assert told.text.startswith("It waits for drive 1, b, 53% of the time")
+
+
+def test_who_is_waited_for_now_and_then_is_named_where_no_drive_is_busy_throughout() -> None:
+    awaited = [[0.0, 0.0, 0.02, 0.17]]
+    told = held_up_by(awaited, ["red", "red", "red", "blue"], busy=0.76)
+    assert told.text.startswith("It waits now for this drive, now for that: ")
+    assert told.text.endswith("17% of the time it waits for the replacement, blue alone.")
+    assert "No single drive" in held_up_by(awaited, ["red", "red", "red", "blue"]).text
 
 
 def test_what_no_host_may_carry_is_cautioned_about() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from xml.etree import ElementTree
@@ -96,3 +97,13 @@ def test_a_run_without_samples_has_a_card(tmp_path: Path, cliff: Run) -> None:
     empty = Run(tmp_path, cliff.record.model_copy(update={"steps": (), "findings": ()}))
     ElementTree.fromstring(card_picture(empty, card_document(empty, "m", None)))
     assert prometheus_text(empty).startswith(b"# HELP")
+
+
+def test_a_card_of_a_modelled_drive_that_was_served_says_so(cliff: Run) -> None:
+    details = {"modelled": "yes", "scale_divisor": "1000"}
+    target = cliff.record.target.model_copy(update={"kind": "nbd", "details": details})
+    record = cliff.record.model_copy(update={"arena": "device", "scale_divisor": 1, "target": target})
+    document = card_document(replace(cliff, record=record), "WD40EFAX", "82")
+    assert document["modelled"] is True
+    assert document["scale_divisor"] == 1000
+    assert b"a prediction, not a measurement" in card_picture(replace(cliff, record=record), document)

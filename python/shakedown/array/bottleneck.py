@@ -14,6 +14,8 @@ _AS_BUSY: Final = 0.05
 _AT_ITS_END: Final = 0.9
 # Who is read together with others waits for the last of them now and then; below this a drive could do more.
 _MOSTLY_BUSY: Final = 0.7
+# Who is waited for alone for so long is named, though others hold the rebuild up for longer.
+_NOW_AND_THEN: Final = 0.1
 # Of drives of one kind: which of them is waited for longest is chance, if another is at least for half as long.
 _ALIKE: Final = 0.5
 
@@ -116,6 +118,12 @@ def _together(seen: _Seen) -> str:
     if len(busiest) == 1:
         return f"No single drive holds the rebuild up: the busiest is {seen.who(busiest[0])}, {top:.0%} of the time."
     drives = f"{format_counts([seen.names[place] for place in busiest])} are busy {top:.0%} of the time"
+    longest = max(range(len(seen.names)), key=seen.awaited.__getitem__)
+    if top < _AT_ITS_END and seen.awaited[longest] >= _NOW_AND_THEN:
+        return (
+            f"It waits now for this drive, now for that: {drives}{rest}. For {seen.awaited[longest]:.0%} of the time it"
+            f" waits for {seen.who(longest)} alone."
+        )
     if seen.replacement in busiest:
         return f"No single drive holds the rebuild up: {drives}."
     return f"No single drive holds the rebuild up, those that are read do together: {drives}{rest}."

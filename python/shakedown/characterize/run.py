@@ -72,7 +72,7 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell, befor
         bench = ArenaBench(arena, folder / LOGS_NAME, _capacity_bytes(target))
         facts = find(bench, told, with_parking=order.with_parking)
         Record(order, target, complete=True).keep(folder)
-        return _conclude(order, folder, plan, facts, target.model, tell)
+        return _conclude(order, folder, plan, facts, _model(target), tell)
 
 
 def _open(order: Order, raw: Path, consent: Consent, belongings: ExitStack) -> Arena:
@@ -99,6 +99,12 @@ def _begin(order: Order, arena: Arena, folder: Path, tell: Tell) -> None:
     for line in plan.lines():
         tell(line)
     Record(order, arena.identity).keep(folder)
+
+
+def _model(target: Identity) -> str:
+    """What the twin is called: whoever sees it must not take a part of a drive for the whole."""
+    is_part = target.kind == "model" and target.scale_divisor > 1
+    return f"{target.model} at 1/{target.scale_divisor} of its size" if is_part else target.model
 
 
 def _plan(order: Order, target: Identity) -> Plan:

@@ -77,7 +77,7 @@ def render_page(runs: Sequence[Run]) -> str:
     return environment.get_template("page.html.j2").render(
         candidates=grouped,
         pictures={run.path: picture for run, picture in zip(ordered, pictures(ordered), strict=True)},
-        modelled=any(run.record.is_modelled for run in ordered),
+        modelled=any(run.record.is_of_a_model for run in ordered),
         styles=[Markup(style) for style in styles],
         scripts=[Markup(script) for script in scripts],
         policy=_policy(styles, scripts),

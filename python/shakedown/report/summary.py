@@ -43,7 +43,7 @@ def _heading(candidate: Candidate) -> str:
     lines = [f"{candidate.name} ({target.text}, {format_size(target.capacity_bytes)}{scale})"]
     if beside:
         lines.append(f"beside {', '.join(beside)}")
-    if any(run.record.is_modelled for run in candidate.runs):
+    if any(run.record.is_of_a_model for run in candidate.runs):
         lines.append(words.MODELLED)
     return "\n".join(wrap(line, "") for line in lines)
 

@@ -105,6 +105,11 @@ class RunRecord(Part):
         return self.arena != "device"
 
     @property
+    def is_of_a_model(self) -> bool:
+        """Whether the drive is a model, if served in real time."""
+        return self.is_modelled or self.target.details.get("modelled") == "yes"
+
+    @property
     def failures(self) -> tuple[Failure, ...]:
         """What the target did wrong; not that of steps that failed because the environment did."""
         return tuple(

@@ -234,3 +234,8 @@ def test_an_error_of_the_link_counts_once_in_however_many_lines_it_is_told(count
     (judged,) = triage("".join(CRC_ERROR.format(10 * (1 + number)) for number in range(count)).encode()).episodes
     assert (judged.judgement.kind, judged.judgement.grade) == ("link", grade)
     assert f"({times}" in judged.judgement.text
+
+
+def test_a_command_that_virtio_aborts_was_not_answered() -> None:
+    (judged,) = triage(b"[ 63.1] sd 0:0:0:0: [sda] tag#109 abort\n").episodes
+    assert (judged.judgement.kind, judged.judgement.grade) == ("command-timeout", "unclear")

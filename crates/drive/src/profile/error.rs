@@ -100,7 +100,7 @@ impl ProfileError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Syntax { .. } => "a text stands in quotes, a value is a line like `rpm = 5400`".to_owned(),
+            Self::Syntax { .. } => "a text stands in quotes, a key once in its table".to_owned(),
             Self::Missing { key, .. } => format!("write `{key}`, with its origin; `assumed: why` is one"),
             Self::Unknown { key, known } => match meant(key, known) {
                 Some(meant) => format!("write `{meant}` for `{key}`"),

@@ -1,8 +1,8 @@
 """What single lines of the kernel, md, ZFS and smartd say about a drive: the only place that knows their words.
 
-Sources of the wording: Linux drivers/ata/libata-eh.c and libata-core.c, drivers/scsi/scsi_logging.c and sd.c,
-drivers/usb/storage/uas.c, block/blk-core.c, drivers/md/raid5.c and raid1.c, drivers/nvme/host/pci.c; OpenZFS
-module/os/linux/zfs/vdev_disk.c and cmd/zed/zed.d/all-syslog.sh; smartmontools smartd.cpp.
+Sources of the wording: Linux drivers/ata/libata-eh.c and libata-core.c, drivers/scsi/scsi_logging.c, sd.c and
+virtio_scsi.c, drivers/usb/storage/uas.c, block/blk-core.c, drivers/md/raid5.c and raid1.c, drivers/nvme/host/pci.c;
+OpenZFS module/os/linux/zfs/vdev_disk.c and cmd/zed/zed.d/all-syslog.sh; smartmontools smartd.cpp.
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ _SCSI_SIGNS: Final = _compiled(
     ("attached", r"Attached SCSI (?:removable )?disk"),
     ("timeout-result", r"hostbyte=(?:DID_TIME_OUT|DID_ABORT|0x03|0x05)\b"),
     ("gave-up", r"hostbyte=(?:DID_NO_CONNECT|DID_BAD_TARGET|0x01|0x04)\b"),
-    ("timeout-abort", r"attempting task abort|timing out command|uas_eh_abort_handler"),
-    ("reset", r"Power-on or device reset occurred|attempting (?:device|target|host) reset"),
+    ("timeout-abort", r"attempting task abort|timing out command|uas_eh_abort_handler|^tag#\d+ abort$"),
+    ("reset", r"Power-on or device reset occurred|attempting (?:device|target|host) reset|^tag#\d+ device reset$"),
     ("gave-up", r"Device offlined - not ready after error recovery|rejecting I/O to (?:offline|dead) device"),
     ("media-error", r"Sense Key : (?:Medium Error|0x3)\b"),
     ("hardware-error", r"Sense Key : (?:Hardware Error|0x4)\b"),

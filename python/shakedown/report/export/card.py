@@ -44,7 +44,8 @@ def card_document(run: Run, model: str, firmware: str | None) -> dict[str, Any]:
         "shingled": record.target.shingled,
         "arena": record.arena,
         "target_kind": record.target.kind,
-        "scale_divisor": record.scale_divisor,
+        "modelled": record.is_of_a_model,
+        "scale_divisor": record.target.scale_divisor,
         "protocol": {"name": record.protocol.name, "sha256": record.protocol.sha256, "parameters": record.parameters},
         "environment": {name: record.environment[name] for name in _SHARED_ENVIRONMENT if name in record.environment},
         "status": record.status,
@@ -73,7 +74,7 @@ def card_picture(run: Run, document: dict[str, Any]) -> bytes:
     grid, rate = _rate(run)
     firmware = f", firmware {document['firmware']}" if document["firmware"] else ""
     title = f"{document['model']}{firmware}, {format_size(document['capacity_bytes'])}"
-    where = words.MODELLED if run.record.arena == "model" else f"measured on a {run.record.target.kind}"
+    where = words.MODELLED if run.record.is_of_a_model else f"measured on a {run.record.target.kind}"
     subtitle = f"{run.record.protocol.title} ({run.record.protocol.name}); {where}"
     found = [f for f in run.record.findings if f.value is not None and not f.kind.endswith("-ratio")]
     facts = "; ".join(

@@ -80,7 +80,7 @@ def visits(bench: Bench, settle_ns: int, bursts: Bursts) -> Visits:
     region = _Region.of(bench, settle_ns)
     group_ms, size_ms = [], []
     write_back = bursts.write_back
-    groups = tuple(group for group in GROUPS if group <= _most_at_once(bursts))
+    groups = tuple(group for group in GROUPS if group <= most_at_once(bursts))
     for group in groups:
         offsets = region.places(group * int(np.clip(_MOST_KEPT // group, _FEWEST_REPEATS, _REPEATS)), BLOCK_BYTES)
         if write_back:
@@ -97,7 +97,7 @@ def visits(bench: Bench, settle_ns: int, bursts: Bursts) -> Visits:
     return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
 
 
-def _most_at_once(bursts: Bursts) -> int:
+def most_at_once(bursts: Bursts) -> int:
     """How many small writes surely go to the log in one visit, if they go together."""
     if not bursts.write_back:
         return _MOST_IN_FLIGHT

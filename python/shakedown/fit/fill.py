@@ -32,6 +32,7 @@ _NEAR_SHARE: Final = 0.16
 _HOST_LATE: Final = 2
 _JOURNAL_WIDTH: Final = 0.1
 _FAR_LONGER: Final = 10.0
+_WAIT_FACTOR: Final = 4.0
 _MUCH_SOONER: Final = 0.5
 _LEADS_UP: Final = 1.5
 _LEAST_EBB: Final = 4000
@@ -88,7 +89,7 @@ def fill(
         cycle = log.cycle_ms.reshape(-1, group).sum(axis=1)
         # The very first may have had to wake the heads.
         cycles.append(cycle if cycles else np.concatenate([[0.0], cycle[1:]]))
-        limits = limits or Limits.of(cycle, known or journal(log))
+        limits = limits or Limits.of(cycle, known or journal(log), gathered=not flush_every)
         done += chunk
         stalls = stalls_in(np.concatenate(cycles), limits)
     if order.rewritten:
@@ -129,12 +130,17 @@ class Limits:
     """How many writes there are about from one journal to the next."""
 
     @staticmethod
-    def of(cycle_ms: Floats, known: Journal) -> Limits:
-        """From the first cycles of a fill: visits to the log are many among them, late answers of a host are few."""
+    def of(cycle_ms: Floats, known: Journal, *, gathered: bool = False) -> Limits:
+        """From the first cycles of a fill: visits to the log are many among them, late answers of a host are few.
+
+        Where memory gathers writes, a visit may take as long as the journal.
+        """
         journal_ms = known.ms
         early = cycle_ms[1:_CALM_WRITES]
         about = max(_JOURNAL_WIDTH * journal_ms, 2 * float(np.median(early)))
         is_calm = np.abs(cycle_ms - journal_ms) > about if journal_ms else np.ones(len(cycle_ms), bool)
+        if gathered and _are_visits(cycle_ms, is_calm):
+            is_calm[:] = True
         calm = np.sort(early[is_calm[1:_CALM_WRITES]])
         if len(calm) <= _HOST_LATE:
             return Limits(float(early.max()), journal_ms)
@@ -155,6 +161,13 @@ class Limits:
     def stall_ms(self) -> float:
         """What is longer is one."""
         return max((_STEADY_FACTOR if self.steady else _CALM_FACTOR) * self.usual_ms, _LEAST_STALL_MS)
+
+
+def _are_visits(cycle_ms: Floats, is_calm: NDArray[np.bool_]) -> bool:
+    """Whether waits as long as the journal's are visits to the log, of which few have a journal to wait for."""
+    waits = cycle_ms > _WAIT_FACTOR * float(np.median(cycle_ms))
+    like = int(np.sum(waits & ~is_calm))
+    return like >= _IN_A_ROW and like > int(np.sum(waits & is_calm))
 
 
 def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from shakedown.fit.estimate import Estimate
 from shakedown.fit.layout import Layout
 
-# Both ends have to be told from each other: the length of a fill is known to some packets.
-_APART: Final = 1.12
-# Of the way from one to the other, as a power: what is not near to either tells nothing.
+# Of the way from one end to the other, as a power: what is not near to either tells nothing.
 _NEAR: Final = 1 / 3
+_LEAST_APART: Final = 1.03
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,18 @@ class Groups:
         return False if met >= self.by_packet * self.apart ** (1 - _NEAR) else None
 
 
-def groups(small: int, held: int, layout: Layout, length_bytes: float, most_together: int) -> Groups | None:
+def groups(small: Estimate, held: int, layout: Layout, length_bytes: Estimate, most_together: int) -> Groups | None:
     """Those that tell most, if any do, where ``small`` writes end a fill of packets that hold so many.
 
     No more than ``most_together`` writes go to the log in one visit for certain.
     """
+    vague = 1 + small.half / small.value + length_bytes.half / length_bytes.value
 
     def with_packets(count: int) -> Groups:
         writes = (count - 1) * held + 1
-        room = length_bytes / layout.group_bytes(writes, held) * writes
-        return Groups(writes, count, small * writes / (count * held), min(small, room))
+        room = length_bytes.value / layout.group_bytes(writes, held) * writes
+        return Groups(writes, count, small.value * writes / (count * held), min(small.value, room))
 
     tried = [with_packets(count) for count in range(2, (most_together - 1) // held + 2)]
     best = max(tried, key=lambda one: one.apart, default=None)
-    return best if best and best.apart >= _APART else None
+    return best if best and best.apart >= max(vague ** (1 / _NEAR), _LEAST_APART) else None

@@ -487,11 +487,12 @@ def _fill_in_groups(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Non
     held, met = packet_writes(cache), cache.small.writes if cache.small else None
     if held == 1 or met is None or cache.length is None or not facts.bursts.write_back:
         return
-    small = met - (cache.in_memory or 0)
-    if small <= 0 or space_bound(cache, met) or not single_space_bound(cache):
+    # How many of those in memory were in the log already is not known.
+    small = Estimate(met - (cache.in_memory or 0) / 2, met - (cache.in_memory or 0), met)
+    if small.low <= 0 or space_bound(cache, met) or not single_space_bound(cache):
         return
-    together, length_bytes = appends.most_at_once(facts.bursts), cache.length.bytes_found.value
-    cache.groups = counts.groups(small, held, cache.layout, length_bytes, together)
+    together = appends.most_at_once(facts.bursts)
+    cache.groups = counts.groups(small, held, cache.layout, cache.length.bytes_found, together)
     if cache.groups is None:
         return
     tell("fill with small writes, in groups that are durable")

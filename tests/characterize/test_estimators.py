@@ -117,6 +117,16 @@ def test_a_pass_that_takes_as_long_as_the_journal_is_a_stall() -> None:
     assert stalls_in(cycle, limits)[0] == 5000
 
 
+def test_visits_that_take_as_long_as_the_journal_are_no_stalls() -> None:
+    cycle = np.full(9000, 0.1)
+    cycle[384::192] = 183.0
+    cycle[192] = 201.0
+    limits = Limits.of(cycle[:1500], append.Journal(120, 172.0), gathered=True)
+    assert not len(stalls_in(cycle, limits))
+    cycle[5000::300] = 700.0
+    assert stalls_in(cycle, limits)[0] == 5000
+
+
 def test_a_stall_that_is_longer_than_a_visit_with_the_journal_is_none_of_both() -> None:
     cycle = np.full(4500, 0.2)
     cycle[192::128] = 734.0

@@ -111,9 +111,19 @@ def test_a_pass_that_takes_as_long_as_the_journal_is_a_stall() -> None:
     cycle[64::64] = 13.0
     cycle[2048::2048] = 1292
     log = _log(np.cumsum(cycle), cycle)
-    limits = Limits.of(log, append.Journal(32, 1279))
+    limits = Limits.of(log.cycle_ms, append.Journal(32, 1279))
     assert not len(stalls_in(cycle, limits))
     cycle[5000::300] = 1236
+    assert stalls_in(cycle, limits)[0] == 5000
+
+
+def test_visits_that_take_as_long_as_the_journal_are_no_stalls() -> None:
+    cycle = np.full(9000, 0.1)
+    cycle[384::192] = 183.0
+    cycle[192] = 201.0
+    limits = Limits.of(cycle[:1500], append.Journal(120, 172.0), gathered=True)
+    assert not len(stalls_in(cycle, limits))
+    cycle[5000::300] = 700.0
     assert stalls_in(cycle, limits)[0] == 5000
 
 
@@ -123,7 +133,7 @@ def test_a_stall_that_is_longer_than_a_visit_with_the_journal_is_none_of_both() 
     cycle[[1984, 3904]] = 935.0
     cycle[2132] = 1305.0
     cycle[2731::600] = 1460.0
-    limits = Limits.of(_log(np.cumsum(cycle), cycle).part(slice(0, 1500)), append.Journal(15, 201.0))
+    limits = Limits.of(_log(np.cumsum(cycle), cycle).part(slice(0, 1500)).cycle_ms, append.Journal(15, 201.0))
     assert stalls_in(cycle, limits)[0] == 2132
 
 
@@ -132,7 +142,7 @@ def test_a_journal_is_no_stall_where_visits_are_so_rare_that_few_come_early() ->
     cycle[319::319] = 66.0
     cycle[10_208::25_520] = 1345.0
     cycle[163_328] = 1323.0
-    limits = Limits.of(_log(np.cumsum(cycle), cycle).part(slice(0, 1500)), append.Journal(80, 1279.0))
+    limits = Limits.of(_log(np.cumsum(cycle), cycle).part(slice(0, 1500)).cycle_ms, append.Journal(80, 1279.0))
     assert not len(stalls_in(cycle, limits))
     cycle[180_000::300] = 900.0
     assert stalls_in(cycle, limits)[0] == 180_000
@@ -168,7 +178,7 @@ def test_a_stall_is_told_from_visits_that_take_hundreds_of_writes_along(
     cycle[visits] = visit_ms
     cycle[first::600] = stall_ms
     log = _log(np.cumsum(cycle), cycle)
-    assert stalls_in(log.cycle_ms, Limits.of(log, append.Journal(0, 0.0)))[0] == first
+    assert stalls_in(log.cycle_ms, Limits.of(log.cycle_ms, append.Journal(0, 0.0)))[0] == first
 
 
 @pytest.mark.parametrize("slots", [5184, 5535, *range(4000, 9000, 371)])

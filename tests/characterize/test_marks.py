@@ -7,8 +7,9 @@ from typing import cast
 import numpy as np
 
 from shakedown.fit import marks
+from shakedown.fit.cache import Cache
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.facts import Cache, Facts
+from shakedown.fit.facts import Facts
 from shakedown.fit.twin import mark
 from shakedown.fit.whereabouts import Sight
 

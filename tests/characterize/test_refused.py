@@ -10,7 +10,7 @@ import pytest
 from characterize.blind import restless
 from shakedown.characterize import run
 from shakedown.cli import characterize as verb
-from shakedown.fit.facts import Cache
+from shakedown.fit.cache import Cache
 from shakedown.fit.fill import Fill
 from shakedown.fit.twin import Twin, put_entries
 

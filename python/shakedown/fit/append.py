@@ -27,6 +27,8 @@ _MOST_IN_FLIGHT: Final = 16
 _BURST_OF_HALF: Final = 3
 PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
 _NOISE: Final = 0.003
+# Where a visit takes half a track, every other one meets a track's end, and waits for the skew.
+_UNHINDERED: Final = 0.25
 # Settling before a write does not show by itself.
 _UNSEEN_TURNS: Final = 0.1
 _LEAST_TURNS: Final = 0.02
@@ -80,24 +82,24 @@ def visits(bench: Bench, settle_ns: int, bursts: Bursts) -> Visits:
     region = _Region.of(bench, settle_ns)
     group_ms, size_ms = [], []
     write_back = bursts.write_back
-    groups = tuple(group for group in GROUPS if group <= _most_at_once(bursts))
+    groups = tuple(group for group in GROUPS if group <= most_at_once(bursts))
     for group in groups:
         offsets = region.places(group * int(np.clip(_MOST_KEPT // group, _FEWEST_REPEATS, _REPEATS)), BLOCK_BYTES)
         if write_back:
             log = bench.play(f"append-{group}", Trace.writes(offsets, flush_every=group))
-            group_ms.append(float(np.median(log.cycle_ms.reshape(-1, group).sum(axis=1))))
+            group_ms.append(float(np.quantile(log.cycle_ms.reshape(-1, group).sum(axis=1), _UNHINDERED)))
         else:
             log = bench.play(f"append-{group}", Trace.writes(offsets, depth=group))
             done_ns = np.sort(log.completed_ns)
             group_ms.append(float(np.median(done_ns[group:] - done_ns[:-group])) / 1e6)
     for size in SIZES:
         log = bench.play(f"append-{size}", Trace.writes(region.places(_REPEATS, size), size, flush_every=1))
-        size_ms.append(float(np.median(log.cycle_ms)))
+        size_ms.append(float(np.quantile(log.cycle_ms, _UNHINDERED)))
     region.clear()
     return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
 
 
-def _most_at_once(bursts: Bursts) -> int:
+def most_at_once(bursts: Bursts) -> int:
     """How many small writes surely go to the log in one visit, if they go together."""
     if not bursts.write_back:
         return _MOST_IN_FLIGHT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -12,6 +12,7 @@ from shakedown.fit import append as appends
 from shakedown.fit import (
     bands,
     cleaning,
+    counts,
     destage,
     dram,
     ebb,
@@ -32,6 +33,7 @@ from shakedown.fit import (
     streams,
     tracks,
 )
+from shakedown.fit.cache import VISIT_PACKETS, Cache, packet_writes, single_space_bound, space_bound
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place, place_of_cache
@@ -44,15 +46,13 @@ SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread
 _MOVED: Final = 0.5
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
-SPACE_ENDS: Final = 0.95
-_SPACE_MAY_END: Final = 0.8
 _QUICK: Final = 4
 # Where none is measured: what the drives have that were looked into by others.
 _PACKET_BYTES: Final = 524_288
-_VISIT_PACKETS: Final = 64
 # What a drive with a cache may wait for before it cleans, where that did not show.
 _UNKNOWN_REST_MS: Final = 3000.0
 _ROOM_SHARE: Final = 0.9
+_MORE_THAN_ENOUGH: Final = 1.2
 _SETTLE_NS: Final = 20_000_000_000
 _LONG_SETTLE_NS: Final = 60_000_000_000
 _MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
@@ -113,61 +113,6 @@ class Facts:
         """Bytes of a track at a share of the capacity, by the rates."""
         outer = self.outer.track_bytes.value if self.outer else self.rates[0].value * self.turn_ms.value / 1e3
         return outer * self.rate(share * self.capacity_bytes) / self.rates[0].value
-
-
-@dataclass
-class Cache:
-    """What was found of a persistent cache and of what lies behind it."""
-
-    place: Place
-    in_memory: int | None = 1
-    """Small writes that memory holds: so many come to the log at once. None: not known."""
-    lazy: bool = False
-    rest_ms: Estimate | None = None
-    """Silence until it cleans: at all, or, if it is lazy, once its log is full."""
-    marks: marks.Marks | None = None
-    by_pressure: bool = False
-    """Whether it cleans without waiting for silence, once it is lazy and has passed its high mark."""
-    most_dirty_first: bool | None = None
-    """In which order it cleans bands; None: not known."""
-    contradicts: bool = False
-    """Whether its marks contradict each other."""
-    streams_doubted: bool = False
-    """Whether what was written to see them may have been cleaned under way."""
-    pass_bands: int | None = None
-    """How many bands such a one cleans in a pass."""
-    writes_to_high: int | None = None
-    """After how many small writes one that is driven by pressure began to clean, for their number."""
-    bands: dict[float, bands.Bands] = field(default_factory=dict)
-    static_share: float | None = None
-    band_ms: Estimate | None = None
-    streams: streams.Streams | None = None
-    layout: layout.Layout = field(default_factory=lambda: layout.Layout.without_gaps(1.0))
-    append: appends.Append | None = None
-    run_ms: float | None = None
-    """What a small write of a run takes, where packets of several writes show in nothing else."""
-    flash: flash.Flash | None = None
-    destage_bytes: Estimate | None = None
-    """What is written from memory to the log at once."""
-    forced_ms: Estimate | None = None
-    """What a pass takes mostly that has to clean whole bands before a write."""
-    collect_turns: Estimate | None = None
-    packet_bytes: Estimate | None = None
-    """Where it shows in nothing but the last writes before the log is full."""
-    length: length.Length | None = None
-    """Of each log."""
-    journal: appends.Journal | None = None
-    regions: int = 1
-    fill_order: fill.Order | None = None
-    small: fill.Fill | None = None
-    """Of small writes as fast as they are taken."""
-    single: fill.Fill | None = None
-    """Of small writes, each durable before the next. One of both, where that tells all."""
-
-    @property
-    def bytes_found(self) -> float | None:
-        """Of all logs."""
-        return self.length.bytes_found.value * self.regions if self.length else None
 
 
 def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
@@ -254,6 +199,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
             return cache
         _find_lazy(bench, facts, cache, sight, tell)
     _fill(bench, cache, tell)
+    _fill_in_groups(bench, facts, cache, tell)
     cache.packet_bytes = _packet_bytes(facts, cache)
     _band_again(bench, cache, sight, tell)
     _find_forced(bench, facts, cache, tell)
@@ -337,7 +283,7 @@ def _destaged(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Estimate 
     cost = cache.append
     writes = cost.packet_writes.value if cost and cost.packet_writes else 1
     # Where a visit ends because it has as many packets as one may have, nothing is known but that.
-    if found is None or found.high >= _VISIT_PACKETS * writes * size:
+    if found is None or found.high >= VISIT_PACKETS * writes * size:
         return None
     # A visit ends with a whole packet: the last one goes beyond what is wanted by as much as itself.
     packet_bytes = int(cost.packet_bytes.value) if cost and cost.packet_bytes else _PACKET_BYTES
@@ -529,11 +475,28 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
     for kind in kinds:
         tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
-        most = int(1.2 * cache.small.writes) if cache.small and cache.small.writes else fill.MOST_WRITES
+        most = int(_MORE_THAN_ENOUGH * cache.small.writes) if cache.small and cache.small.writes else fill.MOST_WRITES
         setattr(cache, kind, filled(bench, cache, kind, most))
         if _says_all(cache):
             break
     emptying(bench, cache).before(first)
+
+
+def _fill_in_groups(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
+    """Where full packets end with the entries, and those of one write with the space, which hides what an entry is."""
+    held, met = packet_writes(cache), cache.small.writes if cache.small else None
+    if held == 1 or met is None or cache.length is None or not facts.bursts.write_back:
+        return
+    # How many of those in memory were in the log already is not known.
+    small = Estimate(met - (cache.in_memory or 0) / 2, met - (cache.in_memory or 0), met)
+    if small.low <= 0 or space_bound(cache, met) or not single_space_bound(cache):
+        return
+    together = appends.most_at_once(facts.bursts)
+    cache.groups = counts.groups(small, held, cache.layout, cache.length.bytes_found, together)
+    if cache.groups is None:
+        return
+    tell("fill with small writes, in groups that are durable")
+    cache.grouped = filled(bench, cache, "grouped", int(_MORE_THAN_ENOUGH * cache.groups.otherwise))
 
 
 def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
@@ -542,8 +505,8 @@ def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
     assert order
     # To clean all that a fill left where nothing is a stream takes nobody knows how long.
     emptying(bench, cache).before(order.first)
-    durably = int(kind == "single")
-    return fill.fill(bench, f"fill-{kind}", order, flush_every=durably, known=cache.journal, most=most)
+    flush_every = {"small": 0, "single": 1, "grouped": cache.groups.writes if cache.groups else 1}[kind]
+    return fill.fill(bench, f"fill-{kind}", order, flush_every=flush_every, known=cache.journal, most=most)
 
 
 def _single_is_quick(cache: Cache) -> bool:
@@ -554,7 +517,7 @@ def _single_is_quick(cache: Cache) -> bool:
     if cache.layout.visit_tracks.value:
         return False
     packet = cost.packet_turns.value + cache.layout.packet_tracks.value
-    return cost.append_turns.value + packet < _QUICK * (cost.append_turns.value / _VISIT_PACKETS + packet)
+    return cost.append_turns.value + packet < _QUICK * (cost.append_turns.value / VISIT_PACKETS + packet)
 
 
 def _says_all(cache: Cache) -> bool:
@@ -563,35 +526,3 @@ def _says_all(cache: Cache) -> bool:
     if cache.small is None:
         return True
     return bool(cache.small.writes is None or space_bound(cache, cache.small.writes) or (writes and writes.value == 1))
-
-
-def gathered_bytes(cache: Cache) -> float:
-    """What a small write takes of the log where they are taken as fast as they come."""
-    return cache.layout.gathered_bytes(_packet_writes(cache), _visit_writes(cache))
-
-
-def gathered_vaguely(cache: Cache) -> float:
-    """By which share of it that may be wrong, if so many go into a visit."""
-    layout = cache.layout
-    each = layout.visit_tracks.half / _visit_writes(cache) + layout.packet_tracks.half / _packet_writes(cache)
-    return each * layout.track_bytes / gathered_bytes(cache)
-
-
-def space_bound(cache: Cache, writes: int) -> bool:
-    """Whether so many small writes, as fast as they are taken, are what space in one log ends at."""
-    if cache.length is None:
-        return False
-    # How many go into a visit is known roughly, or not at all: then it may be as few as fill a packet.
-    packet = _packet_writes(cache)
-    each = gathered_bytes(cache) if cache.in_memory else cache.layout.gathered_bytes(packet, packet)
-    enough = SPACE_ENDS if cache.layout.visit_tracks.value == 0 else _SPACE_MAY_END
-    return writes * each > enough * cache.length.bytes_found.value
-
-
-def _packet_writes(cache: Cache) -> int:
-    return int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
-
-
-def _visit_writes(cache: Cache) -> int:
-    most = _VISIT_PACKETS * _packet_writes(cache)
-    return min(most, cache.in_memory or most)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shakedown.fit.append import Journal, journal
 from shakedown.fit.even import even_waits
 from shakedown.fit.place import rewrite, scattered
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
 
 _LEAST_CHUNK: Final = 1500
 _CHUNK_SHARE: Final = 0.25
@@ -32,6 +32,7 @@ _NEAR_SHARE: Final = 0.16
 _HOST_LATE: Final = 2
 _JOURNAL_WIDTH: Final = 0.1
 _FAR_LONGER: Final = 10.0
+_WAIT_FACTOR: Final = 4.0
 _MUCH_SOONER: Final = 0.5
 _LEADS_UP: Final = 1.5
 _LEAST_EBB: Final = 4000
@@ -69,6 +70,8 @@ def fill(
 ) -> Fill:
     """Write scattered blocks into regions, one after the other, until one stalls; then tidy up.
 
+    With ``flush_every`` each group of so many is durable before the next one begins, and stalls as a whole.
+
     ``known`` is the journal, which takes long now and then though there is room; None: find it in the first writes,
     each of which has to be durable then.
     """
@@ -77,15 +80,16 @@ def fill(
     cycles: list[Floats] = []
     limits: Limits | None = None
     done, stalls = 0, np.zeros(0, int)
-    while not len(stalls) and done < plan.writes:
+    group = max(flush_every, 1)
+    while not len(stalls) and done + group <= plan.writes:
         # Not much more than needed: after the collapse every write takes long.
-        chunk = min(max(_LEAST_CHUNK, int(done * _CHUNK_SHARE)), plan.writes - done)
+        chunk = min(max(_LEAST_CHUNK, int(done * _CHUNK_SHARE)), plan.writes - done) // group * group
         offsets = first + plan.places(done, chunk)
         log = bench.play(f"{name}-{len(cycles)}", Trace.writes(offsets, flush_every=flush_every))
-        cycle = log.cycle_ms
+        cycle = log.cycle_ms.reshape(-1, group).sum(axis=1)
         # The very first may have had to wake the heads.
         cycles.append(cycle if cycles else np.concatenate([[0.0], cycle[1:]]))
-        limits = limits or Limits.of(log, known or journal(log))
+        limits = limits or Limits.of(cycle, known or journal(log), gathered=not flush_every)
         done += chunk
         stalls = stalls_in(np.concatenate(cycles), limits)
     if order.rewritten:
@@ -93,7 +97,7 @@ def fill(
     bench.idle(order.settle_ns)
     if not len(stalls):
         return Fill(None, written=done)
-    return Fill(int(stalls[0]), None if flush_every else ebb_ms(np.concatenate(cycles)[: stalls[0]]), done)
+    return Fill(int(stalls[0]) * group, None if flush_every else ebb_ms(np.concatenate(cycles)[: stalls[0]]), done)
 
 
 def ebb_ms(cycle_ms: Floats) -> float | None:
@@ -126,25 +130,30 @@ class Limits:
     """How many writes there are about from one journal to the next."""
 
     @staticmethod
-    def of(log: Log, known: Journal) -> Limits:
-        """From the first writes of a fill: visits to the log are many among them, late answers of a host are few."""
+    def of(cycle_ms: Floats, known: Journal, *, gathered: bool = False) -> Limits:
+        """From the first cycles of a fill: visits to the log are many among them, late answers of a host are few.
+
+        Where memory gathers writes, a visit may take as long as the journal.
+        """
         journal_ms = known.ms
-        early = log.cycle_ms[1:_CALM_WRITES]
+        early = cycle_ms[1:_CALM_WRITES]
         about = max(_JOURNAL_WIDTH * journal_ms, 2 * float(np.median(early)))
-        is_calm = np.abs(log.cycle_ms - journal_ms) > about if journal_ms else np.ones(len(log.cycle_ms), bool)
+        is_calm = np.abs(cycle_ms - journal_ms) > about if journal_ms else np.ones(len(cycle_ms), bool)
+        if gathered and _are_visits(cycle_ms, is_calm):
+            is_calm[:] = True
         calm = np.sort(early[is_calm[1:_CALM_WRITES]])
         if len(calm) <= _HOST_LATE:
             return Limits(float(early.max()), journal_ms)
-        waits = even_waits(np.where(is_calm, log.cycle_ms, 0.0), _FAR_LONGER * float(np.median(early)))
+        waits = even_waits(np.where(is_calm, cycle_ms, 0.0), _FAR_LONGER * float(np.median(early)))
         if waits is not None and waits[-1] >= _CALM_WRITES:
             # So few come early that a late answer of the host cannot be told from one of them.
             apart = float(np.mean(np.diff(waits)))
-            return Limits(float(log.cycle_ms[waits].max()), journal_ms, steady=True, journal_writes=known.every * apart)
+            return Limits(float(cycle_ms[waits].max()), journal_ms, steady=True, journal_writes=known.every * apart)
         # Where a visit takes hundreds of writes along there are few of them, but one is as long as the other.
         alike = calm[1:][np.diff(calm) < _JOURNAL_WIDTH * calm[1:]]
         usual = float(max(calm[-1 - _HOST_LATE], alike[-1] if len(alike) else 0.0))
         steady = int(np.sum(np.abs(calm / usual - 1) < _JOURNAL_WIDTH)) >= _IN_A_ROW
-        waits = np.flatnonzero(log.cycle_ms[:_CALM_WRITES] > usual / 2)
+        waits = np.flatnonzero(cycle_ms[:_CALM_WRITES] > usual / 2)
         visit_writes = float(np.median(np.diff(waits))) if len(waits) > _IN_A_ROW else 1.0
         return Limits(usual, journal_ms, steady, known.every * visit_writes)
 
@@ -152,6 +161,13 @@ class Limits:
     def stall_ms(self) -> float:
         """What is longer is one."""
         return max((_STEADY_FACTOR if self.steady else _CALM_FACTOR) * self.usual_ms, _LEAST_STALL_MS)
+
+
+def _are_visits(cycle_ms: Floats, is_calm: NDArray[np.bool_]) -> bool:
+    """Whether waits as long as the journal's are visits to the log, of which few have a journal to wait for."""
+    waits = cycle_ms > _WAIT_FACTOR * float(np.median(cycle_ms))
+    like = int(np.sum(waits & ~is_calm))
+    return like >= _IN_A_ROW and like > int(np.sum(waits & is_calm))
 
 
 def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:

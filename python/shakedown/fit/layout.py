@@ -60,6 +60,13 @@ class Layout:
         packed = max(BLOCK_BYTES * writes, self.packet_tracks.value * self.track_bytes) / writes
         return packed + self.visit_tracks.value * self.track_bytes / visit_writes
 
+    def group_bytes(self, writes: int, packet_writes: int) -> float:
+        """What so many small writes take that go to the log in one visit."""
+        least, visit = self.packet_tracks.value * self.track_bytes, self.visit_tracks.value * self.track_bytes
+        whole, rest = divmod(writes, packet_writes)
+        last = max(rest * BLOCK_BYTES, least) if rest else 0.0
+        return visit + whole * max(packet_writes * BLOCK_BYTES, least) + last
+
     def _packed_bytes(self, size: int) -> float:
         return packed_bytes(size, self.packet_bytes, self.packet_tracks.value * self.track_bytes)
 

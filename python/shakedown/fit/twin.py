@@ -9,9 +9,10 @@ from typing import Final
 
 import numpy as np
 
+from shakedown.fit.cache import Cache, counts_packets, gathered_bytes, single_space_bound, space_bound
 from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.facts import Cache, Facts, gathered_bytes, space_bound
+from shakedown.fit.facts import Facts
 from shakedown.fit.length import MARKS_AT
 from shakedown.fit.rotation import short_way
 from shakedown.fit.seek import USUAL
@@ -377,25 +378,36 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
         return
     by_packet = bool(cache.append and cache.append.packet_writes and writes == 1)
     # Single writes are packets: fewer of them than there is space for means that packets are counted.
-    space_ends_at = room / cache.regions / cache.layout.space_bytes(BLOCK_BYTES)
-    by_space_alone = single is not None and single > 0.9 * space_ends_at
-    if single is not None and not by_packet:
+    by_space_alone, by_groups = single_space_bound(cache), counts_packets(cache)
+    if by_groups is not None:
+        by_packet = by_groups
+    elif single is not None and not by_packet:
         by_packet = not by_space_alone and single < 0.6 * small
     counted = [single] if by_packet and single else [small]
+    what = "small writes"
+    if by_groups:
+        counted, what = _packets_met(cache), "packets, several of them durable at a time,"
     if single and not by_packet and not by_space_alone and single > small:
         # What a visit to the log takes at once may have hidden the last that had room.
         counted.append(single)
     low, high = min(counted), max(counted)
     if met and counted == [small]:
         low, high = met - max(held, cache.in_memory or 0), met
-    told = writes > 1 and not by_space_alone
-    shown = f"measured: {low}..{high} small writes to the first stall {_BY}"
+    told = writes > 1 and (not by_space_alone or by_groups is not None)
+    shown = f"measured: {low}..{high} {what} to the first stall {_BY}"
     if writes > 1 and not told:
         shown += f"; as many packets as {writes} of them fill, if those are counted"
     twin.put(section, "entries", max(counted), shown)
     why = "each small write is a packet" if writes == 1 else "packets of one write end with the space"
     origin = f"measured: {_BY}" if told else f"{UNKNOWN}; {why}"
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
+
+
+def _packets_met(cache: Cache) -> list[int]:
+    """Between how many packets groups of writes stalled for the first time."""
+    assert cache.groups and cache.grouped and cache.grouped.writes
+    before = cache.grouped.writes // cache.groups.writes * cache.groups.packets
+    return [before, before + cache.groups.packets - 1]
 
 
 def _entries_at_mark(twin: Twin, cache: Cache) -> None:

@@ -1,0 +1,124 @@
+"""What is found of a persistent cache, and what small writes take of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from shakedown.fit import append as appends
+from shakedown.fit import bands, counts, fill, flash, layout, length, marks, streams
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.placement import Place
+from shakedown.fit.trace import BLOCK_BYTES
+
+SPACE_ENDS: Final = 0.95
+_SPACE_MAY_END: Final = 0.8
+_SINGLE_SPACE_ENDS: Final = 0.9
+VISIT_PACKETS: Final = 64
+
+
+@dataclass
+class Cache:
+    """What was found of a persistent cache and of what lies behind it."""
+
+    place: Place
+    in_memory: int | None = 1
+    """Small writes that memory holds: so many come to the log at once. None: not known."""
+    lazy: bool = False
+    rest_ms: Estimate | None = None
+    """Silence until it cleans: at all, or, if it is lazy, once its log is full."""
+    marks: marks.Marks | None = None
+    by_pressure: bool = False
+    """Whether it cleans without waiting for silence, once it is lazy and has passed its high mark."""
+    most_dirty_first: bool | None = None
+    """In which order it cleans bands; None: not known."""
+    contradicts: bool = False
+    """Whether its marks contradict each other."""
+    streams_doubted: bool = False
+    """Whether what was written to see them may have been cleaned under way."""
+    pass_bands: int | None = None
+    """How many bands such a one cleans in a pass."""
+    writes_to_high: int | None = None
+    """After how many small writes one that is driven by pressure began to clean, for their number."""
+    bands: dict[float, bands.Bands] = field(default_factory=dict)
+    static_share: float | None = None
+    band_ms: Estimate | None = None
+    streams: streams.Streams | None = None
+    layout: layout.Layout = field(default_factory=lambda: layout.Layout.without_gaps(1.0))
+    append: appends.Append | None = None
+    run_ms: float | None = None
+    """What a small write of a run takes, where packets of several writes show in nothing else."""
+    flash: flash.Flash | None = None
+    destage_bytes: Estimate | None = None
+    """What is written from memory to the log at once."""
+    forced_ms: Estimate | None = None
+    """What a pass takes mostly that has to clean whole bands before a write."""
+    collect_turns: Estimate | None = None
+    packet_bytes: Estimate | None = None
+    """Where it shows in nothing but the last writes before the log is full."""
+    length: length.Length | None = None
+    """Of each log."""
+    journal: appends.Journal | None = None
+    regions: int = 1
+    fill_order: fill.Order | None = None
+    small: fill.Fill | None = None
+    """Of small writes as fast as they are taken."""
+    single: fill.Fill | None = None
+    """Of small writes, each durable before the next. One of both, where that tells all."""
+    groups: counts.Groups | None = None
+    """Where both leave open what an entry is, and groups of small writes tell."""
+    grouped: fill.Fill | None = None
+    """Of these groups, each durable before the next."""
+
+    @property
+    def bytes_found(self) -> float | None:
+        """Of all logs."""
+        return self.length.bytes_found.value * self.regions if self.length else None
+
+
+def gathered_bytes(cache: Cache) -> float:
+    """What a small write takes of the log where they are taken as fast as they come."""
+    return cache.layout.gathered_bytes(packet_writes(cache), _visit_writes(cache))
+
+
+def gathered_vaguely(cache: Cache) -> float:
+    """By which share of it that may be wrong, if so many go into a visit."""
+    layout = cache.layout
+    each = layout.visit_tracks.half / _visit_writes(cache) + layout.packet_tracks.half / packet_writes(cache)
+    return each * layout.track_bytes / gathered_bytes(cache)
+
+
+def space_bound(cache: Cache, writes: int) -> bool:
+    """Whether so many small writes, as fast as they are taken, are what space in one log ends at."""
+    if cache.length is None:
+        return False
+    # How many go into a visit is known roughly, or not at all: then it may be as few as fill a packet.
+    packet = packet_writes(cache)
+    each = gathered_bytes(cache) if cache.in_memory else cache.layout.gathered_bytes(packet, packet)
+    enough = SPACE_ENDS if cache.layout.visit_tracks.value == 0 else _SPACE_MAY_END
+    return writes * each > enough * cache.length.bytes_found.value
+
+
+def single_space_bound(cache: Cache) -> bool:
+    """Whether space ends a fill with writes that are durable one by one, and no other limit."""
+    if cache.length is None or cache.single is None or cache.single.writes is None:
+        return False
+    room = cache.length.bytes_found.value / cache.layout.space_bytes(BLOCK_BYTES)
+    return cache.single.writes > _SINGLE_SPACE_ENDS * room
+
+
+def counts_packets(cache: Cache) -> bool | None:
+    """Whether entries are packets, where only groups of writes tell; None: not known."""
+    if cache.groups is None or cache.grouped is None:
+        return None
+    return cache.groups.counts_packets(cache.grouped.writes or cache.grouped.written)
+
+
+def packet_writes(cache: Cache) -> int:
+    """How many small writes share a packet; one, where that is not known."""
+    return int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
+
+
+def _visit_writes(cache: Cache) -> int:
+    most = VISIT_PACKETS * packet_writes(cache)
+    return min(most, cache.in_memory or most)

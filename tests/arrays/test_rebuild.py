@@ -319,7 +319,7 @@ def test_the_verb_leaves_a_run_that_others_read(
     for word in (
         "time to rebuild",
         "/proc/mdstat",
-        "question for whole drives",
+        "question of whole drives",
         "baseline",
         "the busiest is the replacement",
     ):

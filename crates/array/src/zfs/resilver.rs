@@ -109,7 +109,7 @@ impl Plan {
             match &geometry.spread {
                 Spread::Draid(draid) if *spare < draid.spares => {}
                 Spread::Draid(draid) => {
-                    return Err(LayoutError::value("spare", spare, format!("it counts from 0 and has {}", draid.spares)));
+                    return Err(LayoutError::value("spare", spare, format!("there are {}, from 0 on", draid.spares)));
                 }
                 _ => return Err(LayoutError::value("spare", spare, "only dRAID has distributed spares")),
             }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from characterize.blind import Truth, changed, pressed, small, small_wild, with_values
+from characterize.blind import Truth, changed, pressed, restless, small, small_wild, with_values
 from shakedown.characterize.run import Order, Outcome, characterize
 from shakedown.fit.twin import UNKNOWN
 
@@ -82,6 +82,16 @@ def test_one_that_cleans_whatever_it_holds_at_once_is_told_as_that(mapping: str,
     assert outcome.facts.cleans_at_once
     # Some of what memory took at once is on its way by then, and no twin shows how many.
     _holds(outcome, truth, "dram.write_segments")
+
+
+@pytest.mark.parametrize("seed", [4015, 4022])
+def test_one_whose_cache_in_flash_is_emptied_at_once_is_not_called_conventional(seed: int, tmp_path: Path) -> None:
+    values = restless(seed).values
+    assert (values["translation.cache.place"], values["translation.cleaning.when"]) == ("flash", "aggressive")
+    assert values["translation.cleaning.driven"] == "pressure"
+    outcome = _outcome(with_values(values), tmp_path)
+    assert outcome.refusal
+    assert outcome.facts.cleans_at_once
 
 
 @pytest.mark.parametrize("order", ["fifo", "most-dirty"])

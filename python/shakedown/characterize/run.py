@@ -138,7 +138,7 @@ def _modelled(profile: str) -> Bench:
             arena = ModelArena(f"model:{path}", seed=1)
         except UsageError as error:
             raise InconclusiveError(str(error).removeprefix(f"{path}: ")) from error
-    return PlainBench(arena, arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES)
+    return PlainBench(arena, _capacity_bytes(arena.identity))
 
 
 def _admit(arena: Arena, plan: Plan) -> None:

@@ -27,13 +27,15 @@ struct Load {
     random: bool,
     bytes: u64,
     verbs: &'static [Verb],
+    /// Each write is to be on the platters before it is answered.
+    durable: bool,
 }
 
 impl Load {
     fn new(profile: &Profile, verbs: &'static [Verb], random: bool, bytes: u64, depth: u32) -> Self {
         let drive = Drive::new(profile, 1);
         let offsets = sim::stream(1, "offsets");
-        let mut load = Self { drive, done: Vec::new(), offsets, next: 0, random, bytes, verbs };
+        let mut load = Self { drive, done: Vec::new(), offsets, next: 0, random, bytes, verbs, durable: false };
         (0..depth).for_each(|tag| load.submit(tag, 0));
         load
     }
@@ -43,8 +45,8 @@ impl Load {
         let slot = if self.random { self.offsets.below(slots) } else { self.next % slots };
         self.next += 1;
         let verb = if self.verbs.len() == 1 { self.verbs[0] } else { self.verbs[(self.offsets.bits() & 1) as usize] };
-        let bytes = self.bytes;
-        self.drive.submit(now_ns, Request { tag, verb, fua: false, offset_bytes: slot * bytes, bytes });
+        let (bytes, fua) = (self.bytes, self.durable && verb == Verb::Write);
+        self.drive.submit(now_ns, Request { tag, verb, fua, offset_bytes: slot * bytes, bytes });
     }
 
     fn complete(&mut self, count: u64) -> Duration {
@@ -58,6 +60,11 @@ impl Load {
             }
         }
         CpuTime.end(began)
+    }
+
+    fn durable(mut self) -> Self {
+        self.durable = true;
+        self
     }
 
     /// Writes at random until the cache has been full several times over; then goes on with `verbs`.
@@ -91,22 +98,29 @@ fn requests(criterion: &mut Criterion<CpuTime>) {
         group.bench_function(name, |bencher| bencher.iter_custom(|count| load.complete(count)));
     };
     let (conventional, shingled) = (&profile("st12000vn0007"), &shingled());
+    let (laptop, red) = (&profile("canvio-3tb"), &profile("wd40efax"));
     let random = |profile: &Profile, verbs, depth| Load::new(profile, verbs, true, 4096, depth);
-    bench("conventional, 4 KiB random reads, depth 1", random(conventional, READ, 1));
-    bench("conventional, 4 KiB random reads, depth 32", random(conventional, READ, 32));
+    let sequential = |profile: &Profile, verbs, depth| Load::new(profile, verbs, false, 131_072, depth);
+    let full = |verbs, depth| random(shingled, WRITE, depth).with_full_cache(verbs);
+    bench("shingled, cache full, 4 KiB random, half writes, depth 1", full(BOTH, 1));
+    bench("shingled, cache full, 4 KiB random, half writes, depth 32", full(BOTH, 32));
+    bench("shingled, cache full, 4 KiB random, half durable writes, depth 32", full(BOTH, 32).durable());
+    bench("shingled, cache full, 4 KiB random writes, depth 1", full(WRITE, 1));
+    bench("shingled, cache full, 4 KiB random reads, depth 1", full(READ, 1));
+    bench("shingled, cache empty, 4 KiB random reads, depth 1", random(shingled, READ, 1));
+    bench("shingled, 128 KiB sequential writes, depth 1", sequential(shingled, WRITE, 1));
+    bench("canvio-3tb, 1 MiB sequential writes, depth 8", Load::new(laptop, WRITE, false, 1 << 20, 8));
+    bench("canvio-3tb, 4 KiB random writes, depth 8", random(laptop, WRITE, 8));
+    bench("wd40efax, 4 KiB random, half writes, depth 8", random(red, BOTH, 8));
     bench("conventional, 4 KiB random, half writes, depth 1", random(conventional, BOTH, 1));
     bench("conventional, 4 KiB random, half writes, depth 32", random(conventional, BOTH, 32));
-    bench("conventional, 4 KiB random writes", random(conventional, WRITE, 1));
-    bench("conventional, 128 KiB sequential reads", Load::new(conventional, READ, false, 131_072, 1));
-    bench("conventional, 128 KiB sequential writes", Load::new(conventional, WRITE, false, 131_072, 1));
-    bench("shingled, 128 KiB sequential writes", Load::new(shingled, WRITE, false, 131_072, 1));
-    bench("shingled, 4 KiB random reads, cache empty", random(shingled, READ, 1));
-    bench("shingled, 4 KiB random writes, cache full", random(shingled, WRITE, 1).with_full_cache(WRITE));
-    bench("shingled, 4 KiB random, half writes, cache full, depth 1", random(shingled, WRITE, 1).with_full_cache(BOTH));
-    bench(
-        "shingled, 4 KiB random, half writes, cache full, depth 32",
-        random(shingled, WRITE, 32).with_full_cache(BOTH),
-    );
+    bench("conventional, 4 KiB random, half durable writes, depth 32", random(conventional, BOTH, 32).durable());
+    bench("conventional, 4 KiB random writes, depth 1", random(conventional, WRITE, 1));
+    bench("conventional, 4 KiB random reads, depth 1", random(conventional, READ, 1));
+    bench("conventional, 4 KiB random reads, depth 32", random(conventional, READ, 32));
+    bench("conventional, 128 KiB sequential reads, depth 1", sequential(conventional, READ, 1));
+    bench("conventional, 128 KiB sequential reads, depth 32", sequential(conventional, READ, 32));
+    bench("conventional, 128 KiB sequential writes, depth 1", sequential(conventional, WRITE, 1));
 }
 
 /// Nine hours without a request: what is cached is cleaned, and after that nothing happens.

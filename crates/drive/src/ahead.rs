@@ -1,9 +1,9 @@
 //! Reading on past a read: the running one, and the ranges that earlier ones left in DRAM.
 
-use crate::buffer::Range;
 use crate::footprint::Footprint;
 use crate::geometry::{Geometry, Place};
 use crate::mechanics::Head;
+use crate::range::Range;
 
 /// The heads go on reading from where a read ended, until they are needed elsewhere or the limit is reached. All in
 /// home addresses, which on drives that keep their data in one row are blocks of the surface. The place of the heads is

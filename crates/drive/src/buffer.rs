@@ -2,6 +2,7 @@
 
 use crate::ages::Ages;
 use crate::footprint::Footprint;
+use crate::range::Range;
 use crate::sweep::{Spot, Sweep};
 
 /// A dirty extent's description; its range is kept apart, since every write and read looks through the ranges.
@@ -23,13 +24,6 @@ pub(crate) struct Dirty {
     pub spot: Option<Spot>,
 }
 
-/// A dirty range, in sectors of 512 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Range {
-    pub start: u64,
-    pub end: u64,
-}
-
 impl Dirty {
     /// More was written behind it.
     #[inline]
@@ -45,29 +39,6 @@ impl Dirty {
         let taken = Dirty { writes: (share as u32).max(1), ..*self };
         self.writes = self.writes.saturating_sub(taken.writes).max(1);
         taken
-    }
-}
-
-impl Range {
-    pub const ALL: Self = Self { start: 0, end: u64::MAX };
-
-    pub fn overlaps(&self, other: &Range) -> bool {
-        self.start < other.end && other.start < self.end
-    }
-
-    pub fn covers(&self, other: &Range) -> bool {
-        self.start <= other.start && other.end <= self.end
-    }
-
-    pub fn sectors(&self) -> u64 {
-        self.end - self.start
-    }
-
-    /// Where a whole physical sector ends, so that what lies before is no longer than `sectors`; `None`: that is all of it.
-    #[inline]
-    pub fn cut_within(&self, sectors: u64) -> Option<u64> {
-        let end = (self.start + sectors) / 8 * 8;
-        (self.start < end && end < self.end).then_some(end)
     }
 }
 

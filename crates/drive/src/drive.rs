@@ -14,37 +14,15 @@ use crate::buffer::{InFlight, Piece, WriteBuffer};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Arm, Head, Mechanics, NEVER};
-use crate::power::Passing;
+use crate::passing::Passing;
 use crate::profile::{InterfaceProfile, Profile, QueueOrder};
 use crate::queue::{Candidate, CommandQueue};
 use crate::request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, Writes, SECTOR_BYTES};
 use crate::shingled::{reserved_bytes, Extent, Shingled};
 use crate::truth::Truth;
-use crate::writes::{Durable, WriteRules};
-
-/// Sectors of 512 bytes in a physical one.
-pub(crate) const BLOCK_SECTORS: u64 = crate::geometry::BLOCK_BYTES / SECTOR_BYTES;
-
-/// What the heads are doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Work {
-    /// A read, whose completion is already due.
-    Read,
-    /// Data from DRAM, kept in `in_flight`, on its way to the platters.
-    Destage,
-    /// One operation of cleaning a band.
-    Clean,
-    /// Nothing, for want of power, or until the drive has started.
-    Start,
-}
-
-/// What came of looking for work for idle heads.
-pub(crate) enum Choice {
-    /// The heads are busy now.
-    Busy,
-    /// Nothing to do before this tick.
-    Rest(Option<u64>),
-}
+use crate::work::{Choice, Work};
+use crate::writes::durable::Durable;
+use crate::writes::rules::WriteRules;
 
 /// What goes first when reads wait and writes press; the heads may have found it already.
 enum First {
@@ -379,7 +357,7 @@ impl Drive {
     }
 
     /// Takes a command of the host's, or of the bridge's.
-    pub(crate) fn accept(&mut self, now_ns: u64, request: Request) {
+    fn accept(&mut self, now_ns: u64, request: Request) {
         let now = self.clock.ticks(now_ns).max(self.now);
         self.run(now);
         self.host_seen_at = self.host_seen_at.max(now);
@@ -399,7 +377,7 @@ impl Drive {
 
     /// Lets time pass and hands over the answers to commands that fell due.
     #[inline(always)]
-    pub(crate) fn collect_due(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+    fn collect_due(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
         self.run(self.clock.ticks(to_ns));
         while let Some(Due { completion, .. }) = self.due.first().filter(|due| due.completion.completed_ns <= to_ns) {
             completions.push(*completion);
@@ -408,7 +386,30 @@ impl Drive {
         }
     }
 
-    pub(crate) fn is_valid(&self, request: &Request) -> bool {
+    /// The same with a bridge before the drive: each answer lets its next command pass at that very time.
+    fn advance_bridge(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
+        loop {
+            let event_ns = self.next_event_ns().map_or(to_ns, |event_ns| event_ns.min(to_ns));
+            let from = completions.len();
+            self.collect_due(event_ns, completions);
+            if let Some(bridge) = &mut self.bridge {
+                bridge.take_back(completions, from);
+            }
+            self.pass_on(event_ns);
+            if event_ns == to_ns {
+                return;
+            }
+        }
+    }
+
+    /// Hands over what the bridge has for the drive.
+    fn pass_on(&mut self, now_ns: u64) {
+        while let Some(command) = self.bridge.as_mut().and_then(|bridge| bridge.pass_on()) {
+            self.accept(now_ns, command);
+        }
+    }
+
+    fn is_valid(&self, request: &Request) -> bool {
         let aligned = request.offset_bytes % SECTOR_BYTES == 0 && request.bytes % SECTOR_BYTES == 0;
         let end = request.offset_bytes.checked_add(request.bytes);
         aligned && end.is_some_and(|end| end <= self.capacity_sectors * SECTOR_BYTES)
@@ -428,10 +429,11 @@ impl BlockDevice for Drive {
         if self.bridge.is_none() {
             return self.accept(now_ns, request);
         }
-        if let Some(mut bridge) = self.bridge.take() {
-            bridge.submit(self, now_ns, request);
-            self.bridge = Some(bridge);
+        let is_valid = self.is_valid(&request);
+        if let Some(bridge) = &mut self.bridge {
+            bridge.take(request, is_valid);
         }
+        self.pass_on(now_ns);
     }
 
     fn advance_to_completion(&mut self, limit_ns: u64, completions: &mut Vec<Completion>) -> u64 {
@@ -446,7 +448,7 @@ impl BlockDevice for Drive {
             let to_ns = self.due.first().map_or(limit_ns, |due| due.completion.completed_ns.min(limit_ns));
             match self.bridge {
                 None => self.collect_due(to_ns, completions),
-                Some(_) => self.advance(to_ns, completions),
+                Some(_) => self.advance_bridge(to_ns, completions),
             }
             // What was due may have been for the bridge alone.
             if to_ns == limit_ns || !completions.is_empty() {
@@ -470,12 +472,9 @@ impl BlockDevice for Drive {
     }
 
     fn advance(&mut self, to_ns: u64, completions: &mut Vec<Completion>) {
-        match self.bridge.take() {
+        match self.bridge {
             None => self.collect_due(to_ns, completions),
-            Some(mut bridge) => {
-                bridge.advance(self, to_ns, completions);
-                self.bridge = Some(bridge);
-            }
+            Some(_) => self.advance_bridge(to_ns, completions),
         }
     }
 
@@ -503,6 +502,7 @@ fn command_us(interface: &InterfaceProfile) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::BLOCK_SECTORS;
     use crate::mechanics::Way;
     use proptest::prelude::*;
 
@@ -529,7 +529,7 @@ mod tests {
             }
             let (_, until) = drive.work.expect("the first read is under way");
             let head = drive.head;
-            let begins = |range: &crate::buffer::Range, way| {
+            let begins = |range: &crate::range::Range, way| {
                 let spot = drive.mechanics.spot(range.start / BLOCK_SECTORS);
                 until + drive.mechanics.departure(&head, until, way).reach(until, &spot)
             };

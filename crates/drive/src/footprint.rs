@@ -1,6 +1,6 @@
 //! Where ranges lie, roughly: enough to say of most places that nothing is near, in one look.
 
-use crate::buffer::Range;
+use crate::range::Range;
 
 /// A region is 2^11 units, whatever these are.
 const REGION_SHIFT: u32 = 11;

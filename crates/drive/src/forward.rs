@@ -10,8 +10,9 @@ use sim::LatencyHistogram;
 
 use crate::ahead::Running;
 use crate::clock::{Clock, TURN};
-use crate::drive::{Drive, BLOCK_SECTORS};
-use crate::geometry::{ZoneView, BLOCK_BYTES};
+use crate::drive::Drive;
+use crate::geometry::{ZoneView, BLOCK_BYTES, BLOCK_SECTORS};
+use crate::range::Range;
 use crate::request::{Forwarded, Reads};
 
 impl Drive {
@@ -123,9 +124,9 @@ impl Drive {
     }
 }
 
-fn sectors_at(offset_bytes: u64) -> crate::buffer::Range {
+fn sectors_at(offset_bytes: u64) -> Range {
     let start = offset_bytes / crate::SECTOR_BYTES;
-    crate::buffer::Range { start, end: start + BLOCK_SECTORS }
+    Range { start, end: start + BLOCK_SECTORS }
 }
 
 /// How far the reads have come.

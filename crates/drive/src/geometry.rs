@@ -5,9 +5,12 @@ use std::ops::Range;
 
 use crate::clock::{PHASE_MASK, TURN};
 use crate::profile::GeometryProfile;
+use crate::request::SECTOR_BYTES;
 
 /// Bytes of a physical sector.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
+/// Sectors of 512 bytes in a physical one.
+pub(crate) const BLOCK_SECTORS: u64 = BLOCK_BYTES / SECTOR_BYTES;
 
 /// A number that much is divided by, with its reciprocal: a multiplication takes a fraction of a division's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

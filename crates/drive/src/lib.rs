@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`request`](BlockDevice) is the surface to the host, `profile` the parameters, `drive` the state
 //! machine, `bridge` what may stand before it, `reads` and `writes` what happens to a request, `forward` a short cut past
-//! many, `ahead`, `buffer` (with its `footprint`), `queue` and `sweep` what they keep, `power` what of that survives, `mechanics`, `geometry` and
+//! many, `ahead`, `buffer` (with its `footprint`), `queue` and `sweep` what they keep, `passing` and `power` what of that survives, `mechanics`, `geometry` and
 //! `clock` the platters underneath. [`faults`] are wrappers around any device.
 
 mod ages;
@@ -18,10 +18,12 @@ mod forward;
 mod geometry;
 mod line;
 mod mechanics;
+mod passing;
 mod power;
 mod prefetch;
 mod profile;
 mod queue;
+mod range;
 mod reads;
 mod request;
 #[cfg(test)]
@@ -29,6 +31,7 @@ mod shadow;
 mod shingled;
 mod sweep;
 mod truth;
+mod work;
 mod writes;
 
 pub use drive::Drive;

@@ -1,9 +1,9 @@
 //! Commands that wait for the heads, and which of them goes next.
 
 use crate::ages::Ages;
-use crate::buffer::Range;
 use crate::mechanics::{Head, Mechanics, Way};
 use crate::profile::QueueOrder;
+use crate::range::Range;
 use crate::sweep::{Spot, Sweep};
 
 /// A read that waits for the heads.

@@ -1,11 +1,13 @@
 //! Reads: from dirty data, from what was read ahead, or from the platters.
 
 use crate::ahead::Running;
-use crate::buffer::Range;
-use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
+use crate::drive::Drive;
+use crate::geometry::BLOCK_SECTORS;
 use crate::mechanics::{Access, Way};
 use crate::queue::{Candidate, Waiting};
+use crate::range::Range;
 use crate::request::{Request, Verb, SECTOR_BYTES};
+use crate::work::{Choice, Work};
 
 /// How far a read has come.
 struct Reached {
@@ -18,7 +20,7 @@ struct Reached {
 
 impl Drive {
     pub(crate) fn read(&mut self, request: Request, arrives: u64) {
-        let range = sectors(&request);
+        let range = Range::of(&request);
         if let Some(layer) = &self.shingled {
             layer.expect(&self.mechanics.geometry, self.home_block + range.start / BLOCK_SECTORS);
         }
@@ -325,9 +327,4 @@ impl Drive {
         let home = self.home_block;
         (home + range.start / BLOCK_SECTORS, home + range.end.div_ceil(BLOCK_SECTORS))
     }
-}
-
-pub(crate) fn sectors(request: &Request) -> Range {
-    let start = request.offset_bytes / SECTOR_BYTES;
-    Range { start, end: start + request.bytes / SECTOR_BYTES }
 }

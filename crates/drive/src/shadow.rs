@@ -4,10 +4,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::buffer::Range;
-use crate::drive::{Drive, Work, BLOCK_SECTORS};
+use crate::drive::Drive;
+use crate::geometry::BLOCK_SECTORS;
 use crate::profile::{CachePlace, CleaningOrder, EntryCounts, FlashProfile, Mapping, Profile};
+use crate::range::Range;
 use crate::request::{BlockDevice, Request, Verb};
+use crate::work::Work;
 
 /// Blocks of the host that are written and read.
 const BLOCKS: u64 = 600;

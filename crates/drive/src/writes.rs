@@ -1,71 +1,21 @@
 //! Writes: into DRAM, and from there to the platters.
 
-use crate::buffer::{Dirty, Piece, Range, WriteBuffer};
+use crate::buffer::{Dirty, Piece, WriteBuffer};
 use crate::clock::TURN;
-use crate::drive::{Choice, Drive, Work, BLOCK_SECTORS};
+use crate::drive::Drive;
+use crate::geometry::BLOCK_SECTORS;
 use crate::mechanics::{Arm, Way};
-use crate::power::Passing;
-use crate::profile::DramProfile;
+use crate::passing::Passing;
 use crate::queue::Candidate;
-use crate::reads::sectors;
+use crate::range::Range;
 use crate::request::{Request, Status, SECTOR_BYTES};
 use crate::shingled::{Extent, VISIT_PACKETS};
+use crate::work::{Choice, Work};
+use durable::{Durable, Need};
 
+pub(crate) mod durable;
+pub(crate) mod rules;
 mod stream;
-
-/// What a profile says about writes in DRAM, in the drive's units.
-#[derive(Clone, Debug)]
-pub(crate) struct WriteRules {
-    write_back: bool,
-    limit_sectors: u64,
-    limit_segments: usize,
-    pub destage_sectors: u64,
-    pub idle: u64,
-}
-
-impl WriteRules {
-    pub fn new(dram: &DramProfile, idle: u64) -> Self {
-        Self {
-            write_back: dram.write_back,
-            limit_sectors: dram.write_bytes / SECTOR_BYTES,
-            limit_segments: dram.write_segments as usize,
-            destage_sectors: dram.destage_bytes / SECTOR_BYTES,
-            idle,
-        }
-    }
-}
-
-/// A request that is answered when data is durable.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Durable {
-    tag: u32,
-    arrived: u64,
-    need: Need,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Need {
-    /// A write through the cache: this range, as it was after this write. What is written there later is no concern.
-    Range(Range, u64),
-    /// A flush: everything up to this write.
-    UpTo(u64),
-}
-
-impl Need {
-    /// Whether what becomes durable within a range may be what was missing.
-    fn is_met_within(&self, range: &Range) -> bool {
-        match self {
-            Self::Range(needed, _) => needed.overlaps(range),
-            Self::UpTo(_) => true,
-        }
-    }
-}
-
-impl Durable {
-    fn awaits(&self, range: &Range) -> bool {
-        matches!(&self.need, Need::Range(needed, _) if needed.overlaps(range))
-    }
-}
 
 impl Drive {
     pub(crate) fn write(&mut self, request: Request, arrives: u64) {
@@ -100,7 +50,7 @@ impl Drive {
     /// TRIM tells the drive that data is worth nothing: what its caches hold of it need not be written any more. Only
     /// whole physical sectors count.
     pub(crate) fn trim(&mut self, request: Request, arrives: u64) {
-        let range = sectors(&request);
+        let range = Range::of(&request);
         // What is dropped does not stand in the way of a read-ahead that has begun before.
         self.know_limit();
         self.discard(&range);
@@ -150,7 +100,7 @@ impl Drive {
     /// Brings a write into DRAM; where it goes is seen to elsewhere.
     #[inline(always)]
     fn bring_in(&mut self, request: &Request, arrives: u64) -> (Range, Dirty) {
-        let range = sectors(request);
+        let range = Range::of(request);
         let arrived = self.carry_in(arrives, range.sectors());
         let through = request.fua || !self.rules.write_back;
         self.sequence += 1;

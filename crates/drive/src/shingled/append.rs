@@ -2,8 +2,8 @@
 
 use super::map::Piece;
 use super::Shingled;
-use crate::drive::BLOCK_SECTORS;
 use crate::geometry::BLOCK_BYTES;
+use crate::geometry::BLOCK_SECTORS;
 use crate::mechanics::Arm;
 use crate::profile::EntryCounts;
 

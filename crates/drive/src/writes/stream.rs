@@ -8,12 +8,14 @@
 
 use std::collections::VecDeque;
 
-use super::{Durable, Need};
-use crate::buffer::{Piece, Range};
-use crate::drive::{Drive, Work, BLOCK_SECTORS};
-use crate::geometry::BLOCK_BYTES;
+use super::durable::Durable;
+use crate::buffer::Piece;
+use crate::drive::Drive;
+use crate::geometry::{BLOCK_BYTES, BLOCK_SECTORS};
 use crate::mechanics::Way;
+use crate::range::Range;
 use crate::request::{Completion, Request, Status, Verb, Writes, SECTOR_BYTES};
+use crate::work::Work;
 
 /// A stream's dirty data is an extent, or two where bands meet.
 const EXTENTS: usize = 2;
@@ -231,24 +233,6 @@ impl Drive {
         let nearest = line.iter().skip(1).all(|other| reach(next) < reach(other));
         let undisturbed = !layer.disturbs_streams() && self.may_write_in_place(first);
         undisturbed && next.about.arrived <= at && nearest
-    }
-}
-
-impl Durable {
-    fn of(request: &Request, range: Range, about: &crate::buffer::Dirty) -> Self {
-        Self { tag: request.tag, arrived: about.arrived, need: Need::Range(range, about.sequence) }
-    }
-
-    /// The range that a write waits for, if it is one.
-    fn range(&self) -> Option<&Range> {
-        match &self.need {
-            Need::Range(range, _) => Some(range),
-            Need::UpTo(_) => None,
-        }
-    }
-
-    fn ends_by(&self, sector: u64) -> bool {
-        self.range().is_some_and(|range| range.end <= sector)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::ages::Ages;
 use crate::footprint::Footprint;
+use crate::mechanics::Spot;
 use crate::range::Range;
-use crate::sweep::{Spot, Sweep};
+use crate::sweep::Sweep;
 
 /// A dirty extent's description; its range is kept apart, since every write and read looks through the ranges.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,6 @@
 use crate::clock::{Clock, PHASE_MASK, TURN};
 use crate::geometry::{Geometry, Place};
 use crate::profile::{MechanicsProfile, SeekCurve};
-use crate::sweep::Spot;
 use crate::truth::Truth;
 
 /// Heads that have not moved yet: where they can park they are parked, as after any rest.
@@ -15,6 +14,14 @@ const CURVE_STEPS: u64 = 4096;
 /// Ticks from one entry to the next in the table of what the arm reaches, and for how many it is made.
 const REACH_STEP: u64 = TURN / 256;
 const REACH_STEPS: u64 = 1024;
+
+/// Where a transfer would begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub track: u32,
+    pub cylinder: u32,
+    pub phase: u32,
+}
 
 /// Where the heads are, and since when they have been at rest.
 #[derive(Clone, Copy, Debug)]

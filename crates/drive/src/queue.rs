@@ -1,10 +1,10 @@
 //! Commands that wait for the heads, and which of them goes next.
 
 use crate::ages::Ages;
-use crate::mechanics::{Head, Mechanics, Way};
+use crate::mechanics::{Head, Mechanics, Spot, Way};
 use crate::profile::QueueOrder;
 use crate::range::Range;
-use crate::sweep::{Spot, Sweep};
+use crate::sweep::Sweep;
 
 /// A read that waits for the heads.
 #[derive(Clone, Copy, Debug)]

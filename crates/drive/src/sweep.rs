@@ -5,7 +5,7 @@
 //! get by then: hardly any place but the nearest has to be looked at.
 
 use crate::clock::{PHASE_MASK, TURN};
-use crate::mechanics::Departure;
+use crate::mechanics::{Departure, Spot};
 
 /// As many as a number has bits.
 const RINGS: usize = 64;
@@ -15,14 +15,6 @@ const WEDGE: u64 = TURN / WEDGES as u64;
 
 /// "No spot" in the chain of those that share a ring of a wedge.
 const NONE: u32 = u32::MAX;
-
-/// Where a transfer would begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spot {
-    pub track: u32,
-    pub cylinder: u32,
-    pub phase: u32,
-}
 
 /// A spot and the index of the next in the same ring of its wedge.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::parse::FaultsError;
+use super::error::FaultsError;
 use crate::profile::short;
 
 /// Three centuries; nanoseconds of more do not fit into 64 bits.

@@ -5,6 +5,7 @@
 //! same faults.
 
 mod entry;
+mod error;
 mod gone;
 mod host;
 mod medium;
@@ -15,10 +16,11 @@ mod stall;
 mod timeout;
 mod wrapper;
 
+pub use error::FaultsError;
 pub use gone::Gone;
 pub use host::Impatient;
 pub use medium::LatentSectors;
-pub use parse::{Faults, FaultsError};
+pub use parse::Faults;
 pub use power::PowerLoss;
 pub use schedule::Schedule;
 pub use stall::Stall;

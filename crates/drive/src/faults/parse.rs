@@ -1,51 +1,15 @@
 //! Faults from TOML, as `docs/faults.md` describes them.
 
-use thiserror::Error;
 use toml::{Table, Value};
 
 use super::entry::Entry;
+use super::error::FaultsError;
 use super::{Gone, LatentSectors, PowerLoss, Schedule, Stall, Timeout};
-use crate::profile::short;
 use crate::request::{BlockDevice, SECTOR_BYTES};
 
 const FORMAT_VERSION: i64 = 1;
 
 const SHORTEST_S: f64 = 1e-9;
-
-/// Why a list of faults is refused.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum FaultsError {
-    /// The text is not TOML.
-    #[error("the list of faults cannot be read: {reason}")]
-    Syntax {
-        /// What the TOML reader says.
-        reason: String,
-    },
-    /// A key that is needed is not there.
-    #[error("`{key}` is missing")]
-    Missing {
-        /// The key.
-        key: String,
-    },
-    /// A key that this kind of fault does not have.
-    #[error("`{key}` is not a known key; known here: {known}")]
-    Unknown {
-        /// The key.
-        key: String,
-        /// Those that are known at this place.
-        known: String,
-    },
-    /// A value that cannot be, or contradicts another.
-    #[error("`{key}` is {value}: {reason}")]
-    Value {
-        /// The key, such as `faults[0].from_s`; faults are counted from 0.
-        key: String,
-        /// The value as found.
-        value: String,
-        /// Why it cannot be.
-        reason: String,
-    },
-}
 
 /// Faults, the one that is nearest to the device first.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,20 +17,6 @@ pub struct Faults {
     kinds: Vec<Kind>,
     /// Their times count from then.
     zero_ns: u64,
-}
-
-impl FaultsError {
-    /// The key that is wrong; `None` when the text is not TOML at all.
-    pub fn key(&self) -> Option<&str> {
-        match self {
-            Self::Syntax { .. } => None,
-            Self::Missing { key } | Self::Unknown { key, .. } | Self::Value { key, .. } => Some(key),
-        }
-    }
-
-    pub(super) fn value(key: &str, value: impl ToString, reason: &str) -> Self {
-        Self::Value { key: key.to_owned(), value: short(value), reason: reason.to_owned() }
-    }
 }
 
 /// One entry. Times are in seconds of virtual time.

@@ -1,6 +1,6 @@
 //! Into the persistent cache: extents become packets, packets are appended to the log.
 
-use super::map::Piece;
+use super::pieces::Piece;
 use super::Shingled;
 use crate::geometry::BLOCK_BYTES;
 use crate::geometry::BLOCK_SECTORS;

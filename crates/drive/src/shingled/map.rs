@@ -1,7 +1,7 @@
 //! What the persistent cache holds of each band: sorted pieces that never overlap, the newest data winning.
 
 use super::order::Order;
-use super::pieces::{Pieces, Run};
+use super::pieces::{Piece, Pieces, Run};
 use crate::prefetch::prefetch;
 
 /// Parts of a band of which it is known apart whether they may hold pieces: as many as a word has bits.
@@ -9,26 +9,6 @@ const PARTS: u64 = 16;
 
 /// So many of the oldest bands have been looked at before they are cleaned.
 const LOOK_AHEAD: usize = 16;
-
-/// A run of cached blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
-    /// Block within the band.
-    pub start: u32,
-    pub blocks: u32,
-    /// Block within the log.
-    pub at: u32,
-    /// The packet that holds it.
-    pub packet: u32,
-    /// Entries that it takes in a map that counts host writes.
-    pub entries: u32,
-}
-
-impl Piece {
-    pub fn end(&self) -> u32 {
-        self.start + self.blocks
-    }
-}
 
 /// What happened to the map's references when part of it was overwritten or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

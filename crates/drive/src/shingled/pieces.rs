@@ -5,11 +5,30 @@
 //! processor; a vector for each band would scatter them over ten times as much. To look at a band with one piece is to
 //! look at one place.
 
-use super::map::Piece;
 use crate::prefetch::prefetch;
 
 /// "No run" in the lists of free ones.
 const NONE: u32 = u32::MAX;
+
+/// A run of cached blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Block within the band.
+    pub start: u32,
+    pub blocks: u32,
+    /// Block within the log.
+    pub at: u32,
+    /// The packet that holds it.
+    pub packet: u32,
+    /// Entries that it takes in a map that counts host writes.
+    pub entries: u32,
+}
+
+impl Piece {
+    pub fn end(&self) -> u32 {
+        self.start + self.blocks
+    }
+}
 
 const NOTHING: Piece = Piece { start: 0, blocks: 0, at: 0, packet: 0, entries: 0 };
 

@@ -4,8 +4,8 @@
 //! as many rows as hold a whole number of groups; each slice has another permutation of the children, of which the
 //! last ones are the spares.
 
+use super::column::Column;
 use super::draid_maps::{FEWEST, MAPS};
-use super::geometry::Column;
 use crate::LayoutError;
 
 /// A row's share of one child.

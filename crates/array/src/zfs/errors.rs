@@ -2,10 +2,6 @@
 
 use std::collections::VecDeque;
 
-use drive::BlockDevice;
-
-use super::resilver::{Resilver, Role};
-
 /// So many errors (`DEFAULT_IO_N`) in so long (`DEFAULT_IO_T`) are too many.
 const TOO_MANY: usize = 10;
 const WITHIN_NS: u64 = 600_000_000_000;
@@ -33,29 +29,6 @@ impl Errors {
         }
         self.are_too_many = self.at_ns.len() == TOO_MANY && now_ns - self.at_ns[0] <= WITHIN_NS;
         self.are_too_many.then_some(now_ns + WAITS_NS)
-    }
-}
-
-impl<D: BlockDevice> Resilver<D> {
-    /// So many requests to a member have failed with one command, which counts, too, if it was of several.
-    pub(super) fn note_errors(&mut self, member: usize, requests: usize) {
-        let wanted = if self.plan.tunables.faults_errors { requests + usize::from(requests > 1) } else { 0 };
-        for _ in 0..wanted {
-            self.faults_due.extend(self.errors[member].note(self.now_ns).map(|at_ns| (at_ns, member)));
-        }
-    }
-
-    /// Who errs too often is left out, but stays where nothing else has what it has (`vdev_fault`, `vdev_dtl_required`).
-    pub(super) fn fault_when_due(&mut self) {
-        let now_ns = self.now_ns;
-        while let Some(due) = self.faults_due.iter().position(|(at_ns, _)| *at_ns <= now_ns) {
-            let (_, member) = self.faults_due.swap_remove(due);
-            let missing = self.roles.iter().filter(|role| **role != Role::Good).count() as u64;
-            if self.roles[member] != Role::Good || missing < self.pool.geometry.redundancy() {
-                self.tally.is_faulted[member] |= self.roles[member] != Role::Dead;
-                self.lose(member);
-            }
-        }
     }
 }
 

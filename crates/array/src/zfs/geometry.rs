@@ -1,26 +1,13 @@
 //! Where a block lies on the members of one vdev.
 
+use super::column::Column;
 use super::draid::Draid;
 use super::raidz;
-use super::room::Room;
 use crate::LayoutError;
 
 /// Two labels and the boot block before the data of each member, two labels behind (`VDEV_LABEL_START_SIZE`, `_END_SIZE`).
 pub(super) const LABEL_START_BYTES: u64 = 4 << 20;
 pub(super) const LABEL_END_BYTES: u64 = 512 << 10;
-
-/// What one member holds of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Which.
-    pub member: u32,
-    /// From the member's data area on, which begins 4 MiB behind its first byte.
-    pub offset_bytes: u64,
-    /// How much.
-    pub bytes: u64,
-    /// Redundancy that a read without errors leaves alone.
-    pub is_parity: bool,
-}
 
 /// How a vdev spreads blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,13 +145,6 @@ impl Geometry {
             Spread::Raidz { parity } => raidz::allocated_sectors(sectors, self.width, *parity) << self.shift,
             Spread::Draid(draid) => draid.allocated_bytes(bytes),
         }
-    }
-
-    /// How much data there is room for in blocks of so many bytes, beside parity, padding and what ZFS keeps back, the smallest
-    /// member being of `member_bytes`.
-    pub fn usable_bytes(&self, member_bytes: u64, block_bytes: u64) -> u64 {
-        let shown = u128::from(Room::of(self, member_bytes).shown_bytes);
-        (shown * u128::from(block_bytes) / u128::from(self.allocated_bytes(block_bytes))) as u64
     }
 
     /// How much of a stretch of allocated space a sequential rebuild reads at once; all in allocated bytes.

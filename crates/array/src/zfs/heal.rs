@@ -2,11 +2,14 @@
 
 use drive::BlockDevice;
 
+use super::column::Column;
 use super::flow::{Flow, Others, Purpose, Target};
-use super::geometry::{Column, Spread, LABEL_START_BYTES};
+use super::geometry::{Spread, LABEL_START_BYTES};
 use super::order::{Order, Work};
+use super::phase::Phase;
 use super::queue::Class;
-use super::resilver::{Phase, Resilver, Role};
+use super::resilver::Resilver;
+use super::role::Role;
 
 /// `zfs_vdev_mirror_rotating_seek_offset`.
 const NEAR_BYTES: u64 = 1 << 20;

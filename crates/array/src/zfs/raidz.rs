@@ -1,6 +1,6 @@
 //! Where raidz puts a block: `vdev_raidz_psize_to_asize` and `vdev_raidz_map_alloc` of OpenZFS, in sectors.
 
-use super::geometry::Column;
+use super::column::Column;
 
 /// Sectors that a block of so many data sectors takes: its data, a parity sector for each started row, and what rounds
 /// that up to a multiple of `parity + 1`, so that no hole is ever too small to be used.

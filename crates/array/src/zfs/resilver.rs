@@ -6,15 +6,18 @@ use std::convert::Infallible;
 
 use drive::{BlockDevice, Status, Verb};
 
+use super::column::Column;
 use super::errors::Errors;
 use super::flow::{Flow, Purpose, Slab, Target};
-use super::geometry::{Column, Geometry, Spread, LABEL_START_BYTES};
+use super::geometry::{Spread, LABEL_START_BYTES};
 use super::order::{Order, Walk};
-use super::pool::{Content, Pool};
+use super::phase::Phase;
+use super::plan::Plan;
+use super::pool::Pool;
 use super::queue::{Class, Entry, VdevQueue};
-use super::report::Tally;
-use super::sample::{windows, Clock, Rewritten, Sampling, Window};
-use super::tunables::{Host, Tunables};
+use super::role::Role;
+use super::sample::{windows, Clock, Rewritten, Window};
+use super::tally::Tally;
 use super::txg::Txg;
 use super::users::{dirty_max_bytes, Users};
 use super::waiting::Waiting;
@@ -29,138 +32,11 @@ const MAX_RETRIES: u32 = 0;
 /// Between two words of how far it is.
 const TOLD_PASSES: u64 = 4096;
 
-/// What is resilvered and how.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// The layout.
-    pub geometry: Geometry,
-    /// The size that the vdev was made for: that of its smallest member then.
-    pub member_bytes: u64,
-    /// What is on it.
-    pub content: Content,
-    /// Whose place the replacement takes.
-    pub lost: usize,
-    /// The distributed spare that takes the place instead, dRAID only: then the lost drive stays lost.
-    pub spare: Option<u64>,
-    /// In which order.
-    pub order: Order,
-    /// With which module parameters.
-    pub tunables: Tunables,
-    /// On which machine.
-    pub host: Host,
-    /// How much of it is made request by request.
-    pub sampling: Sampling,
-    /// A member that fails on the way, and when, in nanoseconds since the beginning.
-    pub second_failure: Option<(usize, u64)>,
-    /// For where an aged pool's runs lie.
-    pub seed: u64,
-}
-
-/// How much of a scan may be under way.
-pub(super) struct Flight {
-    pub bytes: u64,
-    pub flows: u64,
-}
-
-impl Plan {
-    pub(super) fn flight(&self) -> Flight {
-        let Self { tunables, geometry, host, order, .. } = self;
-        let (bytes, flows) = match (order, tunables.top_maxinflight) {
-            (Order::Sequential, _) => {
-                let limit = tunables.rebuild_vdev_limit_bytes * geometry.width() as u64;
-                (limit.min(host.most_cached_bytes() / 2), u64::MAX)
-            }
-            (_, Some(records)) => (u64::MAX, u64::from(records)),
-            (_, None) => (tunables.scan_vdev_limit_bytes * geometry.data_width(), u64::MAX),
-        };
-        Flight { bytes: bytes.max(1 << 20), flows }
-    }
-
-    /// Records that are passed by the time that as much is under way as may be.
-    pub(super) fn flight_records(&self) -> u64 {
-        let Flight { bytes, flows } = self.flight();
-        let record_bytes = self.content.record_bytes.max(1);
-        (bytes / record_bytes).min(flows) * self.geometry.blocks_per_column(record_bytes)
-    }
-
-    fn check(&self, capacities: &[u64]) -> Result<(), LayoutError> {
-        let Self { geometry, member_bytes, lost, spare, order, second_failure, .. } = self;
-        let width = geometry.width();
-        self.host.check()?;
-        if capacities.len() != width {
-            return Err(LayoutError::value("members", capacities.len(), format!("{width} are expected")));
-        }
-        if *lost >= width {
-            return Err(LayoutError::value("lost member", lost, format!("there are 0 to {}", width - 1)));
-        }
-        for (at, capacity) in capacities.iter().enumerate() {
-            if capacity < member_bytes && !(at == *lost && spare.is_some()) {
-                let which = if at == *lost { "replacement" } else { "member" };
-                let reason = format!("too small: the vdev was made for members of {member_bytes} bytes");
-                return Err(LayoutError::value(which, format!("{capacity} bytes"), reason));
-            }
-        }
-        let sequential = !matches!(geometry.spread, Spread::Raidz { .. });
-        if *order == Order::Sequential && !sequential {
-            let reason = "stripes of variable width can only be found through their pointers: mirrors and dRAID only";
-            return Err(LayoutError::value("order", "sequential", reason));
-        }
-        if let Some(spare) = spare {
-            match &geometry.spread {
-                Spread::Draid(draid) if *spare < draid.spares => {}
-                Spread::Draid(draid) => {
-                    return Err(LayoutError::value("spare", spare, format!("there are {}, from 0 on", draid.spares)));
-                }
-                _ => return Err(LayoutError::value("spare", spare, "only dRAID has distributed spares")),
-            }
-        }
-        match second_failure {
-            Some((member, _)) if member >= &width || member == lost => {
-                Err(LayoutError::value("second failure", member, "it must be another member of the vdev"))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// What a member is to the resilver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// It has what it should have.
-    Good,
-    /// It is being filled.
-    Target,
-    /// It is gone.
-    Dead,
-}
-
 /// What a request to a drive is made of.
 #[derive(Clone, Debug)]
 pub(super) struct Command {
     pub entries: Vec<Entry>,
     pub class: Option<Class>,
-}
-
-/// What the resilver is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// The drive is put in: what users write goes there, too, but nothing of it counts before the scan begins.
-    Attached,
-    /// Reading indirect blocks: so many of the window's have been asked for.
-    Scanning { asked: u64 },
-    /// Reading and writing the blocks of the window.
-    Issuing,
-    /// All is asked for; it ends with the transaction group that the last of it is in.
-    Draining,
-    /// All is done, or lost.
-    Over,
-}
-
-impl Phase {
-    /// Is there more for the scan to ask for?
-    pub fn scans(self) -> bool {
-        matches!(self, Self::Scanning { .. } | Self::Issuing)
-    }
 }
 
 /// A resilver under way. It is a block device, too: the users' file, as large as what is written to the pool.
@@ -475,7 +351,7 @@ impl<D: BlockDevice> Resilver<D> {
         self.commands.release(number);
     }
 
-    fn column_done(&mut self, member: usize, entry: Entry, failed: bool) {
+    pub(super) fn column_done(&mut self, member: usize, entry: Entry, failed: bool) {
         let flow = self.flows.get_mut(entry.flow);
         flow.left -= 1;
         if flow.purpose.is_of_scan() {
@@ -559,42 +435,5 @@ impl<D: BlockDevice> Resilver<D> {
             _ => member as usize,
         };
         (self.roles[at] != Role::Dead).then_some(Target { member: at as u32, offset_bytes, bytes })
-    }
-
-    fn fail_when_due(&mut self) {
-        self.fault_when_due();
-        let Some((member, at_ns)) = self.plan.second_failure else { return };
-        if !self.is_to_begin() && self.clock.at(self.now_ns) >= at_ns as f64 {
-            self.lose(member);
-        }
-    }
-
-    /// Leaves a member out from here on, whether it comes back or not. Who answers that it is gone is probed, in vain, and is
-    /// asked no more (`zio_vdev_io_done`, `vdev_probe`). The resilver fails with the drive that it fills, or with one more than the
-    /// pool survives.
-    pub(super) fn lose(&mut self, member: usize) {
-        let role = std::mem::replace(&mut self.roles[member], Role::Dead);
-        if role == Role::Dead {
-            return;
-        }
-        if !self.is_over() {
-            let at_ns = self.elapsed_ns();
-            self.tally.failed_at_ns[member] = Some(at_ns);
-            if role == Role::Target || !self.survives() {
-                self.tally.failed = Some((at_ns, member));
-                self.note_progress();
-                self.turn(0.0);
-                self.phase = Phase::Over;
-            }
-        }
-        for entry in self.queues[member].drain() {
-            self.column_done(member, entry, true);
-        }
-    }
-
-    /// Is everything still somewhere? Without that a pool is suspended.
-    pub(super) fn survives(&self) -> bool {
-        let missing = self.roles.iter().filter(|role| **role != Role::Good).count() as u64;
-        missing <= self.pool.geometry.redundancy()
     }
 }

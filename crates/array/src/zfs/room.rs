@@ -29,6 +29,15 @@ impl Room {
     }
 }
 
+impl Geometry {
+    /// How much data there is room for in blocks of so many bytes, beside parity, padding and what ZFS keeps back, the smallest
+    /// member being of `member_bytes`.
+    pub fn usable_bytes(&self, member_bytes: u64, block_bytes: u64) -> u64 {
+        let shown = u128::from(Room::of(self, member_bytes).shown_bytes);
+        (shown * u128::from(block_bytes) / u128::from(self.allocated_bytes(block_bytes))) as u64
+    }
+}
+
 /// What users are not shown of so much (`spa_get_slop_space`). Its bounds are in bytes as users count, who know of no parity. The metaslab
 /// that a large pool has for synchronous writes is taken off both the pool and this, so it changes nothing.
 fn kept_back(geometry: &Geometry, given_out: u64) -> u64 {

@@ -5,30 +5,8 @@
 //! strata differ says how wrong that may be.
 
 use super::order::Walk;
+use super::plan::{Plan, Sampling};
 use super::pool::Pool;
-use super::resilver::Plan;
-
-/// How much of a resilver is made request by request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sampling {
-    /// About how many records are made, windows of all strata together; 0: all there are.
-    pub records: u64,
-    /// Records in a window, at least; where much is under way at a time, six times as much as that.
-    pub window_records: u64,
-    /// Records at the beginning that are all made: what a shingled drive's cache takes, until it is full.
-    pub first_records: u64,
-}
-
-impl Sampling {
-    /// Every request is made.
-    pub const NONE: Self = Self { records: 0, window_records: 0, first_records: 0 };
-}
-
-impl Default for Sampling {
-    fn default() -> Self {
-        Self { records: 1_200_000, window_records: 2048, first_records: 0 }
-    }
-}
 
 /// Strata are no fewer and no more than this.
 const STRATA: std::ops::RangeInclusive<u64> = 16..=512;

@@ -11,8 +11,10 @@ use super::indirects::Indirects;
 use super::labels::{configurations, uberblocks, whole_labels};
 use super::order::Order;
 use super::own;
+use super::phase::Phase;
 use super::queue::Class;
-use super::resilver::{Phase, Resilver, Role};
+use super::resilver::Resilver;
+use super::role::Role;
 
 /// What a transaction group is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

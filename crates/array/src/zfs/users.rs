@@ -4,11 +4,14 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 
+use super::column::Column;
 use super::flow::{Flow, Purpose, Slab};
-use super::geometry::{Column, Spread};
+use super::geometry::Spread;
 use super::memory::Memory;
+use super::plan::Plan;
 use super::queue::Class;
-use super::resilver::{Plan, Resilver, Role};
+use super::resilver::Resilver;
+use super::role::Role;
 
 /// The longest write of the intent log.
 const LOG_BYTES: u64 = 128 << 10;

@@ -1,0 +1,123 @@
+//! What is resilvered and how.
+
+use super::geometry::{Geometry, Spread};
+use super::order::Order;
+use super::pool::Content;
+use super::tunables::{Host, Tunables};
+use crate::LayoutError;
+
+/// How much of a resilver is made request by request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// About how many records are made, windows of all strata together; 0: all there are.
+    pub records: u64,
+    /// Records in a window, at least; where much is under way at a time, six times as much as that.
+    pub window_records: u64,
+    /// Records at the beginning that are all made: what a shingled drive's cache takes, until it is full.
+    pub first_records: u64,
+}
+
+impl Sampling {
+    /// Every request is made.
+    pub const NONE: Self = Self { records: 0, window_records: 0, first_records: 0 };
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self { records: 1_200_000, window_records: 2048, first_records: 0 }
+    }
+}
+
+/// What is resilvered and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The layout.
+    pub geometry: Geometry,
+    /// The size that the vdev was made for: that of its smallest member then.
+    pub member_bytes: u64,
+    /// What is on it.
+    pub content: Content,
+    /// Whose place the replacement takes.
+    pub lost: usize,
+    /// The distributed spare that takes the place instead, dRAID only: then the lost drive stays lost.
+    pub spare: Option<u64>,
+    /// In which order.
+    pub order: Order,
+    /// With which module parameters.
+    pub tunables: Tunables,
+    /// On which machine.
+    pub host: Host,
+    /// How much of it is made request by request.
+    pub sampling: Sampling,
+    /// A member that fails on the way, and when, in nanoseconds since the beginning.
+    pub second_failure: Option<(usize, u64)>,
+    /// For where an aged pool's runs lie.
+    pub seed: u64,
+}
+
+/// How much of a scan may be under way.
+pub(super) struct Flight {
+    pub bytes: u64,
+    pub flows: u64,
+}
+
+impl Plan {
+    pub(super) fn flight(&self) -> Flight {
+        let Self { tunables, geometry, host, order, .. } = self;
+        let (bytes, flows) = match (order, tunables.top_maxinflight) {
+            (Order::Sequential, _) => {
+                let limit = tunables.rebuild_vdev_limit_bytes * geometry.width() as u64;
+                (limit.min(host.most_cached_bytes() / 2), u64::MAX)
+            }
+            (_, Some(records)) => (u64::MAX, u64::from(records)),
+            (_, None) => (tunables.scan_vdev_limit_bytes * geometry.data_width(), u64::MAX),
+        };
+        Flight { bytes: bytes.max(1 << 20), flows }
+    }
+
+    /// Records that are passed by the time that as much is under way as may be.
+    pub(super) fn flight_records(&self) -> u64 {
+        let Flight { bytes, flows } = self.flight();
+        let record_bytes = self.content.record_bytes.max(1);
+        (bytes / record_bytes).min(flows) * self.geometry.blocks_per_column(record_bytes)
+    }
+
+    pub(super) fn check(&self, capacities: &[u64]) -> Result<(), LayoutError> {
+        let Self { geometry, member_bytes, lost, spare, order, second_failure, .. } = self;
+        let width = geometry.width();
+        self.host.check()?;
+        if capacities.len() != width {
+            return Err(LayoutError::value("members", capacities.len(), format!("{width} are expected")));
+        }
+        if *lost >= width {
+            return Err(LayoutError::value("lost member", lost, format!("there are 0 to {}", width - 1)));
+        }
+        for (at, capacity) in capacities.iter().enumerate() {
+            if capacity < member_bytes && !(at == *lost && spare.is_some()) {
+                let which = if at == *lost { "replacement" } else { "member" };
+                let reason = format!("too small: the vdev was made for members of {member_bytes} bytes");
+                return Err(LayoutError::value(which, format!("{capacity} bytes"), reason));
+            }
+        }
+        let sequential = !matches!(geometry.spread, Spread::Raidz { .. });
+        if *order == Order::Sequential && !sequential {
+            let reason = "stripes of variable width can only be found through their pointers: mirrors and dRAID only";
+            return Err(LayoutError::value("order", "sequential", reason));
+        }
+        if let Some(spare) = spare {
+            match &geometry.spread {
+                Spread::Draid(draid) if *spare < draid.spares => {}
+                Spread::Draid(draid) => {
+                    return Err(LayoutError::value("spare", spare, format!("there are {}, from 0 on", draid.spares)));
+                }
+                _ => return Err(LayoutError::value("spare", spare, "only dRAID has distributed spares")),
+            }
+        }
+        match second_failure {
+            Some((member, _)) if member >= &width || member == lost => {
+                Err(LayoutError::value("second failure", member, "it must be another member of the vdev"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -149,8 +149,11 @@ def test_nothing_asked_shows_the_help_as_a_usage_error(tmp_path: Path) -> None:
     assert (answer.returncode, answer.stdout) == (2, (SNAPSHOTS / "help-all.txt").read_text())
 
 
-def test_the_version_that_the_installed_command_tells_is_one_line(tmp_path: Path) -> None:
-    command = [Path(sys.executable).with_name("shakedown"), "--version"]
+@pytest.mark.parametrize(
+    "command", [[str(Path(sys.executable).with_name("shakedown"))], [sys.executable, "-m", "shakedown"]]
+)
+def test_the_version_that_the_installed_command_tells_is_one_line(command: list[str | Path], tmp_path: Path) -> None:
+    command = [*command, "--version"]
     answer = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert answer.returncode == 0
     assert answer.stdout.startswith("shakedown ")

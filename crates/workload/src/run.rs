@@ -6,6 +6,7 @@ mod log;
 mod pace;
 mod replayer;
 mod sent;
+mod stages;
 mod submitter;
 mod tally;
 mod worker;

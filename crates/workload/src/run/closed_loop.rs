@@ -1,27 +1,21 @@
 //! All copies of all jobs, or a trace, on one device, in virtual time.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use drive::{BlockDevice, Completion, Forwarded, Reads, Request, Status, Writes};
 
 use super::block_layer::{BlockLayer, LOOK_NS};
 use super::log::{RequestColumns, RequestLog};
 use super::replayer::{self, Replayer};
+use super::stages::Stages;
 use super::submitter::Submitter;
 use super::tally::{Row, Tally};
-use super::worker::{Wish, Worker};
-use crate::job::{Direction, Job, JobFile};
-use crate::pattern::Source;
+use super::worker::Wish;
+use crate::job::{Direction, JobFile};
 use crate::trace::{Replay, Trace};
 
 /// Time without end.
 const NEVER: u64 = u64::MAX;
-
-/// While jobs wait for their turn fio looks every 100 ms whether those before them are over, by a sleep that is 51 µs longer,
-/// as Linux' timers have it. Its next job begins two looks after the one that found them over.
-const FIO_LOOKS_EVERY_NS: u64 = 100_051_300;
-const FIO_LOOKS_UNTIL_NEXT: u64 = 2;
 
 /// fio looks at the clock four times before a request goes out, and Linux once as it makes a command of it: so long after the
 /// end of one comes the next, and so far apart are those that go out together. What rides in another's command needs none of
@@ -54,22 +48,11 @@ struct Slot {
 
 const EMPTY: Slot = Slot { worker: 0, direction: None, submitted_ns: 0, bytes: 0 };
 
-/// A copy that has not been started: which job, which copy, which thread of fio's (from 1), which tags.
-#[derive(Clone, Debug)]
-struct Planned {
-    job: Arc<Job>,
-    number: u16,
-    copy: usize,
-    seed: u64,
-    thread: u64,
-    tags: std::ops::Range<u32>,
-}
-
 /// A running job file or trace. It owns all state of the host and borrows the device on each call, so that the same device can
 /// be left alone, looked at, or given another job in between.
 #[derive(Debug)]
 pub struct Run {
-    stages: VecDeque<Vec<Planned>>,
+    stages: Stages,
     workers: Vec<Submitter>,
     wake_ns: Vec<u64>,
     next_wake_ns: u64,
@@ -83,15 +66,10 @@ pub struct Run {
     block_layer: Option<BlockLayer>,
     in_device: u32,
     completions: Vec<Completion>,
-    /// Whether any job is done as fio does it.
-    like_fio: bool,
     /// What has completed for workers that wait for all of theirs and have not looked yet.
     unseen: Vec<Completion>,
     tallies: Vec<Tally>,
     log: Option<RequestLog>,
-    started_ns: u64,
-    /// When the jobs of this stage began.
-    stage_ns: u64,
     now_ns: u64,
     interval_ns: u64,
     interval_start_ns: u64,
@@ -103,9 +81,9 @@ impl Run {
     /// Begins a job file at `now_ns`, with rows every `interval_ns` (at least 1). The same seed gives the same requests.
     pub fn start(file: JobFile, now_ns: u64, interval_ns: u64, seed: u64) -> Self {
         let tallies = Direction::ALL.into_iter().filter(|direction| file.issues(*direction)).map(Tally::new).collect();
-        let (stages, slots) = plan(file, seed);
-        let like_fio = stages.iter().flatten().any(|planned| planned.job.like_fio);
-        let mut run = Self { stages, like_fio, ..Self::idle(now_ns, interval_ns, slots, tallies) };
+        let stages = Stages::of(file, seed, now_ns);
+        let idle = Self::idle(now_ns, interval_ns, stages.tags(), tallies);
+        let mut run = Self { stages, ..idle };
         run.open_stage();
         // While every copy ramps up nothing is measured, and there are no rows.
         if run.workers.iter().all(Submitter::ramps) {
@@ -126,7 +104,7 @@ impl Run {
     /// Nobody submits anything yet.
     fn idle(now_ns: u64, interval_ns: u64, slots: usize, tallies: Vec<Tally>) -> Self {
         Self {
-            stages: VecDeque::new(),
+            stages: Stages::none(now_ns),
             workers: Vec::new(),
             wake_ns: Vec::new(),
             next_wake_ns: NEVER,
@@ -137,12 +115,9 @@ impl Run {
             block_layer: None,
             in_device: 0,
             completions: Vec::with_capacity(slots),
-            like_fio: false,
             unseen: Vec::new(),
             tallies,
             log: None,
-            started_ns: now_ns,
-            stage_ns: now_ns,
             now_ns,
             interval_ns: interval_ns.max(1),
             interval_start_ns: now_ns,
@@ -317,7 +292,7 @@ impl Run {
                 block_layer.look(self.now_ns, &mut self.completions);
             }
         }
-        if self.like_fio {
+        if self.stages.are_like_fio() {
             self.keep_from_who_waits_for_all();
         }
         self.retire();
@@ -356,7 +331,7 @@ impl Run {
         let [Submitter::Job(worker)] = self.workers.as_mut_slice() else {
             return;
         };
-        let Some((next, most, fua)) = worker.writes_on(self.now_ns).filter(|_| !self.like_fio) else {
+        let Some((next, most, fua)) = worker.writes_on(self.now_ns).filter(|_| !self.stages.are_like_fio()) else {
             return;
         };
         let Some(tally) = self.tallies.iter_mut().find(|tally| tally.direction() == Direction::Write) else {
@@ -422,7 +397,7 @@ impl Run {
             if let Some(log) = self.log.as_mut().filter(|_| completion.completed_ns >= worker.measured_from_ns()) {
                 log.completed(completion, worker.number());
             }
-            if self.like_fio {
+            if self.stages.are_like_fio() {
                 let busy_until_ns = &mut self.busy_until_ns[slot.worker as usize];
                 *busy_until_ns = (*busy_until_ns).max(self.now_ns + (FIO_LOOKS + LINUX_LOOKS) * LOOK_NS);
             }
@@ -491,7 +466,7 @@ impl Run {
                         log.submitted(self.now_ns, request);
                     }
                     let looks = FIO_LOOKS + self.submit(device, request);
-                    if self.like_fio {
+                    if self.stages.are_like_fio() {
                         self.busy_until_ns[at as usize] = self.now_ns + looks * LOOK_NS;
                     }
                 }
@@ -532,30 +507,10 @@ impl Run {
 
     /// Starts the jobs behind the next stonewall; without one, all is over.
     fn open_stage(&mut self) {
-        let Some(stage) = self.stages.pop_front() else {
-            self.over = true;
-            return;
-        };
-        self.stage_ns = self.next_stage_ns();
-        let workers = stage
-            .into_iter()
-            .map(|planned| {
-                let start_ns = self.stage_ns.max(self.started_ns.saturating_add(planned.job.start_delay_ns));
-                let Planned { job, number, copy, seed, thread, tags } = planned;
-                let source = Source::new(Arc::clone(&job), job.regions[copy], seed, thread);
-                Submitter::Job(Worker::new(job, number, copy, source, start_ns, tags))
-            })
-            .collect();
-        self.begin(workers);
-    }
-
-    /// When the jobs behind a stonewall begin, now that those before it are over.
-    fn next_stage_ns(&self) -> u64 {
-        let looks = (self.now_ns - self.stage_ns).div_ceil(FIO_LOOKS_EVERY_NS);
-        if !self.like_fio || looks == 0 {
-            return self.now_ns;
+        match self.stages.open(self.now_ns) {
+            Some(workers) => self.begin(workers),
+            None => self.over = true,
         }
-        self.stage_ns + (looks + FIO_LOOKS_UNTIL_NEXT) * FIO_LOOKS_EVERY_NS
     }
 
     fn begin(&mut self, workers: Vec<Submitter>) {
@@ -565,33 +520,4 @@ impl Run {
         self.busy_until_ns = vec![0; self.workers.len()];
         self.ready.extend(0..self.workers.len() as u32);
     }
-}
-
-/// Cuts a job file into stages at its stonewalls and deals out tags; returns how many.
-fn plan(file: JobFile, seed: u64) -> (VecDeque<Vec<Planned>>, usize) {
-    let mut stages: VecDeque<Vec<Planned>> = VecDeque::new();
-    let (mut next_tag, mut most_tags, mut number) = (0, 0, 0_u64);
-    for (at, job) in file.jobs.into_iter().map(Arc::new).enumerate() {
-        if job.stonewall || stages.is_empty() {
-            stages.push_back(Vec::new());
-            next_tag = 0;
-        }
-        for copy in 0..job.regions.len() {
-            let tags = next_tag..next_tag + job.depth;
-            next_tag = tags.end;
-            most_tags = most_tags.max(next_tag);
-            let seed = job.seed.unwrap_or(seed).wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-            number += 1;
-            let stage = stages.back_mut().expect("a stage was opened above");
-            stage.push(Planned {
-                job: Arc::clone(&job),
-                number: at.min(usize::from(u16::MAX)) as u16,
-                copy,
-                seed,
-                thread: number,
-                tags,
-            });
-        }
-    }
-    (stages, most_tags as usize)
 }

@@ -101,6 +101,11 @@ def format_duration(duration_ns: float) -> str:
     return f"{days} d {hours} h"
 
 
+def format_share(share: float) -> str:
+    """Two digits of a small one: ``1.5%``, ``57%``."""
+    return f"{share:.0%}" if share >= 0.1 else f"{share * 100:.2g}%"
+
+
 def format_counts(names: Sequence[str]) -> str:
     """``3 x sda, 1 x sdb``: each name once, in the order in which they come."""
     return ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names))

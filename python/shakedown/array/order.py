@@ -64,6 +64,11 @@ class RebuildOrder:
         return self.is_zfs or self.load is not None
 
     @property
+    def has_nothing_to_do(self) -> bool:
+        """An empty pool: nothing is allocated, and so nothing is resilvered."""
+        return self.is_zfs and self.fill == 0
+
+    @property
     def part_of_one(self) -> float:
         """Which part of all that is allocated in its pool, parity and padding with it, one drive holds."""
         return 1.0 if self.layout == "mirror" else 1 / len(self.members)

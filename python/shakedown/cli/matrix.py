@@ -22,7 +22,7 @@ from shakedown.device.disk.facts import Consent
 from shakedown.errors import UsageError
 from shakedown.report.matrix import matrix_svg, matrix_text
 from shakedown.result.atomic import replace_file
-from shakedown.units import parse_size_bytes
+from shakedown.units import parse_drive_bytes
 
 PICTURE_NAME: Final = "matrix.svg"
 
@@ -88,7 +88,7 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
         settings=options.settings,
         seed=options.seed,
         scale_divisor=parse_scale(options.scale),
-        member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_size_bytes, size),
+        member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_drive_bytes, size),
     )
     consent = Consent(options.destroy_data_on, options.allow_signature)
     if options.plan:

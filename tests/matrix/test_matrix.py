@@ -332,7 +332,7 @@ def test_an_empty_pool_is_told_as_one(tmp_path: Path) -> None:
 
 def test_what_a_mirror_of_an_odd_number_is_is_said(cells: list[Cell]) -> None:
     text = " ".join(matrix_text(cells, ()).split())
-    assert "mirror: one pair, whatever the number of drives; the other pairs of such a pool and, of an odd number," in text
+    assert "one pair, whatever the number of drives; the other pairs of such a pool and, of an odd number," in text
     even = [replace(each, width=4) for each in cells if each.layout == "mirror"]
     assert "odd number" not in matrix_text(even, ())
     assert "one pair" not in matrix_text([replace(each, width=2) for each in even], ())

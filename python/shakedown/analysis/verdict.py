@@ -74,7 +74,8 @@ def judge(
 ) -> Verdict:
     """Judge one target from the findings of all its runs, by protocol name, and from what it failed to do.
 
-    ``unfinished`` are the protocols of which no run came to its end: to let one do so tells more. Of a drive ``scale_divisor`` times smaller than the one it stands for nothing is concluded but that it failed.
+    ``unfinished`` are the protocols of which no run came to its end: to let one do so tells more.
+    Of a drive ``scale_divisor`` times smaller than the one it stands for nothing is concluded but that it failed.
     """
     judged = tuple(_judge_use(use, findings_by_protocol, unfinished) for use in uses)
     if scale_divisor > 1:

@@ -195,8 +195,8 @@ def _begun(folder: Path, order: RebuildOrder, way: RealWay, tell: Tell) -> Run:
 class _Pace:
     """Tells of each cell that is done, and how long the others will take.
 
-    A modelled cell takes as long as its vdev is wide; where nothing is allocated it takes no time. From the first cell on
-    which time went: what passes before is the beginning of processes, which no other cell waits for.
+    A modelled cell takes as long as its vdev is wide, and no time where nothing is allocated. It is reckoned from the
+    first that took time: what passes before is the beginning of processes, for which no other cell waits.
     """
 
     def __init__(self, orders: Mapping[Place, RebuildOrder], tell: Tell) -> None:

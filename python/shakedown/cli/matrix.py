@@ -59,8 +59,8 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
     """Rebuild every layout at every width and fill, and say how long each takes: CSV, and a picture.
 
     What is done is kept: after an interruption the same command goes on. Of a mirror of so many drives one pair is
-    rebuilt: the other pairs of such a pool, and an odd drive, have no part in it. Modelled drives use all cores; on those of the lab, and on real ones, all of which is lost, a cell follows
-    the other.
+    rebuilt: the other pairs of such a pool, and an odd drive, have no part in it. Modelled drives use all cores; on
+    those of the lab, and on real ones, all of which is lost, a cell follows the other.
 
     For example:
 

@@ -38,7 +38,8 @@ def _notes(cells: Sequence[Cell]) -> Iterator[str]:
         yield "nothing: the pool is empty. ZFS resilvers what is allocated, so a new drive in it is redundant at once."
     if widths := sorted({cell.width for cell in cells if cell.layout == "mirror" and cell.width > 2}):
         odd = " and, of an odd number, the drive that is left over" if any(width % 2 for width in widths) else ""
-        yield f"mirror: one pair, whatever the number of drives; the other pairs of such a pool{odd} have no part in it."
+        others = f"the other pairs of such a pool{odd}"
+        yield f"mirror: one pair, whatever the number of drives; {others} have no part in it."
 
 
 _WORDS: Final = {True: "yes", False: "NO ", None: "?  "}

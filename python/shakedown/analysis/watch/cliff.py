@@ -21,8 +21,8 @@ class CliffWatcher:
     def see(self, samples: Sequence[Sample]) -> str | None:
         """See `Watcher.see`.
 
-        When it fell, how far, and so for how long it had stayed there, is for the finding to say, which has all samples:
-        here is told what was seen, a mean of blocks, in the first of which it may have fallen.
+        When it fell, how far, and so for how long it had stayed there, is for the finding to say, which has all
+        samples: here is told what was seen, a mean of blocks, in the first of which it may have fallen.
         """
         for sample in samples:
             if self._rate.add(sample.start_ns, sample.duration_ns, sample.bytes):

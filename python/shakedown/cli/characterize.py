@@ -73,6 +73,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     ----------
     target
         model:NAME, model:./profile.toml, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
+        A file that is empty or all zeros is overwritten without asking.
         What it holds is overwritten.
     """
     order, folder, before = _order(target, options)

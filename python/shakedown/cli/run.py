@@ -112,6 +112,7 @@ def run(
         iometer-max-mixed, iometer-random-8k) or the path of a file of your own (./mine.toml).
     target
         model:NAME, model:./profile.toml, lab:NAME, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
+        A file that is empty or all zeros is overwritten without asking.
     others
         More of them, to be run at the same time, each in a folder of its own (with --out: in that folder).
     """

@@ -59,7 +59,8 @@ def _caveat(drive: Drive, other: Drive) -> str:
     [asked] = (each for each in (drive, other) if each is not by_thumb[0])
     return (
         f"{by_thumb[0].label} is a rule of thumb: as many requests a second at every size and depth, no better known"
-        f" than a fifth. {asked.label} was asked for each load, so what one does beside the other is less certain still."
+        f" than a fifth. {asked.label} was asked for each load, so what one does beside the other is less certain"
+        " still."
     )
 
 

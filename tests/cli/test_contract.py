@@ -192,6 +192,13 @@ def test_what_cannot_listen_is_not_announced(here: Path) -> None:
     assert answer.stderr.startswith("error: quick.toml exists and is not a socket")
 
 
+def test_a_report_tells_once_more_what_the_run_came_to(here: Path) -> None:
+    """On the screen, too, as when it was done; the page's path is the last line."""
+    run = shakedown("run", "./quick.toml", "model:wd40efax", "--scale", "1/100", "--out", "a", cwd=here)
+    answer = shakedown("report", "a", "-o", "page.html", cwd=here)
+    assert answer.stdout == f"{run.stdout}\npage.html\n"
+
+
 def test_a_report_replaces_nothing_but_a_report(compared: Path, here: Path) -> None:
     for _ in range(2):
         assert shakedown("report", compared / "a", "-o", "page.html", cwd=here).returncode == 0

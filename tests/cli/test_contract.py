@@ -111,6 +111,14 @@ def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path)
         ("run cliff new.img --size 10B", "a file of 10 B is too small", "`--size 4KiB`"),
         ("run cliff model:wd40efax --use zfs", "says nothing on the use `zfs`", "desktop"),
         ("run cliff model:wd40efax --use nas", 'Invalid value "nas" for --use', "`shakedown run --help`"),
+        ("run --hlep", "Unknown option: --hlep. Did you mean --help?", "`shakedown run --help`"),
+        ("--hlep", "Unknown option: --hlep. Did you mean --help?", "`shakedown --help`"),
+        (
+            "run cliff model:wd40efax --sede=3",
+            "Unknown option: --sede=3. Did you mean --seed?",
+            "`shakedown run --help`",
+        ),
+        ("demo one two", "`one`, `two` are more than it takes", "`shakedown demo --help`"),
         ("run cliff model:wd40efax --seed", "--seed needs a value", "`shakedown run --help`"),
         ("rebuild raid5 model:wd40efrx --width 3 --fill -5%", "is written --fill=-5%", "`shakedown rebuild --help`"),
         ("rebuild raid5 model:wd40efrx --width 4 --member-size 3500", "--member-size: `3500` has no", "`3500GiB`?"),
@@ -151,6 +159,8 @@ def test_a_usage_error_is_told_with_a_hint(arguments: str, message: str, hint: s
 def test_nothing_asked_shows_the_help_as_a_usage_error(tmp_path: Path) -> None:
     answer = shakedown(cwd=tmp_path)
     assert (answer.returncode, answer.stdout) == (2, (SNAPSHOTS / "help-all.txt").read_text())
+    answer, asked = shakedown("lab", cwd=tmp_path), shakedown("lab", "--help", cwd=tmp_path)
+    assert (answer.returncode, asked.returncode, answer.stdout) == (2, 0, asked.stdout)
 
 
 def test_the_version_that_the_installed_command_tells_is_one_line(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from shakedown.protocol.environment import shakedown_version
 
 EXIT_USAGE: Final = 2
 EXIT_BUG: Final = 70
-_WITHOUT_A_VERB: Final = ([], ["lab"])
+_WITHOUT_A_VERB: Final[tuple[list[str], ...]] = ([], ["lab"])
 """What these do is to show what could be said: a script that meant more has not said it."""
 
 _OF_THE_SYSTEM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})

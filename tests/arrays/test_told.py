@@ -237,6 +237,14 @@ def test_of_drives_that_are_alike_none_is_blamed_for_what_chance_did() -> None:
     assert told.value == pytest.approx(0.715)
 
 
+@pytest.mark.parametrize(("most", "held_back"), [("20MiB", True), ("2GiB", False)])
+def test_a_rebuild_that_holds_itself_back_says_so(most: str, *, held_back: bool, tmp_path: Path) -> None:
+    given = order(layout="raid5", member_bytes=2**30, options=parse_options("raid5", (f"speed-max={most}",)))
+    kept = run.run_rebuild(given, None, 1, tmp_path / "run", lambda _: None)
+    told = " ".join(render_rebuild(kept).split())
+    assert ("md holds itself back, to 20.0 MiB a second (`speed-max`)" in told) == held_back
+
+
 def test_a_drive_that_is_waited_for_much_longer_than_its_like_is_named() -> None:
     told = held_up_by([[0.1, 0.6, 0.1, 0.0], [0.2, 0.6, 0.1, 0.0]], ["red"] * 4)
     assert told.text.startswith("It waits for drive 1, red, 60% of the time: it cannot read faster")

@@ -13,7 +13,7 @@ from shakedown.analysis.estimate import student
 from shakedown.analysis.finding import Finding, FindingKind
 from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
 from shakedown.analysis.status import are_alike, look_at, off_by
-from shakedown.array.bottleneck import held_up
+from shakedown.array.bottleneck import HeldUp, held_up
 from shakedown.array.host import together_bytes_per_s
 from shakedown.array.rebuild import Rebuild
 from shakedown.units import NS_PER_S, format_duration, format_share
@@ -24,13 +24,17 @@ ALONE: Final = "load-alone"
 _MIB: Final = 2**20
 
 
-def findings(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> list[Finding]:
-    """Findings of the same rebuild under several seeds; ``names`` are those of the drives, in their places."""
+def findings(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s: int | None = None) -> list[Finding]:
+    """Findings of the same rebuild under several seeds; ``names`` are those of the drives, in their places.
+
+    ``limit_bytes_per_s`` is what it holds itself to, None if to nothing.
+    """
     if any(each.ended == "failed" for each in rebuilds):
         return [_failed(rebuilds, names), _longest(rebuilds, names), *_felt(rebuilds)]
     if not any(each.duration_ns for each in rebuilds):
         return [_nothing()]
-    found = [_duration(rebuilds, names), _rate(rebuilds), _slowest(rebuilds, names), _longest(rebuilds, names)]
+    slowest = _slowest(held_up(rebuilds, names, limit_bytes_per_s), names)
+    found = [_duration(rebuilds, names), _rate(rebuilds), slowest, _longest(rebuilds, names)]
     return [*found, _estimate(rebuilds), *_felt(rebuilds)]
 
 
@@ -174,8 +178,7 @@ def _rate(rebuilds: Sequence[Rebuild]) -> Finding:
     )
 
 
-def _slowest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
-    held = held_up(rebuilds, names)
+def _slowest(held: HeldUp, names: Sequence[str]) -> Finding:
     evidence: dict[str, float | int | str] = {"member": held.place, "drive": names[held.place], "busy": held.busy}
     return Finding(kind="bottleneck", step=REBUILD, value=held.share, unit="share", evidence=evidence, text=held.text)
 

@@ -60,6 +60,8 @@ def parse_flag(text: str) -> bool:
     return {"yes": True, "no": False}[text]
 
 
+SPEED_MAX_BYTES_PER_S: Final = 200_000 << 10
+"""Linux's own (R387), as the core has it."""
 _PAGE_BYTES: Final = 4096
 _parse_hz: Final = between(24, 1200)  # MIPS may have the fewest ticks a second, Alpha the most
 

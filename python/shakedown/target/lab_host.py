@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 
-from shakedown import _core
 from shakedown.fit.trace import FLUSH, Trace
 
 # In the lab's traces fio looks whether its jobs are over every 10 ms, by a sleep that is 50 µs longer, as Linux' timers
@@ -32,6 +31,19 @@ _CHECKS_NS: Final = 140_686_500
 _FIRST_NS: Final = 17 * _SLEEPS_NS + 8_530_000
 
 
+class Clock(Protocol):
+    """Virtual time, which passes in loads and where it is let pass."""
+
+    @property
+    def now_ns(self) -> int:
+        """Since it began."""
+        ...
+
+    def idle(self, duration_ns: int, /) -> None:
+        """Let so much pass."""
+        ...
+
+
 class LabHost:
     """Says how long a drive waits for its host; what differs from run to run is drawn by the seed."""
 
@@ -42,13 +54,13 @@ class LabHost:
         self._checked = 0
         self._began_ns: int | None = None
 
-    def find(self, machine: _core.Machine, replay: Callable[[str, Trace], object]) -> None:
+    def find(self, clock: Clock, replay: Callable[[str, Trace], object]) -> None:
         """Ask the drive what it is, and read its first block."""
         asks = np.zeros(_GUEST_ASKS, np.int64)
         replay("asked", Trace(asks + FLUSH, asks, asks))
-        machine.idle(_GUEST_LOOKS_NS)
+        clock.idle(_GUEST_LOOKS_NS)
         replay("found", Trace.reads(asks[:1]))
-        machine.idle(max(0, _GUEST_STARTS_NS - machine.now_ns))
+        clock.idle(max(0, _GUEST_STARTS_NS - clock.now_ns))
 
     def checked(self) -> None:
         """A fio had a look at a job."""

@@ -1,10 +1,19 @@
-"""Durations as people read them."""
+"""Durations as people read them, sizes as they write them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from shakedown.units import format_duration
+from shakedown.errors import UsageError
+from shakedown.units import (
+    format_duration,
+    parse_bytes_of_a_second,
+    parse_drive_bytes,
+    parse_memory_bytes,
+    parse_request_bytes,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,3 +36,36 @@ from shakedown.units import format_duration
 )
 def test_a_duration_has_two_units_at_the_most(seconds: float, text: str) -> None:
     assert format_duration(seconds * 1e9) == text
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "meant"),
+    [
+        (parse_drive_bytes, "3500", "3500GiB"),
+        (parse_drive_bytes, " 2.5 ", "2.5GiB"),
+        (parse_memory_bytes, "512", "512MiB"),
+        (parse_request_bytes, "64", "64KiB"),
+        (parse_bytes_of_a_second, "200000", "200000KiB"),
+    ],
+)
+def test_bytes_that_nobody_means_are_refused_with_what_was_meant(
+    parse: Callable[[str], int], text: str, meant: str
+) -> None:
+    with pytest.raises(UsageError, match=f"`{text.strip()}` has no unit, which means bytes") as refused:
+        parse(text)
+    assert f"did you mean `{meant}`?" in refused.value.hint
+    assert parse(f"{text.strip()}B") == float(text) // 1
+    assert parse(meant) > 2**15
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (parse_drive_bytes, "10737418240"),
+        (parse_memory_bytes, "0"),
+        (parse_request_bytes, "512"),
+        (parse_request_bytes, "131072"),
+    ],
+)
+def test_bytes_that_may_be_meant_need_no_unit(parse: Callable[[str], int], text: str) -> None:
+    assert parse(text) == int(text)

@@ -6,7 +6,7 @@ Sizes follow the standards, not fio: ``4KiB`` is 4096, ``4kB`` is 4000 (a fio jo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -47,6 +47,38 @@ def _quantity(text: str, units: dict[str, int], kind: str, example: str) -> int:
 def parse_size_bytes(text: str) -> int:
     """``"10GiB"`` to bytes. Raises UsageError."""
     return _quantity(text, _SIZE_UNITS, "size", "`10GiB`, `500MB` or `4096`")
+
+
+def _in(unit: str, bare_from: int) -> Callable[[str], int]:
+    """What reads a size of something that is never as small as ``bare_from`` bytes.
+
+    A number without a unit is bytes. Below that nobody means them, but the unit in which such things are usually told.
+    """
+
+    def parse(text: str) -> int:
+        size_bytes = parse_size_bytes(text)
+        number = text.strip()
+        if 0 < size_bytes < bare_from and number[-1].isdigit():
+            raise UsageError(
+                f"`{number}` has no unit, which means bytes: too few",
+                hint=f"did you mean `{number}{unit}`? bytes are written `{number}B`",
+            )
+        return size_bytes
+
+    return parse
+
+
+parse_drive_bytes: Final = _in("GiB", 1 << 20)
+"""Like ``parse_size_bytes``, of a drive, a file that stands for one, or what is used of it."""
+
+parse_memory_bytes: Final = _in("MiB", 1 << 20)
+"""Like ``parse_size_bytes``, of a machine's memory or a cache in it."""
+
+parse_request_bytes: Final = _in("KiB", 512)
+"""Like ``parse_size_bytes``, of a request, a record or a chunk; Linux tells of these in KiB."""
+
+parse_bytes_of_a_second: Final = _in("KiB", 1 << 20)
+"""Like ``parse_size_bytes``, of what moves in a second; Linux tells of that in KiB, too."""
 
 
 def parse_duration_ns(text: str) -> int:
@@ -99,6 +131,11 @@ def format_duration(duration_ns: float) -> str:
         return f"{hours} h {minutes} min"
     days, hours = divmod(round(seconds / 3600), 24)
     return f"{days} d {hours} h"
+
+
+def format_share(share: float) -> str:
+    """Two digits of a small one: ``1.5%``, ``57%``."""
+    return f"{share:.0%}" if share >= 0.1 else f"{share * 100:.2g}%"
 
 
 def format_counts(names: Sequence[str]) -> str:

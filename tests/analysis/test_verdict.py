@@ -214,8 +214,18 @@ def test_an_early_fall_to_a_low_rate_is_inconclusive_with_a_hint_that_helps() ->
     as_close_as_can_be = judge({"cliff": [cliff.model_copy(update={"evidence": early})]}, ["desktop"])
     assert as_close_as_can_be.status == "inconclusive"
     assert "shakedown run" not in as_close_as_can_be.uses[0].reasons[0].facts
+    little = cliff.model_copy(update={"evidence": cliff.evidence | {"iops_after": 4.0, "bytes_total": 2**30}})
+    doubt = judge({"cliff": [little]}, ["desktop"]).uses[0].reasons[0].facts
+    assert doubt.endswith("; run `shakedown run cliff TARGET --set confirm=1s`"), "to its end it was run"
     burst = cliff.model_copy(update={"evidence": cliff.evidence | {"early_fall_iops": 120.0, "iops_after": 120.0}})
     assert judge({"cliff": [burst]}, ["desktop"]).status == "pass"
+
+
+def test_a_run_is_to_come_to_its_end_only_where_it_did_not() -> None:
+    cliff = finding("cliff", None, bytes_total=2**30, iops_after=4.0)
+    for unfinished, how in (((), "for longer"), (("cliff",), "to its end"), (("random-1m",), "for longer")):
+        [use] = judge({"cliff": [cliff]}, ["desktop"], unfinished=unfinished).uses
+        assert use.reasons[0].facts.endswith(f"; run `shakedown run cliff TARGET` {how}")
 
 
 @pytest.mark.parametrize(

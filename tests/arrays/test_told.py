@@ -53,7 +53,7 @@ def failing(**changed: object) -> Rebuild:
     ],
 )
 def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str) -> None:
-    [failed] = findings([failing(**changed)], ["a", "b", "c", "d"])
+    failed, *_ = findings([failing(**changed)], ["a", "b", "c", "d"])
     assert failed.text.endswith(f", 1.5% done: drive 3, d, fails, and it is the one put in.{told}")
     survived = replace(failing(failed_at_ns=5, **changed), replacement=0, ended="complete")
     assert findings([survived], ["a", "b", "c", "d"])[0].text.endswith(f", which the array survives.{told}")
@@ -118,6 +118,30 @@ def test_of_a_failed_rebuild_is_shown_what_is_known_beside_it(tmp_path: Path, mo
     assert during[0] == during[-1] != alone[0] == alone[-1] != "–"
     assert "users' longest wait" in rows
     assert whole.count("The rebuild fails after") == 1
+
+
+def test_of_a_failed_rebuild_each_seed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In how many it failed, when, by whom; and the longest command, whoever waits for it."""
+    done = simulate(order())
+    soon = failing(timeouts=13, longest_command_ns=31 * 10**9)
+    late = replace(failing(failed_at_ns=2 * 10**9), failed_member=2, duration_ns=9 * 10**9, done=0.5)
+    ends = {1: done, 2: late, 3: replace(soon, duration_ns=4 * 10**9)}
+    monkeypatch.setattr(run, "simulate", lambda _order, _share, seed: ends[seed])
+    kept = run.run_rebuild(order(), None, 3, tmp_path / "run", lambda _: None)
+    whole = render_rebuild(kept)
+    said = "The rebuild fails in 2 of 3 seeds, the soonest after 4 s, 1.5% done: drive 3, "
+    assert said in " ".join(whole.split())
+    rows = {name: rest for name, *rest in (re.split(r" {2,}", line) for line in whole.splitlines())}
+    assert rows["its longest command"] == ["31 s"]
+    assert rows["1"][:3] == ["complete", format_duration(done.duration_ns), "100%"]
+    assert (rows["2"][:3], rows["2"][-1]) == (["failed", "9 s", "50%"], "3, then 2")
+    assert rows["3"] == ["failed", "4 s", "1.5%", "31 s, drive 3", "3 (13 timeouts)"]
+    assert "<td>3 (13 timeouts)</td>" in re.sub(r"\s*(</?t[dh]>)\s*", r"\1", render_page([kept]))
+
+
+def test_seeds_that_all_end_well_need_no_table(tmp_path: Path) -> None:
+    kept = run.run_rebuild(order(), None, 2, tmp_path / "run", lambda _: None)
+    assert "drives that fail" not in render_rebuild(kept)
 
 
 def test_how_far_rebuilds_onto_shingled_drives_were_off_is_what_the_table_says() -> None:
@@ -211,6 +235,14 @@ def test_of_drives_that_are_alike_none_is_blamed_for_what_chance_did() -> None:
         "faster (busy 95%)."
     )
     assert told.value == pytest.approx(0.715)
+
+
+@pytest.mark.parametrize(("most", "held_back"), [("20MiB", True), ("2GiB", False)])
+def test_a_rebuild_that_holds_itself_back_says_so(most: str, *, held_back: bool, tmp_path: Path) -> None:
+    given = order(layout="raid5", member_bytes=2**30, options=parse_options("raid5", (f"speed-max={most}",)))
+    kept = run.run_rebuild(given, None, 1, tmp_path / "run", lambda _: None)
+    told = " ".join(render_rebuild(kept).split())
+    assert ("md holds itself back, to 20.0 MiB a second (`speed-max`)" in told) == held_back
 
 
 def test_a_drive_that_is_waited_for_much_longer_than_its_like_is_named() -> None:

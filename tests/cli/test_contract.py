@@ -108,11 +108,23 @@ def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path)
         ("run cliff model:./quick.toml --scale 1/9", "quick.toml: ", "docs/profiles.md"),
         ("run cliff wd40efax", "there is no file `wd40efax`", "`model:wd40efax`"),
         ("run cliff a:b", "`a:b` is not a target", "`./a:b`"),
-        ("run cliff new.img --size 10", "a file of 10 B is too small", "`--size 4096`"),
+        ("run cliff new.img --size 10B", "a file of 10 B is too small", "`--size 4KiB`"),
         ("run cliff model:wd40efax --use zfs", "says nothing on the use `zfs`", "desktop"),
         ("run cliff model:wd40efax --use nas", 'Invalid value "nas" for --use', "`shakedown run --help`"),
+        ("run --hlep", "Unknown option: --hlep. Did you mean --help?", "`shakedown run --help`"),
+        ("--hlep", "Unknown option: --hlep. Did you mean --help?", "`shakedown --help`"),
+        (
+            "run cliff model:wd40efax --sede=3",
+            "Unknown option: --sede=3. Did you mean --seed?",
+            "`shakedown run --help`",
+        ),
+        ("demo one two", "`one`, `two` are more than it takes", "`shakedown demo --help`"),
         ("run cliff model:wd40efax --seed", "--seed needs a value", "`shakedown run --help`"),
         ("rebuild raid5 model:wd40efrx --width 3 --fill -5%", "is written --fill=-5%", "`shakedown rebuild --help`"),
+        ("rebuild raid5 model:wd40efrx --width 4 --member-size 3500", "--member-size: `3500` has no", "`3500GiB`?"),
+        ("matrix model:wd40efrx --member-size 900", "--member-size: `900` has no unit", "`900GiB`?"),
+        ("run cliff new.img --size 64", "--size: `64` has no unit", "`64GiB`?"),
+        ("rebuild raid5 model:wd40efrx --width 4 --set chunk=64", "`chunk=64`: `64` has no unit", "`64KiB`?"),
         ("rebuild raid5 model:wd40efrx --width 3 --member-size -- -3", "is written --member-size=-3", "rebuild --help"),
         ("rebuild radiz2 model:wd40efrx --width 4", "`radiz2` is not a layout", "did you mean `raidz2`?"),
         ("matrix model:wd40efrx --layouts radi6", "`radi6` is not a layout", "did you mean `raid6`?"),
@@ -147,6 +159,8 @@ def test_a_usage_error_is_told_with_a_hint(arguments: str, message: str, hint: s
 def test_nothing_asked_shows_the_help_as_a_usage_error(tmp_path: Path) -> None:
     answer = shakedown(cwd=tmp_path)
     assert (answer.returncode, answer.stdout) == (2, (SNAPSHOTS / "help-all.txt").read_text())
+    answer, asked = shakedown("lab", cwd=tmp_path), shakedown("lab", "--help", cwd=tmp_path)
+    assert (answer.returncode, asked.returncode, answer.stdout) == (2, 0, asked.stdout)
 
 
 @pytest.mark.parametrize(
@@ -189,6 +203,13 @@ def test_what_cannot_listen_is_not_announced(here: Path) -> None:
     answer = shakedown("serve", "model:wd40efax", "--scale", "1/10000", "--nbd", "quick.toml", cwd=here)
     assert answer.returncode == 4
     assert answer.stderr.startswith("error: quick.toml exists and is not a socket")
+
+
+def test_a_report_tells_once_more_what_the_run_came_to(here: Path) -> None:
+    """On the screen, too, as when it was done; the page's path is the last line."""
+    run = shakedown("run", "./quick.toml", "model:wd40efax", "--scale", "1/100", "--out", "a", cwd=here)
+    answer = shakedown("report", "a", "-o", "page.html", cwd=here)
+    assert answer.stdout == f"{run.stdout}\npage.html\n"
 
 
 def test_a_report_replaces_nothing_but_a_report(compared: Path, here: Path) -> None:

@@ -57,6 +57,44 @@ def test_what_an_array_is_made_of_is_set_as_for_rebuild(words: tuple[str, ...], 
     assert says in shakedown("explain", "--layout", *words, *measured, cwd=tmp_path).stdout
 
 
+UNKNOWN = ("--measured", "32KiB 50R 0rand depth 64 = 705 IOPS")
+DRIVES = ("--measured", "8KiB 70R 100rand depth 64 = 64 IOPS")
+
+
+@pytest.mark.parametrize(
+    ("layout", "drive", "asked"),
+    [
+        ("raid6", "model:wd40efrx", "`shakedown run PROTOCOL model:raid6:8xwd40efrx:write-cache=1GiB`"),
+        ("raid10", "75IOPS,150MB/s", "`shakedown run PROTOCOL model:raid10:8xNAME:write-cache=1GiB`"),
+        ("raidz2", "model:wd40efrx", "a pool of modelled drives in the lab can be asked: docs/lab.md."),
+    ],
+)
+def test_what_no_ceiling_tells_is_asked_of_what_runs_that_layout(
+    layout: str, drive: str, asked: str, tmp_path: Path
+) -> None:
+    box = ("--layout", layout, "--width", "8", "--drive", drive)
+    told = " ".join(shakedown("explain", *box, *UNKNOWN, cwd=tmp_path).stdout.split())
+    assert asked in told
+    assert ("model:raid" in told) == (layout != "raidz2"), "no modelled box runs ZFS"
+
+
+@pytest.mark.parametrize(
+    ("drive", "instead", "told"),
+    [
+        ("model:st31000520as", "75IOPS,100MB/s", True),
+        ("50IOPS,95MB/s", "model:st31000520as", True),
+        ("50IOPS,95MB/s", "75IOPS,100MB/s", False),
+        ("model:st31000520as", "model:wd40efrx", False),
+    ],
+)
+def test_a_rule_of_thumb_beside_a_modelled_drive_is_told(drive: str, instead: str, told: bool, tmp_path: Path) -> None:
+    box = ("--layout", "raid5", "--width", "4", "--drive", drive, "--instead", instead)
+    answer = " ".join(shakedown("explain", *box, *DRIVES, cwd=tmp_path).stdout.split())
+    assert ("is a rule of thumb" in answer) == told
+    [*_, change] = json.loads(shakedown("explain", *box, *DRIVES, "--json", cwd=tmp_path).stdout)["changes"]
+    assert bool(change["caveat"]) == told
+
+
 def test_a_drive_explains_its_own_run(tmp_path: Path) -> None:
     target = "model:st31000520as"
     made = shakedown("run", "iometer-random-8k", target, "--quiet", "--out", "run", cwd=tmp_path)

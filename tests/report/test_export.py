@@ -107,3 +107,19 @@ def test_a_card_of_a_modelled_drive_that_was_served_says_so(cliff: Run) -> None:
     assert document["modelled"] is True
     assert document["scale_divisor"] == 1000
     assert b"a prediction, not a measurement" in card_picture(replace(cliff, record=record), document)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("file", "a file"),
+        ("directory", "a file in a folder"),
+        ("nbd", "a device served over NBD"),
+        ("disk", "a disk"),
+        ("loop", "a loop device"),
+    ],
+)
+def test_a_card_says_on_what_it_was_measured(cliff: Run, kind: str, said: str) -> None:
+    target = cliff.record.target.model_copy(update={"kind": kind})
+    run = replace(cliff, record=cliff.record.model_copy(update={"arena": "device", "target": target}))
+    assert f"(cliff); measured on {said}<" in card_picture(run, card_document(run, "WD40EFAX", "82")).decode()

@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_rows():
         ("model:raid5:3xnosuch", "nosuch"),
         ("model:raidz1:3xwd40efrx", "pool of ZFS"),
         ("model:raid5:3xwd40efrx:bogus=1", "no option"),
-        ("model:raid5:3xwd40efrx:chunk=5", "power of two"),
+        ("model:raid5:3xwd40efrx:chunk=5B", "power of two"),
         ("model:raid5:3xwd40efrx:link=1", "no speed of a link"),
         ("model:raid5:3xwd40efrx:read-ceiling=1", "not a rate of data"),
         ("model:raid5:3xwd40efrx:read-ahead=128KiB", "no read cache to keep it in"),
@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_rows():
         ("model:raid5:3xwd40efrx:dirty-expire=30s", "`dirty-expire` is 30s: "),
         ("model:raid5:3xwd40efrx:dirty-expire=250ms", "`dirty-expire` is 0.25s: "),
         ("model:raid5:3xwd40efrx:read-ahead=4MiB", "`read-ahead` is 4MiB: "),
-        ("model:raid5:3xwd40efrx:read-ahead=100", "`read-ahead` is 100 bytes: memory is of pages"),
+        ("model:raid5:3xwd40efrx:read-ahead=100B", "`read-ahead` is 100 bytes: memory is of pages"),
         ("model:raid5:3xwd40efrx:read-cache=1GiB,read-ahead=1GiB", "the read cache has no room for it"),
         *(
             (
@@ -135,7 +135,7 @@ def test_the_same_seed_gives_the_same_rows():
                 f", scaled down by 1000: `{cache}` is {scaled}: memory is of pages",
             )
             for cache in ("read-cache", "write-cache")
-            for size, scaled in (("512", "1 bytes"), ("1MiB", "1049 bytes"), ("100PB", "100TB"))
+            for size, scaled in (("512B", "1 bytes"), ("1MiB", "1049 bytes"), ("100PB", "100TB"))
         ),
         ("model:raid5:3xwd40efrx:chunk=500kB", "`chunk` is 500kB: a power of two"),
         ("model:raid5:3xwd40efrx:write-ceiling=0MB/s", "must let something through"),

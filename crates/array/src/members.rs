@@ -418,6 +418,9 @@ impl<D: BlockDevice> Members<D> {
         for command in member.commands.iter_mut().flatten().filter(|one| one.times_out_ns <= now_ns) {
             any_late = true;
             if !command.given_up {
+                // Whoever waits no more does not learn how long it would have taken: this long at least.
+                let waited_ns = now_ns - command.issued_ns;
+                member.counters.longest_command_ns = member.counters.longest_command_ns.max(waited_ns);
                 late.push(Command { timeouts: command.timeouts + 1, ..command.clone() });
             }
             command.given_up = true;

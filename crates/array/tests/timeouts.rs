@@ -119,6 +119,8 @@ fn a_drive_that_stalls_is_set_offline_as_soon_as_one_whose_commands_hang() {
         let outcome = stalled(Layout::Raid6, for_ns);
         assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, Some(70)), "{for_ns}");
         assert!(outcome.duration_ns < 72 * S, "{}", outcome.duration_ns);
+        // Nobody heard how long it took; that it was waited for so long is known.
+        assert!(outcome.members[HANGS].counters.longest_command_ns >= 30 * S, "{for_ns}");
         let outcome = stalled(Layout::Raid5, for_ns);
         assert!(matches!(outcome.ended, Ended::Failed { member: HANGS, .. }), "{:?}", outcome.ended);
     }

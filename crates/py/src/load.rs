@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use drive::Status;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
-use workload::{RequestColumns as Chunk, Row, Run};
+use workload::{Failure, RequestColumns as Chunk, Row, Run, UNNAMED};
 
 use crate::bench::{lock, Bench, Tested};
 use crate::requests::RequestColumns;
@@ -156,13 +157,25 @@ impl State {
         let went = advance(tested, run);
         *now_ns = run.now_ns();
         if run.is_over() {
-            let failure =
-                run.failure().map(|one| format!("job {} ended at {} ns: {:?}", one.job, one.at_ns, one.status));
+            let failure = run.failure().map(words);
             *self = Self::Over { failure, requests: run.take_requests() };
             bench.run = None;
         }
         Some(went)
     }
+}
+
+/// What ended a job; the one of a file without sections has no name that its author gave.
+fn words(failure: &Failure) -> String {
+    let job = if failure.job == UNNAMED { "the job".to_owned() } else { format!("job `{}`", failure.job) };
+    let why = match failure.status {
+        Status::MediumError { offset_bytes } => format!("byte {offset_bytes} could not be read or written"),
+        Status::OutOfRange => "a request reached past the end of the device".to_owned(),
+        Status::Gone => "the device was gone".to_owned(),
+        Status::Aborted => "the host had reset the link before there was an answer".to_owned(),
+        Status::Good => unreachable!("it did not fail"),
+    };
+    format!("{job} ended after {:.6} s: {why}", Duration::from_nanos(failure.at_ns).as_secs_f64())
 }
 
 /// The requests completed since the last call, also after the end.

@@ -8,4 +8,5 @@ mod section;
 mod spec;
 mod value;
 
+pub use ini::UNNAMED;
 pub use spec::{Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone};

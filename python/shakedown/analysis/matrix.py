@@ -34,6 +34,11 @@ class Cell:
     estimate_error: float | None
     ended: str
 
+    @property
+    def is_of_nothing(self) -> bool:
+        """An empty pool's: nothing is allocated, and so nothing was resilvered."""
+        return self.ended == "complete" and not self.time_s
+
 
 @dataclass(frozen=True)
 class Observation:
@@ -53,7 +58,7 @@ def observations(cells: Sequence[Cell]) -> list[Observation]:
     cells = [cell for cell in cells if cell.layout in _LAYOUTS_OF_D]
     if not cells:
         return []
-    cells = [cell for cell in cells if cell.ended == "complete" and cell.time_s > 0]
+    cells = [cell for cell in cells if cell.ended == "complete" and not cell.is_of_nothing]
     return [_mirrors_first(cells), _on_par(cells), _grows(cells), _more_than_twice(cells)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -70,12 +70,14 @@ def judge(
     *,
     scale_divisor: int = 1,
     failures: Sequence[Failure] = (),
+    unfinished: Collection[str] = (),
 ) -> Verdict:
     """Judge one target from the findings of all its runs, by protocol name, and from what it failed to do.
 
+    ``unfinished`` are the protocols of which no run came to its end: to let one do so tells more.
     Of a drive ``scale_divisor`` times smaller than the one it stands for nothing is concluded but that it failed.
     """
-    judged = tuple(_judge_use(use, findings_by_protocol) for use in uses)
+    judged = tuple(_judge_use(use, findings_by_protocol, unfinished) for use in uses)
     if scale_divisor > 1:
         judged = tuple(_in_doubt(use, scale_divisor) for use in judged)
     if failures:
@@ -106,8 +108,8 @@ def _in_doubt(judged: UseVerdict, scale_divisor: int) -> UseVerdict:
     return UseVerdict(use=judged.use, status="inconclusive", reasons=(doubt, *judged.reasons))
 
 
-def _judge_use(use: Use, evidence: _Evidence) -> UseVerdict:
-    reasons = [reason for rule in RULES if rule.use == use and (reason := _apply(rule, evidence))]
+def _judge_use(use: Use, evidence: _Evidence, unfinished: Collection[str]) -> UseVerdict:
+    reasons = [reason for rule in RULES if rule.use == use and (reason := _apply(rule, evidence, unfinished))]
     failing = {name for reason in reasons if reason.status == "fail" for name in reason.findings}
     # A caution about what already fails the use would only say it again, more mildly.
     reasons = [reason for reason in reasons if reason.status != "caution" or not failing.issuperset(reason.findings)]
@@ -121,7 +123,7 @@ def _overall(statuses: Sequence[str]) -> Status:
     return "inconclusive" if "inconclusive" in statuses or not statuses else "pass"
 
 
-def _apply(rule: Rule, evidence: _Evidence) -> Reason | None:
+def _apply(rule: Rule, evidence: _Evidence, unfinished: Collection[str]) -> Reason | None:
     """One rule as a reason; None when it has nothing to say."""
     judged = [_judge_limit(limit, evidence) for limit in rule.limits]
     broken = _all_of([outcome for outcome, _ in judged])
@@ -134,13 +136,12 @@ def _apply(rule: Rule, evidence: _Evidence) -> Reason | None:
         return Reason(status=status, findings=names, headline=headline, facts=facts, why=rule.why)
 
     if broken and rule.gravity == "inconclusive":
-        closer = f"; {_what_to_run(rule, facts, settings)}" if (settings := _settings(evidence)) else ""
+        closer = f"; run {_command(rule, settings)}" if (settings := _settings(evidence)) else ""
         return reason("inconclusive", rule.bad, facts + closer)
     if broken is None and rule.question:
         doubt = "not certain" if facts else "not measured"
-        return reason(
-            "inconclusive", f"{doubt}: {rule.question}", "; ".join(filter(None, (facts, _what_to_run(rule, facts))))
-        )
+        to_run = f"run {_telling_more(rule, evidence, unfinished) if facts else _command(rule)}"
+        return reason("inconclusive", f"{doubt}: {rule.question}", "; ".join(filter(None, (facts, to_run))))
     if broken:
         return reason(rule.gravity, rule.bad, facts)
     if broken is None or rule.gravity != "fail":
@@ -162,12 +163,18 @@ def _settings(evidence: _Evidence) -> str:
     return next((str(settings) for settings in named if settings), "")
 
 
-def _what_to_run(rule: Rule, facts: str, settings: str = "") -> str:
+def _command(rule: Rule, settings: str = "") -> str:
     with_baseline = any(limit.kind.endswith("-ratio") for limit in rule.limits)
-    command = f"shakedown run {rule.run} TARGET" + (" --baseline TARGET" if with_baseline else "")
-    if settings:
-        return f"run `{command} {settings}`"
-    return f"run `{command}`" + (" to its end, or for longer" if facts else "")
+    words = ("shakedown run", rule.run, "TARGET", "--baseline TARGET" if with_baseline else "", settings)
+    return f"`{' '.join(filter(None, words))}`"
+
+
+def _telling_more(rule: Rule, evidence: _Evidence, unfinished: Collection[str]) -> str:
+    """The command whose run tells more than those that leave a doubt; one that went to its end would leave it again."""
+    if rule.run in unfinished:
+        return f"{_command(rule)} to its end"
+    settings = _settings({rule.run: evidence.get(rule.run, ())})
+    return _command(rule, settings) if settings else f"{_command(rule)} for longer"
 
 
 def _all_of(outcomes: Sequence[bool | None]) -> bool | None:

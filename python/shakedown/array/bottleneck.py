@@ -8,9 +8,11 @@ from statistics import fmean
 from typing import Final
 
 from shakedown.array.rebuild import LONG_AWAITED, Rebuild
-from shakedown.units import format_counts
+from shakedown.units import format_counts, format_size
 
 _AS_BUSY: Final = 0.05
+# A rebuild that comes as near to its own limit is held by that: it also waits at its checkpoints.
+_HELD_BACK: Final = 0.95
 _AT_ITS_END: Final = 0.9
 # Who is read together with others waits for the last of them now and then; below this a drive could do more.
 _MOSTLY_BUSY: Final = 0.7
@@ -56,8 +58,11 @@ class _Seen:
         return f"the replacement, {name}" if place == self.replacement else f"drive {place}, {name}"
 
 
-def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> HeldUp:
-    """Of the same rebuild under several seeds; ``names`` are those of the drives, in their places."""
+def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s: int | None = None) -> HeldUp:
+    """Of the same rebuild under several seeds; ``names`` are those of the drives, in their places.
+
+    ``limit_bytes_per_s`` is what a rebuild holds itself to, None if to nothing.
+    """
     one = rebuilds[0]
     awaited = _means([each.members["awaited"].to_list() for each in rebuilds])
     busy = _means([[ns / max(each.duration_ns, 1) for ns in each.members["busy_ns"].to_list()] for each in rebuilds])
@@ -67,6 +72,9 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> HeldUp:
     if not busy[busiest] and not awaited[longest] and sum(one.members["requests"].to_list()):
         return HeldUp(None, busiest, 0.0, _UNKNOWN)
     if awaited[longest] < LONG_AWAITED:
+        filled = fmean(each.filled_bytes / each.duration_s for each in rebuilds)
+        if limit_bytes_per_s and filled >= _HELD_BACK * limit_bytes_per_s and busy[busiest] < _AT_ITS_END:
+            return HeldUp(awaited[busiest], busiest, busy[busiest], _limited(seen, limit_bytes_per_s))
         return HeldUp(awaited[busiest], busiest, busy[busiest], _together(seen))
     alike = seen.alike(longest)
     share = sum(awaited[place] for place in alike)
@@ -102,6 +110,14 @@ def _reason(verb: str, busy: float) -> str:
     if busy >= _AT_ITS_END:
         return f"cannot {verb} faster (busy {busy:.0%})"
     return f"is slow to {verb} what it is asked for, and not asked for more (busy {busy:.0%})"
+
+
+def _limited(seen: _Seen, limit_bytes_per_s: int) -> str:
+    top = max(seen.busy)
+    return (
+        f"md holds itself back, to {format_size(limit_bytes_per_s)} a second (`speed-max`): each drive could do more,"
+        f" the busiest is {seen.who(seen.busy.index(top))}, {top:.0%} of the time."
+    )
 
 
 def _together(seen: _Seen) -> str:

@@ -89,7 +89,7 @@ def modelled_cells(orders: Mapping[Place, RebuildOrder], tell: Tell) -> Iterator
     alike = _alike(orders)
     jobs = sorted(((places[0], orders[places[0]]) for places in alike), key=lambda job: -job[0].width)
     of_job = {places[0]: places for places in alike}
-    pace = _Pace(len(orders), tell)
+    pace = _Pace(orders, tell)
     broken: list[Broken] = []
     with on_every_core(_modelled, jobs, ends_all=KeyboardInterrupt) as pending:
         for done in as_completed(pending):
@@ -134,7 +134,7 @@ def real_cells(orders: Mapping[Place, RebuildOrder], way: RealWay, tell: Tell) -
     folders = {place: _folder_of(way.folder, place) for place in orders}
     cut_off = [place for place in orders if _is_cut_off(folders[place])]
     rest = [place for place in orders if place not in cut_off]
-    pace = _Pace(len(orders), tell)
+    pace = _Pace(orders, tell)
     for place in cut_off:
         tell(f"going on with {place}")
         yield pace.done(cell_of_run(place, orders[place], _resumed(folders[place], orders[place], way, tell)))
@@ -193,21 +193,39 @@ def _begun(folder: Path, order: RebuildOrder, way: RealWay, tell: Tell) -> Run:
 
 
 class _Pace:
-    """Tells of each cell that is done, and how long the others will take if they are like it."""
+    """Tells of each cell that is done, and how long the others will take.
 
-    def __init__(self, cells: int, tell: Tell) -> None:
-        self._cells = cells
+    A modelled cell takes as long as its vdev is wide, and no time where nothing is allocated. It is reckoned from the
+    first that took time: what passes before is the beginning of processes, for which no other cell waits.
+    """
+
+    def __init__(self, orders: Mapping[Place, RebuildOrder], tell: Tell) -> None:
+        self._effort = {place: 0 if order.has_nothing_to_do else len(order.members) for place, order in orders.items()}
+        self._cells = len(orders)
         self._tell = tell
-        self._began_s = monotonic()
         self._done = 0
+        self._spent = 0
+        self._first: tuple[float, int] | None = None
 
     def done(self, cell: Cell) -> Cell:
+        place = Place(cell.layout, cell.width, cell.fill)
         self._done += 1
-        left_s = (monotonic() - self._began_s) / self._done * (self._cells - self._done)
+        self._spent += self._effort[place]
         took = format_duration(cell.time_s * NS_PER_S) if cell.ended == "complete" else cell.ended
-        left = f"; about {format_duration(left_s * NS_PER_S)} left" if self._done < self._cells else ""
-        self._tell(f"{self._done} of {self._cells}: {Place(cell.layout, cell.width, cell.fill)}: {took}{left}")
+        told = "nothing to resilver" if cell.is_of_nothing else took
+        self._tell(f"{self._done} of {self._cells}: {place}: {told}{self._left()}")
         return cell
+
+    def _left(self) -> str:
+        """Empty while nobody can know, and where no cell is left that takes time."""
+        left, now_s = sum(self._effort.values()) - self._spent, monotonic()
+        if self._first is None and self._spent:
+            self._first = now_s, self._spent
+        if self._first is None or not left or self._spent == self._first[1]:
+            return ""
+        first_s, first_spent = self._first
+        left_s = (now_s - first_s) / (self._spent - first_spent) * left
+        return f"; about {format_duration(left_s * NS_PER_S)} left"
 
 
 def cell_of_run(place: Place, order: RebuildOrder, run: Run) -> Cell:

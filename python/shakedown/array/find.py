@@ -13,10 +13,10 @@ from shakedown.analysis.estimate import student
 from shakedown.analysis.finding import Finding, FindingKind
 from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
 from shakedown.analysis.status import are_alike, look_at, off_by
-from shakedown.array.bottleneck import held_up
+from shakedown.array.bottleneck import HeldUp, held_up
 from shakedown.array.host import together_bytes_per_s
 from shakedown.array.rebuild import Rebuild
-from shakedown.units import NS_PER_S, format_duration
+from shakedown.units import NS_PER_S, format_duration, format_share
 
 REBUILD: Final = "rebuild"
 LOAD: Final = "rebuild-load"
@@ -24,13 +24,17 @@ ALONE: Final = "load-alone"
 _MIB: Final = 2**20
 
 
-def findings(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> list[Finding]:
-    """Findings of the same rebuild under several seeds; ``names`` are those of the drives, in their places."""
+def findings(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s: int | None = None) -> list[Finding]:
+    """Findings of the same rebuild under several seeds; ``names`` are those of the drives, in their places.
+
+    ``limit_bytes_per_s`` is what it holds itself to, None if to nothing.
+    """
     if any(each.ended == "failed" for each in rebuilds):
-        return [_failed(rebuilds, names), *_felt(rebuilds)]
+        return [_failed(rebuilds, names), _longest(rebuilds, names), *_felt(rebuilds)]
     if not any(each.duration_ns for each in rebuilds):
         return [_nothing()]
-    found = [_duration(rebuilds, names), _rate(rebuilds), _slowest(rebuilds, names), _longest(rebuilds, names)]
+    slowest = _slowest(held_up(rebuilds, names, limit_bytes_per_s), names)
+    found = [_duration(rebuilds, names), _rate(rebuilds), slowest, _longest(rebuilds, names)]
     return [*found, _estimate(rebuilds), *_felt(rebuilds)]
 
 
@@ -174,8 +178,7 @@ def _rate(rebuilds: Sequence[Rebuild]) -> Finding:
     )
 
 
-def _slowest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
-    held = held_up(rebuilds, names)
+def _slowest(held: HeldUp, names: Sequence[str]) -> Finding:
     evidence: dict[str, float | int | str] = {"member": held.place, "drive": names[held.place], "busy": held.busy}
     return Finding(kind="bottleneck", step=REBUILD, value=held.share, unit="share", evidence=evidence, text=held.text)
 
@@ -248,20 +251,28 @@ def _largest_ms(frames: Sequence[pl.DataFrame], column: str) -> float:
 
 
 def _failed(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
-    one = next(each for each in rebuilds if each.ended == "failed")
-    place = one.failed_member if one.failed_member is not None else one.replacement
-    after, done = format_duration(one.duration_ns), _share(one.done)
+    """The soonest failure stands for all: each seed is told of in a table."""
+    failed = [each for each in rebuilds if each.ended == "failed"]
+    one = min(failed, key=lambda each: each.duration_ns)
+    place = one.failed_place
+    after, done = format_duration(one.duration_ns), format_share(one.done)
     why = "it is the one put in" if place == one.replacement else "that is one too many"
-    text = f"The rebuild fails after {after}, {done} done: drive {place}, {names[place]}, fails, and {why}."
+    text = f"The rebuild fails{_in_seeds(len(failed), len(rebuilds))} after {after}, {done} done: drive {place}, "
+    text += f"{names[place]}, fails, and {why}."
     evidence: dict[str, float | int | str] = {"member": place, "drive": names[place], "done": one.done}
     evidence |= {key: int(one.members[key][place]) for key in ("timeouts", "is_faulted")}
+    evidence |= {"seeds": len(rebuilds), "seeds_failed": len(failed)}
     text += _cause(one, place)
     return Finding(kind="rebuild-time", step=REBUILD, value=None, unit="s", evidence=evidence, text=text)
 
 
-def _share(share: float) -> str:
-    """Two digits of a small one: ``1.5%``, ``57%``."""
-    return f"{share:.0%}" if share >= 0.1 else f"{share * 100:.2g}%"
+def _in_seeds(failed: int, seeds: int) -> str:
+    """In how many of them; nothing of the only one."""
+    if seeds == 1:
+        return ""
+    if failed == 1:
+        return f" in one of {seeds} seeds,"
+    return f" in {f'all {seeds}' if failed == seeds else f'{failed} of {seeds}'} seeds, the soonest"
 
 
 def _cause(one: Rebuild, place: int) -> str:

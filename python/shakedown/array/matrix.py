@@ -92,7 +92,8 @@ class MatrixOrder:
     def _rebuild(self, place: Place) -> RebuildOrder:
         """The rebuild of one cell.
 
-        A "mirror" of so many drives is a pool of pairs, as in account D; the other pairs have no part in it.
+        A "mirror" of so many drives stands for a pool of pairs, as in account D: one is rebuilt, and the other pairs,
+        and an odd drive that makes none, have no part in it.
         """
         drives = 2 if place.layout == "mirror" else place.width
         members = tuple(self.targets[number % len(self.targets)] for number in range(drives))

@@ -14,7 +14,7 @@ from shakedown.array.zfs import ZFS_LEAST_WIDTHS, ZfsOptions
 from shakedown.data import list_profiles, profile_path
 from shakedown.errors import UsageError
 from shakedown.protocol.complain import did_you_mean
-from shakedown.target.md_options import MdOptions
+from shakedown.target.md_options import SPEED_MAX_BYTES_PER_S, MdOptions
 from shakedown.target.modelled import modelled_capacity_bytes
 from shakedown.target.profile import read_profile
 from shakedown.target.storage_box import refuse_lab_box, refuse_storage_box
@@ -62,6 +62,18 @@ class RebuildOrder:
     def fill_matters(self) -> bool:
         """Modelled md rebuilds all of every drive, whatever is on it; only a job looks for where data is."""
         return self.is_zfs or self.load is not None
+
+    @property
+    def has_nothing_to_do(self) -> bool:
+        """An empty pool: nothing is allocated, and so nothing is resilvered."""
+        return self.is_zfs and self.fill == 0
+
+    @property
+    def limit_bytes_per_s(self) -> int | None:
+        """What md holds itself to; None of ZFS, and of a machine whose own limit nobody has asked for."""
+        if not isinstance(self.options, MdOptions):
+            return None
+        return self.options.speed_max_bytes_per_s or (SPEED_MAX_BYTES_PER_S if self.arena == "model" else None)
 
     @property
     def part_of_one(self) -> float:

@@ -336,7 +336,7 @@ class _Play:
             rebuild = measured(traced, len(self._drives) - 2, differing if is_last else [])
             new = self._drives[-2 if turn == "baseline" else -1]
             names = [drive.identity.name for drive in (*self._drives[:-2], new)]
-            found[turn] = findings([rebuild], names)
+            found[turn] = findings([rebuild], names, state.order.limit_bytes_per_s)
             theirs = found.get("baseline", []) if turn != "baseline" else []
             order = replace(
                 state.order, replacement=new.identity.text, state="used" if turn in ("baseline", "used") else "new"

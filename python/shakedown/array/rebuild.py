@@ -81,6 +81,11 @@ class Rebuild:
         return float(self.members["longest_command_ns"][self.filled]) / 1e6
 
     @property
+    def failed_place(self) -> int:
+        """Of a rebuild that failed, whose failure ended it."""
+        return self.replacement if self.failed_member is None else self.failed_member
+
+    @property
     def failed_on_the_way(self) -> dict[int, int]:
         """Places of the others that the array left out meanwhile, and after how many nanoseconds."""
         times = enumerate(self.members["failed_at_ns"].to_list())

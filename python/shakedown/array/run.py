@@ -44,7 +44,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
         theirs: list[Finding] = []
         for each, folder in zip(orders, folders, strict=True):
             rebuilds = _rebuilds(each, seeds, tell)
-            found = findings(rebuilds, _names(each))
+            found = findings(rebuilds, _names(each), each.limit_bytes_per_s)
             told = found + (ratios(found, theirs) if each is order and baseline is not None else [])
             has_baseline = each is order and baseline is not None
             notes = (

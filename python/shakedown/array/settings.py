@@ -10,7 +10,14 @@ from shakedown.array.zfs import ZFS_LAYOUTS, HealingOrder, Release, ZfsOptions
 from shakedown.errors import UsageError
 from shakedown.target.md_options import MD_SETTINGS, MdOptions
 from shakedown.target.settings import between, read_settings, refuse_of_other_layouts
-from shakedown.units import NS_PER_S, format_size, parse_duration_ns, parse_size_bytes
+from shakedown.units import (
+    NS_PER_S,
+    format_size,
+    parse_bytes_of_a_second,
+    parse_duration_ns,
+    parse_memory_bytes,
+    parse_request_bytes,
+)
 
 _MD_EXAMPLES: Final = (
     "like chunk=512KiB, rotation=left-symmetric, copies=n2, stripe-cache=8192, speed-max=500MiB, bitmap=yes"
@@ -173,7 +180,7 @@ _MOST_CORES: Final = 8192
 _LEAST_MEMORY_BYTES: Final = 128 << 20
 # What `zfs_arc_max` may at least be.
 _LEAST_CACHE_BYTES: Final = 64 << 20
-_parse_core_rate: Final = between(1 << 20, None, parse_size_bytes, format_size)
+_parse_core_rate: Final = between(1 << 20, None, parse_bytes_of_a_second, format_size)
 
 # What the kernel, the host and its adapter decide, or nobody can order of a real array.
 _MD_OF_MODELS: Final = ("stripe-cache-most", "max-request", "segments", "hz", "processors")
@@ -183,16 +190,16 @@ _ZFS_OF_MODELS: Final = ("cache", "cores", "core-rate", "second-failure", _MEMOR
 
 _DRAID: Final = tuple(layout for layout in ZFS_LAYOUTS if layout.startswith("draid"))
 _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
-    "recordsize": ("record_bytes", parse_size_bytes),
+    "recordsize": ("record_bytes", parse_request_bytes),
     "ashift": ("ashift", between(9, 16)),
     "run": ("run_records", between(1, 2**63 - 1)),
-    "file": ("file_bytes", parse_size_bytes),
+    "file": ("file_bytes", parse_request_bytes),
     "draid": ("draid", _draid),
     "spare": ("spare", between(0, 99)),
     "order": ("order", _one_of(HealingOrder)),
     "release": ("release", _one_of(Release)),
-    "memory": ("memory_bytes", between(_LEAST_MEMORY_BYTES, None, parse_size_bytes, format_size)),
-    "cache": ("cache_bytes", between(_LEAST_CACHE_BYTES, None, parse_size_bytes, format_size)),
+    "memory": ("memory_bytes", between(_LEAST_MEMORY_BYTES, None, parse_memory_bytes, format_size)),
+    "cache": ("cache_bytes", between(_LEAST_CACHE_BYTES, None, parse_memory_bytes, format_size)),
     "cores": ("cores", between(1, _MOST_CORES)),
     "core-rate": ("core_bytes_per_s", lambda text: float(_parse_core_rate(text))),
     "second-failure": ("second_failure", _failure),

@@ -25,7 +25,7 @@ from shakedown.errors import EnvironmentFailure, InconclusiveError, Interrupted,
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import free_folder
 from shakedown.target.storage_box import refuse_storage_box
-from shakedown.units import parse_size_bytes
+from shakedown.units import parse_drive_bytes
 
 
 @Parameter(name="*")
@@ -73,6 +73,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     ----------
     target
         model:NAME, model:./profile.toml, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
+        A file that is empty or all zeros is overwritten without asking.
         What it holds is overwritten.
     """
     order, folder, before = _order(target, options)
@@ -141,7 +142,7 @@ def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Pat
         seed=options.seed,
         scale_divisor=parse_scale(options.scale),
         with_parking=not options.without_parking,
-        size_bytes=None if options.size is None else named("--size", parse_size_bytes, options.size),
+        size_bytes=None if options.size is None else named("--size", parse_drive_bytes, options.size),
     )
     folder = options.out or free_folder(Path("runs") / f"characterize-{name}")
     if folder.exists() and any(folder.iterdir()):

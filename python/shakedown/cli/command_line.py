@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
+from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
 from shakedown.cli import EXIT_INTERRUPTED
@@ -24,11 +24,14 @@ from shakedown.cli.document import print_document
 from shakedown.cli.output import give_up_output, print_plan
 from shakedown.cli.plain import plain
 from shakedown.cli.terminated import terminated_as_interrupted
+from shakedown.cli.wrong_usage import wrong_usage
 from shakedown.errors import EnvironmentFailure, Planned, RefusedError, ShakedownError, UsageError
 from shakedown.protocol.environment import shakedown_version
 
 EXIT_USAGE: Final = 2
 EXIT_BUG: Final = 70
+_WITHOUT_A_VERB: Final[tuple[list[str], ...]] = ([], ["lab"])
+"""What these do is to show what could be said: a script that meant more has not said it."""
 
 _OF_THE_SYSTEM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
@@ -93,7 +96,7 @@ def _dispatch(arguments: list[str], closed: set[str]) -> int:
         )
     status = _app(called=arguments[:1])(arguments or ["--help"])
     sys.stdout.flush()
-    return status if isinstance(status, int) else 0 if arguments else EXIT_USAGE
+    return status if isinstance(status, int) else EXIT_USAGE if arguments in _WITHOUT_A_VERB else 0
 
 
 def _app(called: Sequence[str]) -> App:
@@ -177,7 +180,7 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
         return _Failure(error.exit_status, str(error), error.hint)
     if isinstance(error, CycloptsError):
         called = " ".join(("shakedown", *(error.command_chain or ()), "--help"))
-        return _Failure(EXIT_USAGE, _wrong_usage(error, arguments), f"`{called}` shows how it is meant")
+        return _Failure(EXIT_USAGE, wrong_usage(error, arguments), f"`{called}` shows how it is meant")
     if isinstance(error, KeyboardInterrupt):
         verb = " ".join(arguments[: 2 if "lab" in arguments[:1] else 1])
         return _Failure(EXIT_INTERRUPTED, "interrupted", _GOES_ON.get(verb, ""))
@@ -198,19 +201,6 @@ def _of_the_system(error: OSError) -> _Failure | None:
     what = f"`{error.filename}`" if error.filename else "a file, or what was to be printed,"
     hint = "free some space, or send it elsewhere; a run that had begun keeps what it measured"
     return _Failure(EnvironmentFailure.exit_status, f"{what} could not be written: {error.strerror}", hint)
-
-
-def _wrong_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
-    """Cyclopts says the same of an option without its value and of one that is not there at all."""
-    if not isinstance(error, MissingArgumentError) or error.argument is None:
-        return str(error)
-    name = error.argument.name
-    if name not in arguments:
-        return f"{name} must be given"
-    # A `--` ahead of it does not make it a value.
-    after = next((each for each in arguments[arguments.index(name) + 1 :] if each != "--"), "")
-    written = f"; one that begins with a minus is written {name}={after}" if after.startswith("-") else ""
-    return f"{name} needs a value{written}"
 
 
 _GOES_ON: Final = {

@@ -26,11 +26,11 @@ from shakedown.report.explain import explain_document, explain_text
 from shakedown.result.folder import Run, read_run
 from shakedown.target.ability import ModelledDrive
 from shakedown.target.settings import between, read_settings
-from shakedown.units import NS_PER_S, format_size, parse_bytes_per_s, parse_duration_ns, parse_size_bytes
+from shakedown.units import NS_PER_S, format_size, parse_bytes_per_s, parse_duration_ns, parse_request_bytes
 
 _WHAT_IS_EXPLAINED: Final = "a step needs one job, of one size of request, and must have completed something"
 _OPTIONS: Final = "recordsize=16KiB is of ZFS, copies=3 of mirror and raid10"
-_parse_record_bytes: Final = between(512, 16 << 20, parse_size_bytes, format_size)
+_parse_record_bytes: Final = between(512, 16 << 20, parse_request_bytes, format_size)
 _parse_copies: Final = between(2)
 _A_DRIVE: Final = "a drive is `model:NAME`, or two figures of one like `50IOPS,95MB/s`"
 

@@ -22,7 +22,7 @@ from shakedown.device.disk.facts import Consent
 from shakedown.errors import UsageError
 from shakedown.report.matrix import matrix_svg, matrix_text
 from shakedown.result.atomic import replace_file
-from shakedown.units import parse_size_bytes
+from shakedown.units import parse_drive_bytes
 
 PICTURE_NAME: Final = "matrix.svg"
 
@@ -58,9 +58,9 @@ _DEFAULTS = MatrixOptions()
 def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
     """Rebuild every layout at every width and fill, and say how long each takes: CSV, and a picture.
 
-    What is done is kept: after an interruption the same command goes on. A mirror of so many drives is a pool of
-    pairs. Modelled drives use all cores; on those of the lab, and on real ones, all of which is lost, a cell follows
-    the other.
+    What is done is kept: after an interruption the same command goes on. Of a mirror of so many drives one pair is
+    rebuilt: the other pairs of such a pool, and an odd drive, have no part in it. Modelled drives use all cores; on
+    those of the lab, and on real ones, all of which is lost, a cell follows the other.
 
     For example:
 
@@ -88,7 +88,7 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
         settings=options.settings,
         seed=options.seed,
         scale_divisor=parse_scale(options.scale),
-        member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_size_bytes, size),
+        member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_drive_bytes, size),
     )
     consent = Consent(options.destroy_data_on, options.allow_signature)
     if options.plan:

@@ -38,7 +38,7 @@ from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, free_folder
 from shakedown.target.settings import split_pairs
 from shakedown.tools.fio.job import OptionError
-from shakedown.units import parse_size_bytes
+from shakedown.units import parse_drive_bytes
 
 
 @Parameter(name="*")
@@ -252,7 +252,7 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
         layout=layout,
         members=members,
         replacement=options.replace_with or members[-1],
-        member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_size_bytes, size),
+        member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_drive_bytes, size),
         fill=named("--fill", parse_share, options.fill),
         state=options.state,
         load=None if options.load is None else _text(options.load),

@@ -1,4 +1,4 @@
-"""``shakedown report``: runs as one page."""
+"""``shakedown report``: runs as one page, and their summary once more."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from cyclopts import Parameter
 from shakedown.cli.document import print_document
 from shakedown.cli.output import print_result
 from shakedown.cli.own_file import refuse_other_file
+from shakedown.cli.plain import plain
 from shakedown.cli.runs import runs_of
 from shakedown.report.html import write
+from shakedown.report.summary import render
+from shakedown.result.folder import read_run
 
 # What the page says of itself in its head.
 _GENERATOR: Final = b'<meta name="generator" content="Shakedown">'
@@ -23,10 +26,10 @@ def report(
         "report.html"
     ),
     json: Annotated[
-        bool, Parameter(show_default=False, help="print one JSON document instead of the page's path")
+        bool, Parameter(show_default=False, help="print one JSON document instead of summary and path")
     ] = False,
 ) -> None:
-    """Write the report of one run or more as one page that opens offline.
+    """Write the report of one run or more as one page that opens offline, and print their summary and its path.
 
     For example:
 
@@ -45,4 +48,4 @@ def report(
     if json:
         print_document("report", {"report": str(page), "runs": [str(run) for run in found]})
     else:
-        print_result(f"{page}\n")
+        print_result(plain(f"{render([read_run(run) for run in found])}\n{page}\n"))

@@ -34,7 +34,7 @@ from shakedown.report.summary import render
 from shakedown.result.folder import Run, free_folder, read_record, read_run
 from shakedown.target.settings import split_pairs
 from shakedown.target.storage_box import names_storage_box
-from shakedown.units import parse_size_bytes
+from shakedown.units import parse_drive_bytes
 
 
 @Parameter(name="*")
@@ -112,6 +112,7 @@ def run(
         iometer-max-mixed, iometer-random-8k) or the path of a file of your own (./mine.toml).
     target
         model:NAME, model:./profile.toml, lab:NAME, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
+        A file that is empty or all zeros is overwritten without asking.
     others
         More of them, to be run at the same time, each in a folder of its own (with --out: in that folder).
     """
@@ -218,7 +219,7 @@ def _ordered(protocol: str | None, target: str | None, options: RunOptions) -> t
         baseline=options.baseline,
         seed=_seed(options.seed),
         scale_divisor=parse_scale(options.scale),
-        size_bytes=None if options.size is None else named("--size", parse_size_bytes, options.size),
+        size_bytes=None if options.size is None else named("--size", parse_drive_bytes, options.size),
         consent=Consent(options.destroy_data_on, options.allow_signature),
         like_lab=options.like_lab,
         faults=options.fault,

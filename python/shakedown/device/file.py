@@ -191,7 +191,7 @@ def _fitting_size(folder: Path, asked_bytes: int | None) -> int:
     room = free - _LEFT_FREE_BYTES
     if asked_bytes is not None and asked_bytes < _GRAIN_BYTES:
         raise UsageError(
-            f"a file of {format_size(asked_bytes)} is too small to be a target", hint="`--size 4096` is the least"
+            f"a file of {format_size(asked_bytes)} is too small to be a target", hint="`--size 4KiB` is the least"
         )
     size_bytes = _grained(min(free // 4, _MOST_BYTES, room) if asked_bytes is None else asked_bytes)
     if size_bytes <= 0 or size_bytes > room:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -20,10 +21,7 @@ _NAMES: Final = {
     "round trip": "the round trip",
 }
 _UNKNOWN: Final = "?"
-_UNTOLD: Final = (
-    "?: that cannot be told, since how much reaches the drives, or how they share it, changes, too. A modelled box can"
-    " be asked: `shakedown run PROTOCOL model:raid5:6xNAME:write-cache=1GiB`."
-)
+_UNTOLD: Final = "?: that cannot be told, since how much reaches the drives, or how they share it, changes, too."
 
 
 def explain_text(box: Box, proofs: Sequence[Proof], isolated: Sequence[str], changed: Sequence[Change]) -> str:
@@ -37,9 +35,22 @@ def explain_text(box: Box, proofs: Sequence[Proof], isolated: Sequence[str], cha
         head = ["requests/s", *(proofs[index].measured.name for index in told)]
         rows = [["as measured", *(figure(proofs[index].measured.iops) for index in told)]]
         rows += [[each.label, *(_figure(each.iops[index]) for index in told)] for each in changed]
-        note = [wrap(_UNTOLD, "  ")] if any(_UNKNOWN in row for row in rows) else []
-        parts.append("\n".join(["What would change:", narrow_tables(head, rows, "  "), *note]))
+        notes = [f"{_UNTOLD} {_who_tells(box)}"] if any(_UNKNOWN in row for row in rows) else []
+        known = [each for each in changed if any(iops is not None for iops in each.iops)]
+        notes += filter(None, dict.fromkeys(each.caveat for each in known))
+        told_below = [wrap(note, "  ") for note in notes]
+        parts.append("\n".join(["What would change:", narrow_tables(head, rows, "  "), *told_below]))
     return "\n\n".join(parts) + "\n"
+
+
+def _who_tells(box: Box) -> str:
+    """Who can be asked what no ceiling tells."""
+    if box.layout.is_zfs:
+        return "No modelled box runs ZFS; a pool of modelled drives in the lab can be asked: docs/lab.md."
+    kind, label = box.layout.kind, box.drive.label
+    name = label.removeprefix("model:") if re.fullmatch(r"model:[\w-]+", label) else "NAME"
+    target = name if kind == "single" else f"{kind}:{box.layout.width}x{name}:write-cache=1GiB"
+    return f"A modelled box can be asked: `shakedown run PROTOCOL model:{target}`."
 
 
 def _figure(iops: float | None) -> str:
@@ -72,7 +83,7 @@ def explain_document(
         "drive": box.drive.label,
         "loads": [_entry(proof) for proof in proofs],
         "statements": list(isolated),
-        "changes": [{"label": each.label, "iops": list(each.iops)} for each in changed],
+        "changes": [{"label": each.label, "iops": list(each.iops), "caveat": each.caveat or None} for each in changed],
     }
 
 

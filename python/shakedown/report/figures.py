@@ -125,15 +125,17 @@ class Candidate:
     def verdict(self) -> Verdict:
         """All runs judged together, for the uses on which any of them bears: one fills what another lacks."""
         evidence: dict[str, list[Finding]] = {}
-        for run in self.runs:
-            evidence.setdefault(run.record.protocol.name, []).extend(run.record.findings)
-        bearing = {use for run in self.runs for use in run.record.protocol.uses}
-        scale_divisor = max(run.record.target.scale_divisor for run in self.runs)
+        records = [run.record for run in self.runs]
+        for record in records:
+            evidence.setdefault(record.protocol.name, []).extend(record.findings)
+        bearing = {use for record in records for use in record.protocol.uses}
+        scale_divisor = max(record.target.scale_divisor for record in records)
         return judge(
             evidence,
             [use for use in USES if use in bearing],
             scale_divisor=scale_divisor,
-            failures=[failure for run in self.runs for failure in run.record.failures],
+            failures=[failure for record in records for failure in record.failures],
+            unfinished=evidence.keys() - {record.protocol.name for record in records if record.status == "complete"},
         )
 
     def sources(self, reason: Reason) -> list[tuple[int, str]]:

@@ -25,10 +25,21 @@ def matrix_text(cells: Sequence[Cell], seen: Sequence[Observation]) -> str:
         times = {(cell.layout, cell.width): cell for cell in cells if cell.fill == fill}
         rows = [[str(width), *(_time(times.get((name, width))) for name in _layouts(cells))] for width in widths]
         parts.append(f"{fill:.0%} full\n" + table(["drives", *_layouts(cells)], rows))
+    parts += [wrap(note) for note in _notes(cells)]
     lines = [f"{_WORDS[one.holds]} {one.row}: {one.statement} ({one.evidence})" for one in seen]
     if lines:
         parts.append("What account D saw\n" + "\n".join(wrap(line, "", "  ") for line in lines))
     return "\n\n".join(parts) + "\n"
+
+
+def _notes(cells: Sequence[Cell]) -> Iterator[str]:
+    """What figures of these cells are not."""
+    if any(cell.is_of_nothing for cell in cells):
+        yield "nothing: the pool is empty. ZFS resilvers what is allocated, so a new drive in it is redundant at once."
+    if widths := sorted({cell.width for cell in cells if cell.layout == "mirror" and cell.width > 2}):
+        odd = " and, of an odd number, the drive that is left over" if any(width % 2 for width in widths) else ""
+        others = f"the other pairs of such a pool{odd}"
+        yield f"mirror: one pair, whatever the number of drives; {others} have no part in it."
 
 
 _WORDS: Final = {True: "yes", False: "NO ", None: "?  "}
@@ -37,6 +48,8 @@ _WORDS: Final = {True: "yes", False: "NO ", None: "?  "}
 def _time(cell: Cell | None) -> str:
     if cell is None:
         return "-"
+    if cell.is_of_nothing:
+        return "nothing"
     return format_duration(cell.time_s * 1e9) if cell.ended == "complete" else cell.ended
 
 
@@ -45,8 +58,8 @@ def _layouts(cells: Sequence[Cell]) -> list[str]:
 
 
 def matrix_svg(cells: Sequence[Cell], title: str) -> str:
-    """Hours over drives; colours are layouts, dashes are fills."""
-    whole = [cell for cell in cells if cell.ended == "complete"]
+    """Hours over drives; colours are layouts, dashes are fills. Where nothing was to do no time passed."""
+    whole = [cell for cell in cells if cell.ended == "complete" and not cell.is_of_nothing]
     frame = _Frame.around(whole)
     fills = sorted({cell.fill for cell in whole})
     lines = [(layout, fill) for layout in _layouts(whole) for fill in fills]

@@ -12,7 +12,8 @@ from typing import Any, Final
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Status
 from shakedown.report import words
-from shakedown.report.rebuild import ToldTable, bad_news, baseline_news, told_tables
+from shakedown.report.rebuild import bad_news, baseline_news, told_tables
+from shakedown.report.told_table import ToldTable
 from shakedown.result.answers import NoAnswersError, read_answers
 from shakedown.result.folder import Run
 from shakedown.units import format_duration

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.kick import judge_patience
 from shakedown.analysis.status import look_at
 from shakedown.report import words
 from shakedown.report.plain_text import table, wrap
+from shakedown.report.seeds import seeds_table
+from shakedown.report.told_table import ToldTable
 from shakedown.result.answers import read_answers
 from shakedown.result.folder import Run
 from shakedown.units import NS_PER_S, format_counts, format_duration
@@ -34,7 +36,7 @@ def render_rebuild(run: Run) -> str:
     cautions = words.cautions(run.record)
     parts = [_heading(run), "\n".join([_figures(run), *(wrap(note, "") for note in cautions)])]
     parts += [_progress(name, side) for name, side in sides]
-    parts += [told.text for told in (_estimates(run), _patience(run)) if told is not None]
+    parts += [told.text for told in (seeds_table(run), _estimates(run), _patience(run)) if told is not None]
     parts.append("\n".join(wrap(note, "") for note in run.record.notes if note not in cautions))
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -55,22 +57,12 @@ def baseline_news(run: Run) -> tuple[str, ...]:
     return (" ".join(filter(None, ("Baseline:", bad_news(duration), duration.text))),)
 
 
-class ToldTable(NamedTuple):
-    """A table with what is to be said below it."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """In plain text."""
-        return "\n".join([table(self.head, self.rows), *(wrap(note, "") for note in self.notes)])
-
-
 def told_tables(run: Run) -> tuple[ToldTable, ...]:
-    """Who would be kicked, and the estimates beside the truth. Raises UsageError where it is no rebuild."""
-    return tuple(each for each in (_patience(run), _estimates(run)) if each is not None)
+    """How each seed ended, who would be kicked, and the estimates beside the truth.
+
+    Raises UsageError where it is no rebuild.
+    """
+    return tuple(each for each in (seeds_table(run), _patience(run), _estimates(run)) if each is not None)
 
 
 def _heading(run: Run) -> str:
@@ -97,7 +89,7 @@ def _figures(run: Run) -> str:
     rows = []
     for each in found:
         other = theirs.get((each.kind, each.step))
-        if _is_figure(each) or (other is not None and _has_failed(each)):
+        if _is_figure(each) or _has_failed(each):
             name = names.get((each.kind, each.step), f"{words.kind_name(each.kind)} ({each.step})")
             rows += [[name, *_row(each, other)], *_silent_longer(each)]
     columns = 4 if run.baseline else 3

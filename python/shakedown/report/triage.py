@@ -90,7 +90,11 @@ def _entry(judged: Judged, timeline: Timeline | None) -> dict[str, Any]:
     is_wall = episode.clock == "wall" and episode.begin_s is not None
     moment = timeline.at(episode.begin_s) if timeline and is_wall and episode.begin_s is not None else None
     return {
-        "drive": {"names": [name for name in episode.drive.names if name], "model": episode.drive.model or None},
+        "drive": {
+            "names": [name for name in episode.drive.names if name],
+            "former_name": episode.drive.passed_on or None,
+            "model": episode.drive.model or None,
+        },
         "shingled": judged.shingled,
         "kind": judgement.kind,
         "grade": judgement.grade,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from shakedown.errors import UsageError
 from shakedown.target.settings import between, refuse_of_other_layouts
-from shakedown.units import NS_PER_S, format_size, parse_size_bytes
+from shakedown.units import NS_PER_S, format_size, parse_bytes_of_a_second, parse_request_bytes
 
 
 @dataclass(frozen=True)
@@ -60,20 +60,22 @@ def parse_flag(text: str) -> bool:
     return {"yes": True, "no": False}[text]
 
 
+SPEED_MAX_BYTES_PER_S: Final = 200_000 << 10
+"""Linux's own (R387), as the core has it."""
 _PAGE_BYTES: Final = 4096
 _parse_hz: Final = between(24, 1200)  # MIPS may have the fewest ticks a second, Alpha the most
 
 MD_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
-    "chunk": ("chunk_bytes", parse_size_bytes),
+    "chunk": ("chunk_bytes", parse_request_bytes),
     "rotation": ("rotation", str),
     "copies": ("copies", _copies),
     "stripe-cache": ("stripe_cache", between(17, 32768)),  # `raid5_set_cache_size`
     "stripe-cache-most": ("stripe_cache_most", between(17, 2**31 - 1)),
-    "speed-min": ("speed_min_bytes_per_s", parse_size_bytes),
-    "speed-max": ("speed_max_bytes_per_s", parse_size_bytes),
+    "speed-min": ("speed_min_bytes_per_s", parse_bytes_of_a_second),
+    "speed-max": ("speed_max_bytes_per_s", parse_bytes_of_a_second),
     "bitmap": ("bitmap", parse_flag),
     "rmw": ("read_modify_write", parse_flag),
-    "max-request": ("max_request_bytes", between(_PAGE_BYTES, None, parse_size_bytes, format_size)),
+    "max-request": ("max_request_bytes", between(_PAGE_BYTES, None, parse_request_bytes, format_size)),
     "segments": ("max_segments", between(1, 2**16 - 1)),  # an unsigned short of `queue_limits`
     "hz": ("jiffy_ns", lambda text: NS_PER_S // _parse_hz(text)),
     "processors": ("processors", between(1, 8192)),  # NR_CPUS of x86

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from random import Random
 from types import TracebackType
 from typing import Final, Literal, Self
 
@@ -16,6 +15,7 @@ from shakedown.requests import requests_frame
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
 from shakedown.target.fio_rows import FioRows, Pause
+from shakedown.target.lab_host import LabHost
 from shakedown.target.modelled import modelled_drive
 from shakedown.target.storage_box import names_storage_box, storage_box
 from shakedown.tools.fio.job import OptionError
@@ -23,25 +23,6 @@ from shakedown.tools.fio.job import OptionError
 _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim"}
 # In the details of a target, if its host is not just a queue.
 _HOST: Final = "host"
-# In the lab's traces fio looks whether its jobs are over every 10 ms, by a sleep that is 50 µs longer, as Linux' timers
-# have it, and five looks at the clock, of which four are the kernel's as it looks for a file. A tick of the kernel's
-# that falls into those 50 µs ends the sleep early, so that it takes 0.25 µs less on the average, in one run by so much
-# more or less than in another. From the look that found all over to the first request of the next fio it is 17 such
-# sleeps and 10 ms, up to so much earlier or later. What is so much, the seed draws.
-_FIO_SLEEPS_NS: Final = 10_051_030
-_FIO_SLEEP_OFF_NS: Final = 20
-_FIO_STARTS_NS: Final = 17 * _FIO_SLEEPS_NS + 9_927_000
-_FIO_OFF_NS: Final = 120_000
-# When the guest finds its drive it asks what it is, which the drive answers without its platters, as it answers a flush
-# of nothing. Then, with so many looks at the clock on the way, it reads the first block. The guest's own start takes
-# until then at least. Before the first fio that makes requests, one is asked for its version, 9 ms later, and another
-# one has a look at each job; what they sleep, and the looks at the clock, most of which fio sets its own one by, decide
-# at which angle the first request meets the platters.
-_GUEST_ASKS: Final = 34
-_GUEST_LOOKS_NS: Final = 50_176
-_GUEST_STARTS_NS: Final = 5_042_000
-_FIO_CHECKS_NS: Final = 140_686_500
-_FIRST_FIO_NS: Final = 17 * _FIO_SLEEPS_NS + 8_530_000
 _UNWATCHED_INTERVALS: Final = 512
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
 
@@ -66,18 +47,14 @@ class ModelArena:
         not parked; it lets a moment pass before each job, as long as fio takes to start; jobs with a ``randseed`` make
         the very requests that fio makes of them; and rows are cut where fio cuts them.
         """
-        self._like_lab = like_lab
+        self._host = LabHost(seed) if like_lab else None
         self._seed = seed
-        self._checked = 0
         self._started = 0
-        self._began_ns = 0
-        self._off = Random(seed)
-        self._fio_sleeps_ns = _FIO_SLEEPS_NS + self._off.randint(-_FIO_SLEEP_OFF_NS, _FIO_SLEEP_OFF_NS)
         make = storage_box if names_storage_box(text) else modelled_drive
         modelled = make(text, seed=seed, scale_divisor=scale_divisor)
         self._machine = modelled.machine
-        if like_lab:
-            self._find()
+        if self._host is not None:
+            self._host.find(self._machine, self.replay)
         self.identity = Identity(
             kind="model",
             text=text,
@@ -88,13 +65,6 @@ class ModelArena:
             details=modelled.details | {"scale_divisor": str(scale_divisor)} | ({_HOST: "lab"} if like_lab else {}),
         )
 
-    def _find(self) -> None:
-        asks = np.zeros(_GUEST_ASKS, np.int64)
-        self.replay("asked", Trace(asks + FLUSH, asks, asks))
-        self._machine.idle(_GUEST_LOOKS_NS)
-        self.replay("found", Trace.reads(asks[:1]))
-        self._machine.idle(max(0, _GUEST_STARTS_NS - self._machine.now_ns))
-
     def guarded(self) -> None:
         """A model holds nobody's data."""
 
@@ -102,9 +72,10 @@ class ModelArena:
         """Raise UsageError if the job cannot run in virtual time."""
         try:
             _core.check_job(job, self._machine.capacity_bytes)
-            self._checked += 1
         except _core.JobError as error:
             raise job_refusal(error) from error
+        if self._host is not None:
+            self._host.checked()
 
     def thermometer(self) -> None:
         """A model is never warm."""
@@ -114,23 +85,21 @@ class ModelArena:
 
     def start(self, step: str, job: str, interval_ns: int, *, watched: bool = True) -> ModelLoad:
         """Begin a job; its choices follow from the seed and from how many jobs came before. Raises UsageError."""
-        if self._like_lab:
-            ran_ns = self._machine.now_ns - self._began_ns
-            first_ns = _FIRST_FIO_NS + self._checked * _FIO_CHECKS_NS
-            starts_ns = _fio_starts_ns(ran_ns, self._fio_sleeps_ns) if self._started else first_ns
-            self._machine.idle(starts_ns + self._off.randint(-_FIO_OFF_NS, _FIO_OFF_NS))
-            self._began_ns = self._machine.now_ns
+        host, seed = self._host, self._seed + self._started
+        like_lab = host is not None
+        if host is not None:
+            self._machine.idle(host.wait_ns(self._machine.now_ns))
+        began_ns = self._machine.now_ns
         try:
-            like_lab = self._like_lab
-            seed = self._seed + self._started
             load = self._machine.start(job, interval_ns, seed, log_requests=like_lab, like_lab=like_lab)
         except _core.JobError as error:
             raise job_refusal(error) from error
         self._started += 1
         intervals = 1 if watched else _UNWATCHED_INTERVALS
-        if self._like_lab:
-            return ModelLoad(load, step, intervals=intervals, fio_rows_every_ns=interval_ns, pause=Pause.of(job))
-        return ModelLoad(load, step, intervals=intervals)
+        if host is None:
+            return ModelLoad(load, step, intervals=intervals)
+        host.began(began_ns)
+        return ModelLoad(load, step, intervals=intervals, fio_rows_every_ns=interval_ns, pause=Pause.of(job))
 
     def idle(self, duration_ns: int) -> None:
         """Let so much virtual time pass."""
@@ -157,11 +126,6 @@ class ModelArena:
 
     def close(self, *, finished: bool = True) -> None:
         """Nothing was made outside of memory."""
-
-
-def _fio_starts_ns(ran_ns: int, sleep_ns: int) -> int:
-    """From the last request of a fio that ran for so long to the first of the next: it has to see that it is over."""
-    return -ran_ns % sleep_ns + _FIO_STARTS_NS
 
 
 class ModelLoad:

@@ -60,6 +60,8 @@ def read_settings(
             given[key] = parse(value)
         except OutOfRangeError as error:
             raise UsageError(f"`{text}` is out of range: {error}", hint=examples) from error
+        except UsageError as error:
+            raise UsageError(f"`{text}`: {error}", hint=error.hint) from error
         except (ValueError, KeyError) as error:
             raise UsageError(f"`{text}` cannot be read", hint=examples) from error
     return given

@@ -15,7 +15,13 @@ from shakedown.target.md_options import MD_SETTINGS, MdOptions, parse_flag
 from shakedown.target.modelled import Modelled, is_shingled, modelled_capacity_bytes
 from shakedown.target.profile import read_profile
 from shakedown.target.settings import between, read_settings
-from shakedown.units import parse_bytes_per_s, parse_data_rate, parse_duration_ns, parse_size_bytes
+from shakedown.units import (
+    parse_bytes_per_s,
+    parse_data_rate,
+    parse_duration_ns,
+    parse_memory_bytes,
+    parse_request_bytes,
+)
 
 _LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
 _POOLS: Final = ("mirror", "raidz1", "raidz2", "raidz3", "draid1", "draid2", "draid3")
@@ -35,9 +41,9 @@ BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "write-ceiling": ("write_ceiling_bytes_per_s", parse_data_rate),
     "round-trip": ("round_trip_ns", parse_duration_ns),
     "outstanding": ("outstanding", between(1, _MOST_OUTSTANDING)),
-    "read-cache": ("read_cache_bytes", parse_size_bytes),
-    "read-ahead": ("read_ahead_bytes", parse_size_bytes),
-    "write-cache": ("write_cache_bytes", parse_size_bytes),
+    "read-cache": ("read_cache_bytes", parse_memory_bytes),
+    "read-ahead": ("read_ahead_bytes", parse_request_bytes),
+    "write-cache": ("write_cache_bytes", parse_memory_bytes),
     "dirty-expire": ("dirty_expire_ns", parse_duration_ns),
     "battery": ("battery", parse_flag),
 }

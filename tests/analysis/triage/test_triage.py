@@ -12,6 +12,7 @@ from shakedown.analysis.identify.models import parse_models
 from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shingled
 from shakedown.analysis.triage.follow import follow
 from shakedown.data import reference_path
+from shakedown.report.triage import triage_text
 
 LOGS = Path(__file__).parent / "logs"
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
@@ -239,3 +240,113 @@ def test_an_error_of_the_link_counts_once_in_however_many_lines_it_is_told(count
 def test_a_command_that_virtio_aborts_was_not_answered() -> None:
     (judged,) = triage(b"[ 63.1] sd 0:0:0:0: [sda] tag#109 abort\n").episodes
     assert (judged.judgement.kind, judged.judgement.grade) == ("command-timeout", "unclear")
+
+
+AER: dict[str, tuple[str, str, str]] = {
+    # Linux 4.x, 5.x, 6.x, and from 6.16 on.
+    "corrected": (
+        "nvme 0000:03:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, id=0300(Receiver ID)",
+        "harmless",
+        "sent it again by itself (once)",
+    ),
+    "corrected-5": (
+        "nvme 0000:03:00.0: AER: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)",
+        "harmless",
+        "sent it again by itself (once)",
+    ),
+    "correctable": (
+        "ahci 0000:01:00.0: PCIe Bus Error: severity=Correctable, type=Data Link Layer, (Transmitter ID)",
+        "harmless",
+        "sent it again by itself (once)",
+    ),
+    "non-fatal": (
+        "hpsa 0000:01:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer, (Receiver ID)",
+        "unclear",
+        "of the adapter, and with it of all drives behind it, and could not correct that (once)",
+    ),
+    "fatal": (
+        "nvme 0000:03:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction Layer, (Receiver ID)",
+        "unsafe",
+        "of the drive, and could not correct that (once)",
+    ),
+    "not-recovered": (
+        "ahci 0000:01:00.0: AER: can't recover (no error_detected callback)",
+        "unsafe",
+        "of the adapter, and with it of all drives behind it",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AER)
+def test_what_pci_express_reports_of_drives_and_adapters_is_a_sign(name: str) -> None:
+    said, grade, told = AER[name]
+    device = said.partition(": ")[0]
+    around = f"[ 41.9] pcieport 0000:00:1d.0: AER: Corrected error received: 0000:03:00.0\n[ 42.0] {said}\n"
+    around += (
+        f"[ 42.1] {device}:   device [144d:a808] error status/mask=00000001/0000e000\n[ 42.2] {device}:    [ 0] RxErr\n"
+    )
+    (judged,) = triage(around.encode()).episodes
+    assert (judged.judgement.kind, judged.judgement.grade) == ("link", grade)
+    assert told in judged.judgement.text
+    assert not judged.judgement.is_sign_of_c
+    assert judged.episode.drive.title == device
+    assert not re.search("sdX|libata|smartctl", " ".join(each.command for each in judged.advice))
+
+
+def test_what_is_corrected_now_and_then_is_one_episode_and_what_else_happens_another() -> None:
+    line = "[ {}.0] nvme 0000:03:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)\n"
+    often = "".join(line.format(3600 * hour) for hour in range(1, 60, 7))
+    (judged,) = triage(often.encode()).episodes
+    assert judged.episode.counts == {"pcie-corrected": 9}
+    gone = "[ 300000.0] nvme 0000:03:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Physical Layer\n"
+    assert [each.judgement.grade for each in triage((often + gone).encode()).episodes] == ["harmless", "unsafe"]
+
+
+def test_an_error_of_a_port_or_of_another_card_is_no_drives() -> None:
+    severe = "PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer, (Requester ID)"
+    for device in ("pcieport 0000:00:03.0", "nvidia 0000:03:00.0", "xhci_hcd 0000:97:00.0"):
+        assert not triage(f"[ 42.0] {device}: AER: {severe}\n".encode()).episodes
+
+
+def test_an_address_on_pci_express_is_the_controller_that_was_found_there() -> None:
+    found = "[ 1.0] nvme nvme2: pci function 0000:03:00.0\n"
+    error = "nvme 0000:03:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)"
+    stalled = "nvme nvme2: I/O tag 1 (1001) opcode 0x1 (I/O Cmd) QID 8 timeout, reset controller"
+    (judged,) = triage(f"{found}[ 42.0] {error}\n[ 43.0] {stalled}\n".encode()).episodes
+    assert judged.episode.drive.title == "nvme2"
+    assert judged.judgement.kind == "command-timeout", "what was corrected explains no silence"
+    assert not judged.judgement.is_sign_of_c, "field notes C speak of shingled disks"
+
+
+FOUND = """\
+[ {0}.1] usb 2-2: New USB device found, idVendor=1058, idProduct=25e2, bcdDevice=40.04
+[ {0}.2] scsi host{1}: uas
+[ {0}.3] scsi {1}:0:0:0: Direct-Access     {2}  4004 PQ: 0 ANSI: 6
+[ {0}.4] sd {1}:0:0:0: [sdh] Attached SCSI disk
+"""
+BAD = "[ {0}.0] blk_update_request: critical medium error, dev sdh, sector {0} op 0x0:(READ) flags 0x0 phys_seg 1\n"
+PULLED = "[ {0}.0] usb 2-2: USB disconnect, device number 3\n"
+
+
+@pytest.mark.parametrize("begin", [FOUND.format(10, 6, "Seagate  Backup+ Hub BK "), ""], ids=["whole", "begins-late"])
+def test_a_letter_that_another_disk_was_given_is_not_the_same_drive(begin: str) -> None:
+    told = begin + BAD.format(300) + PULLED.format(900) + FOUND.format(950, 7, "WD       My Passport 25E2")
+    first, second = triage((told + BAD.format(1300) + PULLED.format(1900)).encode()).episodes
+    assert (first.episode.sectors, second.episode.sectors) == ({300}, {1300})
+    assert first.episode.drive.title == "sdh (another drive by now)"
+    assert first.episode.drive.model == ("Seagate Backup+ Hub BK" if begin else "")
+    assert not any("/dev/sdh" in each.command for each in first.advice), "that is another's data by now"
+    assert (second.episode.drive.title, second.episode.drive.model) == ("sdh", "WD My Passport 25E2")
+    assert (first.episode.was_gone, second.episode.was_gone) == (bool(begin), True)
+
+
+def test_two_drives_with_bad_sectors_are_not_each_the_one_sign() -> None:
+    both = BAD.format(300) + BAD.format(300).replace("sdh", "sdi")
+    assert "the one sign" not in triage_text(triage(both.encode()), UTC, None)
+
+
+def test_of_a_port_that_is_not_known_nothing_is_said_that_holds_for_some_disks_only() -> None:
+    (judged,) = triage(b"[ 42.0] ata3: SError: { Handshk }\n").episodes
+    [forced] = (each.text for each in judged.advice if "libata.force" in each.command)
+    assert "more than a hard disk moves" in forced
+    assert "faster than the disk" not in forced

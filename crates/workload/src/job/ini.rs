@@ -2,6 +2,9 @@
 
 use crate::error::JobError;
 
+/// The name of a job that was given none.
+pub const UNNAMED: &str = "job";
+
 /// One `key=value` line, with the section it was written in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
@@ -17,7 +20,7 @@ pub(crate) struct Block {
     pub settings: Vec<Setting>,
 }
 
-/// Cuts a job file. Text without any header is one section named `job`.
+/// Cuts a job file. Text without any header is one section, [`UNNAMED`].
 pub(crate) fn sections(text: &str) -> Result<Vec<Block>, JobError> {
     let mut global = Vec::new();
     let mut blocks: Vec<Block> = Vec::new();
@@ -32,8 +35,8 @@ pub(crate) fn sections(text: &str) -> Result<Vec<Block>, JobError> {
             continue;
         }
         let section = name.get_or_insert_with(|| {
-            blocks.push(Block { name: "job".to_owned(), settings: Vec::new() });
-            "job".to_owned()
+            blocks.push(Block { name: UNNAMED.to_owned(), settings: Vec::new() });
+            UNNAMED.to_owned()
         });
         let setting = setting(section, line)?;
         match blocks.last_mut() {

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from shakedown.analysis.explain.ceiling import Box, Drive, Part, ceilings
+from shakedown.analysis.explain.ceiling import Box, Drive, Part, RuleOfThumb, ceilings
 from shakedown.analysis.explain.limiter import Proof
 from shakedown.errors import UsageError
 
@@ -17,18 +17,23 @@ _MORE_DRIVES: Final = 2
 class Change(NamedTuple):
     """A change, and for each proof, in their order, what it would make of the figure in requests per second.
 
-    None where that cannot be told, as of a figure that never came out of the box.
+    None where that cannot be told, as of a figure that never came out of the box. ``caveat`` says what makes the change
+    less certain than others, empty if nothing does.
     """
 
     label: str
     iops: tuple[float | None, ...]
+    caveat: str = ""
 
 
 def changes(box: Box, proofs: Sequence[Proof], others: Sequence[Drive] = ()) -> list[Change]:
     """The usual changes, and each other drive that was named; none if nothing that was measured can be."""
     if all(proof.limiter == "impossible" for proof in proofs):
         return []
-    return [Change(label, tuple(_then(box, new, proof) for proof in proofs)) for label, new in _usual(box, others)]
+    return [
+        Change(label, tuple(_then(box, new, proof) for proof in proofs), _caveat(box.drive, new.drive))
+        for label, new in _usual(box, others)
+    ]
 
 
 def _usual(box: Box, others: Sequence[Drive]) -> Iterator[tuple[str, Box]]:
@@ -44,6 +49,19 @@ def _usual(box: Box, others: Sequence[Drive]) -> Iterator[tuple[str, Box]]:
         yield str(more), replace(box, layout=more)
     for drive in others:
         yield drive.label, replace(box, drive=drive)
+
+
+def _caveat(drive: Drive, other: Drive) -> str:
+    """Of a drive with two figures beside one that is asked for each load."""
+    by_thumb = [each for each in (drive, other) if isinstance(each, RuleOfThumb)]
+    if len(by_thumb) != 1:
+        return ""
+    [asked] = (each for each in (drive, other) if each is not by_thumb[0])
+    return (
+        f"{by_thumb[0].label} is a rule of thumb: as many requests a second at every size and depth, no better known"
+        f" than a fifth. {asked.label} was asked for each load, so what one does beside the other is less certain"
+        " still."
+    )
 
 
 def _then(box: Box, new: Box, proof: Proof) -> float | None:

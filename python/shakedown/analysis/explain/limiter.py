@@ -57,16 +57,13 @@ def prove(box: Box, measured: Measured) -> Proof:
     used: dict[Part, float] = {part: measured.iops / ceiling.iops for part, ceiling in found.items()}
     past = _past(used)
     cached = used["heads"] > CACHED and used["heads"] > used["drives"]
+    if contradiction := _contradiction(measured):
+        return Proof(measured, found, used, "impossible", True, cached, (contradiction,))
     limiter, sure = _limiter(used, past, cached=cached)
-    contradiction = _contradiction(measured)
-    if contradiction:
-        limiter, sure = "impossible", True
     if limiter == "elsewhere" and not past and (_streams_compete(measured.load) or _writes_wait(box, measured, used)):
         limiter = "unknown"
     statements = [_gone_past(part, used[part]) for part in used if part in past]
-    if contradiction:
-        statements = [contradiction]
-    elif limiter == "impossible":
+    if limiter == "impossible":
         statements = statements[-1:]  # what it says of the drives is no news of them
     else:
         statements += _of_the_cache(box, measured, found, cached=cached, limiter=limiter)
@@ -76,7 +73,7 @@ def prove(box: Box, measured: Measured) -> Proof:
             else _of_what_is_unknown(measured.load, found)
         )
         statements += _of_the_record(box, measured.load, limiter)
-    statements += [] if contradiction else _of_the_queue(measured)
+    statements += _of_the_queue(measured)
     return Proof(measured, found, used, limiter, sure, cached, tuple(statements))
 
 

@@ -27,9 +27,11 @@ class Advice:
 
 def advise(episode: Episode, judgement: Judgement) -> tuple[Advice, ...]:
     """All advice on an episode, the most important first."""
-    disk = episode.drive.letter or "sdX"
+    disk = episode.drive.letter or ("nvmeX" if episode.drive.is_nvme else "sdX")
     port = (re.sub(r"\D.*", "", episode.drive.port[3:]) if episode.drive.port else "") or "PORT"
     kind, consequences, is_nvme = judgement.kind, set(judgement.consequences), episode.drive.is_nvme
+    if episode.drive.is_adapter:
+        return (_seat(episode.drive.title), _without_aspm())
     advice: list[Advice] = []
     if kind in ("unreadable-sectors", "failing"):
         advice += _save(disk)
@@ -92,6 +94,23 @@ def _awake() -> Advice:
     )
 
 
+def _seat(adapter: str) -> Advice:
+    address = adapter.rpartition(" ")[2]
+    return Advice(
+        "Reseat the adapter, try another slot, or do without the riser; the errors of its link then do not come again.",
+        f"lspci -vv -s {address}  # DevSta, UESta, CESta: what its link has met",
+        NOTHING,
+    )
+
+
+def _without_aspm() -> Advice:
+    return Advice(
+        "Keep the links of PCI Express out of power saving (ASPM), from which some do not come back cleanly.",
+        "add pcie_aspm=off to the kernel's command line and reboot",
+        "remove it from the kernel's command line and reboot",
+    )
+
+
 def _slow_link(port: str, slowest_gbps: float | None) -> Advice:
     """Slower on purpose, unless the kernel has made it as slow or slower."""
     if slowest_gbps is not None and slowest_gbps <= _FORCED_GBPS:
@@ -102,7 +121,7 @@ def _slow_link(port: str, slowest_gbps: float | None) -> Advice:
             NOTHING,
         )
     return Advice(
-        "Force the link to 3 Gb/s: more margin for cable and controller, and faster than the disk all the same.",
+        "Force the link to 3 Gb/s: more margin for cable and controller, and 300 MB/s, more than a hard disk moves.",
         f"add libata.force={port}:3.0Gbps to the kernel's command line and reboot",
         "remove it from the kernel's command line and reboot",
     )

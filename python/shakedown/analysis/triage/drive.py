@@ -5,24 +5,33 @@ from __future__ import annotations
 import re
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Final
 
 MOST_DRIVES: Final = 2048
 """More than a machine has; of a log that names more, those not heard of for longest are forgotten."""
 
 _INQUIRY_CHARACTERS: Final = 16
+_ADAPTER: Final = re.compile(r"(?!nvme)\S+ [0-9a-f]+:[0-9a-f]{2}:[0-9a-f]{2}\.\d$")
 _DISK: Final = re.compile(r"(?:sd[a-z]+|nvme\d+(?:n\d+)?|vd[a-z]+|hd[a-z]|mmcblk\d+)$")
 
 
 @dataclass(eq=False)
 class Drive:
-    """A drive as a log shows it. ``is_gone`` after the kernel gave it up, until it is seen again."""
+    """A drive as a log shows it. ``is_gone`` after the kernel gave it up, until it is seen again.
+
+    ``passed_on`` is the name under ``/dev`` that it had until another drive got it.
+    """
 
     names: list[str] = field(default_factory=list)
     model: str = ""
+    passed_on: str = ""
     is_gone: bool = False
     has_disk: bool = False
     speed_gbps: float = 0.0
+    spoken_of_at: int = 0
+    """When the log spoke of it first, and when it last found it under an address: both of one count."""
+    found_at: int = 0
 
     @property
     def letter(self) -> str:
@@ -40,14 +49,20 @@ class Drive:
         return self.has_disk or any(":" in name or _DISK.match(name) for name in self.names)
 
     @property
+    def is_adapter(self) -> bool:
+        """Whether it is the adapter on PCI Express behind which drives are, and none itself."""
+        return any(_ADAPTER.match(name) for name in self.names)
+
+    @property
     def is_nvme(self) -> bool:
         """Whether it is flash on PCI Express, without shingles, SATA link and the settings of a SCSI disk."""
         return any(name.startswith("nvme") for name in self.names)
 
     @property
     def title(self) -> str:
-        """How people call it."""
-        known = [name for name in (self.letter, self.port) if name]
+        """How people call it, or did then."""
+        letter = self.letter or (f"{self.passed_on} (another drive by now)" if self.passed_on else "")
+        known = [name for name in (letter, self.port) if name]
         return " ".join(known) or (self.names[-1] if self.names else "")
 
 
@@ -58,12 +73,13 @@ class Drives:
         """No drive yet."""
         self._by_name: OrderedDict[str, Drive] = OrderedDict()
         self._unplaced: deque[tuple[str, str]] = deque(maxlen=64)
+        self._count = count(1)
 
     def get(self, name: str) -> Drive:
         """The drive of a name, a new one if the name is new."""
         drive = self._by_name.get(name)
         if drive is None:
-            drive = self._by_id(name) or Drive([])
+            drive = self._by_id(name) or Drive([], spoken_of_at=next(self._count))
             self._name(drive, name)
         self._by_name.move_to_end(name)
         return drive
@@ -75,16 +91,18 @@ class Drives:
     def same(self, one: str, other: str) -> tuple[Drive, Drive | None]:
         """Two names are one drive: it, and the drive that ``other`` meant until now, if that was thought another.
 
-        A letter belongs to the address that had it last; anything else that two drives had in common makes them one.
+        A letter belongs to the address that had it last, and to a drive that was found under a new address since
+        somebody spoke of the letter alone; anything else that two drives had in common makes them one.
         """
         drive, before = self.get(one), self._by_name.get(other)
         if before is drive:
             return drive, None
-        is_reused = before is not None and any(":" in name for name in before.names) and bool(_DISK.match(other))
+        is_reused = before is not None and bool(_DISK.match(other)) and _is_another(before, drive)
         self._name(drive, other)
         if before is None or is_reused:
             if before is not None:
                 before.names.remove(other)
+                before.passed_on = other
             return drive, None
         self._swallow(drive, before)
         return drive, before
@@ -117,6 +135,8 @@ class Drives:
             drive.model = model
         drive.is_gone = False
         drive.has_disk = True
+        if ":" in name:
+            drive.found_at = next(self._count)
         return drive, merged
 
     def reboot(self) -> None:
@@ -140,7 +160,7 @@ class Drives:
         return drive
 
     def _swallow(self, drive: Drive, other: Drive) -> None:
-        for name in other.names:
+        for name in list(other.names):
             if name not in drive.names:
                 self._name(drive, name)
         drive.model = drive.model or other.model
@@ -165,6 +185,16 @@ class Drives:
         spaced = name.replace("_", " ")
         named = {id(drive): drive for drive in self._by_name.values() if drive.model and drive.model in spaced}
         return next(iter(named.values())) if len(named) == 1 else None
+
+
+def _is_another(before: Drive, drive: Drive) -> bool:
+    """Whether a letter's drive is not the one that has the letter now.
+
+    It had an address of its own; or nobody knew more than its letter, and the other was found since.
+    """
+    if any(":" in name for name in before.names):
+        return True
+    return drive.found_at > before.spoken_of_at and all(_DISK.match(name) for name in before.names)
 
 
 def _like(one: str, other: str) -> bool:

@@ -14,6 +14,9 @@ from shakedown.analysis.triage.sign import TIMEOUTS, Sign, What
 QUIET_S: Final = 600.0
 """After ten minutes without a word it is another episode; a stalled drive is spoken of every half minute."""
 
+CORRECTED_S: Final = 86_400.0
+"""What PCI Express corrects it may tell of now and then for months: that is one episode while it goes on daily."""
+
 ABSENT_S: Final = 2 * 3600.0
 """A drive that is gone may come back in the same episode: field notes C saw up to an hour."""
 
@@ -25,7 +28,7 @@ OPENING: Final[frozenset[What]] = frozenset({
     "exception", *TIMEOUTS, "bus-error", "link-dropped", "speed-limited", "no-answer", "media-error", "hardware-error",
     "address-not-found", "device-error", "queueing-off", "smart-pending", "smart-failing", "io-error", "write-lost",
     "fs-error", "hung-task", "read-only", "md-kicked", "md-corrected", "md-uncorrectable", "zfs-faulted",
-    "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io",
+    "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io", "pcie-corrected", "pcie-error", "pcie-fatal",
 })  # fmt: skip
 """Signs that begin an episode. A reset, a model or a link speed is told on ordinary days as well."""
 
@@ -88,11 +91,12 @@ class Episode:
             self.longest_absence_s = max(self.longest_absence_s, time_s - self.gone_at_s)
         self.is_gone = False
 
-    def is_over(self, clock: Clock | None, time_s: float | None) -> bool:
+    def is_over(self, clock: Clock | None, time_s: float | None, what: What | None = None) -> bool:
         """Whether a sign at this time belongs to another episode. Without times there is one for each drive."""
         if time_s is None or self.end_s is None or clock != self.clock:
             return False
-        return time_s - self.end_s > (ABSENT_S if self.is_gone else QUIET_S)
+        quiet_s = CORRECTED_S if {what} == self.counts.keys() == {"pcie-corrected"} else QUIET_S
+        return time_s - self.end_s > (ABSENT_S if self.is_gone else quiet_s)
 
     def merge(self, other: Episode) -> None:
         """Take in what was thought to be another drive's."""

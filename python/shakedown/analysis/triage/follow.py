@@ -11,7 +11,7 @@ from typing import Final
 from shakedown.analysis.triage.drive import MOST_DRIVES, Drive, Drives
 from shakedown.analysis.triage.episode import OPENING, Episode
 from shakedown.analysis.triage.line import LineReader, LogLine
-from shakedown.analysis.triage.sign import INTERESTING, NAMELESS, Sign, signs_of
+from shakedown.analysis.triage.sign import INTERESTING, NAMELESS, Sign, What, signs_of
 
 MOST_EPISODES: Final = 2000
 """Kept; what comes later is counted."""
@@ -95,7 +95,7 @@ class Follower:
         if sign.what == "speed":
             sign = self._speed(drive, sign)
             self._is_back(drive, line)
-        episode = self._episode(drive, line, opens=opens)
+        episode = self._episode(drive, line, sign.what, opens=opens)
         if episode is None:
             return
         episode.add(sign, self.history.lines, line.clock, line.time_s)
@@ -124,7 +124,7 @@ class Follower:
         host = self._drives.known(path)
         if host is None:
             return None
-        number = next((name[4:] for name in host.names if name.startswith("host")), None)
+        number = next((name[4:] for name in reversed(host.names) if name.startswith("host")), None)
         return self._drives.known(f"{number}:0:0:0") if number else None
 
     def _notice_usb(self, line: LogLine) -> None:
@@ -148,7 +148,7 @@ class Follower:
     def _join_port(self, address: str) -> None:
         """A SCSI address speaks while a single port recovers: it is that port's."""
         drive = self._drives.get(address)
-        if drive.port:
+        if drive.port or not re.fullmatch(r"\d+(?::\d+){3}", address):
             return
         if len(self._recovering) == 1:
             (port,) = self._recovering
@@ -173,9 +173,9 @@ class Follower:
         if drive in self._open and not self._open[drive].is_over(line.clock, line.time_s):
             self._open[drive].returns(line.time_s)
 
-    def _episode(self, drive: Drive, line: LogLine, *, opens: bool) -> Episode | None:
+    def _episode(self, drive: Drive, line: LogLine, what: What, *, opens: bool) -> Episode | None:
         episode = self._open.get(drive)
-        if episode is not None and episode.is_over(line.clock, line.time_s):
+        if episode is not None and episode.is_over(line.clock, line.time_s, what):
             self._close(episode)
             episode = None
         if episode is None and opens:

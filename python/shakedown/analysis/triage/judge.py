@@ -80,8 +80,9 @@ def judge(episode: Episode, shingled: bool | None) -> Judgement:
     worst = max([grade, *(_CONSEQUENCES[what][1] for what in consequences)], key=GRADES.index)
     if kind == "unplugged" and set(consequences) <= {"io-error"}:
         worst = "unclear" if consequences else grade
-    in_c = kind in ("shingled-stall", "command-timeout", "unreadable-sectors") or (
-        kind == "gone-and-back" and episode.longest_absence_s <= SHINGLED_ABSENCE_S
+    in_c = not episode.drive.is_nvme and (
+        kind in ("shingled-stall", "command-timeout", "unreadable-sectors")
+        or (kind == "gone-and-back" and episode.longest_absence_s <= SHINGLED_ABSENCE_S)
     )
     return Judgement(kind, worst, text, consequences, in_c)
 
@@ -97,6 +98,8 @@ def _broken(episode: Episode) -> _Cause | None:
         return "failing", "dying", "The drive itself says that its hardware or its health is failing."
     if seen["media-error"] or seen["md-uncorrectable"] or seen["smart-pending"]:
         return "unreadable-sectors", "dying", _sectors(episode)
+    if seen["pcie-error"] or seen["pcie-fatal"]:
+        return _uncorrected(episode)
     return _link(episode) if seen["bus-error"] else None
 
 
@@ -111,7 +114,9 @@ def _slow(episode: Episode, shingled: bool | None) -> _Cause | None:
     is_frozen = seen["frozen"] and not seen["device-error"]
     if episode.timeouts or seen["no-answer"] or is_frozen:
         return _timeout(episode, shingled)
-    return _link(episode) if seen["link-dropped"] or seen["speed-limited"] else None
+    if seen["link-dropped"] or seen["speed-limited"]:
+        return _link(episode)
+    return _corrected(episode) if seen["pcie-corrected"] else None
 
 
 def _unexplained(episode: Episode) -> _Cause:
@@ -128,7 +133,7 @@ def _unexplained(episode: Episode) -> _Cause:
 def _sectors(episode: Episode) -> str:
     count = len(episode.sectors)
     where = f" {count} of them {'is' if count == 1 else 'are'} named." if count else ""
-    return f"Sectors cannot be read: the one sign in this log that a drive is broken rather than slow.{where}"
+    return f"Sectors cannot be read: that is the sign of a drive that is broken rather than slow.{where}"
 
 
 def _link(episode: Episode) -> _Cause:
@@ -145,6 +150,25 @@ def _link(episode: Episode) -> _Cause:
         else f"The link dropped or slowed down ({times}{slowed}): plug, cable, power, or a drive that restarted."
     )
     return "link", "unsafe" if is_worn else "unclear", text
+
+
+def _uncorrected(episode: Episode) -> _Cause:
+    fatal = episode.counts["pcie-fatal"]
+    errors = episode.counts["pcie-error"] + fatal
+    times = "once" if errors == 1 else f"{errors} times"
+    whose = "the adapter, and with it of all drives behind it" if episode.drive.is_adapter else "the drive"
+    text = f"PCI Express lost requests of {whose}, and could not correct that ({times}): slot, power or controller."
+    return "link", "unsafe" if fatal or errors >= WORN_LINK_ERRORS else "unclear", text
+
+
+def _corrected(episode: Episode) -> _Cause:
+    count = episode.counts["pcie-corrected"]
+    times = "once" if count == 1 else f"{count} times"
+    text = (
+        f"PCI Express noticed what was damaged on its way, and sent it again by itself ({times}): nothing was lost."
+        " Where it goes on, it is the slot, a riser, or the power saving of the link (ASPM)."
+    )
+    return "link", "harmless", text
 
 
 def _address_not_found(shingled: bool | None) -> _Cause:

@@ -1,7 +1,8 @@
 """What single lines of the kernel, md, ZFS and smartd say about a drive: the only place that knows their words.
 
 Sources of the wording: Linux drivers/ata/libata-eh.c and libata-core.c, drivers/scsi/scsi_logging.c, sd.c and
-virtio_scsi.c, drivers/usb/storage/uas.c, block/blk-core.c, drivers/md/raid5.c and raid1.c, drivers/nvme/host/pci.c;
+virtio_scsi.c, drivers/usb/storage/uas.c, drivers/pci/pcie/aer.c and err.c, block/blk-core.c, drivers/md/raid5.c and
+raid1.c, drivers/nvme/host/pci.c;
 OpenZFS module/os/linux/zfs/vdev_disk.c and cmd/zed/zed.d/all-syslog.sh; smartmontools smartd.cpp.
 """
 
@@ -16,7 +17,7 @@ What = Literal[
     "is-model", "same-as", "attached", "boot",
     # how a drive behaves
     "exception", "frozen", "timeout", "timeout-abort", "timeout-result", "timeout-request", "command", "bus-error",
-    "link-dropped", "speed-limited", "speed", "reset",
+    "link-dropped", "speed-limited", "speed", "reset", "pcie-corrected", "pcie-error", "pcie-fatal",
     "no-answer",
     "media-error", "hardware-error", "address-not-found", "device-error", "gave-up", "link-down", "unplugged",
     "recovered", "queueing-off", "smart-pending", "smart-failing",
@@ -39,7 +40,7 @@ class Sign(NamedTuple):
 
 INTERESTING: Final = re.compile(
     rb"ata\d|\bsd \d|scsi|I/O error|error, dev |usb|uas|nvme|md/|md: |mdadm|zed|zio |Pool '|smartd|blocked for"
-    rb'|EXT4|XFS|BTRFS|lost |Linux version|-- |^\[[A-Z +]|"MESSAGE" ?: ?\[|Direct-Access'
+    rb'|PCIe Bus Error|AER: |EXT4|XFS|BTRFS|lost |Linux version|-- |^\[[A-Z +]|"MESSAGE" ?: ?\[|Direct-Access'
 )
 """Only lines with one of these, as bytes, need to be read: most of a long log has none."""
 
@@ -164,6 +165,14 @@ def _scsi(who: str, text: str) -> Iterator[Sign]:
             return
 
 
+# What PCI Express says of a drive or of an adapter, not of a port or another card: their drivers, and the address.
+# Between "AER: " or nothing, `Corrected` or `Correctable`, it is a matter of the kernel's age.
+_PCIE: Final = (
+    r"((?:nvme|ahci|sata_\w+|ata_piix|mpt3sas|mpt2sas|mptsas|mpi3mr|megaraid_sas|aacraid|arcmsr|hpsa|smartpqi|mvsas|isci"
+    r"|pm80xx|3w-\w+) [0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.\d): (?:AER: +)?"
+)
+_PCIE_ERROR: Final = _PCIE + r"PCIe Bus Error: severity="
+
 # What fails of the block layer, behind what it was: of a drive that is gone I/O errors until Linux 5.17.
 _ERROR_AT: Final = r" error, dev " + _DISK + r", sector (\d+)"
 _OTHER_SIGNS: Final = _compiled(
@@ -193,6 +202,10 @@ _OTHER_SIGNS: Final = _compiled(
     ("hung-task", r"INFO: task (\S{1,40}?):\d+ blocked for more than"),
     ("timeout-abort", r"nvme (nvme\d+): .*timeout, aborting"),
     ("timeout", r"nvme (nvme\d+): I/O (?:tag )?\d+.* timeout"),
+    ("pcie-corrected", _PCIE_ERROR + r"Correct(?:ed|able),"),
+    ("pcie-error", _PCIE_ERROR + r"Uncorrect(?:ed|able) \(Non-Fatal\)"),
+    ("pcie-fatal", _PCIE_ERROR + r"Uncorrect(?:ed|able) \(Fatal\)"),
+    ("pcie-fatal", _PCIE + r"can't recover \(no error_detected callback\)"),
     ("bus-error", r"nvme (nvme\d+): frozen state error detected"),
     ("gave-up", r"nvme (nvme\d+): failure state error detected"),
     ("reset", r"nvme (nvme\d+): (?:controller is down|.*reset controller|resetting controller)"),
@@ -219,6 +232,10 @@ def _others(text: str) -> Iterator[Sign]:
     bridge = re.match(r"(?:scsi (host\d+): usb-storage|usb-storage) (\d+-[\d.]+):1\.\d", text)
     if bridge and bridge[1]:
         yield Sign("same-as", bridge[2], bridge[1])
+        return
+    controller = re.match(r"nvme (nvme\d+): pci function (\S+)$", text)
+    if controller:
+        yield Sign("same-as", f"nvme {controller[2]}", controller[1])
         return
     text = _PREFIXES.sub("", text)
     for what, pattern in _OTHER_SIGNS:

@@ -19,11 +19,15 @@ class CliffWatcher:
         self._rate = RateWatch(condition)
 
     def see(self, samples: Sequence[Sample]) -> str | None:
-        """See `Watcher.see`. When it fell, and how far, is for the finding to say, which has all samples."""
+        """See `Watcher.see`.
+
+        When it fell, how far, and so for how long it had stayed there, is for the finding to say, which has all
+        samples: here is told what was seen, a mean of blocks, in the first of which it may have fallen.
+        """
         for sample in samples:
             if self._rate.add(sample.start_ns, sample.duration_ns, sample.bytes):
                 return (
-                    f"the rate fell to {self._condition.drop:.0%} of the established one or below and has stayed there"
-                    f" for {format_duration(self._condition.hold_ns)}"
+                    f"over {format_duration(self._condition.hold_ns)} the rate was {self._condition.drop:.0%} of the"
+                    " established one or below"
                 )
         return None

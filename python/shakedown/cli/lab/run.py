@@ -23,7 +23,7 @@ from shakedown.lab.folder import inside, refuse_namesakes
 from shakedown.lab.run import NotBroughtOut, Order, Outcome
 from shakedown.lab.run import run as run_in_lab
 from shakedown.result.atomic import failed_write, make_folder
-from shakedown.units import NS_PER_S, format_duration, format_size, parse_duration_ns, parse_size_bytes
+from shakedown.units import NS_PER_S, format_duration, format_size, parse_duration_ns, parse_memory_bytes
 
 _LEAST_MEMORY_BYTES = 128 << 20
 
@@ -148,7 +148,7 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
 
 
 def _memory_bytes(text: str) -> int:
-    memory_bytes = named("--memory", parse_size_bytes, text)
+    memory_bytes = named("--memory", parse_memory_bytes, text)
     if memory_bytes < _LEAST_MEMORY_BYTES:
         raise UsageError(f"`--memory {text}` is too little", hint="at least 128MiB")
     if memory_bytes > (here := os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")):

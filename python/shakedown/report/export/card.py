@@ -69,12 +69,21 @@ def card_json(document: dict[str, Any]) -> bytes:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False).encode("utf-8", errors="replace") + b"\n"
 
 
+_PLACES: Final = {
+    "file": "a file",
+    "directory": "a file in a folder",
+    "nbd": "a device served over NBD",
+    "disk": "a disk",
+    "loop": "a loop device",
+}
+
+
 def card_picture(run: Run, document: dict[str, Any]) -> bytes:
     """The card as an SVG that needs nothing else: what it is, its rate over time, its findings."""
     grid, rate = _rate(run)
     firmware = f", firmware {document['firmware']}" if document["firmware"] else ""
     title = f"{document['model']}{firmware}, {format_size(document['capacity_bytes'])}"
-    where = words.MODELLED if run.record.is_of_a_model else f"measured on a {run.record.target.kind}"
+    where = words.MODELLED if run.record.is_of_a_model else f"measured on {_PLACES[run.record.target.kind]}"
     subtitle = f"{run.record.protocol.title} ({run.record.protocol.name}); {where}"
     found = [f for f in run.record.findings if f.value is not None and not f.kind.endswith("-ratio")]
     facts = "; ".join(

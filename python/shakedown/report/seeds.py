@@ -1,0 +1,56 @@
+"""How a rebuild ended under each of its seeds, where it did not end well under all of them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from shakedown.report.told_table import ToldTable
+from shakedown.result.answers import read_answers
+from shakedown.result.folder import Run
+from shakedown.units import format_duration, format_share
+
+_ENDED: Final = {"complete": "complete", "with-losses": "with losses", "failed": "failed"}
+
+
+def seeds_table(run: Run) -> ToldTable | None:
+    """A row a seed: what is said of all of them does not tell under which, when and by whom it was ended.
+
+    None of a single one, which has its sentence, where nothing went wrong, and of folders that keep less of each seed.
+    Raises UsageError where it is no rebuild.
+    """
+    rebuilds = read_answers(run.path)["rebuilds"]
+    if len(rebuilds) < 2 or any("members" not in each or "done" not in each for each in rebuilds):
+        return None
+    if not any(each["ended"] != "complete" or _lost_drives(each) for each in rebuilds):
+        return None
+    rows = tuple(_row(run.record.seed + number, each) for number, each in enumerate(rebuilds))
+    return ToldTable(("seed", "ended", "after", "done", "longest command", "drives that fail"), rows)
+
+
+def _row(seed: int, one: dict[str, Any]) -> tuple[str, ...]:
+    longest_ns, place = max((each["longest_command_ns"], place) for place, each in enumerate(one["members"]))
+    return (
+        str(seed),
+        _ENDED.get(one["ended"], one["ended"]),
+        format_duration(one["duration_ns"]),
+        format_share(one["done"]),
+        f"{format_duration(longest_ns)}, drive {place}",
+        ", then ".join(_lost_drives(one)),
+    )
+
+
+def _lost_drives(one: dict[str, Any]) -> list[str]:
+    """Those that the array left out, in the order in which it did, each with what the host saw of it."""
+    members = one["members"]
+    times = {place: each["failed_at_ns"] for place, each in enumerate(members) if each["failed_at_ns"] is not None}
+    if one["ended"] == "failed":
+        last = one["replacement"] if one["failed_member"] is None else one["failed_member"]
+        times.setdefault(last, one["duration_ns"])
+    return [f"{place}{_cause(members[place])}" for place in sorted(times, key=times.__getitem__)]
+
+
+def _cause(member: dict[str, Any]) -> str:
+    """Nothing of one that just was not there any more."""
+    if timeouts := member["timeouts"]:
+        return f" ({timeouts} {'timeout' if timeouts == 1 else 'timeouts'})"
+    return " (bad sectors)" if member["is_faulted"] else ""

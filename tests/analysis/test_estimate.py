@@ -110,6 +110,21 @@ def test_a_level_that_falls_within_the_step_has_no_interval(level: np.ndarray) -
     assert low < found.value < high
 
 
+def test_two_batches_by_hand() -> None:
+    """Means of 1 and 3: their standard error is 1, half of their mean, and two batches leave one degree of freedom."""
+    estimate = quotient(np.array([1.0, 1.0, 3.0, 3.0]), np.ones(4), np.ones(4))
+    assert estimate is not None
+    assert (estimate.value, estimate.log_error, estimate.freedom) == (2, pytest.approx(0.5), 1)
+
+
+def test_a_trend_within_a_tenth_is_one_level() -> None:
+    seconds = np.ones(600)
+    for last, is_steady in ((104.0, True), (130.0, False)):
+        found = quotient(np.linspace(100, last, 600), seconds, seconds)
+        assert found is not None
+        assert found.steady is is_steady
+
+
 def test_few_steady_levels_are_called_unsteady() -> None:
     """Below the bound of von Neumann's ratio lie about 1 in 1000."""
     seconds = np.ones(600)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from shakedown.analysis import Finding, Verdict, judge
 from shakedown.analysis.finding import FindingKind
 from shakedown.analysis.rules import RULES, USES
+from shakedown.analysis.verdict import Failure
 
 RANK = {"fail": 0, "inconclusive": 1, "pass": 2}
 
@@ -118,6 +119,28 @@ def test_a_threshold_within_the_interval_is_inconclusive() -> None:
         "sequential-32k": [finding("throughput-ratio", 0.25, spread=1.2), finding("worst-latency", 9.0)]
     }
     assert judge(evidence, ["zfs"]).status == "inconclusive"
+
+
+@pytest.mark.parametrize(("step_ms", "expected"), [(29_999.0, "pass"), (30_000.0, "fail")])
+def test_a_figure_at_its_least_limit_is_beyond(step_ms: float, expected: str) -> None:
+    evidence = {"random-1m": [finding("throughput-ratio", 1.0), finding("worst-latency", step_ms)]}
+    assert status(judge(evidence, ["mdraid"]), "mdraid") == expected
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.501, "pass"), (0.5, "fail")])
+def test_a_figure_at_its_most_limit_is_beyond(share: float, expected: str) -> None:
+    evidence = {"random-1m": [finding("throughput-ratio", share), finding("worst-latency", 9.0)]}
+    assert status(judge(evidence, ["mdraid"]), "mdraid") == expected
+
+
+def test_what_fails_requests_fails_every_use_and_says_so_first() -> None:
+    failure = Failure(protocol="cliff", step="hold", words="EIO")
+    for divisor in (1, 100):
+        verdict = judge(efax(), scale_divisor=divisor, failures=[failure])
+        assert {use.status for use in verdict.uses} == {verdict.status} == {"fail"}
+        for use in verdict.uses:
+            assert use.reasons[0].findings == ("cliff/hold/error",)
+            assert use.reasons[0].facts == "EIO in cliff, step hold"
 
 
 def test_the_worst_step_counts() -> None:

@@ -282,6 +282,9 @@ def test_patience_is_judged_against_the_longest_command() -> None:
     assert judged(400_000) == ["yes", "close", "no"]
     assert judged(400_000, is_lost=True) == ["yes", "yes", "no"]
     assert judged(20_000, is_lost=True) == ["yes", "close", "no"]
+    # Controllers give a drive 8 s, Linux 30 s: who takes just as long is kicked, who takes half of it is close.
+    assert [judged(ms)[0] for ms in (3_999, 4_000, 7_999, 8_000)] == ["no", "close", "close", "yes"]
+    assert [judged(ms, is_lost=True)[1] for ms in (14_999, 15_000, 29_999, 30_000)] == ["no", "close", "close", "yes"]
 
 
 def test_intervals_come_from_seeds() -> None:

@@ -44,6 +44,16 @@ def test_what_waits_and_what_is_not_active() -> None:
     assert (arrays["md3"].sync, arrays["md3"].wanted) == (None, None)
 
 
+def test_every_flag_of_a_member_is_read_past() -> None:
+    """Write-mostly, journal and replacement say nothing that counts here, and may stand beside flags that do."""
+    arrays = parse_mdstat(
+        "md4 : active raid1 sda[0](W)(F) sdb[1](R) sdc[2](J) sdd[3](W)(S)\nmd5 : broken raid0 sde[0]\n"
+    )
+    members = (Member("sda", 0, faulty=True), Member("sdb", 1), Member("sdc", 2), Member("sdd", 3, spare=True))
+    assert arrays["md4"].members == members
+    assert (arrays["md5"].level, arrays["md5"].members) == ("raid0", (Member("sde", 0),))
+
+
 @pytest.mark.parametrize("action", ["resync", "reshape", "check", "recovery"])
 def test_other_actions(action: str) -> None:
     text = REBUILDING.replace("recovery =", f"{action} =")

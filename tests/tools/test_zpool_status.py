@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shakedown.tools.zpool_status import Scan, parse_took_s, parse_zpool_status, parse_zpool_status_json
+from shakedown.tools.zpool_status import (
+    Scan,
+    parse_took_s,
+    parse_zfs_size_bytes,
+    parse_zpool_status,
+    parse_zpool_status_json,
+)
 
 TIB, GIB = 2**40, 2**30
 
@@ -116,6 +122,18 @@ def test_the_document_says_the_same() -> None:
     assert parse_zpool_status_json(json.dumps(DOCUMENT), "other", 2000) == Scan()
 
 
+@pytest.mark.parametrize(
+    ("text", "took_s"), [("1d2h3m4s", 93_784), ("2d", 172_800), ("1 days 02:03:04", 93_784), ("0h12m", 720)]
+)
+def test_a_duration_in_letters_is_that_in_colons(text: str, took_s: int) -> None:
+    assert parse_took_s(text) == took_s
+
+
+def test_sizes_of_every_unit() -> None:
+    for power, unit in enumerate("BKMGTPE"):
+        assert parse_zfs_size_bytes(f"1.5{unit}") == round(1.5 * 1024**power)
+
+
 @pytest.mark.parametrize("text", ["", "x", "1:2", "12:34", "-1:00:00", "0h12", "1 day"])
 def test_no_duration(text: str) -> None:
     assert parse_took_s(text) is None
@@ -180,6 +198,12 @@ def test_a_document_without_an_estimate(changes: dict[str, object], now_s: int) 
     scan = parse_zpool_status_json(running(**changes), "tank", now_s)
     assert scan.state == "running"
     assert scan.finish_s is None or scan.finish_s > 0
+
+
+def test_an_estimate_begins_at_ten_mebibytes_a_second() -> None:
+    least = 10 << 20
+    document = [running(issued_bytes_per_scan=moved) for moved in (least - 1, least)]
+    assert [parse_zpool_status_json(each, "tank", 1001).finish_s for each in document] == [None, 4 * TIB // least]
 
 
 def test_nothing_left_of_what_goes_on_is_no_estimate() -> None:

@@ -385,6 +385,46 @@ mod tests {
         }
     }
 
+    /// Heads that are put on the ramp after a second, over platters that stop after two.
+    fn resting() -> (Mechanics, Clock) {
+        let mut profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
+        let clock = Clock::new(profile.geometry.rpm);
+        let resting = &mut profile.mechanics;
+        (resting.park_after_s, resting.unpark_ms) = (1.0, 300.0);
+        (resting.spin_down_after_s, resting.spin_up_s) = (2.0, 8.0);
+        (Mechanics::new(&profile.mechanics, Geometry::new(&profile.geometry, 0), &clock), clock)
+    }
+
+    /// From the ramp, over platters that turn or stand, a write takes the settling more, as from anywhere.
+    #[test]
+    fn a_write_settles_from_the_ramp_too() {
+        let (mechanics, clock) = resting();
+        let head = mechanics.head_at(1, 0);
+        for (rested_ms, starts_ms) in [(1_500.0, 300.0), (2_500.0, 8_000.0)] {
+            let now = clock.span(rested_ms * 1e6);
+            let ticks = |way| mechanics.departure(&head, now, way).ticks_to(0, 0);
+            assert_eq!(ticks(Way::Read), clock.span(starts_ms * 1e6));
+            assert_eq!(ticks(Way::Write) - ticks(Way::Read), mechanics.write_settle);
+        }
+    }
+
+    /// Heads rest from the end of their work on, be that a transfer or a long stay at a track; and of those that leave the ramp
+    /// only some have platters that stand.
+    #[test]
+    fn rest_begins_when_the_work_ends() {
+        let (mechanics, clock) = resting();
+        let (mut head, mut truth) = (mechanics.head_at(1, 0), Truth::default());
+        let mut arm = Arm { mechanics: &mechanics, head: &mut head, truth: &mut truth };
+        let (stay, rest) = (clock.span(5e9), clock.span(1e9));
+        let visited = arm.visit(0, 0, stay);
+        assert!(visited >= stay && !mechanics.is_parked(arm.head, visited + rest));
+        assert!(mechanics.is_parked(arm.head, visited + rest + 1));
+        let unparked = arm.transfer(visited + rest + 1, 0, 8, Way::Read);
+        assert_eq!((arm.truth.unparks, arm.truth.spin_ups), (1, 0));
+        arm.transfer(unparked.ends + 2 * rest + 1, 0, 8, Way::Read);
+        assert_eq!((arm.truth.unparks, arm.truth.spin_ups), (2, 1));
+    }
+
     #[test]
     fn the_next_cylinder_takes_the_first_point() {
         let (mechanics, clock) = mechanics(None);

@@ -3,8 +3,8 @@
 mod rig;
 
 use drive::{
-    BlockDevice, BridgeProfile, CachePlace, Completion, Drive, EntryCounts, FlashProfile, Mapping, Profile, Request,
-    Status, Verb,
+    BlockDevice, BridgeProfile, CachePlace, CleaningWhen, Completion, Drive, EntryCounts, FlashProfile, Mapping,
+    Profile, Request, Status, Verb,
 };
 use rig::{profile, Host, GIB};
 
@@ -97,6 +97,26 @@ fn each_place_of_a_spread_cache_fills_and_is_cleaned_for_itself() {
     host.pause(3600 * S);
     let truth = host.drive.truth();
     assert_eq!((truth.cached_bytes, truth.log_bytes, truth.cached_packets), (0, 0, 0));
+}
+
+/// A cache in several places is as full as the fullest of them: where that is three fifths full and the others are empty, the
+/// mark at a half is passed.
+#[test]
+fn a_spread_cache_is_as_full_as_its_fullest_place() {
+    let mut profile = placed(CachePlace::Spread { regions: 4 });
+    let shingled = profile.shingled.as_mut().expect("shingled");
+    (shingled.cache.bytes, shingled.cache.packet_tracks) = (64 << 20, 0.0);
+    let cleaning = &mut shingled.cleaning;
+    (cleaning.when, cleaning.high_mark, cleaning.low_mark) = (CleaningWhen::Lazy, 0.5, 0.2);
+    let bands_cleaned = |writes: u64| {
+        let mut host = Host::new(&profile);
+        let mut random = sim::stream(1, "offsets");
+        (0..writes).for_each(|_| _ = host.ask(Verb::Write, random.below(8192) * 65_536, 65_536, true));
+        host.pause(600 * S);
+        host.drive.truth().bands_cleaned
+    };
+    assert_eq!(bands_cleaned(100), 0, "two fifths of one place");
+    assert!(bands_cleaned(154) > 0);
 }
 
 #[test]

@@ -116,6 +116,20 @@ mod tests {
         log.room_packets(Divisor::new(space_blocks), first_blocks)
     }
 
+    /// By hand: of 100 blocks 30 are left before the end and 40 behind it, of which the first packet's records take 5.
+    #[test]
+    fn packets_fit_on_both_sides_of_the_end() {
+        let mut log = Log::new(100);
+        for blocks in [40, 30] {
+            let (id, _) = log.append(blocks);
+            log.retain(id, 1);
+        }
+        assert_eq!(room_packets(&log, 10, 5), 2, "none behind the end yet");
+        log.release(0);
+        assert_eq!(room_packets(&log, 10, 5), 2 + 4);
+        assert_eq!(room_packets(&log, 32, 0), 1, "only behind the end");
+    }
+
     #[test]
     fn room_comes_back_only_at_the_tail() {
         let mut log = Log::new(100);

@@ -225,9 +225,12 @@ impl<D: BlockDevice> Array<D> {
             let mut done = std::mem::take(&mut self.done);
             let at_ns = self.members.step(limit_ns, &mut done);
             self.pass_time(at_ns);
-            for one in done.drain(..) {
-                self.finished(one);
+            if matches!(self.options.arrangement, Arrangement::Copies { .. }) {
+                // What the array's thread has to do by now it does behind a plug; stripes are put together already.
+                self.members.plug();
             }
+            done.drain(..).for_each(|one| self.finished(one));
+            self.members.unplug();
             self.done = done;
         }
     }

@@ -47,22 +47,6 @@ struct End {
     counters: Vec<Counters>,
 }
 
-/// Blocks that go together.
-struct Joined {
-    number: u32,
-    bytes: u64,
-    /// In how many pieces of memory they are read.
-    segments: u64,
-    /// Where the next one would have to be read.
-    goes_on_at: Option<Place>,
-}
-
-impl Joined {
-    fn new(number: u32) -> Self {
-        Self { number, bytes: 0, segments: 0, goes_on_at: None }
-    }
-}
-
 impl Recovery {
     fn done_bytes(&self) -> u64 {
         self.thread.position - self.thread.active_bytes - self.from
@@ -310,60 +294,31 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// Reads each block where there is a copy, and writes it. Blocks that follow each other there go together, as many as the
-    /// controller's list has room for the pieces of memory that they are read into.
+    /// Reads each block where there is a copy, and writes it. Blocks that follow each other are put together on their way to the drive.
     fn recover_copies(&mut self, recovery: &mut Recovery, from: u64, to: u64) {
         let copies = self.options.copies();
-        let mut pages = Vec::new();
-        let mut joined: Option<Joined> = None;
+        self.members.plug();
         let mut at = from;
         while at < to {
             let bytes = BLOCK_BYTES.min(copies.chunk_bytes - at % copies.chunk_bytes).min(to - at);
-            let source = self.source(&copies, recovery.replacement, at);
-            let segments = self.pages.take(&mut pages);
-            let goes_on = joined.as_ref().is_some_and(|joined| {
-                joined.goes_on_at == source
-                    && joined.bytes + bytes <= self.options.max_request_bytes
-                    && joined.segments + segments <= self.options.max_segments
-            });
-            if !goes_on {
-                self.begin_joined(recovery, joined.take());
+            match self.source(&copies, recovery.replacement, at) {
+                Some(source) => self.recover_block(recovery, source, at, bytes),
+                None => recovery.thread.active_bytes -= bytes,
             }
-            let joined = joined.get_or_insert_with(|| Joined::new(self.copy_of(source, recovery.replacement, at)));
-            joined.segments += segments;
-            joined.bytes += bytes;
-            joined.goes_on_at = source.map(|place| Place { offset_bytes: place.offset_bytes + bytes, ..place });
-            let unit = self.units.get_mut(joined.number);
-            (unit.recovers_bytes, unit.segments) = (joined.bytes, joined.segments);
-            unit.parts.iter_mut().for_each(|part| part.bytes = joined.bytes);
-            unit.pages.append(&mut pages);
             at += bytes;
         }
-        self.begin_joined(recovery, joined);
+        self.members.unplug();
     }
 
-    /// A unit that reads from a copy and writes to the replacement, of nothing so far.
-    fn copy_of(&mut self, source: Option<Place>, replacement: usize, at: u64) -> u32 {
+    fn recover_block(&mut self, recovery: &mut Recovery, source: Place, at: u64, bytes: u64) {
         let number = self.units.make(Purpose::Recovery);
         let unit = self.units.get_mut(number);
-        if let Some(place) = source {
-            unit.part(READING, Verb::Read, place.member, HEADER_BYTES + place.offset_bytes, 0);
-            unit.part(WRITING, Verb::Write, replacement, HEADER_BYTES + at, 0);
-        }
-        number
-    }
-
-    /// A unit without parts is over at once, while the recovery is in other hands.
-    fn begin_joined(&mut self, recovery: &mut Recovery, joined: Option<Joined>) {
-        let Some(Joined { number, bytes, .. }) = joined else { return };
-        if self.units.get(number).parts.is_empty() {
-            recovery.thread.active_bytes -= bytes;
-            self.pages.give_back(&self.units.get(number).pages);
-            self.units.release(number);
-        } else {
-            recovery.order.push_back(number);
-            self.begin(number);
-        }
+        unit.part(READING, Verb::Read, source.member, HEADER_BYTES + source.offset_bytes, bytes);
+        unit.part(WRITING, Verb::Write, recovery.replacement, HEADER_BYTES + at, bytes);
+        unit.recovers_bytes = bytes;
+        unit.segments = self.pages.take(&mut unit.pages);
+        recovery.order.push_back(number);
+        self.begin(number);
     }
 
     /// The first copy in sync of what belongs at an offset of the replacement; `None` for what the array does not use.

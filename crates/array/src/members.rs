@@ -365,6 +365,17 @@ impl<D: BlockDevice> Members<D> {
         self.send_gathered();
     }
 
+    /// How much there is room for in the command that a request would go with.
+    pub(crate) fn room_for(&self, at: usize, ask: Ask) -> Limits {
+        let limits = self.limits();
+        let command = Command::new(ask, self.now_ns, 0, Vec::new());
+        let gathered = self.gathered.iter().rev().find(|(member, _)| *member == at).map(|(_, last)| last);
+        let with = gathered.filter(|last| last.has_room_for(&command, limits));
+        let waiting = &self.members[at].waiting;
+        let with = with.or_else(|| waiting.before(&command, limits).map(|place| waiting.get(place)));
+        with.map_or(limits, |with| limits.beside(with))
+    }
+
     /// A request is merged with the last that is gathered for its drive, or with one that waits there; else it is gathered, or goes
     /// on its way (`blk_mq_submit_bio`).
     fn issue(&mut self, at: usize, mut command: Command) {

@@ -14,6 +14,13 @@ pub(crate) struct Limits {
     pub segments: u64,
 }
 
+impl Limits {
+    /// What they leave of a command's.
+    pub fn beside(self, command: &Command) -> Self {
+        Self { bytes: self.bytes - command.bytes, segments: self.segments - command.segments }
+    }
+}
+
 /// Those of one drive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
@@ -48,8 +55,13 @@ impl Waiting {
     }
 
     /// The place of one that waits which another goes on behind and has room for it (`elv_merge`).
-    pub fn before(&mut self, command: &Command, limits: Limits) -> Option<usize> {
+    pub fn before(&self, command: &Command, limits: Limits) -> Option<usize> {
         self.queue.iter().rposition(|other| other.has_room_for(command, limits))
+    }
+
+    /// The one at a place.
+    pub fn get(&self, at: usize) -> &Command {
+        &self.queue[at]
     }
 
     /// Merges another with the one at a place, and that with who begins where it ends now (`attempt_back_merge`), who is returned.

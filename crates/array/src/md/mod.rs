@@ -2,7 +2,8 @@
 //!
 //! In reading order: [`options`] what an array is made of, [`parity`] and [`copies`] where things lie, `unit` what goes
 //! to the members together, `thread` how the rebuild holds itself back, [`array`] the array itself, with `foreground`
-//! what the host asks, `recovery` how a replacement is filled (`pages` what it reads into, `buddies` where those come from),
+//! what the host asks, `recovery` how a replacement is filled (`pages` what it reads into, `buddies` where those come from,
+//! `run` how they follow each other),
 //! `barrier` and `superblocks` who waits for whom, `processor` who goes first (`follower` whom a tick finds), and `trouble`
 //! what happens when members fail.
 
@@ -17,6 +18,7 @@ mod pages;
 pub mod parity;
 mod processor;
 mod recovery;
+mod run;
 mod superblocks;
 mod thread;
 mod trouble;

@@ -8,9 +8,9 @@ use super::array::{Array, Role, Until, READING, WRITING};
 use super::copies::{Copies, Place};
 use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
 use super::thread::{Mood, Thread};
-use super::unit::{Purpose, Units};
+use super::unit::{Block, Part, Purpose, Units};
 use crate::layout::{Layout, LayoutError};
-use crate::members::Counters;
+use crate::members::{Ask, Counters};
 use crate::outcome::{Ended, MemberShare, Outcome};
 use crate::progress::{Point, Progress};
 
@@ -206,16 +206,22 @@ impl<D: BlockDevice> Array<D> {
         let to = recovery.thread.position;
         if has_parity {
             self.recover_stripes(&mut recovery, from, to);
-        } else {
-            self.recover_copies(&mut recovery, from, to);
         }
-        if recovery.thread.position == recovery.thread.end && recovery.thread.active_bytes == 0 {
-            let ended = match recovery.lost_bytes {
-                0 => Ended::Complete,
-                lost_bytes => Ended::WithLosses { lost_bytes },
-            };
-            self.end(&mut recovery, ended);
+        self.recovery = Some(recovery);
+        if !has_parity {
+            self.recover_copies(from, to);
         }
+        self.end_when_filled();
+    }
+
+    fn end_when_filled(&mut self) {
+        let is_filled = |thread: &Thread| thread.position == thread.end && thread.active_bytes == 0;
+        let Some(mut recovery) = self.recovery.take_if(|recovery| is_filled(&recovery.thread)) else { return };
+        let ended = match recovery.lost_bytes {
+            0 => Ended::Complete,
+            lost_bytes => Ended::WithLosses { lost_bytes },
+        };
+        self.end(&mut recovery, ended);
         self.recovery = Some(recovery);
     }
 
@@ -294,31 +300,63 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// Reads each block where there is a copy, and writes it. Blocks that follow each other are put together on their way to the drive.
-    fn recover_copies(&mut self, recovery: &mut Recovery, from: u64, to: u64) {
+    /// Reads blocks where there is a copy, and writes them. Those that lie in one chunk are a unit, as long as nothing parts them; with
+    /// others that follow them they are put together on their way to the drive.
+    fn recover_copies(&mut self, from: u64, to: u64) {
         let copies = self.options.copies();
+        let most_bytes = (self.options.max_request_bytes / BLOCK_BYTES).max(1) * BLOCK_BYTES;
         self.members.plug();
         let mut at = from;
         while at < to {
-            let bytes = BLOCK_BYTES.min(copies.chunk_bytes - at % copies.chunk_bytes).min(to - at);
-            match self.source(&copies, recovery.replacement, at) {
-                Some(source) => self.recover_block(recovery, source, at, bytes),
-                None => recovery.thread.active_bytes -= bytes,
-            }
-            at += bytes;
+            let end = to.min(at + most_bytes).min(at - at % copies.chunk_bytes + copies.chunk_bytes);
+            self.recover_blocks(&copies, at, end);
+            at = end;
         }
         self.members.unplug();
     }
 
-    fn recover_block(&mut self, recovery: &mut Recovery, source: Place, at: u64, bytes: u64) {
+    fn recover_blocks(&mut self, copies: &Copies, at: u64, end: u64) {
+        let Some(recovery) = &self.recovery else { return };
+        let replacement = recovery.replacement;
+        let source = self.source(copies, replacement, at);
+        let Some(recovery) = &mut self.recovery else { return };
+        let bytes = end - at;
+        let Some(source) = source else {
+            recovery.thread.active_bytes -= bytes;
+            return;
+        };
         let number = self.units.make(Purpose::Recovery);
+        recovery.order.push_back(number);
         let unit = self.units.get_mut(number);
         unit.part(READING, Verb::Read, source.member, HEADER_BYTES + source.offset_bytes, bytes);
-        unit.part(WRITING, Verb::Write, recovery.replacement, HEADER_BYTES + at, bytes);
+        unit.part(WRITING, Verb::Write, replacement, HEADER_BYTES + at, bytes);
         unit.recovers_bytes = bytes;
-        unit.segments = self.pages.take(&mut unit.pages);
-        recovery.order.push_back(number);
+        for block in (at..end).step_by(BLOCK_BYTES as usize) {
+            let (runs, segments) = self.pages.take(&mut unit.pages);
+            unit.blocks.push(Block { bytes: BLOCK_BYTES.min(end - block), runs, segments });
+        }
         self.begin(number);
+    }
+
+    /// Blocks of a unit that have no room in one request with the others are a unit of their own from here on, which is returned.
+    pub(super) fn split_as_fits(&mut self, number: u32, index: usize) -> Option<u32> {
+        let unit = self.units.get(number);
+        let is_whole = unit.parts.len() == 2 && unit.unreadable.is_empty();
+        if unit.blocks.len() < 2 || !is_whole {
+            return None;
+        }
+        let Part { member, verb, offset_bytes, .. } = unit.parts[index];
+        let Block { bytes, segments, .. } = unit.blocks[0];
+        let first = Ask { verb, fua: false, offset_bytes, bytes, segments: u64::from(segments) };
+        let fit = unit.blocks_within(self.members.room_for(member, first));
+        if fit == unit.blocks.len() {
+            return None;
+        }
+        let rest = self.units.split(number, fit);
+        let order = &mut self.recovery.as_mut()?.order;
+        let place = order.iter().position(|other| *other == number).map_or(order.len(), |place| place + 1);
+        order.insert(place, rest);
+        Some(rest)
     }
 
     /// The first copy in sync of what belongs at an offset of the replacement; `None` for what the array does not use.

@@ -163,3 +163,36 @@ impl Units {
         self.free.push(number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: u64 = 64 << 10;
+
+    #[test]
+    fn a_unit_that_is_split_leaves_nothing_out() {
+        let mut units = Units::default();
+        let number = units.make(Purpose::Recovery);
+        let unit = units.get_mut(number);
+        unit.part(0, Verb::Read, 0, 7 * BLOCK, 3 * BLOCK);
+        unit.part(1, Verb::Write, 1, 5 * BLOCK, 3 * BLOCK);
+        (unit.stage, unit.recovers_bytes) = (1, 3 * BLOCK);
+        unit.blocks =
+            [(1, 1), (2, 17), (1, 16)].map(|(runs, segments)| Block { bytes: BLOCK, runs, segments }).to_vec();
+        unit.pages = [0, 100, 200, 300].map(|first| Run::forward(first, 16)).to_vec();
+        let fits = [(3, 17), (3, 18), (3, 34), (2, 34), (0, 0)];
+        let fits = fits.map(|(blocks, segments)| unit.blocks_within(Limits { bytes: blocks * BLOCK, segments }));
+        assert_eq!(fits, [1, 2, 3, 2, 1], "at least one");
+
+        let rest = units.split(number, 1);
+        let told = [number, rest].map(|number| {
+            let unit = units.get(number);
+            let places: Vec<u64> = unit.parts.iter().map(|part| part.offset_bytes / BLOCK).collect();
+            let pages: Vec<u32> = unit.pages.iter().map(|run| run.first).collect();
+            (places, unit.parts[1].bytes / BLOCK, unit.recovers_bytes / BLOCK, unit.segments(), pages, unit.stage)
+        });
+        assert_eq!(told[0], (vec![7, 5], 1, 1, 1, vec![0], 1));
+        assert_eq!(told[1], (vec![8, 6], 2, 2, 33, vec![100, 200, 300], 1));
+    }
+}

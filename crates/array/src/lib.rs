@@ -1,8 +1,8 @@
 //! Arrays of modelled drives in virtual time: where data and parity lie, and how a lost member is rebuilt.
 //!
 //! In reading order: [`layout`] the names and shapes of arrays, [`members`] the drives advanced together (with
-//! `tournament`, which of them has something to tell next), [`progress`] and [`outcome`] what a rebuild tells of itself,
-//! [`md`] Linux software RAID, [`zfs`] OpenZFS, [`nas`] a storage box around an array.
+//! `tournament`, which of them has something to tell next, and `waiting`, what waits for one), [`progress`] and [`outcome`] what
+//! a rebuild tells of itself, [`md`] Linux software RAID, [`zfs`] OpenZFS, [`nas`] a storage box around an array.
 
 pub mod layout;
 pub mod md;
@@ -11,6 +11,7 @@ pub mod nas;
 pub mod outcome;
 pub mod progress;
 mod tournament;
+mod waiting;
 pub mod zfs;
 
 pub use layout::{Layout, LayoutError};

@@ -1,15 +1,16 @@
 //! The drives of an array, advanced together.
 //!
-//! Between the array and each drive stands what the block layer is: requests longer than the drive's limit are cut, those
-//! for which the drive has no room wait in their order, and a request that goes on where the last of those ends is
-//! merged with it. What the drive has not answered in time is given up, and asked again or failed, as `sd` does. A step costs
-//! the same however many members there are.
+//! Between the array and each drive stands what the block layer is: requests longer than the drive's limit are cut, what is asked
+//! for at once may be gathered and put together (a plug), those for which the drive has no room wait in their order, and a request
+//! that goes on where one of those ends is merged with it. What the drive has not answered in time is given up, and asked again or
+//! failed, as `sd` does. A step costs the same however many members there are.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 
 use crate::tournament::Tournament;
+use crate::waiting::{Limits, Waiting};
 
 /// `SD_TIMEOUT`: how long a command may take; a flush may take twice as long.
 const COMMAND_TIMEOUT_NS: u64 = 30_000_000_000;
@@ -24,6 +25,10 @@ const TIMEOUTS_UNTIL_RESET: u32 = 2;
 /// `SCSI_DEFAULT_EH_TIMEOUT`: a drive that was reset and does not tell for so long that it is ready is set offline
 /// (`scsi_eh_tur`, `scsi_eh_offline_sdevs`). One that is busy tells it.
 const READY_TIMEOUT_NS: u64 = 10_000_000_000;
+
+/// What is gathered goes on its way when there are so many more (`BLK_MAX_REQUEST_COUNT`), or the last is so long (`BLK_PLUG_FLUSH_SIZE`).
+const MOST_GATHERED: usize = 32;
+const MOST_GATHERED_BYTES: u64 = 128 << 10;
 
 /// What one member has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,13 +94,13 @@ struct Whole {
 
 /// A request as the drive sees it: a part of a whole, or several wholes merged.
 #[derive(Clone, Debug)]
-struct Command {
-    verb: Verb,
-    fua: bool,
-    offset_bytes: u64,
-    bytes: u64,
-    segments: u64,
-    issued_ns: u64,
+pub(crate) struct Command {
+    pub verb: Verb,
+    pub fua: bool,
+    pub offset_bytes: u64,
+    pub bytes: u64,
+    pub segments: u64,
+    pub issued_ns: u64,
     /// If the drive has it still, the host loses patience then, and again as long after.
     times_out_ns: u64,
     /// How often the drive has not answered it in time.
@@ -103,11 +108,30 @@ struct Command {
     /// It has timed out: whatever the drive still answers, nobody waits for it.
     given_up: bool,
     /// The wholes that it belongs to; the first stands alone in most commands.
-    first: u32,
-    others: Vec<u32>,
+    pub first: u32,
+    pub others: Vec<u32>,
 }
 
 impl Command {
+    /// For a whole or a part of one; `others` is room for those that are merged with it.
+    pub fn new(ask: Ask, issued_ns: u64, first: u32, others: Vec<u32>) -> Self {
+        let Ask { verb, fua, offset_bytes, bytes, segments } = ask;
+        let times_out_ns = u64::MAX;
+        Self {
+            verb,
+            fua,
+            offset_bytes,
+            bytes,
+            segments,
+            issued_ns,
+            times_out_ns,
+            timeouts: 0,
+            given_up: false,
+            first,
+            others,
+        }
+    }
+
     /// How long the host waits for the drive.
     fn patience_ns(&self) -> u64 {
         COMMAND_TIMEOUT_NS * if self.verb == Verb::Flush { 2 } else { 1 }
@@ -121,7 +145,7 @@ struct Member<D> {
     in_device: u32,
     commands: Vec<Option<Command>>,
     free_tags: Vec<u32>,
-    waiting: VecDeque<Command>,
+    waiting: Waiting,
     /// No command times out before.
     times_out_ns: u64,
     /// How often something was late since its last answer, what was late together counted once; and when last.
@@ -152,7 +176,7 @@ impl<D> Member<D> {
             }
         }
         (self.late, self.times_out_ns, self.ready_until_ns) = (0, u64::MAX, None);
-        awaited.extend(self.waiting.drain(..));
+        awaited.extend(self.waiting.drain());
         awaited
     }
 }
@@ -166,6 +190,11 @@ pub struct Members<D> {
     wholes: Vec<Whole>,
     free_wholes: Vec<u32>,
     completions: Vec<Completion>,
+    /// Commands on their way, while more is to come.
+    gathered: Vec<(usize, Command)>,
+    is_plugged: bool,
+    /// Of commands that are no more: memory to be used again.
+    spare: Vec<Vec<u32>>,
     max_request_bytes: u64,
     max_segments: u64,
     max_retries: u32,
@@ -184,7 +213,7 @@ impl<D: BlockDevice> Members<D> {
                 in_device: 0,
                 commands: Vec::new(),
                 free_tags: Vec::new(),
-                waiting: VecDeque::new(),
+                waiting: Waiting::default(),
                 times_out_ns: u64::MAX,
                 late: 0,
                 late_ns: 0,
@@ -202,13 +231,16 @@ impl<D: BlockDevice> Members<D> {
             wholes: Vec::new(),
             free_wholes: Vec::new(),
             completions: Vec::new(),
+            gathered: Vec::new(),
+            is_plugged: false,
+            spare: Vec::new(),
             max_request_bytes: max_request_bytes.max(4096),
             max_segments: u64::MAX,
             max_retries,
         }
     }
 
-    /// With host adapters whose lists have room for so many pieces of memory: what waits is merged as far as they go.
+    /// With host adapters whose lists have room for so many pieces of memory: requests are merged as far as they go.
     pub fn with_max_segments(self, max_segments: u64) -> Self {
         Self { max_segments, ..self }
     }
@@ -258,7 +290,7 @@ impl<D: BlockDevice> Members<D> {
 
     /// The same, in all that it may be.
     pub fn ask(&mut self, member: usize, ask: Ask, token: u64) {
-        let Ask { verb, fua, offset_bytes, bytes, segments } = ask;
+        let Ask { verb, offset_bytes, bytes, .. } = ask;
         let parts = bytes.div_ceil(self.max_request_bytes).max(1);
         let whole = self.keep(Whole { token, submitted_ns: self.now_ns, parts: parts as u32, status: Status::Good });
         let counters = &mut self.members[member].counters;
@@ -270,22 +302,9 @@ impl<D: BlockDevice> Members<D> {
         for part in 0..parts {
             let start = part * self.max_request_bytes;
             let length = (bytes - start).min(self.max_request_bytes);
-            self.issue(
-                member,
-                Command {
-                    verb,
-                    fua,
-                    offset_bytes: offset_bytes + start,
-                    bytes: length,
-                    segments,
-                    issued_ns: self.now_ns,
-                    times_out_ns: u64::MAX,
-                    timeouts: 0,
-                    given_up: false,
-                    first: whole,
-                    others: Vec::new(),
-                },
-            );
+            let others = self.spare.pop().unwrap_or_default();
+            let part = Ask { offset_bytes: offset_bytes + start, bytes: length, ..ask };
+            self.issue(member, Command::new(part, self.now_ns, whole, others));
         }
     }
 
@@ -335,26 +354,78 @@ impl<D: BlockDevice> Members<D> {
         }
     }
 
-    /// To the drive if it has room; else behind those that wait, merged with the last if it goes on where that ends.
-    fn issue(&mut self, at: usize, command: Command) {
-        let member = &mut self.members[at];
-        if member.in_device < member.depth {
-            self.hand_over(at, command);
+    /// What is asked for from now on is gathered (`blk_start_plug`), until `unplug`.
+    pub fn plug(&mut self) {
+        self.is_plugged = true;
+    }
+
+    /// What has been gathered goes on its way.
+    pub fn unplug(&mut self) {
+        self.is_plugged = false;
+        self.send_gathered();
+    }
+
+    /// How much there is room for in the command that a request would go with.
+    pub(crate) fn room_for(&self, at: usize, ask: Ask) -> Limits {
+        let limits = self.limits();
+        let command = Command::new(ask, self.now_ns, 0, Vec::new());
+        let gathered = self.gathered.iter().rev().find(|(member, _)| *member == at).map(|(_, last)| last);
+        let with = gathered.filter(|last| last.has_room_for(&command, limits));
+        let waiting = &self.members[at].waiting;
+        let with = with.or_else(|| waiting.before(&command, limits).map(|place| waiting.get(place)));
+        with.map_or(limits, |with| limits.beside(with))
+    }
+
+    /// A request is merged with the last that is gathered for its drive, or with one that waits there; else it is gathered, or goes
+    /// on its way (`blk_mq_submit_bio`).
+    fn issue(&mut self, at: usize, mut command: Command) {
+        let limits = self.limits();
+        if !self.is_plugged || command.verb == Verb::Flush {
+            self.insert(at, command);
             return;
         }
-        if let Some(last) = member.waiting.back_mut() {
-            let follows = last.offset_bytes + last.bytes == command.offset_bytes;
-            let alike = last.verb == command.verb && last.fua == command.fua && command.bytes > 0;
-            let fits = last.bytes + command.bytes <= self.max_request_bytes
-                && last.segments + command.segments <= self.max_segments;
-            if follows && alike && fits {
-                last.bytes += command.bytes;
-                last.segments += command.segments;
-                last.others.push(command.first);
-                return;
-            }
+        let last = self.gathered.iter_mut().rev().find(|(member, _)| *member == at);
+        if let Some((_, last)) = last.filter(|(_, last)| last.has_room_for(&command, limits)) {
+            last.take_in(&mut command);
+            self.spare.push(command.others);
+            return;
         }
-        member.waiting.push_back(command);
+        let Some(command) = self.merged(at, command) else { return };
+        let is_enough = self.gathered.last().is_some_and(|(_, last)| last.bytes >= MOST_GATHERED_BYTES);
+        if is_enough || self.gathered.len() >= MOST_GATHERED {
+            self.send_gathered();
+        }
+        self.gathered.push((at, command));
+    }
+
+    fn send_gathered(&mut self) {
+        let mut gathered = std::mem::take(&mut self.gathered);
+        gathered.drain(..).for_each(|(at, command)| self.insert(at, command));
+        self.gathered = gathered;
+    }
+
+    /// To the drive if it has room; else to those that wait.
+    fn insert(&mut self, at: usize, command: Command) {
+        if self.members[at].in_device < self.members[at].depth {
+            self.hand_over(at, command);
+        } else if let Some(command) = self.merged(at, command) {
+            self.members[at].waiting.push(command);
+        }
+    }
+
+    /// Gives it back if there is none that waits that it can be merged with.
+    fn merged(&mut self, at: usize, mut command: Command) -> Option<Command> {
+        let limits = self.limits();
+        let waiting = &mut self.members[at].waiting;
+        let Some(before) = waiting.before(&command, limits) else { return Some(command) };
+        let behind = waiting.merge(before, &mut command, limits);
+        self.spare.push(command.others);
+        self.spare.extend(behind.map(|behind| behind.others));
+        None
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { bytes: self.max_request_bytes, segments: self.max_segments }
     }
 
     fn hand_over(&mut self, at: usize, command: Command) {
@@ -402,7 +473,7 @@ impl<D: BlockDevice> Members<D> {
             self.give_up_late(at, done);
         }
         while self.members[at].in_device < self.members[at].depth {
-            let Some(command) = self.members[at].waiting.pop_front() else { break };
+            let Some(command) = self.members[at].waiting.next() else { break };
             self.hand_over(at, command);
         }
         self.expect(at);
@@ -441,7 +512,7 @@ impl<D: BlockDevice> Members<D> {
         }
         for command in late.into_iter().rev() {
             if command.timeouts <= self.max_retries {
-                self.members[at].waiting.push_front(command);
+                self.members[at].waiting.again(command);
             } else {
                 self.end(at, command, Status::Aborted, done);
             }
@@ -474,14 +545,14 @@ impl<D: BlockDevice> Members<D> {
         }
         match completion.status {
             // It was not late itself: that it was reset with others does not count.
-            Status::Aborted => member.waiting.push_front(command),
+            Status::Aborted => member.waiting.again(command),
             status => self.end(at, command, status, done),
         }
     }
 
     /// The wholes that a command belongs to hear of its end.
-    fn end(&mut self, at: usize, command: Command, status: Status, done: &mut Vec<Done>) {
-        for place in std::iter::once(command.first).chain(command.others) {
+    fn end(&mut self, at: usize, mut command: Command, status: Status, done: &mut Vec<Done>) {
+        for place in std::iter::once(command.first).chain(command.others.drain(..)) {
             let whole = &mut self.wholes[place as usize];
             whole.parts -= 1;
             if whole.status == Status::Good {
@@ -495,5 +566,6 @@ impl<D: BlockDevice> Members<D> {
                 done.push(Done { member: at, token, completed_ns: self.now_ns, status });
             }
         }
+        self.spare.push(command.others);
     }
 }

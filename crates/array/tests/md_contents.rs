@@ -107,8 +107,12 @@ fn array(layout: Layout) -> Array<Paged> {
         out: Vec::new(),
         times: sim::stream(member as u64, "times"),
     });
-    let options =
+    let mut options =
         Options { stripe_cache: 64, stripe_cache_most: 64, ..Options::new(layout, 4, HEADER + 64 * MIB).unwrap() };
+    if matches!(layout, Layout::Raid1 | Layout::Raid10) {
+        // Blocks and pages that follow each other stay apart: members know by the length whose a request is.
+        options.max_segments = 1;
+    }
     let mut array = Array::new(options, members.collect(), 0).unwrap();
     let used = array.options().used_bytes();
     array.recover(LAST, 0, used).unwrap();

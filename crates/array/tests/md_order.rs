@@ -165,23 +165,26 @@ fn nobody_gets_a_stripe_before_a_quarter_is_free() {
 /// Two pages of what one request of the recovery reads cannot be read: what is behind the first is read all the same.
 #[test]
 fn what_lies_behind_an_unreadable_page_is_read_on() {
-    let run = |layout| {
+    let run = |layout, reader: usize| {
         let at = |offset: u64| (HEADER + 10 * MIB + offset) / 512;
         let bad = [at(0)..at(4 * KIB), at(64 * KIB)..at(64 * KIB) + 1];
         let devices = plain_members(&options(layout, 4)).into_iter().enumerate();
-        let devices = devices
-            .map(|(member, device)| LatentSectors::around(device, bad.iter().filter(|_| member == 2).cloned(), 0, MS));
+        let devices = devices.map(|(member, device)| {
+            LatentSectors::around(device, bad.iter().filter(|_| member == reader).cloned(), 0, MS)
+        });
         let mut array = Array::new(options(layout, 4), devices.collect(), 0).unwrap();
         let used = array.options().used_bytes();
         array.recover(0, 0, used).unwrap();
         array.finish_recovery(u64::MAX);
-        let mut anew = array.members().device(2).inner().writes();
+        let mut anew = array.members().device(reader).inner().writes();
         anew.retain(|range| range.start >= HEADER);
         (array.outcome().unwrap().ended, anew)
     };
-    assert_eq!(run(Layout::Raid5), (Ended::WithLosses { lost_bytes: 2 * 4096 }, vec![]));
+    assert_eq!(run(Layout::Raid5, 2), (Ended::WithLosses { lost_bytes: 2 * 4096 }, vec![]));
+    // Here the request is made of blocks, of which two lose a page each.
+    assert_eq!(run(Layout::Raid10, 1), (Ended::WithLosses { lost_bytes: 2 * 4096 }, vec![]));
     let page = |offset: u64| HEADER + 10 * MIB + offset..HEADER + 10 * MIB + offset + 4 * KIB;
-    assert_eq!(run(Layout::Raid6), (Ended::Complete, vec![page(0), page(64 * KIB)]));
+    assert_eq!(run(Layout::Raid6, 2), (Ended::Complete, vec![page(0), page(64 * KIB)]));
 }
 
 /// An array whose members cannot read a certain page, those that are named.

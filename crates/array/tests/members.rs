@@ -37,6 +37,34 @@ fn what_waits_is_merged_as_far_as_the_list_of_segments_goes() {
     assert_eq!(merged([(960 * KIB, 1), (384 * KIB, 1)]), [960, 384], "too long");
 }
 
+/// What a drive gets of blocks of 64 KiB that follow each other, each in so many pieces of memory, behind a plug or not.
+fn gathered(segments: u64, is_plugged: bool) -> Vec<u64> {
+    let mut members = Members::new(vec![Plain::new(1 << 30)], 0, MOST_BYTES, 0).with_max_segments(MOST_SEGMENTS);
+    if is_plugged {
+        members.plug();
+    }
+    for at in 0..23 {
+        let (verb, fua, offset_bytes) = (Verb::Write, false, at * 64 * KIB);
+        members.ask(0, Ask { verb, fua, offset_bytes, bytes: 64 * KIB, segments }, at);
+    }
+    members.unplug();
+    let mut done = Vec::new();
+    while members.next_event_ns().is_some() {
+        members.step(u64::MAX, &mut done);
+    }
+    let mut tokens: Vec<u64> = done.iter().map(|one| one.token).collect();
+    tokens.sort_unstable();
+    assert_eq!(tokens, (0..23).collect::<Vec<_>>(), "each ends once");
+    members.device(0).writes().iter().map(|range| (range.end - range.start) / KIB).collect()
+}
+
+#[test]
+fn what_is_asked_for_at_once_is_put_together_behind_a_plug() {
+    assert_eq!(gathered(1, true), [1280, 192]);
+    assert_eq!(gathered(16, true), [960, 512]);
+    assert_eq!(gathered(1, false), [64; 23], "the drive has room for each");
+}
+
 const S: u64 = 1_000_000_000;
 
 /// When and how a request ends of a drive that answers nothing from `from_s` on, for so long; the host asks again

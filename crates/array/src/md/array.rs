@@ -225,9 +225,12 @@ impl<D: BlockDevice> Array<D> {
             let mut done = std::mem::take(&mut self.done);
             let at_ns = self.members.step(limit_ns, &mut done);
             self.pass_time(at_ns);
-            for one in done.drain(..) {
-                self.finished(one);
+            if matches!(self.options.arrangement, Arrangement::Copies { .. }) {
+                // What the array's thread has to do by now it does behind a plug; stripes are put together already.
+                self.members.plug();
             }
+            done.drain(..).for_each(|one| self.finished(one));
+            self.members.unplug();
             self.done = done;
         }
     }
@@ -294,14 +297,15 @@ impl<D: BlockDevice> Array<D> {
 
     /// Hands one part to its member, which is skipped if it is missing.
     pub(super) fn issue(&mut self, number: u32, index: usize) {
-        let unit = self.units.get_mut(number);
-        let part = unit.parts[index];
-        if self.roles[part.member] == Role::Missing {
+        if self.roles[self.units.get(number).parts[index].member] == Role::Missing {
             return;
         }
+        let rest = self.split_as_fits(number, index);
+        let unit = self.units.get_mut(number);
+        let part = unit.parts[index];
         unit.requests += 1;
         unit.outstanding |= 1 << part.member;
-        let segments = unit.segments;
+        let segments = unit.segments();
         if unit.purpose == Purpose::Recovery {
             self.recovery_flight[part.member] += part.bytes as i64;
         }
@@ -313,6 +317,9 @@ impl<D: BlockDevice> Array<D> {
         }
         let Part { member, verb, offset_bytes, bytes, .. } = part;
         self.members.ask(member, Ask { verb, fua, offset_bytes, bytes, segments }, token);
+        if let Some(rest) = rest {
+            self.go_on(rest);
+        }
     }
 
     fn finished(&mut self, done: Done) {

@@ -8,9 +8,9 @@ use super::array::{Array, Role, Until, READING, WRITING};
 use super::copies::{Copies, Place};
 use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
 use super::thread::{Mood, Thread};
-use super::unit::{Purpose, Units};
+use super::unit::{Block, Part, Purpose, Units};
 use crate::layout::{Layout, LayoutError};
-use crate::members::Counters;
+use crate::members::{Ask, Counters};
 use crate::outcome::{Ended, MemberShare, Outcome};
 use crate::progress::{Point, Progress};
 
@@ -45,22 +45,6 @@ struct End {
     at_ns: u64,
     how: Ended,
     counters: Vec<Counters>,
-}
-
-/// Blocks that go together.
-struct Joined {
-    number: u32,
-    bytes: u64,
-    /// In how many pieces of memory they are read.
-    segments: u64,
-    /// Where the next one would have to be read.
-    goes_on_at: Option<Place>,
-}
-
-impl Joined {
-    fn new(number: u32) -> Self {
-        Self { number, bytes: 0, segments: 0, goes_on_at: None }
-    }
 }
 
 impl Recovery {
@@ -222,16 +206,22 @@ impl<D: BlockDevice> Array<D> {
         let to = recovery.thread.position;
         if has_parity {
             self.recover_stripes(&mut recovery, from, to);
-        } else {
-            self.recover_copies(&mut recovery, from, to);
         }
-        if recovery.thread.position == recovery.thread.end && recovery.thread.active_bytes == 0 {
-            let ended = match recovery.lost_bytes {
-                0 => Ended::Complete,
-                lost_bytes => Ended::WithLosses { lost_bytes },
-            };
-            self.end(&mut recovery, ended);
+        self.recovery = Some(recovery);
+        if !has_parity {
+            self.recover_copies(from, to);
         }
+        self.end_when_filled();
+    }
+
+    fn end_when_filled(&mut self) {
+        let is_filled = |thread: &Thread| thread.position == thread.end && thread.active_bytes == 0;
+        let Some(mut recovery) = self.recovery.take_if(|recovery| is_filled(&recovery.thread)) else { return };
+        let ended = match recovery.lost_bytes {
+            0 => Ended::Complete,
+            lost_bytes => Ended::WithLosses { lost_bytes },
+        };
+        self.end(&mut recovery, ended);
         self.recovery = Some(recovery);
     }
 
@@ -310,60 +300,63 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// Reads each block where there is a copy, and writes it. Blocks that follow each other there go together, as many as the
-    /// controller's list has room for the pieces of memory that they are read into.
-    fn recover_copies(&mut self, recovery: &mut Recovery, from: u64, to: u64) {
+    /// Reads blocks where there is a copy, and writes them. Those that lie in one chunk are a unit, as long as nothing parts them; with
+    /// others that follow them they are put together on their way to the drive.
+    fn recover_copies(&mut self, from: u64, to: u64) {
         let copies = self.options.copies();
-        let mut pages = Vec::new();
-        let mut joined: Option<Joined> = None;
+        let most_bytes = (self.options.max_request_bytes / BLOCK_BYTES).max(1) * BLOCK_BYTES;
+        self.members.plug();
         let mut at = from;
         while at < to {
-            let bytes = BLOCK_BYTES.min(copies.chunk_bytes - at % copies.chunk_bytes).min(to - at);
-            let source = self.source(&copies, recovery.replacement, at);
-            let segments = self.pages.take(&mut pages);
-            let goes_on = joined.as_ref().is_some_and(|joined| {
-                joined.goes_on_at == source
-                    && joined.bytes + bytes <= self.options.max_request_bytes
-                    && joined.segments + segments <= self.options.max_segments
-            });
-            if !goes_on {
-                self.begin_joined(recovery, joined.take());
-            }
-            let joined = joined.get_or_insert_with(|| Joined::new(self.copy_of(source, recovery.replacement, at)));
-            joined.segments += segments;
-            joined.bytes += bytes;
-            joined.goes_on_at = source.map(|place| Place { offset_bytes: place.offset_bytes + bytes, ..place });
-            let unit = self.units.get_mut(joined.number);
-            (unit.recovers_bytes, unit.segments) = (joined.bytes, joined.segments);
-            unit.parts.iter_mut().for_each(|part| part.bytes = joined.bytes);
-            unit.pages.append(&mut pages);
-            at += bytes;
+            let end = to.min(at + most_bytes).min(at - at % copies.chunk_bytes + copies.chunk_bytes);
+            self.recover_blocks(&copies, at, end);
+            at = end;
         }
-        self.begin_joined(recovery, joined);
+        self.members.unplug();
     }
 
-    /// A unit that reads from a copy and writes to the replacement, of nothing so far.
-    fn copy_of(&mut self, source: Option<Place>, replacement: usize, at: u64) -> u32 {
-        let number = self.units.make(Purpose::Recovery);
-        let unit = self.units.get_mut(number);
-        if let Some(place) = source {
-            unit.part(READING, Verb::Read, place.member, HEADER_BYTES + place.offset_bytes, 0);
-            unit.part(WRITING, Verb::Write, replacement, HEADER_BYTES + at, 0);
-        }
-        number
-    }
-
-    /// A unit without parts is over at once, while the recovery is in other hands.
-    fn begin_joined(&mut self, recovery: &mut Recovery, joined: Option<Joined>) {
-        let Some(Joined { number, bytes, .. }) = joined else { return };
-        if self.units.get(number).parts.is_empty() {
+    fn recover_blocks(&mut self, copies: &Copies, at: u64, end: u64) {
+        let Some(recovery) = &self.recovery else { return };
+        let replacement = recovery.replacement;
+        let source = self.source(copies, replacement, at);
+        let Some(recovery) = &mut self.recovery else { return };
+        let bytes = end - at;
+        let Some(source) = source else {
             recovery.thread.active_bytes -= bytes;
-            self.pages.give_back(&self.units.get(number).pages);
-            self.units.release(number);
-        } else {
-            recovery.order.push_back(number);
-            self.begin(number);
+            return;
+        };
+        let number = self.units.make(Purpose::Recovery);
+        recovery.order.push_back(number);
+        let unit = self.units.get_mut(number);
+        unit.part(READING, Verb::Read, source.member, HEADER_BYTES + source.offset_bytes, bytes);
+        unit.part(WRITING, Verb::Write, replacement, HEADER_BYTES + at, bytes);
+        unit.recovers_bytes = bytes;
+        for block in (at..end).step_by(BLOCK_BYTES as usize) {
+            let (runs, segments) = self.pages.take(&mut unit.pages);
+            unit.blocks.push(Block { bytes: BLOCK_BYTES.min(end - block), runs, segments });
         }
+        self.begin(number);
+    }
+
+    /// Blocks of a unit that have no room in one request with the others are a unit of their own from here on, which is returned.
+    pub(super) fn split_as_fits(&mut self, number: u32, index: usize) -> Option<u32> {
+        let unit = self.units.get(number);
+        let is_whole = unit.parts.len() == 2 && unit.unreadable.is_empty();
+        if unit.blocks.len() < 2 || !is_whole {
+            return None;
+        }
+        let Part { member, verb, offset_bytes, .. } = unit.parts[index];
+        let Block { bytes, segments, .. } = unit.blocks[0];
+        let first = Ask { verb, fua: false, offset_bytes, bytes, segments: u64::from(segments) };
+        let fit = unit.blocks_within(self.members.room_for(member, first));
+        if fit == unit.blocks.len() {
+            return None;
+        }
+        let rest = self.units.split(number, fit);
+        let order = &mut self.recovery.as_mut()?.order;
+        let place = order.iter().position(|other| *other == number).map_or(order.len(), |place| place + 1);
+        order.insert(place, rest);
+        Some(rest)
     }
 
     /// The first copy in sync of what belongs at an offset of the replacement; `None` for what the array does not use.

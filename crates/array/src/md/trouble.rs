@@ -16,7 +16,13 @@ impl<D: BlockDevice> Array<D> {
     /// A part of a unit has failed.
     pub(super) fn part_failed(&mut self, number: u32, index: usize, status: Status) {
         let part = self.units.get(number).parts[index];
+        let end = part.offset_bytes + part.bytes;
         match (status, part.verb) {
+            // It was read together with others: what lies before the bad place is there, and nothing of what lies behind.
+            (Status::MediumError { offset_bytes }, Verb::Read) if offset_bytes >= end => {}
+            (Status::MediumError { offset_bytes }, Verb::Read) if offset_bytes < part.offset_bytes => {
+                self.read_page_by_page(number, part);
+            }
             (Status::MediumError { offset_bytes }, Verb::Read) => self.could_not_read(number, part, offset_bytes),
             (Status::Aborted, Verb::Read) if part.bytes > PAGE_BYTES => self.read_page_by_page(number, part),
             (Status::Aborted, Verb::Read) => self.could_not_read(number, part, part.offset_bytes),

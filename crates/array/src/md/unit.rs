@@ -3,6 +3,8 @@
 use drive::Verb;
 
 use super::options::PAGE_BYTES;
+use super::run::Run;
+use crate::waiting::Limits;
 
 /// One request to one member, in the stage in which it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,15 @@ pub(crate) enum Purpose {
     Superblock,
 }
 
+/// A block of a recovery of copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub bytes: u64,
+    /// Of how many runs its pages are, and in how many pieces of memory they lie.
+    pub runs: u16,
+    pub segments: u16,
+}
+
 /// Parts that belong together.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
@@ -39,10 +50,9 @@ pub(crate) struct Unit {
     pub requests: u32,
     /// The requests of the host that wait for it.
     pub bios: Vec<u32>,
-    /// The pages of memory that the recovery of copies reads into.
-    pub pages: Vec<u32>,
-    /// In how many pieces these lie.
-    pub segments: u64,
+    /// The blocks that the recovery of copies recovers together, and the pages of memory that it reads them into.
+    pub blocks: Vec<Block>,
+    pub pages: Vec<Run>,
     /// Stripes of the stripe cache that it holds.
     pub stripes: u64,
     /// Bytes of the replacement that it recovers.
@@ -62,8 +72,8 @@ impl Unit {
             outstanding: 0,
             requests: 0,
             bios: Vec::new(),
+            blocks: Vec::new(),
             pages: Vec::new(),
-            segments: 1,
             stripes: 0,
             recovers_bytes: 0,
             unreadable: Vec::new(),
@@ -74,6 +84,21 @@ impl Unit {
     /// Has it been in vain to read the page of a member that a byte lies in?
     pub fn could_not_read(&self, member: usize, offset_bytes: u64) -> bool {
         self.unreadable.contains(&(member, offset_bytes / PAGE_BYTES))
+    }
+
+    /// In how many pieces of memory it lies, as far as that is known.
+    pub fn segments(&self) -> u64 {
+        self.blocks.iter().map(|block| u64::from(block.segments)).sum::<u64>().max(1)
+    }
+
+    /// How many of its blocks there is room for, at least one.
+    pub fn blocks_within(&self, room: Limits) -> usize {
+        let (mut bytes, mut segments) = (0, 0);
+        let fits = |block: &&Block| {
+            (bytes, segments) = (bytes + block.bytes, segments + u64::from(block.segments));
+            bytes <= room.bytes && segments <= room.segments
+        };
+        self.blocks.iter().take_while(fits).count().max(1)
     }
 
     /// Adds a part.
@@ -97,12 +122,33 @@ impl Units {
             self.units.len() as u32 - 1
         });
         let unit = &mut self.units[number as usize];
-        let Unit { mut parts, mut bios, mut pages, .. } = std::mem::replace(unit, Unit::empty());
+        let Unit { mut parts, mut bios, mut blocks, mut pages, .. } = std::mem::replace(unit, Unit::empty());
         parts.clear();
         bios.clear();
+        blocks.clear();
         pages.clear();
-        *unit = Unit { purpose, parts, bios, pages, ..Unit::empty() };
+        *unit = Unit { purpose, parts, bios, blocks, pages, ..Unit::empty() };
         number
+    }
+
+    /// Leaves a unit so many of its blocks, and gives the others to a new one in the same stage.
+    pub fn split(&mut self, number: u32, blocks: usize) -> u32 {
+        let rest = self.make(self.get(number).purpose);
+        let mut unit = std::mem::replace(self.get_mut(number), Unit::empty());
+        let other = self.get_mut(rest);
+        let bytes: u64 = unit.blocks[..blocks].iter().map(|block| block.bytes).sum();
+        let runs: usize = unit.blocks[..blocks].iter().map(|block| usize::from(block.runs)).sum();
+        other.stage = unit.stage;
+        other.recovers_bytes = unit.recovers_bytes - bytes;
+        other.blocks.extend(unit.blocks.drain(blocks..));
+        other.pages.extend(unit.pages.drain(runs..));
+        unit.recovers_bytes = bytes;
+        for part in &mut unit.parts {
+            other.part(part.stage, part.verb, part.member, part.offset_bytes + bytes, part.bytes - bytes);
+            part.bytes = bytes;
+        }
+        *self.get_mut(number) = unit;
+        rest
     }
 
     pub fn get(&self, number: u32) -> &Unit {
@@ -115,5 +161,38 @@ impl Units {
 
     pub fn release(&mut self, number: u32) {
         self.free.push(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: u64 = 64 << 10;
+
+    #[test]
+    fn a_unit_that_is_split_leaves_nothing_out() {
+        let mut units = Units::default();
+        let number = units.make(Purpose::Recovery);
+        let unit = units.get_mut(number);
+        unit.part(0, Verb::Read, 0, 7 * BLOCK, 3 * BLOCK);
+        unit.part(1, Verb::Write, 1, 5 * BLOCK, 3 * BLOCK);
+        (unit.stage, unit.recovers_bytes) = (1, 3 * BLOCK);
+        unit.blocks =
+            [(1, 1), (2, 17), (1, 16)].map(|(runs, segments)| Block { bytes: BLOCK, runs, segments }).to_vec();
+        unit.pages = [0, 100, 200, 300].map(|first| Run::forward(first, 16)).to_vec();
+        let fits = [(3, 17), (3, 18), (3, 34), (2, 34), (0, 0)];
+        let fits = fits.map(|(blocks, segments)| unit.blocks_within(Limits { bytes: blocks * BLOCK, segments }));
+        assert_eq!(fits, [1, 2, 3, 2, 1], "at least one");
+
+        let rest = units.split(number, 1);
+        let told = [number, rest].map(|number| {
+            let unit = units.get(number);
+            let places: Vec<u64> = unit.parts.iter().map(|part| part.offset_bytes / BLOCK).collect();
+            let pages: Vec<u32> = unit.pages.iter().map(|run| run.first).collect();
+            (places, unit.parts[1].bytes / BLOCK, unit.recovers_bytes / BLOCK, unit.segments(), pages, unit.stage)
+        });
+        assert_eq!(told[0], (vec![7, 5], 1, 1, 1, vec![0], 1));
+        assert_eq!(told[1], (vec![8, 6], 2, 2, 33, vec![100, 200, 300], 1));
     }
 }

@@ -141,8 +141,8 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
         return []
     sight, rest_ms = Sight(facts.turn_ms.value, flash=cache.place == "flash"), cache.rest_ms
     # Its bands have as many tracks as the drive's, but lie elsewhere, and on tracks that may be somewhat longer there.
-    found, _ = bands.measure(make(twin.aggressive().toml), 0.5, sight, rest_ms.high)
-    own = found or cache.bands[0.5]
+    seen = bands.measure(make(twin.aggressive().toml), 0.5, sight, rest_ms.high)
+    own = seen.bands or cache.bands[0.5]
     cache = replace(cache, bands=cache.bands | {0.5: own})
     if cache.forced_ms:
         wanted, what = cache.forced_ms, "time of a forced pass"

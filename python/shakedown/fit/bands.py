@@ -199,7 +199,7 @@ def watch_home(
     for number in range(_ROUNDS):
         bench.idle(int((rest_ms + surplus_ms) * 1e6))
         looks.append(watch.angles())
-        now = left & (_likeliest(_against(looks, before, sight)) >= 0)
+        now = left & (_likeliest(_since_away(looks, before, sight)) >= 0)
         new = now & ~came
         if new.any() and not came.any():
             # What lay in the cache before has gone; from now on no round is to see more than one band if it can be.
@@ -210,7 +210,7 @@ def watch_home(
         came = now
         if not left.any() or came[left].mean() > _NEARLY_ALL:
             break
-    against = _against_in_the_end(looks, before, sight)
+    against = against_each_round(looks, before, sight)
     rounds = _likeliest(against)
     home = (rounds >= 0) & ~sight.differ(looks[-1], watch.home)
     rewrite(bench, f"{name}-rewrite", first, _BLOCKS * spacing)
@@ -220,19 +220,19 @@ def watch_home(
     return Homecoming(offsets[left], against[:, left], static_share, stopped)
 
 
-def _against(looks: list[Floats], before: Floats, sight: Sight) -> Floats:
+def _since_away(looks: list[Floats], before: Floats, sight: Sight) -> Floats:
     """What speaks against a change at each look: that a block was away before, that it was not from then on."""
     away = np.array([sight.differ(look, before) for look in looks])
     return _contradictions(away, ~away)
 
 
-def _against_in_the_end(looks: list[Floats], before: Floats, sight: Sight) -> Floats:
-    """The same once it is known where each block lies in the end.
+def against_each_round(looks: list[Floats], before: Floats, sight: Sight) -> Floats:
+    """What speaks against each block having come home in each round, the last: in none.
 
-    A look at which it lies neither there nor where it did says nothing: the host was late. One such look just before
-    a band comes home, or several in a row, would else make most of its blocks come home too early.
+    Once it is known where it lies in the end, a look at which it lies neither there nor where it did says nothing: the
+    host was late. One such look just before a band comes home would else make many of its blocks come home early.
     """
-    against = _against(looks, before, sight)
+    against = _since_away(looks, before, sight)
     rounds, seen = _likeliest(against), np.array(looks)
     ends = np.array([middle_angle(seen[max(number, 0) :, block]) for block, number in enumerate(rounds)])
     away = np.array([sight.differ(look, before) for look in looks])

@@ -449,7 +449,8 @@ def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
         return
     tell("passes that are forced")
     filler, known = forced_passes(bench, facts, cache)
-    cache.forced_ms = forced.pass_ms(cache.bands[0.5], filler, known)
+    pieces = forced.pass_pieces(cache.bands[0.5], known.track_bytes)
+    cache.forced = forced.whole_passes(cache.bands[0.5], filler, known, pieces)
     if cache.place != "flash":
         cache.collect_turns = forced.collect_turns(cache.bands[0.5], filler, known)
 

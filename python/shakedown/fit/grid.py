@@ -38,7 +38,7 @@ def fitted(offsets: Ints, against: Floats, sizes: tuple[float, float] | None = N
     """The grid that explains best in which rounds blocks came home; None where another one does as well.
 
     ``against`` has a row a round, and one for none: what speaks against each block having come home in it. ``sizes``
-    are the least and the largest that may be.
+    are the least and the largest that may be; None, too, where others explain it better.
     """
     # Sums over blocks that lie side by side, by round: what speaks against all having come home in one.
     capped = np.minimum(against - against.min(axis=0), _MOST_AGAINST)
@@ -46,14 +46,19 @@ def fitted(offsets: Ints, against: Floats, sizes: tuple[float, float] | None = N
     together = np.array([(sums - row).min(axis=1) for row in sums])
     step = float(np.min(np.diff(offsets)))
     span = float(offsets[-1] - offsets[0]) + step
-    least, most = sizes or (_FEWEST_BLOCKS * step, span / _FEWEST_BANDS)
+    least, most = _FEWEST_BLOCKS * step, span / _FEWEST_BANDS
     count = max(int(np.log(most / least) * _SIZES_PER_STEP * span / step), 3)
     tried = np.geomspace(least, most, count)
     found = [_best(offsets, together, float(size), step) for size in tried]
-    cost = np.array([worst + _BAND_WEIGHT * span / size for size, (worst, _) in zip(tried, found, strict=True)])
+    unexplained = np.array([worst for worst, _ in found])
+    cost = unexplained + _BAND_WEIGHT * span / tried
+    least_unexplained = unexplained[np.argmin(cost)]
+    if sizes:
+        cost[(tried < sizes[0]) | (tried > sizes[1])] = np.inf
     good = cost <= cost.min() + _AS_GOOD
     best = int(np.argmin(cost))
-    if sizes and best in (0, count - 1):
+    # Bands of half the size explain as much: each two may have come home in one round.
+    if unexplained[best] >= least_unexplained + _CLEARLY:
         return None
     # Around the best only: what lies beyond a gap is another grid.
     low = high = best

@@ -230,9 +230,14 @@ def _translation(twin: Twin, facts: Facts) -> None:
     twin.put("translation", "kind", "shingled", share)
     cache = facts.cache
     counts = _band_tracks(facts, cache)
-    tracks = max(round(float(np.median(counts)) if counts else 20), 2)
+    # At the outer edge the size of a track is measured where the bands are; elsewhere a place may lie in another zone.
+    at_edge = counts[0] if 0.0 in cache.bands and facts.outer else None
+    tracks = max(round(at_edge or (float(np.median(counts)) if counts else 20)), 2)
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
-    twin.put("translation", "tracks_per_band", tracks, bands_origin(counts, found))
+    origin = bands_origin(counts, found)
+    if facts.outer is None and not origin.startswith(UNKNOWN):
+        origin = f"{UNKNOWN}; tracks are not, but it is {found}"
+    twin.put("translation", "tracks_per_band", tracks, origin)
     if cache.static_share is None:
         twin.put("translation", "mapping", "static", f"{UNKNOWN}; nothing came home")
     else:
@@ -281,7 +286,7 @@ def bands_origin(counts: list[float], found: str) -> str:
 
 def _band_tracks(facts: Facts, cache: Cache) -> list[float]:
     """How many tracks a band has, at each place where any were seen."""
-    return [band.size_bytes.value / facts.track_bytes(at) for at, band in cache.bands.items()]
+    return [band.size_bytes.value / facts.track_bytes(at) for at, band in sorted(cache.bands.items())]
 
 
 def band_size_is_known(facts: Facts) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
@@ -86,3 +89,13 @@ def test_a_place_that_disagrees_has_as_many_tracks_or_is_left_out(third_mb: int,
         assert 1.0 not in found
     else:
         assert found[1.0].size_bytes.value == pytest.approx(found_mb * _MB, rel=0.03)
+
+
+def test_a_place_where_nothing_showed_in_fine_steps_is_known_by_coarse_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    coarse, nothing = _seen(np.arange(144) // 4), Homecoming(np.zeros(0, np.int64), np.zeros((3, 0)), 1.0)
+    looks = iter([coarse, nothing])
+    monkeypatch.setattr(bands, "watch_home", lambda *_: next(looks))
+    bench = cast(Any, SimpleNamespace(capacity_bytes=12_000_000_000))
+    found = bands.measure(bench, 0.5, _SIGHT, 1000.0).bands
+    assert found
+    assert found.size_bytes.value == pytest.approx(4 * _MB, rel=0.03)

@@ -150,7 +150,8 @@ def measure(bench: Bench, share: float, sight: Sight, rest_ms: float, press: Pre
     if found.size_bytes.value > 16 * _COARSE_BYTES:
         return Looks(estimate(coarse) or found, coarse, coarse)
     fine = watch_home(bench, f"bands-{share:.2f}-fine", share, _finer(found), sight, rest_ms, press)
-    return Looks(estimate(fine), coarse, fine)
+    # A drive whose cache was full by then keeps nothing of the second: what the first showed is all there is.
+    return Looks(estimate(fine) if (fine.rounds >= 0).any() else found, coarse, fine)
 
 
 def agreed(seen: dict[float, Looks], track_bytes: dict[float, float]) -> dict[float, Bands]:
@@ -167,10 +168,10 @@ def agreed(seen: dict[float, Looks], track_bytes: dict[float, float]) -> dict[fl
         return found
     tracks = float(np.median([counts[share] for share in most]))
     for share in seen.keys() - set(most):
-        fine = seen[share].fine
         found.pop(share, None)
-        if fine and (bands := estimate(fine, tracks * track_bytes[share])):
-            found[share] = bands
+        for looks in (seen[share].fine, seen[share].coarse):
+            if share not in found and looks and (bands := estimate(looks, tracks * track_bytes[share])):
+                found[share] = bands
     return dict(sorted(found.items()))
 
 

@@ -15,6 +15,7 @@ _MOST_AGAINST: Final = 3.0
 _BAND_WEIGHT: Final = 1.5
 _FEWEST_BLOCKS: Final = 4
 _FEWEST_BANDS: Final = 2
+_FEWEST_CUTS: Final = 3
 # Of a grid of so many steps the far end moves by less than half a block from one size to the next.
 _SIZES_PER_STEP: Final = 2
 _PHASES_PER_STEP: Final = 2
@@ -69,7 +70,8 @@ def fitted(offsets: Ints, against: Floats, sizes: tuple[float, float] | None = N
     apart = (tried < tried[low] / _ELSEWHERE) | (tried > tried[high] * _ELSEWHERE)
     if np.any(cost[apart] < cost.min() + _CLEARLY):
         return None
-    size, border = float(tried[(low + high) // 2]), found[(low + high) // 2][1]
+    middle = (low + high) // 2
+    size, border = _polished(offsets, sums, float(tried[middle]), found[middle][1])
     # Borders at both ends are known to a step at best.
     grain = step * size / span
     return Grid(size, min(float(tried[low]), size - grain), max(float(tried[high]), size + grain), border)
@@ -91,3 +93,24 @@ def _best(offsets: Ints, together: Floats, size: float, step: float) -> tuple[fl
     first, last = (phases[turned[one]] for one in (longest[0], longest[-1]))
     last += size if last < first else 0.0
     return float(cost.min()), float(offsets[0] + (first + last) / 2)
+
+
+def _polished(offsets: Ints, sums: Floats, size: float, border: float) -> tuple[float, float]:
+    """Size and border by a line through the borders that show: where two neighbours part best, if they differ."""
+    ranks = np.arange(int((offsets[-1] - border) / size) + 1)
+    shown, cuts = [], []
+    for rank in ranks:
+        begin, at, end = np.searchsorted(offsets, border + (rank + np.array([-1, 0, 1])) * size)
+        before, behind = (int(np.argmin(sums[last] - sums[first])) for first, last in ((begin, at), (at, end)))
+        # From half a band before it to half a band behind it.
+        tried = np.arange((begin + at) // 2 + 1, (at + end) // 2)
+        if before == behind or not len(tried):
+            continue
+        cost = sums[tried, before] - sums[tried, behind]
+        best = tried[cost == cost.min()]
+        shown.append(rank)
+        cuts.append(float((offsets[best] + offsets[best - 1]).mean()) / 2)
+    if len(cuts) < _FEWEST_CUTS:
+        return size, border
+    slope, first = np.polyfit(shown, cuts, 1)
+    return float(slope), float(first)

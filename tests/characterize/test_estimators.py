@@ -65,8 +65,9 @@ def test_a_seek_lies_between_the_luckiest_and_the_unluckiest_read() -> None:
 def test_bands_are_counted_though_some_came_home_together() -> None:
     offsets = np.arange(120) * 1_000_000
     band = (offsets + 3_500_000) // 20_000_000
-    rounds = np.array([0, 1, 1, 2, 3, 4, -1])[band]
-    found = bands.estimate(bands.Homecoming(offsets, rounds, 1.0))
+    rounds = np.array([0, 1, 1, 2, 3, 4, 5])[band]
+    against = np.abs(np.arange(6)[:, None] - rounds).astype(float)
+    found = bands.estimate(bands.Homecoming(offsets, against, 1.0))
     assert found is not None
     assert found.size_bytes.value == pytest.approx(20e6, rel=0.03)
 

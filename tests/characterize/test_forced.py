@@ -10,6 +10,7 @@ import pytest
 from characterize.blind import Truth, small_wild, wild
 from shakedown.characterize.run import Order, characterize
 from shakedown.fit.forced import longer_turns
+from shakedown.fit.twin import draft
 
 # Logs with little room, visits that take more of it than a write, several logs, a lazy drive and one without streams;
 # two of which a pass of the fillers' own band was counted with one of the fills, and one whose bands, all longer than
@@ -51,3 +52,18 @@ def test_where_a_pass_takes_several_bands_one_more_makes_nothing_known() -> None
     few, many = np.array([238.7]), np.array([269.9])
     assert longer_turns(many, few, 3) == pytest.approx(10.4)
     assert longer_turns(np.append(many, 13.4), few, 3) is None
+
+
+def test_a_pass_frees_as_much_in_bands_that_are_not_known(tmp_path: Path) -> None:
+    truth = small_wild(3101)
+    assert truth.values["translation.cleaning.bands_per_pass"] == 4
+    assert truth.values["translation.tracks_per_band"] == 11
+    (tmp_path / "hidden.toml").write_text(truth.toml)
+    order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
+    facts = characterize(order, tmp_path / "run", (), lambda _: None).facts
+    assert facts.cache
+    facts.cache.bands = {}
+    twin = draft(facts, "twin", "twin", "model")
+    tracks = twin.number("translation", "tracks_per_band") * twin.number("translation.cleaning", "bands_per_pass")
+    assert tracks == pytest.approx(44, rel=0.15)
+    assert {"translation.tracks_per_band", "translation.cleaning.bands_per_pass"} <= set(twin.unidentified())

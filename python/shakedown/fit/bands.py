@@ -8,11 +8,13 @@ from itertools import cycle
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.grid import fitted
 from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
-from shakedown.fit.whereabouts import Sight, Watch
+from shakedown.fit.whereabouts import Sight, Watch, middle_angle
 
 _COARSE_BYTES: Final = 8 << 20
 _BLOCKS: Final = 144
@@ -33,6 +35,9 @@ _MOST_CHANGED: Final = 0.1
 _NEARLY_ALL: Final = 0.9
 _CLEANED_SHARE: Final = 0.15
 _JITTER: Final = 0.02
+# A place may lie a zone further than where its rate was measured; of few zones each has a sixth less to a track.
+_ALIKE: Final = 1.2
+_FEWEST_ALIKE: Final = 2
 _BAND_NS: Final = 15_000_000_000
 
 
@@ -65,15 +70,20 @@ class Bands:
 
 @dataclass(frozen=True)
 class Homecoming:
-    """In which round each of some blocks came home; those whose leaving did not show are left out."""
+    """When each of some blocks came home; those whose leaving did not show are left out."""
 
     offsets: Ints
-    rounds: Ints
-    """-1: in none."""
+    against: Floats
+    """A row a round, and one for none: what speaks against each block having come home in it."""
     static_share: float
     """How many of those that came did so to their old place."""
     stopped: bool = False
     """Whether long after some had come no more did, with much left: one that cleans lazily had enough."""
+
+    @property
+    def rounds(self) -> Ints:
+        """In which round each most likely came home; -1: in none."""
+        return _likeliest(self.against)
 
 
 def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PRESS) -> Estimate | None:
@@ -121,18 +131,56 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     return Estimate((low + high) / 2, min(low, high), max(low, high)) if cleaned else None
 
 
-def measure(
-    bench: Bench, share: float, sight: Sight, rest_ms: float, press: Press = NO_PRESS
-) -> tuple[Bands | None, Homecoming]:
-    """Band size at ``share`` of the capacity, first with coarse steps, then with fine ones; what came home of both."""
+@dataclass(frozen=True)
+class Looks:
+    """What was seen at one place, with coarse steps and with fine ones."""
+
+    bands: Bands | None
+    coarse: Homecoming
+    fine: Homecoming | None = None
+    """None where too little came home."""
+
+
+def measure(bench: Bench, share: float, sight: Sight, rest_ms: float, press: Press = NO_PRESS) -> Looks:
+    """Band size at ``share`` of the capacity, first with coarse steps, which tell how fine the others have to be."""
     coarse = watch_home(bench, f"bands-{share:.2f}", share, _spacing(bench, _COARSE_BYTES), sight, rest_ms, press)
-    found = estimate(coarse)
-    if found is None or found.size_bytes.value > 16 * _COARSE_BYTES:
-        return found, coarse
-    spacing = max(int(found.size_bytes.value / 24) // BLOCK_BYTES, 1) * BLOCK_BYTES
-    fine = estimate(watch_home(bench, f"bands-{share:.2f}-fine", share, spacing, sight, rest_ms, press))
-    # Narrower than blocks can show: the host was late too often.
-    return fine if fine and fine.size_bytes.value >= 2 * spacing else found, coarse
+    found = coarsely(coarse)
+    if found is None:
+        return Looks(None, coarse)
+    if found.size_bytes.value > 16 * _COARSE_BYTES:
+        return Looks(estimate(coarse) or found, coarse, coarse)
+    fine = watch_home(bench, f"bands-{share:.2f}-fine", share, _finer(found), sight, rest_ms, press)
+    # A drive whose cache was full by then keeps nothing of the second: what the first showed is all there is.
+    return Looks(estimate(fine) if (fine.rounds >= 0).any() else found, coarse, fine)
+
+
+def agreed(seen: dict[float, Looks], track_bytes: dict[float, float]) -> dict[float, Bands]:
+    """The bands at each place; a band has as many tracks wherever it lies.
+
+    Where most places agree how many those are, what another one shows is explained by as many, or by nothing: the host
+    was late too often there.
+    """
+    found = {share: looks.bands for share, looks in seen.items() if looks.bands}
+    counts = {share: one.size_bytes.value / track_bytes[share] for share, one in found.items()}
+    like = {share: [one for one in counts if _alike(counts[share], counts[one])] for share in counts}
+    most = max(like.values(), key=len, default=[])
+    if len(most) < _FEWEST_ALIKE:
+        return found
+    tracks = float(np.median([counts[share] for share in most]))
+    for share in seen.keys() - set(most):
+        found.pop(share, None)
+        for looks in (seen[share].fine, seen[share].coarse):
+            if share not in found and looks and (bands := estimate(looks, tracks * track_bytes[share])):
+                found[share] = bands
+    return dict(sorted(found.items()))
+
+
+def _alike(one: float, other: float) -> bool:
+    return max(one, other) <= _ALIKE * min(one, other)
+
+
+def _finer(found: Bands) -> int:
+    return max(int(found.size_bytes.value / 24) // BLOCK_BYTES, 1) * BLOCK_BYTES
 
 
 def watch_home(
@@ -152,7 +200,7 @@ def watch_home(
     for number in range(_ROUNDS):
         bench.idle(int((rest_ms + surplus_ms) * 1e6))
         looks.append(watch.angles())
-        now = left & (_rounds(looks, before, sight) >= 0)
+        now = left & (_likeliest(_since_away(looks, before, sight)) >= 0)
         new = now & ~came
         if new.any() and not came.any():
             # What lay in the cache before has gone; from now on no round is to see more than one band if it can be.
@@ -163,29 +211,62 @@ def watch_home(
         came = now
         if not left.any() or came[left].mean() > _NEARLY_ALL:
             break
-    rounds = _rounds(looks, before, sight)
+    against = against_each_round(looks, before, sight)
+    rounds = _likeliest(against)
     home = (rounds >= 0) & ~sight.differ(looks[-1], watch.home)
     rewrite(bench, f"{name}-rewrite", first, _BLOCKS * spacing)
     # Silence that is so much longer than what went before, in rounds that are longer themselves, is no band's.
     stopped = bool(came.any()) and number - last > _STOPPED_ROUNDS * (last + 1) + _PATIENCE_ROUNDS
     static_share = float(home[left].sum() / max((rounds[left] >= 0).sum(), 1))
-    return Homecoming(offsets[left], rounds[left], static_share, stopped)
+    return Homecoming(offsets[left], against[:, left], static_share, stopped)
 
 
-def _rounds(looks: list[Floats], before: Floats, sight: Sight) -> Ints:
+def _since_away(looks: list[Floats], before: Floats, sight: Sight) -> Floats:
+    """What speaks against a change at each look: that a block was away before, that it was not from then on."""
+    away = np.array([sight.differ(look, before) for look in looks])
+    return _contradictions(away, ~away)
+
+
+def against_each_round(looks: list[Floats], before: Floats, sight: Sight) -> Floats:
+    """What speaks against each block having come home in each round, the last: in none.
+
+    Once it is known where it lies in the end, a look at which it lies neither there nor where it did says nothing: the
+    host was late. One such look just before a band comes home would else make many of its blocks come home early.
+    """
+    against = _since_away(looks, before, sight)
+    rounds, seen = _likeliest(against), np.array(looks)
+    ends = np.array([middle_angle(seen[max(number, 0) :, block]) for block, number in enumerate(rounds)])
+    away = np.array([sight.differ(look, before) for look in looks])
+    back = np.array([~sight.differ(look, ends) for look in looks]) & (rounds >= 0)
+    return _contradictions(away & back, ~away & ~back)
+
+
+def _contradictions(came: NDArray[np.bool_], stayed: NDArray[np.bool_]) -> Floats:
+    """How many looks before each show that a block has come, and how many from it on that it has not."""
+    none = np.zeros((1, came.shape[1]))
+    before_it = np.concatenate([none, np.cumsum(came, axis=0)])
+    after_it = np.concatenate([np.cumsum(stayed[::-1], axis=0)[::-1], none])
+    return np.asarray(before_it + after_it, float)
+
+
+def _likeliest(against: Floats) -> Ints:
     """From which look on each block lies elsewhere, -1: nowhere yet. A host that is late once does not deceive."""
-    away = np.array([sight.differ(look, before) for look in looks], float)
-    # What speaks against a change at each look: that it was away before, that it was not from then on.
-    before_it = np.concatenate([np.zeros((1, away.shape[1])), np.cumsum(away, axis=0)])
-    after_it = np.concatenate([np.cumsum((1 - away)[::-1], axis=0)[::-1], np.zeros((1, away.shape[1]))])
-    against = before_it + after_it
-    best = np.argmin(against, axis=0)
-    sure = against[-1] - against[best, np.arange(away.shape[1])] >= min(_SURE_LOOKS, len(looks))
-    return np.asarray(np.where(sure & (best < len(looks)), best, -1))
+    best, looks = np.argmin(against, axis=0), len(against) - 1
+    sure = against[-1] - against.min(axis=0) >= min(_SURE_LOOKS, looks)
+    return np.asarray(np.where(sure & (best < looks), best, -1))
 
 
-def estimate(seen: Homecoming) -> Bands | None:
-    """The size of a band from where the rounds meet; None if too little came home."""
+def estimate(seen: Homecoming, size: float | None = None) -> Bands | None:
+    """The size of a band, which may be known about, from where the rounds meet; None if too little came home."""
+    if not (seen.rounds >= 0).any():
+        return None
+    sizes = None if size is None else (size / _ALIKE, size * _ALIKE)
+    found = fitted(seen.offsets, seen.against, sizes)
+    return Bands(Estimate(found.size, found.least, found.most), int(found.border)) if found else None
+
+
+def coarsely(seen: Homecoming) -> Bands | None:
+    """About the same where a band has few blocks, or one; it may come out half as large again."""
     # One whose angle happens to be the same at its new place seems to stay: among those that came it says nothing.
     came = np.flatnonzero(seen.rounds >= 0)
     if not len(came):

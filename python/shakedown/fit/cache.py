@@ -8,6 +8,7 @@ from typing import Final
 from shakedown.fit import append as appends
 from shakedown.fit import bands, counts, fill, flash, layout, length, marks, streams
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.forced import Passes
 from shakedown.fit.placement import Place
 from shakedown.fit.trace import BLOCK_BYTES
 
@@ -51,8 +52,8 @@ class Cache:
     flash: flash.Flash | None = None
     destage_bytes: Estimate | None = None
     """What is written from memory to the log at once."""
-    forced_ms: Estimate | None = None
-    """What a pass takes mostly that has to clean whole bands before a write."""
+    forced: Passes | None = None
+    """Passes that had to clean whole bands before a write."""
     collect_turns: Estimate | None = None
     packet_bytes: Estimate | None = None
     """Where it shows in nothing but the last writes before the log is full."""

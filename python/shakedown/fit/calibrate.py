@@ -141,18 +141,22 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
         return []
     sight, rest_ms = Sight(facts.turn_ms.value, flash=cache.place == "flash"), cache.rest_ms
     # Its bands have as many tracks as the drive's, but lie elsewhere, and on tracks that may be somewhat longer there.
-    found, _ = bands.measure(make(twin.aggressive().toml), 0.5, sight, rest_ms.high)
-    own = found or cache.bands[0.5]
+    seen = bands.measure(make(twin.aggressive().toml), 0.5, sight, rest_ms.high)
+    own = seen.bands or cache.bands[0.5]
     cache = replace(cache, bands=cache.bands | {0.5: own})
-    if cache.forced_ms:
-        wanted, what = cache.forced_ms, "time of a forced pass"
+    if passes := cache.forced:
+        wanted, what = passes.ms, "time of a forced pass"
         asked: Callable[[Twin], Twin] = _itself
+        collected = passes.bands * passes.pieces
 
         def figure(bench: Bench) -> Estimate | None:
-            return forced.pass_ms(own, *forced_passes(bench, facts, cache))
+            # As many pieces as the drive got, which are more where its bands were known less well.
+            found = forced.whole_passes(own, *forced_passes(bench, facts, cache), passes.pieces)
+            return found.ms if found else None
 
     elif cache.band_ms:
         wanted, what, asked = cache.band_ms, "time to clean a band", Twin.aggressive
+        collected = float(cleaning.PER_BAND)
 
         def figure(bench: Bench) -> Estimate | None:
             return cleaning.band_ms(bench, own, sight, rest_ms.value, emptying(bench, cache))
@@ -161,7 +165,7 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
         return []
     # What is cached of a band is collected, too, and how long that takes is known no better than it showed.
     vague_turns = cache.collect_turns.half if cache.collect_turns else _COLLECT_TURNS
-    vague_ms = 0.0 if sight.flash else cleaning.PER_BAND * vague_turns * sight.turn_ms
+    vague_ms = 0.0 if sight.flash else collected * vague_turns * sight.turn_ms
     # What was measured and what the twin does are known equally well.
     tolerance = (2 * wanted.half + vague_ms) / wanted.value
     return [

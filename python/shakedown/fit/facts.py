@@ -184,7 +184,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts))
     cache.lazy = cache.rest_ms is None
     if cache.rest_ms is not None:
-        stopped = _find_bands(bench, cache, sight, tell)
+        stopped = _find_bands(bench, facts, cache, sight, tell)
         # One that cleans only when it is nearly full may have been just then: little or nothing more comes home.
         cache.lazy = cache.static_share is None or stopped
     tell("streams")
@@ -211,22 +211,25 @@ def _slow_ms(facts: Facts) -> float:
     return facts.overhead_ms + facts.turn_ms.value + 12
 
 
-def _find_bands(bench: Bench, cache: Cache, sight: Sight, tell: Tell, press: bands.Press = bands.NO_PRESS) -> bool:
+def _find_bands(
+    bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell, press: bands.Press = bands.NO_PRESS
+) -> bool:
     """Bands at several places; whether the drive stopped before all was clean."""
     assert cache.rest_ms
-    stopped = False
+    seen: dict[float, bands.Looks] = {}
     for share in BAND_SHARES:
         tell(f"bands at {share:.0%}")
-        seen, came = bands.measure(bench, share, sight, cache.rest_ms.high, press)
-        stopped |= came.stopped
-        if seen is not None:
-            cache.bands[share] = seen
+        seen[share] = bands.measure(bench, share, sight, cache.rest_ms.high, press)
+    cache.bands |= bands.agreed(seen, {share: facts.track_bytes(share) for share in BAND_SHARES})
+    for looks in seen.values():
+        if looks.fine is not None:
             # That bands move shows where the next place begins at another angle.
-            cache.static_share = min(came.static_share, 1.0 if cache.static_share is None else cache.static_share)
+            before = 1.0 if cache.static_share is None else cache.static_share
+            cache.static_share = min(looks.coarse.static_share, before)
     if 0.5 in cache.bands:
         tell("time to clean a band")
         cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press)
-    return stopped
+    return any(looks.coarse.stopped for looks in seen.values())
 
 
 def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
@@ -316,7 +319,7 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
         return
     tell("marks of lazy cleaning")
     cache.marks = marks.measure(filler, sight, size, cache.rest_ms.high)
-    _find_bands(bench, cache, sight, tell, press)
+    _find_bands(bench, facts, cache, sight, tell, press)
 
 
 def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
@@ -446,7 +449,8 @@ def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
         return
     tell("passes that are forced")
     filler, known = forced_passes(bench, facts, cache)
-    cache.forced_ms = forced.pass_ms(cache.bands[0.5], filler, known)
+    pieces = forced.pass_pieces(cache.bands[0.5], known.track_bytes)
+    cache.forced = forced.whole_passes(cache.bands[0.5], filler, known, pieces)
     if cache.place != "flash":
         cache.collect_turns = forced.collect_turns(cache.bands[0.5], filler, known)
 

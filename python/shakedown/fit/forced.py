@@ -59,7 +59,8 @@ _EXTRA_TURNS: Final = 4.0
 # With the end of another these are eight: as many as some passes have, if they have one, two, four or eight.
 _WHOLE_BANDS: Final = 7
 _BORDER_SHARE: Final = 1 / 24
-# What a pass is known to: with each part of a band it waits for an angle.
+# What a band of a pass is known to: with each part of it the drive waits for an angle. Bands lie like each other: those
+# of a pass wait as long, so that it is no chance which makes up for itself.
 _PASS_TURNS: Final = 1.5
 _PASS_SHARE: Final = 0.004
 
@@ -104,21 +105,41 @@ class Pieces:
         return np.where(left_out, -1, offsets)
 
 
-def pass_ms(bands: Bands, filler: Filler, known: Known) -> Estimate | None:
-    """What a pass takes mostly that has to clean whole bands with few pieces; None where no write waits for that.
+def pass_pieces(bands: Bands, track_bytes: float) -> int:
+    """How many pieces a band gets where what whole bands take is asked: one to each track where its border may be."""
+    return int(np.ceil(4 * _vague_bytes(bands)[-1] / track_bytes)) + 1
+
+
+def _vague_bytes(bands: Bands) -> Floats:
+    """What the borders of the bands that are to be cleaned are known to."""
+    number = FREE_BANDS + np.arange(_WHOLE_BANDS)
+    return np.asarray(bands.size_bytes.value * _BORDER_SHARE + number * bands.size_bytes.half)
+
+
+@dataclass(frozen=True)
+class Passes:
+    """What passes took that had to clean whole bands, how many each about, and how many pieces a band had."""
+
+    ms: Estimate
+    bands: float
+    pieces: int
+
+
+def whole_passes(bands: Bands, filler: Filler, known: Known, pieces: int) -> Passes | None:
+    """What a pass takes mostly that has to clean whole bands of so many pieces; None where no write waits for that.
 
     A band is cleaned from its first dirty track on. Its border is not known to a track, so where it may be every track
     has a piece. The first pass and the last may have less to clean, or more: the fillers, and the end of another band.
     """
-    number = FREE_BANDS + np.arange(_WHOLE_BANDS)
-    vague = bands.size_bytes.value * _BORDER_SHARE + number * bands.size_bytes.half
-    rounds = int(np.ceil(4 * vague[-1] / known.track_bytes)) + 1
-    places = bands.border + number * bands.size_bytes.value + np.linspace(2, -2, rounds)[:, None] * vague
+    number, vague = FREE_BANDS + np.arange(_WHOLE_BANDS), _vague_bytes(bands)
+    places = bands.border + number * bands.size_bytes.value + np.linspace(2, -2, pieces)[:, None] * vague
     found = _stalls_ms(filler, known, places.astype(np.int64) // BLOCK_BYTES * BLOCK_BYTES, 0)
     if not len(found):
         return None
     usual = typical(found)
-    return Estimate.around(usual, _PASS_TURNS * known.turn_ms + _PASS_SHARE * usual)
+    # The last may have fewer.
+    each = max((_WHOLE_BANDS + 1) * usual / float(found.sum()), 1.0)
+    return Passes(Estimate.around(usual, _PASS_TURNS * each * known.turn_ms + _PASS_SHARE * usual), each, pieces)
 
 
 def collect_turns(bands: Bands, filler: Filler, known: Known) -> Estimate | None:

@@ -98,7 +98,9 @@ class _Probe:
     def _likely(self, steps: Floats, seen: Floats) -> Floats:
         """How likely the steps of each row are, as a logarithm, if they are like those that were seen."""
         off = short_way((steps[:, :, None] - seen)[..., None] - self.borders) / self.blur
-        weights = np.append(_ALIKE, np.full(len(self.borders) - 1, (1 - _ALIKE) / (len(self.borders) - 1)))
+        # A track that begins where the one before ends shows as none.
+        others = len(self.borders) - 1
+        weights = np.append(_ALIKE, np.full(others, (1 - _ALIKE) / max(others, 1)))
         near = (np.exp(-(off**2) / 2) * weights).sum(axis=3).mean(axis=2) / (self.blur * np.sqrt(2 * np.pi))
         return np.asarray(np.log(_STRAY + (1 - _STRAY) * near).sum(axis=1))
 

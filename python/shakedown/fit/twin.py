@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,7 +14,7 @@ from shakedown.fit.cache import Cache, counts_packets, gathered_bytes, single_sp
 from shakedown.fit.cleaning import Marked, Pass, forced
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
-from shakedown.fit.length import MARKS_AT
+from shakedown.fit.length import MARKS_AT, Length
 from shakedown.fit.rotation import short_way
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
@@ -230,9 +231,14 @@ def _translation(twin: Twin, facts: Facts) -> None:
     twin.put("translation", "kind", "shingled", share)
     cache = facts.cache
     counts = _band_tracks(facts, cache)
-    tracks = max(round(float(np.median(counts)) if counts else 20), 2)
+    # At the outer edge the size of a track is measured where the bands are; elsewhere a place may lie in another zone.
+    at_edge = counts[0] if 0.0 in cache.bands and facts.outer and _bands_agree(counts) else None
+    tracks = max(round(at_edge or (float(np.median(counts)) if counts else 20)), 2)
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
-    twin.put("translation", "tracks_per_band", tracks, bands_origin(counts, found))
+    origin = bands_origin(counts, found)
+    if facts.outer is None and not origin.startswith(UNKNOWN):
+        origin = f"{UNKNOWN}; tracks are not, but it is {found}"
+    twin.put("translation", "tracks_per_band", tracks, origin)
     if cache.static_share is None:
         twin.put("translation", "mapping", "static", f"{UNKNOWN}; nothing came home")
     else:
@@ -281,7 +287,7 @@ def bands_origin(counts: list[float], found: str) -> str:
 
 def _band_tracks(facts: Facts, cache: Cache) -> list[float]:
     """How many tracks a band has, at each place where any were seen."""
-    return [band.size_bytes.value / facts.track_bytes(at) for at, band in cache.bands.items()]
+    return [band.size_bytes.value / facts.track_bytes(at) for at, band in sorted(cache.bands.items())]
 
 
 def band_size_is_known(facts: Facts) -> bool:
@@ -495,7 +501,7 @@ def _pass(twin: Twin, facts: Facts) -> None:
         twin.put(section, "bands_per_pass", facts.cache.pass_bands, shown)
         return
     if found is None:
-        twin.put(section, "bands_per_pass", 1, UNKNOWN)
+        twin.put(section, "bands_per_pass", *_assumed_pass(twin, facts))
         return
     _measured(twin, section, "bands_per_pass", found.bands, 0)
     if found.ration:
@@ -503,15 +509,29 @@ def _pass(twin: Twin, facts: Facts) -> None:
         twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
 
 
+def _assumed_pass(twin: Twin, facts: Facts) -> tuple[int, str]:
+    """Where bands are not known: as many of the twin's as free the room that a pass did, and so stall as long."""
+    cache = facts.cache
+    if cache is None or not cache.length or cache.by_pressure:
+        return 1, UNKNOWN
+    tracks = twin.number("translation", "tracks_per_band")
+    passed = _pass_of(facts, cache, cache.length, lambda at: tracks * facts.track_bytes(at))
+    return round(passed.bands.value), f"{UNKNOWN}; what a pass frees, in bands of {tracks:.0f} tracks"
+
+
 def pass_of(facts: Facts) -> Pass | None:
     """What a forced pass does, from its stalls over marks."""
     cache = facts.cache
     if cache is None or not cache.length or cache.by_pressure or not band_size_is_known(facts):
         return None
-    met = cache.length
+    shares = sorted(cache.bands)
+    sizes = [cache.bands[share].size_bytes.value for share in shares]
+    return _pass_of(facts, cache, cache.length, lambda at: float(np.interp(at, shares, sizes)))
+
+
+def _pass_of(facts: Facts, cache: Cache, met: Length, band_bytes: Callable[[float], float]) -> Pass:
     span = met.marks_written * met.mark_bytes / facts.capacity_bytes
-    at = (MARKS_AT if cache.lazy or 0.5 not in cache.bands else 0.5) + span / 2
-    size = float(np.interp(at, sorted(cache.bands), [cache.bands[one].size_bytes.value for one in sorted(cache.bands)]))
+    size = band_bytes((MARKS_AT if cache.lazy or 0.5 not in cache.bands else 0.5) + span / 2)
     # Marks that lie further apart than a band is long have a band each.
     grain = min(met.mark_bytes / size, 1.0)
     # One more is that of the filler.

@@ -57,7 +57,7 @@ class Sight:
         """One that knows where its marks lie; a host that is late in some looks is not in most."""
         first = np.zeros(1, np.int64)
         looks = [_angles(bench, "marks", first, self.turn_ms)[1] for _ in range(_LOOKS)]
-        drifts = [_middle(rotation.short_way(look - looks[0])) for look in looks]
+        drifts = [middle_angle(rotation.short_way(look - looks[0])) for look in looks]
         return replace(self, marks=middle_look([(look - drift) % 1 for look, drift in zip(looks, drifts, strict=True)]))
 
     @property
@@ -113,7 +113,7 @@ class Watch:
         """Their angles, and whether the marks came where they lie."""
         angles, marks = _angles(self.bench, f"{self.name}-{when}", self.offsets, self.sight.turn_ms)
         drift = rotation.short_way(marks - self.marks)
-        middle = _middle(drift)
+        middle = middle_angle(drift)
         off = np.abs(rotation.short_way(drift - middle))
         unsharp = float(np.mean(off > _SHARP * self.sight.tolerance))
         return np.asarray((angles - middle) % 1.0), unsharp <= _MOST_UNSHARP
@@ -185,7 +185,7 @@ def left_at_once(bench: Bench, turn_ms: float) -> float:
     home, later = watch.home[order], watch.angles()[order]
     # Between flushes moments are known to a fio's millisecond only; what that comes to is mostly the same for all.
     vague = replace(sight, tolerance=_VAGUE_TURNS)
-    now = now + _middle(rotation.short_way(later - now))
+    now = now + middle_angle(rotation.short_way(later - now))
     on_disk = np.mean(vague.differ(now, home) & vague.differ(later, now))
     return float(max(on_disk, np.mean(from_flash & for_a_band)))
 
@@ -220,7 +220,7 @@ def angles_of(log: Log, sight: Sight) -> Floats:
     assert sight.marks is not None
     read = _phases(log, sight.turn_ms)
     drift = rotation.short_way(read[:_MARKS] - sight.marks[apart(_MARKS)])
-    return np.asarray((read[_MARKS:] - _middle(drift)) % 1.0)
+    return np.asarray((read[_MARKS:] - middle_angle(drift)) % 1.0)
 
 
 def _phases(log: Log, turn_ms: float) -> Floats:
@@ -252,8 +252,8 @@ def _mark_spacing(bench: Bench) -> int:
     return max(min(8 << 20, bench.capacity_bytes // 1200) // BLOCK_BYTES, 1) * BLOCK_BYTES
 
 
-def _middle(drifts: Floats) -> float:
-    """The median of angles around the most common one."""
+def middle_angle(drifts: Floats) -> float:
+    """The median of angles around the most common one; 0 where none is known."""
     known = drifts[~np.isnan(drifts)]
     if not len(known):
         return 0.0

@@ -1,9 +1,10 @@
 //! Arrays of modelled drives in virtual time: where data and parity lie, and how a lost member is rebuilt.
 //!
 //! In reading order: [`layout`] the names and shapes of arrays, [`members`] the drives advanced together (with
-//! `tournament`, which of them has something to tell next, and `waiting`, what waits for one), [`progress`] and [`outcome`] what
+//! `tournament`, which of them has something to tell next, and `command`, what one is asked for, and `waiting`, what waits for one), [`progress`] and [`outcome`] what
 //! a rebuild tells of itself, [`md`] Linux software RAID, [`zfs`] OpenZFS, [`nas`] a storage box around an array.
 
+mod command;
 pub mod layout;
 pub mod md;
 pub mod members;

@@ -9,11 +9,10 @@ use std::collections::BTreeSet;
 
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 
+pub use crate::command::Ask;
+use crate::command::{Command, Limits, COMMAND_TIMEOUT_NS};
 use crate::tournament::Tournament;
-use crate::waiting::{Limits, Waiting};
-
-/// `SD_TIMEOUT`: how long a command may take; a flush may take twice as long.
-const COMMAND_TIMEOUT_NS: u64 = 30_000_000_000;
+use crate::waiting::Waiting;
 
 /// `SD_MAX_RETRIES`: how often one that took longer is asked again, unless who asks wants none of it (`REQ_FAILFAST_DEV`).
 pub(crate) const MAX_RETRIES: u32 = 5;
@@ -68,21 +67,6 @@ pub struct Done {
     pub status: Status,
 }
 
-/// What a member is asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Ask {
-    /// What to do.
-    pub verb: Verb,
-    /// It goes to the medium at once.
-    pub fua: bool,
-    /// Where.
-    pub offset_bytes: u64,
-    /// How much.
-    pub bytes: u64,
-    /// In how many pieces of memory it lies, as far as that is known.
-    pub segments: u64,
-}
-
 /// One request of the array, of whose parts some are still out.
 #[derive(Clone, Copy, Debug)]
 struct Whole {
@@ -90,52 +74,6 @@ struct Whole {
     submitted_ns: u64,
     parts: u32,
     status: Status,
-}
-
-/// A request as the drive sees it: a part of a whole, or several wholes merged.
-#[derive(Clone, Debug)]
-pub(crate) struct Command {
-    pub verb: Verb,
-    pub fua: bool,
-    pub offset_bytes: u64,
-    pub bytes: u64,
-    pub segments: u64,
-    pub issued_ns: u64,
-    /// If the drive has it still, the host loses patience then, and again as long after.
-    times_out_ns: u64,
-    /// How often the drive has not answered it in time.
-    timeouts: u32,
-    /// It has timed out: whatever the drive still answers, nobody waits for it.
-    given_up: bool,
-    /// The wholes that it belongs to; the first stands alone in most commands.
-    pub first: u32,
-    pub others: Vec<u32>,
-}
-
-impl Command {
-    /// For a whole or a part of one; `others` is room for those that are merged with it.
-    pub fn new(ask: Ask, issued_ns: u64, first: u32, others: Vec<u32>) -> Self {
-        let Ask { verb, fua, offset_bytes, bytes, segments } = ask;
-        let times_out_ns = u64::MAX;
-        Self {
-            verb,
-            fua,
-            offset_bytes,
-            bytes,
-            segments,
-            issued_ns,
-            times_out_ns,
-            timeouts: 0,
-            given_up: false,
-            first,
-            others,
-        }
-    }
-
-    /// How long the host waits for the drive.
-    fn patience_ns(&self) -> u64 {
-        COMMAND_TIMEOUT_NS * if self.verb == Verb::Flush { 2 } else { 1 }
-    }
 }
 
 #[derive(Clone, Debug)]

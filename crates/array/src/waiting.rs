@@ -5,21 +5,7 @@ use std::collections::VecDeque;
 
 use drive::Verb;
 
-use crate::members::Command;
-
-/// How long a command may be, in bytes and in pieces of memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub bytes: u64,
-    pub segments: u64,
-}
-
-impl Limits {
-    /// What they leave of a command's.
-    pub fn beside(self, command: &Command) -> Self {
-        Self { bytes: self.bytes - command.bytes, segments: self.segments - command.segments }
-    }
-}
+use crate::command::{Command, Limits};
 
 /// Those of one drive.
 #[derive(Clone, Debug, Default)]
@@ -80,28 +66,10 @@ impl Waiting {
     }
 }
 
-impl Command {
-    /// Does another go on where it ends, and is there room for it?
-    pub fn has_room_for(&self, other: &Self, limits: Limits) -> bool {
-        let follows = self.offset_bytes + self.bytes == other.offset_bytes && other.bytes > 0;
-        let alike = self.verb == other.verb && self.fua == other.fua;
-        let fits = self.bytes + other.bytes <= limits.bytes && self.segments + other.segments <= limits.segments;
-        follows && alike && fits
-    }
-
-    /// Goes on with another, of which nothing is left.
-    pub fn take_in(&mut self, other: &mut Self) {
-        self.bytes += other.bytes;
-        self.segments += other.segments;
-        self.others.push(other.first);
-        self.others.append(&mut other.others);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::members::Ask;
+    use crate::command::Ask;
 
     const BLOCK: u64 = 64 << 10;
     const LIMITS: Limits = Limits { bytes: 20 * BLOCK, segments: 254 };

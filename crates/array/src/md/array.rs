@@ -13,8 +13,9 @@ use super::recovery::Recovery;
 use super::superblocks::{is_of_load, Superblocks};
 use super::thread::Mood;
 use super::unit::{Part, Purpose, Units};
+use crate::command::Ask;
 use crate::layout::LayoutError;
-use crate::members::{Ask, Done, Members, MAX_RETRIES};
+use crate::members::{Done, Members, MAX_RETRIES};
 
 /// The first stage of a unit marks the bitmap, the second reads, the third writes.
 pub(super) const MARKING: u8 = 0;

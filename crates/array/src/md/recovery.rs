@@ -9,8 +9,9 @@ use super::copies::{Copies, Place};
 use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
 use super::thread::{Mood, Thread};
 use super::unit::{Block, Part, Purpose, Units};
+use crate::command::Ask;
 use crate::layout::{Layout, LayoutError};
-use crate::members::{Ask, Counters};
+use crate::members::Counters;
 use crate::outcome::{Ended, MemberShare, Outcome};
 use crate::progress::{Point, Progress};
 

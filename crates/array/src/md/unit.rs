@@ -4,7 +4,7 @@ use drive::Verb;
 
 use super::options::PAGE_BYTES;
 use super::run::Run;
-use crate::waiting::Limits;
+use crate::command::Limits;
 
 /// One request to one member, in the stage in which it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

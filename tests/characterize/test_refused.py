@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from characterize.blind import restless
 from shakedown.characterize import run
 from shakedown.cli import characterize as verb
+from shakedown.fit import calibrate
 from shakedown.fit.cache import Cache
 from shakedown.fit.fill import Fill
 from shakedown.fit.twin import Twin, put_entries
@@ -63,3 +65,27 @@ def test_a_drive_that_cleans_without_waiting_for_silence_is_no_conventional_one(
     outcome = run.characterize(order, tmp_path / "run", (), lambda _: None)
     assert outcome.twin.value("translation", "kind") == "shingled"
     assert outcome.refusal
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"), [(8.0, ""), (12.0, "the twin does not do what the drive did: the burst (33% off)")]
+)
+def test_what_the_twin_does_otherwise_than_the_drive_is_told(
+    wanted: float, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def shown(text: str) -> float:
+        """Twice the value, of the twin's text, which stands for a bench here."""
+        return 2.0 * float(text.partition("write_segments = { value = ")[2].partition(",")[0])
+
+    def fitted(twin: Twin, *_: object) -> Twin:
+        twin.put("dram", "write_segments", 4, "measured: 4..4 by characterize")
+        stage = calibrate.Stage("dram", "write_segments", 1, (0.5, 1.0), wanted, 0.01, cast("Any", shown), "the burst")
+        return calibrate._fitted(twin, stage, cast("Any", str))
+
+    monkeypatch.setattr(run, "draft", lambda *_: _twin(bytes=40960, entries=0))
+    monkeypatch.setattr(run, "calibrate", fitted)
+    options = verb.CharacterizeOptions(out=tmp_path / "run", quiet=True)
+    verb.characterize("model:st12000vn0007", options=options)
+    out = capsys.readouterr().out
+    assert out.rstrip().endswith(told)
+    assert ("does not do" in out) == bool(told)

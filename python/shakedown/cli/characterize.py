@@ -57,6 +57,7 @@ class CharacterizeOptions:
 
 
 _DEFAULTS = CharacterizeOptions()
+_WORTH_TELLING = 0.02
 _OF_A_NEW_RUN = ("out", "seed", "scale", "size")
 
 
@@ -165,6 +166,8 @@ def _lines(outcome: Outcome) -> list[str]:
                 lines.append(f"  {key:22} {_short(value):>14}  {origin.removeprefix('measured: ')}")
     unknown = twin.unidentified()
     lines.append(f"not identified, assumed instead: {', '.join(unknown) if unknown else 'nothing'}")
+    if misses := [f"{what} ({off:.0%} off)" for what, off in twin.misses.items() if off >= _WORTH_TELLING]:
+        lines.append(f"the twin does not do what the drive did: {', '.join(misses)}")
     return lines
 
 
@@ -185,5 +188,6 @@ def _document(outcome: Outcome) -> dict[str, Any]:
             for key, (value, origin) in values.items()
         },
         "not_identified": outcome.twin.unidentified(),
+        "misses": outcome.twin.misses,
         "refusal": outcome.refusal,
     }

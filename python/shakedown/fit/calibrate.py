@@ -213,6 +213,7 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     low, high = _span(stage, [value for _, value, _ in tried], [value for _, value, _ in near])
     origin = f"measured: {low:.0f}..{high:.0f} by characterize, fitted to the {stage.what}"
     if least > stage.tolerance:
+        best.misses[stage.what] = least
         origin = f"{UNKNOWN}; nearest to the {stage.what} of all that were tried, and {least:.0%} off"
     best.put(stage.section, stage.key, best.value(stage.section, stage.key), origin)
     return best

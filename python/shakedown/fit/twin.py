@@ -45,6 +45,8 @@ class Twin:
     name: str
     title: str
     sections: dict[str, dict[str, tuple[Plain, str]]] = field(default_factory=dict)
+    misses: dict[str, float] = field(default_factory=dict)
+    """Figures that no value tried makes the drive's, and by which share the nearest is off."""
 
     def put(self, section: str, key: str, value: Plain, origin: str) -> None:
         """Set a value."""
@@ -62,7 +64,8 @@ class Twin:
 
     def with_value(self, section: str, key: str, value: Plain) -> Twin:
         """Another twin, with one other value of the same origin."""
-        other = Twin(self.name, self.title, {name: dict(values) for name, values in self.sections.items()})
+        sections = {name: dict(values) for name, values in self.sections.items()}
+        other = Twin(self.name, self.title, sections, dict(self.misses))
         other.put(section, key, value, self.sections[section][key][1])
         return other
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shakedown.errors import InconclusiveError
-from shakedown.fit import append, bands, destage, dram, ebb, flash, layout, rotation, seek
+from shakedown.fit import append, bands, cleaning, destage, dram, ebb, flash, layout, rotation, seek
 from shakedown.fit.dram import until_full
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Limits, ebb_ms, stalls_in
@@ -27,18 +27,35 @@ def _log(completed_ms: np.ndarray, latency_ms: np.ndarray, offsets: np.ndarray |
     return Log(submitted, completed, zeros if offsets is None else offsets, zeros + 4096, zeros, int(completed[-1]))
 
 
-@pytest.mark.parametrize("rpm", [5400.0, 5980.0, 7200.0, 10_025.0])
-def test_the_turn_is_found_through_jitter(rpm: float) -> None:
-    draw = np.random.default_rng(1)
-    turn_ms = 6e4 / rpm
+def _turned(draw: np.random.Generator, turn_ms: float) -> tuple[np.ndarray, np.ndarray]:
+    """When 300 blocks come, each four times and always at its own angle, and which they are."""
     offsets = np.concatenate([draw.permutation(300) for _ in range(4)])
     phases = draw.random(300)[offsets]
     at, completed = 0.0, []
     for phase in phases:
         at = (np.floor((at + 3) / turn_ms - phase) + 1 + phase) * turn_ms
         completed.append(at)
+    return np.array(completed), offsets * 4096
+
+
+@pytest.mark.parametrize("rpm", [5400.0, 5980.0, 7200.0, 10_025.0])
+def test_the_turn_is_found_through_jitter(rpm: float) -> None:
+    draw = np.random.default_rng(1)
+    turn_ms = 6e4 / rpm
+    completed, offsets = _turned(draw, turn_ms)
     late = draw.exponential(0.2, len(completed))
-    found = rotation.estimate(_log(np.array(completed) + late, np.full(len(completed), 8.0), offsets * 4096))
+    found = rotation.estimate(_log(completed + late, np.full(len(completed), 8.0), offsets))
+    assert found.value == pytest.approx(turn_ms, rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_of_all_multiples_that_fit_the_lowest_is_the_turn(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    turn_ms = 6e4 / 3600
+    completed, offsets = _turned(draw, turn_ms)
+    # A tenth comes a quarter of a turn late, so four times the frequency fits best, and twice fits as well.
+    late = np.where(draw.random(len(completed)) < 0.1, turn_ms / 4, 0.0) + draw.exponential(0.05, len(completed))
+    found = rotation.estimate(_log(completed + late, np.full(len(completed), 8.0), offsets))
     assert found.value == pytest.approx(turn_ms, rel=1e-4)
 
 
@@ -55,11 +72,53 @@ def test_where_nothing_turns_no_turn_is_found(what: str) -> None:
         rotation.estimate(_log(np.cumsum(latency), latency, offsets))
 
 
-def test_a_seek_lies_between_the_luckiest_and_the_unluckiest_read() -> None:
+@pytest.mark.parametrize("overhead_ms", [0.1, 2.0])
+def test_a_seek_lies_between_the_luckiest_and_the_unluckiest_read(overhead_ms: float) -> None:
     waits = np.random.default_rng(2).random(60) * 8.3
-    found = seek.bracket(0.1 + 7.0 + waits, 0.1, 8.3)
+    found = seek.bracket(overhead_ms + 7.0 + waits, overhead_ms, 8.3)
     assert found.low <= 7.0 <= found.high
     assert found.value == pytest.approx(7.0, abs=0.4)
+
+
+def test_what_memory_answered_and_the_read_behind_it_tell_nothing_of_a_seek() -> None:
+    waits = np.random.default_rng(2).random(64) * 8.3
+    seeks = np.full(64, 7.0)
+    memory = np.zeros(64, np.bool_)
+    memory[[10, 30, 50]] = True
+    # Nobody knows from where the first came, and behind memory the arm is where it is asked to be.
+    seeks[[0, 11, 31, 51]] = 1.0
+    waits[[0, 11, 31, 51]] = 0.5
+    latency = np.where(memory, 0.1, 0.1 + seeks + waits)
+    found = seek.estimate(_log(np.cumsum(latency), latency), 0.1, 8.3)
+    assert found is not None
+    assert found.low <= 7.0 <= found.high
+    assert found.value == pytest.approx(7.0, abs=0.4)
+
+
+def test_a_mean_is_off_by_two_errors_of_a_mean() -> None:
+    # Deviations of 2, 1, 0, 1 and 2: a variance of 2 over all, of 2.5 over four, so 0.5 of the mean.
+    found = Estimate.mean(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    assert found.value == 3.0
+    assert found.half == pytest.approx(2 * 0.5**0.5)
+    assert Estimate.mean(np.array([7.0])) == Estimate(7.0, 7.0, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("passes", "room", "found", "ration"),
+    [
+        # About as many bands come home as there is room for, or there is hardly any: nothing is rationed.
+        (12.0, 4.4, Estimate(4.0, 3.75, 4.25), 0),
+        (10.0, 4.0, Estimate(4.0, 3.75, 4.25), 0),
+        (24.0, 0.4, Estimate(1.0, 1.0, 1.25), 0),
+        # A pass comes much sooner than that: it has its share of all bands.
+        (6.0, 2.0, Estimate(8.0, 7.2, 8.8), 31),
+    ],
+)
+def test_a_pass_that_comes_before_the_room_is_used_up_is_told_by_time(
+    passes: float, room: float, found: Estimate, ration: int
+) -> None:
+    marked = cleaning.Marked(passes, all_bands=48.0, spacing=30.6, bands=room, grain=0.25)
+    assert cleaning.forced(marked) == cleaning.Pass(found, ration)
 
 
 def test_bands_are_counted_though_some_came_home_together() -> None:

@@ -231,6 +231,10 @@ fn parity_is_modified_or_made_anew_whichever_reads_less() {
     write_once(&mut array, 0, 4 * KIB);
     // Two reads to modify, one to make anew.
     assert_eq!(counts(&array), [(0, 1), (1, 0), (0, 1)]);
+    let mut array = fresh(Layout::Raid5, 4);
+    write_once(&mut array, 0, 4 * KIB);
+    // Two either way: it is made anew (`PARITY_ENABLE_RMW`).
+    assert_eq!(counts(&array), [(0, 1), (1, 0), (1, 0), (0, 1)]);
     let mut array = fresh(Layout::Raid5, 5);
     write_once(&mut array, 0, 4 * 512 * KIB);
     assert_eq!(counts(&array), [(0, 1), (0, 1), (0, 1), (0, 1), (0, 1)]);

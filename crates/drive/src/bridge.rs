@@ -103,3 +103,34 @@ impl Bridge {
         Some(command)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Verb;
+
+    /// Of three commands two fail, whichever comes back first.
+    #[test]
+    fn a_request_ends_as_the_first_of_its_commands_that_was_not_good() {
+        let bad = |offset_bytes| Status::MediumError { offset_bytes };
+        for (statuses, told) in [
+            ([Status::Good, Status::Good, Status::Good], Status::Good),
+            ([bad(0), Status::Good, Status::Good], bad(0)),
+            ([Status::Good, bad(4096), bad(8192)], bad(4096)),
+            ([bad(8192), bad(0), Status::Good], bad(8192)),
+        ] {
+            let mut bridge =
+                Bridge::new(&BridgeProfile { bridge_us: 0.0, max_transfer_bytes: 4096, bridge_queue: 3 }, 8);
+            bridge.take(Request { tag: 7, verb: Verb::Read, fua: false, offset_bytes: 0, bytes: 3 * 4096 }, true);
+            let commands: Vec<_> = std::iter::from_fn(|| bridge.pass_on()).collect();
+            assert_eq!(commands.len(), 3);
+            let mut answers = Vec::new();
+            for (at, status) in (1..).zip(statuses) {
+                let from = answers.len();
+                answers.push(Completion { tag: commands[at as usize - 1].tag, completed_ns: at, status });
+                bridge.take_back(&mut answers, from);
+            }
+            assert_eq!(answers, [Completion { tag: 7, completed_ns: 3, status: told }]);
+        }
+    }
+}

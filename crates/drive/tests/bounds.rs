@@ -2,7 +2,7 @@
 
 mod rig;
 
-use drive::{BlockDevice, CacheProfile, CleaningOrder, Completion, EntryCounts, Profile, Request, Verb};
+use drive::{BlockDevice, CacheProfile, CleaningOrder, Completion, Drive, EntryCounts, Profile, Request, Verb};
 use rig::{profile, Host};
 
 const S: u64 = 1_000_000_000;
@@ -268,6 +268,40 @@ fn dram_is_written_out_in_silence_or_when_it_is_half_full() {
     assert_eq!((seeks(S / 5, 2), seeks(2 * S / 5, 31)), (0, 0), "neither silent for long, nor half full");
     assert_eq!(seeks(S, 2), 2);
     assert!(seeks(S / 5, 36) > 0);
+}
+
+/// What is on its way to the platters takes room as well, until it is there.
+#[test]
+fn no_more_waits_for_the_platters_than_dram_holds() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.write_bytes, profile.dram.write_segments) = (4 * MIB, 1000);
+    for after_ms in 0..20 {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Read, profile.capacity_bytes() / 4096 / 2 * 4096, 4096, false);
+        host.ask(Verb::Write, 0, 4 * MIB, false);
+        host.pause(after_ms * S / 1000);
+        host.ask(Verb::Write, 1 << 30, 4096, false);
+        let lost = host.drive.power_loss(host.now_ns).ranges;
+        let lost_bytes: u64 = lost.iter().map(|range| range.end - range.start).sum();
+        assert!(lost_bytes <= 4 * MIB, "{after_ms} ms after DRAM was full: {lost_bytes} bytes");
+    }
+}
+
+/// A small write that there is room for waits behind a large one that there is none for.
+#[test]
+fn who_waits_for_room_in_dram_is_not_overtaken() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.write_bytes, profile.dram.write_segments) = (4 * MIB, 1000);
+    let mut drive = Drive::new(&profile, 1);
+    for (tag, bytes) in [(0, 3 * MIB), (1, 2 * MIB), (2, 4096)] {
+        let offset_bytes = u64::from(tag) << 30;
+        drive.submit(0, Request { tag, verb: Verb::Write, fua: false, offset_bytes, bytes });
+    }
+    let mut done = Vec::<Completion>::new();
+    while done.len() < 3 {
+        drive.advance(drive.next_event_ns().unwrap(), &mut done);
+    }
+    assert_eq!(done.iter().map(|completion| completion.tag).collect::<Vec<_>>(), [0, 1, 2]);
 }
 
 /// What a drive took long to answer was asked all the while: the silence begins with the answer.

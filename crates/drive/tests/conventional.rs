@@ -289,6 +289,27 @@ fn a_trim_answers_the_durable_write_whose_data_it_drops() {
     }
 }
 
+/// Its data is still on the link when a trim, which has none, drops it.
+#[test]
+fn a_durable_write_is_not_answered_before_all_of_it_has_come() {
+    let profile = profile("wd40efrx");
+    let bytes = 8 << 20;
+    let carried_ns = (bytes as f64 * 1e3 / profile.interface.rate_mb_s) as u64;
+    assert!(carried_ns > 10_000_000);
+    let mut drive = Drive::new(&profile, 1);
+    let request = |tag, verb, offset_bytes, bytes| Request { tag, verb, fua: true, offset_bytes, bytes };
+    // The heads are away for a while.
+    drive.submit(0, request(2, Verb::Read, 3 * GIB, 4096));
+    drive.submit(0, request(0, Verb::Write, 0, bytes));
+    drive.submit(0, request(1, Verb::Trim, 0, bytes));
+    let mut done = Vec::<Completion>::new();
+    while done.len() < 3 {
+        drive.advance(drive.next_event_ns().unwrap(), &mut done);
+    }
+    let written = done.iter().find(|completion| completion.tag == 0).unwrap();
+    assert!(written.completed_ns >= carried_ns, "{} ns, and its data takes {carried_ns}", written.completed_ns);
+}
+
 #[test]
 fn the_link_is_free_while_the_heads_are_on_their_way() {
     let mut host = Host::new(&profile("st12000vn0007"));

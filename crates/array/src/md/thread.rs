@@ -188,6 +188,22 @@ mod tests {
         }
     }
 
+    /// `md_do_sync` by hand: a mark each 3 s, of which ten are kept. 30 MiB are done before each of the first ten and none
+    /// later, so the speed falls by a tenth with each mark from the eleventh on.
+    #[test]
+    fn a_speed_is_that_since_the_oldest_of_ten_marks() {
+        let mut thread = Thread::new(2, 0, 1 << 30, 0);
+        for mark in 1..=20 {
+            if mark <= 10 {
+                thread.asked(30 << 20);
+                thread.active_bytes = 0;
+            }
+            thread.step_marks(3 * mark * NS_PER_S);
+            let mib_per_s = if mark <= 10 { 10 } else { 20 - mark };
+            assert_eq!(thread.shown(3 * mark * NS_PER_S).0, (mib_per_s << 20) as f64, "mark {mark}");
+        }
+    }
+
     /// `status_resync` by hand: of 1 GiB 96 MiB were done in 3 s, and 32 MiB more are on their way.
     #[test]
     fn what_is_on_its_way_is_still_to_be_done() {

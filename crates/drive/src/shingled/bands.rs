@@ -275,6 +275,20 @@ mod tests {
     }
 
     #[test]
+    fn the_spare_place_that_has_been_free_longest_comes_first() {
+        let geometry = geometry();
+        let mut bands = Bands::new(&geometry, 0, geometry.tracks(), 7);
+        bands.add_hole(&geometry, &(4..6));
+        bands.let_move(VecDeque::from([4, 5]));
+        let taken = [1, 2, 3, 1].map(|band| {
+            let spare = bands.spare_for(&geometry, band).unwrap();
+            bands.move_to(band, spare);
+            spare
+        });
+        assert_eq!(taken, [4, 5, 1, 2], "each leaves its own place behind all that are free");
+    }
+
+    #[test]
     fn a_band_that_moves_leaves_its_place_to_others_of_its_size() {
         let geometry = geometry();
         let mut bands = Bands::new(&geometry, 0, geometry.tracks(), 7);

@@ -10,7 +10,7 @@ use super::{Extent, Shingled};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Arm, Head, Mechanics};
-use crate::profile::{CachePlace, Profile, SeekCurve};
+use crate::profile::{CachePlace, CleaningOrder, Profile, SeekCurve};
 use crate::shingled::reserved_bytes;
 use crate::truth::Truth;
 
@@ -63,6 +63,12 @@ impl Alone {
         let extent = Extent { band, inside: inside as u32, first, end: first + blocks, writes: 1 };
         let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
         self.layer.append(&mut arm, self.now, &[extent]);
+    }
+
+    /// The host gives up `inside..inside + blocks` of a band.
+    fn trim(&mut self, band: u32, inside: u64, blocks: u64) {
+        let first = self.layer.bands.blocks(&self.mechanics.geometry, band).0 + inside;
+        self.layer.trim(&self.mechanics.geometry, first, first + blocks);
     }
 
     /// A stream writes so many blocks of a band from its beginning.
@@ -136,6 +142,57 @@ fn what_lies_between_two_pieces_is_passed_over_or_costs_as_much_as_a_piece() {
         drive.rest_over(0);
         let ends = [drive.clean(), drive.clean()].map(Option::unwrap);
         assert_eq!(ends, [256.0, f64::from(256 + 32 + 8 + 50 + 4 + gap + 8)]);
+    }
+}
+
+/// Two halves of track 3 are rewritten as in the first example. Before the second is read the map changes: what it holds then
+/// is collected, not what it held when the first was written back.
+#[test]
+fn what_was_cached_or_trimmed_since_the_phase_before_is_heeded() {
+    let first_half = [256, 350, 768].map(f64::from);
+    let mut drive = Alone::new(&profile());
+    drive.cache(0, 10, 4);
+    drive.rest_over(0);
+    assert_eq!([(); 3].map(|()| drive.clean().unwrap()), first_half);
+    drive.cache(0, 150, 4);
+    drive.rest_over(0);
+    let expected = [
+        // A seek until 800; the second half comes at 1024.
+        1024 + 128,
+        // Its piece is collected.
+        1152 + 32 + 8 + 50 + 4,
+        // A seek and settling until 1286 miss it at 1280; it comes at 1536.
+        1536 + 128,
+    ];
+    assert_eq!([(); 3].map(|()| drive.clean().unwrap()), expected.map(f64::from));
+
+    let mut drive = Alone::new(&profile());
+    drive.cache(0, 10, 4);
+    drive.cache(0, 150, 4);
+    drive.rest_over(0);
+    assert_eq!([(); 3].map(|()| drive.clean().unwrap()), first_half);
+    drive.trim(0, 150, 4);
+    // Read at once, and written back a turn later: there is nothing to collect.
+    assert_eq!([(); 2].map(|()| drive.clean().unwrap()), [768 + 128, 1024 + 128].map(f64::from));
+}
+
+/// Bands with a piece, three, two and three. Those with most pieces come first, of equals the older, however many a pass has.
+#[test]
+fn the_most_dirty_bands_come_first_also_if_a_pass_has_all() {
+    for bands_per_pass in 1..=5 {
+        let mut profile = profile();
+        let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
+        (cleaning.order, cleaning.bands_per_pass) = (CleaningOrder::MostDirty, bands_per_pass);
+        let mut drive = Alone::new(&profile);
+        for (band, pieces) in [(0, 1), (1, 3), (2, 2), (3, 3)] {
+            (0..pieces).for_each(|piece| drive.cache(band, 20 * piece, 4));
+        }
+        let cleaned = [(); 4].map(|()| {
+            let dirty: Vec<_> = drive.layer.map.dirty().collect();
+            drive.clean_all();
+            dirty.into_iter().find(|band| !drive.layer.map.is_dirty(*band)).unwrap()
+        });
+        assert_eq!(cleaned, [1, 3, 2, 0], "{bands_per_pass} a pass");
     }
 }
 

@@ -202,9 +202,12 @@ impl Client for Reply {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::sync::mpsc;
     use std::thread;
     use std::time::Duration;
+
+    use rustix::net::sockopt::set_socket_send_buffer_size;
 
     use super::*;
     use crate::nbd::wire::PAYLOAD_MAX_BYTES;
@@ -229,5 +232,28 @@ mod tests {
         }
         held.swap_remove(32).send(Some(Errno::Io));
         assert_eq!(hears.recv_timeout(Duration::from_secs(10)), Ok(34));
+    }
+
+    /// The socket takes a part of a reply at once, and the sender sends the rest.
+    #[test]
+    fn what_has_been_sent_is_held_no_more() {
+        let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
+        set_socket_send_buffer_size(&ours, 8 << 10).expect("a small buffer");
+        let outbox = Arc::new(Outbox::new(ours));
+        outbox.reserve(7, AT_ONCE_BYTES - REPLY_BYTES).send(None);
+        let left = {
+            let state = outbox.lock();
+            let left: usize = state.backlog.iter().map(Vec::len).sum();
+            assert_eq!((state.outstanding, state.held_bytes), (1, left));
+            left
+        };
+        assert!((1..AT_ONCE_BYTES).contains(&left), "{left} bytes are left");
+        outbox.end();
+        let sends = Arc::clone(&outbox);
+        let sender = thread::spawn(move || sends.send_backlog());
+        theirs.read_exact(&mut vec![0; AT_ONCE_BYTES]).expect("all of the reply");
+        sender.join().expect("the sender ends with the last reply");
+        let state = outbox.lock();
+        assert_eq!((state.outstanding, state.held_bytes), (0, 0));
     }
 }

@@ -52,15 +52,15 @@ impl Draid {
             return Err(LayoutError::value("children", children, "a dRAID has 2 to 255"));
         }
         if data == 0 {
-            return Err(LayoutError::value("data", data, "a group holds at least one data drive"));
+            return Err(LayoutError::value("draid", format!("{data}d:{spares}s"), "a group holds at least one data drive"));
         }
         if spares > 100 || spares >= children {
             return Err(LayoutError::value("spares", spares, format!("{children} children leave no room for them")));
         }
         if data + parity > children - spares {
             return Err(LayoutError::value(
-                "data",
-                data,
+                "draid",
+                format!("{data}d:{spares}s"),
                 format!(
                     "a group of {data} data and {parity} parity does not fit on {children} children less {spares} spares"
                 ),

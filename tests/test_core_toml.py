@@ -35,7 +35,7 @@ def test_tables_are_pythons_own() -> None:
         ("a = 1\n\u00e4 = 2", r"invalid unquoted key, .* \(at line 2, column 1\)"),
         ("a = [", r"unclosed array, expected `\]` \(at line 1, column 6\)"),
         ("a = " + "[" * 100_000, r"max recursion depth met \(at line 1, column \d+\)"),
-        ("a = 9223372036854775808", r"a whole number of more than 64 bits \(at line 1, column 5\)"),
+        ("a = 9223372036854775808", r"a whole number of more than 63 bits \(at line 1, column 5\)"),
     ],
 )
 def test_what_is_none_is_told_with_its_place(text: str, message: str) -> None:

@@ -236,7 +236,37 @@ def test_a_fall_that_did_not_last_while_the_load_went_on_is_no_cliff(stall_ms: f
     assert found.evidence["passing_fall_s"] == pytest.approx(400, abs=2)
     assert found.evidence["iops_after"] == pytest.approx((60 * 1.5 + 1200 * 118) / 1260, rel=0.05)
     assert "but not for good: over 21 min, step hold with the same load included, it came to" in found.text
-    assert ("a hold of 30 s is too short" in found.text) == is_advised
+    assert ("the 30 s for which a cliff has to last (`confirm` in" in found.text) == is_advised
+
+
+STALLED_S = 1.25
+AFTER_STALLS = FindingSpec(kind="cliff", step="step", goes_on="hold")
+
+
+def stalls_after_a_cliff(held_s: float) -> Loads:
+    """Every second and a quarter twenty requests at once, which is 16 IOPS: a stall is longer than a cliff's second."""
+    tenths = [sample(tenth / 10, 0.1, 12, 0.8) for tenth in range(400)]
+    tenths += [sample(40 + tenth / 10, 0.1, 0) for tenth in range(12)]
+    stalls = [
+        sample(41.2 + STALLED_S * stall, STALLED_S, 20, 1000 * STALLED_S, step="hold")
+        for stall in range(round(held_s / STALLED_S))
+    ]
+    return Loads(frame(tenths + stalls))
+
+
+def test_what_a_cliff_leaves_is_told_over_more_than_one_stall() -> None:
+    found = findings([AFTER_STALLS], stalls_after_a_cliff(100.0), None, {"step": Cliff(hold_ns=S)})[0]
+    assert found.value == pytest.approx(40, abs=0.2)
+    assert found.evidence["iops_after"] == pytest.approx(80 * 20 / 101.2, rel=0.01)
+    assert found.evidence["rate_ratio"] == pytest.approx(80 * 20 / 101.2 / 120, rel=0.01)
+    assert "from 120 IOPS to 15.8 IOPS over 1 min 41 s, step hold included" in found.text
+
+
+def test_what_a_cliff_leaves_is_told_to_be_unknown_where_there_was_one_stall() -> None:
+    rows = stalls_after_a_cliff(0.0).samples.rows()
+    rows[-1] = Sample(*rows[-1])._replace(latency_max_ns=round(STALLED_S * S))
+    found = findings([AFTER_STALLS], Loads(frame(rows)), None, {"step": Cliff(hold_ns=S)})[0]
+    assert found.text.endswith("What is left is not known from 1.2 s: a single request took 1.25 s.")
 
 
 @pytest.mark.parametrize("later", [1.5, 40.0])

@@ -20,7 +20,7 @@ from shakedown.array import run
 from shakedown.array.find import findings, ratios
 from shakedown.array.keep import PROGRESS_HEAD
 from shakedown.array.order import RebuildOrder, members_of
-from shakedown.array.rebuild import Share, simulate
+from shakedown.array.rebuild import MEMBERS_SCHEMA, PROGRESS_SCHEMA, Share, simulate
 from shakedown.array.zfs import ZfsOptions
 from shakedown.cli.matrix import MatrixOptions, matrix
 from shakedown.cli.rebuild import RebuildOptions
@@ -196,6 +196,18 @@ def test_pools_of_zfs_are_rebuilt_in_python_with_options_of_theirs() -> None:
     assert done.to_json() == simulate(POOL).to_json()
     long = shakedown.rebuild("raidz1", IRONWOLF, width=4, fill=0.1, scale_divisor=4000, record_bytes=2**20)
     assert long.to_json() == simulate(replace(POOL, options=ZfsOptions(record_bytes=2**20))).to_json()
+
+
+def test_frames_of_rebuilds_are_of_the_same_types_whether_a_drive_failed_or_not() -> None:
+    whole, failing = (
+        shakedown.rebuild("raidz2", IRONWOLF, width=4, scale_divisor=4000, **options)
+        for options in ({"fill": 0}, {"fill": 0.1, "second_failure": (0, 10**7)})
+    )
+    assert failing.failed_on_the_way
+    both = pl.concat([whole.members, failing.members])
+    assert both["failed_at_ns"].null_count() == 2 * 4 - 1
+    assert both.schema == MEMBERS_SCHEMA
+    assert pl.concat([whole.progress, failing.progress]).schema == PROGRESS_SCHEMA
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,8 @@ def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path)
         ("explain --layout raid5 --width 100000000 --drive 50IOPS,95MB/s", "takes 1920 at the most", "--width"),
         ("explain --layout raidz1 --width 256 --drive 50IOPS,95MB/s", "takes 255 at the most", "--width"),
         ("serve model:wd40efax", "--nbd must be given", "`shakedown serve --help`"),
+        (f"serve model:wd40efax --nbd {'a' * 108}", "has 108 bytes: the kernel takes 107 at most", "a shorter one"),
+        ("validate --row r012", "there is no row `r012`", "did you mean `R012`?"),
         ("run --resume nowhere", "there is no folder `nowhere`", "shakedown run"),
         ("run cliff --resume nowhere", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
         ("run --resume nowhere --seed 5", "none of --baseline, --out, --set, --seed", "--resume nowhere"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from shakedown.analysis.finding import Finding
 from shakedown.errors import UsageError
 from shakedown.report import html
 from shakedown.report.figures import _longest, candidates, figures, highlights
@@ -85,6 +86,35 @@ def test_the_longest_request_is_set_beside_the_same_step_only(runs: list[Run]) -
     nothing = own.baseline.model_copy(update={"value": None})
     (alone,) = _longest([(runs[0], replace(own, baseline=nothing))])
     assert alone.detail == "in random-1m: New drive"
+
+
+def test_a_collapse_stands_out_before_a_ratio(runs: list[Run]) -> None:
+    collapse = Finding(
+        kind="cliff",
+        step="collapse",
+        value=53.0,
+        unit="s",
+        evidence={"rate_before": 121.0, "rate_after": 11.7, "rate_unit": "IOPS", "bytes_before": 4096},
+        text="It collapsed.",
+    )
+    run = replace(runs[0], record=runs[0].record.model_copy(update={"findings": (*runs[0].record.findings, collapse)}))
+    first, second, *_ = highlights(candidates([run])[0])
+    assert (first.value, second.value[-6:]) == ("121 → 11.7 IOPS", "slower")
+
+
+def test_that_the_baseline_is_scaled_is_said(runs: list[Run]) -> None:
+    assert runs[0].baseline is not None
+    beside = runs[0].baseline.record
+    details = beside.target.details | {"scale_divisor": "100"}
+    smaller = beside.model_copy(update={"target": beside.target.model_copy(update={"details": details})})
+    run = replace(runs[0])
+    vars(run)["baseline"] = replace(runs[0].baseline, record=smaller)
+    (candidate,) = candidates([run])
+    assert candidate.baselines == [f"{beside.target.model}, scaled down by 100"]
+
+
+def test_what_is_typed_is_set_as_that() -> None:
+    assert html._glossed("without `--scale <n>`.") == "without <code>--scale &lt;n&gt;</code>."
 
 
 def test_what_not_everybody_knows_is_explained_where_it_stands(page: str) -> None:

@@ -203,6 +203,19 @@ def test_a_phone_needs_no_sideways_scrolling(browser: Browser, demo: Path) -> No
         assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
+LINES = """() => [...document.querySelectorAll("table.findings tbody tr")].map((row) =>
+  ["Published", "Ours is"].map((name) =>
+    [...row.querySelectorAll(`td[data-name="${name}"] > div`)].map((line) => line.getBoundingClientRect().top)))"""
+
+
+def test_a_published_value_and_what_ours_is_stand_on_one_line(browser: Browser, demo: Path) -> None:
+    with opened(browser, demo) as page:
+        rows = page.evaluate(LINES)
+    assert max(len(published) for published, _ in rows) > 1
+    for published, ours in rows:
+        assert published == pytest.approx(ours, abs=1)
+
+
 LISTEN = """() => {
   const paint = CanvasRenderingContext2D.prototype.fillText;
   window.painted = [];

@@ -13,6 +13,7 @@ import pytest
 
 from report import synthetic
 from shakedown.analysis.finding import Finding
+from shakedown.report import words
 from shakedown.report.compare import compare
 from shakedown.report.figures import candidates, highlights
 from shakedown.report.html import render_page
@@ -109,6 +110,7 @@ def test_who_would_be_kicked_and_the_estimates_are_shown(tmp_path: Path) -> None
         assert "a hardware RAID controller 8 s YES" in whole
         assert "/proc/mdstat says is left is left" in whole
         assert "For a command that takes 15.9 s a hardware RAID controller would kick the replacement out" in whole
+    assert "\n\n  /proc/mdstat  says is left" in render([run])
 
 
 def test_a_failed_rebuild_says_so_where_its_time_would_stand(tmp_path: Path) -> None:
@@ -150,8 +152,8 @@ def test_several_rebuilds_are_told_apart_and_begin_with_an_overview(tmp_path: Pa
     assert f'<a href="#c2">{name}: raid6 of 8</a>' in table
     assert "THE REBUILD FAILS." in table
     assert ">6 min</td>" in table
-    assert '"Longest command">272 ms, the replacement</td>' in table
-    assert '"Longest command">30 s, drive 1</td>' in table
+    assert '"Longest command of any drive">272 ms, the replacement</td>' in table
+    assert '"Longest command of any drive">30 s, drive 1</td>' in table
     assert f'<h1 id="c2">{name}: raid6 of 8</h1>' in rest
     assert "All rebuilds" not in render_page([runs[0]])
 
@@ -207,6 +209,28 @@ def test_the_time_is_the_headline_and_shown_with_its_interval(tmp_path: Path) ->
     first, *_ = highlights(candidates([run])[0])
     assert (first.value, first.of, first.detail) == ("6 min", "to rebuild", "95 % interval 5 min to 7 min")
     assert '6 min <small title="95 % interval">5 min to 7 min</small>' in render_page([run])
+
+
+def test_an_interval_whose_ends_read_the_same_is_told_by_its_width(tmp_path: Path) -> None:
+    run = rebuilt(tmp_path / "run", COMPLETE)
+    close = {"value": 125.6, "low": 125.57, "high": 125.67}
+    found = [each.model_copy(update=close) if each.kind == "rebuild-time" else each for each in run.record.findings]
+    (run.path / "run.json").write_bytes(run.record.model_copy(update={"findings": tuple(found)}).to_json())
+    first, *_ = highlights(candidates([read_run(run.path)])[0])
+    assert (first.value, first.detail) == ("2 min 6 s", "95 % interval ± 50 ms")
+    assert words.bounds(360.0, 420.0, "s") == "6 min to 7 min"
+    assert words.bounds(360.0, 360.0, "s") == words.bounds(None, 360.0, "s") == ""
+
+
+def test_whose_longest_command_stands_out_is_said(tmp_path: Path) -> None:
+    run = rebuilt(tmp_path / "run", COMPLETE)
+    target = run.record.target.model_copy(update={"details": run.record.target.details | {"width": "3"}})
+    for member, whose in ((2, "the replacement"), (0, "drive 0")):
+        longest = Finding.model_validate(LONGEST | {"evidence": {"member": member}})
+        record = run.record.model_copy(update={"findings": (longest,), "target": target})
+        (run.path / "run.json").write_bytes(record.to_json())
+        (told,) = highlights(candidates([read_run(run.path)])[0])
+        assert told.of == f"longest command of {whose}"
 
 
 def test_latencies_that_nobody_knows_are_not_drawn(tmp_path: Path) -> None:

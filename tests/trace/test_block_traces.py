@@ -114,23 +114,26 @@ GOOD = record(1, ISSUE | READ)
 
 
 @pytest.mark.parametrize(
-    ("content", "place", "reason"),
+    ("content", "place", "reason", "hint"),
     [
-        (b"plainly text", 0, "no file of blktrace"),
-        (b"\x07", 0, "no file of blktrace"),
-        (GOOD + GOOD[:20], 48, "ends within a record"),
-        (GOOD[:46] + b"\x05\x00", 48, "ends within what is attached"),
-        (GOOD + b"\0" * 48, 48, "no record begins here"),
-        (b"\x08" + GOOD[1:], 0, "version 8"),
+        (b"plainly text", 0, "no file of blktrace", "which reader"),
+        (b"\x07", 0, "no file of blktrace", "which reader"),
+        (GOOD + GOOD[:20], 48, "ends within a record", "cut off"),
+        (GOOD[:46] + b"\x05\x00", 48, "ends within what is attached", "cut off"),
+        (GOOD + b"\0" * 48, 48, "no record begins here", "damaged"),
+        (b"\x08" + GOOD[1:], 0, "version 8", "writes version 7"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, content: bytes, place: int, reason: str) -> None:
+def test_what_is_wrong_is_told_with_its_place(
+    tmp_path: Path, content: bytes, place: int, reason: str, hint: str
+) -> None:
     file = tmp_path / "x.blktrace.0"
     file.write_bytes(content)
     with pytest.raises(UsageError) as error:
         read_blktrace(tmp_path / "x")
     assert f"x.blktrace.0` byte {place}: " in str(error.value)
     assert reason in str(error.value)
+    assert hint in error.value.hint
 
 
 def test_nothing_there_is_told(tmp_path: Path) -> None:
@@ -153,6 +156,24 @@ def test_a_line_that_is_no_event_is_told(tmp_path: Path, text: str, line: int, r
         read_blkparse(path)
     assert f"printed` line {line}: " in str(error.value)
     assert reason in str(error.value)
+
+
+EVENT = "  8,0  1  1  0.000000001  42  D  R 8 + 16 [fio]"
+
+
+@pytest.mark.parametrize("cut", [3, 5, 6, 7])
+def test_a_last_event_that_was_cut_off_is_warned_of(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "printed"
+    path.write_text(f"{EVENT}\n{EVENT[:-cut]}")
+    with pytest.warns(UserWarning, match="the last line of .*printed has no line end"):
+        assert read_blkparse(path).height == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_last_event_that_is_whole_is_not_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "printed"
+    path.write_text(f"{EVENT}\n{EVENT}")
+    assert read_blkparse(path).height == 2
 
 
 def test_messages_and_commands_are_no_requests(tmp_path: Path) -> None:

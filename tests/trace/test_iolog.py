@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import subprocess
@@ -9,7 +10,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from shakedown.errors import UsageError
@@ -98,7 +98,6 @@ def test_several_files_want_a_choice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("", 1, "first line"),
         ("fio version 1 iolog\n", 1, "first line"),
         ("fio version 3 iolog\n\nx disk read 0 512\n", 3, "time `x`"),
         ("fio version 3 iolog\n1 disk read 0\n", 2, "no line of an iolog of version 3"),
@@ -136,7 +135,27 @@ def test_what_is_no_path_is_told(reader: Callable[[object], object]) -> None:
     assert error.value.hint
 
 
-def test_a_log_without_requests_is_an_empty_trace(tmp_path: Path) -> None:
-    assert read_iolog(log(tmp_path, "fio version 3 iolog\n1 d add\n2 d close\n")).equals(
-        pl.DataFrame(schema=TRACE_SCHEMA)
-    )
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_last_number_that_may_have_been_cut_off_is_warned_of(tmp_path: Path, packed: bool) -> None:
+    text = b"fio version 3 iolog\n0 d add\n10 d write 0 4096\n20 d write 4096 40"
+    (tmp_path / "log").write_bytes(gzip.compress(text) if packed else text)
+    with pytest.warns(UserWarning, match="the last line of .*log has no line end") as warned:
+        assert read_iolog(tmp_path / "log").height == 2
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize("last", ["20 d write 4096 40\n", "20 d write 4096 40\r\n", "20 d close"])
+@pytest.mark.filterwarnings("error")
+def test_where_no_number_can_have_been_cut_off_there_is_no_warning(tmp_path: Path, last: str) -> None:
+    assert not read_iolog(log(tmp_path, "fio version 3 iolog\n10 d write 0 4096\n" + last)).is_empty()
+
+
+def test_a_packed_log_that_was_cut_off_is_told(tmp_path: Path) -> None:
+    packed = gzip.compress(b"fio version 3 iolog\n" + b"10 d write 0 4096\n" * 9999)
+    (tmp_path / "log").write_bytes(packed[:-20])
+    with pytest.raises(UsageError, match=r"log` cannot be unpacked: it ends too soon"):
+        read_iolog(tmp_path / "log")
+    (tmp_path / "log").write_bytes(b"\x28\xb5\x2f\xfd and so on")
+    with pytest.raises(UsageError, match="is packed by zstd") as refusal:
+        read_iolog(tmp_path / "log")
+    assert "zstd -d" in refusal.value.hint

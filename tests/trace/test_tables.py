@@ -168,5 +168,25 @@ def test_the_reader_that_fits_is_named_by_all_others(
         with pytest.raises(UsageError, match=f"`{path}` is of another format than `{reader.__name__}`") as error:
             reader(path)
         assert error.value.hint == f"`{fitting.__name__}` reads it"
-    if not packed:
-        assert not fitting(path).is_empty()
+    assert not fitting(path).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("reader", "text"),
+    [
+        (read_csv, HEADER),
+        (read_iolog, "fio version 3 iolog\n"),
+        (read_iolog, "fio version 3 iolog\n1 d add\n2 d close\n"),
+        (read_blkparse, "  8,0  1  1  0.000000001  42  Q  R 8 + 8 [fio]\n"),
+        *((reader, "") for reader in (read_csv, read_msr, read_iolog, read_blkparse, read_blktrace)),
+    ],
+)
+def test_a_file_without_requests_is_refused_by_every_reader(tmp_path: Path, reader: Reader, text: str) -> None:
+    with pytest.raises(UsageError, match=r"table` (is empty|holds no request)") as refusal:
+        reader(table(tmp_path, text))
+    assert refusal.value.hint
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="line 1: more than one column `bytes`"):
+        read_csv(table(tmp_path, HEADER.replace("\n", ",bytes\n") + "0,write,4096,512,1024\n"))

@@ -274,7 +274,7 @@ fn a_number_that_no_computer_holds_is_told_with_its_line() {
     let line = original.lines().position(|line| line.starts_with("rpm =")).unwrap();
     let found = original.lines().nth(line).unwrap();
     let error = Profile::parse(&original.replacen(found, whole, 1)).unwrap_err();
-    let expected = format!("line {}: a whole number of more than 64 bits", line + 1);
+    let expected = format!("line {}: a whole number of more than 63 bits", line + 1);
     assert!(error.to_string().ends_with(&expected), "{error}");
 }
 

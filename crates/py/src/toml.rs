@@ -16,11 +16,11 @@ pub fn parse_toml<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDic
 /// What is wrong after where, in one line.
 fn told(text: &str, error: &toml::de::Error) -> String {
     let reason = error.message().lines().collect::<Vec<_>>().join(", ");
-    // Of a whole number beyond 64 bits the reader speaks in types of ours.
+    // Of a whole number beyond 63 bits the reader speaks in types of ours.
     let is_too_large = ["invalid type: integer", "u64 value was too large", "integer number overflowed"]
         .iter()
         .any(|words| reason.starts_with(words));
-    let reason = if is_too_large { "a whole number of more than 64 bits" } else { &reason };
+    let reason = if is_too_large { "a whole number of more than 63 bits" } else { &reason };
     let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
         return reason.to_owned();
     };

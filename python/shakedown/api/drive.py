@@ -31,6 +31,7 @@ LOSS_SCHEMA: Final = pl.Schema({"at_ns": pl.Int64, "offset_bytes": pl.Int64, "by
 
 HOST_TIMEOUT: Final = "30s"
 """Of Linux (`SD_TIMEOUT`)."""
+_SHORTEST_HOST_TIMEOUT_NS: Final = 1_000_000
 
 _INTERVALS_A_CALL: Final = 512
 _UNCOUNTED_INTERVAL_NS: Final = 60 * NS_PER_S
@@ -91,7 +92,7 @@ class Drive:
                 seed=self._seed,
                 scale_divisor=whole_number("scale_divisor", scale_divisor, 1, 2**32 - 1),
                 faults_toml=None if faults is None else faults_text(faults),
-                host_timeout_ns=whole_number("host_timeout", _duration_ns("host_timeout", host_timeout), 1, MOST),
+                host_timeout_ns=_host_timeout_ns(host_timeout),
             )
         except _core.ProfileError as error:
             raise _refusal(toml, scale_divisor, error) from error
@@ -309,6 +310,17 @@ def _interval_ns(interval: str | int | None) -> int:
             hint="without `interval` there is a row for each request",
         )
     return interval_ns
+
+
+def _host_timeout_ns(host_timeout: str | int) -> int:
+    """Long enough for a host: while a command hangs the host looks again each time, so a nanosecond has no end."""
+    timeout_ns = _duration_ns("host_timeout", host_timeout)
+    if timeout_ns < _SHORTEST_HOST_TIMEOUT_NS:
+        raise UsageError(
+            f"host_timeout is {host_timeout!r}: the shortest is {format_duration(_SHORTEST_HOST_TIMEOUT_NS)}",
+            hint=f'Linux waits for {HOST_TIMEOUT}: `host_timeout="{HOST_TIMEOUT}"`',
+        )
+    return timeout_ns
 
 
 def _duration_ns(name: str, duration: str | int) -> int:

@@ -12,6 +12,7 @@ from tomlkit.exceptions import TOMLKitError
 from shakedown.errors import UsageError
 from shakedown.target.profile import WHAT_IT_MAY_SAY
 from shakedown.toml import TomlError, parse_toml
+from shakedown.trace.frame import MOST
 
 ORIGIN: Final = "assumed: set through the API"
 _LABELS: Final = {"format_version", "name", "title"}
@@ -76,6 +77,8 @@ def _with_origin(full_key: str, change: Any) -> tomlkit.items.InlineTable:
 
 
 def _item(full_key: str, value: Any) -> tomlkit.items.Item:
+    if isinstance(value, int) and not -MOST <= value <= MOST:
+        raise UsageError(f"`{full_key}` is {value}: TOML holds no whole number beyond {MOST}", hint="a smaller one")
     try:
         # A number of numpy's is one of Python's in disguise.
         item: tomlkit.items.Item = tomlkit.item(value.item() if isinstance(value, np.generic) else value)

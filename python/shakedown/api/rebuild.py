@@ -35,7 +35,13 @@ def rebuild(
     of ``MdOptions`` (``chunk_bytes``, ...), for ZFS of ``ZfsOptions`` (``record_bytes``, ...). Ctrl-C ends it at once.
     Raises UsageError for what cannot be.
     """
-    members = _checked("members", tuple[str, ...], (members,) if isinstance(members, str) else members)
+    members = (members,) if isinstance(members, str) else members
+    if not isinstance(members, Sequence) or not all(isinstance(each, str) for each in members):
+        raise UsageError(
+            f"`members` is {members!r:.60}: it must be a drive, or a list of them",
+            hint='like `"model:wd40efrx"` with a `width`, or `["model:wd40efrx", "model:wd40efax"]`',
+        )
+    members = _checked("members", tuple[str, ...], tuple(members))
     targets = members_of(members, _checked("width", int | None, width))
     layout = _checked("layout", str, layout).lower()  # as the command line takes it
     kind, other = (ZfsOptions, MdOptions) if layout in ZFS_LAYOUTS else (MdOptions, ZfsOptions)
@@ -84,9 +90,13 @@ def _checked(name: str, kind: Any, value: object) -> Any:
             hint="docs/python.md tells what each option takes",
         ) from error
     least, most = (1, 2**32 - 1) if name == "scale_divisor" else (0, 2**63 - 1)
-    for each in checked if isinstance(checked, tuple) else (checked,):
-        if type(each) is int:
-            whole_number(name, each, least, most)
+    if isinstance(checked, tuple) and any(type(each) is int and not least <= each <= most for each in checked):
+        raise UsageError(
+            f"`{name}` is {value!r:.60}: its numbers must be whole ones from {least} to {most}",
+            hint="docs/python.md tells what each option takes",
+        )
+    if type(checked) is int:
+        whole_number(name, checked, least, most)
     return checked
 
 

@@ -12,7 +12,7 @@ from shakedown.array.capacity import Capacity
 from shakedown.array.host import cautions
 from shakedown.array.keep import Setting
 from shakedown.array.order import RebuildOrder
-from shakedown.array.rebuild import FELT_SCHEMA, PROGRESS_SCHEMA, Rebuild, slowest_of
+from shakedown.array.rebuild import FELT_SCHEMA, MEMBERS_SCHEMA, PROGRESS_SCHEMA, Rebuild, slowest_of
 from shakedown.device.array.drive import Drive
 from shakedown.device.array.watch import POLL_S, Watched
 from shakedown.sample import SAMPLE_SCHEMA, Sample
@@ -124,7 +124,8 @@ def _members(watched: Watched) -> pl.DataFrame:
                 "longest_silence_ns": member.longest_silence_ns + _POLL_NS,
             }
             for member in watched.members
-        ]
+        ],
+        schema=MEMBERS_SCHEMA,
     )
 
 

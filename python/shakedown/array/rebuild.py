@@ -120,7 +120,7 @@ def simulate(order: RebuildOrder, share: Share | None = None, seed: int | None =
         told_in = "docs/zfs.md tells what a pool" if order.is_zfs else "docs/rebuild.md tells what an array"
         raise UsageError(str(error), hint=f"{told_in} can be made of") from error
     frames = {
-        "members": pl.DataFrame(told["members"]),
+        "members": pl.DataFrame(told["members"], schema=MEMBERS_SCHEMA),
         "progress": pl.DataFrame(told["progress"], schema=PROGRESS_SCHEMA),
         "during": _samples("rebuild-load", told["during"]),
         "alone": _samples("load-alone", told["alone"]),
@@ -141,6 +141,23 @@ def slowest_of(members: pl.DataFrame) -> int:
     return longest if is_alone else int(members["busy_ns"].arg_max() or 0)
 
 
+MEMBERS_SCHEMA = pl.Schema(
+    {
+        "awaited": pl.Float64,
+        "failed_at_ns": pl.Int64,
+        "bytes_read": pl.Int64,
+        "bytes_written": pl.Int64,
+        "is_faulted": pl.Boolean,
+        "requests": pl.Int64,
+        "timeouts": pl.Int64,
+        "bad_places": pl.Int64,
+        "faults_met": pl.Int64,
+        "busy_ns": pl.Int64,
+        "longest_ns": pl.Int64,
+        "longest_command_ns": pl.Int64,
+        "longest_silence_ns": pl.Int64,
+    }
+)
 PROGRESS_SCHEMA = pl.Schema(
     {"at_ns": pl.Int64, "done_bytes": pl.Int64, "shown_bytes_per_s": pl.Float64, "left_ns": pl.Int64}
 )

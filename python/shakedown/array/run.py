@@ -18,6 +18,7 @@ from shakedown.array.find import findings, ratios
 from shakedown.array.host import cautions
 from shakedown.array.keep import Setting, keep
 from shakedown.array.order import RebuildOrder, model_path
+from shakedown.array.padding import padding
 from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.array.unsure import unsure
 from shakedown.array.zfs import ZfsOptions
@@ -49,6 +50,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             has_baseline = each is order and baseline is not None
             notes = (
                 *cautions(rebuilds),
+                *(padding(each) if _is_timed(rebuilds) else ()),
                 *(unsure(each, is_whole=rebuilds[0].whole) if _is_timed(rebuilds) else ()),
                 *_notes(each, rebuilds[0]),
                 *_in_vain(each, rebuilds),

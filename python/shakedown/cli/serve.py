@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
@@ -22,6 +23,8 @@ from shakedown.target.profile import read_profile
 from shakedown.units import format_duration
 
 _MODEL = "model:"
+_MOST_SOCKET_PATH_BYTES: Final = 107
+"""Of `sun_path` (108 in `linux/un.h`), less the end."""
 _SHARE = "the server runs in real time, before other processes: their load does not make its answers late"
 _NO_SHARE = "the server may not run in real time: the load of other processes makes its answers late"
 
@@ -55,6 +58,11 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
     """
     if not target.startswith(_MODEL):
         raise UsageError(f"`{target}` cannot be served", hint="only modelled drives: model:wd40efax")
+    if (path_bytes := len(os.fsencode(options.nbd))) > _MOST_SOCKET_PATH_BYTES:
+        raise UsageError(
+            f"the path of the socket has {path_bytes} bytes: the kernel takes {_MOST_SOCKET_PATH_BYTES} at most",
+            hint="a shorter one, like `--nbd /tmp/drive.sock`",
+        )
     path = profile_path(target.removeprefix(_MODEL))
     divisor = parse_scale(options.scale)
     with terminated_as_interrupted(unignored=True), ahead_of_others() as first:

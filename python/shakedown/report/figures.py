@@ -69,9 +69,7 @@ def _value(finding: Finding | None) -> str:
 
 def _interval(finding: Finding | None) -> str:
     """From where to where a value is with 95 % confidence, where it is known to be anywhere."""
-    if finding is None or finding.low is None or finding.high is None or finding.high <= finding.low:
-        return ""
-    return f"{words.quantity(finding.low, finding.unit)} to {words.quantity(finding.high, finding.unit)}"
+    return words.bounds(finding.low, finding.high, finding.unit) if finding else ""
 
 
 def spread(finding: Finding) -> tuple[float | None, float | None]:
@@ -121,6 +119,13 @@ class Candidate:
         arrays = [run.record.protocol.title for run in self.runs if run.record.protocol.name == "rebuild"]
         return ": ".join(filter(None, (self.name, "; ".join(dict.fromkeys(arrays)))))
 
+    @property
+    def baselines(self) -> list[str]:
+        """Models of what the runs stand beside, each with its scale."""
+        beside = [run.baseline.record for run in self.runs if run.baseline]
+        models = dict.fromkeys(record.target.model for record in beside)
+        return [f"{each}{words.scaled([one for one in beside if one.target.model == each])}" for each in models]
+
     @cached_property
     def verdict(self) -> Verdict:
         """All runs judged together, for the uses on which any of them bears: one fills what another lacks."""
@@ -155,13 +160,13 @@ class Highlight:
 
 
 def highlights(candidate: Candidate) -> list[Highlight]:
-    """What stands out of all runs: rebuild, worst ratio, cliff, recovery and longest request, where there are any."""
+    """What stands out of all runs: rebuild, cliff, worst ratio, recovery and longest request, where there are any."""
     found = [(run, row) for run in candidate.runs for row in figures(run)]
     rows = [row for _, row in found]
     return [
         *(_rebuilt(row) for row in rows if row.kind == "rebuild-time" and row.candidate and row.candidate.value),
-        *_worst_ratio([(run, row) for run, row in found if run.baseline]),
         *(_fall(row.candidate) for row in rows if row.kind == "cliff" and row.candidate and row.candidate.value),
+        *_worst_ratio([(run, row) for run, row in found if run.baseline]),
         *(
             Highlight(_value(row.candidate), "until it is itself again", "after the last write")
             for row in rows
@@ -185,7 +190,8 @@ def _worst_ratio(rows: list[tuple[Run, Figure]]) -> Iterable[Highlight]:
     if known:
         _, run, row = min(known, key=lambda each: each[0])
         of = _where(run, row)
-        yield Highlight(row.ratio_text(), of, f"{row.candidate_text()} against {row.baseline_text()}")
+        doubt = f", {NOT_STEADY}" if row.interval_text() == NOT_STEADY else ""
+        yield Highlight(row.ratio_text(), of, f"{row.candidate_text()} against {row.baseline_text()}{doubt}")
 
 
 def _fall(cliff: Finding) -> Highlight:
@@ -209,7 +215,16 @@ def _longest(rows: list[tuple[Run, Figure]]) -> Iterable[Highlight]:
         # Like beside like: nothing of a baseline that did not play this step, whatever it did in others.
         played = row.baseline is not None and row.baseline.value is not None
         beside = f"; the baseline’s there: {row.baseline_text()}" if played else ""
-        yield Highlight(row.candidate_text(), "longest request", _where(run, row) + beside)
+        yield Highlight(row.candidate_text(), _whose(run, row.candidate), _where(run, row) + beside)
+
+
+def _whose(run: Run, longest: Finding | None) -> str:
+    """Of a rebuild it is that of the drive that is filled, whoever else takes longer."""
+    member = longest.evidence.get("member") if longest else None
+    if member is None:
+        return "longest request"
+    is_last = member == int(run.record.target.details.get("width", 0)) - 1
+    return f"longest command of {'the replacement' if is_last else f'drive {member}'}"
 
 
 def _where(run: Run, row: Figure) -> str:

@@ -100,8 +100,9 @@ def _policy(styles: list[str], scripts: list[str]) -> str:
 
 
 def _glossed(text: str) -> Markup:
-    """The text, escaped, with what not everybody knows explained where it stands."""
-    return Markup(re.sub(r"\bIOPS\b", '<abbr title="requests completed in a second">IOPS</abbr>', str(escape(text))))
+    """The text, escaped, with what not everybody knows explained where it stands, and what is typed set as that."""
+    coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
+    return Markup(re.sub(r"\bIOPS\b", '<abbr title="requests completed in a second">IOPS</abbr>', coded))
 
 
 def _inert_json(value: Any) -> Markup:

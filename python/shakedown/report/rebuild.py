@@ -108,11 +108,8 @@ def _has_failed(found: Finding) -> bool:
 
 def _row(found: Finding, other: Finding | None) -> list[str]:
     """The value, its interval, and the baseline's value."""
-    bounds = ""
-    if found.low is not None and found.high is not None and found.high > found.low:
-        bounds = f"{words.quantity(found.low, found.unit)} to {words.quantity(found.high, found.unit)}"
     values = [words.found(each.kind, each.value, each.unit) if each else words.NONE for each in (found, other)]
-    return [values[0], bounds, values[1]]
+    return [values[0], words.bounds(found.low, found.high, found.unit), values[1]]
 
 
 def _sentences(found: Sequence[Finding]) -> list[str]:

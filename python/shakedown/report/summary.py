@@ -89,7 +89,8 @@ def _protocol(run: Run) -> str:
     lines += [wrap(text, _INDENT, _INDENT * 2) for text in sweep.answers(run)]
     if told := outcome(run):
         lines += [wrap(text, _INDENT, _INDENT * 2) for text in told.sentences[1:]]
-        lines += [indent(each.text, _INDENT) for each in told.tables]
+        lines += [f"\n{indent(each.text, _INDENT)}" for each in told.tables]
+        lines += [""] if told.tables else []
     lines.append(_sparklines(run))
     return "\n".join(lines)
 

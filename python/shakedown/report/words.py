@@ -126,6 +126,14 @@ def quantity(value: float | None, unit: str) -> str:
     return f"{number(value)} {unit}".rstrip()
 
 
+def bounds(low: float | None, high: float | None, unit: str) -> str:
+    """``7 h 40 min to 7 h 54 min``, ``± 49 ms`` where both would read the same; empty where there is no interval."""
+    if low is None or high is None or high <= low:
+        return ""
+    texts = quantity(low, unit), quantity(high, unit)
+    return f"± {quantity((high - low) / 2, unit)}" if texts[0] == texts[1] else " to ".join(texts)
+
+
 def found(kind: str, value: float | None, unit: str, low: float | None = None, high: float | None = None) -> str:
     """A finding's value: what was looked for and did not happen was `not seen`; what was not looked for is a dash.
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from shakedown.trace.device import Action, check_action, one_device
+from shakedown.trace.device import OTHER_ACTION, Action, check_action, one_device
 from shakedown.trace.frame import Request, malformed, number, numbered_lines, trace_frame
 from shakedown.trace.reader import trace_path
 
@@ -25,12 +25,13 @@ def read_blkparse(path: str | Path, *, action: Action = "issue", device: str | N
 
     ``action`` picks the events that become requests: ``issue`` (D: what went to the drive) or ``queue`` (Q: what was
     asked of the block layer, before merging and sorting). ``device`` (``"8,0"``) is needed where there are several.
-    The summary at the end is left out. Raises UsageError with file, line and reason.
+    The summary at the end is left out. May be compressed with gzip. Raises UsageError with file, line and reason.
+    Warns where the last line has no end and is not that of a whole event.
     """
     path = trace_path(path, "read_blkparse")
     wanted = {"issue": "D", "queue": "Q"}[check_action(action)]
     requests: dict[str, list[Request]] = {}
-    for line, text in numbered_lines(path):
+    for line, text in numbered_lines(path, may_be_cut=lambda text: not text.endswith("]")):
         if _SUMMARY.fullmatch(text):
             break
         if _MESSAGE.match(text):
@@ -42,7 +43,7 @@ def read_blkparse(path: str | Path, *, action: Action = "issue", device: str | N
             )
         if event["action"] == wanted and (request := _request(path, line, event)):
             requests.setdefault(event["device"], []).append(request)
-    return trace_frame(one_device(path, requests, device))
+    return trace_frame(path, one_device(path, requests, device), hint=OTHER_ACTION)
 
 
 def _request(path: Path, line: int, event: re.Match[str]) -> Request | None:

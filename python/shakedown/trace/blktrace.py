@@ -11,14 +11,19 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from shakedown.errors import UsageError
-from shakedown.trace.device import Action, check_action, one_device
-from shakedown.trace.frame import Request, trace_frame, unreadable
+from shakedown.trace.device import OTHER_ACTION, Action, check_action, one_device
+from shakedown.trace.frame import OTHER_READERS, Request, trace_frame
+from shakedown.trace.packed import unpacked
 from shakedown.trace.reader import trace_path
 
 _MAGIC: Final = 0x65617400
 _VERSION: Final = 7
 _FIELDS: Final = "IIQQIIIIIHH"
 _RECORD_BYTES: Final = struct.calcsize("=" + _FIELDS)
+
+_CUT_OFF: Final = "a file cut off while recording ends so: record it again"
+_DAMAGED: Final = "the file is damaged from there on: copy it again, or record it again"
+_OTHER_VERSION: Final = f"record it again on a Linux whose blktrace writes version {_VERSION}"
 
 # The lower half of an action says what happened; the bit of a cgroup may be set besides.
 _ACTION_MASK: Final = 0xFFFF & ~(1 << 8)
@@ -61,7 +66,8 @@ def read_blktrace(path: str | Path, *, action: Action = "issue", device: str | N
     """The requests that blktrace recorded, with ``TRACE_SCHEMA``.
 
     ``path`` is what blktrace was told with ``-o`` (all of ``PATH.blktrace.N`` are read) or one of those files.
-    ``action`` and ``device`` as for ``read_blkparse``. Raises UsageError with file, place and reason.
+    ``action`` and ``device`` as for ``read_blkparse``. May be compressed with gzip. Raises UsageError with file, place
+    and reason.
     """
     path = trace_path(path, "read_blktrace")
     wanted = _ACTIONS[check_action(action)]
@@ -72,7 +78,7 @@ def read_blktrace(path: str | Path, *, action: Action = "issue", device: str | N
             if event.action & _ACTION_MASK == wanted and verb:
                 place = (0, 0) if verb == "flush" else (512 * event.sector, event.bytes)
                 requests.setdefault(event.device_name, []).append((event.time_ns, verb, *place))
-    return trace_frame(one_device(path, requests, device))
+    return trace_frame(path, one_device(path, requests, device), hint=OTHER_ACTION)
 
 
 def _files(path: Path) -> list[Path]:
@@ -88,21 +94,20 @@ def _files(path: Path) -> list[Path]:
 
 
 def _events(path: Path) -> Iterator[_Event]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
+    data = unpacked(path)
     record = struct.Struct(_byte_order(path, data) + _FIELDS)
     at = 0
     while at < len(data):
         if at + _RECORD_BYTES > len(data):
-            raise _malformed(path, at, "the file ends within a record")
+            raise _malformed(path, at, "the file ends within a record", hint=_CUT_OFF)
         event = _Event._make(record.unpack_from(data, at))
         if event.magic != _MAGIC | _VERSION:
-            raise _malformed(path, at, f"no record begins here: {event.magic:#010x}")
+            raise _malformed(path, at, f"no record begins here: {event.magic:#010x}", hint=_DAMAGED)
         at += _RECORD_BYTES + event.attached_bytes
         if at > len(data):
-            raise _malformed(path, at - event.attached_bytes, "the file ends within what is attached to a record")
+            raise _malformed(
+                path, at - event.attached_bytes, "the file ends within what is attached to a record", hint=_CUT_OFF
+            )
         yield event
 
 
@@ -114,10 +119,12 @@ def _byte_order(path: Path, data: bytes) -> str:
         magic = struct.unpack_from(order + "I", data)[0] if len(data) >= 4 else 0
         if magic & ~0xFF == _MAGIC:
             if magic & 0xFF != _VERSION:
-                raise _malformed(path, 0, f"version {magic & 0xFF} of the records; read is version {_VERSION}")
+                raise _malformed(
+                    path, 0, f"version {magic & 0xFF} of the records; read is version {_VERSION}", hint=_OTHER_VERSION
+                )
             return order
-    raise _malformed(path, 0, "this is no file of blktrace")
+    raise _malformed(path, 0, "this is no file of blktrace", hint=OTHER_READERS)
 
 
-def _malformed(path: Path, at: int, reason: str) -> UsageError:
-    return UsageError(f"`{path}` byte {at}: {reason}", hint="a file cut off while recording ends so: record it again")
+def _malformed(path: Path, at: int, reason: str, *, hint: str) -> UsageError:
+    return UsageError(f"`{path}` byte {at}: {reason}", hint=hint)

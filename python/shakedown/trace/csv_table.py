@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from shakedown.trace.frame import TRACE_SCHEMA, malformed
+from shakedown.trace.frame import TRACE_SCHEMA, malformed, trace_frame
 from shakedown.trace.reader import trace_path
 from shakedown.trace.table import read_table, whole_numbers, words
 
@@ -23,6 +23,9 @@ def read_csv(path: str | Path) -> pl.DataFrame:
     missing = [f"`{name}`" for name in TRACE_SCHEMA if name not in table.columns]
     if missing:
         raise malformed(path, 1, f"no column {', '.join(missing)}", hint=f"the header names {', '.join(TRACE_SCHEMA)}")
+    # polars gives the second of a name another.
+    if twice := [f"`{name}`" for name in TRACE_SCHEMA if f"{name}_duplicated_0" in table.columns]:
+        raise malformed(path, 1, f"more than one column {', '.join(twice)}", hint="leave out the other one")
     verbs = {str(verb): str(verb) for verb in TRACE_SCHEMA["verb"].categories}  # type: ignore[attr-defined]
     columns = {
         "submitted_ns": whole_numbers(path, table, "submitted_ns"),
@@ -30,4 +33,4 @@ def read_csv(path: str | Path) -> pl.DataFrame:
         "offset_bytes": whole_numbers(path, table, "offset_bytes"),
         "bytes": whole_numbers(path, table, "bytes"),
     }
-    return pl.DataFrame(columns, schema=TRACE_SCHEMA).sort("submitted_ns", maintain_order=True)
+    return trace_frame(path, columns)

@@ -9,6 +9,9 @@ from typing import Final, Literal, get_args
 from shakedown.errors import UsageError
 from shakedown.trace.frame import Request
 
+OTHER_ACTION: Final = 'it may hold some of the other `action`, "issue" or "queue"'
+"""The hint where a trace holds no request."""
+
 Action = Literal["issue", "queue"]
 """Which events become requests: those sent to the drive (D), or those asked of the block layer (Q)."""
 

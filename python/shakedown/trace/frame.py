@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +12,7 @@ import polars as pl
 
 from shakedown.errors import UsageError
 from shakedown.requests import VERBS
+from shakedown.trace.packed import open_text, unreadable
 
 TRACE_SCHEMA: Final = pl.Schema(
     {"submitted_ns": pl.Int64(), "verb": VERBS, "offset_bytes": pl.Int64(), "bytes": pl.Int64()}
@@ -26,32 +29,50 @@ Request = tuple[int, str, int, int]
 OTHER_READERS: Final = "docs/python.md tells which reader is for which format"
 """The hint where a file is of another format than its reader's."""
 
+ONE_LINE_A_REQUEST: Final = "give a file with a line for each request"
+"""The hint where a file holds none."""
+
 MOST: Final = 2**63 - 1
 """The largest time or size that a frame can hold."""
 
 
-def trace_frame(requests: Iterable[Request]) -> pl.DataFrame:
-    """Requests in any order as a frame with ``TRACE_SCHEMA``."""
-    frame = pl.DataFrame(list(requests), schema=TRACE_SCHEMA, orient="row")
+def trace_frame(
+    path: Path, requests: Sequence[Request] | Mapping[str, pl.Series], *, hint: str = ONE_LINE_A_REQUEST
+) -> pl.DataFrame:
+    """A file's requests, in any order, as rows or as columns, as a frame with ``TRACE_SCHEMA``.
+
+    Raises UsageError where there is none: of what asks for nothing nobody learns anything.
+    """
+    frame = pl.DataFrame(requests, schema=TRACE_SCHEMA, orient="row")
+    if frame.is_empty():
+        raise UsageError(f"`{path}` holds no request", hint=hint)
     return frame.sort("submitted_ns", maintain_order=True)
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text that are not blank, with their numbers from 1. Raises UsageError."""
+def numbered_lines(path: Path, *, may_be_cut: Callable[[str], bool] = lambda _: False) -> Iterator[tuple[int, str]]:
+    """The lines of a text that are not blank, with their numbers from 1. Raises UsageError.
+
+    Warns of a last line without an end that ``may_be_cut`` and would still be read.
+    """
     try:
-        with path.open(encoding="utf-8") as lines:
+        with open_text(path) as lines:
             for number, line in enumerate(lines, start=1):
                 if stripped := line.strip():
                     yield number, stripped
+                    if not line.endswith("\n") and may_be_cut(stripped):
+                        warn_of_the_last(path)
     except UnicodeDecodeError as error:
         raise UsageError(f"`{path}` is not text: {error.reason}", hint=OTHER_READERS) from error
-    except OSError as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise unreadable(path, error) from error
 
 
-def unreadable(path: Path, error: OSError) -> UsageError:
-    """The error for a file that cannot be opened or read."""
-    return UsageError(f"`{path}` cannot be read: {error.strerror}", hint="give the path of a file that you may read")
+def warn_of_the_last(path: Path) -> None:
+    """A number that is cut is still a number: 40 of 4096."""
+    warnings.warn(
+        f"the last line of {path} has no line end: if the file was cut off, its last number is too",
+        stacklevel=4,
+    )
 
 
 def malformed(path: Path, line: int, reason: str, *, hint: str = "mend the line, or leave it out") -> UsageError:

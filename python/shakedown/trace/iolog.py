@@ -8,7 +8,15 @@ from typing import Final
 import polars as pl
 
 from shakedown.errors import UsageError
-from shakedown.trace.frame import OTHER_READERS, Request, malformed, number, numbered_lines, trace_frame
+from shakedown.trace.frame import (
+    ONE_LINE_A_REQUEST,
+    OTHER_READERS,
+    Request,
+    malformed,
+    number,
+    numbered_lines,
+    trace_frame,
+)
 from shakedown.trace.reader import trace_path
 
 _VERSIONS: Final = {"fio version 2 iolog": 2, "fio version 3 iolog": 3}
@@ -21,11 +29,14 @@ def read_iolog(path: str | Path, *, file: str | None = None) -> pl.DataFrame:
 
     Version 3 tells microseconds. Version 2 knows no times but those of its ``wait`` lines, which fio takes for
     milliseconds since the start (its manual says otherwise); without any, only a replay with a depth makes sense.
-    A sync becomes a flush. Raises UsageError with file, line and reason.
+    A sync becomes a flush. May be compressed with gzip. Raises UsageError with file, line and reason. Warns where the
+    last line ends in a number and has no end.
     """
     path = trace_path(path, "read_iolog")
-    lines = numbered_lines(path)
-    number_, first = next(lines, (1, ""))
+    lines = numbered_lines(path, may_be_cut=lambda text: text[-1].isdecimal())
+    number_, first = next(lines, (0, ""))
+    if not first:
+        raise UsageError(f"`{path}` is empty", hint=ONE_LINE_A_REQUEST)
     version = _VERSIONS.get(first)
     if version is None:
         raise malformed(
@@ -57,7 +68,7 @@ def read_iolog(path: str | Path, *, file: str | None = None) -> pl.DataFrame:
             case _:
                 raise malformed(path, line, f"`{text}` is no line of an iolog of version {version}")
     _one_file(path, files, file)
-    return trace_frame(requests)
+    return trace_frame(path, requests)
 
 
 def _request(path: Path, line: int, now_ns: int, verb: str, offset: str, length: str) -> Request:

@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from shakedown.errors import UsageError
-from shakedown.trace.frame import TRACE_SCHEMA, malformed
+from shakedown.trace.frame import malformed, trace_frame
 from shakedown.trace.reader import trace_path
 from shakedown.trace.table import LINE, read_table, whole_numbers, words
 
@@ -41,4 +41,4 @@ def read_msr(path: str | Path) -> pl.DataFrame:
         "offset_bytes": whole_numbers(path, table, "offset"),
         "bytes": whole_numbers(path, table, "size"),
     }
-    return pl.DataFrame(columns, schema=TRACE_SCHEMA).sort("submitted_ns", maintain_order=True)
+    return trace_frame(path, columns)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from shakedown.errors import UsageError
+from shakedown.trace.packed import GZIP
 
 _BEGINNINGS: Final = {
     "read_iolog": re.compile(rb"fio version \d+ iolog\b"),
@@ -18,7 +19,6 @@ _BEGINNINGS: Final = {
     "read_csv": re.compile(rb"(?:[^\n]*,)?\s*submitted_ns\s*[,\r\n]"),
 }
 _LOOKED_AT_BYTES: Final = 4096
-_GZIP: Final = b"\x1f\x8b"
 
 
 def trace_path(path: str | os.PathLike[str], reader: str) -> Path:
@@ -40,7 +40,7 @@ def _beginning(path: Path) -> bytes:
             data = file.read(_LOOKED_AT_BYTES)
     except (OSError, ValueError):
         return b""
-    if data.startswith(_GZIP):
+    if data.startswith(GZIP):
         try:
             data = zlib.decompressobj(wbits=31).decompress(data, _LOOKED_AT_BYTES)
         except zlib.error:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import warnings
-import zlib
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,14 +11,11 @@ from polars.exceptions import NoDataError, PolarsError
 
 from shakedown.errors import UsageError
 from shakedown.requests import VERBS
-from shakedown.trace.frame import MOST, OTHER_READERS, malformed, numbered_lines, unreadable
+from shakedown.trace.frame import MOST, ONE_LINE_A_REQUEST, OTHER_READERS, malformed, numbered_lines, warn_of_the_last
+from shakedown.trace.packed import CUT_OFF, ZSTD, cannot_be_unpacked, unpacked
 
 LINE: Final = "line"
 """The column of a table that holds the number of each row's line."""
-
-_GZIP: Final = b"\x1f\x8b"
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
-_CUT_OFF: Final = "a file cut off ends so: fetch it again"
 
 
 def read_table(path: Path, *, names: Sequence[str] | None = None, last_matters: Container[str] = ()) -> pl.DataFrame:
@@ -29,53 +23,24 @@ def read_table(path: Path, *, names: Sequence[str] | None = None, last_matters: 
 
     Warns of a last line without an end if its last column is among those of ``last_matters``.
     """
-    data = _unpacked(path)
+    data = unpacked(path)
     try:
         table = pl.read_csv(data, has_header=names is None, infer_schema=False)
     except NoDataError:
-        raise UsageError(f"`{path}` is empty", hint="give a file with a line for each request") from None
+        raise UsageError(f"`{path}` is empty", hint=ONE_LINE_A_REQUEST) from None
     except OSError as error:
         # What zstd packed ends too soon, or is damaged.
-        raise _cannot_be_unpacked(path, str(error), hint=_CUT_OFF) from error
+        raise cannot_be_unpacked(path, str(error), hint=CUT_OFF) from error
     except PolarsError as error:
         raise _uneven(path) or UsageError(f"`{path}` is no table: {_first_line(error)}", hint=OTHER_READERS) from error
     if names is not None:
         if table.width != len(names):
             raise malformed(path, 1, f"{table.width} fields where {len(names)} are expected: {', '.join(names)}")
         table.columns = list(names)
-    if table.columns[-1] in last_matters and not data.startswith(_ZSTD) and not data.endswith((b"\n", b"\r")):
-        # A number that is cut is still a number: 40 of 4096.
-        warnings.warn(
-            f"the last line of {path} has no line end: if the file was cut off, its last number is too",
-            stacklevel=3,
-        )
+    if table.columns[-1] in last_matters and not data.startswith(ZSTD) and not data.endswith((b"\n", b"\r")):
+        warn_of_the_last(path)
     blank = pl.all_horizontal(pl.exclude(LINE).is_null())
     return table.with_row_index(LINE, offset=2 if names is None else 1).filter(~blank)
-
-
-def _unpacked(path: Path) -> bytes:
-    """What is in a file, unpacked if gzip packed it. Raises UsageError."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
-    if not data.startswith(_GZIP):
-        return data
-    try:
-        return gzip.decompress(data)
-    except EOFError as error:
-        raise _cannot_be_unpacked(path, "it ends too soon", hint=_CUT_OFF) from error
-    except gzip.BadGzipFile as error:
-        if "Not a gzipped file" not in str(error):
-            raise _cannot_be_unpacked(path, "its checksum is another's", hint="fetch it again") from error
-        hint = "was something appended to it? unpack it with `gzip -dc`, which leaves that out, and look at the end"
-        raise _cannot_be_unpacked(path, "behind what gzip packed there is something else", hint=hint) from error
-    except zlib.error as error:
-        raise _cannot_be_unpacked(path, "it is damaged", hint="fetch it again") from error
-
-
-def _cannot_be_unpacked(path: Path, reason: str, *, hint: str) -> UsageError:
-    return UsageError(f"`{path}` cannot be unpacked: {reason}", hint=hint)
 
 
 def whole_numbers(path: Path, table: pl.DataFrame, name: str) -> pl.Series:

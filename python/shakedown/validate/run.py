@@ -13,6 +13,7 @@ from typing import Final
 from shakedown.data import list_profiles, reference_path
 from shakedown.errors import UsageError
 from shakedown.parallel import on_every_core
+from shakedown.protocol.complain import did_you_mean
 from shakedown.protocol.load import load_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, run
@@ -73,9 +74,9 @@ def _reason(row: Row) -> str:
 def _refuse_unknown(rows: Iterable[str], profile: str | None, published: dict[str, Row]) -> None:
     for row in rows:
         if row not in published:
-            raise UsageError(
-                f"there is no row `{row}`", hint="rows are named as in reference/published.csv, like `R012`"
-            )
+            meant = did_you_mean(row.upper(), published)
+            hint = meant or "rows are named as in reference/published.csv, like `R012`"
+            raise UsageError(f"there is no row `{row}`", hint=hint)
     if profile is not None and profile not in list_profiles():
         raise UsageError(f"there is no profile `{profile}`", hint=f"there are {', '.join(list_profiles())}")
 

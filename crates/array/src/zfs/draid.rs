@@ -45,6 +45,7 @@ impl Draid {
     /// # Errors
     /// [`LayoutError::Value`] for a shape that `zpool create` would refuse.
     pub fn new(parity: u64, data: u64, children: u64, spares: u64, shift: u32) -> Result<Self, LayoutError> {
+        let told = |reason: String| LayoutError::value("draid", format!("{data}d:{spares}s"), reason);
         if !(1..=3).contains(&parity) {
             return Err(LayoutError::value("parity", parity, "a dRAID has 1, 2 or 3"));
         }
@@ -52,19 +53,15 @@ impl Draid {
             return Err(LayoutError::value("children", children, "a dRAID has 2 to 255"));
         }
         if data == 0 {
-            return Err(LayoutError::value("data", data, "a group holds at least one data drive"));
+            return Err(told("a group holds at least one data drive".to_owned()));
         }
         if spares > 100 || spares >= children {
             return Err(LayoutError::value("spares", spares, format!("{children} children leave no room for them")));
         }
         if data + parity > children - spares {
-            return Err(LayoutError::value(
-                "data",
-                data,
-                format!(
-                    "a group of {data} data and {parity} parity does not fit on {children} children less {spares} spares"
-                ),
-            ));
+            return Err(told(format!(
+                "a group of {data} data and {parity} parity does not fit on {children} children less {spares} spares"
+            )));
         }
         let (width, disks) = (data + parity, children - spares);
         let groups = width / greatest_common_divisor(width, disks) * disks / width;

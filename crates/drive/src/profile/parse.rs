@@ -39,12 +39,12 @@ impl Profile {
     }
 }
 
-/// What the reader says; of a whole number beyond 64 bits it speaks in types of ours.
+/// What the reader says; of a whole number beyond 63 bits it speaks in types of ours.
 fn syntax(toml: &str, error: &toml::de::Error) -> ProfileError {
     let reason = match error.span() {
         Some(span) if error.message().starts_with("invalid type: integer") => {
             let line = toml[..span.start].matches('\n').count() + 1;
-            format!("line {line}: a whole number of more than 64 bits")
+            format!("line {line}: a whole number of more than 63 bits")
         }
         _ => error.to_string(),
     };

@@ -104,7 +104,8 @@ impl<'a> Section<'a> {
         let number = self.float(key, bounds)?;
         match self.value(key)? {
             Value::Integer(value) => Ok(*value as u64),
-            _ => Err(ProfileError::value(&self.full(key), number, "a whole number is expected")),
+            // As it is written: 1000.0 is no whole number, and would be shown as one.
+            _ => Err(ProfileError::value(&self.full(key), format!("{number:?}"), "a whole number is expected")),
         }
     }
 

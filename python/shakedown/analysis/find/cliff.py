@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -23,6 +23,10 @@ _UNWATCHED_SHARE: Final = 20
 
 _REACH_BLOCKS: Final = 2
 """A collapse began so many blocks before or after the place that the detector names, at the most."""
+
+
+_ENOUGH_STALLS: Final = 3
+"""A rate over fewer of the longest requests tells where they happened to fall, rather than what is left."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ def find_cliff(step: str, series: Series, cliff: Cliff, going_on: GoingOn | None
     elif going_on and len(going_on.series) and (passed := _passed(step, series, cliff, located, going_on)):
         located, found = None, passed
     else:
-        found = _cliff(step, series, located)
+        found = _cliff(step, series, located, going_on)
     if early is None:
         return found
     evidence: dict[str, float | int | str] = {
@@ -80,8 +84,8 @@ def find_cliff(step: str, series: Series, cliff: Cliff, going_on: GoingOn | None
     told = (
         f"The rate fell from {early.before} to {early.after} within the first"
         f" {format_duration(max(early.at_s, 0.1) * NS_PER_S)} of step {step}, before a rate could be established:"
-        f" either a burst into the drive's DRAM cache, or a cliff too early to be seen with a hold of"
-        f" {format_duration(cliff.hold_ns)}."
+        f" either a burst into the drive's DRAM cache, or a cliff too early to be seen, since one has to"
+        f" last for {format_duration(cliff.hold_ns)} (`confirm` in the protocol `cliff`)."
     )
     advice = ""
     if shorter := _shorter(early.at_s, float(np.median(loaded.duration_s)), cliff):
@@ -92,16 +96,48 @@ def find_cliff(step: str, series: Series, cliff: Cliff, going_on: GoingOn | None
     return found.model_copy(update={"evidence": found.evidence | evidence, "text": " ".join(sentences) + advice})
 
 
-def _cliff(step: str, series: Series, located: LocatedCliff) -> Finding:
-    loaded = series.loaded
+@dataclass(frozen=True)
+class _Left:
+    """What a cliff leaves of the rate, over how long, and what there is to say of that."""
+
+    rate: Rate
+    iops: float
+    seconds: float
+    over: str = ""
+    doubt: str = ""
+
+
+def _left(series: Series, located: LocatedCliff, going_on: GoingOn | None) -> _Left:
+    """Over what the step itself saw; with the step that went on where that is too short for some stalls."""
+    fallen = series.loaded.since(located.index)
+    seconds = float(fallen.duration_s.sum())
+    own = _Left(located.after, located.iops_after, seconds)
+    parts = [series.since(located.index), *([going_on.series] if going_on else [])]
+    longest_s = max(float(part.worst_s.max(initial=0.0)) for part in parts)
+    if seconds >= _ENOUGH_STALLS * longest_s:
+        return own
+    later = going_on.series.loaded if going_on else fallen.since(len(fallen))
+    if not len(later):
+        span, longest = (format_duration(each * NS_PER_S) for each in (seconds, longest_s))
+        return replace(own, doubt=f" What is left is not known from {span}: a single request took {longest}.")
+    seconds += float(later.duration_s.sum())
+    rate = Rate.of(float(fallen.bytes.sum() + later.bytes.sum()), seconds, series.request_bytes)
+    iops = _per_second(float(fallen.requests.sum() + later.requests.sum()), seconds)
+    step = going_on.step if going_on else ""
+    return _Left(rate, iops, seconds, f" over {format_duration(seconds * NS_PER_S)}, step {step} included")
+
+
+def _cliff(step: str, series: Series, located: LocatedCliff, going_on: GoingOn | None) -> Finding:
+    loaded, left = series.loaded, _left(series, located, going_on)
     until, since = slice(None, located.index), slice(located.index, None)
     bytes_before, requests_before = int(loaded.bytes[until].sum()), int(loaded.requests[until].sum())
     resolution_s = float(loaded.duration_s[located.index])
     worst_after_s = float(series.worst_s[since].max())
+    longest = format_duration(worst_after_s * NS_PER_S)
     text = (
         f"The rate collapsed {format_duration(located.at_s * NS_PER_S)} after step {step} began, after"
-        f" {format_size(bytes_before)} in {requests_before:,} requests: from {located.before} to {located.after};"
-        f" the longest request after that took {format_duration(worst_after_s * NS_PER_S)}."
+        f" {format_size(bytes_before)} in {requests_before:,} requests: from {located.before} to"
+        f" {left.rate}{left.over}; the longest request after that took {longest}.{left.doubt}"
     )
     return Finding(
         kind="cliff",
@@ -114,12 +150,12 @@ def _cliff(step: str, series: Series, located: LocatedCliff) -> Finding:
             "bytes_before": bytes_before,
             "requests_before": requests_before,
             "rate_before": located.before.value,
-            "rate_after": located.after.value,
+            "rate_after": left.rate.value,
             "rate_unit": located.before.unit,
-            "rate_ratio": _per_second(located.after.value, located.before.value),
+            "rate_ratio": _per_second(left.rate.value, located.before.value),
             "iops_before": _per_second(requests_before, located.at_s),
-            "iops_after": located.iops_after,
-            "seconds_after": float(loaded.duration_s[since].sum()),
+            "iops_after": left.iops,
+            "seconds_after": left.seconds,
             "worst_after_ms": worst_after_s * 1000,
         },
         text=text,
@@ -138,7 +174,10 @@ def _passed(step: str, series: Series, cliff: Cliff, located: LocatedCliff, goin
     advice = ""
     if longest_s * NS_PER_S >= cliff.hold_ns:
         hold, longest = format_duration(cliff.hold_ns), format_duration(longest_s * NS_PER_S)
-        advice = f" A single request lasted {longest}: a hold of {hold} is too short to tell a cliff from it."
+        advice = (
+            f" A single request lasted {longest}: the {hold} for which a cliff has to last (`confirm` in the protocol"
+            " `cliff`) are too short to tell one from it."
+        )
     text = (
         f"The rate fell from {located.before} to {located.after} {format_duration(located.at_s * NS_PER_S)} after step"
         f" {step} began, but not for good: over {format_duration(seconds * NS_PER_S)}, step {going_on.step} with the"

@@ -1,0 +1,52 @@
+"""What cannot be is refused in words of Python's callers, with the whole of what they gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import shakedown
+from shakedown.errors import UsageError
+
+RED = "model:wd40efrx"
+ENTRIES = "translation.cache.entries"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (2**63, f"`{ENTRIES}` is {2**63}: TOML holds no whole number beyond"),
+        (-(2**70), f"`{ENTRIES}` is -{2**70}: TOML holds no whole number beyond"),
+        (1000.0, f"`{ENTRIES}` is 1000.0: a whole number is expected"),
+    ],
+)
+def test_a_number_that_is_no_whole_one_names_its_key(value: float, message: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        shakedown.Drive.build("wd40efax", {ENTRIES: value}, seed=1)
+    assert message in str(refusal.value)
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("layout", "members", "options", "message"),
+    [
+        ("raidz1", None, {}, "`members` is None: it must be a drive, or a list of them"),
+        ("raidz1", [RED, 2], {}, f"`members` is ['{RED}', 2]: it must be a drive, or a list of them"),
+        (
+            "raidz1",
+            RED,
+            {"second_failure": (0, -1)},
+            "`second_failure` is (0, -1): its numbers must be whole ones from 0",
+        ),
+        ("draid1", RED, {"draid": (0, 1)}, "`draid` is 0d:1s: a group holds at least one data drive"),
+        ("draid1", RED, {"draid": (9, 1)}, "`draid` is 9d:1s: a group of 9 data and 1 parity does not fit"),
+    ],
+)
+def test_what_no_array_can_be_is_named_as_it_was_given(
+    layout: str, members: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError) as refusal:
+        shakedown.rebuild(layout, members, width=4, fill=0.1, scale_divisor=4000, **options)
+    assert message in str(refusal.value)
+    assert refusal.value.hint

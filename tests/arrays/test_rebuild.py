@@ -540,6 +540,20 @@ def test_words_that_mean_nothing_are_refused(wrong: dict[str, object], tmp_path:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(("width", "ended", "longest_s"), [(8, "failed", 30), (4, "complete", 52)])
+def test_a_sample_finds_what_fills_a_shingled_drive_up_as_the_whole_does(
+    width: int, ended: str, longest_s: int
+) -> None:
+    """Once its cache is full the drive has all that was scattered over it to clean: what is made first holds that."""
+    given = {"width": width, "member_bytes": 1000 << 30, "fill": 0.3, "replace_with": RED, "seed": 1}
+    sample, whole = (shakedown.rebuild("raidz2", IRONWOLF, **given, whole=each) for each in (False, True))  # type: ignore[arg-type]
+    assert not sample.whole or ended == "failed"
+    assert [each.ended for each in (sample, whole)] == [ended] * 2
+    longest_ns = [each.members["longest_command_ns"].max() for each in (sample, whole)]
+    assert longest_ns[0] == longest_ns[1]
+    assert longest_ns[0] == pytest.approx(longest_s * 1e9, rel=0.02)
+
+
 def test_a_pool_too_small_for_a_sample_is_gone_through_as_a_whole() -> None:
     large = order(layout="raidz1", options=ZfsOptions(), fill=0.5, scale_divisor=1)
     small = replace(large, scale_divisor=1000)

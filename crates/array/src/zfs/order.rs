@@ -46,8 +46,10 @@ pub(super) struct Walk {
     batches: u64,
     batch_runs: u64,
     segment_bytes: u64,
-    /// Does it go through all of the pool at once?
-    is_whole: bool,
+    /// Is what it goes through all there is from the pool's beginning to its end, or to that of this part?
+    is_from_beginning: bool,
+    /// Have all second copies come already, with the first ones, wherever those lie?
+    has_second_copies: bool,
     /// Copies of the pool's own blocks that are still to come, by their places, each with all of its block.
     kept: VecDeque<(u64, Copies)>,
     pending: VecDeque<Work>,
@@ -67,8 +69,20 @@ impl Walk {
         // Pointers name what lies there, too; of an aged pool it is left out.
         let is_by_place = order != Order::Blocks && pool.runs.is_none();
         let beyond = if is_by_place { pool.places.beyond() } else { Vec::new() };
-        let (is_whole, kept, pending) = (false, VecDeque::new(), VecDeque::new());
-        Self { order, next: 0, halt: 0, end: 0, beyond, batches, batch_runs, segment_bytes, is_whole, kept, pending }
+        Self {
+            order,
+            next: 0,
+            halt: 0,
+            end: 0,
+            beyond,
+            batches,
+            batch_runs,
+            segment_bytes,
+            is_from_beginning: false,
+            has_second_copies: false,
+            kept: VecDeque::new(),
+            pending: VecDeque::new(),
+        }
     }
 
     /// How many steps all of it takes.
@@ -79,13 +93,14 @@ impl Walk {
         }
     }
 
-    /// Goes on at a step, up to another, with a halt on the way: nothing reaches over that.
+    /// Goes on at a step, up to another, with a halt on the way: nothing reaches over that. What begins with a halt is no run-up: it
+    /// stands for nothing but itself.
     pub fn go_to(&mut self, first: u64, halt: u64, end: u64, pool: &Pool) {
         (self.next, self.halt, self.end) = (first, halt, end);
-        self.is_whole = end - first == self.steps(pool);
+        self.is_from_beginning = first == 0 && halt == 0;
         self.pending.clear();
         self.kept.clear();
-        if self.is_whole {
+        if self.is_from_beginning {
             self.kept.extend(pool.kept().into_iter().flat_map(|copies| copies.map(|copy| (copy, copies))));
             self.kept.make_contiguous().sort_unstable();
         }
@@ -115,7 +130,7 @@ impl Walk {
                 _ => self.record(pool),
             }
         }
-        if self.pending.is_empty() {
+        if self.pending.is_empty() && self.end == self.steps(pool) {
             self.kept_before(pool, u64::MAX);
         }
         self.pending.pop_front()
@@ -254,7 +269,7 @@ impl Walk {
     }
 
     /// The indirect blocks that come behind these records, as they lie. Of a part that stands for others the second copies come
-    /// with the first ones.
+    /// with the first ones, unless all of them came in a part before.
     fn indirects(&mut self, pool: &Pool, records: Range<u64>) {
         let last = records.end.min(pool.records) - 1;
         let in_metaslab = last % pool.records_per_metaslab;
@@ -266,10 +281,11 @@ impl Walk {
             self.copies(pool, last - (in_metaslab - begin)..last - (in_metaslab - end), 0);
         }
         match pool.second_copies {
-            Some(_) if self.is_whole && ends_metaslab && in_metaslab == last => {
+            Some(_) if self.is_from_beginning && ends_metaslab && in_metaslab == last => {
                 self.names(pool, 0..pool.indirects(), 1);
+                self.has_second_copies = true;
             }
-            Some(_) if self.is_whole => {}
+            Some(_) if self.is_from_beginning || self.has_second_copies => {}
             _ if ends_metaslab => self.copies(pool, last - in_metaslab..last, 1),
             _ => {}
         }

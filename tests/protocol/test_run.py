@@ -93,6 +93,15 @@ def test_a_condition_that_was_required_and_missed_skips_the_rest(tmp_path: Path,
     assert done.record.status == "complete"
 
 
+def test_of_a_step_that_was_skipped_no_longest_request_is_missed(tmp_path: Path, opens: Opened) -> None:
+    opens(FakeArena())
+    asks = STEPS.replace("10MB", "10GB") + '[[findings]]\nkind = "worst-latency"\nstep = "third"\n'
+    done = run(loaded(asks), Order("fake"), tmp_path / "run", Listener())
+    assert ended(done.path)["third"] == "skipped"
+    assert ("worst-latency", "third") not in [(each.kind, each.step) for each in done.record.findings]
+    assert ("throughput", "third") in [(each.kind, each.step) for each in done.record.findings]
+
+
 def test_what_is_in_flight_when_a_condition_ends_a_step_is_waited_for_and_judged(tmp_path: Path, opens: Opened) -> None:
     arena = FakeArena()
     arena.in_flight_ns = 40 * 10**9

@@ -118,6 +118,25 @@ def test_streams_that_compete_prove_nothing_about_the_drives() -> None:
     assert proof(MAX_MIXED).limiter == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("layout", "block_kib", "share_reads", "limiter"),
+    [
+        ("raid0", 64, 0, "elsewhere"),
+        ("raidz2", 1024, 0, "elsewhere"),
+        ("raid5", 64, 100, "elsewhere"),
+        # A small write that waits for what is read first, of parity or of a record, does move the heads.
+        ("raid5", 64, 0, "drives"),
+        ("raidz2", 64, 0, "drives"),
+    ],
+)
+def test_one_slow_stream_is_not_the_drives_fault_though_seeks_would_be_as_slow(
+    layout: str, block_kib: int, share_reads: int, limiter: str
+) -> None:
+    box = Box(Layout(layout, 4), SLOW_DRIVE, Way(link_bits_per_s=1e10))
+    iops = ceilings(box, Load(block_kib << 10, share_reads / 100, 0.0, 1))["heads"].iops
+    assert proof(f"a: {block_kib}KiB {share_reads}R 0rand depth 1 = {iops:.6g} IOPS", box).limiter == limiter
+
+
 def test_the_queue_was_full() -> None:
     found = proof(RANDOM)
     assert any("58 of 64 requests were in flight" in each for each in found.statements)

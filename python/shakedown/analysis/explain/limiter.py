@@ -59,7 +59,7 @@ def prove(box: Box, measured: Measured) -> Proof:
     cached = used["heads"] > CACHED and used["heads"] > used["drives"]
     if contradiction := _contradiction(measured):
         return Proof(measured, found, used, "impossible", True, cached, (contradiction,))
-    limiter, sure = _limiter(used, past, cached=cached)
+    limiter, sure = _limiter(used, past, seeks=not cached and _seeks(box, measured.load))
     if limiter == "elsewhere" and not past and (_streams_compete(measured.load) or _writes_wait(box, measured, used)):
         limiter = "unknown"
     statements = [_gone_past(part, used[part]) for part in used if part in past]
@@ -82,13 +82,13 @@ def _past(used: dict[Part, float]) -> set[Part]:
     return {part for part, most in _NOT_PAST.items() if used.get(part, 0) > most}
 
 
-def _limiter(used: dict[Part, float], past: set[Part], *, cached: bool) -> tuple[Limiter, bool]:
-    """The part that is used most. Where nothing is cached, drives are used as far as their heads are."""
+def _limiter(used: dict[Part, float], past: set[Part], *, seeks: bool) -> tuple[Limiter, bool]:
+    """The part that is used most. Where each request moves the heads, drives are used as far as these are."""
     if past & {"link", "round trip"}:
         return "impossible", True
     near: dict[Limiter, float] = {part: used[part] for part in ("link", "round trip") if part in used}
     if "drives" not in past:
-        near["drives"] = used["drives"] if cached else max(used["heads"], used["drives"])
+        near["drives"] = max(used["heads"], used["drives"]) if seeks else used["drives"]
     if not near:
         return "elsewhere", True
     (first, share), *others = sorted(near.items(), key=lambda item: -item[1])
@@ -106,6 +106,15 @@ def _gone_past(part: Part, share: float) -> str:
         f"This cannot be: it is {figure(share)} times what the {part} allows. It never came out of the box: the host's"
         " own cache answered, or a figure is wrong. So nothing follows for the box."
     )
+
+
+def _is_stream(load: Load) -> bool:
+    return not load.random_share and not _streams_compete(load)
+
+
+def _seeks(box: Box, load: Load) -> bool:
+    """Whether requests may have to move the heads: of one stream none does, unless it waits for what parity reads."""
+    return not _is_stream(load) or box.layout.small_request(load).steps > 1
 
 
 def _streams_compete(load: Load) -> bool:
@@ -156,8 +165,7 @@ def _of_the_cache(
             f"{_what_works(box, load)}: {figure(measured.iops)} requests/s were served, "
             f"{figure(found['heads'].iops)} if each had moved the heads."
         )
-    is_stream = not load.random_share and not _streams_compete(load)
-    if limiter != "drives" and is_stream and measured.bytes_per_s < box.drive.stream_bytes_per_s:
+    if limiter != "drives" and _is_stream(load) and measured.bytes_per_s < box.drive.stream_bytes_per_s:
         statements.append(
             f"It is not the drives: {measured.bytes_per_s / 1e6:.3g} MB/s are less than one of them streams "
             f"({box.drive.stream_bytes_per_s / 1e6:.3g} MB/s)."
@@ -186,7 +194,8 @@ def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limit
         near = f": nearest {come} the {nearest[1]}, {_percent(nearest[0])} used" if nearest else ""
         return f"Something outside what is reckoned here holds it{near}. {_of_the_rest(measured, used)}"
     if limiter == "drives":
-        share = max(used["heads"] if used["heads"] <= CACHED else 0, used["drives"])
+        seeks = used["heads"] <= CACHED and _seeks(box, measured.load)
+        share = max(used["heads"] if seeks else 0, used["drives"])
         rest = "" if sure else " Nothing else comes near."
         best = f" if each moves the heads, {_percent(used['drives'])} of their best" if share > used["drives"] else ""
         return f"The drives limit: {_percent(share)} of what {box.layout} allows them{best}{_as_known(share)}.{rest}"

@@ -19,7 +19,7 @@ from shakedown.protocol import run as runner
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, resume, run
-from shakedown.result.folder import read_run
+from shakedown.result.folder import read_record, read_run
 from shakedown.result.run_record import StepRecord
 from shakedown.sample import Sample
 
@@ -206,6 +206,16 @@ def test_one_ctrl_c_ends_cleanly_and_the_step_is_played_again(tmp_path: Path, op
     assert again.started == ["third"]
     assert done.samples.filter(step="third").height == 10
     assert done.record.status == "complete"
+
+
+def test_a_ctrl_c_while_the_baseline_runs_interrupts_the_candidate_too(tmp_path: Path, opens: Opened) -> None:
+    candidate, baseline = FakeArena(), FakeArena()
+    baseline.when_measured = lambda step, number: os.kill(os.getpid(), signal.SIGINT) if number == 2 else None
+    opens(candidate, baseline, FakeArena(), FakeArena())
+    with pytest.raises(Interrupted):
+        run(loaded(), Order("fake", "other"), tmp_path / "run", Listener())
+    assert [read_record(tmp_path / each).status for each in ("run", "run/baseline")] == ["interrupted"] * 2
+    assert resume(tmp_path / "run", Consent(), Listener()).record.status == "complete"
 
 
 def test_two_ctrl_c_end_at_once_and_lose_nothing(tmp_path: Path, opens: Opened) -> None:

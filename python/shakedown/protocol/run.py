@@ -177,12 +177,14 @@ class _Way:
 def _play_all(protocol: Protocol, turns: list[_Turn], way: _Way, listener: Listener) -> Run:
     """Play the turns, the baseline's before the candidate's, whose findings need both."""
     baseline: Run | None = None
-    for turn in turns:
+    for number, turn in enumerate(turns):
         try:
             record = turn.record
             if record.status != "complete":
                 record = play(protocol, turn.arena, turn.folder, record, listener)
         except Interrupted as error:
+            for later in (each for each in turns[number + 1 :] if each.record.status == "running"):
+                later.folder.write(later.record.model_copy(update={"status": "interrupted"}))
             raise Interrupted(str(error), hint=f"go on with `{way.command}`") from error
         record = _judged(protocol, record, read_run(turn.folder.path), baseline)
         turn.folder.write(record)

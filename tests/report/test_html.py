@@ -12,7 +12,7 @@ from shakedown.analysis.finding import Finding
 from shakedown.errors import UsageError
 from shakedown.report import html
 from shakedown.report.figures import _longest, candidates, figures, highlights
-from shakedown.result.folder import Run
+from shakedown.result.folder import Run, read_run
 
 from . import synthetic
 
@@ -20,7 +20,7 @@ from . import synthetic
 @pytest.fixture(scope="module")
 def page(run_dirs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("out") / "deep" / "report.html"
-    assert html.write(run_dirs, out) == out
+    assert html.write([read_run(each) for each in run_dirs], out) == out
     return out.read_text(encoding="utf-8")
 
 
@@ -44,12 +44,14 @@ def test_the_published_figure_stands_beside_ours(page: str) -> None:
 
 
 def test_the_same_runs_make_the_same_bytes(page: str, run_dirs: list[Path], tmp_path: Path) -> None:
-    assert html.write(run_dirs, tmp_path / "again.html").read_text(encoding="utf-8") == page
+    assert (
+        html.write([read_run(each) for each in run_dirs], tmp_path / "again.html").read_text(encoding="utf-8") == page
+    )
 
 
 def test_hostile_text_is_escaped_in_markup_and_in_data(tmp_path: Path) -> None:
     folder = synthetic.day(tmp_path / "day", None, model="</script><script>alert(1)</script>")
-    page = html.write([folder], tmp_path / "report.html").read_text(encoding="utf-8")
+    page = html.write([read_run(folder)], tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<script>alert" not in page
     data = re.search(r'<script type="application/json" id="[^"]+">(.*?)</script>', page, re.DOTALL)
     assert data is not None
@@ -60,7 +62,7 @@ def test_hostile_text_is_escaped_in_markup_and_in_data(tmp_path: Path) -> None:
 def test_a_garbage_record_is_refused_by_name(tmp_path: Path, garbage: bytes) -> None:
     (tmp_path / "run.json").write_bytes(garbage)
     with pytest.raises(UsageError, match=re.escape("run.json")) as caught:
-        html.write([tmp_path], tmp_path / "report.html")
+        html.write([read_run(tmp_path)], tmp_path / "report.html")
     assert caught.value.hint
     assert not (tmp_path / "report.html").exists()
 
@@ -69,7 +71,7 @@ def test_garbage_samples_are_refused_by_name(tmp_path: Path) -> None:
     folder = synthetic.day(tmp_path / "day", None)
     (folder / "samples.parquet").write_bytes(b"PAR1 this is not")
     with pytest.raises(UsageError, match=re.escape("samples.parquet")):
-        html.write([folder], tmp_path / "report.html")
+        html.write([read_run(folder)], tmp_path / "report.html")
 
 
 def test_no_run_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from shakedown.protocol.load import load_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, run
 from shakedown.report import html
+from shakedown.result.folder import read_run
 
 from . import synthetic
 
@@ -41,7 +42,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def demo(run_dirs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return html.write(run_dirs, tmp_path_factory.mktemp("demo") / "report.html")
+    return html.write([read_run(each) for each in run_dirs], tmp_path_factory.mktemp("demo") / "report.html")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A day with the dip, and the same day without."""
     folder = tmp_path_factory.mktemp("days")
     return {
-        name: html.write([synthetic.day(folder / name, at)], folder / f"{name}.html")
+        name: html.write([read_run(synthetic.day(folder / name, at))], folder / f"{name}.html")
         for name, at in (("dip", DIP_AT_S), ("control", None))
     }
 
@@ -257,7 +258,7 @@ def modelled(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def test_a_real_run_fits_the_page_and_a_megabyte(
     browser: Browser, modelled: list[Path], tmp_path: Path, width: int
 ) -> None:
-    report = html.write(modelled, tmp_path / "report.html")
+    report = html.write([read_run(each) for each in modelled], tmp_path / "report.html")
     assert report.stat().st_size < 1_000_000
     with opened(browser, report, viewport={"width": width, "height": 800}) as page:
         assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -274,7 +275,7 @@ def test_a_real_run_fits_the_page_and_a_megabyte(
 def test_hostile_names_are_only_text(browser: Browser, tmp_path: Path) -> None:
     evil = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 1'>"
     folder = synthetic.day(tmp_path / "day", None, model=evil, details={"serial": evil, evil: "<b>bold"})
-    with opened(browser, html.write([folder], tmp_path / "report.html")) as page:
+    with opened(browser, html.write([read_run(folder)], tmp_path / "report.html")) as page:
         assert page.locator("h1").inner_text() == evil
         assert page.locator(".readout tbody th").inner_text() == evil
         assert page.evaluate("window.broken") is None
@@ -320,7 +321,7 @@ def test_it_can_be_read_without_seeing(browser: Browser, demo: Path) -> None:
 def test_a_run_that_was_stopped_at_once_has_a_page_too(browser: Browser, tmp_path: Path) -> None:
     folder = synthetic.day(tmp_path / "day", None, steps=[], wanted=[], status="interrupted", scale_divisor=100)
     page = browser.new_page()
-    page.goto(html.write([folder], tmp_path / "report.html").as_uri())
+    page.goto(html.write([read_run(folder)], tmp_path / "report.html").as_uri())
     text = page.locator("main").inner_text()
     assert "Nothing was measured" in text
     assert "not complete (interrupted)" in text

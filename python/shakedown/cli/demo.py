@@ -52,7 +52,7 @@ def demo(
     """
     _make_room(out)
     runs = _run_all(out, quiet=quiet)
-    report = write([run.path for run in runs], out / "report.html")
+    report = write(runs, out / "report.html")
     if json:
         verdict = judge({run.record.protocol.name: run.record.findings for run in runs})
         folders = [str(run.path) for run in runs]

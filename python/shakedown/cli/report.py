@@ -43,9 +43,9 @@ def report(
     refuse_other_file(
         out, lambda head: _GENERATOR in head, "a report of Shakedown", hint="choose another path with --out"
     )
-    found = runs_of(runs)
+    found = [read_run(folder) for folder in runs_of(runs)]
     page = write(found, out)
     if json:
-        print_document("report", {"report": str(page), "runs": [str(run) for run in found]})
+        print_document("report", {"report": str(page), "runs": [str(run.path) for run in found]})
     else:
-        print_result(plain(f"{render([read_run(run) for run in found])}\n{page}\n"))
+        print_result(plain(f"{render(found)}\n{page}\n"))

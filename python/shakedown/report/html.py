@@ -25,21 +25,21 @@ from shakedown.report.outcome import outcome
 from shakedown.report.overview import overview
 from shakedown.report.pictures import pictures
 from shakedown.result.atomic import make_folder, replace_file
-from shakedown.result.folder import Run, read_run
+from shakedown.result.folder import Run
 from shakedown.units import format_duration, format_size
 
 _STYLES: Final = ("vendor/uPlot.min.css", "page.css")
 _SCRIPTS: Final = ("vendor/uPlot.iife.min.js", "page.js")
 
 
-def write(run_dirs: Sequence[Path], out_path: Path) -> Path:
-    """Write the report of one or more run folders; a run's baseline is shown with it. Returns ``out_path``.
+def write(runs: Sequence[Run], out_path: Path) -> Path:
+    """Write the report of one or more runs; a run's baseline is shown with it. Returns ``out_path``.
 
-    Raises UsageError when a folder is no run, EnvironmentFailure when the file cannot be written.
+    Raises UsageError when there is none, EnvironmentFailure when the file cannot be written.
     """
-    if not run_dirs:
+    if not runs:
         raise UsageError("there is no run to report on", hint="give the folder of one run or more")
-    page = render_page([read_run(path) for path in run_dirs])
+    page = render_page(runs)
     make_folder(out_path.parent)
     replace_file(out_path, page.encode())
     return out_path

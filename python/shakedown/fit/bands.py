@@ -200,7 +200,7 @@ def watch_home(
     for number in range(_ROUNDS):
         bench.idle(int((rest_ms + surplus_ms) * 1e6))
         looks.append(watch.angles())
-        now = left & (_likeliest(_since_away(looks, before, sight)) >= 0)
+        now = left & (_left_in(_away(looks, before, sight)) >= 0)
         new = now & ~came
         if new.any() and not came.any():
             # What lay in the cache before has gone; from now on no round is to see more than one band if it can be.
@@ -221,10 +221,14 @@ def watch_home(
     return Homecoming(offsets[left], against[:, left], static_share, stopped)
 
 
-def _since_away(looks: list[Floats], before: Floats, sight: Sight) -> Floats:
-    """What speaks against a change at each look: that a block was away before, that it was not from then on."""
-    away = np.array([sight.differ(look, before) for look in looks])
-    return _contradictions(away, ~away)
+def _away(looks: list[Floats], place: Floats, sight: Sight) -> NDArray[np.bool_]:
+    """At which looks each block lay elsewhere than at a place of its own."""
+    return np.array([sight.differ(look, place) for look in looks])
+
+
+def _left_in(away: NDArray[np.bool_]) -> Ints:
+    """From which look on each block most likely lay elsewhere: it was not before, and was at all from then on."""
+    return _likeliest(_contradictions(away, ~away))
 
 
 def against_each_round(looks: list[Floats], before: Floats, sight: Sight) -> Floats:
@@ -233,11 +237,10 @@ def against_each_round(looks: list[Floats], before: Floats, sight: Sight) -> Flo
     Once it is known where it lies in the end, a look at which it lies neither there nor where it did says nothing: the
     host was late. One such look just before a band comes home would else make many of its blocks come home early.
     """
-    against = _since_away(looks, before, sight)
-    rounds, seen = _likeliest(against), np.array(looks)
+    away = _away(looks, before, sight)
+    rounds, seen = _left_in(away), np.array(looks)
     ends = np.array([middle_angle(seen[max(number, 0) :, block]) for block, number in enumerate(rounds)])
-    away = np.array([sight.differ(look, before) for look in looks])
-    back = np.array([~sight.differ(look, ends) for look in looks]) & (rounds >= 0)
+    back = ~_away(looks, ends, sight) & (rounds >= 0)
     return _contradictions(away & back, ~away & ~back)
 
 

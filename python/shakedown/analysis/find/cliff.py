@@ -24,7 +24,6 @@ _UNWATCHED_SHARE: Final = 20
 _REACH_BLOCKS: Final = 2
 """A collapse began so many blocks before or after the place that the detector names, at the most."""
 
-
 _ENOUGH_STALLS: Final = 3
 """A rate over fewer of the longest requests tells where they happened to fall, rather than what is left."""
 
@@ -116,15 +115,13 @@ def _left(series: Series, located: LocatedCliff, going_on: GoingOn | None) -> _L
     longest_s = max(float(part.worst_s.max(initial=0.0)) for part in parts)
     if seconds >= _ENOUGH_STALLS * longest_s:
         return own
-    later = going_on.series.loaded if going_on else fallen.since(len(fallen))
-    if not len(later):
+    if going_on is None or not len(later := going_on.series.loaded):
         span, longest = (format_duration(each * NS_PER_S) for each in (seconds, longest_s))
         return replace(own, doubt=f" What is left is not known from {span}: a single request took {longest}.")
     seconds += float(later.duration_s.sum())
     rate = Rate.of(float(fallen.bytes.sum() + later.bytes.sum()), seconds, series.request_bytes)
     iops = _per_second(float(fallen.requests.sum() + later.requests.sum()), seconds)
-    step = going_on.step if going_on else ""
-    return _Left(rate, iops, seconds, f" over {format_duration(seconds * NS_PER_S)}, step {step} included")
+    return _Left(rate, iops, seconds, f" over {format_duration(seconds * NS_PER_S)}, step {going_on.step} included")
 
 
 def _cliff(step: str, series: Series, located: LocatedCliff, going_on: GoingOn | None) -> Finding:

@@ -349,7 +349,7 @@ def test_the_verb_leaves_a_run_that_others_read(
     filled = runs[0].samples.filter(pl.col("step") == "rebuild")["bytes"].sum()
     assert filled == document["answers"]["rebuilds"][0]["progress"][-1]["done_bytes"]
     assert "time to rebuild" in compare(runs).to_text()
-    assert "time to rebuild" in write([new, used], Path("report.html")).read_text()
+    assert "time to rebuild" in write(runs, Path("report.html")).read_text()
 
 
 def test_the_capacity_is_told_and_what_was_ordered_in_vain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -493,7 +493,7 @@ def test_damaged_answers_are_told_as_such(damage: dict[str, object] | None, tmp_
     whole = json.loads(answers.read_text())
     answers.write_text(json.dumps(None if damage is None else whole | damage))
     pair = [read_run(folder), read_run(rebuilt)]
-    for show in (lambda: write([folder], tmp_path / "report.html"), lambda: compare(pair)):
+    for show in (lambda: write(pair[:1], tmp_path / "report.html"), lambda: compare(pair)):
         with pytest.raises(UsageError, match=r"rebuild\.json` is damaged: ") as refusal:
             show()
         assert refusal.value.hint

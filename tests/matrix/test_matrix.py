@@ -91,6 +91,19 @@ def test_a_cell_that_cannot_be_is_left_out(cells: list[Cell]) -> None:
     assert all(cell.ended == "complete" for cell in cells)
 
 
+def test_what_is_left_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["matrix", "model:hd103uj", "--layouts", "raidz2,raidz3", "--widths", "2-4", "--fills", "0%"]
+    for options, read in ((), lambda captured: captured.err), (("--json",), lambda captured: captured.out):
+        with pytest.raises(SystemExit) as left:
+            main([*arguments, "-o", str(tmp_path / "out"), *options])
+        assert left.value.code == 0
+        told = " ".join(read(capsys.readouterr()).split())
+        assert "raidz2: left out at 2 drives; it takes 3 or more." in told
+        assert "raidz3: left out at 2 and 3 drives; it takes 4 or more." in told
+    assert D.left_out == ("raidz3: left out at 3 drives; it takes 4 or more.",)
+    assert replace(D, widths=(4, 5)).left_out == ()
+
+
 def test_a_killed_matrix_goes_on(tmp_path: Path) -> None:
     """What was done stays as it was, a torn last line is done again, and the result is the same."""
     order = replace(D, layouts=("mirror", "raidz1"), widths=(3, 4), fills=(0.05,))

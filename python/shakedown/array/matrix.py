@@ -74,6 +74,16 @@ class MatrixOrder:
                 order.as_modelled().to_core()
         return cells
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What is ordered and cannot be: a sentence for each layout that some of the widths are too small for."""
+        told = []
+        for layout in self.layouts:
+            least = LEAST_WIDTHS[layout]
+            if narrow := [str(width) for width in self.widths if width < least]:
+                told.append(f"{layout}: left out at {' and '.join(narrow)} drives; it takes {least} or more.")
+        return tuple(told)
+
     def _check(self) -> None:
         for layout in self.layouts:
             check_layout(layout)

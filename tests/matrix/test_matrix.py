@@ -326,6 +326,8 @@ def test_the_picture_and_the_tables_show_every_cell(cells: list[Cell]) -> None:
     assert "25% full" in text
     assert "50% full" in text
     assert "yes R044" in text
+    assert "holds if: more than 1.05 times, of each raidz and fill" in text
+    assert "It tells no figures: where a statement holds is drawn by Shakedown." in " ".join(text.split())
 
 
 def test_an_empty_pool_is_told_as_one(tmp_path: Path) -> None:

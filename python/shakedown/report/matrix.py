@@ -26,9 +26,8 @@ def matrix_text(cells: Sequence[Cell], seen: Sequence[Observation], left_out: Se
         rows = [[str(width), *(_time(times.get((name, width))) for name in _layouts(cells))] for width in widths]
         parts.append(f"{fill:.0%} full\n" + table(["drives", *_layouts(cells)], rows))
     parts += [wrap(note) for note in matrix_notes(cells, left_out)]
-    lines = [f"{_WORDS[one.holds]} {one.row}: {one.statement} ({one.evidence})" for one in seen]
-    if lines:
-        parts.append("What account D saw\n" + "\n".join(wrap(line, "", "  ") for line in lines))
+    if seen:
+        parts.append("\n".join([wrap(_WHAT_D_SAW), *(_observed(one) for one in seen)]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -41,6 +40,16 @@ def matrix_notes(cells: Sequence[Cell], left_out: Sequence[str] = ()) -> Iterato
         odd = " and, of an odd number, the drive that is left over" if any(width % 2 for width in widths) else ""
         others = f"the other pairs of such a pool{odd}"
         yield f"mirror: one pair, whatever the number of drives; {others} have no part in it."
+
+
+_WHAT_D_SAW: Final = (
+    "What account D (docs/zfs.md) saw. It tells no figures: where a statement holds is drawn by Shakedown."
+)
+
+
+def _observed(one: Observation) -> str:
+    said = wrap(f"{_WORDS[one.holds]} {one.row}: {one.statement} ({one.evidence})", "", "    ")
+    return said + "\n" + wrap(f"holds if: {one.holds_if}", "    ")
 
 
 _WORDS: Final = {True: "yes", False: "NO ", None: "?  "}

@@ -275,6 +275,19 @@ def begin_folder(order: MatrixOrder, folder: Path) -> None:
     (folder / CSV_NAME).write_text(to_csv([]))
 
 
+def test_every_request_is_gone_through_where_that_is_ordered(tmp_path: Path) -> None:
+    sampled = replace(D, layouts=("raidz1",), widths=(3,), fills=(0.25,))
+    whole = replace(sampled, whole=True)
+    assert "whole" not in sampled.to_json(), "folders from before there was a choice are gone on with"
+    [part], [every] = (
+        run_matrix(each, tmp_path / name, lambda _line: None) for each, name in ((sampled, "a"), (whole, "b"))
+    )
+    assert every.deviation_s == 0 < (part.deviation_s or 0)
+    assert part.time_s == pytest.approx(every.time_s, rel=0.05)
+    with pytest.raises(UsageError, match="another matrix"):
+        run_matrix(whole, tmp_path / "a", lambda _line: None)
+
+
 def test_another_matrix_is_not_mixed_in(tmp_path: Path) -> None:
     """A folder holds one matrix, or something else and is left alone."""
     order = replace(D, layouts=("mirror",), widths=(2,), fills=(0.0,))
@@ -296,6 +309,7 @@ def test_another_matrix_is_not_mixed_in(tmp_path: Path) -> None:
         ({"layouts": ("raidz3",), "widths": (3,)}, "no layout can have"),
         ({"layouts": ("mirror", "raid5"), "widths": (4, 200), "settings": ()}, "raid5 of 200 drives: at most 128"),
         ({"targets": ()}, "needs a drive"),
+        ({"targets": ("lab:hd103uj",), "whole": True}, "`--whole` is for modelled drives"),
         ({"replacement": "model:hd103uj", "targets": ("model:wd40efrx",)}, "too small"),
     ],
 )

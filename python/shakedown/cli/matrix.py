@@ -42,6 +42,9 @@ class MatrixOptions:
     scale: Scale = "1"
     settings: ArraySettings = ()
     seed: Annotated[int, Parameter(help="of all random choices")] = 1
+    whole: Annotated[bool, Parameter(show_default=False, help="go through every request, however long it takes")] = (
+        False
+    )
     out: Annotated[Path, Parameter(("--out", "-o"), help="the folder; one that holds a part is gone on with")] = Path(
         "runs/matrix"
     )
@@ -89,6 +92,7 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
         seed=options.seed,
         scale_divisor=parse_scale(options.scale),
         member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_drive_bytes, size),
+        whole=options.whole,
     )
     consent = Consent(options.destroy_data_on, options.allow_signature)
     if options.plan:

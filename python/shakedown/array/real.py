@@ -32,6 +32,7 @@ from shakedown.device.array.users import Users, endless
 from shakedown.device.array.watch import Watch, Watched
 from shakedown.device.array.zfs import ZfsArray
 from shakedown.device.disk.facts import Consent
+from shakedown.device.disk.rules import strangers_to_all
 from shakedown.errors import EnvironmentFailure, Interrupted, Planned, RefusedError, ShakedownError, UsageError
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.units import format_duration, format_size
@@ -64,7 +65,8 @@ def plan_real(order: RebuildOrder, consent: Consent, out: Path) -> tuple[Planned
         first = guards[0].refusals[0]
         text = f"{refused[0].identity.text} may not be written to: {first.words}"
         more = f"; and {len(refused) - 1} more drives" if len(refused) > 1 else ""
-        raise RefusedError(text + more, hint=first.hint, options=options, plan=plans)
+        others = strangers_to_all([drive.guarded.strangers for drive in drives if drive.guarded is not None])
+        raise RefusedError(text + more, hint=first.hint, options=options, strangers=others, plan=plans)
     return plans
 
 

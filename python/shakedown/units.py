@@ -25,6 +25,7 @@ _DURATION_UNITS_NS: Final = {
     "ms": 1_000_000,
     "s": NS_PER_S,
     "min": 60 * NS_PER_S,
+    "m": 60 * NS_PER_S,  # as fio has it
     "h": 3600 * NS_PER_S,
     "d": 86_400 * NS_PER_S,
 }

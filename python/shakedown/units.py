@@ -114,6 +114,14 @@ def format_size(size_bytes: float) -> str:
     return f"{value:.1f} TiB"
 
 
+def format_two_sizes(one_bytes: int, other_bytes: int) -> tuple[str, str]:
+    """Two sizes of which one is the larger; where they would read the same, with their bytes."""
+    texts = format_size(one_bytes), format_size(other_bytes)
+    if texts[0] != texts[1]:
+        return texts
+    return f"{texts[0]} ({one_bytes} bytes)", f"{texts[1]} ({other_bytes} bytes)"
+
+
 def format_duration(duration_ns: float) -> str:
     """Nanoseconds for people, in two units: ``812 ms``, ``41.2 s``, ``5 min 12 s``, ``1 h 32 min``, ``9 d 4 h``."""
     if round(duration_ns / 1e6) < 1000:

@@ -101,7 +101,7 @@ def test_the_same_seed_gives_the_same() -> None:
         ({"members": (IRONWOLF,) * 129}, "at most 128"),
         ({"fill": 1.2}, "120% full"),
         ({"fill": 0.0, "load": JOB}, "needs data"),
-        ({"replacement": RED}, "too small"),
+        ({"replacement": RED}, "too small: it has 3.7 GiB, and the array uses 11.2 GiB of each drive"),
         ({"member_bytes": 2**60}, "the array was to use"),
         ({"replacement": "/dev/sda"}, "no modelled drive"),
         ({"replacement": "model:nothing"}, "nothing"),

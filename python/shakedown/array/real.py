@@ -35,7 +35,7 @@ from shakedown.device.disk.facts import Consent
 from shakedown.device.disk.rules import strangers_to_all
 from shakedown.errors import EnvironmentFailure, Interrupted, Planned, RefusedError, ShakedownError, UsageError
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
-from shakedown.units import format_duration, format_size
+from shakedown.units import format_duration, format_size, format_two_sizes
 
 Tell = Callable[[str], None]
 
@@ -390,11 +390,13 @@ def _check_room(order: RebuildOrder, drives: Sequence[Drive]) -> None:
     smallest = min(drive.identity.capacity_bytes for drive in drives[:-1])
     wanted = smallest if order.member_bytes is None else order.member_bytes
     if wanted > smallest:
-        raise UsageError(f"the smallest drive has {smallest} bytes, and the array was to use {wanted}")
+        has, uses = format_two_sizes(smallest, wanted)
+        raise UsageError(f"the smallest drive has {has}, and the array was to use {uses}")
     new = drives[-1].identity
     if new.capacity_bytes < wanted:
+        has, uses = format_two_sizes(new.capacity_bytes, wanted)
         raise UsageError(
-            f"`{new.text}` is too small: it has {new.capacity_bytes} bytes, and the array uses {wanted} of each drive",
+            f"`{new.text}` is too small: it has {has}, and the array uses {uses} of each drive",
             hint="--member-size says how much of each drive the array uses",
         )
 

@@ -54,6 +54,7 @@ def test_every_drive_does_its_part() -> None:
     used = done.filled_bytes
     assert done.ended == "complete"
     assert done.whole
+    assert re.fullmatch(r"<Rebuild of 5 drives: complete after [\d.]+ s, longest command [\d.]+ ms>", repr(done))
     assert used > 11_900_000_000
     assert done.members["bytes_read"].to_list() == [used, used, used, used, 0]
     assert done.members["bytes_written"].to_list() == [SUPERBLOCKS] * 4 + [used + SUPERBLOCKS]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, Final
 
 from shakedown.analysis.finding import Finding
@@ -92,9 +92,10 @@ def _figures(run: Run) -> str:
         if _is_figure(each) or _has_failed(each):
             name = names.get((each.kind, each.step), f"{words.kind_name(each.kind)} ({each.step})")
             rows += [[name, *_row(each, other)], *_silent_longer(each)]
-    columns = 4 if run.baseline else 3
-    head = ["", "candidate", "95 % interval", "baseline"][:columns]
-    shown = table(head, [row[:columns] for row in rows]) if rows else ""
+    # Of one seed nobody knows an interval, and without a baseline there is none to show.
+    shown_if = (True, True, any(row[2] for row in rows), run.baseline is not None)
+    head, *told = (list(compress(row, shown_if)) for row in (["", "candidate", "95 % interval", "baseline"], *rows))
+    shown = table(head, told) if rows else ""
     return "\n".join(filter(None, [shown, *(wrap(text, "") for text in (*_sentences(found), *baseline_news(run)))]))
 
 

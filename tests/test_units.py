@@ -9,6 +9,7 @@ import pytest
 from shakedown.errors import UsageError
 from shakedown.units import (
     format_duration,
+    format_two_sizes,
     parse_bytes_of_a_second,
     parse_drive_bytes,
     parse_memory_bytes,
@@ -69,3 +70,11 @@ def test_bytes_that_nobody_means_are_refused_with_what_was_meant(
 )
 def test_bytes_that_may_be_meant_need_no_unit(parse: Callable[[str], int], text: str) -> None:
     assert parse(text) == int(text)
+
+
+def test_two_sizes_read_differently() -> None:
+    assert format_two_sizes(4_000_787_030_016, 12_000_138_625_024) == ("3.6 TiB", "10.9 TiB")
+    assert format_two_sizes(4_000_787_030_016, 4_000_787_034_112) == (
+        "3.6 TiB (4000787030016 bytes)",
+        "3.6 TiB (4000787034112 bytes)",
+    )

@@ -43,18 +43,25 @@ class InconclusiveError(ShakedownError):
 class RefusedError(ShakedownError):
     """Doing it could harm data that is not ours.
 
-    ``options`` of the command line, if any, would allow it; ``plan`` holds lines for people, and plain values, of what
-    would have been done.
+    ``options`` of the command line, if any, would allow it; ``strangers`` were named to give up their data and are none
+    of the targets; ``plan`` holds lines for people, and plain values, of what would have been done.
     """
 
     exit_status = 4
 
     def __init__(
-        self, message: str, *, hint: str = "", options: Sequence[str] = (), plan: Sequence[Planned] = ()
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        options: Sequence[str] = (),
+        strangers: Sequence[str] = (),
+        plan: Sequence[Planned] = (),
     ) -> None:
         """Without options it stands whatever the user says, unless the hint tells otherwise."""
         super().__init__(message, hint=hint)
         self.options = tuple(options)
+        self.strangers = tuple(strangers)
         self.plan = tuple(plan)
 
 

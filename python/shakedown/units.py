@@ -25,6 +25,7 @@ _DURATION_UNITS_NS: Final = {
     "ms": 1_000_000,
     "s": NS_PER_S,
     "min": 60 * NS_PER_S,
+    "m": 60 * NS_PER_S,  # as fio has it
     "h": 3600 * NS_PER_S,
     "d": 86_400 * NS_PER_S,
 }
@@ -111,6 +112,14 @@ def format_size(size_bytes: float) -> str:
             return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1024
     return f"{value:.1f} TiB"
+
+
+def format_two_sizes(one_bytes: int, other_bytes: int) -> tuple[str, str]:
+    """Two sizes of which one is the larger; where they would read the same, with their bytes."""
+    texts = format_size(one_bytes), format_size(other_bytes)
+    if texts[0] != texts[1]:
+        return texts
+    return f"{texts[0]} ({one_bytes} bytes)", f"{texts[1]} ({other_bytes} bytes)"
 
 
 def format_duration(duration_ns: float) -> str:

@@ -137,11 +137,28 @@ def test_who_was_silent_longest_stands_in_the_table(
     assert re.search(r"drive 0's longest command +4[45](\.\d)? s\n", table)
 
 
-def test_a_silent_drive_is_kicked_whichever_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _ = ordered(tmp_path, "raid5", 'kind = "stall"\nfrom_s = 20\nfor_s = 45')
+@pytest.mark.parametrize("layout", ["raid5", "raidz1"])
+@pytest.mark.parametrize("place", [0, 3])
+def test_who_waits_in_another_box_does_not_judge_this_one(
+    layout: str, place: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out = ordered(tmp_path, layout, 'kind = "stall"\nfrom_s = 20\nfor_s = 12', place)
     told = " ".join(capsys.readouterr().out.split())
-    assert status == 1
-    assert "DRIVE 0, st12000vn0007, TAKES 45.1 s for a command, too long for a hardware RAID controller: kicked" in told
+    ended = outcome(read_run(out))
+    assert ended is not None
+    assert (status, ended.status, ended.headline) == (0, "pass", "The rebuild is complete.")
+    assert "In another box, for a command that takes 1" in ended.sentences[0]
+    assert "in another box: a hardware RAID controller 8 s" in told
+    assert ("in another box: ZFS's deadman" in told) == (layout == "raid5")
+    if place == 0:
+        assert "Drive 0, st12000vn0007, takes 1" in told
+        assert "too long for a hardware RAID controller, in another box: kicked out, too" in told
+    else:
+        assert "in another box: a hardware RAID controller 8 s YES" in told
+    by_waiter = {each["who"]: each for each in answers_of(read_run(out))["patience"]}
+    assert by_waiter["a hardware RAID controller"]["kicked"] == "yes"
+    assert by_waiter["a hardware RAID controller"]["in_another_box"] is True
+    assert by_waiter["Linux's SCSI layer"]["in_another_box"] is False
 
 
 @pytest.mark.parametrize(("layout", "place"), [("raid5", 0), ("raidz1", 0), ("raid6", 3), ("raidz2", 3)])

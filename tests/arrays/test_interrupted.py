@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
-from shakedown.array import real
+from arrays.test_rebuild import order as modelled
+from shakedown.array import real, run
 from shakedown.array.order import RebuildOrder
 from shakedown.array.real import resume_real, run_real
+from shakedown.array.rebuild import Rebuild, simulate
 from shakedown.array.state import State
 from shakedown.device.array.array import Look, Span
 from shakedown.device.array.drive import Traffic
@@ -161,3 +163,23 @@ def test_a_cut_before_the_first_look_begins_the_rebuild_again(array: FakeArray, 
     new = (out / "new" / "run.json").read_text()
     assert "Begun again 1 times" in new
     assert not any("Begun again" in note for note in run.record.notes)
+
+
+@pytest.mark.parametrize("interrupted", [1, 2])
+def test_of_modelled_drives_no_folder_is_left(
+    interrupted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither an empty one, nor one that holds a baseline and is no run."""
+    order = modelled(scale_divisor=4000)
+    begun: list[RebuildOrder] = []
+
+    def pressed(each: RebuildOrder, *_: object) -> list[Rebuild]:
+        begun.append(each)
+        if len(begun) == interrupted:
+            raise KeyboardInterrupt
+        return [simulate(each)]
+
+    monkeypatch.setattr(run, "_rebuilds", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        run.run_rebuild(order, modelled(scale_divisor=4001), 1, tmp_path / "deep" / "out", lambda _line: None)
+    assert list(tmp_path.iterdir()) == []

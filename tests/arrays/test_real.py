@@ -82,7 +82,7 @@ def test_a_device_that_is_not_there_is_told_as_that(
         (RebuildOptions(width=4, plan=True, settings=("hz=100",)), "`--set hz=.* is of modelled arrays"),
         (RebuildOptions(width=4, plan=True, whole=True), "are for modelled drives"),
         (RebuildOptions(width=4, plan=True, seeds=5), "`--seeds` are of modelled rebuilds"),
-        (RebuildOptions(width=4, plan=True, member_size="5TB"), "was to use 5000000000000 of each"),
+        (RebuildOptions(width=4, plan=True, member_size="5TB"), "was to use 4.5 TiB of each"),
     ],
 )
 def test_nothing_is_planned_that_would_be_refused(options: RebuildOptions, says: str) -> None:

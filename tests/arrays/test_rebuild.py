@@ -54,6 +54,7 @@ def test_every_drive_does_its_part() -> None:
     used = done.filled_bytes
     assert done.ended == "complete"
     assert done.whole
+    assert re.fullmatch(r"<Rebuild of 5 drives: complete after [\d.]+ s, longest command [\d.]+ ms>", repr(done))
     assert used > 11_900_000_000
     assert done.members["bytes_read"].to_list() == [used, used, used, used, 0]
     assert done.members["bytes_written"].to_list() == [SUPERBLOCKS] * 4 + [used + SUPERBLOCKS]
@@ -101,7 +102,7 @@ def test_the_same_seed_gives_the_same() -> None:
         ({"members": (IRONWOLF,) * 129}, "at most 128"),
         ({"fill": 1.2}, "120% full"),
         ({"fill": 0.0, "load": JOB}, "needs data"),
-        ({"replacement": RED}, "too small"),
+        ({"replacement": RED}, "too small: it has 3.7 GiB, and the array uses 11.2 GiB of each drive"),
         ({"member_bytes": 2**60}, "the array was to use"),
         ({"replacement": "/dev/sda"}, "no modelled drive"),
         ({"replacement": "model:nothing"}, "nothing"),

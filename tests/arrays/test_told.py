@@ -339,3 +339,9 @@ def test_how_full_it_is_told_beside_what_it_has_room_for(fill: float, held: int,
 def test_of_a_sample_without_deviation_none_is_told(*, whole: bool, deviation_ns: int, told: float | None) -> None:
     rebuilt = simulate(order()).to_json() | {"whole": whole, "deviation_ns": deviation_ns}
     assert cell_of(Place("raid6", 4, 1.0), order(), rebuilt).deviation_s == told
+
+
+@pytest.mark.parametrize(("seeds", "has_interval"), [(1, False), (3, True)])
+def test_of_one_seed_no_interval_is_shown(seeds: int, has_interval: bool, tmp_path: Path) -> None:
+    kept = run.run_rebuild(order(scale_divisor=4000), None, seeds, tmp_path / "out", lambda _line: None)
+    assert ("95 % interval" in render_rebuild(kept)) == has_interval

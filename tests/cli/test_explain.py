@@ -57,6 +57,21 @@ def test_what_an_array_is_made_of_is_set_as_for_rebuild(words: tuple[str, ...], 
     assert says in shakedown("explain", "--layout", *words, *measured, cwd=tmp_path).stdout
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("001b: 8KiB 65R 60rand depth 64 = 89 IOPS", "001b: 8KiB 65R 60rand depth 64 = 300 IOPS"),
+        ("8KiB 65R 60rand depth 64 = 89 IOPS", "8 KiB 65% reads 60rand depth 64 = 89 IOPS"),
+    ],
+)
+def test_two_figures_of_one_load_are_refused(first: str, second: str, tmp_path: Path) -> None:
+    refused = shakedown("explain", *BOX, "--measured", first, "--measured", second, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "has two figures, one of them" in refused.stderr
+    named = [word for name in ("before", "after") for word in ("--measured", f"{name}: 8KiB 65R 60rand = 89 IOPS")]
+    assert shakedown("explain", *BOX, *named, cwd=tmp_path).returncode == 0
+
+
 UNKNOWN = ("--measured", "32KiB 50R 0rand depth 64 = 705 IOPS")
 DRIVES = ("--measured", "8KiB 70R 100rand depth 64 = 64 IOPS")
 

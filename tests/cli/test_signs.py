@@ -92,5 +92,7 @@ def test_a_probe_tells_a_shingled_model_from_a_conventional_one(tmp_path: Path) 
     verdicts = [drive["verdict"] for drive in json.loads(probed.stdout)["drives"]]
     assert (probed.returncode, verdicts) == (3, ["shingled", "unknown"])
     assert list(tmp_path.iterdir()) == []
+    told = " ".join(shakedown("identify", "--probe", "model:wd40efax", cwd=tmp_path).stdout.split())
+    assert "The probe has overwritten random places: a modelled drive's, and nothing of this machine's." in told
     unasked = shakedown("identify", "model:wd40efax", cwd=tmp_path)
     assert (unasked.returncode, "add `--probe`" in unasked.stderr) == (2, True)

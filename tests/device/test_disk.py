@@ -19,7 +19,7 @@ from shakedown.device.disk.edges import edge_regions, save_edges
 from shakedown.device.disk.facts import Consent, Name, Situation
 from shakedown.device.disk.machine import Machine, Unread
 from shakedown.device.disk.medium import DiskMedium
-from shakedown.device.disk.rules import decide, usable_serial
+from shakedown.device.disk.rules import decide, strangers_to_all, usable_serial
 from shakedown.device.disk.survey import survey
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 
@@ -304,6 +304,28 @@ def test_a_plan_is_shown_and_the_line_to_type_does_what_it_says(loop: tuple[str,
     assert record["steps"][0]["error"] is None
     assert "for practice" in record["notes"][0]
     assert hashlib.sha256(backing.read_bytes()).hexdigest() != before
+
+
+def test_a_wrong_consent_is_not_repeated_in_the_line_to_type(loop: tuple[str, Path], tmp_path: Path) -> None:
+    device, backing = loop
+    (tmp_path / "quick.toml").write_text(QUICK)
+    for verb, options in ((["run", "./quick.toml", device], ["--out", "here"]), (["identify", "--probe", device], [])):
+        for wrong in (
+            ["--destroy-data-on", "WD-WX00AB12"],
+            ["--destroy-data-on=WD-WX00AB12", f"--destroy-data-on={device}"],
+        ):
+            refused = shakedown(*verb, *wrong, *options, cwd=tmp_path)
+            assert refused.returncode == 4
+            assert "the consent names WD-WX00AB12" in refused.stderr
+            line = refused.stderr.rpartition("if that may be destroyed: `")[2].rpartition("`")[0]
+            assert shlex.split(line) == ["shakedown", *verb, *options, "--destroy-data-on", str(backing)]
+    assert backing.read_bytes() == bytes(backing.stat().st_size)
+
+
+def test_what_names_another_drive_of_the_same_line_stays_in_it() -> None:
+    assert strangers_to_all([]) == ()
+    assert strangers_to_all([("A", "B", "wrong"), ("C", "wrong")]) == ("wrong",)
+    assert strangers_to_all([("A", "wrong"), ()]) == ()
 
 
 def test_a_refused_plan_ends_with_4_and_is_json_as_well(loop: tuple[str, Path], tmp_path: Path) -> None:

@@ -91,6 +91,19 @@ def test_a_cell_that_cannot_be_is_left_out(cells: list[Cell]) -> None:
     assert all(cell.ended == "complete" for cell in cells)
 
 
+def test_what_is_left_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["matrix", "model:hd103uj", "--layouts", "raidz2,raidz3", "--widths", "2-4", "--fills", "0%"]
+    for options, read in ((), lambda captured: captured.err), (("--json",), lambda captured: captured.out):
+        with pytest.raises(SystemExit) as left:
+            main([*arguments, "-o", str(tmp_path / "out"), *options])
+        assert left.value.code == 0
+        told = " ".join(read(capsys.readouterr()).split())
+        assert "raidz2: left out at 2 drives; it takes 3 or more." in told
+        assert "raidz3: left out at 2 and 3 drives; it takes 4 or more." in told
+    assert D.left_out == ("raidz3: left out at 3 drives; it takes 4 or more.",)
+    assert replace(D, widths=(4, 5)).left_out == ()
+
+
 def test_a_killed_matrix_goes_on(tmp_path: Path) -> None:
     """What was done stays as it was, a torn last line is done again, and the result is the same."""
     order = replace(D, layouts=("mirror", "raidz1"), widths=(3, 4), fills=(0.05,))
@@ -262,6 +275,19 @@ def begin_folder(order: MatrixOrder, folder: Path) -> None:
     (folder / CSV_NAME).write_text(to_csv([]))
 
 
+def test_every_request_is_gone_through_where_that_is_ordered(tmp_path: Path) -> None:
+    sampled = replace(D, layouts=("raidz1",), widths=(3,), fills=(0.25,))
+    whole = replace(sampled, whole=True)
+    assert "whole" not in sampled.to_json(), "folders from before there was a choice are gone on with"
+    [part], [every] = (
+        run_matrix(each, tmp_path / name, lambda _line: None) for each, name in ((sampled, "a"), (whole, "b"))
+    )
+    assert every.deviation_s == 0 < (part.deviation_s or 0)
+    assert part.time_s == pytest.approx(every.time_s, rel=0.05)
+    with pytest.raises(UsageError, match="another matrix"):
+        run_matrix(whole, tmp_path / "a", lambda _line: None)
+
+
 def test_another_matrix_is_not_mixed_in(tmp_path: Path) -> None:
     """A folder holds one matrix, or something else and is left alone."""
     order = replace(D, layouts=("mirror",), widths=(2,), fills=(0.0,))
@@ -283,6 +309,7 @@ def test_another_matrix_is_not_mixed_in(tmp_path: Path) -> None:
         ({"layouts": ("raidz3",), "widths": (3,)}, "no layout can have"),
         ({"layouts": ("mirror", "raid5"), "widths": (4, 200), "settings": ()}, "raid5 of 200 drives: at most 128"),
         ({"targets": ()}, "needs a drive"),
+        ({"targets": ("lab:hd103uj",), "whole": True}, "`--whole` is for modelled drives"),
         ({"replacement": "model:hd103uj", "targets": ("model:wd40efrx",)}, "too small"),
     ],
 )
@@ -313,6 +340,8 @@ def test_the_picture_and_the_tables_show_every_cell(cells: list[Cell]) -> None:
     assert "25% full" in text
     assert "50% full" in text
     assert "yes R044" in text
+    assert "holds if: more than 1.05 times, of each raidz and fill" in text
+    assert "It tells no figures: where a statement holds is drawn by Shakedown." in " ".join(text.split())
 
 
 def test_an_empty_pool_is_told_as_one(tmp_path: Path) -> None:

@@ -59,6 +59,26 @@ def test_parameters_are_filled_in_everywhere() -> None:
     assert loaded.parameters == {"hold": "30s", "span": "10%"}
 
 
+@pytest.mark.parametrize(
+    ("given", "in_job", "in_condition_s"),
+    [
+        ("10min", "600s", 600),
+        ("0.5min", "30s", 30),
+        ("0.0001min", "6ms", 0.006),
+        ("10m", "10m", 600),
+        ("90s", "90s", 90),
+    ],
+)
+def test_minutes_are_taken_in_both_notations_in_both_places(given: str, in_job: str, in_condition_s: float) -> None:
+    job = 'job = "rw=write\\nbs=1M\\nsize=${span}\\nruntime=${hold}"'
+    text = changed('job = "rw=write\\nbs=1M\\nsize=${span}"', job)
+    step = parse_protocol(text.encode(), "mine.toml", {"hold": given}).protocol.steps[0]
+    assert step.job is not None
+    assert f"runtime={in_job}" in step.job.splitlines()
+    assert isinstance(step.until, Cliff)
+    assert step.until.hold_ns == in_condition_s * 1e9
+
+
 def test_what_is_recorded_makes_the_same_protocol_again() -> None:
     loaded = parse_protocol(MINE.encode(), "mine.toml", {"hold": "90s"})
     assert parse_protocol(loaded.text.encode(), "run.json", loaded.parameters) == loaded

@@ -10,7 +10,7 @@ import pytest
 
 from shakedown.analysis.finding import Finding
 from shakedown.errors import UsageError
-from shakedown.report import html
+from shakedown.report import html, words
 from shakedown.report.figures import _longest, candidates, figures, highlights
 from shakedown.result.folder import Run, read_run
 
@@ -37,6 +37,32 @@ def test_nothing_is_to_be_fetched(page: str) -> None:
     assert re.findall(r"""(?:src|href|srcset|action)\s*=\s*["'](?!#)""", page) == []
     assert not re.search(r"@import|url\(", page)
     assert "default-src 'none'" in unescape(page)
+
+
+def test_several_drives_begin_side_by_side(runs: list[Run]) -> None:
+    """The second is set beside the first, whatever the first has for a baseline of its own."""
+    ours = runs[0]
+    assert ours.baseline is not None
+    page = html.render_page([ours, ours.baseline])
+    top = page.partition("<article")[0]
+    for number, candidate in enumerate(candidates([ours, ours.baseline]), start=1):
+        assert f'<a href="#c{number}">{candidate.name}</a>' in top
+        assert f'<h1 id="c{number}">{candidate.name}</h1>' in page
+        sentences = [sentence for _, sentence in words.in_short(candidate.verdict.uses)]
+        assert sentences
+        assert all(sentence in unescape(top) for sentence in sentences)
+        found = {(row.kind, row.step): row for row in figures(candidate.runs[0])}
+        assert f">{found['throughput', 'new'].candidate_text()}" in top
+    assert re.search(r"MiB/s <small>1\.\d+× faster</small>", top)
+
+
+def test_one_drive_alone_and_drives_of_different_protocols_have_no_table_side_by_side(
+    run_dirs: list[Path], tmp_path: Path
+) -> None:
+    one = [read_run(each) for each in run_dirs]
+    assert "Side by side" not in html.render_page(one), "all are of one drive"
+    other = read_run(synthetic.day(tmp_path / "day", None, model="Other"))
+    assert "Side by side" not in html.render_page([one[0], other])
 
 
 def test_the_published_figure_stands_beside_ours(page: str) -> None:

@@ -37,7 +37,15 @@ FAILED = "The rebuild fails after 2 min: drive 0, wd40efrx, fails, and that is o
 COMPLETE = "The rebuild takes 6 min."
 
 
-def rebuilt(folder: Path, text: str, *, lost_bytes: int = 0, kicked: str = "no", title: str = "raid5 of 3") -> Run:
+def rebuilt(
+    folder: Path,
+    text: str,
+    *,
+    lost_bytes: int = 0,
+    kicked: str = "no",
+    elsewhere: bool | None = None,
+    title: str = "raid5 of 3",
+) -> Run:
     """A run folder as ``shakedown rebuild`` leaves it behind, made of numbers."""
     step = synthetic.Step("rebuild", "Rebuild", synthetic.noisy(3, 360, 100), 2**20)
     path = synthetic.write(folder, synthetic.Recipe("day", *synthetic.WOLF, [step]))
@@ -64,13 +72,15 @@ def rebuilt(folder: Path, text: str, *, lost_bytes: int = 0, kicked: str = "no",
     record = record.model_copy(update={"protocol": protocol, "findings": tuple(found)})
     (path / "run.json").write_bytes(record.to_json())
     (path / "raw").mkdir()
-    (path / "raw" / "rebuild.json").write_text(json.dumps(_answers(kicked)))
+    (path / "raw" / "rebuild.json").write_text(json.dumps(_answers(kicked, elsewhere)))
     return read_run(path)
 
 
-def _answers(kicked: str) -> dict[str, Any]:
+def _answers(kicked: str, elsewhere: bool | None) -> dict[str, Any]:
     looks = [{"at_ns": at * 10**9, "done_bytes": at * 10**8, "left_ns": (300 - at) * 10**9} for at in range(0, 360, 9)]
     patience = [{"who": "a hardware RAID controller", "limit_ms": 8000, "longest_ms": 15900.0, "kicked": kicked}]
+    if elsewhere is not None:  # folders of old do not say
+        patience[0] |= {"in_another_box": elsewhere}
     one = {"ended": "complete", "duration_ns": 360 * 10**9, "progress": looks, "allocated_bytes": 0}
     return {"rebuilds": [one], "patience": patience}
 
@@ -82,6 +92,8 @@ def _answers(kicked: str) -> dict[str, Any]:
         ({"text": LOST, "lost_bytes": 4096}, "fail", "DATA IS LOST."),
         ({"text": FAILED}, "fail", "THE REBUILD FAILS."),
         ({"text": COMPLETE, "kicked": "yes"}, "fail", "A DRIVE WOULD BE KICKED OUT."),
+        ({"text": COMPLETE, "kicked": "yes", "elsewhere": False}, "fail", "A DRIVE WOULD BE KICKED OUT."),
+        ({"text": COMPLETE, "kicked": "yes", "elsewhere": True}, "pass", "The rebuild is complete."),
     ],
 )
 def test_how_it_ended_comes_first_everywhere(tmp_path: Path, made: dict[str, Any], status: str, headline: str) -> None:

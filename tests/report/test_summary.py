@@ -36,3 +36,10 @@ def test_a_run_that_was_stopped_at_once_has_a_summary_too(tmp_path: Path) -> Non
     text = render([read_run(folder)])
     assert "not complete (interrupted)" in text
     assert "Nothing was measured." in text
+
+
+def test_a_run_that_was_cut_off_shows_what_it_has(tmp_path: Path) -> None:
+    folder = synthetic.day(tmp_path / "day", None, wanted=[], status="interrupted")
+    text = render([read_run(folder)])
+    assert "Nothing was measured." not in text
+    assert "write: IOPS over 24 h 0 min of virtual time" in text

@@ -1,7 +1,8 @@
 """Would a drive be kicked out? Its longest command against what those who wait for it put up with.
 
-Not all who lose patience kick at once: Linux aborts a command and asks again, and only what comes of that is a drive's
-end. In a rebuild this was gone through, so it is known; ZFS's deadman tells, and does no more.
+Who waits depends on the box: a hardware RAID controller is in none whose array is made by Linux, and ZFS's deadman in
+those of ZFS. Not all who lose patience kick at once: Linux aborts a command and asks again, and only what comes of
+that is a drive's end. In a rebuild this was gone through, so it is known; ZFS's deadman tells, and does no more.
 """
 
 from __future__ import annotations
@@ -11,17 +12,22 @@ from typing import Final, Literal, NamedTuple
 from shakedown.analysis.rules import ERROR_RECOVERY_MS, LINUX_COMMAND_TIMEOUT_MS
 
 Kicked = Literal["no", "close", "yes"]
+Software = Literal["md", "zfs"]
 _CLOSE: Final = 0.5
 
 
 class Patience(NamedTuple):
-    """Who waits, for how long, what happens then, and where that is written; and how soon that kicks a drive out."""
+    """Who waits, for how long, what happens then, and where that is written; and how soon that kicks a drive out.
+
+    ``arrays_of`` names the software in whose arrays it is there to wait; where it is not, it waits in another box.
+    """
 
     who: str
     limit_ms: float
     then: str
     source: str
     kicks: Literal["at once", "in the end", "never"]
+    arrays_of: tuple[Software, ...]
 
 
 PATIENCE: Final = (
@@ -31,6 +37,7 @@ PATIENCE: Final = (
         "marks the drive as failed",
         "controllers give a drive about 8 s; RAID drives answer after 7 s at the latest for their sake (TLER, ERC)",
         "at once",
+        (),
     ),
     Patience(
         "Linux's SCSI layer",
@@ -40,6 +47,7 @@ PATIENCE: Final = (
         "SD_TIMEOUT and SD_MAX_RETRIES in drivers/scsi/sd.h, zfs_vdev_failfast_mask, zfs_diagnosis.c; md itself has no "
         "timeout",
         "in the end",
+        ("md", "zfs"),
     ),
     Patience(
         "ZFS's deadman",
@@ -47,6 +55,7 @@ PATIENCE: Final = (
         "logs an event and waits on (failmode wait)",
         "zfs_deadman_ziotime_ms, 300 s by default",
         "never",
+        ("zfs",),
     ),
 )
 

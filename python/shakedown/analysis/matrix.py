@@ -8,6 +8,7 @@ from typing import Final
 
 _LAYOUTS_OF_D: Final = ("mirror", "raidz1", "raidz2", "raidz3")
 _ON_PAR: Final = 1.10
+_LONGER: Final = 1.05
 _NARROW: Final = 5
 _WIDE: Final = 8
 _SLIGHTLY: Final = (2.0, 2.2)
@@ -42,12 +43,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Observation:
-    """One of account D's statements: whether the matrix says so, too, or None where it has not the cells to tell."""
+    """One of account D's statements: whether the matrix says so, too, or None where it has not the cells to tell.
+
+    ``holds_if`` is where that is drawn. The account tells no figures: the line is ours.
+    """
 
     row: str
     statement: str
     holds: bool | None
     evidence: str
+    holds_if: str
 
 
 def observations(cells: Sequence[Cell]) -> list[Observation]:
@@ -90,6 +95,7 @@ def _mirrors_first(cells: Sequence[Cell]) -> Observation:
         "mirrors resilver fastest, at every width",
         not against if pairs else None,
         said + (f", not {', '.join(against)}" if against else ""),
+        "no raidz takes less than the fastest mirror, by more than two standard deviations of what was sampled",
     )
 
 
@@ -100,6 +106,7 @@ def _on_par(cells: Sequence[Cell]) -> Observation:
         f"raidz keeps up with mirrors to about {_NARROW} drives",
         max(ratios) <= _ON_PAR if ratios else None,
         f"up to {max(ratios):.2f} times the mirror's time" if ratios else "no narrow raidz beside a mirror",
+        f"at most {_ON_PAR:.2f} times, of each raidz of {_NARROW} drives or fewer",
     )
 
 
@@ -117,10 +124,11 @@ def _grows(cells: Sequence[Cell]) -> Observation:
     return Observation(
         "R045",
         "a wider raidz takes longer",
-        min(growths)[0] > 1.05 if growths else None,
+        min(growths)[0] > _LONGER if growths else None,
         f"widest over narrowest: {', '.join(text for _, text in growths)}"
         if growths
         else f"no raidz both of {_NARROW} drives or fewer and of {_WIDE} or more",
+        f"more than {_LONGER:.2f} times, of each raidz and fill",
     )
 
 
@@ -142,4 +150,5 @@ def _more_than_twice(cells: Sequence[Cell]) -> Observation:
         "50 % full takes slightly more than twice as long as 25 %",
         not against if ratios else None,
         said + (f"; not {', '.join(against)}" if against else ""),
+        f"between {low} and {high} times, of each pair of cells",
     )

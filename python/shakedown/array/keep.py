@@ -101,7 +101,11 @@ def keep(
 
 
 def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str, Any]]:
-    """Who waits how long for the drive that is filled, and of the others who would be kicked out."""
+    """Who waits how long for the drive that is filled, and of the others who would be kicked out.
+
+    Of those who wait in another box, too, that its owner knows before moving the drive there.
+    """
+    software = "zfs" if order.is_zfs else "md"
     longest_ms = [
         max(float(each.members["longest_command_ns"][place]) / 1e6 for each in rebuilds)
         for place in range(len(order.members))
@@ -116,6 +120,7 @@ def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str
                 **each.patience._asdict(),
                 "member": place,
                 "drive": drive_name(target),
+                "in_another_box": software not in each.patience.arrays_of,
                 "longest_ms": each.longest_ms,
                 "kicked": each.kicked,
             }

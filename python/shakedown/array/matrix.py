@@ -48,6 +48,7 @@ class MatrixOrder:
     seed: int = 1
     scale_divisor: int = 1
     member_bytes: int | None = None
+    whole: bool = False
 
     @property
     def arena(self) -> Arena:
@@ -74,11 +75,25 @@ class MatrixOrder:
                 order.as_modelled().to_core()
         return cells
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What is ordered and cannot be: a sentence for each layout that some of the widths are too small for."""
+        told = []
+        for layout in self.layouts:
+            least = LEAST_WIDTHS[layout]
+            if narrow := [str(width) for width in self.widths if width < least]:
+                told.append(f"{layout}: left out at {' and '.join(narrow)} drives; it takes {least} or more.")
+        return tuple(told)
+
     def _check(self) -> None:
         for layout in self.layouts:
             check_layout(layout)
         if not self.targets:
             raise UsageError("a matrix needs a drive", hint="shakedown matrix model:hd103uj")
+        if self.whole and self.arena != "model":
+            raise UsageError(
+                "`--whole` is for modelled drives: of others every request is made", hint="leave `--whole` out"
+            )
         if wrong := [fill for fill in self.fills if not 0 <= fill <= 1]:
             raise UsageError(f"a pool cannot be {wrong[0]:.0%} full", hint="--fills takes 0% to 100%")
         if wrong_width := [width for width in self.widths if not 2 <= width <= _WIDEST]:
@@ -105,12 +120,16 @@ class MatrixOrder:
             fill=place.fill,
             seed=self.seed + place.width,
             scale_divisor=self.scale_divisor,
+            whole=self.whole,
             options=parse_options(place.layout, self.settings),
         )
 
     def to_json(self) -> dict[str, Any]:
-        """What has to be the same for a folder to be gone on with."""
-        return {"format_version": FORMAT_VERSION, **json.loads(json.dumps(asdict(self)))}
+        """What has to be the same for a folder to be gone on with. Folders of samples do not say so: none did once."""
+        told = asdict(self)
+        if not self.whole:
+            del told["whole"]
+        return {"format_version": FORMAT_VERSION, **json.loads(json.dumps(told))}
 
 
 def plan_matrix(order: MatrixOrder, folder: Path, consent: Consent) -> tuple[Planned, ...]:

@@ -18,6 +18,7 @@ from shakedown.target.md_options import SPEED_MAX_BYTES_PER_S, MdOptions
 from shakedown.target.modelled import modelled_capacity_bytes
 from shakedown.target.profile import read_profile
 from shakedown.target.storage_box import refuse_lab_box, refuse_storage_box
+from shakedown.units import format_two_sizes
 
 State = Literal["new", "used"]
 Arena = Literal["model", "lab", "device"]
@@ -247,14 +248,15 @@ def _member_bytes(order: RebuildOrder, sizes: dict[str, int]) -> int:
     wanted = order.member_bytes if order.member_bytes is not None else smallest
     if wanted > smallest:
         target = min(order.members, key=lambda each: sizes[each])
+        has, uses = format_two_sizes(smallest, wanted)
         raise UsageError(
-            f"`{target}` has {sizes[target]} bytes, and the array was to use {wanted} of each drive",
+            f"`{target}` has {has}, and the array was to use {uses} of each drive",
             hint="the member size says how much of each drive the array uses",
         )
     if sizes[order.replacement] < wanted:
+        has, uses = format_two_sizes(sizes[order.replacement], wanted)
         raise UsageError(
-            f"`{order.replacement}` is too small: it has {sizes[order.replacement]} bytes,"
-            f" and the array uses {wanted} of each drive",
+            f"`{order.replacement}` is too small: it has {has}, and the array uses {uses} of each drive",
             hint="take a larger drive; the member size says how much of each drive the array uses",
         )
     return wanted

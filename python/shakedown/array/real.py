@@ -32,9 +32,10 @@ from shakedown.device.array.users import Users, endless
 from shakedown.device.array.watch import Watch, Watched
 from shakedown.device.array.zfs import ZfsArray
 from shakedown.device.disk.facts import Consent
+from shakedown.device.disk.rules import strangers_to_all
 from shakedown.errors import EnvironmentFailure, Interrupted, Planned, RefusedError, ShakedownError, UsageError
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
-from shakedown.units import format_duration, format_size
+from shakedown.units import format_duration, format_size, format_two_sizes
 
 Tell = Callable[[str], None]
 
@@ -64,7 +65,8 @@ def plan_real(order: RebuildOrder, consent: Consent, out: Path) -> tuple[Planned
         first = guards[0].refusals[0]
         text = f"{refused[0].identity.text} may not be written to: {first.words}"
         more = f"; and {len(refused) - 1} more drives" if len(refused) > 1 else ""
-        raise RefusedError(text + more, hint=first.hint, options=options, plan=plans)
+        others = strangers_to_all([drive.guarded.strangers for drive in drives if drive.guarded is not None])
+        raise RefusedError(text + more, hint=first.hint, options=options, strangers=others, plan=plans)
     return plans
 
 
@@ -388,11 +390,13 @@ def _check_room(order: RebuildOrder, drives: Sequence[Drive]) -> None:
     smallest = min(drive.identity.capacity_bytes for drive in drives[:-1])
     wanted = smallest if order.member_bytes is None else order.member_bytes
     if wanted > smallest:
-        raise UsageError(f"the smallest drive has {smallest} bytes, and the array was to use {wanted}")
+        has, uses = format_two_sizes(smallest, wanted)
+        raise UsageError(f"the smallest drive has {has}, and the array was to use {uses}")
     new = drives[-1].identity
     if new.capacity_bytes < wanted:
+        has, uses = format_two_sizes(new.capacity_bytes, wanted)
         raise UsageError(
-            f"`{new.text}` is too small: it has {new.capacity_bytes} bytes, and the array uses {wanted} of each drive",
+            f"`{new.text}` is too small: it has {has}, and the array uses {uses} of each drive",
             hint="--member-size says how much of each drive the array uses",
         )
 

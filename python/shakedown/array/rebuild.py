@@ -13,12 +13,12 @@ from shakedown.errors import UsageError
 from shakedown.sample import SAMPLE_SCHEMA
 from shakedown.target.model import job_refusal
 from shakedown.toml import FAULTS_HINT
-from shakedown.units import NS_PER_S
+from shakedown.units import NS_PER_S, format_duration
 
 Share = _core.Share
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rebuild:
     """What came of a rebuild.
 
@@ -57,6 +57,12 @@ class Rebuild:
     simulated_ns: int = 0
     allocated_bytes: int = 0
     records: int = 0
+
+    def __repr__(self) -> str:
+        """A line for whoever looks at it in an interpreter: the frames are tables of their own."""
+        took, longest = format_duration(self.duration_ns), format_duration(self.longest_command_ms * 1e6)
+        how = "" if self.whole else ", sampled"
+        return f"<Rebuild of {self.members.height} drives: {self.ended} after {took}{how}, longest command {longest}>"
 
     @property
     def duration_s(self) -> float:

@@ -34,7 +34,10 @@ _EVERY_S: Final = 10.0
 
 
 def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, out: Path, tell: Tell) -> Run:
-    """Rebuild with ``seeds`` seeds, and the baseline likewise, into the new folder ``out``. Raises UsageError."""
+    """Rebuild with ``seeds`` seeds, and the baseline likewise, into the new folder ``out``. Raises UsageError.
+
+    Nothing is kept before both are done: a baseline alone would be a folder that is no run, and cannot be gone on with.
+    """
     orders = [each for each in (baseline, order) if each is not None]
     for each in orders:
         each.to_core()  # what cannot be is refused before anything is made
@@ -43,8 +46,8 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
         folders.insert(0, RunFolder.create(out / BASELINE_NAME))
     try:
         theirs: list[Finding] = []
-        for each, folder in zip(orders, folders, strict=True):
-            rebuilds = _rebuilds(each, seeds, tell)
+        made = [_rebuilds(each, seeds, tell) for each in orders]
+        for each, folder, rebuilds in zip(orders, folders, made, strict=True):
             found = findings(rebuilds, _names(each), each.limit_bytes_per_s)
             told = found + (ratios(found, theirs) if each is order and baseline is not None else [])
             has_baseline = each is order and baseline is not None
@@ -60,7 +63,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             keep(folder, each, rebuilds, told, setting, has_baseline=has_baseline)
             theirs = found
     finally:
-        for folder in reversed(folders):
+        for folder in folders:  # the inner one first, else the outer one is not empty
             folder.close()
             folder.discard()
     return read_run(out)

@@ -137,13 +137,19 @@ def refuse_of_models(options: MdOptions | ZfsOptions, *, is_lab: bool) -> None:
 
 
 def _refuse_others(settings: Sequence[str], others: Collection[str], own: Collection[str], of: str) -> None:
-    """Say whose a setting is that is known, but not here."""
+    """Say whose a setting is that is known, but not here; and that nobody chooses which drive fails."""
     for text in settings:
+        if text.partition("=")[0] in _WHICH_FAILS:
+            raise UsageError(
+                f"`--set {text}`: the drive that fails cannot be chosen, it is always the last of those that are given",
+                hint="give them in another order; `--faults PLACE=FILE` has another one fail, too: docs/faults.md",
+            )
         if (name := text.partition("=")[0]) in others and name not in own:
             hint = _INSTEAD.get(name, f"NAME=VALUE with {', '.join(own)}")
             raise UsageError(f"`--set {text}` is of {of}", hint=hint)
 
 
+_WHICH_FAILS: Final = ("lost", "failed", "fail", "replaced", "place")
 _INSTEAD: Final = {"second-failure": "`--faults PLACE=FILE` has any drive vanish, too: docs/faults.md"}
 
 

@@ -150,4 +150,6 @@ def _admit(arena: Arena, plan: Plan) -> None:
         if guarded is None:
             raise
         planned = Planned((*guarded.lines, *plan.lines()), guarded.document | plan.document())
-        raise RefusedError(str(error), hint=error.hint, options=error.options, plan=(planned,)) from error
+        raise RefusedError(
+            str(error), hint=error.hint, options=error.options, strangers=error.strangers, plan=(planned,)
+        ) from error

@@ -217,7 +217,20 @@ def _way_out(error: RefusedError, arguments: Sequence[str]) -> str:
     if not error.options:
         return error.hint
     given = [argument for argument in arguments if argument != "--plan"]
+    for word in error.strangers:
+        given = _without(given, "--destroy-data-on", word)
     return f"if that may be destroyed: `{shlex.join(('shakedown', *given, *error.options))}`"
+
+
+def _without(arguments: list[str], option: str, value: str) -> list[str]:
+    """The line without what would only be refused again, as `--option value` or `--option=value`."""
+    kept: list[str] = []
+    for argument in arguments:
+        if argument == value and kept[-1:] == [option]:
+            kept.pop()
+        elif argument != f"{option}={value}":
+            kept.append(argument)
+    return kept
 
 
 def _tell(failure: _Failure) -> None:

@@ -32,6 +32,7 @@ _WHAT_IS_EXPLAINED: Final = "a step needs one job, of one size of request, and m
 _OPTIONS: Final = "recordsize=16KiB is of ZFS, copies=3 of mirror and raid10"
 _parse_record_bytes: Final = between(512, 16 << 20, parse_request_bytes, format_size)
 _parse_copies: Final = between(2)
+_TWICE: Final = "leave one out, or name each: `before: 8KiB 65R 60rand depth 64 = 89 IOPS`"
 _A_DRIVE: Final = "a drive is `model:NAME`, or two figures of one like `50IOPS,95MB/s`"
 
 
@@ -112,7 +113,21 @@ def _all_measured(runs: Sequence[tuple[Run, list[Measured]]], typed: tuple[str, 
     found = [each for run, loads in runs for each in _told_apart(run, loads, runs)]
     if not found and not typed:
         raise UsageError("none of these runs holds a step that can be explained", hint=_WHAT_IS_EXPLAINED)
-    return found + [parse_measured(each) for each in typed]
+    return found + _typed(typed, {each.name for each in found})
+
+
+def _typed(texts: Sequence[str], taken: set[str]) -> list[Measured]:
+    """What was typed in. Raises UsageError for a second figure of what has one: nobody can tell which is meant."""
+    loads = []
+    for text in texts:
+        measured = parse_measured(text)
+        # Without a name it is called as it was written, and one load can be written in several ways.
+        name = measured.name if ":" in text else str(measured.load)
+        if name in taken:
+            raise UsageError(f"`{name}` has two figures, one of them {measured.iops:.4g} IOPS", hint=_TWICE)
+        taken.add(name)
+        loads.append(measured)
+    return loads
 
 
 def _told_apart(run: Run, loads: list[Measured], runs: Sequence[tuple[Run, list[Measured]]]) -> list[Measured]:

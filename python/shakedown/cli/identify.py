@@ -23,7 +23,7 @@ from shakedown.cli.plain import plain
 from shakedown.data import reference_path
 from shakedown.device.describe import describe
 from shakedown.device.disk.facts import NO_CONSENT, Consent
-from shakedown.errors import UsageError
+from shakedown.errors import RefusedError, UsageError
 from shakedown.report.identify import identify_document, identify_text
 from shakedown.result.folder import RunFolder, free_folder
 from shakedown.target.open import open_target
@@ -81,7 +81,12 @@ def identify(
     models = parse_models(reference_path("smr_models.csv").read_text(encoding="utf-8"))
     drives = parse_recorded(_read(recorded)) if recorded else [_asked(device) for device in devices]
     if probe:
-        drives = [_probed(device, facts, consent) for device, facts in zip(devices, drives, strict=True)]
+        try:
+            drives = [_probed(device, facts, consent) for device, facts in zip(devices, drives, strict=True)]
+        except RefusedError as error:
+            if len(devices) > 1:
+                error.strangers = ()  # one is asked after the other: they may name those still to come
+            raise
     if log:
         with open_log(log) as lines:
             diagnosis = diagnose(follow(lines, datetime.now().astimezone()), knows_shingled(models, ()))

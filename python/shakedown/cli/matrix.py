@@ -20,7 +20,7 @@ from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import UsageError
-from shakedown.report.matrix import matrix_svg, matrix_text
+from shakedown.report.matrix import matrix_notes, matrix_svg, matrix_text
 from shakedown.result.atomic import replace_file
 from shakedown.units import parse_drive_bytes
 
@@ -42,6 +42,9 @@ class MatrixOptions:
     scale: Scale = "1"
     settings: ArraySettings = ()
     seed: Annotated[int, Parameter(help="of all random choices")] = 1
+    whole: Annotated[bool, Parameter(show_default=False, help="go through every request, however long it takes")] = (
+        False
+    )
     out: Annotated[Path, Parameter(("--out", "-o"), help="the folder; one that holds a part is gone on with")] = Path(
         "runs/matrix"
     )
@@ -89,6 +92,7 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
         seed=options.seed,
         scale_divisor=parse_scale(options.scale),
         member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_drive_bytes, size),
+        whole=options.whole,
     )
     consent = Consent(options.destroy_data_on, options.allow_signature)
     if options.plan:
@@ -118,11 +122,13 @@ def _shown(order: MatrixOrder, cells: list[Cell], options: MatrixOptions) -> int
     replace_file(out / PICTURE_NAME, matrix_svg(cells, title).encode())
     if options.json:
         told = {"cells": [asdict(each) for each in cells], "observations": [asdict(each) for each in seen]}
-        print_document("matrix", {**told, "csv": str(out / CSV_NAME), "picture": str(out / PICTURE_NAME)})
+        notes = list(matrix_notes(cells, order.left_out))
+        paths = {"csv": str(out / CSV_NAME), "picture": str(out / PICTURE_NAME)}
+        print_document("matrix", {**told, "notes": notes, **paths})
     else:
         print_result(to_csv(cells))
         if not options.quiet:
-            tell(f"\n{title}\n\n{matrix_text(cells, seen)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
+            tell(f"\n{title}\n\n{matrix_text(cells, seen, order.left_out)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
     return 0
 
 

@@ -47,7 +47,9 @@ class RunOptions:
     resume: Annotated[Path | None, Parameter(help="go on with the interrupted run in this folder")] = None
     settings: Annotated[
         tuple[str, ...],
-        Parameter("--set", show_default=False, help="a parameter of the protocol, NAME=VALUE (repeatable)"),
+        Parameter(
+            "--set", show_default=False, help="a parameter of the protocol, NAME=VALUE: docs/protocols (repeatable)"
+        ),
     ] = ()
     seed: Annotated[int, Parameter(help="of a model: where its platters stand, what a job without randseed draws")] = 1
     scale: Scale = "1"

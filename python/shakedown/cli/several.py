@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Final, TextIO
 
 from shakedown.cli.plain import plain
+from shakedown.device.disk.rules import strangers_to_all
 from shakedown.die_with import die_with
 from shakedown.errors import EnvironmentFailure, Planned, RefusedError, UsageError
 from shakedown.protocol.load import LoadedProtocol
@@ -57,16 +58,23 @@ def plan_all(loaded: LoadedProtocol, orders: Sequence[tuple[Order, Path]]) -> tu
     """The plans of all targets. Raises RefusedError, with all of them, if any is refused: then none is begun."""
     planned: list[Planned] = []
     refused: list[RefusedError] = []
+    strangers: list[tuple[str, ...]] = []
     for order, out in orders:
         try:
             planned += plan(loaded, order, out)
+            strangers.append(())  # whose data was given up with which words, is not told of one that is not refused
         except RefusedError as error:
             refused.append(error)
+            strangers.append(error.strangers)
             planned += error.plan
     if refused:
         options = [word for error in refused for word in error.options] if all(each.options for each in refused) else []
         raise RefusedError(
-            "; ".join(str(error) for error in refused), hint=refused[0].hint, options=options, plan=planned
+            "; ".join(str(error) for error in refused),
+            hint=refused[0].hint,
+            options=options,
+            strangers=strangers_to_all(strangers),
+            plan=planned,
         ) from refused[0]
     return tuple(planned)
 

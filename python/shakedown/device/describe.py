@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Final
@@ -42,12 +43,36 @@ def find_disk(device: str, sys: Path) -> Path:
     name = path.resolve().name if path.is_absolute() and "\0" not in device else path.name
     folder = sys / "class" / "block" / name
     if not re.fullmatch(r"\w[\w.!-]*", name) or not folder.is_dir():
+        _refuse_what_is_no_disk(device, sys)
         disks = sorted(each.name for each in (sys / "block").glob("*") if not each.name.startswith(("loop", "ram")))
         raise UsageError(
             f"there is no block device `{device}`", hint=f"there are {', '.join(disks)}" if disks else "see `lsblk`"
         )
     real = folder.resolve()
     return real.parent if (real / "partition").exists() else real
+
+
+def _refuse_what_is_no_disk(device: str, sys: Path) -> None:
+    """Raise UsageError for what can be tested and yet tells nothing of a drive, with what does."""
+    by_load = f"only its behaviour under load tells: `shakedown run cliff {device}`"
+    if re.match(r"nbds?(\+[a-z]+)?:", device):
+        raise UsageError(
+            f"`{device}` is served over NBD, which tells the size and nothing of a drive: no model, no zones",
+            hint=f"ask where the drive itself is plugged in; here {by_load}",
+        )
+    path = Path(device)
+    if not device or "\0" in device or not (path.is_file() or path.is_dir()):
+        return
+    number = path.stat().st_dev
+    below = sys / "dev" / "block" / f"{os.major(number)}:{os.minor(number)}"
+    lies_on = "on no disk that this machine can name (a network's, a memory's or a pool's file system)"
+    ask = by_load
+    if below.exists():
+        disk = f"/dev/{find_disk(below.resolve().name, sys).name}"
+        lies_on, ask = f"on `{disk}`", f"`shakedown identify {disk}` asks that disk; else {by_load}"
+    raise UsageError(
+        f"`{device}` is a {'file' if path.is_file() else 'folder'} and no drive; it lies {lies_on}", hint=ask
+    )
 
 
 def _sysfs(name: str, folder: Path) -> Facts:

@@ -8,8 +8,20 @@ from typing import Any, Final
 
 from shakedown.errors import UsageError
 from shakedown.protocol.complain import did_you_mean
+from shakedown.units import NS_PER_S, parse_duration_ns
 
 _USE: Final = re.compile(r"\$\{([^}]*)\}")
+_JOB: Final = ".job"
+_NS_PER_MS: Final = NS_PER_S // 1000
+_MINUTES: Final = re.compile(r"\d+(?:\.\d+)?\s*min")
+
+
+def _for_fio(value: str) -> str:
+    """Minutes as fio writes them, which knows no `min`: in a job they stand for the same as in a condition."""
+    if not _MINUTES.fullmatch(value):
+        return value
+    duration_ns = parse_duration_ns(value)
+    return f"{duration_ns // _NS_PER_MS}ms" if duration_ns % NS_PER_S else f"{duration_ns // NS_PER_S}s"
 
 
 class Parameters:
@@ -31,7 +43,8 @@ class Parameters:
         if not isinstance(value, str):
             return value
         self._texts[place] = value
-        return _USE.sub(lambda use: self._value(use[1], place), value)
+        filled = _for_fio if place.endswith(_JOB) else str
+        return _USE.sub(lambda use: filled(self._value(use[1], place)), value)
 
     def _value(self, name: str, place: str) -> str:
         if name not in self.values:

@@ -18,6 +18,7 @@ from shakedown.analysis.finding import Finding, FindingSpec
 from shakedown.analysis.verdict import Verdict, judge
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.device.disk.presence import path_of
+from shakedown.device.disk.rules import strangers_to_all
 from shakedown.device.lab_disk import DISKS
 from shakedown.errors import EnvironmentFailure, Interrupted, Planned, RefusedError, UsageError
 from shakedown.protocol.caveats import caveats
@@ -251,7 +252,20 @@ def _check_all(loaded: LoadedProtocol, turns: list[_Turn]) -> None:
     if refused:
         options = [word for error in refused for word in error.options] if all(each.options for each in refused) else []
         first = refused[0]
-        raise RefusedError(str(first), hint=first.hint, options=options, plan=_plans(loaded.protocol, turns)) from first
+        raise RefusedError(
+            str(first),
+            hint=first.hint,
+            options=options,
+            strangers=_strangers(turns),
+            plan=_plans(loaded.protocol, turns),
+        ) from first
+
+
+def _strangers(turns: list[_Turn]) -> tuple[str, ...]:
+    """None where a file or an export is among the targets: what those are called only they know."""
+    guards = [turn.arena.guarded() for turn in turns if turn.arena.name != "model"]
+    known = [each.strangers for each in guards if each is not None]
+    return strangers_to_all(known) if len(known) == len(guards) else ()
 
 
 def _check_temperature(arena: Arena) -> None:

@@ -126,11 +126,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
     for run in runs:
         for side in filter(None, (run, run.baseline)):
             _ = side.samples  # the findings of a damaged run are no evidence any more
-    by_protocol: dict[str, list[int]] = {}
-    for number, run in enumerate(sides):
-        by_protocol.setdefault(run.record.protocol.name, []).append(number)
-    groups = [_group(name, numbers, sides) for name, numbers in by_protocol.items() if len(numbers) > 1]
-    groups = [group for group in groups if group.lines]
+    groups = grouped(sides)
     if not groups:
         found = ", ".join(f"`{run.path}` ({run.record.protocol.name})" for run in sides) or "no run at all"
         raise UsageError(
@@ -142,6 +138,15 @@ def compare(runs: Sequence[Run]) -> Comparison:
     names, given = [_name(run, sides) for run in sides], {sides.index(run) for run in runs}
     apart = len(given) > 1 and all(len(given.intersection(group.runs)) < 2 for group in groups)
     return Comparison(tuple(names), tuple(groups), alone, apart, tuple(map(outcome, sides)))
+
+
+def grouped(sides: Sequence[Run]) -> list[Group]:
+    """The protocols that two of the runs or more have played and found something of the same kind in."""
+    by_protocol: dict[str, list[int]] = {}
+    for number, run in enumerate(sides):
+        by_protocol.setdefault(run.record.protocol.name, []).append(number)
+    groups = [_group(name, numbers, sides) for name, numbers in by_protocol.items() if len(numbers) > 1]
+    return [group for group in groups if group.lines]
 
 
 def _sides(runs: Sequence[Run]) -> list[Run]:
@@ -229,11 +234,12 @@ def _table(group: Group, start: int, stop: int) -> str:
 
 
 def _row(line: Line, start: int, stop: int) -> list[str]:
-    row = [f"{words.kind_name(line.kind)} ({line.step})", _cell_text(line, line.cells[0])]
+    row = [f"{words.kind_name(line.kind)} ({line.step})", cell_text(line, line.cells[0])]
     for cell in line.cells[start:stop]:
-        row += [_cell_text(line, cell), words.times(line.kind, cell.ratio if cell else None)]
+        row += [cell_text(line, cell), words.times(line.kind, cell.ratio if cell else None)]
     return row
 
 
-def _cell_text(line: Line, cell: Cell | None) -> str:
+def cell_text(line: Line, cell: Cell | None) -> str:
+    """The value with its unit."""
     return words.found(line.kind, cell.value, cell.unit, cell.low, cell.high) if cell else words.NONE

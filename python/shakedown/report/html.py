@@ -22,7 +22,7 @@ from shakedown.errors import UsageError
 from shakedown.report import sweep, words
 from shakedown.report.figures import candidates, figures, highlights
 from shakedown.report.outcome import outcome
-from shakedown.report.overview import overview
+from shakedown.report.overview import overview, side_by_side
 from shakedown.report.pictures import pictures
 from shakedown.result.atomic import make_folder, replace_file
 from shakedown.result.folder import Run
@@ -60,6 +60,7 @@ def render_page(runs: Sequence[Run]) -> str:
         "highlights": highlights,
         "outcome": outcome,
         "overview": overview,
+        "side_by_side": side_by_side,
         "sweep_answers": sweep.answers,
     }
     environment.filters |= {

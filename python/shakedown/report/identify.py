@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from shakedown.analysis.identify.answer import Answer, exit_status
+from shakedown.analysis.identify.facts import Facts
 from shakedown.report.plain_text import wrap
 from shakedown.units import format_size
 
@@ -41,12 +42,25 @@ def _paragraph(answer: Answer) -> Iterator[str]:
     for each in answer.evidence:
         says = "says nothing" if each.says == "nothing" else f"{each.says}, {each.weight}"
         yield wrap(f"{each.source}: {says}. {each.text}", "  - ", "    ")
+    if facts.random_read_iops is not None:
+        yield wrap(_what_the_probe_did(facts), "  ")
     for what in facts.unread:
         yield wrap(f"not read: {what}", "  ! ", "    ")
     if answer.contradicted:
         yield wrap("The evidence contradicts itself; the weightiest decides.", "  ")
     if answer.verdict == "unknown" or answer.confidence == "likely":
         yield wrap(_NEXT, "  ")
+
+
+def _what_the_probe_did(facts: Facts) -> str:
+    if facts.durable_write_iops is None:
+        return (
+            "The probe has only read: it wrote nothing. With `--destroy-data-on` it writes, too, and that tells more."
+        )
+    whose = (
+        "a modelled drive's, and nothing of this machine's" if facts.name.startswith("model:") else "its data is lost"
+    )
+    return f"The probe has overwritten random places: {whose}."
 
 
 def _entry(answer: Answer) -> dict[str, Any]:

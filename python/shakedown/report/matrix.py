@@ -17,29 +17,39 @@ _COLOURS: Final = ("#2f6fab", "#c8553d", "#3d8b57", "#8a5fb0", "#b08d2f", "#4a4a
 _DASHES: Final = ("", "7 4", "2 4", "10 3 2 3")
 
 
-def matrix_text(cells: Sequence[Cell], seen: Sequence[Observation]) -> str:
-    """A table a fill, layouts over widths, then account D's statements, if there are any."""
+def matrix_text(cells: Sequence[Cell], seen: Sequence[Observation], left_out: Sequence[str] = ()) -> str:
+    """A table a fill, layouts over widths, what to know of it, then account D's statements, if there are any."""
     parts = []
     widths = sorted({cell.width for cell in cells})
     for fill in sorted({cell.fill for cell in cells}):
         times = {(cell.layout, cell.width): cell for cell in cells if cell.fill == fill}
         rows = [[str(width), *(_time(times.get((name, width))) for name in _layouts(cells))] for width in widths]
         parts.append(f"{fill:.0%} full\n" + table(["drives", *_layouts(cells)], rows))
-    parts += [wrap(note) for note in _notes(cells)]
-    lines = [f"{_WORDS[one.holds]} {one.row}: {one.statement} ({one.evidence})" for one in seen]
-    if lines:
-        parts.append("What account D saw\n" + "\n".join(wrap(line, "", "  ") for line in lines))
+    parts += [wrap(note) for note in matrix_notes(cells, left_out)]
+    if seen:
+        parts.append("\n".join([wrap(_WHAT_D_SAW), *(_observed(one) for one in seen)]))
     return "\n\n".join(parts) + "\n"
 
 
-def _notes(cells: Sequence[Cell]) -> Iterator[str]:
-    """What figures of these cells are not."""
+def matrix_notes(cells: Sequence[Cell], left_out: Sequence[str] = ()) -> Iterator[str]:
+    """Which cells there are not, and what figures of the others are not."""
+    yield from left_out
     if any(cell.is_of_nothing for cell in cells):
         yield "nothing: the pool is empty. ZFS resilvers what is allocated, so a new drive in it is redundant at once."
     if widths := sorted({cell.width for cell in cells if cell.layout == "mirror" and cell.width > 2}):
         odd = " and, of an odd number, the drive that is left over" if any(width % 2 for width in widths) else ""
         others = f"the other pairs of such a pool{odd}"
         yield f"mirror: one pair, whatever the number of drives; {others} have no part in it."
+
+
+_WHAT_D_SAW: Final = (
+    "What account D (docs/zfs.md) saw. It tells no figures: where a statement holds is drawn by Shakedown."
+)
+
+
+def _observed(one: Observation) -> str:
+    said = wrap(f"{_WORDS[one.holds]} {one.row}: {one.statement} ({one.evidence})", "", "    ")
+    return said + "\n" + wrap(f"holds if: {one.holds_if}", "    ")
 
 
 _WORDS: Final = {True: "yes", False: "NO ", None: "?  "}

@@ -12,7 +12,7 @@ from typing import Any, Final
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Status
 from shakedown.report import words
-from shakedown.report.rebuild import bad_news, baseline_news, told_tables
+from shakedown.report.rebuild import bad_news, baseline_news, is_elsewhere, told_tables
 from shakedown.report.told_table import ToldTable
 from shakedown.result.answers import NoAnswersError, read_answers
 from shakedown.result.folder import Run
@@ -45,7 +45,8 @@ def outcome(run: Run) -> Outcome | None:
         answers, tables = {}, ()
     kicked = [each for each in answers.get("patience", ()) if each["kicked"] == "yes"]
     is_whole = run.record.scale_divisor == 1
-    status, headline = _ended(duration, is_kicked=bool(kicked) and is_whole)
+    is_kicked = not all(is_elsewhere(each) for each in kicked)
+    status, headline = _ended(duration, is_kicked=is_kicked and is_whole)
     if not is_whole and status == "pass":
         status = "inconclusive"
     ended = " ".join([duration.text, *(_kicks(kicked) if is_whole else ())])
@@ -65,7 +66,8 @@ def _kicks(kicked: Sequence[dict[str, Any]]) -> Iterator[str]:
     for each in kicked:
         takes, waits = (format_duration(each[name] * 1e6) for name in ("longest_ms", "limit_ms"))
         who = f"drive {each['member']}" if "member" in each else "the replacement"
-        yield f"For a command that takes {takes} {each['who']} would kick {who} out: it waits {waits}."
+        where = "In another box, for" if is_elsewhere(each) else "For"
+        yield f"{where} a command that takes {takes} {each['who']} would kick {who} out: it waits {waits}."
 
 
 def _why(found: Sequence[Finding]) -> Iterator[str]:

@@ -1,12 +1,14 @@
-"""Several rebuilds at a glance: a row for each, before each is told on its own."""
+"""Several runs at a glance, before each is told on its own: a row for each rebuild, else a column for each drive."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shakedown.analysis.finding import Finding
+from shakedown.analysis.verdict import UseVerdict
 from shakedown.report import words
+from shakedown.report.compare import Line, cell_text, grouped
 from shakedown.report.figures import Candidate, figures
 from shakedown.report.outcome import outcome
 
@@ -33,6 +35,52 @@ def overview(candidates: Sequence[Candidate]) -> list[Row]:
         if (told := outcome(run)) is not None
     ]
     return rows if len(rows) > 1 else []
+
+
+@dataclass(frozen=True)
+class Column:
+    """One run of a protocol; ``number`` is the candidate's place on the page, from 1 on."""
+
+    number: int
+    name: str
+    target: str
+    uses: tuple[UseVerdict, ...]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """What several drives did in one protocol; the ratios of a line are to the first of them."""
+
+    title: str
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+
+    def rows(self) -> Iterator[tuple[str, str, list[tuple[Column, str, str]]]]:
+        """Kind and step of a figure, and for each drive its value and how that is beside the first's."""
+        for line in self.lines:
+            texts = [cell_text(line, cell) for cell in line.cells]
+            ratios = [
+                "",
+                *(words.times(line.kind, cell.ratio) if cell and cell.ratio else "" for cell in line.cells[1:]),
+            ]
+            yield words.kind_name(line.kind), line.step, list(zip(self.columns, texts, ratios, strict=True))
+
+
+def side_by_side(candidates: Sequence[Candidate]) -> list[SideBySide]:
+    """A table for each protocol that several of the candidates have played; rebuilds have one of their own."""
+    placed = [
+        (Column(number, candidate.name, run.record.target.text, candidate.verdict.uses), run)
+        for number, candidate in enumerate(candidates, start=1)
+        for run in candidate.runs
+        if outcome(run) is None
+    ]
+    tables = []
+    for group in grouped([run for _, run in placed]):
+        columns = tuple(placed[number][0] for number in group.runs)
+        if len({column.number for column in columns}) > 1:
+            title = placed[group.runs[0]][1].record.protocol.title
+            tables.append(SideBySide(title, columns, group.lines))
+    return tables
 
 
 def run_name(candidate: Candidate, index: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, Final
 
 from shakedown.analysis.finding import Finding
@@ -92,9 +92,10 @@ def _figures(run: Run) -> str:
         if _is_figure(each) or _has_failed(each):
             name = names.get((each.kind, each.step), f"{words.kind_name(each.kind)} ({each.step})")
             rows += [[name, *_row(each, other)], *_silent_longer(each)]
-    columns = 4 if run.baseline else 3
-    head = ["", "candidate", "95 % interval", "baseline"][:columns]
-    shown = table(head, [row[:columns] for row in rows]) if rows else ""
+    # Of one seed nobody knows an interval, and without a baseline there is none to show.
+    shown_if = (True, True, any(row[2] for row in rows), run.baseline is not None)
+    head, *told = (list(compress(row, shown_if)) for row in (["", "candidate", "95 % interval", "baseline"], *rows))
+    shown = table(head, told) if rows else ""
     return "\n".join(filter(None, [shown, *(wrap(text, "") for text in (*_sentences(found), *baseline_news(run)))]))
 
 
@@ -211,25 +212,41 @@ def _patience(run: Run) -> ToldTable | None:
         return None  # nothing was asked of it
     judged = answers_of(run)["patience"]
     first = judged[0]
-    ours = [each for each in judged if each.get("member") == first.get("member")]
-    rows = tuple((each["who"], format_duration(each["limit_ms"] * 1e6), _VERDICTS[each["kicked"]]) for each in ours)
+    ours = sorted((each for each in judged if each.get("member") == first.get("member")), key=is_elsewhere)
+    rows = tuple((_waiting(each), format_duration(each["limit_ms"] * 1e6), _VERDICTS[each["kicked"]]) for each in ours)
     head = (f"Kicked for a command of {format_duration(first['longest_ms'] * 1e6)}?", "waits", "")
     return ToldTable(head, rows, (*_instead(ours), *_others(judged[len(ours) :])))
+
+
+def is_elsewhere(judged: dict[str, Any]) -> bool:
+    """Whether who waits is in another box than the one that was rebuilt: what it would do is no part of the outcome."""
+    return bool(judged.get("in_another_box", False))
+
+
+def _waiting(judged: dict[str, Any]) -> str:
+    return f"in another box: {judged['who']}" if is_elsewhere(judged) else str(judged["who"])
 
 
 def _instead(judged: list[dict[str, Any]]) -> list[str]:
     """What those do who have waited for too long, and yet kick nobody out."""
     late = [each for each in judged if each["longest_ms"] >= each["limit_ms"] and each["kicked"] != "yes"]
+    late = [each for each in late if not is_elsewhere(each)]
     return [f"{each['who']} {each['then']}." for each in late if "then" in each]
 
 
 def _others(judged: list[dict[str, Any]]) -> list[str]:
     """A sentence for each of the others that somebody would kick out."""
-    by_member: dict[int, list[dict[str, Any]]] = {}
+    by_member: dict[tuple[int, bool], list[dict[str, Any]]] = {}
     for each in judged:
-        by_member.setdefault(each["member"], []).append(each)
-    return [
-        f"DRIVE {member}, {rows[0]['drive']}, TAKES {format_duration(rows[0]['longest_ms'] * 1e6)} for a command, too "
-        f"long for {' and '.join(row['who'] for row in rows)}: kicked out, too, it is missing in what is being rebuilt."
-        for member, rows in by_member.items()
-    ]
+        by_member.setdefault((each["member"], is_elsewhere(each)), []).append(each)
+    told = []
+    for (member, elsewhere), rows in by_member.items():
+        drive, takes = rows[0]["drive"], format_duration(rows[0]["longest_ms"] * 1e6)
+        who = " and ".join(row["who"] for row in rows)
+        begin = f"Drive {member}, {drive}, takes" if elsewhere else f"DRIVE {member}, {drive}, TAKES"
+        where = ", in another box" if elsewhere else ""
+        told.append(
+            f"{begin} {takes} for a command, too long for {who}{where}: kicked out, too, it is missing in what is "
+            "being rebuilt."
+        )
+    return told

@@ -115,8 +115,11 @@ def _remarks(rows: Iterable[Figure]) -> Iterable[str]:
 
 
 def _sparklines(run: Run) -> str:
-    """Mean rate of each step that findings speak of: both targets on the longer time and the higher scale."""
-    wanted = {finding.step for finding in run.record.findings}
+    """Mean rate of each step that findings speak of: both targets on the longer time and the higher scale.
+
+    Of a run that was cut off before anything was found, of all steps that it has.
+    """
+    wanted = {finding.step for finding in run.record.findings} or {step.name for step in run.record.steps}
     drawn = [_sparkline(run, step.name) for step in run.record.steps if step.name in wanted and step.job]
     return "\n".join(filter(None, drawn)) or f"{_INDENT}Nothing was measured."
 

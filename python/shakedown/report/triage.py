@@ -21,6 +21,11 @@ _SUMMARY: Final = {
     "dying": "A drive is dying.",
 }
 _NOT_A_LOG: Final = "Inconclusive: this does not look like a log of the kernel."
+_SMARTCTL: Final = (
+    "Not read: what smartctl printed. triage reads logs, among them what smartd said there; look yourself for "
+    "`FAILED` and for sectors pending, offline uncorrectable or reallocated. Whether the drive is shingled says "
+    "`shakedown identify --recorded FILE`, of what `smartctl --json -i DEVICE` printed."
+)
 _EMPTY: Final = "Inconclusive: the log is empty; the kernel's may need root to be read."
 
 
@@ -32,6 +37,8 @@ def triage_text(diagnosis: Diagnosis, zone: tzinfo, timeline: Timeline | None) -
         lines += ["", *_paragraph(judged, zone, timeline, told)]
     if diagnosis.dropped:
         lines += ["", f"{_number(diagnosis.dropped, 'further episode')} not kept: see to these first."]
+    if diagnosis.holds_smartctl:
+        lines += ["", wrap(_SMARTCTL)]
     no_log = _NOT_A_LOG if diagnosis.lines else _EMPTY
     summary = _SUMMARY[diagnosis.worst] if diagnosis.worst or diagnosis.is_log else no_log
     return "\n".join([*lines, "", summary]) + "\n"
@@ -43,6 +50,7 @@ def triage_document(diagnosis: Diagnosis, timeline: Timeline | None) -> dict[str
         "exit_status": diagnosis.exit_status,
         "worst": diagnosis.worst,
         "is_log": diagnosis.is_log,
+        "holds_smartctl": diagnosis.holds_smartctl,
         "lines": diagnosis.lines,
         "dropped": diagnosis.dropped,
         "episodes": [_entry(judged, timeline) for judged in diagnosis.episodes],

@@ -33,10 +33,13 @@ class _Rebuild(BaseModel):
 
 
 class _Judged(BaseModel):
+    """Folders from before ``in_another_box`` keep what they have said: their headline was of all who wait."""
+
     who: str
     limit_ms: float
     longest_ms: float
     kicked: Literal["no", "close", "yes"]
+    in_another_box: bool = False
 
 
 class _Answers(BaseModel):

@@ -168,6 +168,17 @@ def test_smartctl_is_understood_and_its_serial_number_dropped() -> None:
     assert "EXAMPLE" not in facts.model_dump_json()
 
 
+def test_a_probe_tells_whether_it_has_written() -> None:
+    def told(**facts: object) -> str:
+        return " ".join(identify_text([answer(Facts.model_validate({"name": "sdb"} | facts), MODELS)]).split())
+
+    assert "The probe" not in told()
+    assert "The probe has only read: it wrote nothing." in told(random_read_iops=62.0)
+    assert "The probe has overwritten random places: its data is lost." in told(
+        random_read_iops=62.0, durable_write_iops=0.0
+    )
+
+
 KEYS = st.sampled_from([*SMART, "type", "bytes", "x"])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=12),

@@ -50,6 +50,28 @@ def log(name: str) -> bytes:
     return (LOGS / f"{name}.log").read_bytes()
 
 
+SMARTCTL = b"""smartctl 7.3 2022-02-28 r5338 [x86_64-linux-6.1.0-13-amd64] (local build)
+=== START OF INFORMATION SECTION ===
+Device Model:     WDC WD40EFAX-68JH4N0
+=== START OF READ SMART DATA SECTION ===
+SMART overall-health self-assessment test result: PASSED
+"""
+
+
+@pytest.mark.parametrize("printed", [SMARTCTL, b'{\n  "json_format_version": [\n', b'{"smartctl":{"version":[7,3]}}\n'])
+def test_what_smartctl_printed_is_told_not_to_be_read(printed: bytes) -> None:
+    alone, behind = triage(printed), triage(log("worn-cable") + printed)
+    assert (alone.exit_status, behind.exit_status) == (3, 1)
+    for diagnosis in (alone, behind):
+        assert "Not read: what smartctl printed." in triage_text(diagnosis, UTC, None)
+    assert "does not look like a log" in triage_text(alone, UTC, None)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_what_smartd_says_in_a_log_is_read(name: str) -> None:
+    assert not triage(log(name)).holds_smartctl
+
+
 def test_every_log_is_expected_to_be_something() -> None:
     assert {path.stem for path in LOGS.glob("*.log")} == set(EXPECTED)
 

@@ -35,6 +35,7 @@ class Diagnosis:
     lines: int
     dropped: int
     is_log: bool
+    holds_smartctl: bool = False
 
     @property
     def worst(self) -> Grade | None:
@@ -79,7 +80,7 @@ def diagnose(history: History, shingled: Shingled) -> Diagnosis:
         judgement = judge(episode, known)
         judgement = replace(judgement, text=judgement.text + _namesakes(episode.drive, told))
         judged.append(Judged(episode, known, judgement, advise(episode, judgement)))
-    return Diagnosis(tuple(judged), history.lines, history.dropped, history.is_log)
+    return Diagnosis(tuple(judged), history.lines, history.dropped, history.is_log, history.holds_smartctl)
 
 
 def _namesakes(drive: Drive, told: Collection[str]) -> str:

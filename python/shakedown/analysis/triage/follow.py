@@ -19,16 +19,23 @@ MOST_EPISODES: Final = 2000
 _SAMPLED_LINES: Final = 2000
 """So many lines from the beginning are looked at to tell whether this is a log at all."""
 
+_SMARTCTL: Final = re.compile(rb'smartctl \d|=== START OF |\s*(?:\{\s*)?"(?:smartctl|json_format_version)":')
+"""How lines of its output begin, as text and as JSON. What smartd says in a log is another matter, and is read."""
+
 
 @dataclass
 class History:
-    """All that was found. ``dropped`` episodes were more than are kept; ``timed_lines`` are of the first lines."""
+    """All that was found. ``dropped`` episodes were more than are kept; ``timed_lines`` are of the first lines.
+
+    ``holds_smartctl``: among those first lines is output of smartctl, which nobody reads here.
+    """
 
     episodes: list[Episode] = field(default_factory=list)
     dropped: int = 0
     lines: int = 0
     timed_lines: int = 0
     signs: int = 0
+    holds_smartctl: bool = False
 
     @property
     def is_log(self) -> bool:
@@ -57,6 +64,7 @@ class Follower:
         is_sampled = history.lines <= _SAMPLED_LINES
         if not is_sampled and INTERESTING.search(raw) is None:
             return
+        history.holds_smartctl |= is_sampled and _SMARTCTL.match(raw) is not None
         line = self._reader.read(raw)
         history.timed_lines += is_sampled and line.time_s is not None
         for sign in signs_of(line.tag, line.text):

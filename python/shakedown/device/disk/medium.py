@@ -21,7 +21,7 @@ from shakedown.device.disk.facts import Consent, Situation
 from shakedown.device.disk.machine import Machine, Unread
 from shakedown.device.disk.naming import folder_of, name_of
 from shakedown.device.disk.presence import UNKNOWN_MODEL, answers, find_disk
-from shakedown.device.disk.rules import Refusal, decide, options_to_type
+from shakedown.device.disk.rules import Refusal, decide, options_to_type, strangers
 from shakedown.device.disk.show import document, lines
 from shakedown.device.disk.survey import survey
 from shakedown.device.medium import Lease
@@ -40,22 +40,29 @@ _PAUSES_S: Final = (0.3, 1.0, 0.0)
 class GuardError(RefusedError):
     """The guard forbids writing."""
 
-    def __init__(self, situation: Situation, refusals: Sequence[Refusal], options: Sequence[str]) -> None:
+    def __init__(
+        self,
+        situation: Situation,
+        refusals: Sequence[Refusal],
+        options: Sequence[str] = (),
+        strangers: Sequence[str] = (),
+    ) -> None:
         """Say all reasons, the gravest first."""
-        reasons = "; ".join(refusal.words for refusal in refusals)
-        super().__init__(f"{situation.text} may not be written to: {reasons}", hint=refusals[0].hint, options=options)
+        text = f"{situation.text} may not be written to: {'; '.join(refusal.words for refusal in refusals)}"
+        super().__init__(text, hint=refusals[0].hint, options=options, strangers=strangers)
 
 
 class Guarded(NamedTuple):
     """The guard's plan of a device: lines for people, plain values for programs, and what it says.
 
-    ``options``, if any, would allow writing, in addition to those given.
+    ``options``, if any, would allow writing, in addition to those given, of which ``strangers`` name something else.
     """
 
     lines: tuple[str, ...]
     document: dict[str, Any]
     options: tuple[str, ...]
     refusals: tuple[Refusal, ...]
+    strangers: tuple[str, ...]
 
 
 class DiskMedium:
@@ -72,7 +79,7 @@ class DiskMedium:
         self._written = False
         self.situation = survey(text, run, self._machine)
         if self.situation.kind not in _TARGETS or self.situation.name.size_bytes == 0:
-            raise GuardError(self.situation, self.refusals, ())
+            raise GuardError(self.situation, self.refusals)
         self.identity = self._identify()
 
     @property
@@ -89,7 +96,11 @@ class DiskMedium:
         """What the guard says of the disk as it was seen last."""
         refusals = self.refusals
         return Guarded(
-            tuple(lines(self.situation, refusals)), document(self.situation, refusals), self.options_to_type, refusals
+            tuple(lines(self.situation, refusals)),
+            document(self.situation, refusals),
+            self.options_to_type,
+            refusals,
+            strangers(self.situation, self._consent),
         )
 
     @property
@@ -163,7 +174,8 @@ class DiskMedium:
         fresh = survey(device, self._run, self._machine, claimed=self._claim is not None)
         self.situation = replace(fresh, text=self.situation.text)
         if self.refusals:
-            raise GuardError(self.situation, self.refusals, self.options_to_type)
+            others = strangers(self.situation, self._consent)
+            raise GuardError(self.situation, self.refusals, self.options_to_type, others)
         if self._claim is None:
             busy = f"{self.situation.text} was in use a moment ago"
             raise RefusedError(busy, hint="`lsblk` and `lsof` show by whom; no consent overrides this")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -254,6 +254,18 @@ def _consent(situation: Situation, consent: Consent) -> Iterator[Refusal]:
     others = ", ".join(consent.devices)
     words = f"the consent names {others}, and {situation.kernel_name} is not that" if others else "nobody has agreed"
     yield Refusal("consent", f"{words}: its data would be destroyed", f"`{shlex.join(_consent_option(names[0]))}`")
+
+
+def strangers(situation: Situation, consent: Consent) -> tuple[str, ...]:
+    """Words of consent that do not mean this device: another's name, or a wrong one."""
+    names = own_names(situation)
+    return tuple(each for each in consent.devices if not any(name.is_meant_by(each) for name in names))
+
+
+def strangers_to_all(each_has: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Of the strangers that each device has, those that are no other device's name either."""
+    first, *others = each_has or [()]
+    return tuple(word for word in first if all(word in words for words in others))
 
 
 def _consent_option(name: OwnName) -> tuple[str, ...]:

@@ -35,8 +35,8 @@ job = "[w]\\nrw=randwrite\\nbs=64k\\niodepth=4\\ntime_based=1\\nruntime=20"
 """
 
 
-class Notes:
-    """A listener that keeps what it hears."""
+class Notes(Listener):
+    """Keeps what it hears."""
 
     def __init__(self) -> None:
         self.events: list[str] = []

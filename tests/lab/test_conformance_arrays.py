@@ -33,7 +33,9 @@ def test_the_model_still_says_what_the_table_says(name: str) -> None:
 
 def test_what_is_told_of_the_lab_is_the_mean_of_its_plays() -> None:
     rows = script.kept()
-    for name, plays in script.kept_plays().items():
+    kept = script.kept_plays()
+    assert kept
+    for name, plays in kept.items():
         told = {key: str(value) for key, value in script.of_all(plays).items()}
         assert told == {key: rows[name][key] for key in told}
         assert len({each["seed"] for each in plays}) == len(plays)

@@ -11,8 +11,8 @@ from characterize.blind import Truth, small_wild, wild
 from shakedown.characterize.record import Order
 from shakedown.characterize.run import characterize
 from shakedown.device.disk.facts import NO_CONSENT
+from shakedown.fit.draft import draft
 from shakedown.fit.forced import longer_turns
-from shakedown.fit.twin import draft
 
 # Logs with little room, visits that take more of it than a write, several logs, a lazy drive and one without streams;
 # two of which a pass of the fillers' own band was counted with one of the fills, and one whose bands, all longer than

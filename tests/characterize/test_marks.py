@@ -8,9 +8,9 @@ import numpy as np
 
 from shakedown.fit import marks
 from shakedown.fit.cache import Cache
+from shakedown.fit.draft import mark
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
-from shakedown.fit.twin import mark
 from shakedown.fit.whereabouts import Sight, Watch
 
 

@@ -15,8 +15,9 @@ from shakedown.cli import characterize as verb
 from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit import calibrate
 from shakedown.fit.cache import Cache
+from shakedown.fit.draft import put_entries
 from shakedown.fit.fill import Fill
-from shakedown.fit.twin import Twin, put_entries
+from shakedown.fit.twin import Twin
 
 
 def _twin(**limits: int) -> Twin:

@@ -35,7 +35,6 @@ lint: build ## formatting, lints, types, the import law
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy scripts
 	$(call say,The import law)
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_crate_graph.py

@@ -25,7 +25,8 @@ from shakedown.analysis.kick import judge_patience
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import Rebuild, simulate
 from shakedown.array.settings import like_lab, parse_md_options, parse_zfs_options
-from shakedown.array.zfs import ZFS_LAYOUTS, HealingOrder, ZfsOptions
+from shakedown.array.zfs import HealingOrder, ZfsOptions
+from shakedown.layouts import ZFS_LAYOUTS
 from shakedown.target.md_options import MdOptions
 
 ROOT: Final = Path(__file__).resolve().parent.parent

@@ -13,6 +13,9 @@ from shakedown.sample import SAMPLE_SCHEMA, Direction, Sample
 S = 1_000_000_000
 REQUEST_BYTES = 4096
 
+Rate = Callable[[np.ndarray], np.ndarray]
+"""Requests a second at times in seconds."""
+
 
 def sample(
     start_s: float,
@@ -43,7 +46,7 @@ def sample(
 
 
 def load(
-    rate: Callable[[np.ndarray], np.ndarray],
+    rate: Rate,
     seconds: int,
     *,
     seed: int = 0,

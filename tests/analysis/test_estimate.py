@@ -114,7 +114,8 @@ def test_two_batches_by_hand() -> None:
     """Means of 1 and 3: their standard error is 1, half of their mean, and two batches leave one degree of freedom."""
     estimate = quotient(np.array([1.0, 1.0, 3.0, 3.0]), np.ones(4), np.ones(4))
     assert estimate is not None
-    assert (estimate.value, estimate.log_error, estimate.freedom) == (2, pytest.approx(0.5), 1)
+    assert (estimate.value, estimate.freedom) == (2, 1)
+    assert estimate.log_error == pytest.approx(0.5)
 
 
 def test_a_trend_within_a_tenth_is_one_level() -> None:

@@ -30,6 +30,7 @@ DOUBLED = [1, 2, 4, 8, 16, 32, 64, 128]
 def test_the_knee_is_where_the_most_is_reached(alone_s: float, most_iops: float) -> None:
     finding = find_knee("ramp", ramp(DOUBLED, alone_s, most_iops))
     # Levels are doubled, so it lies between the bounds' crossing and the next level, or two.
+    assert finding.value is not None
     assert 0.9 * alone_s * most_iops <= finding.value <= 2.5 * alone_s * most_iops
     assert finding.evidence["alone_ms"] == pytest.approx(alone_s * 1000, rel=0.1)
 

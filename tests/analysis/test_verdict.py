@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from shakedown.analysis import Finding, Verdict, judge
 from shakedown.analysis.finding import FindingKind
-from shakedown.analysis.rules import RULES, USES
+from shakedown.analysis.rules import RULES, USES, Use
 from shakedown.analysis.verdict import Failure
 
 RANK = {"fail": 0, "inconclusive": 1, "pass": 2}
 
 
 def finding(
-    kind: FindingKind, value: float | None, step: str = "new", spread: float = 1.0, **evidence: float
+    kind: FindingKind, value: float | None, step: str = "new", spread: float = 1.0, **evidence: float | int | str
 ) -> Finding:
     low, high = (None, None) if value is None or spread == 1.0 else (value / spread, value * spread)
     if kind == "throughput-ratio" and value is not None:
@@ -107,7 +107,7 @@ def test_a_conventional_drive_passes_everything() -> None:
 
 
 @pytest.mark.parametrize("use", USES)
-def test_without_evidence_it_says_what_to_run(use: str) -> None:
+def test_without_evidence_it_says_what_to_run(use: Use) -> None:
     judged = judge({}, [use]).uses[0]
     assert judged.status == "inconclusive"
     assert "shakedown run" in judged.reasons[0].facts

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.synthetic import S, late_statuses, load, sample, watch
+from analysis.synthetic import Rate, S, late_statuses, load, sample, watch
 from shakedown.analysis import Cliff, make_watcher
+from shakedown.sample import Sample
 
 HOLD_S = 60
 CONDITION = Cliff(drop=0.5, hold_ns=HOLD_S * S)
 
 
-def collapsing(cliff_s: float, before: float = 120.0, after: float = 1.5, burst_s: float = 8.0):
+def collapsing(cliff_s: float, before: float = 120.0, after: float = 1.5, burst_s: float = 8.0) -> Rate:
     """Field notes B: a burst into the DRAM cache, an established rate, then next to nothing."""
     return lambda t: np.where(t < burst_s, 20 * before, np.where(t < cliff_s, before, after))
 
@@ -116,7 +117,7 @@ def test_a_collapse_to_nothing_at_all_is_seen() -> None:
 
 
 @pytest.mark.parametrize("rows", [[], [sample(0.0, 1.0, 100)], [sample(float(i), 1.0, 0) for i in range(2000)]])
-def test_nothing_one_sample_and_an_idle_drive_are_no_cliff(rows: list) -> None:
+def test_nothing_one_sample_and_an_idle_drive_are_no_cliff(rows: list[Sample]) -> None:
     assert watch(make_watcher(CONDITION), rows) is None
 
 

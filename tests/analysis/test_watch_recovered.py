@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ WINDOW_S = 600
 CONDITION = Recovered(window_ns=WINDOW_S * S, patience_ns=16 * 3600 * S)
 
 
-def cleaning_until(end_s: float, share: float = 0.3):
+def cleaning_until(end_s: float, share: float = 0.3) -> Callable[[float], float]:
     return lambda t: share if t < end_s else 0.0
 
 

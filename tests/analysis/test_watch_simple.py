@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 from analysis.synthetic import REQUEST_BYTES, S, load, probes, sample, watch
 from shakedown.analysis import Bytes, Cliff, Recovered, Steady, Time, make_watcher, parse_condition
+from shakedown.analysis.condition import Condition
 from shakedown.analysis.watch.blocks import Blocks
 
 
@@ -50,7 +52,8 @@ def test_time_counts_from_the_first_sample() -> None:
     block_ns=st.integers(1, 40),
 )
 def test_blocks_lose_nothing(durations: list[int], amounts: list[int], block_ns: int) -> None:
-    blocks, start_ns, closed = Blocks(block_ns), 0, []
+    blocks, start_ns = Blocks(block_ns), 0
+    closed: list[float] = []
     for duration_ns, amount in zip(durations, amounts, strict=False):
         closed += blocks.add(start_ns, duration_ns, amount)
         start_ns += duration_ns
@@ -78,7 +81,7 @@ def test_blocks_spread_a_late_sample_evenly() -> None:
         ({"condition": "time", "duration": "30min"}, Time(duration_ns=1800 * S)),
     ],
 )
-def test_conditions_as_a_protocol_writes_them(table: dict, condition: object) -> None:
+def test_conditions_as_a_protocol_writes_them(table: dict[str, Any], condition: Condition) -> None:
     assert parse_condition(table) == condition
 
 
@@ -95,7 +98,7 @@ def test_conditions_as_a_protocol_writes_them(table: dict, condition: object) ->
         ({"condition": "cliff", "holt": "60s"}, "holt"),
     ],
 )
-def test_a_wrong_condition_is_refused_by_key(table: dict, key: str) -> None:
+def test_a_wrong_condition_is_refused_by_key(table: dict[str, Any], key: str) -> None:
     with pytest.raises(ValidationError) as refused:
         parse_condition(table)
     assert key in refused.value.errors()[0]["loc"]

@@ -90,12 +90,13 @@ def test_one_drives_requests_are_another_ones_trace() -> None:
 
 
 def trace(**changed: list[object]) -> dict[str, list[object]]:
-    return {
+    good: dict[str, list[object]] = {
         "submitted_ns": [5, 1_000_005],
         "verb": ["read", "write"],
         "offset_bytes": [0, 4096],
         "bytes": [512, 4096],
-    } | changed
+    }
+    return good | changed
 
 
 def test_speed_and_depth() -> None:
@@ -160,16 +161,16 @@ def test_a_trace_that_cannot_be_asked_is_refused(changed: dict[str, list[object]
         lambda one: one.replay(trace(bytes=[512, None])),
         lambda one: Drive.load("nowhere", seed=1),
         lambda one: Drive.load(Path("nowhere.toml"), seed=1),
-        lambda one: Drive.load(None, seed=1),
-        lambda one: Drive.load(5, seed=1),
-        lambda one: Drive.from_toml(b"format_version = 1", seed=1),
+        lambda one: Drive.load(None, seed=1),  # type: ignore[arg-type]
+        lambda one: Drive.load(5, seed=1),  # type: ignore[arg-type]
+        lambda one: Drive.from_toml(b"format_version = 1", seed=1),  # type: ignore[arg-type]
         lambda one: Drive.from_toml("a = [", seed=1),
-        lambda one: Drive.build("wd40efax", [1], seed=1),
-        lambda one: Drive.build("wd40efax", {5: 1}, seed=1),
+        lambda one: Drive.build("wd40efax", [1], seed=1),  # type: ignore[arg-type]
+        lambda one: Drive.build("wd40efax", {5: 1}, seed=1),  # type: ignore[dict-item]
         lambda one: Drive.build("wd40efax", {"geometry.rpm.value.x": 1}, seed=1),
-        lambda one: shakedown.rebuild("raid5", 5, width=3),
-        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width="three"),
-        lambda one: shakedown.rebuild(5, "model:wd40efrx", width=3),
+        lambda one: shakedown.rebuild("raid5", 5, width=3),  # type: ignore[arg-type]
+        lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width="three"),  # type: ignore[arg-type]
+        lambda one: shakedown.rebuild(5, "model:wd40efrx", width=3),  # type: ignore[arg-type]
         lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, faults={"a": "x"}),
         lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, faults=["x"]),
         lambda one: shakedown.rebuild("raid5", "model:wd40efrx", width=3, faults={1: 5}),
@@ -349,7 +350,7 @@ def test_a_stall_is_waited_for_however_long() -> None:
 
 @pytest.mark.parametrize(("host_timeout", "waited_s"), [(None, 30), ("45s", 45), (7 * SECOND_NS, 7)])
 def test_who_is_never_answered_is_given_up(host_timeout: str | int | None, waited_s: int) -> None:
-    options = {} if host_timeout is None else {"host_timeout": host_timeout}
+    options: dict[str, Any] = {} if host_timeout is None else {"host_timeout": host_timeout}
     one, rows = befallen(faults("timeout", from_s=0, for_s=1, one_in=2), **options)
     assert rows.select("status", "latency_ns").rows() == [("aborted", waited_s * SECOND_NS)]
     assert "the host had reset the link" in (one.failure or "")
@@ -380,7 +381,7 @@ def test_what_a_loss_of_power_took_is_told_and_what_is_inside_counts_on() -> Non
     assert lost.schema == shakedown.LOSS_SCHEMA
     assert lost["at_ns"].unique().to_list() == [SECOND_NS]
     acknowledged = rows.filter(pl.col("status") == "good")
-    assert 0 < lost["bytes"].sum() <= acknowledged["bytes"].sum() + failed["bytes"].sum()
+    assert 0 < sum(lost["bytes"]) <= sum(acknowledged["bytes"]) + sum(failed["bytes"])
     assert one.truth()["completed"] >= acknowledged.height
     one.idle("1min")
     assert one.run("rw=read\nbs=4k\nnumber_ios=4")["status"].unique().to_list() == ["good"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -28,12 +29,12 @@ def test_redundancy_decides_what_an_unreadable_sector_costs() -> None:
     assert raid6.members["longest_command_ns"][1] > 3e9
 
 
-def ordered(tmp_path: Path, layout: str, fault: str, place: int = 0, **options: object) -> tuple[int, Path]:
+def ordered(tmp_path: Path, layout: str, fault: str, place: int = 0, **options: Any) -> tuple[int, Path]:
     """Exit status and run folder of four IronWolfs, of which one, mostly the first, has a fault."""
     file = tmp_path / "faults.toml"
     file.write_text(f"format_version = 1\n[[faults]]\n{fault}\n")
     out = tmp_path / "out"
-    given = {
+    given: dict[str, Any] = {
         "width": 4,
         "member_size": "20GiB",
         "seeds": 1,
@@ -41,7 +42,7 @@ def ordered(tmp_path: Path, layout: str, fault: str, place: int = 0, **options: 
         "faults": (f"{place}={file}",),
         "out": out,
     }
-    return verb(layout, IRONWOLF, options=RebuildOptions(quiet=True, **{**given, **options})), out  # type: ignore[arg-type]
+    return verb(layout, IRONWOLF, options=RebuildOptions(quiet=True, **(given | options))), out
 
 
 def test_a_drive_has_one_file_of_faults(tmp_path: Path) -> None:
@@ -68,8 +69,8 @@ def test_a_fault_means_the_same_to_a_used_drive_and_to_the_baseline(
     layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fault = 'kind = "gone"\nfrom_s = 0.5\nfor_s = 1e6'
-    given = {"replace_with": RED, "state": "used", "scale": "1/4000", "member_size": "900MiB", "baseline": None}
-    status, out = ordered(tmp_path, layout, fault, **given)
+    small = {"scale": "1/4000", "member_size": "900MiB"}
+    status, out = ordered(tmp_path, layout, fault, 0, **small, replace_with=RED, state="used", baseline=None)
     run = read_run(out)
     assert status == 1
     assert run.baseline is not None

@@ -24,7 +24,7 @@ class Truth:
 
     @property
     def shingled(self) -> bool:
-        return self.values["translation.kind"] == "shingled"
+        return bool(self.values["translation.kind"] == "shingled")
 
 
 def known(name: str) -> Truth:
@@ -38,7 +38,7 @@ def drawn(name: str, seed: int) -> Truth:
     truth = known(name)
     values = truth.values
     outer = draw.randrange(300, 600) * 4096
-    new = {
+    new: dict[str, Any] = {
         "geometry.rpm": draw.choice([5400, 5425, 5900, 7200, 7213.5]),
         "geometry.heads": draw.randrange(2, 13),
         "geometry.outer_track_bytes": outer,

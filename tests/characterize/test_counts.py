@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from characterize.blind import Truth, small_wild, wild, with_values
-from shakedown.characterize.run import Order, characterize
+from shakedown.characterize.record import Order
+from shakedown.characterize.run import characterize
+from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit.counts import Groups, groups
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.layout import Layout
@@ -18,7 +20,7 @@ def _twin(truth: Truth, folder: Path) -> Twin:
     profile = folder / "hidden.toml"
     profile.write_text(truth.toml)
     order = Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
-    return characterize(order, folder / "run", (), lambda _: None).twin
+    return characterize(order, folder / "run", NO_CONSENT, lambda _: None).twin
 
 
 @pytest.mark.parametrize(("counts", "entries"), [("packet", 2500), ("write", 10_000)])

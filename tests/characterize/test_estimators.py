@@ -10,6 +10,7 @@ import pytest
 
 from shakedown.errors import InconclusiveError
 from shakedown.fit import append, bands, cleaning, destage, dram, ebb, flash, layout, rotation, seek
+from shakedown.fit.draft import bands_origin
 from shakedown.fit.dram import until_full
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Limits, ebb_ms, stalls_in
@@ -17,7 +18,6 @@ from shakedown.fit.place import scattered
 from shakedown.fit.streams import Streams
 from shakedown.fit.trace import Log, Trace
 from shakedown.fit.tracks import Tracks, agrees
-from shakedown.fit.twin import bands_origin
 
 
 def _log(completed_ms: np.ndarray, latency_ms: np.ndarray, offsets: np.ndarray | None = None) -> Log:

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from characterize.blind import Truth, small_wild, wild
-from shakedown.characterize.run import Order, characterize
+from shakedown.characterize.record import Order
+from shakedown.characterize.run import characterize
+from shakedown.device.disk.facts import NO_CONSENT
+from shakedown.fit.draft import draft
 from shakedown.fit.forced import longer_turns
-from shakedown.fit.twin import draft
 
 # Logs with little room, visits that take more of it than a write, several logs, a lazy drive and one without streams;
 # two of which a pass of the fillers' own band was counted with one of the fills, and one whose bands, all longer than
@@ -32,7 +34,7 @@ NAMES = ("packets", "visits", "lazy", "spread", "wild", "one-more", "another-mor
 def test_what_a_piece_takes_to_be_collected(truth: Truth, tmp_path: Path) -> None:
     (tmp_path / "hidden.toml").write_text(truth.toml)
     order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
-    outcome = characterize(order, tmp_path / "run", (), lambda _: None)
+    outcome = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None)
     assert outcome.facts.cache
     found = outcome.facts.cache.collect_turns
     assert found
@@ -60,7 +62,7 @@ def test_a_pass_frees_as_much_in_bands_that_are_not_known(tmp_path: Path) -> Non
     assert truth.values["translation.tracks_per_band"] == 11
     (tmp_path / "hidden.toml").write_text(truth.toml)
     order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
-    facts = characterize(order, tmp_path / "run", (), lambda _: None).facts
+    facts = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).facts
     assert facts.cache
     facts.cache.bands = {}
     twin = draft(facts, "twin", "twin", "model")

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from characterize.blind import Truth, changed, drawn, known, small_wild, wild
-from shakedown.characterize.run import Order, Outcome, characterize
+from shakedown.characterize.record import Order
+from shakedown.characterize.run import Outcome, characterize
 from shakedown.data import list_profiles
+from shakedown.device.disk.facts import NO_CONSENT
 
 # The last: a pass that takes as long as the journal; rewriting without streams, which leaves the log full; a low mark
 # above the high one; bands of which every other begins where the one before did; visits to the log so rare that its
@@ -21,7 +23,7 @@ def _characterized(truth: Truth, folder: Path) -> Outcome:
     profile = folder / "hidden.toml"
     profile.write_text(truth.toml)
     order = Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
-    return characterize(order, folder / "run", (), lambda _: None)
+    return characterize(order, folder / "run", NO_CONSENT, lambda _: None)
 
 
 def _near(outcome: Outcome, truth: Truth, key: str, share: float) -> None:
@@ -148,5 +150,5 @@ def test_a_memory_that_writes_when_it_is_half_full_makes_packets_no_dearer(tmp_p
 def test_what_was_measured_can_be_estimated_again(tmp_path: Path) -> None:
     truth = known("st12000vn0007")
     first = _characterized(truth, tmp_path)
-    again = characterize(first.order, tmp_path / "run", (), lambda _: None)
+    again = characterize(first.order, tmp_path / "run", NO_CONSENT, lambda _: None)
     assert again.twin.toml == first.twin.toml

@@ -8,10 +8,10 @@ import numpy as np
 
 from shakedown.fit import marks
 from shakedown.fit.cache import Cache
+from shakedown.fit.draft import mark
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
-from shakedown.fit.twin import mark
-from shakedown.fit.whereabouts import Sight
+from shakedown.fit.whereabouts import Sight, Watch
 
 
 class _Late:
@@ -30,10 +30,11 @@ class _Late:
 
 
 def test_what_comes_late_in_one_look_has_not_moved() -> None:
-    watch = _Late()
+    late = _Late()
+    watch = cast(Watch, late)
     before = marks.twice(watch)
     assert marks.moved(watch, before).sum() == 0
-    watch.at[10:20] = (watch.at[10:20] + 0.4) % 1.0
+    late.at[10:20] = (late.at[10:20] + 0.4) % 1.0
     assert marks.moved(watch, before)[10:20].sum() >= 6
 
 

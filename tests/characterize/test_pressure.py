@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from characterize.blind import Truth, changed, pressed, restless, small, small_wild, with_values
-from shakedown.characterize.run import Order, Outcome, characterize
+from shakedown.characterize.record import Order
+from shakedown.characterize.run import Outcome, characterize
+from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit.twin import UNKNOWN
 
 PRESSED = (1, 2, 3, 4, 5, 6)
@@ -19,7 +21,7 @@ FOUND = (4, 5, 6)
 def _outcome(truth: Truth, folder: Path) -> Outcome:
     (folder / "hidden.toml").write_text(truth.toml)
     order = Order(target=f"model:{folder / 'hidden.toml'}", name="twin", with_parking=False)
-    return characterize(order, folder / "run", (), lambda _: None)
+    return characterize(order, folder / "run", NO_CONSENT, lambda _: None)
 
 
 def _holds(outcome: Outcome, truth: Truth, key: str) -> None:

@@ -10,11 +10,14 @@ import pytest
 
 from characterize.blind import restless
 from shakedown.characterize import run
+from shakedown.characterize.record import Order
 from shakedown.cli import characterize as verb
+from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit import calibrate
 from shakedown.fit.cache import Cache
+from shakedown.fit.draft import put_entries
 from shakedown.fit.fill import Fill
-from shakedown.fit.twin import Twin, put_entries
+from shakedown.fit.twin import Twin
 
 
 def _twin(**limits: int) -> Twin:
@@ -61,8 +64,8 @@ def test_a_drive_that_cleans_without_waiting_for_silence_is_no_conventional_one(
     assert truth.values["translation.cleaning.driven"] == "pressure"
     profile = tmp_path / "hidden.toml"
     profile.write_text(truth.toml)
-    order = run.Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
-    outcome = run.characterize(order, tmp_path / "run", (), lambda _: None)
+    order = Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
+    outcome = run.characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None)
     assert outcome.twin.value("translation", "kind") == "shingled"
     assert outcome.refusal
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from characterize.blind import Truth, changed
-from shakedown.characterize.run import Order, characterize
+from shakedown.characterize.record import Order
+from shakedown.characterize.run import characterize
+from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit import layout, log_track
 from shakedown.fit.trace import BLOCK_BYTES
 
@@ -17,7 +19,7 @@ def _steps(track_bytes: float, skew: float, noise: float) -> np.ndarray:
     draw = np.random.default_rng(5)
     begins = draw.random((len(log_track.SIZES), 20))
     turns = np.array([[(size - BLOCK_BYTES) / track_bytes] for size in log_track.SIZES])
-    return (turns + skew * np.floor(begins + turns) + draw.normal(0, noise, begins.shape)) % 1.0
+    return np.asarray((turns + skew * np.floor(begins + turns) + draw.normal(0, noise, begins.shape)) % 1.0)
 
 
 @pytest.mark.parametrize("track", [520_192, 881_600, 1_421_312])
@@ -92,6 +94,6 @@ def test_several_logs_are_as_long_as_they_are_whatever_a_visit_takes(cache: dict
     profile = tmp_path / "hidden.toml"
     profile.write_text(truth.toml)
     order = Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
-    twin = characterize(order, tmp_path / "run", (), lambda _: None).twin
+    twin = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).twin
     assert twin.value("translation.cache", "regions") == cache["regions"]
     assert twin.value("translation.cache", "bytes") == pytest.approx(truth.values["translation.cache.bytes"], rel=0.05)

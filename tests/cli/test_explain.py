@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.test_contract import needs_core, shakedown
+from cli.test_contract import needs_core
+from serving import shakedown
 
 pytestmark = needs_core
 

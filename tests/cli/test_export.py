@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.test_contract import needs_core, shakedown
+from cli.test_contract import needs_core
 from report import synthetic
+from serving import shakedown
 
 pytestmark = needs_core
 

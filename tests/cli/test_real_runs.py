@@ -144,8 +144,8 @@ def test_a_freeze_of_all_is_in_no_row_and_told(here: Path) -> None:
     assert run.record.status == "complete"
     assert re.search(r"stood still for [56][. ]", run.record.notes[-1])
     long = run.samples.filter(step="long")
-    assert long["duration_ns"].max() < 3e9
-    assert max(each for each in long["latency_max_ns"] if each is not None) < 3e9
+    assert not long.is_empty()
+    assert all(each < 3e9 for name in ("duration_ns", "latency_max_ns") for each in long[name].drop_nulls())
 
 
 def test_a_killed_shakedown_takes_fio_along_and_loses_nothing(here: Path) -> None:

@@ -73,11 +73,18 @@ def test_identify_counts_the_stalls_in_a_log(tmp_path: Path) -> None:
     assert (drive["verdict"], answer.returncode) == ("unknown", 3)
 
 
-def test_both_read_standard_input(tmp_path: Path) -> None:
-    for arguments in (["triage", "-"], ["identify", "--recorded", "-"]):
-        answer = shakedown(*arguments, cwd=tmp_path)
-        assert "`-`" not in answer.stderr
-        assert "needs a value" not in answer.stderr
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (("triage", "-"), 3, "the log is empty"),
+        (("identify", "--recorded", "-"), 2, "error: the recording speaks of no drive"),
+    ],
+)
+def test_both_read_standard_input(arguments: tuple[str, ...], status: int, told: str, tmp_path: Path) -> None:
+    """In which nothing is."""
+    answer = shakedown(*arguments, cwd=tmp_path)
+    assert answer.returncode == status
+    assert told in answer.stdout + answer.stderr
 
 
 @pytest.mark.parametrize("arguments", [[], ["/dev/nothing-there"], ["--recorded", "missing.json"], ["/"]])

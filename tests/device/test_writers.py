@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from check_writers import rust_violations, violations
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
-from check_writers import rust_violations, violations  # noqa: E402
 
 
 def test_it_is_kept() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -29,14 +29,16 @@ name = "short"
 title = "Short"
 question = "Does it run?"
 uses = ["mdraid"]
+[parameters]
+runtime = "5s"
 [[steps]]
 name = "write"
-job = "[w]\\nrw=randwrite\\nbs=64k\\niodepth=4\\ntime_based=1\\nruntime=20"
+job = "[w]\\nrw=randwrite\\nbs=64k\\niodepth=4\\ntime_based=1\\nruntime=${runtime}"
 """
 
 
-class Notes:
-    """A listener that keeps what it hears."""
+class Notes(Listener):
+    """Keeps what it hears."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
@@ -59,9 +61,13 @@ class Notes:
 
 
 def lab_run(
-    out: Path, target: str = "lab:wd40efax", listener: Listener | None = None, **order: object
+    out: Path,
+    target: str = "lab:wd40efax",
+    listener: Listener | None = None,
+    settings: Mapping[str, str] | None = None,
+    **order: object,
 ) -> dict[str, bytes]:
-    loaded = parse_protocol(PROTOCOL, "short.toml", {})
+    loaded = parse_protocol(PROTOCOL, "short.toml", settings)
     ordered = Order(target=target, scale_divisor=1000, **order)  # type: ignore[arg-type]
     run(loaded, ordered, out, listener or Listener())
     return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
@@ -93,7 +99,8 @@ def test_what_the_guest_refuses_is_told(tmp_path: Path) -> None:
 
 @built
 def test_faults_befall_the_disk_and_are_recorded(tmp_path: Path) -> None:
-    files = lab_run(tmp_path / "run", faults=('kind="stall", from_s=10, for_s=15',))
+    stall = 'kind="stall", from_s=10, for_s=15'
+    files = lab_run(tmp_path / "run", settings={"runtime": "20s"}, faults=(stall,))
     assert b"for_s = 15" in files["run.json"]
     run = read_run(tmp_path / "run")
     assert run.samples["latency_max_ns"].max() > 14e9  # type: ignore[operator]

@@ -346,13 +346,17 @@ def test_a_guest_that_does_not_get_its_turn_is_waited_for(monkeypatch: pytest.Mo
     monkeypatch.setattr("shakedown.lab.run._STALL_LIMIT_S", 3.0)
     stopped_at_s: list[float] = []
 
+    def go_on(kernels: list[int]) -> None:
+        for pid in kernels:
+            os.kill(pid, signal.SIGCONT)
+
     def stop_for_a_while(stream: str, text: bytes) -> None:
         if stopped_at_s or b"computing" not in text:
             return
         kernels = kernels_with("shakedown.seed=8128")
         for pid in kernels:
             os.kill(pid, signal.SIGSTOP)
-        threading.Timer(6.0, lambda: [os.kill(pid, signal.SIGCONT) for pid in kernels]).start()
+        threading.Timer(6.0, go_on, [kernels]).start()
         stopped_at_s.append(time.monotonic())
 
     script = "echo computing; sleep 0.1; for i in $(seq 10); do echo $i | md5sum; done > /dev/null"

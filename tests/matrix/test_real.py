@@ -124,8 +124,9 @@ def test_a_mirror_is_a_pair_and_drives_are_taken_in_turn() -> None:
 def test_what_cannot_be_is_refused_before_anything_is_made(
     targets: str, options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
+    given: dict[str, Any] = {"widths": "2", "out": tmp_path / "m"} | options
     with pytest.raises(UsageError, match=message):
-        verb(*targets.split(), options=MatrixOptions(**{"widths": "2", "out": tmp_path / "m"} | options))
+        verb(*targets.split(), options=MatrixOptions(**given))
     assert not (tmp_path / "m").exists()
 
 

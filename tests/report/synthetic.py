@@ -11,10 +11,11 @@ import polars as pl
 
 from shakedown.analysis.find import findings
 from shakedown.analysis.finding import FindingSpec, WantedKind
+from shakedown.analysis.rules import Use
 from shakedown.analysis.series import Loads
 from shakedown.result.folder import Run, read_run
 from shakedown.result.identity import Identity
-from shakedown.result.run_record import EndedBecause, ProtocolRecord, Published, RunRecord, StepRecord, Use
+from shakedown.result.run_record import EndedBecause, ProtocolRecord, Published, RunRecord, StepRecord
 from shakedown.sample import SAMPLE_SCHEMA
 
 S = 1_000_000_000

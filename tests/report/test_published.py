@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from shakedown.analysis.finding import Finding, FindingKind
+from shakedown.reference import Row
 from shakedown.report import published
-from shakedown.report.published import Row, beside
+from shakedown.report.published import beside
 from shakedown.result.folder import Run
 from shakedown.result.run_record import Published
 

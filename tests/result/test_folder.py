@@ -244,7 +244,12 @@ def test_a_file_that_ends_its_reader_is_refused(folder: RunFolder) -> None:
 
 def test_what_is_as_it_was_written_is_read_at_once(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[bytes] = []
-    monkeypatch.setattr("shakedown.result.samples._ends_its_reader", lambda content: bool(tried.append(content)))
+
+    def harmless(content: bytes) -> bool:
+        tried.append(content)
+        return False
+
+    monkeypatch.setattr("shakedown.result.samples._ends_its_reader", harmless)
     assert len(read_run(folder.path).samples) == 2
     assert tried == []
     (folder.path / "samples.sha256").unlink()

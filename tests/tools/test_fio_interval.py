@@ -14,8 +14,8 @@ STALLED = Path(__file__).parent / "fio-stalled.jsonl"
 
 def job(count: int, bins: dict[int, int], *, mean: float = 0.0, worst: int = 0, **more: Any) -> Job:
     moves = {"read": Counters(), "trim": Counters(), "write": Counters(count, count * 4096, mean * count, worst, bins)}
-    facts = {"name": "a", "group": 0, "runtime_ms": 1000, "remaining_s": 9, "error": 0, "failed": 0, "moves": moves}
-    return Job(**(facts | more))
+    facts: dict[str, Any] = {"name": "a", "group": 0, "runtime_ms": 1000, "remaining_s": 9, "error": 0, "failed": 0}
+    return Job(**(facts | {"moves": moves} | more))
 
 
 def document(*jobs: Job) -> Document:

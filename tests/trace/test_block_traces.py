@@ -8,12 +8,14 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 import pytest
 
 from shakedown.errors import UsageError
 from shakedown.trace import TRACE_SCHEMA, read_blkparse, read_blktrace, read_iolog
+from shakedown.trace.device import Action
 
 DATA = Path(__file__).with_name("data")
 RECORDED, PRINTED, LOGGED = DATA / "loop", DATA / "loop.blkparse.txt", DATA / "loop.iolog"
@@ -45,8 +47,8 @@ def requests(trace: pl.DataFrame) -> Counter[tuple[object, ...]]:
     return Counter(trace.select("verb", "offset_bytes", "bytes").rows())
 
 
-@pytest.mark.parametrize("action", ["issue", "queue"])
-def test_both_forms_say_the_same(action: str) -> None:
+@pytest.mark.parametrize("action", get_args(Action))
+def test_both_forms_say_the_same(action: Action) -> None:
     recorded = read_blktrace(RECORDED, action=action)
     assert recorded.schema == TRACE_SCHEMA
     assert recorded.height == 30

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from shakedown.trace import TRACE_SCHEMA, read_blkparse, read_blktrace, read_csv
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio (hint: apt install fio)")
 
 
-def fio(folder: Path, *options: str) -> dict[str, dict[str, int]]:
+def fio(folder: Path, *options: str) -> Any:
     """What fio counted in its only job."""
     command = ["fio", "--name=a", f"--filename={folder / 'disk'}", "--ioengine=psync", "--size=1m", *options]
     printed = subprocess.run(

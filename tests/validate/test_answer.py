@@ -55,7 +55,7 @@ def test_a_mixed_load_has_one_time_for_both_its_directions() -> None:
 
 def test_what_completes_after_a_load_has_ended_is_in_no_rate() -> None:
     run = played([(10, 1000, 0.1), (30, 3000, 0.2), (1, 100, 9.0)])
-    run.record.steps = (  # type: ignore[misc]
+    run.record.steps = (
         StepRecord(name="new", title="", start_ns=0, end_ns=2 * S, interval_ns=S, ended_because="condition"),
     )
     assert [MEASURES[name](run, "new") for name in ("duration", "throughput", "rate")] == [2.0, 4000 / 2, 40 / 2]
@@ -141,7 +141,8 @@ def test_units_and_ranges(question: Question, told: Row, predicted: float | None
 def test_a_rebuild_has_settings_with_origins_of_its_own(origins: dict[str, str], role: str) -> None:
     rebuild = Rebuild(name="r", layout="raidz1", drive="wd40efrx", width=4, settings=("run=24",), origins=origins)
     found = answer_rebuild(RebuildQuestion(row="R009", rebuild="r"), rebuild, row("2", "h"), {"r": 3600.0})
-    assert (found.role, found.error) == (role, pytest.approx(-0.5))
+    assert found.role == role
+    assert found.error == pytest.approx(-0.5)
 
 
 def test_what_follows_from_fitted_rows_is_no_check() -> None:

@@ -1,9 +1,12 @@
 //! A job file: its text, its options, and what they add up to.
 
 mod blocks;
+mod distribution;
 mod file;
 mod ini;
 mod known;
+mod pattern;
+mod regions;
 mod section;
 mod spec;
 mod value;

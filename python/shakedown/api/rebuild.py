@@ -12,8 +12,9 @@ from pydantic import TypeAdapter, ValidationError
 from shakedown.api.drive import faults_text, whole_number
 from shakedown.array.order import RebuildOrder, members_of
 from shakedown.array.rebuild import Rebuild, Share, check_faults, simulate
-from shakedown.array.zfs import ZFS_LAYOUTS, ZfsOptions
+from shakedown.array.zfs import ZfsOptions
 from shakedown.errors import UsageError
+from shakedown.layouts import ZFS_LAYOUTS
 from shakedown.target.md_options import MdOptions
 
 _LOOK_S = 0.1

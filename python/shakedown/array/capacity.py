@@ -9,6 +9,7 @@ from typing import Final, Self
 from shakedown import _core
 from shakedown.array.order import RebuildOrder
 from shakedown.array.zfs import ZfsOptions
+from shakedown.layouts import LAYOUTS
 from shakedown.units import format_size
 
 # Partitions and labels leave a little of any drive.
@@ -57,5 +58,5 @@ def _usable_bytes(order: RebuildOrder, member_bytes: int) -> int:
         own = order.options
         return _core.usable_bytes(order.layout, width, member_bytes, own.record_bytes, own.ashift, own.draid)
     near, far, _ = order.options.copies or (2, 1, False)
-    drives = {"raid1": 1.0, "raid10": width / (near * far), "raid5": width - 1.0, "raid6": width - 2.0}
-    return round(member_bytes * drives[order.layout])
+    drives = {"raid1": 1.0, "raid10": width / (near * far)}.get(order.layout, width - LAYOUTS[order.layout].parity)
+    return round(member_bytes * drives)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from shakedown.array.order import RebuildOrder
 from shakedown.errors import UsageError
 from shakedown.lab import bays
+from shakedown.layouts import LAYOUTS
 from shakedown.units import NS_PER_S, format_duration, format_size
 
 # Of an idle core, where a write of bulk data is slower and a read faster (docs/lab.md).
@@ -50,9 +51,8 @@ def effort_in_lab(order: RebuildOrder, *, with_baseline: bool) -> Effort:
     """Of a rebuild there. Raises UsageError for what cannot be."""
     member_bytes = int(order.as_modelled().to_core()["member_bytes"])
     width = len(order.members)
-    data_drives = 1 if order.layout in _COPIES else width / 2 if order.layout == "raid10" else width - _parity(order)
     written = order.fill * member_bytes * width
-    read_back = 2 * order.fill * member_bytes * data_drives
+    read_back = 2 * order.fill * member_bytes * _data_drives(order)
     # ZFS rebuilds what is allocated, md all there is: from every other drive, or from the one that has the same.
     rebuilt = (order.fill if order.is_zfs else 1.0) * member_bytes
     sources = 1 if order.layout in (*_COPIES, "raid10") else width - 1
@@ -61,8 +61,11 @@ def effort_in_lab(order: RebuildOrder, *, with_baseline: bool) -> Effort:
     return Effort(int(moved), int(written + order.fill * member_bytes), _OF_EACH_S + moved / _BYTES_PER_S)
 
 
-def _parity(order: RebuildOrder) -> int:
-    return {"raid5": 1, "raid6": 2}.get(order.layout) or int(order.layout[-1])
+def _data_drives(order: RebuildOrder) -> float:
+    if order.layout in _COPIES:
+        return 1
+    width = len(order.members)
+    return width / 2 if order.layout == "raid10" else width - LAYOUTS[order.layout].parity
 
 
 def together(efforts: Iterable[Effort]) -> Effort:

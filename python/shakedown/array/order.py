@@ -10,9 +10,10 @@ from typing import Any, Final, Literal, Self
 
 from shakedown.analysis.explain.layout import MOST_MEMBERS
 from shakedown.array.settings import check_layout_of
-from shakedown.array.zfs import ZFS_LEAST_WIDTHS, ZfsOptions
+from shakedown.array.zfs import ZfsOptions
 from shakedown.data import list_profiles, profile_path
 from shakedown.errors import UsageError
+from shakedown.layouts import LAYOUTS, ZFS_LAYOUTS
 from shakedown.protocol.complain import did_you_mean
 from shakedown.target.md_options import SPEED_MAX_BYTES_PER_S, MdOptions
 from shakedown.target.modelled import modelled_capacity_bytes
@@ -23,7 +24,7 @@ from shakedown.units import format_two_sizes
 State = Literal["new", "used"]
 Arena = Literal["model", "lab", "device"]
 _ARENAS: Final[dict[str, Arena]] = {"model": "model", "lab": "lab"}
-LEAST_WIDTHS: Final = {"raid0": 2, "raid1": 2, "raid10": 2, "raid5": 2, "raid6": 4, **ZFS_LEAST_WIDTHS}
+LEAST_WIDTHS: Final = {layout: kind.least_width for layout, kind in LAYOUTS.items()}
 REBUILT: Final = tuple(layout for layout in LEAST_WIDTHS if layout != "raid0")
 
 
@@ -52,7 +53,7 @@ class RebuildOrder:
     @property
     def is_zfs(self) -> bool:
         """A resilver of ZFS, and no rebuild of md."""
-        return self.layout in ZFS_LEAST_WIDTHS
+        return self.layout in ZFS_LAYOUTS
 
     @property
     def on_spare(self) -> bool:

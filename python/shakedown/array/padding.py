@@ -7,9 +7,9 @@ from typing import Final
 
 from shakedown.array.order import RebuildOrder
 from shakedown.array.zfs import ZfsOptions
+from shakedown.layouts import RAIDZ
 from shakedown.units import format_size
 
-_PARITY: Final = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 _ABOUT_ALL: Final = 0.9
 """A share of what another drive holds, of which the rebuild's time does not tell."""
 
@@ -20,9 +20,9 @@ def padding(order: RebuildOrder) -> tuple[str, ...]:
     Where that goes around all drives a whole number of times each record begins on the first one, and the last one, the
     one that is replaced, is the one that is left empty at its end.
     """
-    parity, width = _PARITY.get(order.layout), len(order.members)
-    if parity is None or not isinstance(order.options, ZfsOptions):
+    if order.layout not in RAIDZ or not isinstance(order.options, ZfsOptions):
         return ()
+    parity, width = RAIDZ[order.layout].parity, len(order.members)
     sector_bytes, record_bytes = 1 << order.options.ashift, order.options.record_bytes
     data = ceil(record_bytes / sector_bytes)
     sectors = data + parity * ceil(data / (width - parity))

@@ -10,6 +10,7 @@ import polars as pl
 from shakedown import _core
 from shakedown.array.order import RebuildOrder
 from shakedown.errors import UsageError
+from shakedown.result.answers import failed_place
 from shakedown.sample import SAMPLE_SCHEMA
 from shakedown.target.model import job_refusal
 from shakedown.toml import FAULTS_HINT
@@ -89,7 +90,7 @@ class Rebuild:
     @property
     def failed_place(self) -> int:
         """Of a rebuild that failed, whose failure ended it."""
-        return self.replacement if self.failed_member is None else self.failed_member
+        return failed_place(self.failed_member, self.replacement)
 
     @property
     def failed_on_the_way(self) -> dict[int, int]:

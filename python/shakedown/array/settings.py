@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, get_args
 
-from shakedown.array.zfs import ZFS_LAYOUTS, HealingOrder, Release, ZfsOptions
+from shakedown.array.zfs import HealingOrder, Release, ZfsOptions
 from shakedown.errors import UsageError
+from shakedown.layouts import DRAID, ZFS_LAYOUTS
 from shakedown.target.md_options import MD_SETTINGS, MdOptions
 from shakedown.target.settings import between, read_settings, refuse_of_other_layouts
 from shakedown.units import (
@@ -61,14 +62,14 @@ def check_layout_of(options: MdOptions | ZfsOptions, layout: str) -> None:
     if isinstance(options, MdOptions):
         options.check_layout(layout)
     else:
-        refuse_of_other_layouts(options, layout, _ZFS_SETTINGS, {"draid": _DRAID, "spare": _DRAID})
+        refuse_of_other_layouts(options, layout, _ZFS_SETTINGS, {"draid": tuple(DRAID), "spare": tuple(DRAID)})
         _refuse_contradictions(options, layout)
 
 
 def _refuse_contradictions(options: ZfsOptions, layout: str) -> None:
     """Raise UsageError for what a release does not have, and for a pool that would be fresh and aged."""
     if options.release == "0.6":
-        if layout in _DRAID:
+        if layout in DRAID:
             raise UsageError(f"{layout} is of OpenZFS 2.1 and later, not of 0.6", hint="another layout or release")
         if options.order not in (None, "blocks"):
             since = {"sorted": "0.8", "sequential": "2.0"}[options.order]
@@ -194,7 +195,6 @@ _MD_OF_MODELS: Final = ("stripe-cache-most", "max-request", "segments", "hz", "p
 _MEMORY: Final = "memory"
 _ZFS_OF_MODELS: Final = ("cache", "cores", "core-rate", "second-failure", _MEMORY)
 
-_DRAID: Final = tuple(layout for layout in ZFS_LAYOUTS if layout.startswith("draid"))
 _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "recordsize": ("record_bytes", parse_request_bytes),
     "ashift": ("ashift", between(9, 16)),

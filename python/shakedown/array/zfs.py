@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-ZFS_LEAST_WIDTHS: Final = {"mirror": 2, "raidz1": 2, "raidz2": 3, "raidz3": 4, "draid1": 2, "draid2": 3, "draid3": 4}
-ZFS_LAYOUTS: Final = tuple(ZFS_LEAST_WIDTHS)
-
 Release = Literal["0.6", "2.1", "2.3"]
 HealingOrder = Literal["blocks", "sorted", "sequential"]
 

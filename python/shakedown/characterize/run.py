@@ -17,9 +17,10 @@ from shakedown.characterize.record import Order, Record
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import InconclusiveError, Planned, RefusedError, UsageError
 from shakedown.fit.calibrate import calibrate
+from shakedown.fit.draft import draft
 from shakedown.fit.facts import Facts, find
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.twin import Twin, draft
+from shakedown.fit.twin import Twin
 from shakedown.result.atomic import make_folder, replace_file
 from shakedown.result.identity import Identity
 from shakedown.target.arena import Arena

@@ -11,10 +11,11 @@ import numpy as np
 from shakedown.fit import append as appends
 from shakedown.fit import bands, cleaning, dram, forced
 from shakedown.fit.cache import SPACE_ENDS, Cache, gathered_bytes, gathered_vaguely, space_bound
+from shakedown.fit.draft import band_size_is_known, put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts, emptying, filled, forced_passes
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.twin import UNKNOWN, Twin, band_size_is_known, put_entries
+from shakedown.fit.twin import UNKNOWN, Twin
 from shakedown.fit.whereabouts import Sight
 
 Make = Callable[[str], Bench]

@@ -9,6 +9,7 @@ from typing import Any, Final
 from shakedown.analysis.explain.ceiling import Box
 from shakedown.analysis.explain.instead import Change
 from shakedown.analysis.explain.limiter import Proof
+from shakedown.analysis.explain.reason import reason
 from shakedown.analysis.rate import figure
 from shakedown.report.plain_text import narrow_tables, wrap
 
@@ -27,7 +28,7 @@ _UNTOLD: Final = "?: that cannot be told, since how much reaches the drives, or 
 def explain_text(box: Box, proofs: Sequence[Proof], isolated: Sequence[str], changed: Sequence[Change]) -> str:
     """A paragraph a load, with the measured bar beside the ceilings, then what would change."""
     parts = [f"{box.layout} of {box.drive.label}"]
-    parts += ["\n".join(_paragraph(proof)) for proof in proofs]
+    parts += ["\n".join(_paragraph(box, proof)) for proof in proofs]
     if isolated:
         parts.append("\n".join(wrap(each) for each in isolated))
     if changed:
@@ -57,16 +58,16 @@ def _figure(iops: float | None) -> str:
     return _UNKNOWN if iops is None else figure(iops)
 
 
-def _paragraph(proof: Proof) -> Iterator[str]:
+def _paragraph(box: Box, proof: Proof) -> Iterator[str]:
     yield wrap(f"{proof.measured.name}: {proof.measured.load}")
-    most = max(proof.measured.iops, *(each.iops for each in proof.ceilings.values() if each.part != "round trip"))
+    most = max(proof.measured.iops, *(each.iops for part, each in proof.ceilings.items() if part != "round trip"))
     rows = [("measured", proof.measured.iops), *((_NAMES[part], each.iops) for part, each in proof.ceilings.items())]
     block = proof.measured.load.block_bytes
     for name, iops in rows:
         bar = "#" * max(1, round(_BAR * min(iops / most, 1)))
         yield f"  {name:<19}{figure(iops):>7} /s {figure(iops * block / 1e6):>8} MB/s  {bar}"
-    for each in proof.ceilings.values():
-        yield wrap(f"{_NAMES[each.part]}: {each.reason}", "    ", "      ")
+    for part, each in proof.ceilings.items():
+        yield wrap(f"{_NAMES[part]}: {reason(box, proof.measured.load, each)}", "    ", "      ")
     for statement in proof.statements:
         yield wrap(statement, "  - ", "    ")
 
@@ -81,13 +82,13 @@ def explain_document(
         "copies": box.layout.copies,
         "record_bytes": box.layout.record_bytes if box.layout.is_zfs else None,
         "drive": box.drive.label,
-        "loads": [_entry(proof) for proof in proofs],
+        "loads": [_entry(box, proof) for proof in proofs],
         "statements": list(isolated),
         "changes": [{"label": each.label, "iops": list(each.iops), "caveat": each.caveat or None} for each in changed],
     }
 
 
-def _entry(proof: Proof) -> dict[str, Any]:
+def _entry(box: Box, proof: Proof) -> dict[str, Any]:
     load = proof.measured.load
     return {
         "name": proof.measured.name,
@@ -98,8 +99,8 @@ def _entry(proof: Proof) -> dict[str, Any]:
         "iops": proof.measured.iops,
         "mib_per_s": proof.measured.bytes_per_s / 2**20,
         "ceilings": [
-            {"part": each.part, "iops": each.iops, "used": proof.used[each.part], "reason": each.reason}
-            for each in proof.ceilings.values()
+            {"part": part, "iops": each.iops, "used": proof.used[part], "reason": reason(box, load, each)}
+            for part, each in proof.ceilings.items()
         ],
         "limiter": proof.limiter,
         "sure": proof.sure,

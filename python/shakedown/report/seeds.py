@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from shakedown.report.told_table import ToldTable
-from shakedown.result.answers import read_answers
+from shakedown.result.answers import failed_place, read_answers
 from shakedown.result.folder import Run
 from shakedown.units import format_duration, format_share
 
@@ -44,8 +44,7 @@ def _lost_drives(one: dict[str, Any]) -> list[str]:
     members = one["members"]
     times = {place: each["failed_at_ns"] for place, each in enumerate(members) if each["failed_at_ns"] is not None}
     if one["ended"] == "failed":
-        last = one["replacement"] if one["failed_member"] is None else one["failed_member"]
-        times.setdefault(last, one["duration_ns"])
+        times.setdefault(failed_place(one["failed_member"], one["replacement"]), one["duration_ns"])
     return [f"{place}{_cause(members[place])}" for place in sorted(times, key=times.__getitem__)]
 
 

@@ -51,6 +51,11 @@ class _Answers(BaseModel):
     patience: Annotated[list[_Judged], Field(min_length=1)]
 
 
+def failed_place(failed_member: int | None, replacement: int) -> int:
+    """Of a rebuild that failed, whose failure ended it: where no member's did it was the one that was put in."""
+    return replacement if failed_member is None else failed_member
+
+
 def read_answers(folder: Path) -> dict[str, Any]:
     """Those of the run in ``folder``. Raises NoAnswersError where there are none, UsageError where they are damaged."""
     path = folder / "raw" / ANSWERS_NAME

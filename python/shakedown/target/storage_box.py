@@ -11,6 +11,7 @@ from shakedown import _core
 from shakedown.analysis.explain.ceiling import PAYLOAD_SHARE
 from shakedown.data import list_profiles, profile_path
 from shakedown.errors import UsageError
+from shakedown.layouts import LAYOUTS, MD_LAYOUTS, ZFS_LAYOUTS
 from shakedown.target.md_options import MD_SETTINGS, MdOptions, parse_flag
 from shakedown.target.modelled import Modelled, is_shingled, modelled_capacity_bytes
 from shakedown.target.profile import read_profile
@@ -23,8 +24,6 @@ from shakedown.units import (
     parse_request_bytes,
 )
 
-_LAYOUTS: Final = ("raid0", "raid1", "raid10", "raid5", "raid6")
-_POOLS: Final = ("mirror", "raidz1", "raidz2", "raidz3", "draid1", "draid2", "draid3")
 _MISSING: Final = "missing"
 _MOST_DRIVES: Final = 384
 _MOST_OUTSTANDING: Final = 65536
@@ -53,7 +52,7 @@ def names_storage_box(text: str) -> bool:
     """Whether a target's text is an array's, and no drive's: ``model:raid5...``, or any two words with a colon."""
     first, colon, _ = text.removeprefix("model:").partition(":")
     is_path = "/" in first or text.endswith(".toml")
-    return text.startswith("model:") and (first in (*_LAYOUTS, *_POOLS) or (bool(colon) and not is_path))
+    return text.startswith("model:") and (first in LAYOUTS or (bool(colon) and not is_path))
 
 
 def refuse_lab_box(text: str) -> None:
@@ -127,14 +126,14 @@ def storage_box(text: str, *, seed: int, scale_divisor: int) -> Modelled:
 
 def _parts(text: str) -> tuple[str, str, list[str]]:
     layout, colon, rest = text.removeprefix("model:").partition(":")
-    if layout in _POOLS:
+    if layout in ZFS_LAYOUTS:
         raise UsageError(
             f"`{text}` is a pool of ZFS, and loads run on arrays of md only",
-            hint=f"{', '.join(_LAYOUTS)}; `shakedown rebuild {layout}` tells how a pool resilvers",
+            hint=f"{', '.join(MD_LAYOUTS)}; `shakedown rebuild {layout}` tells how a pool resilvers",
         )
-    if layout not in _LAYOUTS:
+    if layout not in MD_LAYOUTS:
         alone = f"one drive is `model:{layout}`; " if layout in list_profiles() else ""
-        hint = f"{alone}{', '.join(_LAYOUTS)}, like {_EXAMPLE}"
+        hint = f"{alone}{', '.join(MD_LAYOUTS)}, like {_EXAMPLE}"
         raise UsageError(f"`{text}`: there is no layout `{layout}`", hint=hint)
     drives, sets, settings = rest.partition(":")
     if not colon or not drives:

@@ -2,11 +2,14 @@
 
 use drive::SECTOR_BYTES;
 
-use super::blocks::{alignments, block_sizes, fill_shares};
+use super::blocks::{alignments, block_sizes};
+use super::distribution::{distribution, refuse_zones_outside};
 use super::ini;
+use super::pattern::{pattern, Pattern};
+use super::regions::{limits, regions};
 use super::section::{percent, Section};
-use super::spec::{Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone};
-use super::value::{self, Amount};
+use super::spec::{Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Sequencer};
+use super::value;
 use crate::error::JobError;
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -36,10 +39,7 @@ fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
     let align = alignments(section)?;
     let align_bytes = [0, 1, 2].map(|at: usize| align[at].filter(|_| random).unwrap_or(sizes[at].min_bytes));
     let aligned_apart = (0..3).any(|at| align_bytes[at] != sizes[at].min_bytes);
-    let copies = section.count("numjobs", 1)?.unwrap_or(1);
-    if copies > MOST_COPIES {
-        return Err(section.error("numjobs", &format!("at most {MOST_COPIES} copies run at once"), ""));
-    }
+    let copies = copies(section)?;
     let min_bytes = used(access, &sizes).map(|size| size.min_bytes).min().unwrap_or(SECTOR_BYTES);
     let regions = regions(section, copies, min_bytes, capacity_bytes)?;
     refuse_zones_outside(section, &distribution, &regions)?;
@@ -56,9 +56,7 @@ fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
         distribution,
         align_bytes,
         sequence,
-        sequencer: section
-            .chosen("rw_sequencer", &[("sequential", Sequencer::Sequential), ("identical", Sequencer::Identical)])?
-            .unwrap_or(Sequencer::Sequential),
+        sequencer: sequencer(section)?,
         hole_bytes,
         regions,
         pass_bytes,
@@ -67,13 +65,8 @@ fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
         loops: section.count("loops", 1)?.unwrap_or(1),
         number_ios: section.count("number_ios", 1)?,
         depth: depth(section, copies)?,
-        durable: section
-            .chosen("sync", &[("0", false), ("none", false), ("1", true), ("sync", true), ("dsync", true)])?
-            .unwrap_or(false),
-        flush_every: section
-            .count("fsync", 0)?
-            .filter(|every| *every > 0)
-            .or(section.count("fdatasync", 0)?.filter(|every| *every > 0)),
+        durable: durable(section)?,
+        flush_every: flush_every(section)?,
         flush_at_end: section.flag("end_fsync")?.unwrap_or(false) || section.flag("fsync_on_close")?.unwrap_or(false),
         runtime_ns,
         time_based,
@@ -88,6 +81,30 @@ fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
         repeats_draws: repeats_draws(section)?,
         stonewall: section.flag("stonewall")?.unwrap_or(false),
     })
+}
+
+fn copies(section: &Section) -> Result<u64, JobError> {
+    match section.count("numjobs", 1)?.unwrap_or(1) {
+        copies if copies > MOST_COPIES => {
+            Err(section.error("numjobs", &format!("at most {MOST_COPIES} copies run at once"), ""))
+        }
+        copies => Ok(copies),
+    }
+}
+
+fn sequencer(section: &Section) -> Result<Sequencer, JobError> {
+    let words = [("sequential", Sequencer::Sequential), ("identical", Sequencer::Identical)];
+    Ok(section.chosen("rw_sequencer", &words)?.unwrap_or(Sequencer::Sequential))
+}
+
+fn durable(section: &Section) -> Result<bool, JobError> {
+    let words = [("0", false), ("none", false), ("1", true), ("sync", true), ("dsync", true)];
+    Ok(section.chosen("sync", &words)?.unwrap_or(false))
+}
+
+fn flush_every(section: &Section) -> Result<Option<u64>, JobError> {
+    let [all, data] = [section.count("fsync", 0)?, section.count("fdatasync", 0)?];
+    Ok(all.filter(|every| *every > 0).or(data.filter(|every| *every > 0)))
 }
 
 fn used(access: Access, sizes: &[BlockSizes; 3]) -> impl Iterator<Item = &BlockSizes> {
@@ -125,68 +142,6 @@ fn refuse_page_cache(section: &Section) -> Result<(), JobError> {
     Ok(())
 }
 
-struct Pattern {
-    access: Access,
-    random: bool,
-    sequence: u64,
-    hole_bytes: u64,
-}
-
-fn pattern(section: &Section) -> Result<Pattern, JobError> {
-    let read_percent = match (section.percent("rwmixread")?, section.percent("rwmixwrite")?) {
-        (Some(reads), Some(writes)) if reads + writes != 100 => {
-            return Err(section.error(
-                "rwmixwrite",
-                "it contradicts rwmixread: together they are 100",
-                "set one of them",
-            ));
-        }
-        (Some(reads), _) => reads,
-        (None, Some(writes)) => 100 - writes,
-        (None, None) => 50,
-    };
-    let parse = |text: &str| parse_pattern(text, read_percent, section.kb_base);
-    Ok(section.read("rw", parse)?.unwrap_or(Pattern {
-        access: Access::Only(Direction::Read),
-        random: false,
-        sequence: 1,
-        hole_bytes: 0,
-    }))
-}
-
-fn parse_pattern(text: &str, read_percent: u8, kb_base: u64) -> Result<Pattern, String> {
-    let (word, suffix) = text.split_once(':').map_or((text, None), |(word, suffix)| (word, Some(suffix)));
-    let (access, random) = match word {
-        "read" => (Access::Only(Direction::Read), false),
-        "write" => (Access::Only(Direction::Write), false),
-        "trim" => (Access::Only(Direction::Trim), false),
-        "randread" => (Access::Only(Direction::Read), true),
-        "randwrite" => (Access::Only(Direction::Write), true),
-        "randtrim" => (Access::Only(Direction::Trim), true),
-        "rw" | "readwrite" => (Access::Mixed { read_percent }, false),
-        "randrw" => (Access::Mixed { read_percent }, true),
-        "trimwrite" => (Access::TrimThenWrite, false),
-        "randtrimwrite" => (Access::TrimThenWrite, true),
-        _ => {
-            return Err("it must be one of read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw, \
-                        trimwrite, randtrimwrite"
-                .to_owned())
-        }
-    };
-    let mut pattern = Pattern { access, random, sequence: 1, hole_bytes: 0 };
-    match suffix {
-        None => {}
-        Some(_) if access == Access::TrimThenWrite => return Err("pairs of trim and write take no `:N`".to_owned()),
-        Some(count) if random => pattern.sequence = value::count(count)?.max(1),
-        Some(count) if count.trim_start().starts_with('-') => return Err("going backwards is not modelled".to_owned()),
-        Some(bytes) => match value::bytes(bytes, kb_base)? {
-            hole if hole % SECTOR_BYTES == 0 => pattern.hole_bytes = hole,
-            _ => return Err(format!("the hole is not a multiple of the {SECTOR_BYTES}-byte sector")),
-        },
-    }
-    Ok(pattern)
-}
-
 fn depth(section: &Section, copies: u64) -> Result<u32, JobError> {
     let asynchronous = section
         .chosen(
@@ -208,92 +163,6 @@ fn depth(section: &Section, copies: u64) -> Result<u32, JobError> {
         return Err(section.error("iodepth", &format!("at most {MOST_IN_FLIGHT} requests of a job are in flight"), ""));
     }
     Ok(if asynchronous { depth as u32 } else { 1 })
-}
-
-fn regions(section: &Section, copies: u64, min_bytes: u64, capacity_bytes: u64) -> Result<Vec<Region>, JobError> {
-    let read = |text: &str| value::amount(text, section.kb_base);
-    let size = section.read("size", read)?;
-    let offset = section.read("offset", read)?.unwrap_or(Amount::Bytes(0));
-    let increment = section.read("offset_increment", read)?.unwrap_or(Amount::Bytes(0));
-    let align = section.bytes("offset_align")?.filter(|bytes| *bytes > 0).unwrap_or(min_bytes);
-    let relative = matches!(offset, Amount::Percent(_)) || matches!(increment, Amount::Percent(_));
-    let absolute = |amount| match amount {
-        Amount::Bytes(bytes) => bytes,
-        Amount::Percent(percent) => {
-            (u128::from(capacity_bytes) * u128::from(percent) / 100).min(u128::from(u64::MAX)) as u64
-        }
-    };
-    (0..copies)
-        .map(|copy| {
-            let raw = absolute(increment).checked_mul(copy).and_then(|skip| skip.checked_add(absolute(offset)));
-            let begin_bytes = match raw {
-                Some(bytes) if relative => bytes.div_ceil(align).saturating_mul(align),
-                other => other.unwrap_or(u64::MAX),
-            };
-            if begin_bytes % SECTOR_BYTES != 0 {
-                return Err(section.error(
-                    "offset",
-                    &format!("it is not a multiple of the {SECTOR_BYTES}-byte sector"),
-                    "",
-                ));
-            }
-            let begin = begin_bytes.min(capacity_bytes);
-            let end_bytes = begin + region_bytes(section, size, begin, min_bytes, capacity_bytes)?;
-            Ok(Region { begin_bytes: begin, end_bytes })
-        })
-        .collect()
-}
-
-/// How much of the device after `begin_bytes` a copy works on; at least one block.
-fn region_bytes(
-    section: &Section,
-    size: Option<Amount>,
-    begin_bytes: u64,
-    min_bytes: u64,
-    capacity_bytes: u64,
-) -> Result<u64, JobError> {
-    let left = capacity_bytes - begin_bytes;
-    if left < min_bytes {
-        return Err(section.error("offset", &format!("it leaves no room for one block of {min_bytes} bytes"), ""));
-    }
-    let bytes = match size {
-        None | Some(Amount::Bytes(0)) => left,
-        Some(Amount::Bytes(bytes)) if bytes > left => {
-            return Err(section.error(
-                "size",
-                &format!("only {left} bytes are left on the target"),
-                "give a percentage",
-            ));
-        }
-        Some(Amount::Bytes(bytes)) => bytes,
-        Some(Amount::Percent(0 | 101..)) => return Err(section.error("size", "it must be 1% to 100%", "")),
-        Some(Amount::Percent(percent)) => {
-            let bytes = (u128::from(capacity_bytes) * u128::from(percent) / 100) as u64;
-            let capped = bytes.min(left);
-            capped - capped % min_bytes
-        }
-    };
-    if bytes < min_bytes {
-        return Err(section.error("size", &format!("it is less than one block of {min_bytes} bytes"), ""));
-    }
-    Ok(bytes)
-}
-
-/// For each copy the bytes of a pass and of the job; and whether passes follow each other until the latter are done.
-fn limits(section: &Section, regions: &[Region]) -> Result<(Vec<u64>, Vec<u64>, bool), JobError> {
-    let region = || regions.iter().map(|region| region.bytes());
-    let all: Vec<u64> = region().collect();
-    Ok(match section.read("io_size", |text| value::amount(text, section.kb_base))? {
-        None | Some(Amount::Bytes(0)) => (all.clone(), all, false),
-        Some(Amount::Bytes(bytes)) => (all, vec![bytes; regions.len()], true),
-        Some(Amount::Percent(0 | 101..)) => {
-            return Err(section.error("io_size", "it must be 1% to 100%", "give bytes"))
-        }
-        Some(Amount::Percent(percent)) => {
-            let part: Vec<u64> = region().map(|bytes| (u128::from(bytes) * u128::from(percent) / 100) as u64).collect();
-            (part.clone(), part, false)
-        }
-    })
 }
 
 fn runtime(section: &Section) -> Result<(Option<u64>, bool), JobError> {
@@ -332,96 +201,4 @@ fn pause(section: &Section) -> Result<Option<Pause>, JobError> {
     let counts_issues =
         section.chosen("thinktime_blocks_type", &[("complete", false), ("issue", true)])?.unwrap_or(false);
     Ok((pause_ns > 0).then_some(Pause { pause_ns, requests, counts_issues }))
-}
-
-fn distribution(section: &Section) -> Result<Distribution, JobError> {
-    let read = |text: &str| parse_distribution(text, section.kb_base);
-    Ok(section.read("random_distribution", read)?.unwrap_or(Distribution::Uniform))
-}
-
-fn refuse_zones_outside(section: &Section, distribution: &Distribution, regions: &[Region]) -> Result<(), JobError> {
-    let Distribution::Zoned(zones) = distribution else {
-        return Ok(());
-    };
-    let end = zones.iter().flatten().filter(|zone| zone.scale == 0).map(|zone| zone.end).max().unwrap_or(0);
-    match regions.iter().map(|region| region.bytes()).min() {
-        Some(bytes) if end > bytes => Err(section.error(
-            "random_distribution",
-            &format!("the zones take {end} bytes of {bytes}"),
-            "make them smaller",
-        )),
-        _ => Ok(()),
-    }
-}
-
-fn parse_distribution(text: &str, kb_base: u64) -> Result<Distribution, String> {
-    let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
-    match word {
-        "random" if rest.is_none() => Ok(Distribution::Uniform),
-        "zipf" => match parameters(rest, 1.2)? {
-            (theta, _) if theta <= 0.0 || (theta - 1.0).abs() < f64::EPSILON => {
-                Err("theta must be above 0 and not 1".to_owned())
-            }
-            (theta, center) => Ok(Distribution::Zipf { theta, center }),
-        },
-        "pareto" => match parameters(rest, 0.2)? {
-            (power, center) if power > 0.0 && power < 1.0 => Ok(Distribution::Pareto { power, center }),
-            _ => Err("its parameter must lie between 0 and 1".to_owned()),
-        },
-        "normal" => match parameters(rest, 0.0)? {
-            (deviation_percent, center) if (0.0..100.0).contains(&deviation_percent) => {
-                Ok(Distribution::Normal { deviation_percent, center })
-            }
-            _ => Err("the deviation must be 0 to 100 percent".to_owned()),
-        },
-        "zoned" | "zoned_abs" => {
-            let read = |part: &str| zones(part, (word == "zoned_abs").then_some(kb_base));
-            let zones = value::per_direction(rest.unwrap_or_default(), read)?;
-            Ok(Distribution::Zoned(zones.map(Option::unwrap_or_default)))
-        }
-        _ => Err("it must be one of random, zipf, pareto, normal, zoned, zoned_abs".to_owned()),
-    }
-}
-
-/// `1.2` or `1.2:0.5`: the parameter and the center.
-fn parameters(text: Option<&str>, default: f64) -> Result<(f64, Option<f64>), String> {
-    let Some(text) = text else {
-        return Ok((default, None));
-    };
-    let (parameter, center) =
-        text.split_once(':').map_or((text, None), |(parameter, center)| (parameter, Some(center)));
-    match center.map(value::fraction).transpose()? {
-        Some(center) if !(0.0..=1.0).contains(&center) => Err("the center must lie between 0 and 1".to_owned()),
-        center => Ok((value::fraction(parameter)?, center)),
-    }
-}
-
-/// `60/10:30/20:8/30:2/40`: percent of the accesses to percent of the region (or, absolute, to so many bytes).
-fn zones(text: &str, absolute_kb_base: Option<u64>) -> Result<Vec<Zone>, String> {
-    let mut shares = Vec::new();
-    for part in text.split(':') {
-        let (access, size) = part.split_once('/').ok_or_else(|| format!("`{part}` is not a zone like 60/10"))?;
-        let size = match absolute_kb_base {
-            Some(kb_base) => value::bytes(size, kb_base)?,
-            None => u64::from(percent(size)?),
-        };
-        if size == 0 {
-            return Err(format!("`{part}` is an empty zone"));
-        }
-        shares.push((size, Some(percent(access)?)));
-    }
-    let (mut access_to_percent, mut end) = (0, 0_u64);
-    let zones: Vec<Zone> = fill_shares(&shares)?
-        .into_iter()
-        .map(|(size, share)| {
-            let begin = end;
-            access_to_percent += share;
-            end = end.saturating_add(size);
-            Zone { access_to_percent, begin, end, scale: if absolute_kb_base.is_some() { 0 } else { 100 } }
-        })
-        .collect();
-    match absolute_kb_base {
-        None if end > 100 => Err(format!("the zones take {end} percent of the region")),
-        _ => Ok(zones),
-    }
 }

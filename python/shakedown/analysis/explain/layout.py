@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from shakedown.analysis.explain.load import Load
 from shakedown.errors import UsageError
+from shakedown.layouts import DRAID, LAYOUTS, ZFS_LAYOUTS, Kind
 
 SECTOR_BYTES: Final = 4096
 """What ZFS splits a record down to on drives with sectors of 4 KiB."""
@@ -19,25 +20,8 @@ MOST_MEMBERS: Final = 1920
 _MOST_OF_A_VDEV: Final = 255
 
 
-class _Kind(NamedTuple):
-    parity: int
-    least_width: int
-    zfs: bool = False
-
-
-_KINDS: Final = {
-    "single": _Kind(0, 1),
-    "raid0": _Kind(0, 2),
-    "raid1": _Kind(0, 2),
-    "raid10": _Kind(0, 2),
-    "raid5": _Kind(1, 2),
-    "raid6": _Kind(2, 4),
-    "mirror": _Kind(0, 2, zfs=True),
-    "raidz1": _Kind(1, 2, zfs=True),
-    "raidz2": _Kind(2, 3, zfs=True),
-    "raidz3": _Kind(3, 4, zfs=True),
-}
-ZFS_KINDS: Final = tuple(name for name, kind in _KINDS.items() if kind.zfs)
+_KINDS: Final = {"single": Kind(1), **{name: kind for name, kind in LAYOUTS.items() if name not in DRAID}}
+ZFS_KINDS: Final = tuple(name for name in _KINDS if name in ZFS_LAYOUTS)
 KINDS_OF_COPIES: Final = ("raid10", "mirror")
 """Several drives hold the same, and there may be several such."""
 

@@ -1,0 +1,50 @@
+"""The arithmetic of each ceiling, in words."""
+
+from __future__ import annotations
+
+from shakedown.analysis.explain.ceiling import Box, Ceiling, Drives, Heads, Link, OneAtATime, RoundTrip
+from shakedown.analysis.explain.layout import Layout
+from shakedown.analysis.explain.load import Load
+from shakedown.units import format_size
+
+
+def reason(box: Box, load: Load, ceiling: Ceiling) -> str:
+    """What a ceiling of this box under this load follows from."""
+    match ceiling:
+        case OneAtATime(_, steps, each):
+            took = "a seek" if steps == 1 else f"{steps:.3g} seeks one after the other"
+            return f"{took} for each at a random place, {each:.3g}/s"
+        case Heads():
+            return _of_the_heads(box.layout, load, ceiling)
+        case Drives():
+            return _of_the_drives(box, load, ceiling)
+        case Link(_, bits_per_s, payload):
+            return f"{bits_per_s / 1e9:g} Gb/s carry {payload / 1e6:.4g} MB/s of payload each way"
+        case RoundTrip(_, seconds):
+            return f"{load.outstanding} outstanding, {seconds * 1e3:.3g} ms each at least"
+
+
+def _of_the_heads(layout: Layout, load: Load, ceiling: Heads) -> str:
+    work, busy = ceiling.work, ceiling.busy
+    few = "" if busy == layout.width else f", no more at work with {load.outstanding} outstanding"
+    return (
+        f"{busy:.3g} x {ceiling.seeks_per_s:.3g} requests/s{few}, {work.total:.3g} at the drives for one of the host "
+        f"({work.reads:.3g} read, {work.writes:.3g} written){_of_a_record(layout, load)}"
+    )
+
+
+def _of_a_record(layout: Layout, load: Load) -> str:
+    if not layout.is_part_of_a_record(load):
+        return ""
+    return f": {format_size(load.block_bytes)} of a record of {format_size(layout.record_bytes)}, which moves whole"
+
+
+def _of_the_drives(box: Box, load: Load, ceiling: Drives) -> str:
+    told = f"streams at {box.layout.data_drives} x {box.drive.stream_bytes_per_s / 1e6:.3g} MB/s"
+    if ceiling.queues:
+        depth, each = ceiling.queues
+        random = f"{load.random_share:.0%} random".replace("%", " %")
+        told = f"{random}, {depth} at a time in each drive: {each:.3g}/s; the rest {told}"
+    if ceiling.gathered:
+        told += "; what is written, in new places one behind the other, too"
+    return told

@@ -1,0 +1,522 @@
+"""What was found of a drive as a twin: every value with its interval, and what was not found as assumed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.cache import Cache, counts_packets, gathered_bytes, single_space_bound, space_bound
+from shakedown.fit.cleaning import Marked, Pass, forced
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.facts import Facts
+from shakedown.fit.length import MARKS_AT, Length
+from shakedown.fit.rotation import short_way
+from shakedown.fit.seek import USUAL
+from shakedown.fit.trace import BLOCK_BYTES
+from shakedown.fit.twin import UNKNOWN, Twin
+
+_BY: Final = "by characterize"
+_SETTLE_MS: Final = 0.2
+_WHOLE: Final = 1e-6
+_HAIR_MS: Final = 0.005
+_ZONES: Final = 32
+_MERGE_BYTES: Final = 14_680_064
+_BANDS_AGREE: Final = 1.25
+_ON_DISK: Final = 2.95
+# Of bands that do not move all that is cleaned comes to its old place, but for what a late host makes of it.
+_STATIC: Final = 0.75
+_SEGMENTS: Final = 128
+# What angles are told apart by, and as much again: cylinders do not begin where bands do.
+_ALIKE_TURNS: Final = 0.06
+_SEEN_UNDER_PRESSURE: Final = ("when", "driven", "order")
+
+
+def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
+    """The twin by direct estimates alone."""
+    twin = Twin(name, title)
+    _identity(twin, model)
+    _geometry(twin, facts)
+    _mechanics(twin, facts)
+    _dram(twin, facts)
+    sptf = facts.queue_gain > 1.5
+    twin.put("queue", "depth", 32, f"{UNKNOWN}; what native command queuing has")
+    twin.put("queue", "order", "sptf" if sptf else "fifo", _gain(facts.queue_gain))
+    twin.put("queue", "starvation_ms", 1000, f"{UNKNOWN}; usual")
+    for key, found in (("rate_mb_s", facts.link.rate_mb_s), ("overhead_us", facts.link.overhead_us)):
+        shown = _span(found, 1) if facts.link.seen else f"{UNKNOWN}; memory answers nothing"
+        twin.put("interface", key, round(found.value, 1), shown)
+    _translation(twin, facts)
+    return twin
+
+
+def _identity(twin: Twin, model: str) -> None:
+    unknown = "assumed: not asked for; it decides nothing"
+    twin.put("identity", "vendor", "unknown", unknown)
+    twin.put("identity", "model", model or "unknown", "measured: what the target calls itself")
+    twin.put("identity", "firmware", "0", unknown)
+    twin.put("identity", "serial_prefix", "TWIN", unknown)
+
+
+def _geometry(twin: Twin, facts: Facts) -> None:
+    outer = _blocks(facts.track_bytes(0.0))
+    inner = min(_blocks(facts.inner.track_bytes.value if facts.inner else facts.track_bytes(1.0)), outer)
+    heads = facts.outer.heads if facts.outer else None
+    twin.put("geometry", "capacity_bytes", facts.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES, f"measured: size {_BY}")
+    turn = facts.turn_ms
+    rpm = Estimate(6e4 / turn.value, 6e4 / turn.high, 6e4 / turn.low)
+    _measured(twin, "geometry", "rpm", rpm, 4)
+    twin.put(
+        "geometry",
+        "heads",
+        heads or 4,
+        f"measured: every so many tracks another skew, {_BY}" if heads else f"{UNKNOWN}; one skew as the other",
+    )
+    for key, value, seen, share in (
+        ("outer_track_bytes", outer, facts.outer, 0),
+        ("inner_track_bytes", inner, facts.inner, -1),
+    ):
+        size = seen.track_bytes if seen else None
+        if size is None:
+            rate = facts.rates[share]
+            shown = f"{rate.low / 1e6:.2f}..{rate.high / 1e6:.2f} MB/s"
+            # Without skews a track holds less than comes in a turn.
+            origin = f"measured: {shown} {_BY}" if facts.outer else f"{UNKNOWN}; {shown}, skews left out"
+            twin.put("geometry", key, value, origin)
+        else:
+            twin.put("geometry", key, value, f"measured: {size.low:.0f}..{size.high:.0f} {_BY}")
+    zones = max(min(_ZONES, facts.capacity_bytes // ((heads or 4) * outer)), 1)
+    twin.put("geometry", "zones", zones, f"{UNKNOWN}; rates fall evenly")
+    for key, skew in (
+        ("track_skew_degrees", facts.outer.track_skew if facts.outer else None),
+        ("cylinder_skew_degrees", facts.outer.cylinder_skew if facts.outer else None),
+    ):
+        if skew is None:
+            twin.put("geometry", key, 40.0, f"{UNKNOWN}; usual")
+        else:
+            degrees = Estimate(skew.value * 360, skew.low * 360, skew.high * 360)
+            _measured(twin, "geometry", key, degrees, 2)
+
+
+def _mechanics(twin: Twin, facts: Facts) -> None:
+    turn = facts.turn_ms.value
+    skews = [twin.number("geometry", key) / 360 * turn for key in _SKEWS]
+    shares = sorted(facts.seeks)
+    times = np.maximum.accumulate([facts.seeks[share].value for share in shares])
+    (x0, x1), (y0, y1) = shares[:2], times[:2]
+    single = y0 - (y1 - y0) * x0**0.5 / (x1**0.5 - x0**0.5)
+    single = float(np.clip(single, 0.05, min(skews[1] - _SETTLE_MS - _HAIR_MS, y0)))
+    full = float(times[-1] + (times[-1] - times[-2]) * (1 - shares[-1]) / (shares[-1] - shares[-2]))
+    table = [[0.0, round(single, 3)], *([round(x, 4), round(float(y), 3)] for x, y in zip(shares, times, strict=True))]
+    table.append([1.0, round(full, 3)])
+    error = float(np.mean([one.high - one.low for one in facts.seeks.values()])) / 2
+    shown = f"measured: each to {error:.2f} ms or so {_BY}; the ends continued"
+    twin.put("mechanics", "seek_table", table, f"{UNKNOWN}; usual" if facts.seeks is USUAL else shown)
+    twin.put("mechanics", "write_settle_ms", _SETTLE_MS, f"{UNKNOWN}; usual")
+    switch = round(max(min(skews[0] - _SETTLE_MS - _HAIR_MS, single), 0.0), 3)
+    twin.put("mechanics", "head_switch_ms", switch, f"{UNKNOWN}; the skew hides no more")
+    parking = facts.parking
+    if parking is None:
+        twin.put("mechanics", "park_after_s", 0, f"{UNKNOWN}; not looked for")
+        twin.put("mechanics", "unpark_ms", 0, f"{UNKNOWN}; not looked for")
+    elif not parking.told:
+        why = f"{UNKNOWN}; the drive never came to rest, or reads after a rest were late by this and that"
+        twin.put("mechanics", "park_after_s", 0, why)
+        twin.put("mechanics", "unpark_ms", 0, why)
+    elif parking.after_s is None or parking.unpark_ms is None:
+        twin.put("mechanics", "park_after_s", 0, f"measured: not within ten minutes {_BY}")
+        twin.put("mechanics", "unpark_ms", 0, f"measured: never seen {_BY}")
+    else:
+        _measured(twin, "mechanics", "park_after_s", parking.after_s, 1)
+        _measured(twin, "mechanics", "unpark_ms", parking.unpark_ms, 1)
+
+
+_SKEWS: Final = ("track_skew_degrees", "cylinder_skew_degrees")
+
+
+def _dram(twin: Twin, facts: Facts) -> None:
+    bursts = facts.bursts
+    track = _blocks(facts.track_bytes(0.0))
+    twin.put("dram", "write_back", bursts.write_back, f"measured: {_BY}")
+    taken = bursts.bytes_taken if bursts.bytes_taken is not None else max(16 << 20, 2 * track)
+    origin = f"measured: {taken} taken at once {_BY}" if bursts.bytes_taken else f"{UNKNOWN}; none was answered at once"
+    twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
+    count = bursts.writes
+    # Some of them may be on their way to the platters by then; how many a visit to a log takes shows in a twin.
+    shown = f"measured: {(count or 0) // 2}..{count} {_BY}, taken at once; part of them may have left memory by then"
+    twin.put("dram", "write_segments", count or _SEGMENTS, shown if count else f"{UNKNOWN}; usual")
+    destaged = facts.cache.destage_bytes if facts.cache else None
+    if destaged:
+        size = min(_blocks(destaged.value), max(_blocks(taken), track))
+        twin.put("dram", "destage_bytes", size, _span(destaged, 0))
+    else:
+        twin.put("dram", "destage_bytes", track, f"{UNKNOWN}; about one track")
+    twin.put("dram", "destage_idle_ms", 20, f"{UNKNOWN}; a few turns")
+    _measured(twin, "dram", "read_ahead_bytes", facts.read_ahead, 0)
+    kept = f"measured: {facts.read_segments} {_BY}" if facts.link.keeps_reads else f"{UNKNOWN}; nothing that is read"
+    twin.put("dram", "read_segments", facts.read_segments, kept)
+
+
+def _translation(twin: Twin, facts: Facts) -> None:
+    share = f"measured: {facts.moved.share:.0%} of what was written lay elsewhere {_BY}"
+    if facts.cleans_at_once:
+        shown = f"measured: {facts.left_at_once:.0%} of what was just written lay elsewhere, and soon not {_BY}"
+        twin.put("translation", "kind", "shingled", shown)
+        return
+    if facts.cache is None:
+        twin.put("translation", "kind", "identity", share)
+        return
+    twin.put("translation", "kind", "shingled", share)
+    cache = facts.cache
+    counts = _band_tracks(facts, cache)
+    # At the outer edge the size of a track is measured where the bands are; elsewhere a place may lie in another zone.
+    at_edge = counts[0] if 0.0 in cache.bands and facts.outer and _bands_agree(counts) else None
+    tracks = max(round(at_edge or (float(np.median(counts)) if counts else 20)), 2)
+    found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
+    origin = bands_origin(counts, found)
+    if facts.outer is None and not origin.startswith(UNKNOWN):
+        origin = f"{UNKNOWN}; tracks are not, but it is {found}"
+    twin.put("translation", "tracks_per_band", tracks, origin)
+    if cache.static_share is None:
+        twin.put("translation", "mapping", "static", f"{UNKNOWN}; nothing came home")
+    else:
+        shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {_BY}"
+        if not _places_differ(facts, tracks):
+            shown = f"{UNKNOWN}; bands begin at the same angle, so that one looks like another"
+        moves = cache.static_share < _STATIC
+        twin.put("translation", "mapping", "dynamic" if moves else "static", shown)
+        if moves:
+            twin.put("translation", "spare_bands", 2, f"{UNKNOWN}; some")
+    _cache(twin, cache)
+    _cleaning(twin, facts, cache, tracks)
+    _streams(twin, cache)
+    never_empty = cache.streams is None or cache.regions > 1 or cache.contradicts
+    if cache.lazy and never_empty and (cache.by_pressure or cache.length is None):
+        _doubt(twin, "cache", "cleaning", "streams")
+    elif cache.streams_doubted:
+        _doubt(twin, "streams")
+
+
+def _doubt(twin: Twin, *parts: str) -> None:
+    """What was written to see the log was cleaned under way, where rewriting does not empty it."""
+    for section in (f"translation.{part}" for part in parts):
+        for key, (value, origin) in twin.sections[section].items():
+            if not origin.startswith(UNKNOWN) and key not in _SEEN_UNDER_PRESSURE:
+                twin.put(section, key, value, f"{UNKNOWN}; what was written to see it was cleaned under way")
+
+
+def _places_differ(facts: Facts, tracks: int) -> bool:
+    """Whether a block comes at another angle if its band lies where the next one was."""
+    seen = facts.outer
+    if seen is None or seen.track_skew is None or seen.cylinder_skew is None or not seen.heads:
+        return True
+    turns = tracks * (seen.track_skew.value + (seen.cylinder_skew.value - seen.track_skew.value) / seen.heads)
+    return abs(short_way(turns)) > _ALIKE_TURNS
+
+
+def bands_origin(counts: list[float], found: str) -> str:
+    """A band has as many tracks wherever it lies: places that say otherwise saw something else, or too late."""
+    if not counts:
+        return UNKNOWN
+    if not _bands_agree(counts):
+        return f"{UNKNOWN}; places disagree: {found}"
+    return f"measured: {found} {_BY}"
+
+
+def _band_tracks(facts: Facts, cache: Cache) -> list[float]:
+    """How many tracks a band has, at each place where any were seen."""
+    return [band.size_bytes.value / facts.track_bytes(at) for at, band in sorted(cache.bands.items())]
+
+
+def band_size_is_known(facts: Facts) -> bool:
+    """Without it nothing is known that is counted in bands."""
+    return bool(facts.cache and facts.cache.bands and _bands_agree(_band_tracks(facts, facts.cache)))
+
+
+def _bands_agree(counts: list[float]) -> bool:
+    return max(counts) <= _BANDS_AGREE * min(counts)
+
+
+def _cache(twin: Twin, cache: Cache) -> None:
+    section, cost = "translation.cache", cache.append
+    assert cost
+    seeks = {"flash": "what is cached comes without any motion", "spread": f"{cache.regions} logs over the surface"}
+    shown = seeks.get(cache.place, "where seeks from three places lead")
+    twin.put(section, "place", cache.place, f"measured: {shown} {_BY}")
+    if cache.place == "spread":
+        twin.put(section, "regions", cache.regions, f"measured: which writes share a log {_BY}")
+    writes = int(cost.packet_writes.value) if cost.packet_writes else 1
+    _limits(twin, cache)
+    _or_unknown(twin, section, "packet_bytes", cost.packet_bytes or cache.packet_bytes, _packet_bytes(cache))
+    _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
+    if cache.flash:
+        _measured(twin, section, "flash_read_us", cache.flash.read_us, 1)
+        _measured(twin, section, "flash_write_us", cache.flash.write_us, 1)
+        _measured(twin, section, "flash_rate_mb_s", cache.flash.rate_mb_s, 1)
+    else:
+        _tracks(twin, "packet_tracks", cache.layout.packet_tracks, cache.layout.track_bytes)
+        _measured(twin, section, "packet_turns", cost.packet_turns, 4)
+        _measured(twin, section, "append_turns", cost.append_turns, 4)
+        if cache.layout.visit_tracks.value:
+            _tracks(twin, "append_tracks", cache.layout.visit_tracks, cache.layout.track_bytes)
+    journal = cache.journal
+    origin = f"measured: {_BY}" if journal and journal.every else f"{UNKNOWN}; none is seen"
+    if journal and not journal.every:
+        origin = f"measured: none in {journal.seen} visits {_BY}"
+    twin.put(section, "journal_every", journal.every if journal else 0, origin)
+    twin.put(section, "journal_ms", round(journal.ms, 1) if journal else 0.0, origin)
+
+
+def _packet_bytes(cache: Cache) -> int:
+    found = (cache.append.packet_bytes if cache.append else None) or cache.packet_bytes
+    return _blocks(found.value) if found else 524_288
+
+
+def _limits(twin: Twin, cache: Cache) -> None:
+    """Bytes, and entries as far as a write can meet them before space ends."""
+    origin = f"{UNKNOWN}; no end of the log was met"
+    if cache.length:
+        found = cache.length.bytes_found
+        low, high = (value * cache.regions for value in (found.low, found.high))
+        shown = (
+            "where writes wait for whole passes" if cache.by_pressure else "what was written until marks were met again"
+        )
+        origin = f"measured: {low:.0f}..{high:.0f}, {shown} {_BY}"
+    held = cache.in_memory or 0
+    small = cache.small.writes if cache.small else None
+    if small is None and cache.single and cache.single.writes is not None:
+        # Where a write is a packet they are the same.
+        small = cache.single.writes + held
+    room = cache.bytes_found or (small or 1000) * gathered_bytes(cache)
+    twin.put("translation.cache", "bytes", _blocks(room), origin)
+    put_entries(twin, cache, held, space_ends=small is None or space_bound(cache, small))
+
+
+def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> None:
+    """Entries, and what counts as one, if memory holds so many writes while the log is full."""
+    section, single = "translation.cache", cache.single.writes if cache.single else None
+    if cache.by_pressure:
+        _entries_at_mark(twin, cache)
+        return
+    met = cache.small.writes if cache.small else None
+    # A drive that stalls from the first write on, or while memory has room, tells nothing of its entries.
+    small = met - held if met else single
+    small, single = (count if count and count > 0 else None for count in (small, single))
+    writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
+    if cache.length is None and small is not None:
+        # Which of both ended is not known.
+        why = f"{UNKNOWN}; at least {max(small, single or 0)}, where entries or space ended"
+        twin.put(section, "entries", max(small, single or 0), why)
+        twin.put(section, "entry_counts", "write", why)
+        return
+    room = cache.bytes_found or 1000 * gathered_bytes(cache)
+    # How many of those that memory holds were in the log already when it was full is not known.
+    if small is None or space_ends:
+        by_space = int(room / gathered_bytes(cache))
+        why = f"{UNKNOWN}; at least {small or 0}: space for as many writes ends first"
+        if small is None and met:
+            why = f"{UNKNOWN}; it stalls as soon as memory is full"
+        counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
+        twin.put(section, "entries", max(by_space, small or 0, 1000), why)
+        twin.put(section, "entry_counts", counts, why)
+        return
+    by_packet = bool(cache.append and cache.append.packet_writes and writes == 1)
+    # Single writes are packets: fewer of them than there is space for means that packets are counted.
+    by_space_alone, by_groups = single_space_bound(cache), counts_packets(cache)
+    if by_groups is not None:
+        by_packet = by_groups
+    elif single is not None and not by_packet:
+        by_packet = not by_space_alone and single < 0.6 * small
+    counted = [single] if by_packet and single else [small]
+    what = "small writes"
+    if by_groups:
+        counted, what = _packets_met(cache), "packets, several of them durable at a time,"
+    if single and not by_packet and not by_space_alone and single > small:
+        # What a visit to the log takes at once may have hidden the last that had room.
+        counted.append(single)
+    low, high = min(counted), max(counted)
+    if met and counted == [small]:
+        low, high = met - max(held, cache.in_memory or 0), met
+    told = writes > 1 and (not by_space_alone or by_groups is not None)
+    shown = f"measured: {low}..{high} {what} to the first stall {_BY}"
+    if writes > 1 and not told:
+        shown += f"; as many packets as {writes} of them fill, if those are counted"
+    twin.put(section, "entries", max(counted), shown)
+    why = "each small write is a packet" if writes == 1 else "packets of one write end with the space"
+    origin = f"measured: {_BY}" if told else f"{UNKNOWN}; {why}"
+    twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
+
+
+def _packets_met(cache: Cache) -> list[int]:
+    """Between how many packets groups of writes stalled for the first time."""
+    assert cache.groups and cache.grouped and cache.grouped.writes
+    before = cache.grouped.writes // cache.groups.writes * cache.groups.packets
+    return [before, before + cache.groups.packets - 1]
+
+
+def _entries_at_mark(twin: Twin, cache: Cache) -> None:
+    """Of a drive that cleans under pressure it shows at how many of them it begins to."""
+    section = "translation.cache"
+    single_packets = bool(cache.append and cache.append.packet_writes and cache.append.packet_writes.value == 1)
+    by_space = int((cache.bytes_found or 1000 * BLOCK_BYTES) / gathered_bytes(cache))
+    if cache.writes_to_high is None or cache.marks is None:
+        twin.put(
+            section, "entries", max(by_space, 1000), f"{UNKNOWN}; it cleans for want of space before it has as many"
+        )
+        twin.put(
+            section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; as many end with the space"
+        )
+        return
+    high = cache.marks.high
+    count, low, most = (round(cache.writes_to_high / share) for share in (high.value, high.high, high.low))
+    twin.put(
+        section,
+        "entries",
+        count,
+        f"measured: {low}..{most}, where cleaning begins at {cache.writes_to_high} writes {_BY}",
+    )
+    why = "each small write is a packet" if single_packets else "each was durable, and so a packet"
+    twin.put(section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; {why}")
+
+
+def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
+    section = "translation.cleaning"
+    twin.put(section, "when", "lazy" if cache.lazy else "aggressive", f"measured: {_BY}")
+    if cache.most_dirty_first is None:
+        twin.put(section, "order", "fifo", f"{UNKNOWN}; usual")
+    else:
+        shown = f"measured: which went home first, one piece each of older bands or many of newer ones {_BY}"
+        twin.put(section, "order", "most-dirty" if cache.most_dirty_first else "fifo", shown)
+    if cache.by_pressure:
+        twin.put(section, "driven", "pressure", f"measured: it cleans while the host reads on {_BY}")
+    elif cache.rest_ms is not None:
+        _measured(twin, section, "idle_ms", cache.rest_ms, 0)
+    else:
+        twin.put(section, "idle_ms", 1000, f"{UNKNOWN}; it rested with its cache full")
+    if cache.lazy:
+        for key, value in (("high_mark", 0.9), ("low_mark", 0.8)):
+            found = mark(facts, cache, key)
+            if found:
+                _measured(twin, section, key, found, 4)
+            else:
+                twin.put(section, key, value, UNKNOWN)
+    if cache.collect_turns:
+        _measured(twin, section, "collect_turns", cache.collect_turns, 3)
+    elif cache.place != "flash":
+        twin.put(section, "collect_turns", 0.2, f"{UNKNOWN}; a part of a turn, and few pieces to a band")
+    _pass(twin, facts)
+    twin.put(section, "merge_bytes", _MERGE_BYTES, f"{UNKNOWN}; usual")
+    if cache.band_ms is None or not band_size_is_known(facts):
+        twin.put(section, "merge_on_disk", False, UNKNOWN)
+        return
+    turn = facts.turn_ms.value
+    skew = facts.rates[0].value * turn / 1e3 / facts.track_bytes(0.0)
+    times = cache.band_ms.value / (tracks * turn / skew)
+    twin.put(section, "merge_on_disk", times > _ON_DISK, f"measured: {times:.2f} times what reading a band takes {_BY}")
+
+
+def mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
+    """A mark of lazy cleaning; the last pass may go below the low one, by all of its bands but one."""
+    # A host that is late may have made them contradict each other: then neither is known.
+    if cache.marks is None or cache.marks.low.low >= cache.marks.high.value:
+        return None
+    if key == "high_mark":
+        return cache.marks.high
+    found, passed = cache.marks.low, pass_of(facts)
+    bands = passed.bands.value if passed else cache.pass_bands or 1
+    below = cache.marks.step * (bands - 1)
+    # But the low mark is below the high one.
+    high = cache.marks.high
+    value = min(found.value + below / 2, (found.low + high.value) / 2)
+    return Estimate(value, found.low, max(min(found.high + below, high.high), value))
+
+
+def _pass(twin: Twin, facts: Facts) -> None:
+    """What a drive without room does before it goes on."""
+    section, found = "translation.cleaning", pass_of(facts)
+    if facts.cache and facts.cache.pass_bands:
+        shown = f"measured: what goes home beside what has to {_BY}"
+        twin.put(section, "bands_per_pass", facts.cache.pass_bands, shown)
+        return
+    if found is None:
+        twin.put(section, "bands_per_pass", *_assumed_pass(twin, facts))
+        return
+    _measured(twin, section, "bands_per_pass", found.bands, 0)
+    if found.ration:
+        twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {_BY}")
+        twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
+
+
+def _assumed_pass(twin: Twin, facts: Facts) -> tuple[int, str]:
+    """Where bands are not known: as many of the twin's as free the room that a pass did, and so stall as long."""
+    cache = facts.cache
+    if cache is None or not cache.length or cache.by_pressure:
+        return 1, UNKNOWN
+    tracks = twin.number("translation", "tracks_per_band")
+    passed = _pass_of(facts, cache, cache.length, lambda at: tracks * facts.track_bytes(at))
+    return round(passed.bands.value), f"{UNKNOWN}; what a pass frees, in bands of {tracks:.0f} tracks"
+
+
+def pass_of(facts: Facts) -> Pass | None:
+    """What a forced pass does, from its stalls over marks."""
+    cache = facts.cache
+    if cache is None or not cache.length or cache.by_pressure or not band_size_is_known(facts):
+        return None
+    shares = sorted(cache.bands)
+    sizes = [cache.bands[share].size_bytes.value for share in shares]
+    return _pass_of(facts, cache, cache.length, lambda at: float(np.interp(at, shares, sizes)))
+
+
+def _pass_of(facts: Facts, cache: Cache, met: Length, band_bytes: Callable[[float], float]) -> Pass:
+    span = met.marks_written * met.mark_bytes / facts.capacity_bytes
+    size = band_bytes((MARKS_AT if cache.lazy or 0.5 not in cache.bands else 0.5) + span / 2)
+    # Marks that lie further apart than a band is long have a band each.
+    grain = min(met.mark_bytes / size, 1.0)
+    # One more is that of the filler.
+    return forced(Marked(met.passes, met.marks_written * grain + 1, met.spacing, met.marks * grain, grain))
+
+
+def _streams(twin: Twin, cache: Cache) -> None:
+    section, streams = "translation.streams", cache.streams
+    if streams is None:
+        twin.put(section, "tracked", 0, f"measured: nothing bypasses the cache {_BY}")
+        twin.put(section, "min_request_bytes", 65_536, UNKNOWN)
+        twin.put(section, "min_run_bytes", 8 << 20, UNKNOWN)
+        return
+    tracked = streams.tracked
+    twin.put(section, "tracked", round(tracked.value), f"measured: {tracked.low:.0f}..{tracked.high:.0f} {_BY}")
+    for key, found in (("min_request_bytes", streams.min_request_bytes), ("min_run_bytes", streams.min_run_bytes)):
+        twin.put(section, key, round(found.value), _span(found, 0))
+
+
+def _measured(twin: Twin, section: str, key: str, found: Estimate, digits: int) -> None:
+    value = round(found.value, digits) if digits else round(found.value)
+    twin.put(section, key, value, _span(found, digits))
+
+
+def _tracks(twin: Twin, key: str, found: Estimate, track_bytes: float) -> None:
+    """A share of a track that comes to whole blocks; the drive rounds up."""
+    blocks = round(found.value * track_bytes / BLOCK_BYTES)
+    value = round((blocks - 0.5) * BLOCK_BYTES / track_bytes, 4) if blocks > 1 else 0.0
+    twin.put("translation.cache", key, value, _span(found, 4))
+
+
+def _or_unknown(twin: Twin, section: str, key: str, found: Estimate | None, value: int) -> None:
+    twin.put(section, key, value, _span(found, 0) if found else f"{UNKNOWN}; usual")
+
+
+def _span(found: Estimate, digits: int) -> str:
+    grain = 10.0**-digits
+    # Outwards; what is whole but for rounding stays.
+    low, high = math.floor(found.low / grain + _WHOLE) * grain, math.ceil(found.high / grain - _WHOLE) * grain
+    return f"measured: {low:.{digits}f}..{high:.{digits}f} {_BY}"
+
+
+def _gain(gain: float) -> str:
+    return f"measured: 32 reads at a time are {gain:.1f} times as fast {_BY}"
+
+
+def _blocks(size: float) -> int:
+    return round(size / BLOCK_BYTES) * BLOCK_BYTES

@@ -93,11 +93,12 @@ def test_a_cell_that_cannot_be_is_left_out(cells: list[Cell]) -> None:
 
 def test_what_is_left_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["matrix", "model:hd103uj", "--layouts", "raidz2,raidz3", "--widths", "2-4", "--fills", "0%"]
-    for options, read in ((), lambda captured: captured.err), (("--json",), lambda captured: captured.out):
+    for options, is_json in ((), False), (("--json",), True):
         with pytest.raises(SystemExit) as left:
             main([*arguments, "-o", str(tmp_path / "out"), *options])
         assert left.value.code == 0
-        told = " ".join(read(capsys.readouterr()).split())
+        captured = capsys.readouterr()
+        told = " ".join((captured.out if is_json else captured.err).split())
         assert "raidz2: left out at 2 drives; it takes 3 or more." in told
         assert "raidz3: left out at 2 and 3 drives; it takes 4 or more." in told
     assert D.left_out == ("raidz3: left out at 3 drives; it takes 4 or more.",)

@@ -12,6 +12,7 @@ from shakedown.analysis.identify.models import parse_models
 from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shingled
 from shakedown.analysis.triage.follow import follow
 from shakedown.data import reference_path
+from shakedown.report.triage import triage_text
 
 LOGS = Path(__file__).parent / "logs"
 NOW = datetime(2026, 1, 15, tzinfo=UTC)

@@ -42,13 +42,12 @@ LOAD: Final = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\nrandseed=7\n
 USERS_AT_MB: Final = {"raid1": (143, 227), "raid10": (147, 423), "raid5": (153, 634), "raid6": (150, 419)}
 # Of a pool 7/8 of what is filled is the load's file, and the rest others.
 USERS_OF_ZFS: Final = "size=87%\n"
-# ext4 commits what has changed five seconds after it did: a write, a flush, and another write that is forced to the
-# medium. (Both are forced here: that is how the modelled md knows that they are not the load's.) Beside a load a file's
-# times change all the while, without one only as it is mounted.
-JOURNAL: Final = "[journal]\nrw=write\nbs=8k\nfsync=1\nsync=dsync\nstartdelay=5s\nsize=64m\n"
-ONCE: Final = "thinktime_blocks=2\nthinktime=1h\n"
-AGAIN: Final = "thinktime=5s\n"
-COMMIT: Final = "[commit]\nrw=write\nbs=4k\nsync=dsync\nstartdelay=5100ms\nthinktime=5s\nsize=64m\n"
+# Beside a load a file's times change all the while, and the modelled host's ext4 commits them. Without one the lab's
+# commits once: a write, a flush, and another write that is forced to the medium. (Both are forced here: that is how the
+# modelled md knows that they are not a load's.)
+ONCE: Final = (
+    "[journal]\nrw=write\nbs=8k\nfsync=1\nsync=dsync\nstartdelay=5s\nsize=64m\nthinktime_blocks=2\nthinktime=1h\n"
+)
 # Making a filesystem and filling it lets the stripe cache grow: so much is read at once as the lab's rebuilds begin,
 # without and with a load.
 STRIPES: Final = {"raid5": (329, 383), "raid6": (359, 409)}
@@ -179,11 +178,10 @@ def load(case: Case) -> tuple[str | None, float]:
     """The load and the fill that give the model's array, which has no filesystem, the requests of the real one."""
     if case.is_zfs:
         return LOAD + USERS_OF_ZFS if case.load else None, case.fill
-    at = f"offset={journal_at_bytes(case)}\n"
     if not case.load:
-        return JOURNAL + at + ONCE, 1.0
+        return f"{ONCE}offset={journal_at_bytes(case)}\n", 1.0
     first, size = USERS_AT_MB[case.layout]
-    return f"{LOAD}offset={first}m\nsize={size}m\n{JOURNAL}{at}{AGAIN}{COMMIT}{at}", 1.0
+    return f"{LOAD}offset={first}m\nsize={size}m\n", 1.0
 
 
 def journal_at_bytes(case: Case) -> int:
@@ -193,16 +191,22 @@ def journal_at_bytes(case: Case) -> int:
     return (middle // 16 * 16 if middle > 16 else middle - 1) * GROUP_BYTES
 
 
+def md_options(case: Case) -> MdOptions:
+    """The lab's host, its filesystem, and what filling that has left."""
+    stripes = STRIPES[case.layout][case.load] if case.layout in STRIPES else None
+    return replace(LAB_MD, stripe_cache=stripes, journal_at_bytes=journal_at_bytes(case) if case.load else None)
+
+
+def zfs_options(case: Case) -> ZfsOptions:
+    """The lab's host, and a pool filled as the lab's is."""
+    draid = (2, 0) if case.layout.startswith("draid") else None
+    order: HealingOrder | None = "sequential" if case.sequential else None
+    return replace(LAB_ZFS, draid=draid, order=order, file_bytes=None if case.load else FILES_MIB[case.layout] << 20)
+
+
 def modelled(case: Case, seed: int) -> Rebuild:
     """The same order in the model, on a host like the lab's."""
-    options: MdOptions | ZfsOptions = LAB_MD
-    if case.layout in STRIPES:
-        options = replace(LAB_MD, stripe_cache=STRIPES[case.layout][case.load])
-    if case.is_zfs:
-        draid = (2, 0) if case.layout.startswith("draid") else None
-        order: HealingOrder | None = "sequential" if case.sequential else None
-        files = None if case.load else FILES_MIB[case.layout] << 20
-        options = replace(LAB_ZFS, draid=draid, order=order, file_bytes=files)
+    options: MdOptions | ZfsOptions = zfs_options(case) if case.is_zfs else md_options(case)
     jobs, fill = load(case)
     return simulate(
         RebuildOrder(

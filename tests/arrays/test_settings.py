@@ -59,7 +59,10 @@ def test_what_a_pool_of_groups_has_is_a_number_of_drives() -> None:
 @pytest.mark.parametrize(
     ("layout", "setting"),
     [
-        *(("raid5", text) for text in ("hz=100", "segments=254", "processors=1", "stripe-cache-most=512")),
+        *(
+            ("raid5", text)
+            for text in ("hz=100", "segments=254", "processors=1", "stripe-cache-most=512", "ext4-journal=1GiB")
+        ),
         ("raid5", "max-request=64KiB"),
         *(("raidz1", text) for text in ("cores=1", "core-rate=500MiB", "cache=1GiB", "second-failure=1@2h")),
         ("raidz1", "order=blocks"),
@@ -99,7 +102,7 @@ def test_what_a_layout_does_not_have_is_refused(layout: str, setting: str) -> No
 @pytest.mark.parametrize(
     ("layout", "settings"),
     [
-        ("raid5", like_lab("raid5")),
+        ("raid5", (*like_lab("raid5"), "ext4-journal=1GiB")),
         ("raid10", ("chunk=64KiB", "copies=o2", "bitmap=yes")),
         ("raid6", ("stripe-cache=512", "rmw=no", "speed-max=1GiB")),
         ("draid1", ("recordsize=1MiB", "draid=8d:1s", "order=sequential", "second-failure=3@7200s")),

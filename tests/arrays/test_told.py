@@ -162,7 +162,7 @@ def test_how_far_rebuilds_onto_shingled_drives_were_off_is_what_the_table_says()
     ("layout", "replacement", "told"),
     [
         ("raid6", RED, "up to 14% off the real md's"),
-        ("raid1", RED, "up to 19% off the real md's"),
+        ("raid1", RED, "up to 16% off the real md's"),
         ("raidz1", RED, "up to 10% off the real OpenZFS's"),
         ("raid6", IRONWOLF, ""),
         ("mirror", IRONWOLF, ""),

@@ -137,12 +137,13 @@ impl Order {
         self.array().and_then(|mut array| Ok(array.recover(self.replacement, 0, self.options.used_bytes())?))
     }
 
-    /// Whether a stretch depends on what was long before it: a fault at some time; beside a load md's stripe cache, which
-    /// grows for minutes; the cache of a shingled drive, in which all gathers that came out of order since the last
+    /// Whether a stretch depends on what was long before it: a fault at some time; a filesystem that commits now and then; beside a load
+    /// md's stripe cache, which grows for minutes; the cache of a shingled drive, in which all gathers that came out of order since the last
     /// checkpoint.
     fn history_matters(&self) -> bool {
         let faulty = self.faults.iter().any(Option::is_some);
-        faulty || self.load.is_some() || self.drives.iter().any(Drive::is_shingled)
+        let mounted = self.options.journal_at_bytes.is_some();
+        faulty || mounted || self.load.is_some() || self.drives.iter().any(Drive::is_shingled)
     }
 
     /// The array as it was before a member was lost.
@@ -190,4 +191,26 @@ fn for_ever(job: &mut Job) {
     job.time_based = true;
     job.runtime_ns = Some(u64::MAX / 4);
     job.number_ios = None;
+}
+
+#[cfg(test)]
+mod tests {
+    use array::Layout;
+    use drive::Profile;
+
+    use super::*;
+
+    /// Its commits come every five seconds or so, and a sample would have them somewhere else.
+    #[test]
+    fn a_rebuild_beside_a_filesystem_is_not_sampled() {
+        let profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
+        let drives: Vec<Drive> = (0..4).map(|seed| Drive::new(&profile, seed)).collect();
+        let options = Options::new(Layout::Raid6, 4, drives[0].capacity_bytes()).unwrap();
+        let faults = vec![None; 4];
+        let (start_ns, load, fill, seed, whole) = (0, None, 1.0, 1, false);
+        let mut order = Order { options, drives, replacement: 3, faults, start_ns, load, fill, seed, whole };
+        assert!(!order.history_matters());
+        order.options.journal_at_bytes = Some(0);
+        assert!(order.history_matters());
+    }
 }

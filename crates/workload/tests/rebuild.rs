@@ -207,6 +207,12 @@ fn what_cannot_be_is_refused() {
     assert!(refusal(&Order { fill: 0.0, load: job, ..fine.clone() }).contains("needs data"));
     let waits = Some("[a]\nrw=read\n[b]\nstonewall\nrw=read\n".to_owned());
     assert!(refusal(&Order { load: waits, ..fine.clone() }).contains("stonewall"));
+    let mounted = |at_bytes| {
+        let options = Options { journal_at_bytes: Some(at_bytes), ..fine.options.clone() };
+        Order { options, ..fine.clone() }
+    };
+    assert!(refusal(&mounted(4095)).contains("whole blocks"));
+    assert!(refusal(&mounted(fine.options.capacity_bytes())).contains("at the latest"));
     let small = Order { drives: vec![drive(CONVENTIONAL, 1000, 1); 4], ..fine };
     assert!(refusal(&small).contains("has only"));
 }

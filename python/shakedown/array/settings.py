@@ -190,7 +190,7 @@ _LEAST_CACHE_BYTES: Final = 64 << 20
 _parse_core_rate: Final = between(1 << 20, None, parse_bytes_of_a_second, format_size)
 
 # What the kernel, the host and its adapter decide, or nobody can order of a real array.
-_MD_OF_MODELS: Final = ("stripe-cache-most", "max-request", "segments", "hz", "processors")
+_MD_OF_MODELS: Final = ("stripe-cache-most", "max-request", "segments", "hz", "processors", "ext4-journal")
 # A guest of the lab is given its memory.
 _MEMORY: Final = "memory"
 _ZFS_OF_MODELS: Final = ("cache", "cores", "core-rate", "second-failure", _MEMORY)

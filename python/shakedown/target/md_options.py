@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from shakedown.errors import UsageError
 from shakedown.target.settings import between, refuse_of_other_layouts
-from shakedown.units import NS_PER_S, format_size, parse_bytes_of_a_second, parse_request_bytes
+from shakedown.units import NS_PER_S, format_size, parse_bytes_of_a_second, parse_drive_bytes, parse_request_bytes
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class MdOptions:
     max_segments: int | None = None
     jiffy_ns: int | None = None
     processors: int | None = None
+    journal_at_bytes: int | None = None
 
     def to_core(self) -> dict[str, Any]:
         """As the core takes them."""
@@ -79,6 +80,7 @@ MD_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
     "segments": ("max_segments", between(1, 2**16 - 1)),  # an unsigned short of `queue_limits`
     "hz": ("jiffy_ns", lambda text: NS_PER_S // _parse_hz(text)),
     "processors": ("processors", between(1, 8192)),  # NR_CPUS of x86
+    "ext4-journal": ("journal_at_bytes", parse_drive_bytes),
 }
 
 _OF_PARITY: Final = ("raid5", "raid6")

@@ -32,8 +32,9 @@ _EXAMPLE: Final = "model:raid5:4xwd40efrx, model:raid6:7xst12000vn0007,missing:c
 _CACHES_EXAMPLE: Final = ",read-cache=512MiB,read-ahead=128KiB,write-cache=256MiB,dirty-expire=30s"
 
 
-# Nothing is rebuilt in a box: who is missing stays so.
-_MD_SETTINGS: Final = {name: known for name, known in MD_SETTINGS.items() if not name.startswith("speed-")}
+# Nothing is rebuilt in a box: who is missing stays so. Nobody writes past its memory, as on a mounted array some do.
+_NOT_OF_BOXES: Final = ("speed-min", "speed-max", "ext4-journal")
+_MD_SETTINGS: Final = {name: known for name, known in MD_SETTINGS.items() if name not in _NOT_OF_BOXES}
 BOX_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "link": ("link_bytes_per_s", parse_bytes_per_s),
     "read-ceiling": ("read_ceiling_bytes_per_s", parse_data_rate),

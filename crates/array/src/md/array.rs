@@ -6,11 +6,12 @@ use drive::{BlockDevice, Completion, Request, Status, Verb};
 
 use super::barrier::Barrier;
 use super::foreground::{Piece, Positions};
+use super::journal::{is_of_journal, is_of_load, Journal};
 use super::options::{Arrangement, Options, HEADER_BYTES, PAGE_BYTES};
 use super::pages::Pages;
 use super::processor::Processor;
 use super::recovery::Recovery;
-use super::superblocks::{is_of_load, Superblocks};
+use super::superblocks::Superblocks;
 use super::thread::Mood;
 use super::unit::{Part, Purpose, Units};
 use crate::command::Ask;
@@ -112,6 +113,7 @@ pub struct Array<D> {
     pub(super) superblocks: Superblocks,
     pub(super) barrier: Barrier,
     pub(super) processor: Processor,
+    pub(super) journal: Option<Journal>,
     /// What the load would have asked for, if it did not wait with something else.
     pub(super) behind: VecDeque<Request>,
     pub(super) heads: Positions,
@@ -167,6 +169,9 @@ impl<D: BlockDevice> Array<D> {
             superblocks: Superblocks::new(),
             barrier: Barrier::default(),
             processor: Processor::new(options.processors, options.jiffy_ns),
+            journal: options
+                .journal_at_bytes
+                .map(|at| Journal::new(at, now_ns, &mut sim::stream(options.seed, "where a second begins"))),
             behind: VecDeque::new(),
             heads: Positions::new(width),
             pages: Pages::default(),
@@ -248,7 +253,8 @@ impl<D: BlockDevice> Array<D> {
             Some(Mood::Sleeps { until_ns, .. }) if self.recovering() => until_ns,
             _ => u64::MAX,
         };
-        wakes_ns.min(self.next_daemon_ns).min(self.superblocks.next_own_ns()).max(self.now_ns)
+        let journal_ns = self.journal.as_ref().map_or(u64::MAX, Journal::next_own_ns);
+        wakes_ns.min(self.next_daemon_ns).min(journal_ns).min(self.superblocks.next_own_ns()).max(self.now_ns)
     }
 
     fn start_what_can(&mut self) {
@@ -256,6 +262,7 @@ impl<D: BlockDevice> Array<D> {
         if self.now_ns >= self.next_daemon_ns {
             self.clear_marks();
         }
+        self.tend_journal();
         self.tend_superblocks();
         self.lower_barrier();
         self.begin_gathered();
@@ -390,11 +397,12 @@ impl<D: BlockDevice> Array<D> {
         bio.left -= 1;
         if bio.left == 0 {
             let status = if self.failed && bio.status == Status::Good { Status::Gone } else { bio.status };
-            self.due.push_back(Completion { tag: bio.tag, completed_ns: self.now_ns, status });
-            if bio.changes_data {
+            let Bio { tag, changes_data, bucket, .. } = *bio;
+            self.answer(Completion { tag, completed_ns: self.now_ns, status });
+            if changes_data {
                 self.superblocks.write_ended(self.now_ns, self.options.jiffy_ns);
             }
-            if let Some(bucket) = bio.bucket {
+            if let Some(bucket) = bucket {
                 self.barrier.leave(bucket);
             }
             self.free_bios.push(place);
@@ -470,6 +478,7 @@ impl<D: BlockDevice> BlockDevice for Array<D> {
         if now_ns > self.now_ns {
             self.run(now_ns, Until::Then);
         }
+        debug_assert!(!is_of_journal(&request), "tag {} is the journal's", request.tag);
         self.processor.program_asks(now_ns, is_of_load(&request));
         self.ask(request);
         self.fresh = true;

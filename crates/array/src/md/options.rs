@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use super::copies::Copies;
+use super::journal::JOURNAL_BYTES;
 use super::parity::{Parity, Rotation};
 use crate::layout::{Layout, LayoutError};
 
@@ -48,6 +49,8 @@ pub struct Options {
     pub jiffy_ns: u64,
     /// How many the host has: one for all that runs on it, or more.
     pub processors: u32,
+    /// Where the journal begins of the ext4 that is mounted on the array, if one is.
+    pub journal_at_bytes: Option<u64>,
     /// What is chance follows from it.
     pub seed: u64,
 }
@@ -97,6 +100,7 @@ impl Options {
             max_segments: 168,
             jiffy_ns: 4_000_000,
             processors: 4,
+            journal_at_bytes: None,
             seed: 0,
         };
         options.check()?;
@@ -174,6 +178,19 @@ impl Options {
         }
         if self.processors == 0 {
             return Err(LayoutError::value("processors", 0, "a host has one at least"));
+        }
+        self.check_journal()
+    }
+
+    fn check_journal(&self) -> Result<(), LayoutError> {
+        let Some(at_bytes) = self.journal_at_bytes else { return Ok(()) };
+        if at_bytes % PAGE_BYTES != 0 {
+            return Err(LayoutError::size("ext4-journal", at_bytes, "whole blocks of 4096 bytes are expected"));
+        }
+        let most_bytes = self.capacity_bytes().saturating_sub(JOURNAL_BYTES);
+        if at_bytes > most_bytes {
+            let reason = format!("it begins at {most_bytes} bytes at the latest to lie in the array");
+            return Err(LayoutError::size("ext4-journal", at_bytes, reason));
         }
         Ok(())
     }

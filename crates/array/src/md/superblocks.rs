@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use drive::{BlockDevice, Request, Verb};
 
 use super::array::{Array, Role, MARKING, WRITING};
+use super::journal::is_of_load;
 use super::options::Arrangement;
 use super::thread::next_jiffy;
 use super::unit::Purpose;
@@ -88,34 +89,38 @@ impl Superblocks {
     }
 }
 
-/// Is a request the load's? What is forced to the medium, and what flushes, is its filesystem's journal's.
-pub(super) fn is_of_load(request: &Request) -> bool {
-    !request.fua && request.verb != Verb::Flush
-}
-
 impl<D: BlockDevice> Array<D> {
-    /// Takes a request of the host. A program that waits with one has not asked for the next yet; what is forced to the medium
-    /// is not the load's, but its filesystem's journal, which another program writes.
+    /// Takes a request of the host. A program that waits with one has not asked for the next yet; its filesystem's journal is
+    /// another program's.
     pub(super) fn ask(&mut self, request: Request) {
         let follows_flush = request.fua && std::mem::take(&mut self.superblocks.flushed);
         if request.verb == Verb::Flush {
             // It has a thread of its own (`md_flush_request`).
             self.superblocks.flushed = true;
             self.let_in(request);
-        } else if !request.fua && self.load_waits() {
+        } else if is_of_load(&request) && self.load_waits() {
             self.behind.push_back(request);
-        } else if self.changes_data(request.verb) && !self.superblocks.write_begins() {
-            if follows_flush {
-                self.processor.worker_waits();
-            }
-            self.superblocks.held.push(request);
-        } else {
-            self.pass_barrier(request);
+        } else if let Some(journal) = self.journal_to_wait_for(&request) {
+            journal.held = Some(request);
+        } else if !self.begin_request(request) && follows_flush {
+            self.processor.worker_waits();
         }
     }
 
+    /// What its filesystem lets through comes to the array itself; whether it waits for no superblocks.
+    pub(super) fn begin_request(&mut self, request: Request) -> bool {
+        let begins = !self.changes_data(request.verb) || self.superblocks.write_begins();
+        if begins {
+            self.pass_barrier(request);
+        } else {
+            self.superblocks.held.push(request);
+        }
+        begins
+    }
+
     fn load_waits(&self) -> bool {
-        self.superblocks.held.iter().chain(&self.barrier.held).any(|request| !request.fua)
+        let for_journal = self.journal.as_ref().is_some_and(|journal| journal.held.is_some());
+        for_journal || self.superblocks.held.iter().chain(&self.barrier.held).any(is_of_load)
     }
 
     /// The load asks for what it would have asked for, as far as it need not wait again.

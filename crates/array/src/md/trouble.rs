@@ -173,6 +173,8 @@ impl<D: BlockDevice> Array<D> {
 
     /// Tells the host at once.
     pub(super) fn answer(&mut self, completion: Completion) {
-        self.due.push_back(completion);
+        if !self.journal_ended(completion.tag) {
+            self.due.push_back(completion);
+        }
     }
 }

@@ -10,14 +10,26 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const CHUNK: u64 = 512 * KIB;
 
+const MS: u64 = 1_000_000;
+const BYTES: u64 = 1025 * MIB;
+
+/// Where a journal lies: on the first two members.
+const JOURNAL_AT: u64 = 512 * MIB;
+
 /// When an array has been written to, so that its superblocks say that it is not clean.
 const START_NS: u64 = 100_000_000;
 
+/// Requests are as long as those of pages that lie anywhere.
+fn options(layout: Layout) -> Options {
+    Options { max_request_bytes: 640 << 10, ..Options::new(layout, 4, BYTES).unwrap() }
+}
+
+fn array_of(options: Options, member: Plain) -> Array<Plain> {
+    Array::new(options, vec![member; 4], 0).unwrap()
+}
+
 fn array(layout: Layout) -> Array<Plain> {
-    let bytes = 1025 * MIB;
-    // Requests as long as those of pages that lie anywhere.
-    let options = Options { max_request_bytes: 640 << 10, ..Options::new(layout, 4, bytes).unwrap() };
-    let mut array = Array::new(options, vec![Plain::new(bytes); 4], 0).unwrap();
+    let mut array = array_of(options(layout), Plain::new(BYTES));
     // A whole row: it needs no reads.
     submit(&mut array, 0, Verb::Write, 3000 * CHUNK / 4, 3 * CHUNK);
     array.advance(START_NS, &mut Vec::new());
@@ -135,6 +147,27 @@ fn who_waits_with_a_read_has_not_begun_a_write() {
         told(&array) - before
     };
     assert_eq!([false, true].map(told_meanwhile), [0, 1]);
+}
+
+/// A write changes the times of a file, and so waits as long as the journal's blocks are on their way, and with it what the program
+/// would do next. Who comes when a transaction is old has it committed, and does not wait.
+#[test]
+fn who_writes_waits_while_the_journal_writes_its_blocks() {
+    let answered = |verb| {
+        let mounted = Options { journal_at_bytes: Some(JOURNAL_AT), ..options(Layout::Raid10) };
+        let mut array = array_of(mounted, Plain::new(BYTES).overtaking(MIB + JOURNAL_AT / 2));
+        let mut done = Vec::new();
+        for (tag, at_ms, verb) in
+            [(0, 4900, Verb::Write), (1, 5010, Verb::Write), (2, 5011, verb), (3, 5011, Verb::Read)]
+        {
+            array.advance(at_ms * MS, &mut done);
+            array.submit(at_ms * MS, Request { tag, verb, fua: false, offset_bytes: 8 * CHUNK, bytes: 4 * KIB });
+        }
+        array.advance(5200 * MS, &mut done);
+        done.iter().map(|one| (one.tag, one.completed_ns / MS)).collect::<Vec<_>>()
+    };
+    assert_eq!(answered(Verb::Read), [(0, 4900), (1, 5010), (2, 5011), (3, 5011)]);
+    assert_eq!(answered(Verb::Write), [(0, 4900), (1, 5010), (2, 5110), (3, 5110)], "100 ms for the blocks");
 }
 
 /// raid1 has a barrier for each 64 MiB: writes into those that are being filled take turns with it, nothing else does.

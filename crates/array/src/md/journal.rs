@@ -1,0 +1,249 @@
+//! The journal of an ext4 that is mounted on the array, as the array and its users feel it (`fs/jbd2`).
+//!
+//! Whoever writes changes the times of a file, and with them a block of the filesystem. A transaction of such changes is committed
+//! when it is five seconds old: its blocks are written to the journal, and when they are there one more behind a flush.
+//! As long as the blocks are on their way nobody may change them, so whoever writes waits, and with it what the program that
+//! writes would do next: it waits in `io_submit`.
+
+use drive::{BlockDevice, Request, Verb};
+use sim::Stream;
+
+use super::array::Array;
+
+/// Of the journal's requests, of which there is one at a time.
+const TAG: u32 = u32::MAX;
+
+/// How old a transaction gets (`JBD2_DEFAULT_MAX_COMMIT_AGE`).
+const AGE_NS: u64 = 5_000_000_000;
+/// A timer that needs not be exact waits for a whole one (`round_jiffies_up`).
+const SECOND_NS: u64 = 1_000_000_000;
+/// A block that tells which blocks follow, and the one with the times of the users' file.
+const BLOCKS_BYTES: u64 = 8 << 10;
+/// What makes them count.
+const LAST_BYTES: u64 = 4 << 10;
+/// Of a filesystem of one or two GB, as the lab's.
+pub(super) const JOURNAL_BYTES: u64 = 16 << 20;
+
+/// Is a request the journal's?
+pub(super) fn is_of_journal(request: &Request) -> bool {
+    request.tag == TAG
+}
+
+/// Is a request the load's? A journal is another program's (`jbd2`), be it this one or one that a job stands for: what is forced to
+/// the medium, and what flushes.
+pub(super) fn is_of_load(request: &Request) -> bool {
+    !is_of_journal(request) && !request.fua && request.verb != Verb::Flush
+}
+
+/// What a commit is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Idle,
+    /// Nobody changes the blocks (`BH_Shadow`).
+    Blocks,
+    Flush,
+    Last,
+}
+
+/// Of one filesystem.
+#[derive(Clone, Debug)]
+pub(super) struct Journal {
+    /// Where it lies, and how much of it has been written.
+    begins_bytes: u64,
+    written_bytes: u64,
+    stage: Stage,
+    /// What the stage waits for has ended.
+    done: bool,
+    /// When the first change of the transaction was made that is open, if one is.
+    opened_ns: Option<u64>,
+    /// How far the clock was beyond a whole second at the beginning of time.
+    clock_ns: u64,
+    commits_ns: u64,
+    /// The load waits with it until the blocks are written.
+    pub held: Option<Request>,
+}
+
+impl Journal {
+    /// Of a filesystem that was mounted at `now_ns`, which is a change, too.
+    pub fn new(begins_bytes: u64, now_ns: u64, chance: &mut Stream) -> Self {
+        let mut journal = Self {
+            begins_bytes,
+            written_bytes: 0,
+            stage: Stage::Idle,
+            done: false,
+            opened_ns: None,
+            clock_ns: chance.below(SECOND_NS),
+            commits_ns: u64::MAX,
+            held: None,
+        };
+        journal.changed(now_ns);
+        journal
+    }
+
+    /// When it has something to do, as far as is known.
+    pub fn next_own_ns(&self) -> u64 {
+        match self.stage {
+            Stage::Idle => self.commits_ns,
+            _ => u64::MAX,
+        }
+    }
+
+    /// Something of the filesystem changes. Who comes after a transaction's time has it committed (`jbd2_journal_stop`); if
+    /// nobody does, a timer has.
+    fn changed(&mut self, now_ns: u64) {
+        let opened_ns = *self.opened_ns.get_or_insert(now_ns);
+        let old_ns = opened_ns + AGE_NS;
+        self.commits_ns = if now_ns < old_ns {
+            ((old_ns + self.clock_ns) / SECOND_NS + 1) * SECOND_NS - self.clock_ns
+        } else {
+            now_ns
+        };
+    }
+
+    /// The load writes; whether it may go on at once.
+    fn load_writes(&mut self, now_ns: u64) -> bool {
+        self.changed(now_ns);
+        self.stage != Stage::Blocks
+    }
+
+    fn ended(&mut self) {
+        self.done = true;
+    }
+
+    /// Its next request, if it is time.
+    fn next(&mut self, now_ns: u64) -> Option<Request> {
+        let done = std::mem::take(&mut self.done);
+        if done && self.stage == Stage::Last {
+            self.stage = Stage::Idle;
+            if self.opened_ns.is_some_and(|opened_ns| now_ns >= opened_ns + AGE_NS) {
+                // It looks before it sleeps (`kjournald2`).
+                self.commits_ns = now_ns;
+            }
+        }
+        let (stage, verb, fua, bytes) = match self.stage {
+            Stage::Idle if now_ns >= self.commits_ns => (Stage::Blocks, Verb::Write, false, BLOCKS_BYTES),
+            Stage::Blocks if done => (Stage::Flush, Verb::Flush, false, 0),
+            Stage::Flush if done => (Stage::Last, Verb::Write, true, LAST_BYTES),
+            _ => return None,
+        };
+        if stage == Stage::Blocks {
+            (self.opened_ns, self.commits_ns) = (None, u64::MAX);
+        }
+        self.stage = stage;
+        let offset_bytes = if bytes == 0 { 0 } else { self.place(bytes) };
+        Some(Request { tag: TAG, verb, fua, offset_bytes, bytes })
+    }
+
+    /// Behind what was written last, or at the beginning.
+    fn place(&mut self, bytes: u64) -> u64 {
+        if self.written_bytes + bytes > JOURNAL_BYTES {
+            self.written_bytes = 0;
+        }
+        self.written_bytes += bytes;
+        self.begins_bytes + self.written_bytes - bytes
+    }
+}
+
+impl<D: BlockDevice> Array<D> {
+    /// The journal, if a request of the load has to wait for its blocks.
+    pub(super) fn journal_to_wait_for(&mut self, request: &Request) -> Option<&mut Journal> {
+        let writes = is_of_load(request) && request.verb == Verb::Write;
+        let journal = self.journal.as_mut().filter(|_| writes)?;
+        (!journal.load_writes(self.now_ns)).then_some(journal)
+    }
+
+    /// A request of the host, or of its journal, has ended: whether the host does not hear of it.
+    pub(super) fn journal_ended(&mut self, tag: u32) -> bool {
+        let journal = self.journal.as_mut().filter(|_| tag == TAG);
+        journal.map(Journal::ended).is_some()
+    }
+
+    /// Goes on with a commit. Who has waited for the blocks is woken before who writes them.
+    pub(super) fn tend_journal(&mut self) {
+        let Some(journal) = &mut self.journal else { return };
+        let next = journal.next(self.now_ns);
+        if let Some(request) = journal.held.take_if(|_| journal.stage != Stage::Blocks) {
+            self.begin_request(request);
+            self.load_goes_on();
+        }
+        if let Some(request) = next {
+            self.processor.program_asks(self.now_ns, is_of_load(&request));
+            self.ask(request);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const S: u64 = 1000 * MS;
+
+    fn mounted() -> Journal {
+        let mut journal = Journal::new(1 << 30, 0, &mut sim::stream(1, "where a second begins"));
+        journal.clock_ns = 250 * MS;
+        journal.opened_ns = None;
+        journal.commits_ns = u64::MAX;
+        journal
+    }
+
+    #[test]
+    fn a_timer_commits_at_a_whole_second_what_nobody_else_does() {
+        let mut journal = mounted();
+        assert!(journal.load_writes(0));
+        assert_eq!(journal.next_own_ns(), 5750 * MS);
+        assert!(journal.load_writes(4 * S));
+        assert_eq!(journal.next_own_ns(), 5750 * MS, "it counts from the first change");
+        assert_eq!(journal.next(5749 * MS), None);
+        assert!(journal.next(5750 * MS).is_some());
+    }
+
+    #[test]
+    fn who_writes_when_a_transaction_is_old_has_it_committed_and_does_not_wait() {
+        let mut journal = mounted();
+        assert!(journal.load_writes(0) && journal.load_writes(5 * S));
+        assert_eq!(journal.next_own_ns(), 5 * S);
+    }
+
+    #[test]
+    fn who_writes_waits_for_the_blocks_and_for_nothing_behind_them() {
+        let mut journal = mounted();
+        journal.changed(0);
+        let asked = |journal: &mut Journal| {
+            let request = journal.next(6 * S).expect("it goes on");
+            assert!(!is_of_load(&request));
+            (
+                request.verb,
+                request.fua,
+                request.offset_bytes - if request.bytes > 0 { 1 << 30 } else { 0 },
+                request.bytes,
+            )
+        };
+        assert_eq!(asked(&mut journal), (Verb::Write, false, 0, 8192));
+        assert!(!journal.load_writes(6 * S));
+        assert_eq!(journal.next(6 * S), None, "they are on their way");
+        journal.ended();
+        assert_eq!(asked(&mut journal), (Verb::Flush, false, 0, 0));
+        assert!(journal.load_writes(6 * S));
+        journal.ended();
+        assert_eq!(asked(&mut journal), (Verb::Write, true, 8192, 4096));
+        assert!(journal.load_writes(6 * S));
+    }
+
+    #[test]
+    fn a_commit_that_took_long_is_followed_by_the_next_at_once() {
+        for (ends_ns, expected_ns) in [(7 * S, 11_750 * MS), (12 * S, 12 * S)] {
+            let mut journal = mounted();
+            journal.changed(0);
+            for _ in 0..3 {
+                journal.next(6 * S).expect("it goes on");
+                journal.ended();
+            }
+            journal.changed(6 * S + 1);
+            let next = journal.next(ends_ns);
+            assert_eq!(next.is_some(), expected_ns == ends_ns);
+            assert!(next.is_some() || journal.next_own_ns() == expected_ns);
+        }
+    }
+}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
 from shakedown.array.order import RebuildOrder
+from shakedown.array.settings import parse_options
 from shakedown.lab.image import find_image
 from shakedown.lab.kernel import find_kernel
 
@@ -19,9 +21,12 @@ USERS = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\n"
 
 
 def test_users_feel_the_rebuild_and_the_used_drive_is_told_from_the_new_one(tmp_path: Path) -> None:
+    # Beside users md does by itself so little that it takes three times as long.
+    settings = ("speed-min=10MiB",)
     order = RebuildOrder("raid1", (RED,) * 2, RED, fill=0.1, state="used", load=USERS, scale_divisor=16_000)
+    order = replace(order, options=parse_options("raid1", settings))
     told: list[str] = []
-    run = run_rebuild_in_lab(InGuest(order, (), "none"), tmp_path / "r", told.append)
+    run = run_rebuild_in_lab(InGuest(order, settings, "none"), tmp_path / "r", told.append)
     assert "will pass through the lab's drives" in told[0]
     found = {(each.kind, each.step): each.value for each in run.record.findings}
     during, alone = (found["latency", step] for step in ("rebuild-load", "load-alone"))

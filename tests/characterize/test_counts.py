@@ -61,3 +61,14 @@ def test_no_groups_tell_where_space_ends_with_all_that_are_surely_one_visit() ->
 def test_a_fill_that_ends_near_neither_tells_nothing() -> None:
     found = Groups(9, 3, by_packet=750, otherwise=1000)
     assert [found.counts_packets(met) for met in (740, 770, 866, 980, 1100)] == [True, True, None, False, False]
+
+
+def test_a_fill_that_ends_far_sooner_than_either_contradicts_both() -> None:
+    """One whose passes take as long as its journal: the first stalls of the other fill were not seen."""
+    assert Groups(12, 2, by_packet=5073, otherwise=7926).counts_packets(3888) is None
+
+
+def test_passes_as_long_as_the_journal_leave_the_entries_open(tmp_path: Path) -> None:
+    """They were told as 649 packets, for 3,900 writes."""
+    twin = _twin(small_wild(3341), tmp_path)
+    assert {"translation.cache.entries", "translation.cache.entry_counts"} <= set(twin.unidentified())

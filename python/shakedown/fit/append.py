@@ -208,7 +208,8 @@ def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, l
     sizes, counts = {one[3] for one in near}, {one[4] for one in near}
     return Append(
         _over(append, [one[1] for one in near], misfit + _UNSEEN_TURNS),
-        _over(packet, [one[2] for one in near], misfit),
+        # What their space is not known to is not known of their cost either.
+        _over(packet, [one[2] for one in near], misfit + layout.packet_tracks.half),
         # Packets that cost nothing and leave no gaps do not show.
         _over(size, list(sizes)) if len(sizes) <= 2 and (packet > _LEAST_TURNS or len(sizes_tried) == 1) else None,
         _over(writes, list(counts)) if len(counts) <= 3 else None,

@@ -72,3 +72,12 @@ def test_passes_as_long_as_the_journal_leave_the_entries_open(tmp_path: Path) ->
     """They were told as 649 packets, for 3,900 writes."""
     twin = _twin(small_wild(3341), tmp_path)
     assert {"translation.cache.entries", "translation.cache.entry_counts"} <= set(twin.unidentified())
+
+
+def test_heads_that_were_parked_stall_no_fill(tmp_path: Path) -> None:
+    """Memory gathers 192 writes, and the visit behind them had to bring the heads back: 192 entries were told."""
+    parks = {"mechanics.park_after_s": 20, "mechanics.unpark_ms": 1169}
+    truth = with_values(small_wild(3121).values | parks)
+    twin = _twin(truth, tmp_path)
+    assert "translation.cache.entries" in twin.unidentified(), "space ends first"
+    assert twin.number("translation.cache", "entries") > 1000

@@ -84,14 +84,15 @@ def fill(
     limits: Limits | None = None
     done, stalls = 0, np.zeros(0, int)
     group = max(flush_every, 1)
+    # Heads that were parked before come back for this: where memory gathers writes they would stall a later one.
+    bench.play(f"{name}-wake", Trace.writes(first + plan.places(0, 1), flush_every=1))
     while not len(stalls) and done + group <= plan.writes:
         # Not much more than needed: after the collapse every write takes long.
         chunk = min(max(_LEAST_CHUNK, int(done * _CHUNK_SHARE)), plan.writes - done) // group * group
         offsets = first + plan.places(done, chunk)
         log = bench.play(f"{name}-{len(cycles)}", Trace.writes(offsets, flush_every=flush_every))
         cycle = log.cycle_ms.reshape(-1, group).sum(axis=1)
-        # The very first may have had to wake the heads.
-        cycles.append(cycle if cycles else np.concatenate([[0.0], cycle[1:]]))
+        cycles.append(cycle)
         limits = limits or Limits.of(cycle, known or journal(log), gathered=not flush_every)
         done += chunk
         stalls = stalls_in(np.concatenate(cycles), limits)

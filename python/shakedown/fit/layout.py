@@ -19,8 +19,8 @@ _REPEATS: Final = 48
 _ROUNDS: Final = ((0, 1, 2, 3), (4,), (5,), (6,), (7,))
 _TRIES: Final = 4
 _MOST_HOME: Final = 0.2
-# A journal is written once or twice meanwhile; who waits more often waits for room.
-_MOST_WAITS: Final = 2
+# A journal is written once meanwhile; who waits more often waits for room.
+_MOST_WAITS: Final = 1
 _EVEN_TURNS: Final = 0.015
 _MOST: Final = 0.7
 _MISSED_TURNS: Final = 0.1

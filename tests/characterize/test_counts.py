@@ -63,3 +63,23 @@ def test_no_groups_tell_where_space_ends_with_all_that_are_surely_one_visit() ->
 def test_a_fill_that_ends_near_neither_tells_nothing() -> None:
     found = Groups(9, 3, by_packet=750, otherwise=1000)
     assert [found.counts_packets(met) for met in (740, 770, 866, 980, 1100)] == [True, True, None, False, False]
+
+
+def test_a_fill_that_ends_far_sooner_than_either_contradicts_both() -> None:
+    """One whose passes take as long as its journal: the first stalls of the other fill were not seen."""
+    assert Groups(12, 2, by_packet=5073, otherwise=7926).counts_packets(3888) is None
+
+
+def test_passes_as_long_as_the_journal_leave_the_entries_open(tmp_path: Path) -> None:
+    """They were told as 649 packets, for 3,900 writes."""
+    twin = _twin(small_wild(3341), tmp_path)
+    assert {"translation.cache.entries", "translation.cache.entry_counts"} <= set(twin.unidentified())
+
+
+def test_heads_that_were_parked_stall_no_fill(tmp_path: Path) -> None:
+    """Memory gathers 192 writes, and the visit behind them had to bring the heads back: 192 entries were told."""
+    parks = {"mechanics.park_after_s": 20, "mechanics.unpark_ms": 1169}
+    truth = with_values(small_wild(3121).values | parks)
+    twin = _twin(truth, tmp_path)
+    assert "translation.cache.entries" in twin.unidentified(), "space ends first"
+    assert twin.number("translation.cache", "entries") > 1000

@@ -92,8 +92,9 @@ def test_drives_of_any_kind_are_found(seed: int, tmp_path: Path) -> None:
 # for 1,600, since its twin was not filled for so long that the end of its space was certain; one of 11 MB of log for
 # 153, since what was written to see its layout had no room in it; one of 1,766 for 189, since what rewriting had left
 # was in the way; two of a fifth more entries, since a stall was hardly longer than a visit with the journal; one
-# of 388 entries for 2,400, which its space has no room for.
-SMALL = (105, 108, 23, 315, 118, 507, 605, 612, 702, 703, 740, 746, 783)
+# of 388 entries for 2,400, which its space has no room for; one of 128 MB for 201, since bands that moved to make room
+# for what was to show its layout came to no old angle.
+SMALL = (105, 108, 23, 315, 118, 507, 605, 612, 702, 703, 740, 746, 783, 3304)
 
 
 @pytest.mark.parametrize("seed", SMALL)
@@ -105,6 +106,13 @@ def test_what_little_room_hides_is_found_on_small_drives(seed: int, tmp_path: Pa
     if truth.values["translation.streams.tracked"]:
         found = twin.value("translation.streams", "min_run_bytes")
         assert found == pytest.approx(truth.values["translation.streams.min_run_bytes"], rel=0.05)
+    # Behind the host's data the drive may keep bands to move to, where tracks hold less still.
+    stays = twin.value("translation", "mapping") == "static" and "translation.mapping" not in twin.unidentified()
+    assert ("geometry.inner_track_bytes" in twin.unidentified()) is not stays
+    inner = twin.sections["geometry"]["inner_track_bytes"][1]
+    if stays and "MB/s" not in inner:
+        low, high = (float(end) for end in inner.split()[1].split(".."))
+        assert low * 0.995 <= truth.values["geometry.inner_track_bytes"] <= high * 1.005
     for key in ("bytes", "entries"):
         # Where each of many writes may be an entry, or a packet of them, the origin says so.
         counts_told = key == "bytes" or "translation.cache.entry_counts" not in twin.unidentified()

@@ -48,6 +48,15 @@ def test_among_writes_close_together_a_moment_is_known_to_less_than_a_millisecon
     assert np.abs(log.completed_ns / 1e6 - completed).max() < 0.06
 
 
+def test_the_log_says_what_its_moments_are_known_to(tmp_path: Path) -> None:
+    """Of reads that follow each other at once the latencies tell when; a flush between writes shows nowhere."""
+    completed = list(1000.0 + 8.1 * np.arange(20))
+    reads = _logged(tmp_path, Trace.reads(_places(20, 1)), completed, [8.1] * 20)
+    writes = _logged(tmp_path, Trace.writes(_places(20, 1), flush_every=1), completed, [0.1] * 20)
+    assert (reads.grain_ns, writes.grain_ns) == (0, 1_000_000)
+    assert writes.part(slice(3)).grain_ns == 1_000_000
+
+
 def test_a_late_host_moves_what_it_held_up_and_nothing_else_by_more_than_a_millisecond(tmp_path: Path) -> None:
     latency = np.full(40, 0.5)
     gaps = np.zeros(40)

@@ -38,7 +38,8 @@ class ArenaBench:
             self._rest_ns = 0
         log = arena.replay(name, trace)
         beside = file.with_suffix(".new")
-        log.to_frame().write_parquet(beside, metadata={"ended_ns": str(log.ended_ns)})
+        metadata = {"ended_ns": str(log.ended_ns), "grain_ns": str(log.grain_ns)}
+        log.to_frame().write_parquet(beside, metadata=metadata)
         beside.rename(file)
         return log
 
@@ -75,7 +76,8 @@ def _is_of(log: Log, trace: Trace) -> bool:
 
 def _read(file: Path) -> Log:
     try:
-        ended = int(pl.read_parquet_metadata(file)["ended_ns"])
-        return Log.from_frame(pl.read_parquet(file), ended)
+        metadata = pl.read_parquet_metadata(file)
+        # Older ones do not say what their moments are known to.
+        return Log.from_frame(pl.read_parquet(file), int(metadata["ended_ns"]), int(metadata.get("grain_ns", 0)))
     except (OSError, KeyError, ValueError, pl.exceptions.PolarsError) as error:
         raise UsageError(f"`{file}` cannot be read: {error}", hint="remove it to have it measured again") from error

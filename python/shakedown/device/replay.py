@@ -17,6 +17,7 @@ _LATENCIES: Final = "requests_lat.1.log"
 _VERBS: Final = {0: "read", 1: "write", 3: "sync"}
 _SMOOTHED: Final = 51
 _PAUSE_MS: Final = 1.1
+_STAMP_NS: Final = 1_000_000
 
 
 def replay_options(lease: tuple[Option, ...], depth: int) -> tuple[tuple[Option, ...], str]:
@@ -45,7 +46,7 @@ def write_iolog(folder: Path, target: str, trace: Trace) -> None:
 
 
 def read_log(folder: Path, trace: Trace) -> Log:
-    """What fio noted of each request.
+    """What fio rows of each request.
 
     Latencies are exact, moments of completion are whole milliseconds. With one request in flight the log is in the
     order of the trace, no request begins before the one before it is complete, and where it begins at once, the
@@ -77,7 +78,8 @@ def read_log(folder: Path, trace: Trace) -> Log:
     offsets, lengths, verbs = (rows[name].to_numpy() for name in ("offset", "length", "verb"))
     flushed = int(np.median(np.diff(submitted))) if trace.verbs[-1] == FLUSH and len(submitted) > 1 else 0
     ended = max(int(completed.max()), int(submitted.max()) + flushed)
-    return Log(submitted[order], completed[order], offsets[order], lengths[order], verbs[order], ended_ns=ended)
+    grain = 0 if _steady(trace) else _STAMP_NS
+    return Log(submitted[order], completed[order], offsets[order], lengths[order], verbs[order], ended, grain)
 
 
 def _steady(trace: Trace) -> bool:

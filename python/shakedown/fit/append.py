@@ -9,7 +9,7 @@ import numpy as np
 
 from shakedown.fit.dram import Bursts
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.layout import Layout
+from shakedown.fit.layout import Layout, held_up
 from shakedown.fit.place import aligned, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
@@ -29,6 +29,8 @@ PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
 _NOISE: Final = 0.003
 # Where a visit takes half a track, every other one meets a track's end, and waits for the skew.
 _UNHINDERED: Final = 0.25
+# What a host pauses for between requests, as a share of its log's grain.
+_PAUSE_SHARE: Final = 0.1
 # Settling before a write does not show by itself.
 _UNSEEN_TURNS: Final = 0.1
 _LEAST_TURNS: Final = 0.02
@@ -40,7 +42,10 @@ PACKET_WRITES: Final = tuple(range(1, 49))
 
 @dataclass(frozen=True)
 class Visits:
-    """Mean ms of durable writes: of groups of small ones, and of one of each size."""
+    """Usual ms of durable writes: of groups of small ones, and of one of each size.
+
+    Of writes that memory takes only what the flush behind them waits for.
+    """
 
     groups: Ints
     group_ms: Floats
@@ -87,16 +92,30 @@ def visits(bench: Bench, settle_ns: int, bursts: Bursts) -> Visits:
         offsets = region.places(group * int(np.clip(_MOST_KEPT // group, _FEWEST_REPEATS, _REPEATS)), BLOCK_BYTES)
         if write_back:
             log = bench.play(f"append-{group}", Trace.writes(offsets, flush_every=group))
-            group_ms.append(float(np.quantile(log.cycle_ms.reshape(-1, group).sum(axis=1), _UNHINDERED)))
+            group_ms.append(flushed_ms(log, group))
         else:
             log = bench.play(f"append-{group}", Trace.writes(offsets, depth=group))
             done_ns = np.sort(log.completed_ns)
             group_ms.append(float(np.median(done_ns[group:] - done_ns[:-group])) / 1e6)
     for size in SIZES:
         log = bench.play(f"append-{size}", Trace.writes(region.places(_REPEATS, size), size, flush_every=1))
-        size_ms.append(float(np.quantile(log.cycle_ms, _UNHINDERED)))
+        size_ms.append(flushed_ms(log, 1) if write_back else float(np.quantile(log.cycle_ms, _UNHINDERED)))
     region.clear()
     return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
+
+
+def flushed_ms(log: Log, group: int) -> float:
+    """What a flush takes behind each group of writes that memory took: what those took is known of every one.
+
+    What reads cost a host is not what writes do, and of 48 writes each hundredth of a ms counts. Where moments are
+    whole milliseconds the mean of those two between which it lies is far nearer than either.
+    """
+    waited_ns = (np.append(log.submitted_ns[1:], log.ended_ns) - log.completed_ns).reshape(-1, group).sum(axis=1)
+    usual_ns = np.quantile(waited_ns, _UNHINDERED, method="nearest")
+    grain_ns, pause_ns = log.grain_ns, _PAUSE_SHARE * log.grain_ns
+    # From below: beyond the next millisecond are those that met a track's end.
+    low_ns = np.mean(waited_ns[(waited_ns >= usual_ns - grain_ns - pause_ns) & (waited_ns <= usual_ns + pause_ns)])
+    return float(np.mean(waited_ns[np.abs(waited_ns - low_ns) <= grain_ns + pause_ns])) / 1e6
 
 
 def most_at_once(bursts: Bursts) -> int:
@@ -152,7 +171,7 @@ def journal(log: Log) -> Journal:
     """From the log of single durable writes: visits that take much longer, at even distances."""
     cycle = log.cycle_ms
     usual = float(np.median(cycle))
-    late = np.flatnonzero(cycle > max(4 * usual, usual + 40))
+    late = held_up(cycle)
     nothing = Journal(0, 0.0, len(cycle))
     # Every how many: so that most of those that would have to be late are. A single stall in between is something else.
     apart = np.unique(late[:, None] - late[None, :])
@@ -189,7 +208,8 @@ def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, l
     sizes, counts = {one[3] for one in near}, {one[4] for one in near}
     return Append(
         _over(append, [one[1] for one in near], misfit + _UNSEEN_TURNS),
-        _over(packet, [one[2] for one in near], misfit),
+        # What their space is not known to is not known of their cost either.
+        _over(packet, [one[2] for one in near], misfit + layout.packet_tracks.half),
         # Packets that cost nothing and leave no gaps do not show.
         _over(size, list(sizes)) if len(sizes) <= 2 and (packet > _LEAST_TURNS or len(sizes_tried) == 1) else None,
         _over(writes, list(counts)) if len(counts) <= 3 else None,
@@ -199,11 +219,11 @@ def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, l
 
 def host_share_ms(seen: Visits, overhead_ms: float, link_mb_s: float) -> tuple[Floats, Floats]:
     """What of the times of groups and of sizes goes to commands and to the link."""
-    each_ms = overhead_ms + BLOCK_BYTES / link_mb_s / 1e3
-    carry_ms = seen.sizes / link_mb_s / 1e3
     if seen.write_back:
         # While the flush arrives the heads are on their way already.
-        return np.asarray(seen.groups * each_ms, np.float64), carry_ms + overhead_ms
+        return np.zeros(len(seen.groups)), np.zeros(len(seen.sizes))
+    each_ms = overhead_ms + BLOCK_BYTES / link_mb_s / 1e3
+    carry_ms = seen.sizes / link_mb_s / 1e3
     # Where several are in flight, the next has arrived before the visit at hand ends. A flush finds nothing to do.
     alone_ms: Floats = np.where(seen.groups > 1, 0.0, each_ms).astype(np.float64)
     return alone_ms, carry_ms + 2 * overhead_ms

@@ -16,6 +16,8 @@ SPACE_ENDS: Final = 0.95
 _SPACE_MAY_END: Final = 0.8
 _SINGLE_SPACE_ENDS: Final = 0.9
 VISIT_PACKETS: Final = 64
+# Of bands that do not move all that is cleaned comes to its old place, but for what a late host makes of it.
+_STATIC: Final = 0.75
 
 
 @dataclass
@@ -75,6 +77,18 @@ class Cache:
     def bytes_found(self) -> float | None:
         """Of all logs."""
         return self.length.bytes_found.value * self.regions if self.length else None
+
+    @property
+    def hides_stalls(self) -> bool:
+        """Whether a forced pass takes about as long as the journal, and the first ones may have been taken for that."""
+        if self.forced is None or self.journal is None or not self.journal.every:
+            return False
+        return abs(self.forced.ms.value / self.journal.ms - 1) < fill.JOURNAL_VARIES
+
+    @property
+    def moves_bands(self) -> bool:
+        """Whether what is cleaned comes to another place."""
+        return self.static_share is not None and self.static_share < _STATIC
 
 
 def gathered_bytes(cache: Cache) -> float:

@@ -35,7 +35,9 @@ class Groups:
         return self.otherwise / self.by_packet
 
     def counts_packets(self, met: int) -> bool | None:
-        """What so many writes until the first stall tell; None: nothing."""
+        """What so many writes until the first stall tell; None: nothing, as where neither allows so few."""
+        if met < self.by_packet / self.apart**_NEAR:
+            return None
         if met <= self.by_packet * self.apart**_NEAR:
             return True
         return False if met >= self.by_packet * self.apart ** (1 - _NEAR) else None

@@ -26,11 +26,11 @@ _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
 _BANDS_AGREE: Final = 1.25
 _ON_DISK: Final = 2.95
-# Of bands that do not move all that is cleaned comes to its old place, but for what a late host makes of it.
-_STATIC: Final = 0.75
 _SEGMENTS: Final = 128
 # What angles are told apart by, and as much again: cylinders do not begin where bands do.
 _ALIKE_TURNS: Final = 0.06
+# The innermost tracks hold less than those in the middle: so many bytes are more of the stroke there.
+_INMOST: Final = 2.0
 _SEEN_UNDER_PRESSURE: Final = ("when", "driven", "order")
 
 
@@ -43,7 +43,9 @@ def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
     _dram(twin, facts)
     sptf = facts.queue_gain > 1.5
     twin.put("queue", "depth", 32, f"{UNKNOWN}; what native command queuing has")
-    twin.put("queue", "order", "sptf" if sptf else "fifo", _gain(facts.queue_gain))
+    shown = f"32 reads at a time are {facts.queue_gain:.1f} times as fast"
+    in_order = f"{UNKNOWN}; {shown}, as in their order or where only one gets through at a time"
+    twin.put("queue", "order", "sptf" if sptf else "fifo", f"measured: {shown} {_BY}" if sptf else in_order)
     twin.put("queue", "starvation_ms", 1000, f"{UNKNOWN}; usual")
     for key, found in (("rate_mb_s", facts.link.rate_mb_s), ("overhead_us", facts.link.overhead_us)):
         shown = _span(found, 1) if facts.link.seen else f"{UNKNOWN}; memory answers nothing"
@@ -86,18 +88,26 @@ def _geometry(twin: Twin, facts: Facts) -> None:
             origin = f"measured: {shown} {_BY}" if facts.outer else f"{UNKNOWN}; {shown}, skews left out"
             twin.put("geometry", key, value, origin)
         else:
-            twin.put("geometry", key, value, f"measured: {size.low:.0f}..{size.high:.0f} {_BY}")
+            low = size.low - (_beyond_data(facts) * (outer - inner) if share else 0.0)
+            twin.put("geometry", key, value, f"measured: {low:.0f}..{size.high:.0f} {_BY}")
     zones = max(min(_ZONES, facts.capacity_bytes // ((heads or 4) * outer)), 1)
     twin.put("geometry", "zones", zones, f"{UNKNOWN}; rates fall evenly")
-    for key, skew in (
-        ("track_skew_degrees", facts.outer.track_skew if facts.outer else None),
-        ("cylinder_skew_degrees", facts.outer.cylinder_skew if facts.outer else None),
-    ):
+    found = (facts.outer.track_skew, facts.outer.cylinder_skew) if facts.outer else (None, None)
+    for key, skew in zip(_SKEWS, found, strict=True):
         if skew is None:
             twin.put("geometry", key, 40.0, f"{UNKNOWN}; usual")
+            continue
+        degrees = Estimate(skew.value * 360, skew.low * 360, skew.high * 360)
+        if heads is None and key == "cylinder_skew_degrees":
+            twin.put("geometry", key, round(degrees.value, 2), f"{UNKNOWN}; one skew as the other")
         else:
-            degrees = Estimate(skew.value * 360, skew.low * 360, skew.high * 360)
             _measured(twin, "geometry", key, degrees, 2)
+
+
+def _beyond_data(facts: Facts) -> float:
+    """Which share of the stroke, at most, the log takes that lies behind the host's data."""
+    log_bytes = facts.cache.bytes_found if facts.cache and facts.cache.place == "inner" else None
+    return _INMOST * (log_bytes or 0.0) / facts.capacity_bytes
 
 
 def _mechanics(twin: Twin, facts: Facts) -> None:
@@ -185,10 +195,13 @@ def _translation(twin: Twin, facts: Facts) -> None:
         shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {_BY}"
         if not _places_differ(facts, tracks):
             shown = f"{UNKNOWN}; bands begin at the same angle, so that one looks like another"
-        moves = cache.static_share < _STATIC
-        twin.put("translation", "mapping", "dynamic" if moves else "static", shown)
-        if moves:
+        twin.put("translation", "mapping", "dynamic" if cache.moves_bands else "static", shown)
+        if cache.moves_bands:
             twin.put("translation", "spare_bands", 2, f"{UNKNOWN}; some")
+        if cache.moves_bands or shown.startswith(UNKNOWN):
+            # Those to move to may lie behind the host's data, where tracks hold less still.
+            inner, where = twin.sections["geometry"]["inner_track_bytes"]
+            twin.put("geometry", "inner_track_bytes", inner, f"{UNKNOWN}; where data ends it is {where}")
     _cache(twin, cache)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
@@ -343,9 +356,11 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
     shown = f"measured: {low}..{high} {what} to the first stall {_BY}"
     if writes > 1 and not told:
         shown += f"; as many packets as {writes} of them fill, if those are counted"
-    twin.put(section, "entries", max(counted), shown)
     why = "each small write is a packet" if writes == 1 else "packets of one write end with the space"
     origin = f"measured: {_BY}" if told else f"{UNKNOWN}; {why}"
+    if cache.hides_stalls:
+        shown = origin = f"{UNKNOWN}; about {high}, but a forced pass takes as long as the journal"
+    twin.put(section, "entries", max(counted), shown)
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 
 
@@ -512,10 +527,6 @@ def _span(found: Estimate, digits: int) -> str:
     # Outwards; what is whole but for rounding stays.
     low, high = math.floor(found.low / grain + _WHOLE) * grain, math.ceil(found.high / grain - _WHOLE) * grain
     return f"measured: {low:.{digits}f}..{high:.{digits}f} {_BY}"
-
-
-def _gain(gain: float) -> str:
-    return f"measured: 32 reads at a time are {gain:.1f} times as fast {_BY}"
 
 
 def _blocks(size: float) -> int:

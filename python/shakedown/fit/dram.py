@@ -21,7 +21,9 @@ _NO_WAIT_TURNS: Final = 0.3
 _OVERHEAD_US: Final = 100.0
 _LINK_MB_S: Final = 550.0
 _SEGMENTS: Final = 300
-_HITS, _LOOKS = 2, 5
+# One in thirty comes as soon by its angle alone.
+_HITS, _LOOKS = 3, 6
+_READ_AHEAD_NS: Final = (700_000_000, 720_000_000)
 _COUNTS: Final = 3
 # Longer and longer ones: a small cache behind the memory is not to be filled by what tells of the memory.
 _BURSTS: Final = (256, 800, 3000)
@@ -100,7 +102,8 @@ def read_segments(bench: Bench, hit_ms: float) -> int:
 def read_ahead(bench: Bench, hit_ms: float) -> Estimate:
     """How far the heads read on past a read when nobody asks for more."""
     apart = bench.capacity_bytes // 70 // BLOCK_BYTES * BLOCK_BYTES
-    place = cycle(np.random.default_rng(3).permutation(64) * apart)
+    draw = np.random.default_rng(3)
+    place = cycle(draw.permutation(64) * apart)
 
     def reaches(ahead: int) -> bool:
         hits = misses = 0
@@ -108,7 +111,8 @@ def read_ahead(bench: Bench, hit_ms: float) -> Estimate:
         while hits < _HITS and misses <= _LOOKS - _HITS:
             first = int(next(place))
             bench.play("read-ahead", Trace.reads(np.array([first])))
-            bench.idle(700_000_000)
+            # Of no even length: else a block that comes at once by its angle does so everywhere.
+            bench.idle(int(draw.uniform(*_READ_AHEAD_NS)))
             log = bench.play("read-ahead-probe", Trace.reads(np.array([first + ahead])))
             hit = bool(log.latency_ms[0] < hit_ms)
             hits, misses = hits + hit, misses + (not hit)

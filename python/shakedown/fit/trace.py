@@ -80,6 +80,8 @@ class Log:
     verbs: Ints
     ended_ns: int = field(default=0)
     """When the last request of all had completed, a flush included."""
+    grain_ns: int = field(default=0)
+    """What moments are known to where flushes lie between; latencies are exact."""
 
     @property
     def latency_ms(self) -> Floats:
@@ -100,6 +102,7 @@ class Log:
             self.lengths[where],
             self.verbs[where],
             self.ended_ns,
+            self.grain_ns,
         )
 
     def to_frame(self) -> pl.DataFrame:
@@ -115,11 +118,11 @@ class Log:
         )
 
     @staticmethod
-    def from_frame(frame: pl.DataFrame, ended_ns: int) -> Log:
+    def from_frame(frame: pl.DataFrame, ended_ns: int, grain_ns: int) -> Log:
         """The reverse of ``to_frame``."""
         names = ("submitted_ns", "completed_ns", "offset_bytes", "bytes", "verb")
         submitted, completed, offsets, lengths, verbs = (frame[name].to_numpy() for name in names)
-        return Log(submitted, completed, offsets, lengths, verbs, ended_ns)
+        return Log(submitted, completed, offsets, lengths, verbs, ended_ns, grain_ns)
 
 
 class Bench(Protocol):

@@ -35,6 +35,9 @@ _MOST_LOST: Final = 3.0
 _CERTAIN: Final = 3.0
 # A visit that takes a memory along is so much longer than what keeps a host.
 _VISIT: Final = 100.0
+# What keeps no host that is late now and then; and how few writes wait where a visit takes many.
+_LONG: Final = 60.0
+_FEW: Final = 0.1
 _FELT: Final = 0.5
 _AGREE: Final = 0.1
 # Until the band is complete as well that a rewriting left.
@@ -92,11 +95,10 @@ def read_segments(bench: Bench, hit_ms: float) -> int:
     """
     places = np.arange(_SEGMENTS) * _spacing(bench.capacity_bytes, _SEGMENTS)
     trace = Trace.reads(np.concatenate([places, places[::-1]]))
-    # A host that is late ends a count early, and none late.
-    missed = [
-        np.flatnonzero(bench.play("read-segments", trace).latency_ms[_SEGMENTS:] > hit_ms) for _ in range(_COUNTS)
-    ]
-    return max(max(int(one[0]) - 1, 1) if len(one) else _SEGMENTS for one in missed)
+    looks = [bench.play("read-segments", trace).latency_ms[_SEGMENTS:] for _ in range(_COUNTS)]
+    # A host that is late is so at another read in each look.
+    missed = np.flatnonzero(np.median(looks, axis=0) > hit_ms)
+    return max(int(missed[0]) - 1, 1) if len(missed) else _SEGMENTS
 
 
 def read_ahead(bench: Bench, hit_ms: float) -> Estimate:
@@ -155,11 +157,20 @@ def waited_ms(overhead_ms: float, turn_ms: float) -> float:
 
 
 def _small_burst(bench: Bench, limit_ms: float) -> tuple[float, int | None]:
-    """What one of the first takes, and how many are taken before one has to wait, if two looks agree in that."""
+    """What one of the first takes, and how many are taken before one has to wait: the middle of looks that agree."""
     log, count, writes = first_look(bench, limit_ms)
-    again = until_full(_burst(bench, count).latency_ms, limit_ms) if writes is not None else None
-    agree = writes is not None and again is not None and abs(again - writes) <= _AGREE * writes
-    return float(np.median(log.latency_ms[:16])), writes if agree else None
+    looks = [writes]
+    if writes is not None:
+        looks += [until_full(_burst(bench, count).latency_ms, limit_ms) for _ in range(_COUNTS - 1)]
+    return float(np.median(log.latency_ms[:16])), _middle(looks)
+
+
+def _middle(looks: list[int | None]) -> int | None:
+    """The middle one, if most come near it."""
+    known = sorted(look for look in looks if look is not None)
+    middle = known[len(known) // 2] if known else 0
+    near = sum(abs(look - middle) <= _AGREE * middle for look in known)
+    return middle if 2 * near > len(looks) else None
 
 
 def first_look(bench: Bench, limit_ms: float) -> tuple[Log, int, int | None]:
@@ -210,6 +221,9 @@ def until_full(latency_ms: Floats, limit_ms: float) -> int | None:
     A full memory lets one wait after the other; a host is late now and then, from the beginning on. So it is the place
     from which on time is lost at more than half the pace of the end, if that is much more than before and is felt.
     """
+    visit = _first_visit(latency_ms, limit_ms)
+    if visit is not None:
+        return visit
     # None counts for more than a visit of the heads takes.
     lost = np.clip(latency_ms - limit_ms, 0.0, _MOST_LOST * limit_ms)
     pace = float(np.mean(lost[len(lost) // 2 :])) / 2
@@ -219,6 +233,14 @@ def until_full(latency_ms: Floats, limit_ms: float) -> int | None:
     before, after = float(np.mean(lost[:full])) if full else 0.0, float(np.mean(lost[full:]))
     usual = float(np.median(latency_ms[: max(full, 1)]))
     return full if after > max(_CERTAIN * before, _FELT * usual) else _rarely_full(latency_ms, limit_ms)
+
+
+def _first_visit(latency_ms: Floats, limit_ms: float) -> int | None:
+    """Where visits take many writes along: the first, if it lasts longer than all together that came before it."""
+    first = int(np.argmax(latency_ms > max(_LONG * limit_ms, float(latency_ms.max()) / 2)))
+    before, behind = np.clip(latency_ms[:first] - limit_ms, 0.0, None), latency_ms[first + 1 :] > limit_ms
+    few = not len(behind) or float(np.mean(behind)) < _FEW
+    return first if first and few and latency_ms[first] > _CERTAIN * float(np.sum(before)) else None
 
 
 def _rarely_full(latency_ms: Floats, limit_ms: float) -> int | None:

@@ -38,6 +38,9 @@ _FAR_LONGER: Final = 10.0
 _WAIT_FACTOR: Final = 4.0
 _MUCH_SOONER: Final = 0.5
 _LEADS_UP: Final = 1.5
+# By which share a visit that is not forced may come sooner, where so many writes or more are taken along by each.
+_OUT_OF_TURN: Final = 0.02
+_GATHERED: Final = 50
 _LEAST_EBB: Final = 4000
 # Ends of stretches, as shares of all, whose last writes are not those before a full log.
 _EARLIER: Final = (0.6, 0.7, 0.8, 0.9)
@@ -168,10 +171,13 @@ class Limits:
 
 
 def _are_visits(cycle_ms: Floats, is_calm: NDArray[np.bool_]) -> bool:
-    """Whether waits as long as the journal's are visits to the log, of which few have a journal to wait for."""
+    """Whether waits as long as the journal's are visits to the log, of which few have a journal to wait for.
+
+    By the time that goes to them: a host is late more often than memory is full, but not for long.
+    """
     waits = cycle_ms > _WAIT_FACTOR * float(np.median(cycle_ms))
-    like = int(np.sum(waits & ~is_calm))
-    return like >= _IN_A_ROW and like > int(np.sum(waits & is_calm))
+    like = waits & ~is_calm
+    return int(np.sum(like)) >= _IN_A_ROW and float(np.sum(cycle_ms[like])) > float(np.sum(cycle_ms[waits & is_calm]))
 
 
 def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
@@ -193,8 +199,26 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     for number, (at, length) in enumerate(zip(found, lengths, strict=True)):
         near = found[number:] <= _near(int(at))
         if length > _SURE_STALL_MS or np.sum(near & _alike(lengths[number:], length)) >= _IN_A_ROW:
-            return found[_first_like(found[: number + 1], lengths[: number + 1]) :]
+            stalls = found[_first_like(found[: number + 1], lengths[: number + 1]) :]
+            return _with_first_out_of_turn(stalls, cycle_ms, limits)
     return found[:0]
+
+
+def _with_first_out_of_turn(stalls: Ints, cycle_ms: Floats, limits: Limits) -> Ints:
+    """The stalls and a wait before them that is one, too, though none is that long.
+
+    Where each visit takes as many writes along, one that comes sooner than the others has not gathered them.
+    """
+    waits = np.flatnonzero(cycle_ms[: stalls[0]] > limits.usual_ms / 2)
+    gaps = np.diff(waits)
+    if not limits.steady or len(gaps) < _IN_A_ROW:
+        return stalls
+    usual = float(np.median(gaps))
+    sooner = np.flatnonzero(gaps < (1 - _OUT_OF_TURN) * usual)
+    if usual < _GATHERED or not len(sooner) or np.any(gaps[1 : sooner[0]] > (1 + _OUT_OF_TURN) * usual):
+        return stalls
+    first = int(waits[sooner[0] + 1])
+    return np.concatenate([[first], stalls]) if stalls[0] <= _near(first) else stalls
 
 
 def _journals_apart(like: Ints, most: float) -> float:

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit import rotation
+from shakedown.fit import log_track, rotation
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import apart, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
@@ -23,9 +23,11 @@ _MOST_HOME: Final = 0.2
 _MOST_WAITS: Final = 1
 _EVEN_TURNS: Final = 0.015
 _MOST: Final = 0.7
-_MISSED_TURNS: Final = 0.1
-# A skew may be what a turn lacks of a track: then both are as good, and the shorter one is meant.
-_TELLING: Final = 0.003
+# A skew may be what a turn lacks of a track: then both are about as likely, and the shorter one is meant.
+_TELLING: Final = 5.0
+_BLUR_TURNS: Final = 0.0075
+# The mean of steps with their skews is not wrong by more.
+_NEAR_TRACKS: Final = np.arange(-0.06, 0.0601, 0.002)
 _SMALL_TURNS: Final = 0.3
 _SLACK_TURNS: Final = 0.05
 _NEARLY_ROUND: Final = 0.75
@@ -142,12 +144,15 @@ def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floa
     return np.asarray(angles[np.argsort(order)])
 
 
-def estimate(angles: Floats, turn_bytes: float, track_bytes: float, skews: tuple[float, ...] = ()) -> Layout:
+def estimate(
+    angles: Floats, turn_bytes: float, track_bytes: float, skews: tuple[float, ...] = (), blur: float = _BLUR_TURNS
+) -> Layout:
     """The layout from the angles of each size's writes, in the order in which they were written.
 
     ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without. The
-    ``skews`` of tracks and cylinders, in turns, where both are known.
+    ``skews`` of tracks and cylinders, in turns, where both are known. ``blur`` is what a step is known to.
     """
+    steps = np.diff(angles, axis=1)
     if skews:
         angles = np.array([_whole(row, skews) for row in angles])
     advances = [advance(row) for row in angles]
@@ -158,31 +163,31 @@ def estimate(angles: Floats, turn_bytes: float, track_bytes: float, skews: tuple
         advances[0] = even
     grain = track_bytes if small else turn_bytes
     # A whole turn more shows in what larger writes take, and in where tracks end between two writes.
-    fits = [_layout(*_fit(advances, more, grain, turn_bytes, track_bytes), track_bytes) for more in (0, 1)]
+    spaces = [_spaces(advances, more, grain, turn_bytes) / track_bytes for more in (0, 1)]
+    if skews:
+        spaces = [_sharpened(tracks, steps, skews, blur) for tracks in spaces]
+    fits = [_explained(tracks, track_bytes) for tracks in spaces]
     known = skews or (track_bytes / turn_bytes - 1,)
-    less, more = (fit.misfit_tracks + _missed_turns(angles, fit, known) for fit in fits)
-    return fits[int(more < less - _TELLING)]
+    less, more = (_likely(fit, steps, known, blur) for fit in fits)
+    return fits[int(more > less + _TELLING)]
 
 
-def _layout(misfit: float, visit: float, least: float, packet: int, track_bytes: float) -> Layout:
-    return Layout(_around(visit, misfit), _around(least, misfit), packet, track_bytes, misfit)
-
-
-def _missed_turns(angles: Floats, layout: Layout, skews: tuple[float, ...]) -> float:
-    """By how much the steps miss what the writes of their size take, whether or not one more track ends within."""
+def _likely(layout: Layout, steps: Floats, skews: tuple[float, ...], blur: float) -> float:
+    """How likely the steps are with it, as a logarithm."""
     tracks = np.array([[layout.space_bytes(size)] for size in SIZES]) / layout.track_bytes
-    turns = [
-        tracks + borders * skews[0] + cylinders * (skews[-1] - skews[0])
-        for borders in (np.floor(tracks), np.ceil(tracks))
-        for cylinders in (0, 1)
-    ]
-    misses = np.min([np.abs(rotation.short_way(np.diff(angles, axis=1) - each)) for each in turns], axis=0)
-    return float(np.nanmean(np.minimum(misses, _MISSED_TURNS)))
+    return float(np.nansum(log_track.likely(tracks, steps, skews, blur)))
 
 
-def _fit(
-    advances: list[float], more: int, grain: float, turn_bytes: float, track_bytes: float
-) -> tuple[float, float, float, int]:
+def _sharpened(tracks: Floats, steps: Floats, skews: tuple[float, ...], blur: float) -> Floats:
+    """What a write of each size takes, near what the mean of its steps tells: with that its steps are likeliest."""
+    tried = tracks[:, None] + _NEAR_TRACKS
+    likely = log_track.likely(tried[:, :, None], steps[:, None, :], skews, blur)
+    best = np.argmax(np.nansum(likely, axis=2), axis=1)
+    return np.asarray(np.maximum(tried[np.arange(len(tried)), best], 0.0))
+
+
+def _spaces(advances: list[float], more: int, grain: float, turn_bytes: float) -> Floats:
+    """Bytes of the log that a write of each size takes, by what it moves on; the smallest by so many turns more."""
     spaces = [max(advances[0] * grain + more * turn_bytes, BLOCK_BYTES)]
     turns = spaces[0] / turn_bytes
     for found, more_bytes in zip(advances[1:], np.diff(SIZES), strict=True):
@@ -194,14 +199,18 @@ def _fit(
             step -= 1
         turns += step
         spaces.append(turns * turn_bytes)
-    tracks = np.array(spaces) / track_bytes
-    # Packets show where they leave gaps: at least behind the last one of a write.
-    return min(
+    return np.array(spaces)
+
+
+def _explained(tracks: Floats, track_bytes: float) -> Layout:
+    """The packets that explain such spaces best: they show where they leave gaps, at least behind a write's last."""
+    misfit, visit, least, packet = min(
         _misfit(tracks, packet, least, track_bytes)
         for least in _leasts(float(tracks[0]))
         for packet in _PACKETS
         if packet == _PACKETS[0] or least * track_bytes > 1.5 * BLOCK_BYTES
     )
+    return Layout(_around(visit, misfit), _around(least, misfit), packet, track_bytes, misfit)
 
 
 def _whole(angles: Floats, skews: tuple[float, ...]) -> Floats:

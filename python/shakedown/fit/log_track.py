@@ -60,13 +60,20 @@ def estimate(steps: Floats, expected_bytes: float, skews: tuple[float, ...], blu
 
 
 def _likely(steps: Floats, track_bytes: float, skews: tuple[float, ...], blur: float) -> float:
-    """How likely they are, as a logarithm; that a border of tracks or cylinders lies within depends on the size."""
-    turns = (np.array(SIZES)[:, None] - BLOCK_BYTES) / track_bytes
-    crossed = turns % 1.0
-    ends = [(1 - crossed, 0.0), *((crossed / len(skews), skew) for skew in skews)]
-    near = sum(
-        share * np.exp(-((short_way(steps - turns - np.floor(turns) * skews[0] - skew) / blur) ** 2) / 2)
-        for share, skew in ends
-    )
+    return float(np.nansum(likely((np.array(SIZES)[:, None] - BLOCK_BYTES) / track_bytes, steps, skews, blur)))
+
+
+def likely(tracks: Floats, steps: Floats, skews: tuple[float, ...], blur: float) -> Floats:
+    """How likely it is that so many tracks make such steps, as logarithms: borders of tracks or cylinders lie within.
+
+    How often they do depends on the tracks. NaN of steps that are not known.
+    """
+    crossed, near = tracks % 1.0, 0.0
+    for more, share in ((0, 1 - crossed), (1, crossed)):
+        borders = np.floor(tracks) + more
+        for skew in skews:
+            # One of them may be a cylinder's.
+            turns = tracks + borders * skews[0] + np.minimum(borders, 1) * (skew - skews[0])
+            near += share / len(skews) * np.exp(-((short_way(steps - turns) / blur) ** 2) / 2)
     density = near / (blur * np.sqrt(2 * np.pi))
-    return float(np.nansum(np.log(_STRAY + (1 - _STRAY) * density)))
+    return np.asarray(np.log(_STRAY + (1 - _STRAY) * density))

@@ -187,6 +187,29 @@ def test_visits_that_take_as_long_as_the_journal_are_no_stalls() -> None:
     assert stalls_in(cycle, limits)[0] == 5000
 
 
+def test_a_host_that_is_late_does_not_make_visits_like_the_journal_stalls() -> None:
+    cycle = np.full(4500, 0.2)
+    cycle[np.random.default_rng(4).random(4500) < 0.02] = 3.0
+    cycle[192::192] = 355.0
+    limits = Limits.of(cycle[:1500], append.Journal(120, 333.0), gathered=True)
+    assert not len(stalls_in(cycle, limits))
+    cycle[3100::300] = 1250.0
+    assert stalls_in(cycle, limits)[0] == 3100
+
+
+def test_a_visit_that_comes_before_it_has_gathered_its_writes_is_the_first_stall() -> None:
+    cycle = np.full(6000, 0.1)
+    cycle[192:4000:128] = 636.0
+    cycle[4028::128], cycle[[4028, 4030]] = 636.0, (392.0, 852.0)
+    cycle[4627::598] = 979.0
+    limits = Limits.of(cycle[:1500], append.Journal(120, 237.0), gathered=True)
+    assert stalls_in(cycle, limits)[0] == 4028
+    # Where none is out of turn, the first that is long is the first.
+    cycle = np.full(6000, 0.1)
+    cycle[192::128], cycle[4627::598] = 636.0, 979.0
+    assert stalls_in(cycle, limits)[0] == 4627
+
+
 def test_a_stall_that_is_longer_than_a_visit_with_the_journal_is_none_of_both() -> None:
     cycle = np.full(4500, 0.2)
     cycle[192::128] = 734.0
@@ -403,9 +426,42 @@ def test_a_memory_is_full_where_waits_begin_to_follow_each_other_and_not_where_a
     assert until_full(rare, 2.2) == 192
     rare[[192, 501, 810, 1119]], rare[[192, 300, 777]] = 0.18, 55.0
     assert until_full(rare, 2.2) is None
+    # One visit that takes the memory along is longer than all that a host is late by before.
+    visit = np.full(256, 0.2)
+    visit[[37, 57, 68, 119, 192]] = 14.0, 3.0, 8.0, 4.0, 270.0
+    assert until_full(visit, 2.4) == 192
     never = np.full(400, 0.1)
     never[np.random.default_rng(2).random(400) < 0.04] = 3.0
     assert until_full(never, 2.0) is None
+
+
+class _Late:
+    """Keeps some ranges that were read; now and then its host is late."""
+
+    capacity_bytes = 1 << 40
+
+    def __init__(self, kept: int, late: float) -> None:
+        self._kept, self._late, self._draw = kept, late, np.random.default_rng(8)
+
+    def play(self, name: str, trace: Trace) -> Log:
+        latency = np.full(len(trace), 9.0)
+        half = len(trace) // 2
+        # The newest is still being read on.
+        latency[half : half + self._kept + 1] = 0.1
+        latency[self._draw.random(len(trace)) < self._late] += 3.0
+        return _log(np.cumsum(latency), latency)
+
+
+@pytest.mark.parametrize("late", [0.0, 0.02])
+def test_ranges_that_are_kept_are_counted_past_late_answers(late: float) -> None:
+    bench = _Late(16, late)
+    assert [dram.read_segments(bench, 0.4) for _ in range(20)] == [16] * 20
+
+
+def test_a_memory_is_as_large_as_most_looks_say() -> None:
+    assert dram.middle([192, 190, 37]) == 190
+    assert dram.middle([192, 37, 90]) is None
+    assert dram.middle([192, None, None]) is None
 
 
 def test_tracks_that_the_rate_contradicts_are_jumps_of_the_host() -> None:

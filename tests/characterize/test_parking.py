@@ -8,12 +8,12 @@ import pytest
 from shakedown.fit import parking
 from shakedown.fit.trace import Log, Trace
 
-_TURN_MS = 11.1
-_SLOW_MS = 56.0
+TURN_MS = 11.1
+SLOW_MS = 56.0
 _CLEANS_AFTER_MS = 1400.0
 
 
-class _Drive:
+class Drive:
     """Reads take a seek and some angle. It cleans in silence, for so long in all, and parks its heads."""
 
     capacity_bytes = 1 << 40
@@ -25,49 +25,49 @@ class _Drive:
         self._left_ns = int(cleans_s * 1e9)
         self._parks_after_ns = int(parks_after_s * 1e9)
         self._unpark_ms = unpark_ms
-        self._now_ns = self._rested_ns = 0
+        self.now_ns = self._rested_ns = 0
 
     def idle(self, duration_ns: int) -> None:
         worked_ns = min(max(duration_ns - int(_CLEANS_AFTER_MS * 1e6), 0), self._left_ns)
         self._left_ns -= worked_ns
         self._rested_ns = duration_ns - worked_ns
-        self._now_ns += duration_ns
+        self.now_ns += duration_ns
 
     def play(self, name: str, trace: Trace) -> Log:
-        latency = self._draw.uniform(3, 3 + 20 + _TURN_MS, len(trace))
+        latency = self._draw.uniform(3, 3 + 20 + TURN_MS, len(trace))
         if self._left_ns and self._rested_ns >= _CLEANS_AFTER_MS * 1e6:
             latency[0] += self._draw.uniform(50, 150)
         elif self._rested_ns > self._parks_after_ns:
-            latency[0] = self._draw.uniform(*self._unpark_ms) + self._draw.uniform(0, _TURN_MS)
+            latency[0] = self._draw.uniform(*self._unpark_ms) + self._draw.uniform(0, TURN_MS)
         self._rested_ns = 0
-        completed = self._now_ns + np.cumsum(latency * 1e6).astype(np.int64)
-        self._now_ns = int(completed[-1])
+        completed = self.now_ns + np.cumsum(latency * 1e6).astype(np.int64)
+        self.now_ns = int(completed[-1])
         submitted = completed - (latency * 1e6).astype(np.int64)
-        return Log(submitted, completed, trace.offsets, trace.lengths, trace.verbs, self._now_ns)
+        return Log(submitted, completed, trace.offsets, trace.lengths, trace.verbs, self.now_ns)
 
 
 @pytest.mark.parametrize("cleans_s", [0, 5, 400])
 def test_heads_that_clean_are_not_taken_for_parked_ones(cleans_s: float) -> None:
-    drive = _Drive(cleans_s=cleans_s, parks_after_s=300)
-    found = parking.measure(drive, _SLOW_MS, _TURN_MS, _CLEANS_AFTER_MS)
+    drive = Drive(cleans_s=cleans_s, parks_after_s=300)
+    found = parking.measure(drive, SLOW_MS, TURN_MS, _CLEANS_AFTER_MS)
     assert found.after_s
     assert found.unpark_ms
     assert found.after_s.low <= 300 <= found.after_s.high
-    assert found.unpark_ms.value == pytest.approx(250, abs=_TURN_MS / 2)
+    assert found.unpark_ms.value == pytest.approx(250, abs=TURN_MS / 2)
 
 
 def test_heads_that_are_parked_before_the_drive_would_clean_are_told_by_how_alike_reads_are() -> None:
-    found = parking.measure(_Drive(cleans_s=0, parks_after_s=1), _SLOW_MS, _TURN_MS, _CLEANS_AFTER_MS)
+    found = parking.measure(Drive(cleans_s=0, parks_after_s=1), SLOW_MS, TURN_MS, _CLEANS_AFTER_MS)
     assert found.told
     assert found.after_s
     assert found.after_s.low <= 1 <= found.after_s.high
 
 
 def test_of_heads_that_never_rest_nothing_is_told() -> None:
-    drive = _Drive(cleans_s=100_000, parks_after_s=300)
-    assert parking.measure(drive, _SLOW_MS, _TURN_MS, _CLEANS_AFTER_MS) == parking.UNTOLD
+    drive = Drive(cleans_s=100_000, parks_after_s=300)
+    assert parking.measure(drive, SLOW_MS, TURN_MS, _CLEANS_AFTER_MS) == parking.UNTOLD
 
 
 def test_reads_that_are_late_by_this_and_that_did_not_meet_parked_heads() -> None:
-    drive = _Drive(cleans_s=0, parks_after_s=3, unpark_ms=(60.0, 200.0))
-    assert parking.measure(drive, _SLOW_MS, _TURN_MS, None) == parking.UNTOLD
+    drive = Drive(cleans_s=0, parks_after_s=3, unpark_ms=(60.0, 200.0))
+    assert parking.measure(drive, SLOW_MS, TURN_MS, None) == parking.UNTOLD

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from shakedown.characterize.plan import Plan
+from characterize.test_parking import SLOW_MS, TURN_MS, Drive
+from shakedown.characterize.plan import PARKING, Plan
 from shakedown.characterize.progress import Progress
 from shakedown.errors import UsageError
+from shakedown.fit import parking
 
 SMALL = 8_000_000_000
 
@@ -29,14 +31,27 @@ def _minutes(line: str) -> list[int]:
 
 @pytest.mark.parametrize("kind", ["conventional", "aggressive", "lazy"])
 def test_the_time_left_falls_from_part_to_part_and_ends_with_the_last(kind: str) -> None:
-    plan = Plan.of(SMALL, with_parking=True)
+    plan = Plan.of(SMALL, with_parking=False)
     course: dict[str, float] = getattr(plan, kind)
     told = _told(plan, list(course))
-    left = [max(_minutes(line)) for line in told]
+    left = [max(_minutes(line), default=1) for line in told]
     assert left == sorted(left, reverse=True)
     assert left[0] == round(sum(plan.lazy.values()) / 60)
-    # Which course it is has shown by then, unless what is left is parking in any case.
-    assert _minutes(told[-1]) == [30]
+
+
+@pytest.mark.parametrize("parks_after_s", [3, 55, 300, 1000])
+def test_parking_takes_as_long_as_is_said_and_is_told_apart(parks_after_s: float) -> None:
+    plan = Plan.of(SMALL, with_parking=True)
+    assert plan.parking_s
+    drive = Drive(cleans_s=0, parks_after_s=parks_after_s)
+    parking.measure(drive, SLOW_MS, TURN_MS, None)
+    least, most = plan.parking_s
+    # What it waits for where a drive cleans, that it does so no more, comes first.
+    assert least <= 60 + drive.now_ns / 1e9 <= most
+    assert ("within one" in plan.lines()[1]) and plan.lines()[1].endswith("40 minutes at most")
+    told = _told(plan, ["rotation", PARKING])
+    assert told[0].endswith(", then a minute to 40 minutes for parking)")
+    assert told[1].endswith("(a minute to 40 minutes left)")
 
 
 def test_what_shows_on_the_way_is_no_longer_told_as_open() -> None:
@@ -56,12 +71,9 @@ def test_one_that_turns_out_to_be_lazy_late_has_more_ahead() -> None:
     assert _minutes(told[-1])[0] > _minutes(told[-2])[0]
 
 
-def test_without_parking_it_is_over_sooner_and_larger_drives_take_longer() -> None:
-    with_it, without = (Plan.of(SMALL, with_parking=parking) for parking in (True, False))
-    for longer, shorter in zip(with_it.courses, without.courses, strict=True):
-        assert sum(longer.values()) - sum(shorter.values()) == pytest.approx(1800)
-    large = Plan.of(8_000_000_000_000, with_parking=False)
-    assert sum(large.aggressive.values()) > 2 * sum(without.aggressive.values())
+def test_larger_drives_take_longer() -> None:
+    small, large = (Plan.of(size, with_parking=False) for size in (SMALL, 8_000_000_000_000))
+    assert sum(large.aggressive.values()) > 2 * sum(small.aggressive.values())
 
 
 def test_a_part_that_comes_twice_or_that_only_some_drives_have_changes_nothing() -> None:

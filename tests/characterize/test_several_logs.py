@@ -75,6 +75,25 @@ def test_a_write_that_a_border_of_bands_cuts_in_two_does_not_shift_the_others(vi
     assert found.misfit_tracks < 0.02
 
 
+@pytest.mark.parametrize(("least", "heads"), [(0.4, 2), (0.4, 6)])
+def test_what_crosses_borders_and_cylinders_is_known_to_a_hundredth_of_a_track(least: float, heads: int) -> None:
+    """With 0.8 tracks more, and as many borders more, the mean would be the same: 0.4 and 1.2 tracks, skews of 0.2."""
+    track, skews, at, rows = 790_528, (0.211, 0.297), 0.0, []
+    draw = np.random.default_rng(heads)
+    for size in layout.SIZES:
+        tracks = at + np.arange(48) * layout.packed_bytes(size, 524_288, least * track) / track
+        at = tracks[-1] + (tracks[-1] - tracks[-2])
+        cylinders = np.floor(np.floor(tracks) / heads)
+        rows.append(tracks + skews[0] * np.floor(tracks) + (skews[1] - skews[0]) * cylinders)
+    angles = (np.array(rows) + draw.normal(0, 0.004, (len(rows), 48))) % 1.0
+    angles[draw.random(angles.shape) < 0.04] = np.nan
+    mean_skew = skews[0] + (skews[1] - skews[0]) / heads
+    found = layout.estimate(angles, track / (1 + mean_skew), track, skews, 0.01)
+    assert found.visit_tracks.value == 0.0
+    assert found.packet_tracks.value == pytest.approx(least, abs=0.01)
+    assert found.packet_bytes == 524_288
+
+
 def _logs(cache: dict[str, object]) -> Truth:
     keys = {f"translation__cache__{key}": value for key, value in cache.items()}
     return changed("wd40efax", translation__cache__place="spread", **keys)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from itertools import dropwhile
 
-from shakedown.characterize.plan import ONLY_LAZY, Course, Plan, long
+from shakedown.characterize.plan import ONLY_LAZY, PARKING, Course, Plan, long
 
 
 class Progress:
@@ -28,9 +28,16 @@ class Progress:
         courses = (self._plan.lazy,) if part == ONLY_LAZY else self._ahead
         self._ahead = tuple(rest for course in courses if (rest := _from(course, part))) or self._ahead
         minutes, seconds = divmod(int(time.monotonic() - self._began_s), 60)
-        self._tell(f"{minutes:02}:{seconds:02} {part} ({self._left()})")
+        self._tell(f"{minutes:02}:{seconds:02} {part} ({self._left(part)})")
 
-    def _left(self) -> str:
+    def _left(self, part: str) -> str:
+        parking_s = self._plan.parking_s
+        if parking_s is None:
+            return self._left_before()
+        parking = _span([float(limit) for limit in parking_s])
+        return f"{parking} left" if part == PARKING else f"{self._left_before()}, then {parking} for parking"
+
+    def _left_before(self) -> str:
         seconds = sorted(sum(course.values()) for course in self._ahead)
         if len(seconds) < len(self._plan.courses) or len(set(seconds)) == 1:
             return f"about {_span(seconds)} left"

@@ -43,8 +43,8 @@ class CharacterizeOptions:
         bool,
         Parameter(
             show_default=False,
-            help="do not wait for heads to be parked: half an hour less, but the heads of the twin never park, and it "
-            "may show no end of cleaning to protocols that look for it; also with --resume",
+            help="do not wait for heads to be parked: up to 40 minutes less, but the heads of the twin never park, and "
+            "it may show no end of cleaning to protocols that look for it; also with --resume",
         ),
     ] = False
     seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1

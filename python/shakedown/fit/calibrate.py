@@ -29,6 +29,7 @@ _MORE_WRITES: Final = 1.3
 _FINER: Final = 9
 _SLIP: Final = 2.0
 _CLEARLY: Final = 3
+_ON_DISK: Final = "merge_on_disk"
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
 
 
@@ -50,6 +51,8 @@ class Stage:
     """What of the twin is asked."""
     other: Callable[[Twin], Twin] | None = None
     """What is tried as well where no candidate comes near."""
+    doubted: tuple[str, ...] = ()
+    """Of the same section what is not known either where nothing that was tried agrees."""
     between: bool = False
     """Whether what lies between candidates may be the value as well."""
 
@@ -181,6 +184,7 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
             what,
             asked,
             other=_merging_elsewhere,
+            doubted=(_ON_DISK,),
             between=True,
         )
     ]
@@ -192,8 +196,8 @@ def _itself(twin: Twin) -> Twin:
 
 def _merging_elsewhere(twin: Twin) -> Twin:
     """On disk instead of not, or the other way round."""
-    section, key = "translation.cleaning", "merge_on_disk"
-    return twin.with_value(section, key, not twin.value(section, key))
+    section = "translation.cleaning"
+    return twin.with_value(section, _ON_DISK, not twin.value(section, _ON_DISK))
 
 
 def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
@@ -216,6 +220,8 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     if least > stage.tolerance:
         best.misses[stage.what] = least
         origin = f"{UNKNOWN}; nearest to the {stage.what} of all that were tried, and {least:.0%} off"
+        for key in stage.doubted:
+            best.put(stage.section, key, best.value(stage.section, key), f"{UNKNOWN}; nothing agrees with it")
     best.put(stage.section, stage.key, best.value(stage.section, stage.key), origin)
     return best
 

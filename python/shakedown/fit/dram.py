@@ -162,10 +162,10 @@ def _small_burst(bench: Bench, limit_ms: float) -> tuple[float, int | None]:
     looks = [writes]
     if writes is not None:
         looks += [until_full(_burst(bench, count).latency_ms, limit_ms) for _ in range(_COUNTS - 1)]
-    return float(np.median(log.latency_ms[:16])), _middle(looks)
+    return float(np.median(log.latency_ms[:16])), middle(looks)
 
 
-def _middle(looks: list[int | None]) -> int | None:
+def middle(looks: list[int | None]) -> int | None:
     """The middle one, if most come near it."""
     known = sorted(look for look in looks if look is not None)
     middle = known[len(known) // 2] if known else 0

@@ -297,7 +297,7 @@ def _limits(twin: Twin, cache: Cache) -> None:
             "where writes wait for whole passes" if cache.by_pressure else "what was written until marks were met again"
         )
         origin = f"measured: {low:.0f}..{high:.0f}, {shown} {_BY}"
-    held = cache.in_memory or 0
+    held = _SEGMENTS if cache.in_memory is None else cache.in_memory
     small = cache.small.writes if cache.small else None
     if small is None and cache.single and cache.single.writes is not None:
         # Where a write is a packet they are the same.
@@ -314,8 +314,11 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
         _entries_at_mark(twin, cache)
         return
     met = cache.small.writes if cache.small else None
+    # Of a memory that is not known the usual is taken, and up to twice as much may be meant.
+    most_held = 2 * held if cache.in_memory is None else max(held, cache.in_memory)
     # A drive that stalls from the first write on, or while memory has room, tells nothing of its entries.
     small = met - held if met else single
+    small = None if met and cache.in_memory is None and met <= most_held else small
     small, single = (count if count and count > 0 else None for count in (small, single))
     writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
     if cache.length is None and small is not None:
@@ -351,7 +354,7 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
         counted.append(single)
     low, high = min(counted), max(counted)
     if met and counted == [small]:
-        low, high = met - max(held, cache.in_memory or 0), met
+        low, high = met - most_held, met
     told = writes > 1 and (not by_space_alone or by_groups is not None)
     shown = f"measured: {low}..{high} {what} to the first stall {_BY}"
     if writes > 1 and not told:

@@ -22,6 +22,7 @@ _LEAST_SKEW: Final = 0.02
 _VAGUE: Final = 0.1
 _LEAST_DIFFERENCE: Final = 0.01
 _AGREES: Final = 0.1
+_SKEWS_AGREE: Final = 0.04
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,12 @@ def agrees(found: Tracks, turn_bytes: float) -> bool:
     """Whether as much comes in a turn as a track with its skew lets: a host that is late makes jumps, too."""
     skew = (found.track_skew.value + found.cylinder_skew.value) / 2
     return abs(found.track_bytes.value / (turn_bytes * (1 + skew)) - 1) < _AGREES
+
+
+def share_skews(found: Tracks, rate: float, other: Tracks, other_rate: float) -> bool:
+    """Whether tracks at two places differ as their rates do, for skews are the same everywhere."""
+    expected = other.track_bytes.value * rate / other_rate
+    return abs(found.track_bytes.value / expected - 1) < _SKEWS_AGREE
 
 
 def trace(first: int, track_guess: float, tracks: int) -> Trace:

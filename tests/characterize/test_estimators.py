@@ -17,7 +17,7 @@ from shakedown.fit.fill import Limits, ebb_ms, stalls_in
 from shakedown.fit.place import scattered
 from shakedown.fit.streams import Streams
 from shakedown.fit.trace import Log, Trace
-from shakedown.fit.tracks import Tracks, agrees
+from shakedown.fit.tracks import Tracks, agrees, share_skews
 
 
 def _log(completed_ms: np.ndarray, latency_ms: np.ndarray, offsets: np.ndarray | None = None) -> Log:
@@ -452,7 +452,7 @@ class _Late:
         return _log(np.cumsum(latency), latency)
 
 
-@pytest.mark.parametrize("late", [0.0, 0.02])
+@pytest.mark.parametrize("late", [0.0, 0.02, 0.04])
 def test_ranges_that_are_kept_are_counted_past_late_answers(late: float) -> None:
     bench = _Late(16, late)
     assert [dram.read_segments(bench, 0.4) for _ in range(20)] == [16] * 20
@@ -469,6 +469,13 @@ def test_tracks_that_the_rate_contradicts_are_jumps_of_the_host() -> None:
     seen = Tracks(Estimate.around(368_640, 4096), skew, skew, 4)
     assert agrees(seen, 368_640 / 1.25)
     assert not agrees(replace(seen, track_bytes=Estimate.around(106_496, 4096)), 368_640 / 1.25)
+
+
+def test_tracks_inside_that_differ_otherwise_than_rates_do_are_jumps_of_the_host() -> None:
+    skew = Estimate.around(0.2, 0.01)
+    outer, inner = (Tracks(Estimate.around(size, 4096), skew, skew, 4) for size in (800_000, 393_216))
+    assert share_skews(inner, 40.0, outer, 81.0)
+    assert not share_skews(replace(inner, track_bytes=Estimate.around(356_352, 4096)), 40.0, outer, 81.0)
 
 
 def test_the_last_visits_to_a_log_tell_how_large_a_packet_may_be() -> None:

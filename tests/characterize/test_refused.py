@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,9 +15,13 @@ from shakedown.characterize.record import Order
 from shakedown.cli import characterize as verb
 from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit import calibrate
+from shakedown.fit.append import Journal
 from shakedown.fit.cache import Cache
 from shakedown.fit.draft import put_entries
+from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Fill
+from shakedown.fit.layout import Layout
+from shakedown.fit.length import Length
 from shakedown.fit.twin import Twin
 
 
@@ -32,6 +37,17 @@ def test_a_drive_that_stalls_as_soon_as_memory_is_full_tells_nothing_of_its_entr
     twin = _twin()
     put_entries(twin, Cache("outer", in_memory=192, small=Fill(192, written=1500)), 192, space_ends=False)
     assert twin.number("translation.cache", "entries") >= 1
+    assert "translation.cache.entries" in twin.unidentified()
+
+
+def test_of_a_memory_that_is_not_known_as_much_is_allowed_for_as_it_may_hold() -> None:
+    twin = _twin()
+    log = Length(Estimate.around(300e6, 1e6), 300.0, 1.0, 9.0, 9.0, 192, 4 << 20, Journal(0, 0.0))
+    layout = Layout.without_gaps(1e6)
+    cache = Cache("outer", in_memory=None, layout=layout, length=log, small=Fill(1816, written=3000))
+    put_entries(twin, cache, 128, space_ends=False)
+    assert twin.sections["translation.cache"]["entries"][1].startswith("measured: 1560..1816 ")
+    put_entries(twin, replace(cache, small=Fill(192, written=1500)), 128, space_ends=False)
     assert "translation.cache.entries" in twin.unidentified()
 
 

@@ -458,6 +458,11 @@ def test_ranges_that_are_kept_are_counted_past_late_answers(late: float) -> None
     assert [dram.read_segments(bench, 0.4) for _ in range(20)] == [16] * 20
 
 
+@pytest.mark.parametrize(("writes", "mib", "by_number"), [(128, 129, True), (128, 96, False), (None, 129, True)])
+def test_as_many_large_writes_as_small_ones_tell_no_bytes(writes: int | None, mib: int, *, by_number: bool) -> None:
+    assert dram.Bursts(True, writes, mib << 20).end_by_number == by_number
+
+
 def test_a_memory_is_as_large_as_most_looks_say() -> None:
     assert dram.middle([192, 190, 37]) == 190
     assert dram.middle([192, 37, 90]) is None

@@ -105,7 +105,7 @@ def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
                 "burst",
             )
         )
-    if facts.bursts.bytes_taken:
+    if facts.bursts.bytes_taken and not facts.bursts.end_by_number:
         taken = float(facts.bursts.bytes_taken)
         stages.append(
             Stage(

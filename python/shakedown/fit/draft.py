@@ -10,6 +10,7 @@ import numpy as np
 
 from shakedown.fit.cache import Cache, counts_packets, gathered_bytes, single_space_bound, space_bound
 from shakedown.fit.cleaning import Marked, Pass, forced
+from shakedown.fit.dram import USUAL_WRITES
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
 from shakedown.fit.length import MARKS_AT, Length
@@ -26,7 +27,6 @@ _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
 _BANDS_AGREE: Final = 1.25
 _ON_DISK: Final = 2.95
-_SEGMENTS: Final = 128
 # What angles are told apart by, and as much again: cylinders do not begin where bands do.
 _ALIKE_TURNS: Final = 0.06
 # The innermost tracks hold less than those in the middle: so many bytes are more of the stroke there.
@@ -152,11 +152,13 @@ def _dram(twin: Twin, facts: Facts) -> None:
     twin.put("dram", "write_back", bursts.write_back, f"measured: {_BY}")
     taken = bursts.bytes_taken if bursts.bytes_taken is not None else max(16 << 20, 2 * track)
     origin = f"measured: {taken} taken at once {_BY}" if bursts.bytes_taken else f"{UNKNOWN}; none was answered at once"
+    if bursts.end_by_number:
+        origin = f"{UNKNOWN}; at least {taken}, for their number may have ended it"
     twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
     count = bursts.writes
     # Some of them may be on their way to the platters by then; how many a visit to a log takes shows in a twin.
     shown = f"measured: {(count or 0) // 2}..{count} {_BY}, taken at once; part of them may have left memory by then"
-    twin.put("dram", "write_segments", count or _SEGMENTS, shown if count else f"{UNKNOWN}; usual")
+    twin.put("dram", "write_segments", count or USUAL_WRITES, shown if count else f"{UNKNOWN}; usual")
     destaged = facts.cache.destage_bytes if facts.cache else None
     if destaged:
         size = min(_blocks(destaged.value), max(_blocks(taken), track))
@@ -297,7 +299,7 @@ def _limits(twin: Twin, cache: Cache) -> None:
             "where writes wait for whole passes" if cache.by_pressure else "what was written until marks were met again"
         )
         origin = f"measured: {low:.0f}..{high:.0f}, {shown} {_BY}"
-    held = _SEGMENTS if cache.in_memory is None else cache.in_memory
+    held = USUAL_WRITES if cache.in_memory is None else cache.in_memory
     small = cache.small.writes if cache.small else None
     if small is None and cache.single and cache.single.writes is not None:
         # Where a write is a packet they are the same.

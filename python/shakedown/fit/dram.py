@@ -36,8 +36,11 @@ _CERTAIN: Final = 3.0
 # A visit that takes a memory along is so much longer than what keeps a host.
 _VISIT: Final = 100.0
 # What keeps no host that is late now and then; and how few writes wait where a visit takes many.
-_LONG: Final = 60.0
+_LONG: Final = 30.0
 _FEW: Final = 0.1
+_AS_MANY: Final = 0.9
+USUAL_WRITES: Final = 128
+"""What a memory holds where that does not show."""
 _FELT: Final = 0.5
 _AGREE: Final = 0.1
 # Until the band is complete as well that a rewriting left.
@@ -141,6 +144,11 @@ class Bursts:
     """Small ones before one has to wait; None: memory held them all, or none."""
     bytes_taken: int | None
     """Of large ones."""
+
+    @property
+    def end_by_number(self) -> bool:
+        """Whether about as many large ones were taken as small ones, or as is usual: bytes may have ended neither."""
+        return (self.bytes_taken or 0) > _AS_MANY * (self.writes or USUAL_WRITES) * LARGE_BYTES
 
 
 def bursts(bench: Bench, overhead_ms: float, turn_ms: float) -> Bursts:

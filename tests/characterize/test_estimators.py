@@ -231,6 +231,13 @@ def test_a_journal_is_no_stall_where_visits_are_so_rare_that_few_come_early() ->
     assert stalls_in(cycle, limits)[0] == 180_000
 
 
+@pytest.mark.parametrize("first_ms", [45.0, 66.0])
+def test_the_first_visit_may_be_shorter_where_it_comes_sooner(first_ms: float) -> None:
+    cycle = np.full(1499, 0.18)
+    cycle[192], cycle[511::319] = first_ms, 66.0
+    assert Limits.of(cycle, append.Journal(240, 1279.0), gathered=True).usual_ms == 66.0
+
+
 def test_stalls_are_those_that_come_in_a_row() -> None:
     latency = np.full(9000, 6.0)
     latency[239::240] += 300

@@ -12,6 +12,7 @@ _FEW: Final = 3
 # Of lengths, and of distances: the first finds memory empty.
 _ALIKE: Final = 0.25
 _EVEN: Final = 0.1
+_LEAST: Final = 0.5
 
 
 def even_waits(times_ms: Floats, long_ms: float) -> Ints | None:
@@ -20,5 +21,7 @@ def even_waits(times_ms: Floats, long_ms: float) -> Ints | None:
     if len(waits) < _FEW:
         return None
     lengths, gaps = times_ms[waits], np.diff(waits)
-    even = np.ptp(lengths) < _ALIKE * lengths.max() and np.ptp(gaps) < _EVEN * gaps.max()
-    return waits if even else None
+    usual = lengths[1:].max()
+    # The first takes less along where it comes sooner.
+    alike = np.ptp(lengths[1:]) < _ALIKE * usual and _LEAST * usual < lengths[0] < (1 + _ALIKE) * usual
+    return waits if alike and np.ptp(gaps) < _EVEN * gaps.max() else None

@@ -450,6 +450,9 @@ class _Late:
     def __init__(self, kept: int, late: float) -> None:
         self._kept, self._late, self._draw = kept, late, np.random.default_rng(8)
 
+    def idle(self, duration_ns: int) -> None:
+        raise AssertionError(duration_ns)
+
     def play(self, name: str, trace: Trace) -> Log:
         latency = np.full(len(trace), 9.0)
         half = len(trace) // 2

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit.cache import Cache, counts_packets, gathered_bytes, single_space_bound, space_bound
-from shakedown.fit.cleaning import Marked, Pass, forced
+from shakedown.fit.cleaning import PER_BAND, Marked, Pass, forced
 from shakedown.fit.dram import USUAL_WRITES
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
@@ -433,8 +433,14 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
         return
     turn = facts.turn_ms.value
     skew = facts.rates[0].value * turn / 1e3 / facts.track_bytes(0.0)
-    times = cache.band_ms.value / (tracks * turn / skew)
-    twin.put(section, "merge_on_disk", times > _ON_DISK, f"measured: {times:.2f} times what reading a band takes {_BY}")
+    read_ms = tracks * turn / skew
+    # What is cached of a band is collected, too.
+    collecting_ms = PER_BAND * turn * (cache.collect_turns.value if cache.collect_turns else 0.0)
+    times, low, high = (
+        ms / read_ms for ms in (cache.band_ms.value, cache.band_ms.low - collecting_ms, cache.band_ms.high)
+    )
+    known = "measured" if not low < _ON_DISK < high else f"{UNKNOWN}; between both"
+    twin.put(section, "merge_on_disk", times > _ON_DISK, f"{known}: {times:.2f} times what reading a band takes {_BY}")
 
 
 def mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:

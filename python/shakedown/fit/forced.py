@@ -35,7 +35,7 @@ _PARTING_BYTES: Final = 5 << 19
 _MOST_BANDS: Final = 24
 # So much of the log may lie between the first pieces of all bands.
 _PARTED_SHARE: Final = 0.2
-_FEWEST_BANDS: Final = 2
+_FEWEST_BANDS: Final = 3
 # There is room for what parts these in any log.
 _FEW_BANDS: Final = 8
 _MOST_EACH: Final = 32
@@ -173,7 +173,7 @@ def longer_turns(with_many: Floats, with_few: Floats, bands: int) -> float | Non
 
     One may have met a pass more: of the fillers' own band, or of what lay in the log before. Without the right one of
     the longer row the two differ by the same everywhere. None where a pass takes several bands, for then the one more
-    may have taken some of those that count.
+    may have taken some of those that count, and where no two differ alike.
     """
     if len(with_many) != len(with_few) and min(len(with_many), len(with_few)) < bands:
         return None
@@ -186,7 +186,7 @@ def longer_turns(with_many: Floats, with_few: Floats, bands: int) -> float | Non
     if len(longer_turns) < bands:
         return float(longer_turns.sum()) / bands
     usual = np.abs(longer_turns - np.median(longer_turns)) < _EXTRA_TURNS
-    return float(longer_turns[usual].mean())
+    return float(longer_turns[usual].mean()) if usual.any() else None
 
 
 def _most(filler: Filler, known: Known) -> Pieces | None:

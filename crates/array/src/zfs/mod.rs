@@ -4,13 +4,14 @@
 //! much of a vdev may be written, `content` what was and `pool` where it lies: in which `metaslabs`, with `stretch` and `groups` what lies
 //! between, and `places` where what was rewritten does; `indirects` is what names it, `own` what the pool says of itself and `metadata` where
 //! both lie; `order` in which order a resilver goes through it,
-//! `tunables` the numbers of OpenZFS; a [`Plan`] says what is resilvered and how, and [`Resilver`] is the whole under way, with a `role` for
-//! each member and the `phase` that it is in: `heal` the scan and its blocks, `queue` what stands before
-//! each drive, `errors` and `lost` what becomes of one that errs or fails, `txg` transaction groups with `labels`, `users` the pool's users with `memory`
-//! what they find there, `sample` how a part stands for the whole, `waiting` whom it waits for, `tally` what is counted and `report` what came of it.
+//! `tunables` the numbers of OpenZFS; a [`Plan`] says what is resilvered and how. Under way are a `role` for each member and the `phase`,
+//! a `queue` before each drive and its `errors`, the transaction group (`txg`), `users` with `memory` what they find there, `sample` how a part stands for
+//! the whole, `waiting` whom it waits for and `tally` what is counted; [`Resilver`] is all of it. What it does: `heal` the scan and its blocks,
+//! `sync` transaction groups with `labels`, `dmu` what users ask for, `lost` what becomes of a drive that fails, and `report` what came of it.
 
 mod column;
 mod content;
+mod dmu;
 mod draid;
 mod draid_maps;
 mod errors;
@@ -39,6 +40,7 @@ mod room;
 mod sample;
 mod shuffle;
 mod stretch;
+mod sync;
 mod tally;
 mod tunables;
 mod txg;

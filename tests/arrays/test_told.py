@@ -343,6 +343,31 @@ def test_of_a_sample_without_deviation_none_is_told(*, whole: bool, deviation_ns
     assert cell_of(Place("raid6", 4, 1.0), order(), rebuilt).deviation_s == told
 
 
+@pytest.mark.parametrize(("deviation", "is_whole"), [(0.05, False), (0.2, True)])
+def test_a_sample_that_may_be_far_off_is_gone_through_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch, *, deviation: float, is_whole: bool
+) -> None:
+    exact = simulate(order())
+    part = replace(exact, whole=False, deviation_ns=int(deviation * exact.duration_ns))
+    monkeypatch.setattr(
+        "shakedown.array.rebuild._simulated", lambda ordered, _share, _seed: exact if ordered.whole else part
+    )
+    assert simulate(order()).whole == is_whole
+
+
+def test_the_interval_holds_what_a_sample_may_be_off() -> None:
+    exact = simulate(order())
+    part = replace(exact, whole=False, deviation_ns=exact.duration_ns // 20)
+    for rebuilds in ([part], [part, replace(part, duration_ns=part.duration_ns * 101 // 100)]):
+        time = next(each for each in findings(rebuilds, list("abcd"), None) if each.kind == "rebuild-time")
+        assert time.value is not None
+        assert time.low is not None
+        assert time.high is not None
+        assert time.low < 0.93 * time.value < 1.07 * time.value < time.high
+    alone = next(each for each in findings([exact], list("abcd"), None) if each.kind == "rebuild-time")
+    assert alone.low == alone.value == alone.high
+
+
 @pytest.mark.parametrize(("seeds", "has_interval"), [(1, False), (3, True)])
 def test_of_one_seed_no_interval_is_shown(seeds: int, has_interval: bool, tmp_path: Path) -> None:
     kept = run.run_rebuild(order(scale_divisor=4000), None, seeds, tmp_path / "out", lambda _line: None)

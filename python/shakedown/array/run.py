@@ -54,8 +54,8 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             notes = (
                 *cautions(rebuilds),
                 *(padding(each) if _is_timed(rebuilds) else ()),
-                *(unsure(each, is_whole=rebuilds[0].whole) if _is_timed(rebuilds) else ()),
-                *_notes(each, rebuilds[0]),
+                *(unsure(each, is_whole=all(every.whole for every in rebuilds)) if _is_timed(rebuilds) else ()),
+                *_notes(each, next((every for every in rebuilds if not every.whole), rebuilds[0])),
                 *_in_vain(each, rebuilds),
                 *_faults_in_vain(each, rebuilds),
             )

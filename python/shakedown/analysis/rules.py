@@ -50,7 +50,9 @@ class Limit:
     any; ``good`` is what it means that this one of several limits is kept. A finding
     whose value is None (nothing of the kind was seen) is judged by the figure all the same if its evidence has it, else
     by ``unseen``: an evidence that bounds the figure from below, so that "no cliff within 35 GiB" is known not to be a
-    cliff within 4 GiB. The figure of a limit in ``or_else`` may be bad instead; one that is not known says nothing.
+    cliff within 4 GiB. Where nothing of the kind was seen and less than ``needs_bytes`` written, a good figure is not
+    known to last: it may be bad, but does not keep the limit. The figure of a limit in ``or_else`` may be bad instead;
+    one that is not known says nothing.
     """
 
     kind: FindingKind
@@ -62,6 +64,7 @@ class Limit:
     at_most: float | None = None
     at_least: float | None = None
     unseen: str | None = None
+    needs_bytes: float = 0.0
     or_else: tuple[Limit, ...] = ()
     good: str = ""
 
@@ -107,6 +110,7 @@ _COLLAPSE: Final = Limit(
     _LONG_WRITES,
     figure="iops_after",
     at_most=USELESS_IOPS,
+    needs_bytes=LITTLE_WRITING_BYTES,
     or_else=(_HELD,),
     good="it goes on under long random writing, though slower than a plain disk",
 )

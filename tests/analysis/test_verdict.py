@@ -143,6 +143,14 @@ def test_what_fails_requests_fails_every_use_and_says_so_first() -> None:
             assert use.reasons[0].facts == "EIO in cliff, step hold"
 
 
+def test_of_a_rebuild_that_was_not_played_nothing_is_asserted() -> None:
+    """What an array would do was not seen: the reason says what was, and what to run to know."""
+    [use] = judge(efax(), ["mdraid"]).uses
+    told = next(reason.headline for reason in use.reasons if "random-1m/new/worst-latency" in reason.findings)
+    assert told.startswith("no request took longer than the kernel waits")
+    assert "`shakedown rebuild`" in told
+
+
 def test_the_worst_step_counts() -> None:
     evidence = efax()
     evidence["sequential-32k"].insert(0, finding("throughput-ratio", 1.0, step="used"))

@@ -141,6 +141,7 @@ _RESILVER: Final = Limit(
     figure="sustained_ratio",
     at_most=RESILVER_SHARE,
 )
+_ONLY_A_REBUILD: Final = "whether the array keeps the drive in a rebuild, only `shakedown rebuild` shows"
 _SMALL_WRITES: Final = "keep long small random writing away from it: its rate collapses"
 _FALL_WHY: Final = (
     "the drive puts off work until no room is left for it; field notes B saw an eightieth of the rate left"
@@ -221,7 +222,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         use="mdraid",
         limits=_LARGE_WRITES,
-        bad="a rebuild takes twice as long or more, without redundancy",
+        bad="large writes, as a rebuild's, take twice as long or more",
         good="large writes, as a rebuild's, keep more than half the baseline's rate",
         why="a rebuild under md is one large sequential write, and large files lie in 512 KiB chunks (field notes A)",
         run="random-1m",
@@ -231,7 +232,7 @@ RULES: Final[tuple[Rule, ...]] = (
         use="mdraid",
         limits=_TIMEOUT,
         bad="the array may drop the drive",
-        good="the array keeps the drive: every request is answered within the kernel's patience",
+        good=f"no request took longer than the kernel waits; {_ONLY_A_REBUILD}",
         why=_TIMEOUT_WHY + "; md has no timeout of its own and treats the error that follows as a failing member",
         run="random-1m",
         question="whether the array keeps the drive",
@@ -255,7 +256,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         use="zfs",
         limits=(_RESILVER,),
-        bad="a resilver takes days instead of hours",
+        bad="small pieces, as a resilver's, are so slow that hours become days",
         good="a resilver's small pieces keep more than a quarter of the baseline's rate",
         why="a resilver writes pieces of 24 to 64 KiB; a quarter of the rate makes 16 hours 2.7 days (field notes A)",
         run="sequential-32k",

@@ -30,6 +30,7 @@ from shakedown.report.seeds import seeds_table
 from shakedown.target.md_options import MdOptions
 from shakedown.units import format_duration
 
+HELD = "each an error for every request of ZFS that it held"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -45,7 +46,10 @@ def failing(**changed: object) -> Rebuild:
     ("changed", "told"),
     [
         ({}, ""),
-        ({"timeouts": 13, "is_faulted": True}, " ZFS has set it faulty, for 13 of its commands took longer than 30 s."),
+        (
+            {"timeouts": 13, "is_faulted": True},
+            f" ZFS has set it faulty, for 13 of its commands took longer than 30 s, {HELD}.",
+        ),
         ({"is_faulted": True}, " ZFS has set it faulty, for too many of its sectors could not be read."),
         (
             {"timeouts": 6},
@@ -198,13 +202,18 @@ def test_a_sample_is_told_with_what_it_may_be_off(tmp_path: Path, monkeypatch: p
 
 
 def test_no_time_is_doubted_where_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of two seeds fails, and so the rebuild: how far a time may be off is of no account."""
-    onto = order(replacement=RED, member_bytes=2**30)
-    done = simulate(onto)
-    for first, doubted in ((done, True), (replace(done, ended="failed", failed_member=3, done=0.5), False)):
-        monkeypatch.setattr(run, "simulate", lambda _order, _share, seed, one=first: one if seed == 1 else done)
-        kept = run.run_rebuild(onto, None, 2, tmp_path / str(doubted), lambda _: None)
-        assert ("CAUTION" in render_rebuild(kept)) == doubted
+    """One of two seeds fails, and so the rebuild: how far a time may be off is of no account, but the failure is."""
+    for target, is_doubtful in ((RED, True), (IRONWOLF, False)):
+        onto = order(replacement=target, member_bytes=2**30)
+        done = simulate(onto)
+        for first, is_timed in ((done, True), (replace(done, ended="failed", failed_member=3, done=0.5), False)):
+            monkeypatch.setattr(
+                run, "simulate", lambda _order, _share, seed, one=first, other=done: one if seed == 1 else other
+            )
+            kept = run.run_rebuild(onto, None, 2, tmp_path / f"{is_doubtful}-{is_timed}", lambda _: None)
+            told = " ".join(render_rebuild(kept).split())
+            assert ("the model's time was up to" in told) == (is_timed and is_doubtful)
+            assert ("whether a rebuild fails, and when, may differ" in told) == (is_doubtful and not is_timed)
 
 
 def test_a_load_that_is_seen_for_longer_than_the_rebuild_says_so(

@@ -26,6 +26,7 @@ from shakedown.parallel import cores
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
 from shakedown.target.model import ModelArena
+from shakedown.target.modelled import is_shingled
 from shakedown.toml import parse_toml
 from shakedown.units import NS_PER_S, format_counts, format_duration
 
@@ -55,6 +56,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
                 *cautions(rebuilds),
                 *(padding(each) if _is_timed(rebuilds) else ()),
                 *(unsure(each, is_whole=rebuilds[0].whole) if _is_timed(rebuilds) else ()),
+                *_doubts(each, rebuilds),
                 *_notes(each, rebuilds[0]),
                 *_in_vain(each, rebuilds),
                 *_faults_in_vain(each, rebuilds),
@@ -153,6 +155,18 @@ def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
 def _is_timed(rebuilds: Sequence[Rebuild]) -> bool:
     """Whether a time is told, of which one could be unsure: that of a failure is none, nor that of nothing to do."""
     return all(each.ended != "failed" for each in rebuilds) and any(each.duration_ns for each in rebuilds)
+
+
+def _doubts(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:
+    """Of a failure, what ``unsure`` is of a time: onto a shingled drive the real one may come soon, late or never."""
+    has_failed = any(each.ended == "failed" for each in rebuilds)
+    if not has_failed or order.on_spare or not is_shingled(order.profiles[order.replacement]):
+        return ()
+    real = "OpenZFS" if order.is_zfs else "md"
+    return (
+        f"CAUTION: onto a shingled drive the model's times are off the real {real}'s, and so whether a rebuild fails, "
+        "and when, may differ: docs/conformance-arrays.md.",
+    )
 
 
 def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from shakedown.array.host import cautions
 from shakedown.array.rebuild import Rebuild, simulate, slowest_of
 from shakedown.array.settings import like_lab, parse_options
 from shakedown.array.unsure import OFF_BY, OFF_BY_OF_ZFS
+from shakedown.array.users import users_otherwise
 from shakedown.array.zfs import ZfsOptions
 from shakedown.report.figures import candidates
 from shakedown.report.html import render_page
@@ -356,3 +357,26 @@ def test_of_a_sample_without_deviation_none_is_told(*, whole: bool, deviation_ns
 def test_of_one_seed_no_interval_is_shown(seeds: int, has_interval: bool, tmp_path: Path) -> None:
     kept = run.run_rebuild(order(scale_divisor=4000), None, seeds, tmp_path / "out", lambda _line: None)
     assert ("95 % interval" in render_rebuild(kept)) == has_interval
+
+
+@pytest.mark.parametrize(
+    ("layout", "job", "unheeded"),
+    [
+        ("raid6", "[u]\nrw=randread\nruntime=10\niodepth=4\n", ["runtime"]),
+        ("raidz1", "[global]\niodepth=4\n[u]\nrw=randread\n", ["iodepth"]),
+        ("raidz1", "[u]\nrw=randread\n[v]\nrw=randread\ntimeout=10\niodepth=2\n", ["runtime", "iodepth"]),
+        ("raidz1", "[u]\nrw=randread\niodepth=1\n", []),
+        ("raid6", None, []),
+    ],
+)
+def test_what_users_do_not_heed_of_their_job_is_told(layout: str, job: str | None, unheeded: list[str]) -> None:
+    told = list(users_otherwise(order(layout=layout, load=job, options=parse_options(layout, ()))))
+    assert [re.findall("`([a-z]+)` is not heeded", each) for each in told] == [[each] for each in unheeded]
+
+
+def test_a_load_that_ends_by_itself_is_told_of_on_the_screen(tmp_path: Path) -> None:
+    """And it makes no difference: that is what the note says."""
+    loaded = order(load=f"{JOB}runtime=1\ntime_based\n", fill=0.5, member_bytes=2**30)
+    kept = run.run_rebuild(loaded, None, 1, tmp_path / "run", lambda _: None)
+    assert "The load's `runtime` is not heeded" in " ".join(render_rebuild(kept).split())
+    assert simulate(loaded).duration_ns == simulate(replace(loaded, load=JOB)).duration_ns

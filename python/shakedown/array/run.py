@@ -21,6 +21,7 @@ from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.padding import padding
 from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.array.unsure import unsure
+from shakedown.array.users import users_otherwise
 from shakedown.array.zfs import ZfsOptions
 from shakedown.parallel import cores
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
@@ -58,6 +59,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
                 *(unsure(each, is_whole=rebuilds[0].whole) if _is_timed(rebuilds) else ()),
                 *_doubts(each, rebuilds),
                 *_notes(each, rebuilds[0]),
+                *users_otherwise(each),
                 *_in_vain(each, rebuilds),
                 *_faults_in_vain(each, rebuilds),
             )

@@ -292,9 +292,12 @@ def _cause(one: Rebuild, place: int) -> str:
     timeouts, is_faulted = (int(one.members[key][place]) for key in ("timeouts", "is_faulted"))
     late = f"{'one' if timeouts == 1 else timeouts} of its commands took longer than {_PATIENCE}"
     if is_faulted:
-        why = late if timeouts else "too many of its sectors could not be read"
+        why = f"{late}, {_HOLDS_SEVERAL}" if timeouts else "too many of its sectors could not be read"
         return f" ZFS has set it faulty, for {why}."
     return f" Linux has given it up: {late}, and were asked again in vain." if timeouts else ""
 
+
+_HOLDS_SEVERAL: Final = "each an error for every request of ZFS that it held"
+"""Why fewer commands than errors set a drive faulty: docs/faults.md."""
 
 _PATIENCE: Final = format_duration(LINUX_COMMAND_TIMEOUT_MS * 1e6)

@@ -13,7 +13,7 @@ from shakedown.errors import UsageError
 from shakedown.result.answers import failed_place
 from shakedown.sample import SAMPLE_SCHEMA
 from shakedown.target.model import job_refusal
-from shakedown.toml import FAULTS_HINT
+from shakedown.toml import FAULTS_HINT, TomlError, parse_toml
 from shakedown.units import NS_PER_S, format_duration
 
 Share = _core.Share
@@ -112,6 +112,10 @@ class Rebuild:
 
 def check_faults(name: str, text: str) -> None:
     """Raise UsageError if a drive's faults cannot be as in this text, of the file ``name``."""
+    try:
+        parse_toml(text)  # tells in a line what is no TOML, and where
+    except TomlError as error:
+        raise UsageError(f"`{name}` is not TOML: {error}", hint=FAULTS_HINT) from error
     try:
         _core.check_faults(text)
     except ValueError as error:

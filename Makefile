@@ -38,6 +38,7 @@ lint: build ## formatting, lints, types, the import law
 	$(call say,The import law)
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_crate_graph.py
+	$(BIN)/python scripts/check_file_circles.py
 	$(BIN)/python scripts/check_writers.py
 
 .PHONY: bench

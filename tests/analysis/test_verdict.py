@@ -143,14 +143,30 @@ def test_what_fails_requests_fails_every_use_and_says_so_first() -> None:
             assert use.reasons[0].facts == "EIO in cliff, step hold"
 
 
+def test_of_a_rebuild_that_was_not_played_nothing_is_asserted() -> None:
+    """What an array would do was not seen: the reason says what was, and what to run to know."""
+    [use] = judge(efax(), ["mdraid"]).uses
+    told = next(reason.headline for reason in use.reasons if "random-1m/new/worst-latency" in reason.findings)
+    assert told.startswith("no request took longer than the kernel waits")
+    assert "`shakedown rebuild`" in told
+
+
 def test_the_worst_step_counts() -> None:
     evidence = efax()
     evidence["sequential-32k"].insert(0, finding("throughput-ratio", 1.0, step="used"))
     assert judge(evidence, ["zfs"]).status == "fail"
 
 
-def test_no_cliff_after_too_little_writing_is_inconclusive() -> None:
-    assert judge({"cliff": [finding("cliff", None, bytes_total=1024**3)]}, ["desktop"]).status == "inconclusive"
+@pytest.mark.parametrize("iops", [4.0, 13.3, 120.0, 564.0])
+@pytest.mark.parametrize(("bytes_total", "judged"), [(42 * 2**20, False), (2**32 - 1, False), (2**32 + 1, True)])
+def test_no_cliff_after_too_little_writing_is_inconclusive(iops: float, bytes_total: int, judged: bool) -> None:
+    """However quick it was until then: a shingled drive whose cache is not yet full is quick too."""
+    evidence = {"cliff": [finding("cliff", None, bytes_total=bytes_total, iops_after=iops), finding("recovery", None)]}
+    [use] = judge(evidence, ["desktop"]).uses
+    assert use.status == ("pass" if judged else "inconclusive")
+    assert [reason.status for reason in use.reasons] == [use.status]
+    evidence["cliff"].append(finding("worst-latency", 31_000.0))
+    assert judge(evidence, ["desktop"]).status == "fail"
 
 
 def test_a_cliff_whose_recovery_was_not_seen_is_inconclusive() -> None:
@@ -254,8 +270,13 @@ def test_a_run_is_to_come_to_its_end_only_where_it_did_not() -> None:
 @pytest.mark.parametrize(
     ("iops", "bytes_total", "said"),
     [
-        (120.0, 2**30, "everyday work stays possible under random writing"),
-        (13.3, 2**30, "it goes on under long random writing, though slower than a plain disk"),
+        (120.0, 2**34, "everyday work stays possible under random writing"),
+        (
+            13.3,
+            2**34,
+            "it goes on under long random writing, though slower than a plain disk; "
+            "what a desktop writes in days does not make it fall",
+        ),
         (4.0, 2**34, "what a desktop writes in days does not make it fall"),
     ],
 )

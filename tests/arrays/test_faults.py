@@ -15,6 +15,7 @@ from shakedown.array.rebuild import simulate
 from shakedown.cli.rebuild import RebuildOptions
 from shakedown.cli.rebuild import rebuild as verb
 from shakedown.errors import UsageError
+from shakedown.report.html import render_page
 from shakedown.report.outcome import outcome
 from shakedown.report.rebuild import answers_of
 from shakedown.result.folder import read_run
@@ -49,6 +50,17 @@ def test_a_drive_has_one_file_of_faults(tmp_path: Path) -> None:
     again = tmp_path / "faults.toml"
     with pytest.raises(UsageError, match="`0` is given twice"):
         ordered(tmp_path, "raid6", 'kind = "gone"\nfrom_s = 1\nfor_s = 1', faults=(f"0={again}", f"00={again}"))
+
+
+def test_a_job_in_place_of_faults_is_told_in_a_line_with_its_place(tmp_path: Path) -> None:
+    job = tmp_path / "users.fio"
+    job.write_text("[users]\nrw=randread\n")
+    with pytest.raises(UsageError) as refusal:
+        ordered(tmp_path, "raid6", 'kind = "gone"\nfrom_s = 1\nfor_s = 1', faults=(f"1={job}",))
+    told = str(refusal.value)
+    assert told.startswith(f"`{job}` is not TOML: ")
+    assert "line 2" in told
+    assert "\n" not in told
 
 
 @pytest.mark.parametrize("layout", ["raid6", "raidz2"])
@@ -136,6 +148,17 @@ def test_who_was_silent_longest_stands_in_the_table(
     table = capsys.readouterr().out.partition("It waits for")[0]
     assert re.search(r"its longest command +\d+(\.\d+)? ms\n", table)
     assert re.search(r"drive 0's longest command +4[45](\.\d)? s\n", table)
+
+
+def test_a_wait_that_was_passed_without_a_kick_is_not_called_close(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The word is for the eye: programs read what they read before."""
+    _, out = ordered(tmp_path, "raid6", 'kind = "stall"\nfrom_s = 20\nfor_s = 45', place=3)
+    assert re.search(r"Linux's SCSI layer +30 s +passed, kept\n", capsys.readouterr().out)
+    assert "<td>passed, kept</td>" in re.sub(r"\s*(</?t[dh]>)\s*", r"\1", render_page([read_run(out)]))
+    by_waiter = {each["who"]: each["kicked"] for each in answers_of(read_run(out))["patience"]}
+    assert by_waiter["Linux's SCSI layer"] == "close"
 
 
 @pytest.mark.parametrize("layout", ["raid5", "raidz1"])

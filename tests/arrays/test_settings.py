@@ -134,3 +134,16 @@ def test_a_pool_that_never_was_is_refused(layout: str, settings: tuple[str, ...]
     with pytest.raises(UsageError, match=says) as refusal:
         check_order(order)
     assert refusal.value.hint
+
+
+def test_an_array_of_one_drive_is_refused_in_good_english() -> None:
+    with pytest.raises(UsageError, match="raid6 of one drive cannot be: it takes 4 or more"):
+        check_order(RebuildOrder("raid6", ("model:wd40efrx",), "model:wd40efrx"))
+
+
+def test_a_least_speed_above_the_greatest_is_refused() -> None:
+    with pytest.raises(UsageError, match="is more than `speed-max`") as refusal:
+        parse_options("raid5", ("speed-min=20MB", "speed-max=10MB"))
+    assert refusal.value.hint
+    equal = parse_options("raid5", ("speed-min=10MB", "speed-max=10MB"))
+    assert told_options(equal) == ("speed-min=10000000", "speed-max=10000000")

@@ -21,6 +21,7 @@ from shakedown.array.host import cautions
 from shakedown.array.rebuild import Rebuild, simulate, slowest_of
 from shakedown.array.settings import like_lab, parse_options
 from shakedown.array.unsure import OFF_BY, OFF_BY_OF_ZFS
+from shakedown.array.users import users_otherwise
 from shakedown.array.zfs import ZfsOptions
 from shakedown.report.figures import candidates
 from shakedown.report.html import render_page
@@ -30,6 +31,7 @@ from shakedown.report.seeds import seeds_table
 from shakedown.target.md_options import MdOptions
 from shakedown.units import format_duration
 
+HELD = "each an error for every request of ZFS that it held"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -45,7 +47,10 @@ def failing(**changed: object) -> Rebuild:
     ("changed", "told"),
     [
         ({}, ""),
-        ({"timeouts": 13, "is_faulted": True}, " ZFS has set it faulty, for 13 of its commands took longer than 30 s."),
+        (
+            {"timeouts": 13, "is_faulted": True},
+            f" ZFS has set it faulty, for 13 of its commands took longer than 30 s, {HELD}.",
+        ),
         ({"is_faulted": True}, " ZFS has set it faulty, for too many of its sectors could not be read."),
         (
             {"timeouts": 6},
@@ -198,13 +203,18 @@ def test_a_sample_is_told_with_what_it_may_be_off(tmp_path: Path, monkeypatch: p
 
 
 def test_no_time_is_doubted_where_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of two seeds fails, and so the rebuild: how far a time may be off is of no account."""
-    onto = order(replacement=RED, member_bytes=2**30)
-    done = simulate(onto)
-    for first, doubted in ((done, True), (replace(done, ended="failed", failed_member=3, done=0.5), False)):
-        monkeypatch.setattr(run, "simulate", lambda _order, _share, seed, one=first: one if seed == 1 else done)
-        kept = run.run_rebuild(onto, None, 2, tmp_path / str(doubted), lambda _: None)
-        assert ("CAUTION" in render_rebuild(kept)) == doubted
+    """One of two seeds fails, and so the rebuild: how far a time may be off is of no account, but the failure is."""
+    for target, is_doubtful in ((RED, True), (IRONWOLF, False)):
+        onto = order(replacement=target, member_bytes=2**30)
+        done = simulate(onto)
+        for first, is_timed in ((done, True), (replace(done, ended="failed", failed_member=3, done=0.5), False)):
+            monkeypatch.setattr(
+                run, "simulate", lambda _order, _share, seed, one=first, other=done: one if seed == 1 else other
+            )
+            kept = run.run_rebuild(onto, None, 2, tmp_path / f"{is_doubtful}-{is_timed}", lambda _: None)
+            told = " ".join(render_rebuild(kept).split())
+            assert ("the model's time was up to" in told) == (is_timed and is_doubtful)
+            assert ("whether a rebuild fails, and when, may differ" in told) == (is_doubtful and not is_timed)
 
 
 def test_a_load_that_is_seen_for_longer_than_the_rebuild_says_so(
@@ -343,7 +353,55 @@ def test_of_a_sample_without_deviation_none_is_told(*, whole: bool, deviation_ns
     assert cell_of(Place("raid6", 4, 1.0), order(), rebuilt).deviation_s == told
 
 
+@pytest.mark.parametrize(("deviation", "is_whole"), [(0.05, False), (0.2, True)])
+def test_a_sample_that_may_be_far_off_is_gone_through_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch, *, deviation: float, is_whole: bool
+) -> None:
+    exact = simulate(order())
+    part = replace(exact, whole=False, deviation_ns=int(deviation * exact.duration_ns))
+    monkeypatch.setattr(
+        "shakedown.array.rebuild._simulated", lambda ordered, _share, _seed: exact if ordered.whole else part
+    )
+    assert simulate(order()).whole == is_whole
+
+
+def test_the_interval_holds_what_a_sample_may_be_off() -> None:
+    exact = simulate(order())
+    part = replace(exact, whole=False, deviation_ns=exact.duration_ns // 20)
+    for rebuilds in ([part], [part, replace(part, duration_ns=part.duration_ns * 101 // 100)]):
+        time = next(each for each in findings(rebuilds, list("abcd"), None) if each.kind == "rebuild-time")
+        assert time.value is not None
+        assert time.low is not None
+        assert time.high is not None
+        assert time.low < 0.93 * time.value < 1.07 * time.value < time.high
+    alone = next(each for each in findings([exact], list("abcd"), None) if each.kind == "rebuild-time")
+    assert alone.low == alone.value == alone.high
+
+
 @pytest.mark.parametrize(("seeds", "has_interval"), [(1, False), (3, True)])
 def test_of_one_seed_no_interval_is_shown(seeds: int, has_interval: bool, tmp_path: Path) -> None:
     kept = run.run_rebuild(order(scale_divisor=4000), None, seeds, tmp_path / "out", lambda _line: None)
     assert ("95 % interval" in render_rebuild(kept)) == has_interval
+
+
+@pytest.mark.parametrize(
+    ("layout", "job", "unheeded"),
+    [
+        ("raid6", "[u]\nrw=randread\nruntime=10\niodepth=4\n", ["runtime"]),
+        ("raidz1", "[global]\niodepth=4\n[u]\nrw=randread\n", ["iodepth"]),
+        ("raidz1", "[u]\nrw=randread\n[v]\nrw=randread\ntimeout=10\niodepth=2\n", ["runtime", "iodepth"]),
+        ("raidz1", "[u]\nrw=randread\niodepth=1\n", []),
+        ("raid6", None, []),
+    ],
+)
+def test_what_users_do_not_heed_of_their_job_is_told(layout: str, job: str | None, unheeded: list[str]) -> None:
+    told = list(users_otherwise(order(layout=layout, load=job, options=parse_options(layout, ()))))
+    assert [re.findall("`([a-z]+)` is not heeded", each) for each in told] == [[each] for each in unheeded]
+
+
+def test_a_load_that_ends_by_itself_is_told_of_on_the_screen(tmp_path: Path) -> None:
+    """And it makes no difference: that is what the note says."""
+    loaded = order(load=f"{JOB}runtime=1\ntime_based\n", fill=0.5, member_bytes=2**30)
+    kept = run.run_rebuild(loaded, None, 1, tmp_path / "run", lambda _: None)
+    assert "The load's `runtime` is not heeded" in " ".join(render_rebuild(kept).split())
+    assert simulate(loaded).duration_ns == simulate(replace(loaded, load=JOB)).duration_ns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -131,6 +132,24 @@ def test_a_disk_that_has_gone_is_the_environments_failure(tmp_path: Path) -> Non
     medium = DiskMedium("/dev/sdb", run=RUN, consent=Consent(), machine=recorded)
     recorded.at("/sys/dev/block/8:16").unlink()
     with pytest.raises(EnvironmentFailure, match="not there any more"):
+        medium.admit_writing()
+
+
+@pytest.mark.parametrize("withheld", [errno.EPERM, errno.EACCES])
+def test_a_disk_that_may_not_be_opened_is_refused_with_every_reason(
+    withheld: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = machine(tmp_path)
+    busy = recorded.at("/recorded/busy/sdb")
+    busy.parent.mkdir(parents=True, exist_ok=True)
+    busy.write_text("EPERM")
+    medium = DiskMedium("/dev/sdb", run=RUN, consent=Consent(), machine=recorded)
+
+    def refuse(*_: object) -> int:
+        raise OSError(withheld, os.strerror(withheld))
+
+    monkeypatch.setattr(medium, "_open", refuse)
+    with pytest.raises(RefusedError, match=r"may not be written to: .*cannot be opened.*nobody has agreed"):
         medium.admit_writing()
 
 

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from shakedown.analysis.matrix import Cell, observations
-from shakedown.array.cells import CellsBrokenError, Place
+from shakedown.array.cells import CellsBrokenError, Place, cell_of
 from shakedown.array.matrix import CSV_NAME, ORDER_NAME, MatrixOrder, run_matrix, to_csv
 from shakedown.array.order import RebuildOrder
+from shakedown.array.rebuild import simulate
 from shakedown.array.settings import parse_zfs_options
 from shakedown.cli import main
 from shakedown.errors import EnvironmentFailure, UsageError
@@ -379,3 +380,39 @@ def test_the_verb_prints_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert shown.out.splitlines()[1].startswith("mirror,2,0.05,")
     assert "matrix.svg" in shown.err
     assert (tmp_path / "out" / "matrix.svg").is_file()
+
+
+def test_the_new_drive_and_the_one_that_is_replaced_are_named() -> None:
+    """A mirror is a pair, and so replaces another drive of a mix than a raidz of three does."""
+    mixed = MatrixOrder(("mirror", "raidz1"), (3, 4), (0.1,), ("model:wd40efrx", "model:wd40efax"))
+    orders = mixed.cells()
+    [told] = mixed.replaced
+    assert "wd40efax in mirror of 3, mirror of 4, raidz1 of 4; wd40efrx in raidz1 of 3." in told
+    assert orders[Place("mirror", 3, 0.1)].replacement == "model:wd40efax"
+    assert orders[Place("raidz1", 3, 0.1)].replacement == "model:wd40efrx"
+    assert D.replaced == ()
+    assert D.title == "model:hd103uj"
+    assert replace(D, replacement="model:wd40efax", scale_divisor=10).title.endswith("of their size, onto wd40efax")
+
+
+def test_a_cell_that_failed_is_told_below_the_table_and_stays_in_the_legend() -> None:
+    done = Cell("raidz1", 4, 0.6, 9000.0, 0.0, "drive 0 (x)", 1, 1, None, "complete")
+    failed = replace(done, layout="raidz2", width=8, time_s=1080.0, ended="failed")
+    told = " ".join(matrix_text([done, failed], []).split())
+    assert "failed: raidz2 of 8 drives, 60% full, after 18 min: a drive more was lost" in told
+    picture = matrix_svg([done, failed], "x")
+    assert "raidz2, 60% full: none ended well" in picture
+    assert picture.count("<polyline") == picture.count("<circle") == 1
+
+
+def test_of_a_cell_that_failed_no_estimate_is_told() -> None:
+    """Nobody knows what was left."""
+    cell = MatrixOrder(("raidz1",), (3,), (0.1,), ("model:hd103uj",), member_bytes=2**30).cells()
+    [(place, order)] = cell.items()
+    done = simulate(order).to_json()
+    progress = [
+        {"at_ns": at_ns, "done_bytes": at_ns, "shown_bytes_per_s": 1.0, "left_ns": 50.0} for at_ns in (0, 50, 100)
+    ]
+    done |= {"progress": progress, "duration_ns": 100}
+    assert cell_of(place, order, done).estimate_error is not None
+    assert cell_of(place, order, done | {"ended": "failed"}).estimate_error is None

@@ -259,6 +259,12 @@ def test_latencies_that_nobody_knows_are_not_drawn(tmp_path: Path) -> None:
     assert set(views["rebuild"]["sides"][0]["lines"]) == set(views["rebuild"]["rates"])
 
 
+def test_the_text_draws_the_rebuild_in_what_it_fills(tmp_path: Path) -> None:
+    text = render([rebuilt(tmp_path / "run", COMPLETE)])
+    assert "rebuild: MiB/s over 6 min" in text
+    assert "rebuild: IOPS" not in text
+
+
 def test_of_two_looks_no_course_is_drawn(tmp_path: Path) -> None:
     run = rebuilt(tmp_path / "run", COMPLETE)
     assert "full height" in _progress("candidate", run)

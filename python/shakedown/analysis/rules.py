@@ -50,7 +50,9 @@ class Limit:
     any; ``good`` is what it means that this one of several limits is kept. A finding
     whose value is None (nothing of the kind was seen) is judged by the figure all the same if its evidence has it, else
     by ``unseen``: an evidence that bounds the figure from below, so that "no cliff within 35 GiB" is known not to be a
-    cliff within 4 GiB. The figure of a limit in ``or_else`` may be bad instead; one that is not known says nothing.
+    cliff within 4 GiB. Where nothing of the kind was seen and less than ``needs_bytes`` written, a good figure is not
+    known to last: it may be bad, but does not keep the limit. The figure of a limit in ``or_else`` may be bad instead;
+    one that is not known says nothing.
     """
 
     kind: FindingKind
@@ -62,6 +64,7 @@ class Limit:
     at_most: float | None = None
     at_least: float | None = None
     unseen: str | None = None
+    needs_bytes: float = 0.0
     or_else: tuple[Limit, ...] = ()
     good: str = ""
 
@@ -107,6 +110,7 @@ _COLLAPSE: Final = Limit(
     _LONG_WRITES,
     figure="iops_after",
     at_most=USELESS_IOPS,
+    needs_bytes=LITTLE_WRITING_BYTES,
     or_else=(_HELD,),
     good="it goes on under long random writing, though slower than a plain disk",
 )
@@ -137,6 +141,7 @@ _RESILVER: Final = Limit(
     figure="sustained_ratio",
     at_most=RESILVER_SHARE,
 )
+_ONLY_A_REBUILD: Final = "whether the array keeps the drive in a rebuild, only `shakedown rebuild` shows"
 _SMALL_WRITES: Final = "keep long small random writing away from it: its rate collapses"
 _FALL_WHY: Final = (
     "the drive puts off work until no room is left for it; field notes B saw an eightieth of the rate left"
@@ -217,7 +222,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         use="mdraid",
         limits=_LARGE_WRITES,
-        bad="a rebuild takes twice as long or more, without redundancy",
+        bad="large writes, as a rebuild's, take twice as long or more",
         good="large writes, as a rebuild's, keep more than half the baseline's rate",
         why="a rebuild under md is one large sequential write, and large files lie in 512 KiB chunks (field notes A)",
         run="random-1m",
@@ -227,7 +232,7 @@ RULES: Final[tuple[Rule, ...]] = (
         use="mdraid",
         limits=_TIMEOUT,
         bad="the array may drop the drive",
-        good="the array keeps the drive: every request is answered within the kernel's patience",
+        good=f"no request took longer than the kernel waits; {_ONLY_A_REBUILD}",
         why=_TIMEOUT_WHY + "; md has no timeout of its own and treats the error that follows as a failing member",
         run="random-1m",
         question="whether the array keeps the drive",
@@ -251,7 +256,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         use="zfs",
         limits=(_RESILVER,),
-        bad="a resilver takes days instead of hours",
+        bad="small pieces, as a resilver's, are so slow that hours become days",
         good="a resilver's small pieces keep more than a quarter of the baseline's rate",
         why="a resilver writes pieces of 24 to 64 KiB; a quarter of the rate makes 16 hours 2.7 days (field notes A)",
         run="sequential-32k",

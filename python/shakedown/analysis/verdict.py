@@ -224,7 +224,7 @@ def _value(limit: Limit, finding: Finding, otherwise: float) -> float:
 
 
 def _is_beyond(limit: Limit, finding: Finding) -> bool | None:
-    """Compare the whole interval; None when the threshold lies within it or the figure is not known."""
+    """Compare the whole interval; None when the threshold lies within it or the figure is not known or may not last."""
     bounds = _bounds(limit, finding)
     if bounds is None:
         return None
@@ -232,7 +232,14 @@ def _is_beyond(limit: Limit, finding: Finding) -> bool | None:
     first, last = (low <= limit.threshold, high <= limit.threshold)
     if limit.at_least is not None:
         first, last = (low >= limit.threshold, high >= limit.threshold)
-    return first if first == last else None
+    if first != last or (not first and _is_too_soon(limit, finding)):
+        return None
+    return first
+
+
+def _is_too_soon(limit: Limit, finding: Finding) -> bool:
+    """Whether a fall that was not seen may yet come: what was written until then is too little to tell."""
+    return finding.value is None and float(finding.evidence.get("bytes_total", 0)) < limit.needs_bytes
 
 
 def _bounds(limit: Limit, finding: Finding) -> tuple[float, float] | None:

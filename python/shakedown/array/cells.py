@@ -258,6 +258,6 @@ def cell_of(place: Place, order: RebuildOrder, told: Mapping[str, Any]) -> Cell:
         slowest=f"{who} ({names[slowest]})" if told["duration_ns"] else "",
         written_bytes=members[new]["bytes_written"],
         read_bytes=sum(member["bytes_read"] for number, member in enumerate(members) if number != new),
-        estimate_error=None if half is None else round(half.error, 4),
+        estimate_error=None if half is None or told["ended"] == "failed" else round(half.error, 4),
         ended=told["ended"],
     )

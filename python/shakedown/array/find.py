@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log, sqrt
+from math import exp, hypot, log, sqrt
 from statistics import fmean, stdev
 from typing import Final
 
@@ -22,6 +22,8 @@ REBUILD: Final = "rebuild"
 LOAD: Final = "rebuild-load"
 ALONE: Final = "load-alone"
 _MIB: Final = 2**20
+_TWO_SIDED: Final = 1.96
+"""Standard deviations within which 95 of 100 normal values are."""
 
 
 def findings(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s: int | None = None) -> list[Finding]:
@@ -75,18 +77,26 @@ def _ratio_bounds(ours: Finding, other: Finding) -> tuple[float | None, float | 
     return ours.low / other.high, ours.high / other.low
 
 
-def _interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean and 95 % confidence interval (Student); of one value nothing is known but itself.
+def _interval(values: Sequence[float], sampled_off: float = 0.0) -> tuple[float, float, float]:
+    """Mean and 95 % confidence interval (Student); of one value nothing is known but itself, and how it was sampled.
 
     Of the logarithms: what takes time takes some, and no seed that takes long makes it likely that another takes none.
+    ``sampled_off`` is a share, one standard deviation, that no number of seeds makes less: all sample likewise.
     """
     mean = fmean(values)
-    if len(values) < 2 or min(values) <= 0:
+    if min(values) <= 0:
         return mean, min(values), max(values)
     logs = [log(value) for value in values]
-    half = student(len(values) - 1) * stdev(logs) / sqrt(len(values))
+    of_seeds = student(len(values) - 1) * stdev(logs) / sqrt(len(values)) if len(values) > 1 else 0.0
+    half = hypot(of_seeds, _TWO_SIDED * sampled_off)
+    if not half:
+        return mean, min(values), max(values)
     middle = fmean(logs)
     return mean, min(exp(middle - half), mean), max(exp(middle + half), mean)
+
+
+def _sampled_off(rebuilds: Sequence[Rebuild]) -> float:
+    return max((each.deviation_ns / each.duration_ns for each in rebuilds if each.duration_ns), default=0.0)
 
 
 def _nothing() -> Finding:
@@ -95,7 +105,7 @@ def _nothing() -> Finding:
 
 
 def _duration(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
-    mean, low, high = _interval([each.duration_s for each in rebuilds])
+    mean, low, high = _interval([each.duration_s for each in rebuilds], _sampled_off(rebuilds))
     lost = max(each.lost_bytes for each in rebuilds)
     losses = f"; {lost} bytes could not be rebuilt, being unreadable elsewhere" if lost else ""
     return Finding(
@@ -107,7 +117,7 @@ def _duration(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
         high=high,
         evidence={
             "seeds": len(rebuilds),
-            "whole": int(rebuilds[0].whole),
+            "whole": int(all(each.whole for each in rebuilds)),
             "lost_bytes": lost,
             "failed_on_the_way": max(len(each.failed_on_the_way) for each in rebuilds),
             "bad_places": max(sum(each.members["bad_places"].to_list()) for each in rebuilds),
@@ -163,7 +173,9 @@ def _survived(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> str:
 
 
 def _rate(rebuilds: Sequence[Rebuild]) -> Finding:
-    mean, low, high = _interval([each.filled_bytes / _MIB / each.duration_s for each in rebuilds])
+    mean, low, high = _interval(
+        [each.filled_bytes / _MIB / each.duration_s for each in rebuilds], _sampled_off(rebuilds)
+    )
     text = f"The replacement is filled at {mean:.3g} MiB/s on average."
     evidence: dict[str, float | int | str] = {"together_bytes_per_s": together_bytes_per_s(rebuilds)}
     return Finding(
@@ -280,9 +292,12 @@ def _cause(one: Rebuild, place: int) -> str:
     timeouts, is_faulted = (int(one.members[key][place]) for key in ("timeouts", "is_faulted"))
     late = f"{'one' if timeouts == 1 else timeouts} of its commands took longer than {_PATIENCE}"
     if is_faulted:
-        why = late if timeouts else "too many of its sectors could not be read"
+        why = f"{late}, {_HOLDS_SEVERAL}" if timeouts else "too many of its sectors could not be read"
         return f" ZFS has set it faulty, for {why}."
     return f" Linux has given it up: {late}, and were asked again in vain." if timeouts else ""
 
+
+_HOLDS_SEVERAL: Final = "each an error for every request of ZFS that it held"
+"""Why fewer commands than errors set a drive faulty: docs/faults.md."""
 
 _PATIENCE: Final = format_duration(LINUX_COMMAND_TIMEOUT_MS * 1e6)

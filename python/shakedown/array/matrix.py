@@ -16,7 +16,7 @@ from shakedown.analysis.matrix import Cell
 from shakedown.array.cells import Place, RealWay, check_real, modelled_cells, real_cells
 from shakedown.array.effort import check_disk, effort_in_lab, together
 from shakedown.array.in_lab import refuse_in_lab
-from shakedown.array.order import LEAST_WIDTHS, REBUILT, Arena, RebuildOrder, arena_of, check_layout
+from shakedown.array.order import LEAST_WIDTHS, REBUILT, Arena, RebuildOrder, arena_of, check_layout, drive_name
 from shakedown.array.settings import parse_options
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import Planned, UsageError
@@ -85,6 +85,28 @@ class MatrixOrder:
                 told.append(f"{layout}: left out at {' and '.join(narrow)} drives; it takes {least} or more.")
         return tuple(told)
 
+    @property
+    def title(self) -> str:
+        """Which drives, how large, and the new one, where it is another."""
+        drives = ", ".join(dict.fromkeys(self.targets))
+        scaled = f", 1/{self.scale_divisor} of their size" if self.scale_divisor > 1 else ""
+        onto = f", onto {drive_name(self.replacement)}" if self.replacement is not None else ""
+        return drives + scaled + onto
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """Of several drives, which one fails: the last of each vdev, and that depends on layout and width."""
+        if len(set(self.targets)) == 1:
+            return ()
+        where: dict[str, list[str]] = {}
+        for layout in self.layouts:
+            for width in self.widths:
+                if width >= LEAST_WIDTHS[layout]:
+                    name = drive_name(self._members(Place(layout, width, 0.0))[-1])
+                    where.setdefault(name, []).append(f"{layout} of {width}")
+        told = "; ".join(f"{name} in {', '.join(places)}" for name, places in where.items())
+        return (f"replaced: the last drive in the order, of a mirror the second: {told}.",)
+
     def _check(self) -> None:
         for layout in self.layouts:
             check_layout(layout)
@@ -105,13 +127,8 @@ class MatrixOrder:
             )
 
     def _rebuild(self, place: Place) -> RebuildOrder:
-        """The rebuild of one cell.
-
-        A "mirror" of so many drives stands for a pool of pairs, as in account D: one is rebuilt, and the other pairs,
-        and an odd drive that makes none, have no part in it.
-        """
-        drives = 2 if place.layout == "mirror" else place.width
-        members = tuple(self.targets[number % len(self.targets)] for number in range(drives))
+        """The rebuild of one cell."""
+        members = self._members(place)
         return RebuildOrder(
             layout=place.layout,
             members=members,
@@ -123,6 +140,15 @@ class MatrixOrder:
             whole=self.whole,
             options=parse_options(place.layout, self.settings),
         )
+
+    def _members(self, place: Place) -> tuple[str, ...]:
+        """The drives of one cell's vdev.
+
+        A "mirror" of so many drives stands for a pool of pairs, as in account D: one is rebuilt, and the other pairs,
+        and an odd drive that makes none, have no part in it.
+        """
+        drives = 2 if place.layout == "mirror" else place.width
+        return tuple(self.targets[number % len(self.targets)] for number in range(drives))
 
     def to_json(self) -> dict[str, Any]:
         """What has to be the same for a folder to be gone on with. Folders of samples do not say so: none did once."""

@@ -219,8 +219,9 @@ def check_order(order: RebuildOrder) -> None:
         raise UsageError(f"{order.layout} takes other options", hint="docs/zfs.md and docs/rebuild.md name them")
     check_layout_of(order.options, order.layout)
     if len(order.members) < LEAST_WIDTHS[order.layout]:
+        drives = "one drive" if len(order.members) == 1 else f"{len(order.members)} drives"
         raise UsageError(
-            f"{order.layout} of {len(order.members)} drives cannot be: it takes {LEAST_WIDTHS[order.layout]} or more",
+            f"{order.layout} of {drives} cannot be: it takes {LEAST_WIDTHS[order.layout]} or more",
             hint="the width says how many",
         )
     if len(order.members) > MOST_MEMBERS:

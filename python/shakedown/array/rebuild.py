@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import polars as pl
@@ -13,7 +13,7 @@ from shakedown.errors import UsageError
 from shakedown.result.answers import failed_place
 from shakedown.sample import SAMPLE_SCHEMA
 from shakedown.target.model import job_refusal
-from shakedown.toml import FAULTS_HINT
+from shakedown.toml import FAULTS_HINT, TomlError, parse_toml
 from shakedown.units import NS_PER_S, format_duration
 
 Share = _core.Share
@@ -71,6 +71,11 @@ class Rebuild:
         return self.duration_ns / NS_PER_S
 
     @property
+    def is_doubtful(self) -> bool:
+        """Whether it is a sample whose parts differ so much that others might have taken quite another time."""
+        return self.deviation_ns > DOUBTFUL * self.duration_ns
+
+    @property
     def filled_bytes(self) -> int:
         """How much of the replacement was filled."""
         return max((int(done) for done in self.progress["done_bytes"].to_list()), default=0)
@@ -108,6 +113,10 @@ class Rebuild:
 def check_faults(name: str, text: str) -> None:
     """Raise UsageError if a drive's faults cannot be as in this text, of the file ``name``."""
     try:
+        parse_toml(text)  # tells in a line what is no TOML, and where
+    except TomlError as error:
+        raise UsageError(f"`{name}` is not TOML: {error}", hint=FAULTS_HINT) from error
+    try:
         _core.check_faults(text)
     except ValueError as error:
         raise UsageError(f"`{name}` cannot be: {error}", hint=FAULTS_HINT) from error
@@ -116,8 +125,13 @@ def check_faults(name: str, text: str) -> None:
 def simulate(order: RebuildOrder, share: Share | None = None, seed: int | None = None) -> Rebuild:
     """Rebuild once, with the order's seed or another; ``share`` tells how far it is.
 
-    Raises UsageError for what cannot be.
+    A sample that may be far off is no answer: then every request is gone through. Raises UsageError for what cannot be.
     """
+    rebuilt = _simulated(order, share, seed)
+    return _simulated(replace(order, whole=True), share, seed) if rebuilt.is_doubtful else rebuilt
+
+
+def _simulated(order: RebuildOrder, share: Share | None, seed: int | None) -> Rebuild:
     try:
         given = order.to_core() | ({} if seed is None else {"seed": seed})
         told = (_core.resilver if order.is_zfs else _core.rebuild)(given, share or Share())
@@ -136,6 +150,9 @@ def simulate(order: RebuildOrder, share: Share | None = None, seed: int | None =
     }
     return Rebuild(**{**told, **frames, "slowest": slowest_of(frames["members"])})
 
+
+DOUBTFUL: Final = 0.10
+"""One standard deviation of a sample's time, as a share of that, from which on it is not relied on."""
 
 LONG_AWAITED: Final = 0.25
 """Of the time. Who is waited for alone for less does not hold a rebuild up by itself."""

@@ -48,7 +48,9 @@ def parse_options(layout: str, settings: Sequence[str]) -> MdOptions | ZfsOption
 def parse_md_options(settings: Sequence[str]) -> MdOptions:
     """``chunk=64KiB``, ``stripe-cache=8192``, ... Raises UsageError."""
     _refuse_others(settings, _ZFS_SETTINGS, MD_SETTINGS, "pools of ZFS, and this is an array of md")
-    return MdOptions(**read_settings(settings, MD_SETTINGS, "an array", _MD_EXAMPLES))
+    options = MdOptions(**read_settings(settings, MD_SETTINGS, "an array", _MD_EXAMPLES))
+    options.check_speeds()
+    return options
 
 
 def parse_zfs_options(settings: Sequence[str]) -> ZfsOptions:

@@ -117,18 +117,17 @@ def _planned(order: MatrixOrder, consent: Consent, options: MatrixOptions) -> in
 
 def _shown(order: MatrixOrder, cells: list[Cell], options: MatrixOptions) -> int:
     out, seen = options.out, observations(cells)
-    scaled = f", 1/{order.scale_divisor} of their size" if order.scale_divisor > 1 else ""
-    title = f"{', '.join(dict.fromkeys(order.targets))}{scaled}"
+    title, of_order = order.title, (*order.replaced, *order.left_out)
     replace_file(out / PICTURE_NAME, matrix_svg(cells, title).encode())
     if options.json:
         told = {"cells": [asdict(each) for each in cells], "observations": [asdict(each) for each in seen]}
-        notes = list(matrix_notes(cells, order.left_out))
+        notes = list(matrix_notes(cells, of_order))
         paths = {"csv": str(out / CSV_NAME), "picture": str(out / PICTURE_NAME)}
         print_document("matrix", {**told, "notes": notes, **paths})
     else:
         print_result(to_csv(cells))
         if not options.quiet:
-            tell(f"\n{title}\n\n{matrix_text(cells, seen, order.left_out)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
+            tell(f"\n{title}\n\n{matrix_text(cells, seen, of_order)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
     return 0
 
 

@@ -17,7 +17,7 @@ _COLOURS: Final = ("#2f6fab", "#c8553d", "#3d8b57", "#8a5fb0", "#b08d2f", "#4a4a
 _DASHES: Final = ("", "7 4", "2 4", "10 3 2 3")
 
 
-def matrix_text(cells: Sequence[Cell], seen: Sequence[Observation], left_out: Sequence[str] = ()) -> str:
+def matrix_text(cells: Sequence[Cell], seen: Sequence[Observation], of_order: Sequence[str] = ()) -> str:
     """A table a fill, layouts over widths, what to know of it, then account D's statements, if there are any."""
     parts = []
     widths = sorted({cell.width for cell in cells})
@@ -25,15 +25,22 @@ def matrix_text(cells: Sequence[Cell], seen: Sequence[Observation], left_out: Se
         times = {(cell.layout, cell.width): cell for cell in cells if cell.fill == fill}
         rows = [[str(width), *(_time(times.get((name, width))) for name in _layouts(cells))] for width in widths]
         parts.append(f"{fill:.0%} full\n" + table(["drives", *_layouts(cells)], rows))
-    parts += [wrap(note) for note in matrix_notes(cells, left_out)]
+    parts += [wrap(note) for note in matrix_notes(cells, of_order)]
     if seen:
         parts.append("\n".join([wrap(_WHAT_D_SAW), *(_observed(one) for one in seen)]))
     return "\n\n".join(parts) + "\n"
 
 
-def matrix_notes(cells: Sequence[Cell], left_out: Sequence[str] = ()) -> Iterator[str]:
-    """Which cells there are not, and what figures of the others are not."""
-    yield from left_out
+def matrix_notes(cells: Sequence[Cell], of_order: Sequence[str] = ()) -> Iterator[str]:
+    """What is to know of the order, which cells came to no end, and what figures of the others are not."""
+    yield from of_order
+    for cell in cells:
+        if cell.ended == "failed":
+            when = f"after {format_duration(cell.time_s * 1e9)}"
+            yield (
+                f"failed: {cell.layout} of {cell.width} drives, {cell.fill:.0%} full, {when}: a drive more was lost "
+                "than it survives, or the new one; `shakedown rebuild` of the same tells which, and why."
+            )
     if any(cell.is_of_nothing for cell in cells):
         yield "nothing: the pool is empty. ZFS resilvers what is allocated, so a new drive in it is redundant at once."
     if widths := sorted({cell.width for cell in cells if cell.layout == "mirror" and cell.width > 2}):
@@ -71,19 +78,21 @@ def matrix_svg(cells: Sequence[Cell], title: str) -> str:
     """Hours over drives; colours are layouts, dashes are fills. Where nothing was to do no time passed."""
     whole = [cell for cell in cells if cell.ended == "complete" and not cell.is_of_nothing]
     frame = _Frame.around(whole)
-    fills = sorted({cell.fill for cell in whole})
-    lines = [(layout, fill) for layout in _layouts(whole) for fill in fills]
+    shown = [cell for cell in cells if not cell.is_of_nothing]
+    fills = sorted({cell.fill for cell in shown})
+    lines = [(layout, fill) for layout in _layouts(shown) for fill in fills]
     parts = [_text(_LEFT, 24, title, "font-weight='bold'"), *frame.grid()]
     for number, (layout, fill) in enumerate(lines):
         row = sorted((cell.width, cell.time_s / 3600) for cell in whole if (cell.layout, cell.fill) == (layout, fill))
-        colour = _COLOURS[_layouts(whole).index(layout) % len(_COLOURS)]
+        colour = _COLOURS[_layouts(shown).index(layout) % len(_COLOURS)]
         style = f"stroke='{colour}' stroke-width='2' stroke-dasharray='{_DASHES[fills.index(fill) % len(_DASHES)]}'"
         places = [(f"{frame.x(width):.1f}", f"{frame.y(hours):.1f}") for width, hours in row]
-        parts.append(f"<polyline points='{' '.join(f'{x},{y}' for x, y in places)}' fill='none' {style}/>")
+        if row:
+            parts.append(f"<polyline points='{' '.join(f'{x},{y}' for x, y in places)}' fill='none' {style}/>")
         parts += [f"<circle cx='{x}' cy='{y}' r='2.5' fill='{colour}'/>" for x, y in places]
         key_x, key_y = _WIDTH - _RIGHT + 18, _TOP + 18 * number
         parts.append(f"<line x1='{key_x}' x2='{key_x + 30}' y1='{key_y}' y2='{key_y}' {style}/>")
-        parts.append(_text(key_x + 38, key_y + 4, f"{layout}, {fill:.0%} full"))
+        parts.append(_text(key_x + 38, key_y + 4, f"{layout}, {fill:.0%} full{'' if row else ': none ended well'}"))
     head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH} {_HEIGHT}'"
     body = "\n".join(parts)
     return (

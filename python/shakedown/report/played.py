@@ -14,6 +14,14 @@ from shakedown.result.run_record import StepRecord
 _SAMPLED: Final = ("rebuild", "rebuild-load")
 """Protocol and step of which stretches may have been measured that stand for all up to the next."""
 
+_PROGRESS: Final = ("rebuild", "rebuild")
+"""Protocol and step whose samples are what was filled, a mebibyte for a request."""
+
+
+def rate_unit(run: Run, step: StepRecord) -> str:
+    """What the completions per second of a step's samples are."""
+    return "MiB/s" if (run.record.protocol.name, step.name) == _PROGRESS else "IOPS"
+
 
 def samples_of(run: Run, steps: Iterable[StepRecord]) -> pl.DataFrame:
     """With the columns of ``SAMPLE_SCHEMA``, in order of time step by step."""

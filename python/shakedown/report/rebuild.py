@@ -213,9 +213,15 @@ def _patience(run: Run) -> ToldTable | None:
     judged = answers_of(run)["patience"]
     first = judged[0]
     ours = sorted((each for each in judged if each.get("member") == first.get("member")), key=is_elsewhere)
-    rows = tuple((_waiting(each), format_duration(each["limit_ms"] * 1e6), _VERDICTS[each["kicked"]]) for each in ours)
+    rows = tuple((_waiting(each), format_duration(each["limit_ms"] * 1e6), _verdict(each)) for each in ours)
     head = (f"Kicked for a command of {format_duration(first['longest_ms'] * 1e6)}?", "waits", "")
     return ToldTable(head, rows, (*_instead(ours), *_others(judged[len(ours) :])))
+
+
+def _verdict(judged: dict[str, Any]) -> str:
+    """For the eye: who has waited for too long and yet kicked nobody out was not merely close to it."""
+    is_passed = judged["longest_ms"] >= judged["limit_ms"] and judged["kicked"] == "close"
+    return "passed, kept" if is_passed else _VERDICTS[judged["kicked"]]
 
 
 def is_elsewhere(judged: dict[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from shakedown.report import sweep, words
 from shakedown.report.figures import NOT_STEADY, Candidate, Figure, candidates, figures
 from shakedown.report.outcome import Outcome, outcome
 from shakedown.report.plain_text import table, wrap
-from shakedown.report.played import samples_of
+from shakedown.report.played import rate_unit, samples_of
 from shakedown.report.series import Grid, envelope, tracks
 from shakedown.result.folder import Run
 from shakedown.units import format_duration, format_size
@@ -141,7 +141,8 @@ def _sparkline(run: Run, step: str) -> str:
         levels.append((name, _levels(samples, grid)))
     top = max(float(np.nanmax(values, initial=0.0)) for _, values in levels)
     time = "virtual time" if run.record.is_modelled else "time"
-    lines = [f"{_INDENT}{step}: IOPS over {format_duration(longest_ns)} of {time}, full height {words.number(top)}"]
+    unit = rate_unit(run, spans[0][2])
+    lines = [f"{_INDENT}{step}: {unit} over {format_duration(longest_ns)} of {time}, full height {words.number(top)}"]
     lines += [f"{_INDENT}{name:<10}{_spark(values, top)}".rstrip() for name, values in levels]
     return "\n".join(lines)
 

@@ -31,7 +31,7 @@ _EMPTY: Final = "Inconclusive: the log is empty; the kernel's may need root to b
 
 def triage_text(diagnosis: Diagnosis, zone: tzinfo, timeline: Timeline | None) -> str:
     """The diagnosis for a terminal: a paragraph an episode, each advice once for a drive."""
-    lines = [f"{diagnosis.lines} lines, {_number(len(diagnosis.episodes), 'episode')}"]
+    lines = [f"{_number(diagnosis.lines, 'line')}, {_number(len(diagnosis.episodes), 'episode')}"]
     told: set[tuple[str, str]] = set()
     for judged in diagnosis.episodes:
         lines += ["", *_paragraph(judged, zone, timeline, told)]

@@ -8,7 +8,14 @@ from typing import Any, Final
 
 from shakedown.errors import UsageError
 from shakedown.target.settings import between, refuse_of_other_layouts
-from shakedown.units import NS_PER_S, format_size, parse_bytes_of_a_second, parse_drive_bytes, parse_request_bytes
+from shakedown.units import (
+    NS_PER_S,
+    format_size,
+    format_two_sizes,
+    parse_bytes_of_a_second,
+    parse_drive_bytes,
+    parse_request_bytes,
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,16 @@ class MdOptions:
     def to_core(self) -> dict[str, Any]:
         """As the core takes them."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def check_speeds(self) -> None:
+        """Raise UsageError for a least speed above the greatest, where both are set."""
+        least, most = self.speed_min_bytes_per_s, self.speed_max_bytes_per_s
+        if least is not None and most is not None and least > most:
+            told_least, told_most = format_two_sizes(least, most)
+            raise UsageError(
+                f"`speed-min`, {told_least} a second, is more than `speed-max`, {told_most} a second",
+                hint="a smaller speed-min or a larger speed-max",
+            )
 
     def check_layout(self, layout: str) -> None:
         """Raise UsageError for an option that the layout does not have."""

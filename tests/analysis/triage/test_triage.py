@@ -372,3 +372,8 @@ def test_of_a_port_that_is_not_known_nothing_is_said_that_holds_for_some_disks_o
     (judged,) = triage(b"[ 42.0] ata3: SError: { Handshk }\n").episodes
     [forced] = (each.text for each in judged.advice if "libata.force" in each.command)
     assert "more than a hard disk moves" in forced
+
+
+@pytest.mark.parametrize(("content", "told"), [(b"a\n", "1 line, 0 episodes"), (b"a\nb\n", "2 lines, 0 episodes")])
+def test_how_much_was_read_is_told_in_good_english(content: bytes, told: str) -> None:
+    assert triage_text(triage(content), UTC, None).startswith(told)

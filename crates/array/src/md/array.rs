@@ -5,37 +5,25 @@ use std::collections::{HashMap, VecDeque};
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 
 use super::barrier::Barrier;
-use super::foreground::{Piece, Positions};
+use super::bios::{Bio, Piece};
 use super::journal::{is_of_journal, is_of_load, Journal};
 use super::options::{Arrangement, Options, HEADER_BYTES, PAGE_BYTES};
 use super::pages::Pages;
 use super::processor::Processor;
 use super::recovery::Recovery;
+use super::role::Role;
+use super::stripes::StripeCache;
 use super::superblocks::Superblocks;
 use super::thread::Mood;
-use super::unit::{Part, Purpose, Units};
+use super::unit::{Part, Purpose, Units, MARKING, WRITING};
 use crate::command::Ask;
 use crate::layout::LayoutError;
 use crate::members::{Done, Members, MAX_RETRIES};
-
-/// The first stage of a unit marks the bitmap, the second reads, the third writes.
-pub(super) const MARKING: u8 = 0;
-pub(super) const READING: u8 = 1;
-pub(super) const WRITING: u8 = 2;
 
 /// The bitmap's bits stand for so much of each member.
 const REGION_BYTES: u64 = 64 << 20;
 /// How often bits that are not needed any more are cleared.
 const BITMAP_DAEMON_NS: u64 = 5_000_000_000;
-
-/// What a member is to the array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    InSync,
-    /// Filled by the recovery under way.
-    Rebuilding,
-    Missing,
-}
 
 /// Until when time passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,54 +34,6 @@ pub(super) enum Until {
     Due,
     /// So much of the replacement is filled, or the recovery is over.
     Filled(u64),
-}
-
-/// A request of the host.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bio {
-    pub tag: u32,
-    pub changes_data: bool,
-    /// What it writes goes to the medium at once (`REQ_FUA`).
-    pub fua: bool,
-    /// The barrier that it is behind, if any.
-    pub bucket: Option<u64>,
-    /// Units and pieces that it waits for.
-    pub left: u32,
-    pub status: Status,
-}
-
-/// The stripe cache of raid5 and raid6.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StripeCache {
-    pub active: u64,
-    pub size: u64,
-    most: u64,
-    /// Somebody has found none (`R5_INACTIVE_BLOCKED`): nobody gets one before a quarter is free.
-    pub blocked: bool,
-}
-
-impl StripeCache {
-    /// Are there so many? One request gets more than there are at all, lest it waits for ever.
-    pub fn has(&self, stripes: u64) -> bool {
-        self.active == 0 || self.active + stripes <= self.size
-    }
-
-    /// Is a quarter free, for who waits?
-    pub fn is_roomy(&self) -> bool {
-        4 * self.active < 3 * self.size
-    }
-
-    /// Somebody has to wait: the first who does makes it grow.
-    pub fn block(&mut self) {
-        if !std::mem::replace(&mut self.blocked, true) {
-            self.size = (self.size + 1).min(self.most);
-        }
-    }
-
-    /// As it is after hours of work.
-    pub fn grown(&mut self) {
-        self.size = self.most.max(self.size);
-    }
 }
 
 /// An md array in virtual time. See [`BlockDevice`] for how to use it; [`Array::recover`] begins a rebuild.
@@ -116,7 +56,8 @@ pub struct Array<D> {
     pub(super) journal: Option<Journal>,
     /// What the load would have asked for, if it did not wait with something else.
     pub(super) behind: VecDeque<Request>,
-    pub(super) heads: Positions,
+    /// Where the arms of the members are, as far as md knows: it reads a copy that is near.
+    pub(super) heads: Vec<u64>,
     pub(super) pages: Pages,
     /// Regions that the bitmap marks, and when they were last written to.
     marked: HashMap<u64, u64>,
@@ -159,21 +100,16 @@ impl<D: BlockDevice> Array<D> {
             free_bios: Vec::new(),
             due: VecDeque::new(),
             gathered: Vec::new(),
-            stripes: StripeCache {
-                active: 0,
-                size: options.stripe_cache,
-                most: options.stripe_cache_most,
-                blocked: false,
-            },
+            stripes: StripeCache::new(&options),
             short_of_stripes: VecDeque::new(),
             superblocks: Superblocks::new(),
-            barrier: Barrier::default(),
+            barrier: Barrier::new(options.layout),
             processor: Processor::new(options.processors, options.jiffy_ns),
             journal: options
                 .journal_at_bytes
                 .map(|at| Journal::new(at, now_ns, &mut sim::stream(options.seed, "where a second begins"))),
             behind: VecDeque::new(),
-            heads: Positions::new(width),
+            heads: vec![0; width],
             pages: Pages::default(),
             marked: HashMap::new(),
             next_daemon_ns: u64::MAX,
@@ -371,44 +307,6 @@ impl<D: BlockDevice> Array<D> {
         self.units.release(number);
     }
 
-    /// Remembers a request of the host's; it ends when it has been let go as often as it is held.
-    pub(super) fn take_in(&mut self, request: &Request) -> u32 {
-        let changes_data = self.changes_data(request.verb);
-        let bucket = (request.verb != Verb::Flush).then(|| self.bucket(request.offset_bytes));
-        if let Some(bucket) = bucket {
-            self.barrier.enter(bucket);
-        }
-        let Request { tag, fua, .. } = *request;
-        let bio = Bio { tag, changes_data, fua, bucket, left: 1, status: Status::Good };
-        match self.free_bios.pop() {
-            Some(place) => {
-                self.bios[place as usize] = bio;
-                place
-            }
-            None => {
-                self.bios.push(bio);
-                self.bios.len() as u32 - 1
-            }
-        }
-    }
-
-    pub(super) fn let_go(&mut self, place: u32) {
-        let bio = &mut self.bios[place as usize];
-        bio.left -= 1;
-        if bio.left == 0 {
-            let status = if self.failed && bio.status == Status::Good { Status::Gone } else { bio.status };
-            let Bio { tag, changes_data, bucket, .. } = *bio;
-            self.answer(Completion { tag, completed_ns: self.now_ns, status });
-            if changes_data {
-                self.superblocks.write_ended(self.now_ns, self.options.jiffy_ns);
-            }
-            if let Some(bucket) = bucket {
-                self.barrier.leave(bucket);
-            }
-            self.free_bios.push(place);
-        }
-    }
-
     /// Adds what marks a region of the members in the bitmap, if there is one and the region is not marked.
     pub(super) fn mark(&mut self, number: u32, offset_bytes: u64) {
         if !self.options.bitmap {
@@ -478,7 +376,7 @@ impl<D: BlockDevice> BlockDevice for Array<D> {
         if now_ns > self.now_ns {
             self.run(now_ns, Until::Then);
         }
-        debug_assert!(!is_of_journal(&request), "tag {} is the journal's", request.tag);
+        debug_assert!(!is_of_journal(request.tag), "tag {} is the journal's", request.tag);
         self.processor.program_asks(now_ns, is_of_load(&request));
         self.ask(request);
         self.fresh = true;

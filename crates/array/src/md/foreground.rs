@@ -2,32 +2,14 @@
 
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 
-use super::array::{Array, Role, READING, WRITING};
+use super::array::Array;
+use super::bios::Piece;
 use super::copies::Place;
 use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
 use super::parity::Parity;
-use super::unit::{Part, Purpose};
+use super::role::Role;
+use super::unit::{Part, Purpose, READING, WRITING};
 use crate::layout::Layout;
-
-/// A part of a write in one chunk, in bytes of the chunk. Those of one moment are gathered before their stripes are begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
-    row: u64,
-    index: usize,
-    start: u64,
-    end: u64,
-    bio: u32,
-}
-
-/// Where the arms of the members are, as far as md knows: it reads a copy that is near.
-#[derive(Clone, Debug)]
-pub(super) struct Positions(Vec<u64>);
-
-impl Positions {
-    pub fn new(width: usize) -> Self {
-        Self(vec![0; width])
-    }
-}
 
 impl<D: BlockDevice> Array<D> {
     pub(super) fn let_in(&mut self, request: Request) {
@@ -256,7 +238,7 @@ impl<D: BlockDevice> Array<D> {
     pub(super) fn arm_moved(&mut self, number: u32, part: Part) {
         let fills = self.units.get(number).purpose == Purpose::Recovery && part.verb == Verb::Write;
         if part.offset_bytes >= HEADER_BYTES && !(fills && self.options.layout == Layout::Raid1) {
-            self.heads.0[part.member] = part.offset_bytes + part.bytes - HEADER_BYTES;
+            self.heads[part.member] = part.offset_bytes + part.bytes - HEADER_BYTES;
         }
     }
 
@@ -265,7 +247,7 @@ impl<D: BlockDevice> Array<D> {
     pub(super) fn nearest_copy(&self, places: &[Place], bytes: u64) -> Option<Place> {
         let Arrangement::Copies { near, far, .. } = self.options.arrangement else { return None };
         let distance = |place: &Place| {
-            let moves = place.offset_bytes.abs_diff(self.heads.0[place.member]);
+            let moves = place.offset_bytes.abs_diff(self.heads[place.member]);
             let idle = !self.is_at_work(place.member);
             match self.options.layout {
                 Layout::Raid10 if near > 1 && idle => 0,

@@ -5,10 +5,8 @@
 //! As long as the blocks are on their way nobody may change them, so whoever writes waits, and with it what the program that
 //! writes would do next: it waits in `io_submit`.
 
-use drive::{BlockDevice, Request, Verb};
+use drive::{Request, Verb};
 use sim::Stream;
-
-use super::array::Array;
 
 /// Of the journal's requests, of which there is one at a time.
 const TAG: u32 = u32::MAX;
@@ -24,15 +22,15 @@ const LAST_BYTES: u64 = 4 << 10;
 /// Of a filesystem of one or two GB, as the lab's.
 pub(super) const JOURNAL_BYTES: u64 = 16 << 20;
 
-/// Is a request the journal's?
-pub(super) fn is_of_journal(request: &Request) -> bool {
-    request.tag == TAG
+/// Is a request the journal's, by its tag?
+pub(super) fn is_of_journal(tag: u32) -> bool {
+    tag == TAG
 }
 
 /// Is a request the load's? A journal is another program's (`jbd2`), be it this one or one that a job stands for: what is forced to
 /// the medium, and what flushes.
 pub(super) fn is_of_load(request: &Request) -> bool {
-    !is_of_journal(request) && !request.fua && request.verb != Verb::Flush
+    !is_of_journal(request.tag) && !request.fua && request.verb != Verb::Flush
 }
 
 /// What a commit is at.
@@ -101,17 +99,23 @@ impl Journal {
     }
 
     /// The load writes; whether it may go on at once.
-    fn load_writes(&mut self, now_ns: u64) -> bool {
+    pub fn load_writes(&mut self, now_ns: u64) -> bool {
         self.changed(now_ns);
         self.stage != Stage::Blocks
     }
 
-    fn ended(&mut self) {
+    /// The request of the load that has waited for the blocks, when they are written.
+    pub fn released(&mut self) -> Option<Request> {
+        self.held.take_if(|_| self.stage != Stage::Blocks)
+    }
+
+    /// What it asked for has ended.
+    pub fn ended(&mut self) {
         self.done = true;
     }
 
     /// Its next request, if it is time.
-    fn next(&mut self, now_ns: u64) -> Option<Request> {
+    pub fn next(&mut self, now_ns: u64) -> Option<Request> {
         let done = std::mem::take(&mut self.done);
         if done && self.stage == Stage::Last {
             self.stage = Stage::Idle;
@@ -141,35 +145,6 @@ impl Journal {
         }
         self.written_bytes += bytes;
         self.begins_bytes + self.written_bytes - bytes
-    }
-}
-
-impl<D: BlockDevice> Array<D> {
-    /// The journal, if a request of the load has to wait for its blocks.
-    pub(super) fn journal_to_wait_for(&mut self, request: &Request) -> Option<&mut Journal> {
-        let writes = is_of_load(request) && request.verb == Verb::Write;
-        let journal = self.journal.as_mut().filter(|_| writes)?;
-        (!journal.load_writes(self.now_ns)).then_some(journal)
-    }
-
-    /// A request of the host, or of its journal, has ended: whether the host does not hear of it.
-    pub(super) fn journal_ended(&mut self, tag: u32) -> bool {
-        let journal = self.journal.as_mut().filter(|_| tag == TAG);
-        journal.map(Journal::ended).is_some()
-    }
-
-    /// Goes on with a commit. Who has waited for the blocks is woken before who writes them.
-    pub(super) fn tend_journal(&mut self) {
-        let Some(journal) = &mut self.journal else { return };
-        let next = journal.next(self.now_ns);
-        if let Some(request) = journal.held.take_if(|_| journal.stage != Stage::Blocks) {
-            self.begin_request(request);
-            self.load_goes_on();
-        }
-        if let Some(request) = next {
-            self.processor.program_asks(self.now_ns, is_of_load(&request));
-            self.ask(request);
-        }
     }
 }
 

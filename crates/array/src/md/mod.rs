@@ -1,15 +1,20 @@
 //! Linux software RAID, as `drivers/md` of Linux 6.1 does it.
 //!
-//! In reading order: [`options`] what an array is made of, [`parity`] and [`copies`] where things lie, `unit` what goes
-//! to the members together, `thread` how the rebuild holds itself back, [`array`] the array itself, with `foreground`
-//! what the host asks, `recovery` how a replacement is filled (`pages` what it reads into, `buddies` where those come from,
-//! `run` how they follow each other), `barrier`, `superblocks` and `journal` who waits for whom, `processor` who goes first (`follower` whom
-//! a tick finds), and `trouble` what happens when members fail.
+//! In reading order: [`options`] what an array is made of, [`parity`] and [`copies`] where things lie. What it holds: a `role` for each
+//! member, `unit` what goes to the members together, `bios` what the host has asked for, `stripes` of the stripe cache, `superblocks`, `barrier` and
+//! `journal` who waits for whom, `thread` how the rebuild holds itself back, `recovery` how far it is, `pages` what it reads into (`buddies` where
+//! those come from, `run` how they follow each other), and `processor` who goes first (`follower` whom a tick finds). [`array`] is all of it, and
+//! lets time pass. What it does: `admission` what a request of the host passes first, `foreground` what it asks of the members, `fill` how a
+//! replacement is filled, `array_thread` what is written besides, and `trouble` what happens when members fail.
 
+mod admission;
 pub mod array;
+mod array_thread;
 mod barrier;
+mod bios;
 mod buddies;
 pub mod copies;
+mod fill;
 mod follower;
 mod foreground;
 mod journal;
@@ -18,7 +23,9 @@ mod pages;
 pub mod parity;
 mod processor;
 mod recovery;
+mod role;
 mod run;
+mod stripes;
 mod superblocks;
 mod thread;
 mod trouble;

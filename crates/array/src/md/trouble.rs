@@ -1,11 +1,12 @@
 //! What happens when a member cannot read, or is gone (`raid5_end_read_request`, `handle_failed_sync`, `md_error`).
 
-use drive::{BlockDevice, Completion, Status, Verb};
+use drive::{BlockDevice, Status, Verb};
 
-use super::array::{Array, Role, READING, WRITING};
+use super::array::Array;
 use super::copies::Place;
 use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
-use super::unit::{Part, Purpose};
+use super::role::Role;
+use super::unit::{Part, Purpose, READING, WRITING};
 
 impl<D: BlockDevice> Array<D> {
     /// Leaves a member out, as `mdadm --fail` and `missing` do: the array is degraded from here on, or has failed.
@@ -168,13 +169,6 @@ impl<D: BlockDevice> Array<D> {
                     !places.iter().all(|place| lost(place.member))
                 })
             }
-        }
-    }
-
-    /// Tells the host at once.
-    pub(super) fn answer(&mut self, completion: Completion) {
-        if !self.journal_ended(completion.tag) {
-            self.due.push_back(completion);
         }
     }
 }

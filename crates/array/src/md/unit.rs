@@ -6,6 +6,11 @@ use super::options::PAGE_BYTES;
 use super::run::Run;
 use crate::command::Limits;
 
+/// The first stage of a unit marks the bitmap, the second reads, the third writes.
+pub(crate) const MARKING: u8 = 0;
+pub(crate) const READING: u8 = 1;
+pub(crate) const WRITING: u8 = 2;
+
 /// One request to one member, in the stage in which it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {

@@ -1,14 +1,17 @@
 //! OpenZFS: mirrors, raidz and dRAID, and how they are resilvered.
 //!
 //! In reading order: [`Geometry`] says where a block's columns lie on the members (`raidz`, `draid` with its `draid_maps`), `room` how
-//! much of a vdev may be written and `pool` what was, with `stretch` and `groups` what lies between, `indirects` what names it, `own`
-//! what the pool says of itself and `places` where what was rewritten lies, `order` in which order a resilver goes through it,
-//! `tunables` the numbers of OpenZFS; a [`Plan`] says what is resilvered and how, and [`Resilver`] is the whole under way, with a `role` for
-//! each member and the `phase` that it is in: `heal` the scan and its blocks, `queue` what stands before
-//! each drive, `errors` and `lost` what becomes of one that errs or fails, `txg` transaction groups with `labels`, `users` the pool's users with `memory`
-//! what they find there, `sample` how a part stands for the whole, `waiting` whom it waits for, `tally` what is counted and `report` what came of it.
+//! much of a vdev may be written, `content` what was and `pool` where it lies: in which `metaslabs`, with `stretch` and `groups` what lies
+//! between, and `places` where what was rewritten does; `indirects` is what names it, `own` what the pool says of itself and `metadata` where
+//! both lie; `order` in which order a resilver goes through it, `tunables` the numbers of OpenZFS;
+//! a [`Plan`] says what is resilvered and how. Under way are a `role` for each member and the `phase`,
+//! a `queue` before each drive and its `errors`, the transaction group (`txg`), `users` with `memory` what they find there, `sample` how a part
+//! stands for the whole, `waiting` whom it waits for and `tally` what is counted; [`Resilver`] is all of it. What it does: `heal` the scan and its
+//! blocks, `sync` transaction groups with `labels`, `dmu` what users ask for, `lost` what becomes of a drive that fails, and `report` what came of it.
 
 mod column;
+mod content;
+mod dmu;
 mod draid;
 mod draid_maps;
 mod errors;
@@ -20,6 +23,8 @@ mod indirects;
 mod labels;
 mod lost;
 mod memory;
+mod metadata;
+mod metaslabs;
 mod order;
 mod own;
 mod phase;
@@ -35,6 +40,7 @@ mod room;
 mod sample;
 mod shuffle;
 mod stretch;
+mod sync;
 mod tally;
 mod tunables;
 mod txg;
@@ -42,12 +48,12 @@ mod users;
 mod waiting;
 
 pub use column::Column;
+pub use content::Content;
 pub use draid::Draid;
 pub use geometry::Geometry;
 pub use labels::write_configuration;
 pub use order::Order;
 pub use plan::{Plan, Sampling};
-pub use pool::Content;
 pub use report::Report;
 pub use resilver::Resilver;
 pub use tunables::{Active, Host, Tunables};

@@ -319,8 +319,8 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::zfs::content::Content;
     use crate::zfs::geometry::Geometry;
-    use crate::zfs::pool::Content;
 
     /// What the pool says of itself comes once for each of its three copies, each time with the other two.
     #[test]

@@ -4,7 +4,6 @@
 use std::array::from_fn;
 
 use super::geometry::Geometry;
-use super::pool::Pool;
 
 pub(super) const BLOCK_BYTES: u64 = 4 << 10;
 /// Blocks that a transaction group changes, at most.
@@ -27,82 +26,20 @@ pub(super) fn blocks_of(passes: &Passes) -> u64 {
 
 /// What is still as it was written when the pool was made, at the first import and at the second, of the blocks written then: in
 /// lists of the lab's these are scattered among what later groups have freed.
-const KEPT: [Written; 3] = [
+pub(super) const KEPT: [Written; 3] = [
     Written { kept: &[0, 3, 13, 14, 15, 18, 34, 57], blocks: 65 },
     Written { kept: &[49, 62, 64, 66, 67], blocks: 68 },
     Written { kept: &[31, 37, 44, 62, 65], blocks: 80 },
 ];
 
 /// Blocks of the pool's own that were written at a time, and which of them are still there.
-struct Written {
-    kept: &'static [u64],
-    blocks: u64,
+pub(super) struct Written {
+    pub kept: &'static [u64],
+    pub blocks: u64,
 }
 
 /// A block of the pool's own that a resilver finds.
 pub(super) type Copies = [u64; COPIES as usize];
-
-impl Pool {
-    /// Where the groups of a resilver write a copy of what the pool says of itself, and how much room they have there, if copies lie so
-    /// many sixteenths of the vdev `apart`: where the second import has begun, behind what that has left. Of a full pool the first
-    /// metaslabs have them, behind their last records: only the way of the arm matters.
-    pub fn own_room(&self, copy: usize, apart: Option<u64>) -> (u64, u64) {
-        let last = self.content().last().copied().unwrap_or(0);
-        let (metaslab, written_bytes) = match apart {
-            Some(sixteenths) => (last + 1 + copy as u64 * (self.metaslabs * sixteenths).div_ceil(16), 0),
-            None => (self.own[2][copy], self.bytes_written(2)),
-        };
-        let of_two_groups = 2 * GROUP_BLOCKS * self.geometry.allocated_bytes(BLOCK_BYTES);
-        let free_bytes = (1_u64 << self.metaslab_shift).saturating_sub(self.geometry.alignment_bytes() + written_bytes);
-        let room_bytes = if self.is_empty(metaslab) { free_bytes.max(of_two_groups) } else { of_two_groups };
-        (self.own_place(metaslab, copy as u64, written_bytes, room_bytes), room_bytes)
-    }
-
-    /// Is it there, and has no records?
-    fn is_empty(&self, metaslab: u64) -> bool {
-        metaslab < self.metaslabs && !is_among(self.content(), metaslab)
-    }
-
-    /// So far into a metaslab; of one that is not empty, so much behind its records.
-    fn own_place(&self, metaslab: u64, copy: u64, into_bytes: u64, bytes: u64) -> u64 {
-        if self.is_empty(metaslab) {
-            return self.begin_of(metaslab) + into_bytes;
-        }
-        let end = (metaslab % self.metaslabs + 1) << self.metaslab_shift;
-        let offset = end.saturating_sub((copy + 1) * (into_bytes + bytes));
-        offset - offset % self.geometry.alignment_bytes()
-    }
-
-    /// Where a metaslab begins.
-    pub fn begin_of(&self, metaslab: u64) -> u64 {
-        (metaslab << self.metaslab_shift).next_multiple_of(self.geometry.alignment_bytes())
-    }
-
-    /// What was written to a metaslab when the pool was made, before any data.
-    pub fn made_bytes(&self, metaslab: u64) -> u64 {
-        u64::from(self.runs.is_none() && metaslab < COPIES) * made_bytes(&self.geometry)
-    }
-
-    fn bytes_written(&self, time: usize) -> u64 {
-        KEPT[time].blocks * self.geometry.allocated_bytes(BLOCK_BYTES)
-    }
-
-    /// Blocks of the pool's own that a resilver finds, which no group of it changes. Of an aged pool they are lost among the rest.
-    pub fn kept(&self) -> Vec<Copies> {
-        if self.runs.is_some() || self.records == 0 {
-            return Vec::new();
-        }
-        let allocated = self.geometry.allocated_bytes(BLOCK_BYTES);
-        let of_time = |(time, metaslabs): (usize, Copies)| {
-            let firsts: Copies = from_fn(|copy| match (time, metaslabs[copy]) {
-                (0, metaslab) if metaslab < self.metaslabs => self.begin_of(metaslab),
-                (_, metaslab) => self.own_place(metaslab, copy as u64, 0, self.bytes_written(time)),
-            });
-            KEPT[time].kept.iter().map(move |number| firsts.map(|first| first + number * allocated))
-        };
-        self.own.into_iter().enumerate().flat_map(of_time).collect()
-    }
-}
 
 /// What is written to each of three metaslabs when a pool is made.
 pub(super) fn made_bytes(geometry: &Geometry) -> u64 {
@@ -144,30 +81,6 @@ fn third_copies(content: &[u64]) -> impl Iterator<Item = u64> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::zfs::pool::Content;
-
-    fn pool(geometry: Geometry, fill: f64) -> Pool {
-        let content = Content { record_bytes: 128 << 10, fill, run_records: None, file_bytes: Some(6 << 20) };
-        Pool::new(geometry, 4_000_787_030_016 / 1000, content, 200 << 20, 1).unwrap()
-    }
-
-    /// As the lists of the lab's requests show it of a mirror with content in 0 and 3, of a raidz1, a raidz2 and a draid2.
-    #[test]
-    fn each_import_takes_three_empty_metaslabs() {
-        let mirror = pool(Geometry::mirror(2, 12).unwrap(), 0.15);
-        assert_eq!(mirror.content(), [0, 3, 5]);
-        assert_eq!(mirror.own, [[0, 1, 2], [4, 7, 8], [9, 10, 11]]);
-        let small = pool(Geometry::mirror(2, 12).unwrap(), 0.12);
-        assert_eq!((small.content(), small.own[2]), (&[0, 3][..], [8, 9, 10]));
-        let raidz1 = pool(Geometry::raidz(1, 4, 12).unwrap(), 0.12);
-        assert_eq!((raidz1.content(), raidz1.own[1], raidz1.own[2]), (&[0, 3, 5, 7][..], [4, 6, 9], [10, 11, 12]));
-        let raidz2 = pool(Geometry::raidz(2, 5, 12).unwrap(), 0.12);
-        assert_eq!(raidz2.content(), [0, 3, 5, 7, 9]);
-        assert_eq!(raidz2.own, [[0, 1, 2], [4, 6, 8], [11, 12, 13]]);
-        let draid2 = pool(Geometry::draid(2, 2, 6, 0, 12).unwrap(), 0.12);
-        assert_eq!(draid2.content(), [0, 3, 4, 5, 7, 9]);
-        assert_eq!(draid2.own, [[0, 1, 2], [6, 8, 12], [13, 14, 15]]);
-    }
 
     #[test]
     fn passes_write_what_there_is_and_some_of_it_again() {
@@ -177,20 +90,6 @@ mod tests {
             assert!(blocks.iter().copied().eq(0..blocks.len() as u64), "{passes:?}");
             assert!(blocks.len() < written.len() && blocks.len() as u64 <= GROUP_BLOCKS, "{passes:?}");
             assert_eq!(blocks.len() as u64, blocks_of(&passes));
-        }
-    }
-
-    #[test]
-    fn what_is_kept_lies_apart_from_what_groups_write() {
-        for fill in [0.12, 0.5, 1.0] {
-            let pool = pool(Geometry::mirror(2, 12).unwrap(), fill);
-            let kept = pool.kept();
-            assert_eq!(kept.len(), KEPT.iter().map(|written| written.kept.len()).sum::<usize>());
-            for copy in 0..COPIES as usize {
-                let (first, room_bytes) = pool.own_room(copy, None);
-                let groups = first..first + room_bytes;
-                assert!(kept.iter().flatten().all(|kept| !groups.contains(kept)), "{fill}");
-            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What is resilvered and how.
 
+use super::content::Content;
 use super::geometry::{Geometry, Spread};
 use super::order::Order;
-use super::pool::Content;
 use super::tunables::{Host, Tunables};
 use crate::LayoutError;
 

@@ -2,39 +2,17 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use super::content::Content;
 use super::geometry::Geometry;
 use super::groups::Groups;
 use super::indirects::Indirects;
+use super::metaslabs::Metaslabs;
 use super::own;
 use super::places::{Fresh, Places};
 use super::room::Room;
 use super::shuffle::Shuffle;
 use super::stretch::Stretches;
 use crate::LayoutError;
-
-/// What was written to a pool.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Content {
-    /// `recordsize`.
-    pub record_bytes: u64,
-    /// The share of what `df` shows that is written, 0..=1.
-    pub fill: f64,
-    /// How many neighbouring records an aged pool still keeps together, in order of their birth anywhere on the vdev. `None`:
-    /// a fresh pool, filled from its beginning.
-    pub run_records: Option<u64>,
-    /// Of a fresh pool's files, written one after the other. `None`: all is one file.
-    pub file_bytes: Option<u64>,
-}
-
-impl Content {
-    /// How many records of a fresh pool are so many bytes; an aged one's runs lie where they lie.
-    fn fresh_records(&self, bytes: Option<u64>) -> u64 {
-        match bytes.filter(|_| self.run_records.is_none()) {
-            Some(bytes) => (bytes / self.record_bytes).max(1),
-            None => u64::MAX,
-        }
-    }
-}
 
 /// A vdev with its content: which record lies where.
 #[derive(Clone, Debug)]
@@ -50,12 +28,7 @@ pub(super) struct Pool {
     pub unwritten_records: u64,
     pub metaslab_shift: u32,
     pub metaslabs: u64,
-    /// Metaslabs in the order of the records in them: those that hold content, then the empty ones.
-    order: Vec<u64>,
-    /// Those that hold content, by their place; where in the order each of them is; and how many lie before the last of that.
-    content: Vec<u64>,
-    by_place: Vec<u64>,
-    before_last: u64,
+    filled: Metaslabs,
     /// Metaslabs with the pool's own blocks.
     pub own: [own::Copies; 3],
     pub records_per_metaslab: u64,
@@ -95,19 +68,8 @@ impl Pool {
         dirty_bytes: u64,
         seed: u64,
     ) -> Result<Self, LayoutError> {
+        content.check(&geometry)?;
         let Content { record_bytes, fill, run_records, file_bytes } = content;
-        if !(0.0..=1.0).contains(&fill) {
-            return Err(LayoutError::value("fill", format!("{:.0} %", fill * 100.0), "0 % is empty and 100 % is full"));
-        }
-        if !record_bytes.is_power_of_two() || !(geometry.sector_bytes()..=16 << 20).contains(&record_bytes) {
-            return Err(LayoutError::value("record size", record_bytes, "a power of two from a sector to 16 MiB"));
-        }
-        if run_records == Some(0) {
-            return Err(LayoutError::value("run of records", 0, "at least one record lies in one piece"));
-        }
-        if let Some(bytes) = file_bytes.filter(|bytes| *bytes < record_bytes) {
-            return Err(LayoutError::value("file", format!("{bytes} bytes"), "it has a record at least"));
-        }
         let Room { metaslab_shift, metaslabs, shown_bytes } = Room::of(&geometry, member_bytes);
         if metaslabs == 0 {
             return Err(LayoutError::value("members", member_bytes, "too small for a pool: ZFS takes 64 MiB or more"));
@@ -126,19 +88,13 @@ impl Pool {
         let made_bytes = if run_records.is_none() { own::made_bytes(&geometry) } else { 0 };
         let room = room.saturating_sub(made_bytes + groups.most_free_among(room / record_allocated));
         let records_per_metaslab = stretches.fitting(room, record_allocated, &indirect);
-        let records_per_metaslab = in_whole_runs(records_per_metaslab, content)?;
+        let records_per_metaslab = content.in_whole_runs(records_per_metaslab)?;
         let records = stretches.in_whole_files((shown_bytes as f64 * fill) as u64 / record_allocated);
         let records = records.min(metaslabs * records_per_metaslab);
-        let holding = records.div_ceil(records_per_metaslab);
-        let mut order = filled(metaslabs);
-        order[if run_records.is_some() { 0 } else { holding as usize }..].sort_unstable();
-        let mut by_place: Vec<u64> = (0..holding).collect();
-        by_place.sort_unstable_by_key(|index| order[*index as usize]);
-        let content: Vec<u64> = by_place.iter().map(|index| order[*index as usize]).collect();
-        let before_last = by_place.iter().position(|index| index + 1 == holding).unwrap_or(0) as u64;
-        let goes_back = before_last + 1 < holding;
-        let own = own::own_metaslabs(&content, goes_back);
-        let fresh = fresh(records, records_per_metaslab, &order, own::empty_metaslabs(&content, goes_back));
+        let filled = Metaslabs::new(metaslabs, records.div_ceil(records_per_metaslab), run_records.is_some());
+        let own = own::own_metaslabs(&filled.content, filled.goes_back());
+        let empty = own::empty_metaslabs(&filled.content, filled.goes_back());
+        let places = Places::new(records, fresh(records, records_per_metaslab, &filled.order, empty));
         let mut pool = Self {
             geometry,
             record_bytes,
@@ -149,16 +105,13 @@ impl Pool {
             unwritten_records: room_for(records),
             metaslab_shift,
             metaslabs,
-            order,
-            content,
-            by_place,
-            before_last,
+            filled,
             own,
             records_per_metaslab,
             stretches,
             groups,
             runs: None,
-            places: Places::new(records, fresh),
+            places,
         };
         pool.runs = run_records.map(|run_records| pool.scattered(run_records, seed));
         Ok(pool)
@@ -174,19 +127,6 @@ impl Pool {
     /// Allocated bytes of a record.
     pub fn record_allocated(&self) -> u64 {
         self.record_allocated
-    }
-
-    /// All that is allocated: what a scan has to examine.
-    pub fn allocated_bytes(&self) -> u64 {
-        let own = self.kept().len() as u64 * own::COPIES + self.groups.held(self.records);
-        let own = own * self.geometry.allocated_bytes(own::BLOCK_BYTES);
-        self.records * self.record_allocated + 2 * self.indirects() * self.indirect.allocated + own
-    }
-
-    /// Where the block of dnodes lies that is just before a record, if there is one.
-    pub fn dnodes_before(&self, record: u64) -> Option<u64> {
-        let is_held = record < self.records && self.groups.is_held_before(record);
-        is_held.then(|| self.record_offset(record) - self.geometry.allocated_bytes(own::BLOCK_BYTES))
     }
 
     /// Where on the vdev a record lies that was not rewritten; of others, the slot of this number.
@@ -214,7 +154,7 @@ impl Pool {
     pub(super) fn behind_records(&self, metaslab: u64, records: u64, named: u64) -> u64 {
         let first = metaslab * self.records_per_metaslab;
         let between = self.stretches.all_names_bytes(named) + self.groups.free_between(first, first + records);
-        let made_bytes = self.made_bytes(self.order[metaslab as usize]);
+        let made_bytes = self.made_bytes(self.filled.order[metaslab as usize]);
         self.metaslab_offset(metaslab) + made_bytes + records * self.record_allocated + between
     }
 
@@ -223,25 +163,27 @@ impl Pool {
     }
 
     pub(super) fn metaslab_offset(&self, metaslab: u64) -> u64 {
-        self.begin_of(self.order[metaslab as usize])
+        self.begin_of(self.filled.order[metaslab as usize])
+    }
+
+    /// Where a metaslab begins.
+    pub fn begin_of(&self, metaslab: u64) -> u64 {
+        (metaslab << self.metaslab_shift).next_multiple_of(self.geometry.alignment_bytes())
+    }
+
+    /// What was written to a metaslab when the pool was made, before any data.
+    pub fn made_bytes(&self, metaslab: u64) -> u64 {
+        u64::from(self.runs.is_none() && metaslab < own::COPIES) * own::made_bytes(&self.geometry)
     }
 
     /// The metaslabs that hold content, by their place.
     pub(super) fn content(&self) -> &[u64] {
-        &self.content
+        &self.filled.content
     }
 
-    /// Which record comes at a step of who goes by place. Of all metaslabs that hold any only the one that was filled last has fewer.
+    /// Which record comes at a step of who goes by place.
     pub fn record_by_place(&self, step: u64) -> u64 {
-        let (each, last) = (self.records_per_metaslab, self.by_place.len() as u64 - 1);
-        let behind = self.before_last * each;
-        let in_last = self.records - last * each;
-        let place = match step.checked_sub(behind) {
-            None => step,
-            Some(beyond) if beyond < in_last => return last * each + beyond,
-            Some(beyond) => behind + each + (beyond - in_last),
-        };
-        self.by_place[(place / each) as usize] * each + place % each
+        self.filled.record_by_place(step, self.records, self.records_per_metaslab)
     }
 
     /// How many records lie in one piece from this one on, the metaslab's others included.
@@ -254,29 +196,6 @@ impl Pool {
     pub fn left_in_metaslab(&self, record: u64) -> u64 {
         self.records_per_metaslab - record % self.records_per_metaslab
     }
-}
-
-/// How many of the records that fit into a metaslab are there in runs: none lies in two.
-fn in_whole_runs(fitting: u64, content: Content) -> Result<u64, LayoutError> {
-    let in_runs = fitting - fitting % content.run_records.unwrap_or(1);
-    if in_runs > 0 {
-        return Ok(in_runs);
-    }
-    let (key, value) = match (content.run_records, content.file_bytes) {
-        (Some(records), _) => ("run of records", records),
-        (None, Some(bytes)) => ("file", bytes),
-        (None, None) => ("record size", content.record_bytes),
-    };
-    Err(LayoutError::value(key, value, format!("a metaslab has room for {fitting} records")))
-}
-
-/// Metaslabs in the order in which a fresh pool's data fills them (`metaslab_compare`: of the emptiest the first). Three have
-/// the pool's own blocks since it was made, each of which is kept in three. While data fills a metaslab the next one gets the
-/// third copies (`METASLAB_WEIGHT_CLAIM`), so that data passes over it, and finds it empty again when three more are full: after 9
-/// it takes 4, in a list of the lab's of a dRAID.
-fn filled(metaslabs: u64) -> Vec<u64> {
-    let pairs = (9..metaslabs + 5).step_by(2).flat_map(|odd| [odd, odd - 5]);
-    [0, 3, 5, 7].into_iter().chain(pairs).chain([1, 2]).filter(|metaslab| *metaslab < metaslabs).collect()
 }
 
 /// Slots of records in the order in which users' data takes them: the first metaslab of those that the last import has taken, then
@@ -323,23 +242,6 @@ mod tests {
     }
 
     #[test]
-    fn nothing_lies_on_anything_else() {
-        for pool in [pool(None, 1.0), pool(Some(7), 0.6), of_files(None, 1.0, Some(1 << 20))] {
-            let mut ranges: Vec<(u64, u64)> =
-                (0..pool.records).map(|record| (pool.record_offset(record), pool.record_allocated())).collect();
-            ranges.extend(
-                (0..pool.indirects())
-                    .flat_map(|one| pool.indirect_offsets(one))
-                    .map(|at| (at, pool.indirect.allocated)),
-            );
-            ranges.sort_unstable();
-            assert!(ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
-            let last = ranges.last().unwrap();
-            assert!(last.0 + last.1 <= pool.geometry.allocatable_bytes(40 << 30));
-        }
-    }
-
-    #[test]
     fn the_fill_is_what_is_asked_for() {
         let (full, half, empty) = (pool(None, 1.0), pool(None, 0.5), pool(None, 0.0));
         assert_eq!(empty.records, 0);
@@ -367,12 +269,6 @@ mod tests {
             Content { record_bytes: 128 << 10, fill: 0.2, run_records: Some(100_000_000_000), file_bytes: None };
         let refusal = Pool::new(Geometry::raidz(1, 4, 12).unwrap(), 40 << 30, content, 1 << 30, 1).unwrap_err();
         assert!(refusal.to_string().contains("a metaslab has room for"), "{refusal}");
-    }
-
-    #[test]
-    fn metaslabs_with_the_pools_own_blocks_are_filled_last() {
-        assert_eq!(filled(10), [0, 3, 5, 7, 9, 4, 6, 8, 1, 2]);
-        assert_eq!([1, 2, 3, 5].map(filled), [vec![0], vec![0, 1], vec![0, 1, 2], vec![0, 3, 4, 1, 2]]);
     }
 
     /// Of a dRAID of 42 metaslabs of which data fills five and a little of a sixth, which lies among them.

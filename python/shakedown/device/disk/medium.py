@@ -33,6 +33,8 @@ from shakedown.units import format_size
 
 _TARGETS: Final = ("disk", "loop")
 _GRAIN_BYTES: Final = 4096
+# Somebody else has the disk, or we may not have it: the guard's refusals are then the better answer.
+_WITHHELD: Final = (errno.EBUSY, errno.EPERM, errno.EACCES)
 # How long to wait for one who only looks at the disk, time after time; then it counts as in use.
 _PAUSES_S: Final = (0.3, 1.0, 0.0)
 
@@ -220,11 +222,11 @@ class DiskMedium:
         return tuple(Option(name, value) for name, value in options.items())
 
     def _open_exclusively(self) -> int | None:
-        """The device for us alone, None where somebody else has it. Raises EnvironmentFailure."""
+        """The device for us alone, None where it is not to be had: a look tells why. Raises EnvironmentFailure."""
         try:
             return self._open(os.O_EXCL)
         except OSError as error:
-            if error.errno == errno.EBUSY:
+            if error.errno in _WITHHELD:
                 return None
             raise self._gone(error) from error
 

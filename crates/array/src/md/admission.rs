@@ -1,0 +1,165 @@
+//! What a request of the host passes on its way in, and out again: the filesystem's journal, the superblocks, the barrier.
+
+use drive::{BlockDevice, Completion, Request, Status, Verb};
+
+use super::array::Array;
+use super::bios::Bio;
+use super::journal::{is_of_journal, is_of_load, Journal};
+use super::thread::Mood;
+use crate::layout::Layout;
+
+impl<D: BlockDevice> Array<D> {
+    /// Takes a request of the host. A program that waits with one has not asked for the next yet; its filesystem's journal is
+    /// another program's.
+    pub(super) fn ask(&mut self, request: Request) {
+        let follows_flush = request.fua && std::mem::take(&mut self.superblocks.flushed);
+        if request.verb == Verb::Flush {
+            // It has a thread of its own (`md_flush_request`).
+            self.superblocks.flushed = true;
+            self.let_in(request);
+        } else if is_of_load(&request) && self.load_waits() {
+            self.behind.push_back(request);
+        } else if let Some(journal) = self.journal_to_wait_for(&request) {
+            journal.held = Some(request);
+        } else if !self.begin_request(request) && follows_flush {
+            self.processor.worker_waits();
+        }
+    }
+
+    /// What its filesystem lets through comes to the array itself; whether it waits for no superblocks.
+    fn begin_request(&mut self, request: Request) -> bool {
+        let begins = !self.changes_data(request.verb) || self.superblocks.write_begins();
+        if begins {
+            self.pass_barrier(request);
+        } else {
+            self.superblocks.held.push(request);
+        }
+        begins
+    }
+
+    fn load_waits(&self) -> bool {
+        let for_journal = self.journal.as_ref().is_some_and(|journal| journal.held.is_some());
+        for_journal || self.superblocks.held.iter().chain(&self.barrier.held).any(is_of_load)
+    }
+
+    /// The load asks for what it would have asked for, as far as it need not wait again.
+    pub(super) fn load_goes_on(&mut self) {
+        while !self.load_waits() {
+            let Some(next) = self.behind.pop_front() else { return };
+            self.ask(next);
+        }
+    }
+
+    /// Does a request of the host make the array dirty? Without redundancy none does.
+    fn changes_data(&self, verb: Verb) -> bool {
+        matches!(verb, Verb::Write | Verb::Trim) && self.options.layout != Layout::Raid0
+    }
+
+    fn is_stopped(&self, request: &Request) -> bool {
+        let active = self.recovery.as_ref().map_or(0, |recovery| recovery.thread.active_bytes);
+        self.barrier.stops(request, active)
+    }
+
+    /// A request of the host that has begun.
+    pub(super) fn pass_barrier(&mut self, request: Request) {
+        if self.is_stopped(&request) {
+            self.barrier.held.push(request);
+        } else {
+            self.let_in(request);
+        }
+    }
+
+    /// Lets in who waits, once the recovery has passed. Where that waits for its turn, the first that is let in wakes it: if it
+    /// goes first, it has raised the barrier before the same program comes with the next. If it waits until all it asked for
+    /// is done, it wakes with the program: if it goes first, it sees who waits, and sleeps. A program that goes first goes on as
+    /// far as it can.
+    pub(super) fn lower_barrier(&mut self) {
+        if self.barrier.held.iter().all(|request| self.is_stopped(request)) {
+            return;
+        }
+        let recovery_first = self.processor.recovery_precedes_program();
+        if recovery_first {
+            self.recover_on();
+        }
+        let has_turn = self.recovery.as_ref().is_some_and(|recovery| recovery.thread.mood == Mood::Asks);
+        for request in std::mem::take(&mut self.barrier.held) {
+            self.pass_barrier(request);
+        }
+        if recovery_first && has_turn {
+            self.recover_on();
+        }
+        self.load_goes_on();
+    }
+
+    /// The journal, if a request of the load has to wait for its blocks.
+    fn journal_to_wait_for(&mut self, request: &Request) -> Option<&mut Journal> {
+        let writes = is_of_load(request) && request.verb == Verb::Write;
+        let journal = self.journal.as_mut().filter(|_| writes)?;
+        (!journal.load_writes(self.now_ns)).then_some(journal)
+    }
+
+    /// A request of the host, or of its journal, has ended: whether the host does not hear of it.
+    fn journal_ended(&mut self, tag: u32) -> bool {
+        let journal = self.journal.as_mut().filter(|_| is_of_journal(tag));
+        journal.map(Journal::ended).is_some()
+    }
+
+    /// Goes on with a commit. Who has waited for the blocks is woken before who writes them.
+    pub(super) fn tend_journal(&mut self) {
+        let Some(journal) = &mut self.journal else { return };
+        let next = journal.next(self.now_ns);
+        if let Some(request) = journal.released() {
+            self.begin_request(request);
+            self.load_goes_on();
+        }
+        if let Some(request) = next {
+            self.processor.program_asks(self.now_ns, is_of_load(&request));
+            self.ask(request);
+        }
+    }
+
+    /// Remembers a request of the host's; it ends when it has been let go as often as it is held.
+    pub(super) fn take_in(&mut self, request: &Request) -> u32 {
+        let changes_data = self.changes_data(request.verb);
+        let bucket = (request.verb != Verb::Flush).then(|| self.barrier.bucket(request.offset_bytes));
+        if let Some(bucket) = bucket {
+            self.barrier.enter(bucket);
+        }
+        let Request { tag, fua, .. } = *request;
+        let bio = Bio { tag, changes_data, fua, bucket, left: 1, status: Status::Good };
+        match self.free_bios.pop() {
+            Some(place) => {
+                self.bios[place as usize] = bio;
+                place
+            }
+            None => {
+                self.bios.push(bio);
+                self.bios.len() as u32 - 1
+            }
+        }
+    }
+
+    pub(super) fn let_go(&mut self, place: u32) {
+        let bio = &mut self.bios[place as usize];
+        bio.left -= 1;
+        if bio.left == 0 {
+            let status = if self.failed && bio.status == Status::Good { Status::Gone } else { bio.status };
+            let Bio { tag, changes_data, bucket, .. } = *bio;
+            self.answer(Completion { tag, completed_ns: self.now_ns, status });
+            if changes_data {
+                self.superblocks.write_ended(self.now_ns, self.options.jiffy_ns);
+            }
+            if let Some(bucket) = bucket {
+                self.barrier.leave(bucket);
+            }
+            self.free_bios.push(place);
+        }
+    }
+
+    /// Tells the host at once.
+    pub(super) fn answer(&mut self, completion: Completion) {
+        if !self.journal_ended(completion.tag) {
+            self.due.push_back(completion);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! How many stripes are under way at most.
+
+use super::options::Options;
+
+/// The stripe cache of raid5 and raid6.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StripeCache {
+    pub active: u64,
+    pub size: u64,
+    most: u64,
+    /// Somebody has found none (`R5_INACTIVE_BLOCKED`): nobody gets one before a quarter is free.
+    pub blocked: bool,
+}
+
+impl StripeCache {
+    /// As the options say, and nothing in it.
+    pub fn new(options: &Options) -> Self {
+        Self { active: 0, size: options.stripe_cache, most: options.stripe_cache_most, blocked: false }
+    }
+
+    /// Are there so many? One request gets more than there are at all, lest it waits for ever.
+    pub fn has(&self, stripes: u64) -> bool {
+        self.active == 0 || self.active + stripes <= self.size
+    }
+
+    /// Is a quarter free, for who waits?
+    pub fn is_roomy(&self) -> bool {
+        4 * self.active < 3 * self.size
+    }
+
+    /// Somebody has to wait: the first who does makes it grow.
+    pub fn block(&mut self) {
+        if !std::mem::replace(&mut self.blocked, true) {
+            self.size = (self.size + 1).min(self.most);
+        }
+    }
+
+    /// As it is after hours of work.
+    pub fn grown(&mut self) {
+        self.size = self.most.max(self.size);
+    }
+}

@@ -1,0 +1,251 @@
+//! Where a pool's metadata lies: the indirect blocks that name its records, and what it says of itself.
+
+use std::array::from_fn;
+
+use super::own::{Copies, BLOCK_BYTES, COPIES, GROUP_BLOCKS, KEPT};
+use super::pool::Pool;
+
+/// Second copies of the pool's own blocks that a group writes behind those of its indirect blocks: 17 or 18 in a list of the lab's.
+const OWN_SECOND_COPIES: u64 = 17;
+
+impl Pool {
+    /// All that is allocated: what a scan has to examine.
+    pub fn allocated_bytes(&self) -> u64 {
+        let own = self.kept().len() as u64 * COPIES + self.groups.held(self.records);
+        let own = own * self.geometry.allocated_bytes(BLOCK_BYTES);
+        self.records * self.record_allocated() + 2 * self.indirects() * self.indirect.allocated + own
+    }
+
+    /// Where the block of dnodes lies that is just before a record, if there is one.
+    pub fn dnodes_before(&self, record: u64) -> Option<u64> {
+        let is_held = record < self.records && self.groups.is_held_before(record);
+        is_held.then(|| self.record_offset(record) - self.geometry.allocated_bytes(BLOCK_BYTES))
+    }
+
+    /// How many indirect blocks there are, each of which is kept twice.
+    pub fn indirects(&self) -> u64 {
+        match self.records {
+            0 => 0,
+            records => self.indirect_of(records - 1) + 1,
+        }
+    }
+
+    /// The one that names a record.
+    pub fn indirect_of(&self, record: u64) -> u64 {
+        let (metaslab, record) = (record / self.records_per_metaslab, record % self.records_per_metaslab);
+        metaslab * self.indirects_per_metaslab() + self.indirect_within(record)
+    }
+
+    /// The number, in its metaslab, of the indirect block that names a record there; of one behind all, how many there are.
+    fn indirect_within(&self, record: u64) -> u64 {
+        let Self { stretches, indirect, .. } = self;
+        stretches.of(record) * indirect.per_stretch + stretches.within(record) / indirect.records
+    }
+
+    fn indirects_per_metaslab(&self) -> u64 {
+        self.indirect_within(self.records_per_metaslab - 1) + 1
+    }
+
+    /// Where the two copies of an indirect block lie. The first is among what it names: just behind its file, else behind the
+    /// records of its metaslab, which changes a seek in a thousand records. The second is with all others, else
+    /// an eighth of the vdev further on.
+    pub fn indirect_offsets(&self, indirect: u64) -> [u64; 2] {
+        let (home, number) = (indirect / self.indirects_per_metaslab(), indirect % self.indirects_per_metaslab());
+        let allocated = self.indirect.allocated;
+        let first = if self.stretches.are_files() {
+            let stretch = number / self.indirect.per_stretch;
+            let records = self.stretches.behind_names(stretch).min(self.records_per_metaslab);
+            let among = number % self.indirect.per_stretch * allocated;
+            self.behind_records(home, records, stretch) + among
+        } else {
+            self.tail_offset(home) + 2 * number * allocated
+        };
+        let second = match self.second_copies {
+            Some(first_of_all) => first_of_all + self.among_second_copies(indirect),
+            None => {
+                let apart = (home + (self.metaslabs / 8).max(1)) % self.metaslabs;
+                self.tail_offset(apart) + (2 * number + 1) * allocated
+            }
+        };
+        [first, second]
+    }
+
+    /// How far an indirect block's second copy is from the first one of all: behind those of each group what that has written of
+    /// the pool itself was free again soon.
+    fn among_second_copies(&self, indirect: u64) -> u64 {
+        let (home, number) = (indirect / self.indirects_per_metaslab(), indirect % self.indirects_per_metaslab());
+        let of_stretch = self.indirect.per_stretch.max(1);
+        let (stretch, within) =
+            if self.stretches.are_files() { (number / of_stretch, number % of_stretch) } else { (0, number) };
+        let behind =
+            (self.stretches.begin(stretch) + (within + 1) * self.indirect.records).min(self.records_per_metaslab);
+        let groups = self.groups.before(home * self.records_per_metaslab + behind - 1);
+        let own = OWN_SECOND_COPIES * self.geometry.allocated_bytes(BLOCK_BYTES);
+        indirect * self.indirect.allocated + groups * own
+    }
+
+    /// Lays the second copies of all into one metaslab, the one behind the first, as OpenZFS does since 0.8
+    /// (`METASLAB_WEIGHT_SECONDARY`), where neither data nor age has filled it.
+    pub fn gather_second_copies(&mut self) {
+        let is_empty = self.runs.is_none() && self.records > 0 && self.metaslabs > 1 && !self.content().contains(&1);
+        let bytes: u64 = 1 << self.metaslab_shift;
+        let fits = self.indirects().checked_sub(1).is_some_and(|last| self.among_second_copies(last) <= bytes / 2);
+        self.second_copies = (is_empty && fits).then(|| self.begin_of(1) + self.made_bytes(1));
+    }
+
+    /// Behind all records of a metaslab.
+    fn tail_offset(&self, metaslab: u64) -> u64 {
+        let stretches = self.stretches.of(self.records_per_metaslab - 1) + 1;
+        self.behind_records(metaslab, self.records_per_metaslab, stretches)
+    }
+}
+
+impl Pool {
+    /// Where the groups of a resilver write a copy of what the pool says of itself, and how much room they have there, if copies lie so
+    /// many sixteenths of the vdev `apart`: where the second import has begun, behind what that has left. Of a full pool the first
+    /// metaslabs have them, behind their last records: only the way of the arm matters.
+    pub fn own_room(&self, copy: usize, apart: Option<u64>) -> (u64, u64) {
+        let last = self.content().last().copied().unwrap_or(0);
+        let (metaslab, written_bytes) = match apart {
+            Some(sixteenths) => (last + 1 + copy as u64 * (self.metaslabs * sixteenths).div_ceil(16), 0),
+            None => (self.own[2][copy], self.bytes_written(2)),
+        };
+        let of_two_groups = 2 * GROUP_BLOCKS * self.geometry.allocated_bytes(BLOCK_BYTES);
+        let free_bytes = (1_u64 << self.metaslab_shift).saturating_sub(self.geometry.alignment_bytes() + written_bytes);
+        let room_bytes = if self.is_empty(metaslab) { free_bytes.max(of_two_groups) } else { of_two_groups };
+        (self.own_place(metaslab, copy as u64, written_bytes, room_bytes), room_bytes)
+    }
+
+    /// Is it there, and has no records?
+    fn is_empty(&self, metaslab: u64) -> bool {
+        metaslab < self.metaslabs && self.content().binary_search(&metaslab).is_err()
+    }
+
+    /// So far into a metaslab; of one that is not empty, so much behind its records.
+    fn own_place(&self, metaslab: u64, copy: u64, into_bytes: u64, bytes: u64) -> u64 {
+        if self.is_empty(metaslab) {
+            return self.begin_of(metaslab) + into_bytes;
+        }
+        let end = (metaslab % self.metaslabs + 1) << self.metaslab_shift;
+        let offset = end.saturating_sub((copy + 1) * (into_bytes + bytes));
+        offset - offset % self.geometry.alignment_bytes()
+    }
+
+    fn bytes_written(&self, time: usize) -> u64 {
+        KEPT[time].blocks * self.geometry.allocated_bytes(BLOCK_BYTES)
+    }
+
+    /// Blocks of the pool's own that a resilver finds, which no group of it changes. Of an aged pool they are lost among the rest.
+    pub fn kept(&self) -> Vec<Copies> {
+        if self.runs.is_some() || self.records == 0 {
+            return Vec::new();
+        }
+        let allocated = self.geometry.allocated_bytes(BLOCK_BYTES);
+        let of_time = |(time, metaslabs): (usize, Copies)| {
+            let firsts: Copies = from_fn(|copy| match (time, metaslabs[copy]) {
+                (0, metaslab) if metaslab < self.metaslabs => self.begin_of(metaslab),
+                (_, metaslab) => self.own_place(metaslab, copy as u64, 0, self.bytes_written(time)),
+            });
+            KEPT[time].kept.iter().map(move |number| firsts.map(|first| first + number * allocated))
+        };
+        self.own.into_iter().enumerate().flat_map(of_time).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zfs::content::Content;
+    use crate::zfs::geometry::Geometry;
+
+    fn of_files(file_bytes: Option<u64>) -> Pool {
+        let content = Content { record_bytes: 128 << 10, fill: 0.12, run_records: None, file_bytes };
+        Pool::new(Geometry::mirror(2, 12).unwrap(), 4_000_787_030_016 / 4000, content, 200 << 20, 1).unwrap()
+    }
+
+    fn pool(geometry: Geometry, fill: f64) -> Pool {
+        let content = Content { record_bytes: 128 << 10, fill, run_records: None, file_bytes: Some(6 << 20) };
+        Pool::new(geometry, 4_000_787_030_016 / 1000, content, 200 << 20, 1).unwrap()
+    }
+
+    fn of_raidz(run_records: Option<u64>, fill: f64, file_bytes: Option<u64>) -> Pool {
+        let content = Content { record_bytes: 128 << 10, fill, run_records, file_bytes };
+        Pool::new(Geometry::raidz(2, 6, 12).unwrap(), 40 << 30, content, 1 << 30, 1).unwrap()
+    }
+
+    #[test]
+    fn nothing_lies_on_anything_else() {
+        for pool in [of_raidz(None, 1.0, None), of_raidz(Some(7), 0.6, None), of_raidz(None, 1.0, Some(1 << 20))] {
+            let mut ranges: Vec<(u64, u64)> =
+                (0..pool.records).map(|record| (pool.record_offset(record), pool.record_allocated())).collect();
+            ranges.extend(
+                (0..pool.indirects())
+                    .flat_map(|one| pool.indirect_offsets(one))
+                    .map(|at| (at, pool.indirect.allocated)),
+            );
+            ranges.sort_unstable();
+            assert!(ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
+            let last = ranges.last().unwrap();
+            assert!(last.0 + last.1 <= pool.geometry.allocatable_bytes(40 << 30));
+        }
+    }
+
+    #[test]
+    fn they_are_as_long_as_their_pointers_make_them() {
+        let kib = [6, 20].map(|mib| of_files(Some(mib << 20)).indirect.bytes >> 10);
+        assert_eq!((kib, of_files(None).indirect.bytes >> 10), ([4, 8], 44));
+    }
+
+    #[test]
+    fn a_file_has_its_own_just_behind_it_and_the_second_copies_of_a_group_follow_each_other() {
+        let mut pool = of_files(Some(6 << 20));
+        pool.gather_second_copies();
+        assert_eq!([0, 47, 48].map(|record| pool.indirect_of(record)), [0, 0, 1]);
+        let [[first, second], [_, next]] = [0, 1].map(|one| pool.indirect_offsets(one));
+        assert!((pool.record_offset(47) + (128 << 10)..pool.record_offset(56)).contains(&first));
+        assert_eq!((next - second, second >> pool.metaslab_shift), (4 << 10, 1));
+        let seconds: Vec<u64> = (0..pool.indirects()).map(|one| pool.indirect_offsets(one)[1] >> 12).collect();
+        let apart: std::collections::BTreeSet<u64> = seconds.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(apart.len() > 1 && apart.iter().all(|blocks| blocks % OWN_SECOND_COPIES == 1), "{apart:?}");
+        // A metaslab is filled from its beginning, with what one pool says of itself first.
+        assert!(second - (1 << pool.metaslab_shift) < 1 << 20);
+    }
+
+    /// Six seconds of the lab's load: 24 times their size is what the pool has free.
+    #[test]
+    fn a_small_pool_has_room_for_few_records_that_are_not_written() {
+        assert!((220..240).contains(&of_files(None).unwritten_records), "{}", of_files(None).unwritten_records);
+    }
+
+    /// As the lists of the lab's requests show it of a mirror with content in 0 and 3, of a raidz1, a raidz2 and a draid2.
+    #[test]
+    fn each_import_takes_three_empty_metaslabs() {
+        let mirror = pool(Geometry::mirror(2, 12).unwrap(), 0.15);
+        assert_eq!(mirror.content(), [0, 3, 5]);
+        assert_eq!(mirror.own, [[0, 1, 2], [4, 7, 8], [9, 10, 11]]);
+        let small = pool(Geometry::mirror(2, 12).unwrap(), 0.12);
+        assert_eq!((small.content(), small.own[2]), (&[0, 3][..], [8, 9, 10]));
+        let raidz1 = pool(Geometry::raidz(1, 4, 12).unwrap(), 0.12);
+        assert_eq!((raidz1.content(), raidz1.own[1], raidz1.own[2]), (&[0, 3, 5, 7][..], [4, 6, 9], [10, 11, 12]));
+        let raidz2 = pool(Geometry::raidz(2, 5, 12).unwrap(), 0.12);
+        assert_eq!(raidz2.content(), [0, 3, 5, 7, 9]);
+        assert_eq!(raidz2.own, [[0, 1, 2], [4, 6, 8], [11, 12, 13]]);
+        let draid2 = pool(Geometry::draid(2, 2, 6, 0, 12).unwrap(), 0.12);
+        assert_eq!(draid2.content(), [0, 3, 4, 5, 7, 9]);
+        assert_eq!(draid2.own, [[0, 1, 2], [6, 8, 12], [13, 14, 15]]);
+    }
+
+    #[test]
+    fn what_is_kept_lies_apart_from_what_groups_write() {
+        for fill in [0.12, 0.5, 1.0] {
+            let pool = pool(Geometry::mirror(2, 12).unwrap(), fill);
+            let kept = pool.kept();
+            assert_eq!(kept.len(), KEPT.iter().map(|written| written.kept.len()).sum::<usize>());
+            for copy in 0..COPIES as usize {
+                let (first, room_bytes) = pool.own_room(copy, None);
+                let groups = first..first + room_bytes;
+                assert!(kept.iter().flatten().all(|kept| !groups.contains(kept)), "{fill}");
+            }
+        }
+    }
+}

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -40,13 +41,11 @@ impl Served {
         let folder = tempfile::tempdir().expect("a folder");
         let socket = folder.path().join("nbd.sock");
         let stop = Arc::new(AtomicBool::new(false));
-        let options = options(&socket, store, &stop);
+        // The socket's file is there a moment before anybody listens.
+        let (told, listens) = channel();
+        let options = Options { listening: Some(told), ..options(&socket, store, &stop) };
         let server = thread::spawn(move || nbd::serve(device, options));
-        let begun = Instant::now();
-        while !socket.exists() {
-            assert!(begun.elapsed() < PATIENCE && !server.is_finished(), "the server does not listen");
-            thread::sleep(Duration::from_millis(1));
-        }
+        listens.recv_timeout(PATIENCE).expect("the server listens");
         Self { socket, folder, stop, server }
     }
 

@@ -127,7 +127,7 @@ def test_faults_in_python_are_text_or_a_path(tmp_path: Path) -> None:
     assert [list(each.failed_on_the_way) for each in failed] == [[0]] * 3
     with pytest.raises(UsageError, match="cannot be read"):
         shakedown.rebuild("raid6", IRONWOLF, width=4, faults={0: str(tmp_path / "none.toml")})
-    with pytest.raises(UsageError, match="`faults of drive 0` cannot be"):
+    with pytest.raises(UsageError, match="`faults of drive 0` is not TOML"):
         shakedown.rebuild("raid6", IRONWOLF, width=4, faults={0: "a =\nb"})
 
 

@@ -20,14 +20,13 @@ from shakedown.array.keep import Setting, keep
 from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.padding import padding
 from shakedown.array.rebuild import Rebuild, Share, simulate
-from shakedown.array.unsure import unsure
+from shakedown.array.unsure import unsure, unsure_failure
 from shakedown.array.users import users_otherwise
 from shakedown.array.zfs import ZfsOptions
 from shakedown.parallel import cores
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
 from shakedown.target.model import ModelArena
-from shakedown.target.modelled import is_shingled
 from shakedown.toml import parse_toml
 from shakedown.units import NS_PER_S, format_counts, format_duration
 
@@ -57,7 +56,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
                 *cautions(rebuilds),
                 *(padding(each) if _is_timed(rebuilds) else ()),
                 *(unsure(each, is_whole=all(every.whole for every in rebuilds)) if _is_timed(rebuilds) else ()),
-                *_doubts(each, rebuilds),
+                *(unsure_failure(each) if any(every.ended == "failed" for every in rebuilds) else ()),
                 *_notes(each, next((every for every in rebuilds if not every.whole), rebuilds[0])),
                 *users_otherwise(each),
                 *_in_vain(each, rebuilds),
@@ -157,18 +156,6 @@ def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
 def _is_timed(rebuilds: Sequence[Rebuild]) -> bool:
     """Whether a time is told, of which one could be unsure: that of a failure is none, nor that of nothing to do."""
     return all(each.ended != "failed" for each in rebuilds) and any(each.duration_ns for each in rebuilds)
-
-
-def _doubts(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:
-    """Of a failure, what ``unsure`` is of a time: onto a shingled drive the real one may come soon, late or never."""
-    has_failed = any(each.ended == "failed" for each in rebuilds)
-    if not has_failed or order.on_spare or not is_shingled(order.profiles[order.replacement]):
-        return ()
-    real = "OpenZFS" if order.is_zfs else "md"
-    return (
-        f"CAUTION: onto a shingled drive the model's times are off the real {real}'s, and so whether a rebuild fails, "
-        "and when, may differ: docs/conformance-arrays.md.",
-    )
 
 
 def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:

@@ -20,8 +20,18 @@ def unsure(order: RebuildOrder, *, is_whole: bool) -> tuple[str, ...]:
     return (*_of_shingled(order), *(() if is_whole else _of_samples(order)))
 
 
+def unsure_failure(order: RebuildOrder) -> tuple[str, ...]:
+    """Of a failure, what ``unsure`` is of a time: onto a shingled drive the real one may come soon, late or never."""
+    if not _is_onto_shingled(order):
+        return ()
+    return (
+        f"CAUTION: onto a shingled drive the model's times are off the real {_real(order)}'s, and so whether a rebuild "
+        "fails, and when, may differ: docs/conformance-arrays.md.",
+    )
+
+
 def _of_samples(order: RebuildOrder) -> tuple[str, ...]:
-    off_by = SAMPLED_OFF_BY["OpenZFS" if order.is_zfs else "md"]
+    off_by = SAMPLED_OFF_BY[_real(order)]
     return (
         f"CAUTION: a sample was up to {off_by} off the time of the whole, whatever the interval says; --whole goes "
         "through every request.",
@@ -29,11 +39,18 @@ def _of_samples(order: RebuildOrder) -> tuple[str, ...]:
 
 
 def _of_shingled(order: RebuildOrder) -> tuple[str, ...]:
-    if order.on_spare or not is_shingled(order.profiles[order.replacement]):
+    if not _is_onto_shingled(order):
         return ()
     off_by = next((share for layouts, share in OFF_BY.items() if order.layout in layouts), OFF_BY_OF_ZFS)
-    real = "OpenZFS" if order.is_zfs else "md"
     return (
-        f"CAUTION: onto a shingled drive the model's time was up to {off_by:.0%} off the real {real}'s, whatever the "
-        "interval says: docs/conformance-arrays.md.",
+        f"CAUTION: onto a shingled drive the model's time was up to {off_by:.0%} off the real {_real(order)}'s, "
+        "whatever the interval says: docs/conformance-arrays.md.",
     )
+
+
+def _is_onto_shingled(order: RebuildOrder) -> bool:
+    return not order.on_spare and bool(is_shingled(order.profiles[order.replacement]))
+
+
+def _real(order: RebuildOrder) -> str:
+    return "OpenZFS" if order.is_zfs else "md"

@@ -360,6 +360,42 @@ fn a_flush_waits_for_no_superblocks() {
     assert_eq!(done.iter().map(|one| one.tag).collect::<Vec<_>>(), [1]);
 }
 
+/// Without a bitmap who writes to copies hands it over at once (`raid1_submit_write`); the array's own thread, which writes the
+/// superblocks meanwhile, has no part in it.
+#[test]
+fn a_write_to_copies_waits_for_no_superblocks_of_a_checkpoint() {
+    let mut array = array(Options::new(Layout::Raid1, 2, HEADER + 256 * MIB).unwrap());
+    ask(&mut array, Verb::Write, 0, 4 * KIB);
+    let used = array.options().used_bytes();
+    array.recover(1, used / 2, used).unwrap();
+    let now_ns = array.now_ns();
+    array.submit(now_ns, request(0, Verb::Write, 0, 4 * KIB));
+    array.advance(now_ns, &mut Vec::new());
+    let device = array.members().device(0);
+    let count = |begin: u64| device.writes().iter().filter(|range| range.start == begin).count();
+    // The first superblock said that the array is not clean; the flush before the second has not ended.
+    assert_eq!((count(SUPERBLOCK.start), count(HEADER)), (1, 2));
+}
+
+/// A program that waits at the barrier asks for nothing else; another one does.
+#[test]
+fn programs_wait_one_by_one() {
+    for (ends, is_asked) in [(vec![], false), (vec![2], false), (vec![1, 2], true)] {
+        let mut array = array(Options::new(Layout::Raid1, 2, HEADER + 256 * MIB).unwrap());
+        array.set_programs(ends.clone());
+        ask(&mut array, Verb::Write, 0, 4 * KIB);
+        let used = array.options().used_bytes();
+        array.recover(1, 0, used).unwrap();
+        array.recover_to(8 * MIB, u64::MAX);
+        let now_ns = array.now_ns();
+        // The first lies in the 64 MiB that are being filled.
+        (0..2).for_each(|tag| array.submit(now_ns, request(tag, Verb::Write, u64::from(tag) * 128 * MIB, 4 * KIB)));
+        array.advance(now_ns, &mut Vec::new());
+        let elsewhere = HEADER + 128 * MIB..HEADER + 128 * MIB + 4 * KIB;
+        assert_eq!(array.members().device(0).writes().contains(&elsewhere), is_asked, "{ends:?}");
+    }
+}
+
 /// Row 0 of four members is `0 1 2 P`: without the second, its data is made of the three others, and what is written there is
 /// kept by parity alone.
 #[test]

@@ -17,10 +17,10 @@ impl<D: BlockDevice> Array<D> {
             // It has a thread of its own (`md_flush_request`).
             self.superblocks.flushed = true;
             self.let_in(request);
-        } else if is_of_load(&request) && self.load_waits() {
+        } else if is_of_load(&request) && self.waits(self.program(request.tag)) {
             self.behind.push_back(request);
         } else if let Some(journal) = self.journal_to_wait_for(&request) {
-            journal.held = Some(request);
+            journal.held.push(request);
         } else if !self.begin_request(request) && follows_flush {
             self.processor.worker_waits();
         }
@@ -37,16 +37,27 @@ impl<D: BlockDevice> Array<D> {
         begins
     }
 
-    fn load_waits(&self) -> bool {
-        let for_journal = self.journal.as_ref().is_some_and(|journal| journal.held.is_some());
-        for_journal || self.superblocks.held.iter().chain(&self.barrier.held).any(is_of_load)
+    /// Which program of the load asks with a tag.
+    fn program(&self, tag: u32) -> usize {
+        self.program_ends.partition_point(|end| *end <= tag)
     }
 
-    /// The load asks for what it would have asked for, as far as it need not wait again.
+    /// Does a program of the load wait with a request?
+    fn waits(&self, program: usize) -> bool {
+        let of_journal = self.journal.iter().flat_map(|journal| &journal.held);
+        let mut held = of_journal.chain(&self.superblocks.held).chain(&self.barrier.held);
+        held.any(|request| is_of_load(request) && self.program(request.tag) == program)
+    }
+
+    /// Each program of the load asks for what it would have asked for, as far as it need not wait again.
     pub(super) fn load_goes_on(&mut self) {
-        while !self.load_waits() {
-            let Some(next) = self.behind.pop_front() else { return };
-            self.ask(next);
+        let mut at = 0;
+        while let Some(next) = self.behind.get(at) {
+            if self.waits(self.program(next.tag)) {
+                at += 1;
+            } else if let Some(next) = self.behind.remove(at) {
+                self.ask(next);
+            }
         }
     }
 
@@ -108,8 +119,11 @@ impl<D: BlockDevice> Array<D> {
     pub(super) fn tend_journal(&mut self) {
         let Some(journal) = &mut self.journal else { return };
         let next = journal.next(self.now_ns);
-        if let Some(request) = journal.released() {
-            self.begin_request(request);
+        let released = journal.released();
+        if !released.is_empty() {
+            released.into_iter().for_each(|request| {
+                self.begin_request(request);
+            });
             self.load_goes_on();
         }
         if let Some(request) = next {

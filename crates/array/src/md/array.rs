@@ -54,8 +54,10 @@ pub struct Array<D> {
     pub(super) barrier: Barrier,
     pub(super) processor: Processor,
     pub(super) journal: Option<Journal>,
-    /// What the load would have asked for, if it did not wait with something else.
+    /// What programs of the load would have asked for, if they did not wait with something else.
     pub(super) behind: VecDeque<Request>,
+    /// Behind the last tag of each program of the load; all other tags are one more program's.
+    pub(super) program_ends: Vec<u32>,
     /// Where the arms of the members are, as far as md knows: it reads a copy that is near.
     pub(super) heads: Vec<u64>,
     pub(super) pages: Pages,
@@ -109,6 +111,7 @@ impl<D: BlockDevice> Array<D> {
                 .journal_at_bytes
                 .map(|at| Journal::new(at, now_ns, &mut sim::stream(options.seed, "where a second begins"))),
             behind: VecDeque::new(),
+            program_ends: Vec::new(),
             heads: vec![0; width],
             pages: Pages::default(),
             marked: HashMap::new(),
@@ -123,6 +126,11 @@ impl<D: BlockDevice> Array<D> {
             done: Vec::new(),
             options,
         })
+    }
+
+    /// The load is several programs, which wait one by one: behind the last tag of each, in their order. All others are one more.
+    pub fn set_programs(&mut self, ends: Vec<u32>) {
+        self.program_ends = ends;
     }
 
     /// What the array is made of.

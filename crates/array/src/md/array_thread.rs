@@ -70,6 +70,8 @@ impl<D: BlockDevice> Array<D> {
             (Purpose::Superblock, _) => false,
             (Purpose::Recovery, Arrangement::Parity(_)) => true,
             (_, Arrangement::Parity(_)) => unit.stripes > 0,
+            // Whoever asks hands them over, without a plug where there is no bitmap (`raid1_submit_write`).
+            (Purpose::Foreground, Arrangement::Copies { .. }) => false,
             (_, Arrangement::Copies { .. }) => {
                 let to_do = unit.parts.iter().filter(|part| part.stage >= unit.stage);
                 to_do.min_by_key(|part| part.stage).is_some_and(|next| next.verb == Verb::Write)

@@ -273,7 +273,7 @@ impl<D: BlockDevice> Array<D> {
             self.let_go(piece.bio);
         }
         let waiting = self.barrier.held.drain(..).chain(self.superblocks.held.drain(..)).chain(self.behind.drain(..));
-        let waiting = waiting.chain(self.journal.as_mut().and_then(|journal| journal.held.take()));
+        let waiting = waiting.chain(self.journal.iter_mut().flat_map(|journal| journal.held.drain(..)));
         for Request { tag, .. } in waiting.collect::<Vec<_>>() {
             self.answer(Completion { tag, completed_ns: self.now_ns, status: Status::Gone });
         }

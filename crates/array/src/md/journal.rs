@@ -57,8 +57,8 @@ pub(super) struct Journal {
     /// How far the clock was beyond a whole second at the beginning of time.
     clock_ns: u64,
     commits_ns: u64,
-    /// The load waits with it until the blocks are written.
-    pub held: Option<Request>,
+    /// Programs of the load wait with these, one each, until the blocks are written.
+    pub held: Vec<Request>,
 }
 
 impl Journal {
@@ -72,7 +72,7 @@ impl Journal {
             opened_ns: None,
             clock_ns: chance.below(SECOND_NS),
             commits_ns: u64::MAX,
-            held: None,
+            held: Vec::new(),
         };
         journal.changed(now_ns);
         journal
@@ -104,9 +104,12 @@ impl Journal {
         self.stage != Stage::Blocks
     }
 
-    /// The request of the load that has waited for the blocks, when they are written.
-    pub fn released(&mut self) -> Option<Request> {
-        self.held.take_if(|_| self.stage != Stage::Blocks)
+    /// The requests of the load that have waited for the blocks, when they are written.
+    pub fn released(&mut self) -> Vec<Request> {
+        if self.stage == Stage::Blocks {
+            return Vec::new();
+        }
+        std::mem::take(&mut self.held)
     }
 
     /// What it asked for has ended.

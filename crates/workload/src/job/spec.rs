@@ -217,6 +217,17 @@ pub struct JobFile {
 }
 
 impl JobFile {
+    /// Behind the last tag of each copy of each job, where none waits for others: each is a program of its own.
+    pub fn program_ends(&self) -> Vec<u32> {
+        let depths = self.jobs.iter().flat_map(|job| std::iter::repeat_n(job.depth, job.regions.len()));
+        depths
+            .scan(0, |end, depth| {
+                *end += depth;
+                Some(*end)
+            })
+            .collect()
+    }
+
     /// The same jobs, but they make the very requests that fio makes of them, as long as they draw places evenly, and
     /// lengths not at all; and they make them as late as it does. Without this, requests follow from the seed in a way of
     /// our own.

@@ -20,6 +20,7 @@ pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildE
     let (mut during, mut feeling, mut alone, mut feeling_alone) =
         (Vec::new(), Feeling::new(), Vec::new(), Feeling::new());
     if let Some(file) = order.job_file()? {
+        array.set_programs(file.program_ends());
         let mut run = Run::start(file.clone(), order.start_ns, INTERVAL_NS, order.seed).log_requests();
         during = beside(&mut run, &mut array, |run, array| {
             told_of(array.recovered_bytes())?;
@@ -27,6 +28,7 @@ pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildE
         })?;
         fill_to(&mut array, used, &mut told_of)?;
         let mut whole = order.array()?;
+        whole.set_programs(file.program_ends());
         let mut run = Run::start(file, order.start_ns, INTERVAL_NS, order.seed).log_requests();
         alone = play_alone(&mut run, &mut whole, ALONE_INTERVALS, &mut feeling_alone, &mut || told_of(used))?;
     } else {

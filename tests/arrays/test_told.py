@@ -49,12 +49,12 @@ def failing(**changed: object) -> Rebuild:
         ({}, ""),
         (
             {"timeouts": 13, "is_faulted": True},
-            f" ZFS has set it faulty, for 13 of its commands took longer than 30 s, {HELD}.",
+            f" ZFS has set it faulty, for 13 of its commands took longer than Linux waits, {HELD}.",
         ),
         ({"is_faulted": True}, " ZFS has set it faulty, for too many of its sectors could not be read."),
         (
             {"timeouts": 6},
-            " Linux has given it up: 6 of its commands took longer than 30 s, and were asked again in vain.",
+            " Linux has given it up: 6 of its commands took longer than Linux waits, and were asked again in vain.",
         ),
     ],
 )

@@ -2,8 +2,23 @@
 
 use drive::Verb;
 
-/// `SD_TIMEOUT`: how long a command may take; a flush may take twice as long.
+use crate::layout::LayoutError;
+
+/// `SD_TIMEOUT`: how long a command may take, unless the host is told otherwise; a flush may take twice as long.
 pub(crate) const COMMAND_TIMEOUT_NS: u64 = 30_000_000_000;
+
+/// Linux takes whole seconds, and who waits for more than a day waits for ever.
+const MOST_TIMEOUT_NS: u64 = 24 * 3600 * NS_PER_S;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Refuses a host that waits for nothing, or for ever.
+pub(crate) fn check_command_timeout(timeout_ns: u64) -> Result<(), LayoutError> {
+    if (NS_PER_S..=MOST_TIMEOUT_NS).contains(&timeout_ns) && timeout_ns % NS_PER_S == 0 {
+        return Ok(());
+    }
+    let value = format!("{} s", timeout_ns as f64 / NS_PER_S as f64);
+    Err(LayoutError::value("command-timeout", value, "a host waits whole seconds, from one to a day"))
+}
 
 /// What a member is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -74,9 +89,9 @@ impl Command {
         }
     }
 
-    /// How long the host waits for the drive.
-    pub fn patience_ns(&self) -> u64 {
-        COMMAND_TIMEOUT_NS * if self.verb == Verb::Flush { 2 } else { 1 }
+    /// How long the host waits for the drive, with a timeout of so much.
+    pub fn patience_ns(&self, timeout_ns: u64) -> u64 {
+        timeout_ns * if self.verb == Verb::Flush { 2 } else { 1 }
     }
 
     /// Does another go on where it ends, and is there room for it?

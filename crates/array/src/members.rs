@@ -135,6 +135,7 @@ pub struct Members<D> {
     spare: Vec<Vec<u32>>,
     max_request_bytes: u64,
     max_segments: u64,
+    command_timeout_ns: u64,
     max_retries: u32,
 }
 
@@ -174,6 +175,7 @@ impl<D: BlockDevice> Members<D> {
             spare: Vec::new(),
             max_request_bytes: max_request_bytes.max(4096),
             max_segments: u64::MAX,
+            command_timeout_ns: COMMAND_TIMEOUT_NS,
             max_retries,
         }
     }
@@ -181,6 +183,11 @@ impl<D: BlockDevice> Members<D> {
     /// With host adapters whose lists have room for so many pieces of memory: requests are merged as far as they go.
     pub fn with_max_segments(self, max_segments: u64) -> Self {
         Self { max_segments, ..self }
+    }
+
+    /// On a host that waits so long for a command (`/sys/block/sdX/device/timeout`), and twice as long for a flush.
+    pub fn with_command_timeout_ns(self, command_timeout_ns: u64) -> Self {
+        Self { command_timeout_ns, ..self }
     }
 
     /// How many there are.
@@ -377,7 +384,7 @@ impl<D: BlockDevice> Members<D> {
             member.commands.len() as u32 - 1
         });
         let Command { verb, fua, offset_bytes, bytes, .. } = command;
-        let times_out_ns = self.now_ns + command.patience_ns();
+        let times_out_ns = self.now_ns + command.patience_ns(self.command_timeout_ns);
         let command = Command { issued_ns: self.now_ns, times_out_ns, ..command };
         member.times_out_ns = member.times_out_ns.min(times_out_ns);
         member.commands[tag as usize] = Some(command);
@@ -433,7 +440,7 @@ impl<D: BlockDevice> Members<D> {
                 late.push(Command { timeouts: command.timeouts + 1, ..command.clone() });
             }
             command.given_up = true;
-            command.times_out_ns = now_ns + command.patience_ns();
+            command.times_out_ns = now_ns + command.patience_ns(self.command_timeout_ns);
         }
         member.expect_timeout();
         if !any_late {
@@ -441,7 +448,7 @@ impl<D: BlockDevice> Members<D> {
         }
         member.counters.timeouts += late.len() as u64;
         member.device.reset(now_ns);
-        if member.late == 0 || now_ns - member.late_ns >= COMMAND_TIMEOUT_NS {
+        if member.late == 0 || now_ns - member.late_ns >= self.command_timeout_ns {
             (member.late, member.late_ns) = (member.late + 1, now_ns);
         }
         let not_asked_again = u32::from(self.max_retries == 0);

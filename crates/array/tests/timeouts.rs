@@ -40,6 +40,24 @@ fn times_out(device: Plain, schedule: Schedule) -> Faulty<Plain, Timeout> {
     Timeout::around(device, schedule, one_in, Some(100 * S))
 }
 
+/// What would be answered after 100 s, on a host that waits for longer.
+#[test]
+fn who_waits_longer_gives_up_on_nobody() {
+    for layout in [Layout::Raid5, Layout::Raid6] {
+        for (timeout_ns, timeouts) in [(60 * S, true), (180 * S, false)] {
+            let options = Options { command_timeout_ns: timeout_ns, ..Options::new(layout, 4, 65 * MIB).unwrap() };
+            let mut array = Array::new(options, devices(4, 65 * MIB, FROM_NS, A_MOMENT_NS, times_out), 0).unwrap();
+            let used = array.options().used_bytes();
+            array.recover(0, 0, used).unwrap();
+            array.finish_recovery(u64::MAX);
+            let outcome = array.outcome().unwrap();
+            assert_eq!(outcome.ended, Ended::Complete, "{layout:?}, {timeout_ns} ns");
+            let counters = outcome.members[HANGS].counters;
+            assert_eq!(counters.timeouts > 0, timeouts, "{layout:?}, {timeout_ns} ns");
+        }
+    }
+}
+
 fn rebuilt(layout: Layout, for_ns: u64) -> Outcome {
     rebuilt_of(layout, devices(4, 65 * MIB, FROM_NS, for_ns, times_out))
 }

@@ -51,7 +51,7 @@ pub struct Given {
     spare: Option<u64>,
     order: String,
     release: String,
-    host: (u64, Option<u64>, u32, Option<f64>),
+    host: (u64, Option<u64>, u32, Option<f64>, Option<u64>),
     used: bool,
     load: Option<String>,
     second_failure: Option<(usize, u64)>,
@@ -92,7 +92,8 @@ impl Given {
             "sequential" => Order::Sequential,
             other => return Err(LayoutError::value("order", other, "it is blocks, sorted or sequential")),
         };
-        let (memory_bytes, cache_bytes, cores, rebuilt_bytes_per_s) = self.host;
+        let (memory_bytes, cache_bytes, cores, rebuilt_bytes_per_s, timeout_ns) = self.host;
+        let command_timeout_ns = timeout_ns.unwrap_or(Host::default().command_timeout_ns);
         let sampling = if whole { Sampling::NONE } else { self.sampling(profiles, &geometry) };
         Ok(Plan {
             geometry,
@@ -107,7 +108,7 @@ impl Given {
             spare: self.spare,
             order,
             tunables,
-            host: Host { memory_bytes, cache_bytes, cores, rebuilt_bytes_per_s },
+            host: Host { memory_bytes, cache_bytes, cores, rebuilt_bytes_per_s, command_timeout_ns },
             sampling,
             second_failure: self.second_failure,
             seed: self.seed,

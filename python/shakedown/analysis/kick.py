@@ -30,6 +30,17 @@ class Patience(NamedTuple):
     arrays_of: tuple[Software, ...]
 
 
+LINUX: Final = Patience(
+    "Linux's SCSI layer",
+    LINUX_COMMAND_TIMEOUT_MS,
+    "aborts the command, resets the link and asks again; md fails the drive if five retries fail too, ZFS, which "
+    "wants no retries, if ten requests fail within ten minutes",
+    "SD_TIMEOUT and SD_MAX_RETRIES in drivers/scsi/sd.h, zfs_vdev_failfast_mask, zfs_diagnosis.c; md itself has no "
+    "timeout",
+    "in the end",
+    ("md", "zfs"),
+)
+
 PATIENCE: Final = (
     Patience(
         "a hardware RAID controller",
@@ -39,16 +50,7 @@ PATIENCE: Final = (
         "at once",
         (),
     ),
-    Patience(
-        "Linux's SCSI layer",
-        LINUX_COMMAND_TIMEOUT_MS,
-        "aborts the command, resets the link and asks again; md fails the drive if five retries fail too, ZFS, which "
-        "wants no retries, if ten requests fail within ten minutes",
-        "SD_TIMEOUT and SD_MAX_RETRIES in drivers/scsi/sd.h, zfs_vdev_failfast_mask, zfs_diagnosis.c; md itself has no "
-        "timeout",
-        "in the end",
-        ("md", "zfs"),
-    ),
+    LINUX,
     Patience(
         "ZFS's deadman",
         300_000,
@@ -68,12 +70,15 @@ class Judgement(NamedTuple):
     kicked: Kicked
 
 
-def judge_patience(longest_ms: float, *, is_lost: bool) -> list[Judgement]:
-    """Each who waits, the least patient first. ``is_lost``: whether the drive was left out while it was watched.
+def judge_patience(
+    longest_ms: float, *, is_lost: bool, command_timeout_ms: float = LINUX_COMMAND_TIMEOUT_MS
+) -> list[Judgement]:
+    """Each who waits. ``is_lost``: whether the drive was left out while it was watched.
 
-    From half of the limit on it is close: the next drive may be slower.
+    ``command_timeout_ms`` is what Linux was told (``/sys/block/sdX/device/timeout``), 30 s unless it was. From half of the limit on it is close: the next drive may be slower.
     """
-    return [Judgement(each, longest_ms, _kicked(each, longest_ms, is_lost=is_lost)) for each in PATIENCE]
+    told = [each._replace(limit_ms=command_timeout_ms) if each is LINUX else each for each in PATIENCE]
+    return [Judgement(each, longest_ms, _kicked(each, longest_ms, is_lost=is_lost)) for each in told]
 
 
 def _kicked(who: Patience, longest_ms: float, *, is_lost: bool) -> Kicked:

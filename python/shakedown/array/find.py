@@ -11,7 +11,6 @@ import polars as pl
 
 from shakedown.analysis.estimate import student
 from shakedown.analysis.finding import Finding, FindingKind
-from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
 from shakedown.analysis.status import are_alike, look_at, off_by
 from shakedown.array.bottleneck import HeldUp, held_up
 from shakedown.array.host import together_bytes_per_s
@@ -145,7 +144,7 @@ def _given_up_on(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> str:
     for place, most in _most_of("timeouts", rebuilds).items():
         commands, were = ("one command", "it was") if most == 1 else (f"{most} commands", "they were")
         said += (
-            f" Linux gave up on {commands} of drive {place}, {names[place]}: {were} not answered within {_PATIENCE}."
+            f" Linux gave up on {commands} of drive {place}, {names[place]}: {were} not answered in time."
         )
     return said
 
@@ -290,7 +289,7 @@ def _in_seeds(failed: int, seeds: int) -> str:
 def _cause(one: Rebuild, place: int) -> str:
     """Why a drive was left out, where it was there; empty where it was gone, or nobody knows."""
     timeouts, is_faulted = (int(one.members[key][place]) for key in ("timeouts", "is_faulted"))
-    late = f"{'one' if timeouts == 1 else timeouts} of its commands took longer than {_PATIENCE}"
+    late = f"{'one' if timeouts == 1 else timeouts} of its commands took longer than Linux waits"
     if is_faulted:
         why = f"{late}, {_HOLDS_SEVERAL}" if timeouts else "too many of its sectors could not be read"
         return f" ZFS has set it faulty, for {why}."
@@ -299,5 +298,3 @@ def _cause(one: Rebuild, place: int) -> str:
 
 _HOLDS_SEVERAL: Final = "each an error for every request of ZFS that it held"
 """Why fewer commands than errors set a drive faulty: docs/faults.md."""
-
-_PATIENCE: Final = format_duration(LINUX_COMMAND_TIMEOUT_MS * 1e6)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 from shakedown.analysis.explain.layout import MOST_MEMBERS
+from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
 from shakedown.array.settings import check_layout_of
 from shakedown.array.zfs import ZfsOptions
 from shakedown.data import list_profiles, profile_path
@@ -69,6 +70,12 @@ class RebuildOrder:
     def has_nothing_to_do(self) -> bool:
         """An empty pool: nothing is allocated, and so nothing is resilvered."""
         return self.is_zfs and self.fill == 0
+
+    @property
+    def command_timeout_ms(self) -> float:
+        """How long the host waits for a drive's answer."""
+        given_ns = self.options.command_timeout_ns
+        return LINUX_COMMAND_TIMEOUT_MS if given_ns is None else given_ns / 1e6
 
     @property
     def limit_bytes_per_s(self) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any, Final, get_args
 from shakedown.array.zfs import HealingOrder, Release, ZfsOptions
 from shakedown.errors import UsageError
 from shakedown.layouts import DRAID, ZFS_LAYOUTS
-from shakedown.target.md_options import MD_SETTINGS, MdOptions
+from shakedown.target.md_options import MD_SETTINGS, MdOptions, parse_command_timeout_ns
 from shakedown.target.settings import between, read_settings, refuse_of_other_layouts
 from shakedown.units import (
     NS_PER_S,
@@ -192,10 +192,10 @@ _LEAST_CACHE_BYTES: Final = 64 << 20
 _parse_core_rate: Final = between(1 << 20, None, parse_bytes_of_a_second, format_size)
 
 # What the kernel, the host and its adapter decide, or nobody can order of a real array.
-_MD_OF_MODELS: Final = ("stripe-cache-most", "max-request", "segments", "hz", "processors", "ext4-journal")
+_MD_OF_MODELS: Final = ("stripe-cache-most", "max-request", "segments", "hz", "processors", "command-timeout", "ext4-journal")
 # A guest of the lab is given its memory.
 _MEMORY: Final = "memory"
-_ZFS_OF_MODELS: Final = ("cache", "cores", "core-rate", "second-failure", _MEMORY)
+_ZFS_OF_MODELS: Final = ("cache", "cores", "core-rate", "command-timeout", "second-failure", _MEMORY)
 
 _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "recordsize": ("record_bytes", parse_request_bytes),
@@ -210,5 +210,6 @@ _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "cache": ("cache_bytes", between(_LEAST_CACHE_BYTES, None, parse_memory_bytes, format_size)),
     "cores": ("cores", between(1, _MOST_CORES)),
     "core-rate": ("core_bytes_per_s", lambda text: float(_parse_core_rate(text))),
+    "command-timeout": ("command_timeout_ns", parse_command_timeout_ns),
     "second-failure": ("second_failure", _failure),
 }

@@ -22,6 +22,7 @@ class ZfsOptions:
     takes the place of the failed drive instead of the replacement. ``order`` is that of a resilver (None: what the
     release does by itself). ``cache_bytes`` is the most that the cache may have (None: half of the memory),
     ``core_bytes_per_s`` what one of the ``cores`` verifies and rebuilds (None: more than any drives deliver).
+    ``command_timeout_ns`` is how long the host waits for a drive's answer (None: as Linux does by itself).
     ``second_failure``: another drive and the nanoseconds after which it fails, too.
     """
 
@@ -37,6 +38,7 @@ class ZfsOptions:
     cache_bytes: int | None = None
     cores: int = _CORES
     core_bytes_per_s: float | None = None
+    command_timeout_ns: int | None = None
     second_failure: tuple[int, int] | None = None
 
     def to_core(self) -> dict[str, Any]:
@@ -50,6 +52,6 @@ class ZfsOptions:
             "spare": self.spare,
             "order": self.order or ("blocks" if self.release == "0.6" else "sorted"),
             "release": self.release,
-            "host": (self.memory_bytes, self.cache_bytes, self.cores, self.core_bytes_per_s),
+            "host": (self.memory_bytes, self.cache_bytes, self.cores, self.core_bytes_per_s, self.command_timeout_ns),
             "second_failure": self.second_failure,
         }

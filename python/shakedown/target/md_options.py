@@ -10,10 +10,12 @@ from shakedown.errors import UsageError
 from shakedown.target.settings import between, refuse_of_other_layouts
 from shakedown.units import (
     NS_PER_S,
+    format_duration,
     format_size,
     format_two_sizes,
     parse_bytes_of_a_second,
     parse_drive_bytes,
+    parse_duration_ns,
     parse_request_bytes,
 )
 
@@ -38,6 +40,7 @@ class MdOptions:
     max_segments: int | None = None
     jiffy_ns: int | None = None
     processors: int | None = None
+    command_timeout_ns: int | None = None
     journal_at_bytes: int | None = None
 
     def to_core(self) -> dict[str, Any]:
@@ -81,6 +84,7 @@ def parse_flag(text: str) -> bool:
 SPEED_MAX_BYTES_PER_S: Final = 200_000 << 10
 """Linux's own (R387), as the core has it."""
 _PAGE_BYTES: Final = 4096
+parse_command_timeout_ns: Final = between(NS_PER_S, 24 * 3600 * NS_PER_S, parse_duration_ns, format_duration)
 _parse_hz: Final = between(24, 1200)  # MIPS may have the fewest ticks a second, Alpha the most
 
 MD_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
@@ -97,6 +101,7 @@ MD_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
     "segments": ("max_segments", between(1, 2**16 - 1)),  # an unsigned short of `queue_limits`
     "hz": ("jiffy_ns", lambda text: NS_PER_S // _parse_hz(text)),
     "processors": ("processors", between(1, 8192)),  # NR_CPUS of x86
+    "command-timeout": ("command_timeout_ns", parse_command_timeout_ns),
     "ext4-journal": ("journal_at_bytes", parse_drive_bytes),
 }
 

@@ -95,7 +95,8 @@ impl<D: BlockDevice> Array<D> {
         let width = options.width;
         Ok(Self {
             members: Members::new(devices, now_ns, options.longest_request_bytes(), MAX_RETRIES)
-                .with_max_segments(options.max_segments),
+                .with_max_segments(options.max_segments)
+                .with_command_timeout_ns(options.command_timeout_ns),
             roles: vec![Role::InSync; width],
             units: Units::default(),
             bios: Vec::new(),

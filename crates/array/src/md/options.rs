@@ -5,6 +5,7 @@ use std::str::FromStr;
 use super::copies::Copies;
 use super::journal::JOURNAL_BYTES;
 use super::parity::{Parity, Rotation};
+use crate::command::{check_command_timeout, COMMAND_TIMEOUT_NS};
 use crate::layout::{Layout, LayoutError};
 
 /// Bytes of a page, which is what a stripe of the stripe cache holds of each member.
@@ -49,6 +50,8 @@ pub struct Options {
     pub jiffy_ns: u64,
     /// How many the host has: one for all that runs on it, or more.
     pub processors: u32,
+    /// How long the host waits for a drive's answer; for that to a flush twice as long.
+    pub command_timeout_ns: u64,
     /// Where the journal begins of the ext4 that is mounted on the array, if one is.
     pub journal_at_bytes: Option<u64>,
     /// What is chance follows from it.
@@ -100,6 +103,7 @@ impl Options {
             max_segments: 168,
             jiffy_ns: 4_000_000,
             processors: 4,
+            command_timeout_ns: COMMAND_TIMEOUT_NS,
             journal_at_bytes: None,
             seed: 0,
         };
@@ -179,6 +183,7 @@ impl Options {
         if self.processors == 0 {
             return Err(LayoutError::value("processors", 0, "a host has one at least"));
         }
+        check_command_timeout(self.command_timeout_ns)?;
         self.check_journal()
     }
 
@@ -319,5 +324,8 @@ mod tests {
         assert!(refusal(|options| options.stripe_cache = 16).contains("17 to 32768"));
         assert!(refusal(|options| options.stripe_cache = 32769).contains("17 to 32768"));
         assert!(refusal(|options| options.max_segments = 65536).contains("1 to 65535"));
+        for timeout_ns in [0, 1_500_000_000, 25 * 3_600_000_000_000] {
+            assert!(refusal(|options| options.command_timeout_ns = timeout_ns).contains("whole seconds"));
+        }
     }
 }

@@ -148,7 +148,8 @@ impl<D: BlockDevice> Resilver<D> {
         let width = devices.len();
         let walk = Walk::new(&pool, plan.order, &plan.tunables, &plan.host);
         let cores = plan.host.cores.max(1) as usize;
-        let members = Members::new(devices, now_ns, MAX_REQUEST_BYTES, MAX_RETRIES);
+        let members = Members::new(devices, now_ns, MAX_REQUEST_BYTES, MAX_RETRIES)
+            .with_command_timeout_ns(plan.host.command_timeout_ns);
         Ok(Self {
             tally: Tally::new(&members),
             waiting: Waiting::new(width, now_ns),

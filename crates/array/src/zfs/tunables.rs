@@ -1,5 +1,6 @@
 //! What of OpenZFS's behaviour is a number: the names are those of its module parameters, the values its defaults.
 
+use crate::command::{check_command_timeout, COMMAND_TIMEOUT_NS};
 use crate::LayoutError;
 
 /// How many requests of a class a drive is given at a time.
@@ -129,6 +130,8 @@ pub struct Host {
     pub cores: u32,
     /// What one core verifies and rebuilds in a second, in bytes of records; `None`: faster than any drives.
     pub rebuilt_bytes_per_s: Option<f64>,
+    /// How long it waits for a drive's answer; for that to a flush twice as long.
+    pub command_timeout_ns: u64,
 }
 
 impl Host {
@@ -156,6 +159,7 @@ impl Host {
         if !(1..=MOST_CORES).contains(&self.cores) {
             return Err(LayoutError::value("cores", self.cores, "Linux knows 1 to 8192"));
         }
+        check_command_timeout(self.command_timeout_ns)?;
         match self.rebuilt_bytes_per_s {
             Some(rate) if rate.is_nan() || rate < MIB as f64 => {
                 Err(LayoutError::value("core rate", rate, "1 MiB/s or more is expected"))
@@ -167,7 +171,13 @@ impl Host {
 
 impl Default for Host {
     fn default() -> Self {
-        Self { memory_bytes: 16 << 30, cache_bytes: None, cores: 4, rebuilt_bytes_per_s: None }
+        Self {
+            memory_bytes: 16 << 30,
+            cache_bytes: None,
+            cores: 4,
+            rebuilt_bytes_per_s: None,
+            command_timeout_ns: COMMAND_TIMEOUT_NS,
+        }
     }
 }
 

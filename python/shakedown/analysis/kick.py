@@ -75,7 +75,8 @@ def judge_patience(
 ) -> list[Judgement]:
     """Each who waits. ``is_lost``: whether the drive was left out while it was watched.
 
-    ``command_timeout_ms`` is what Linux was told (``/sys/block/sdX/device/timeout``), 30 s unless it was. From half of the limit on it is close: the next drive may be slower.
+    ``command_timeout_ms`` is what Linux was told (``/sys/block/sdX/device/timeout``), 30 s unless it was. From half of
+    a limit on it is close: the next drive may be slower.
     """
     told = [each._replace(limit_ms=command_timeout_ms) if each is LINUX else each for each in PATIENCE]
     return [Judgement(each, longest_ms, _kicked(each, longest_ms, is_lost=is_lost)) for each in told]

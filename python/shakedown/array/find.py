@@ -143,9 +143,7 @@ def _given_up_on(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> str:
     said = ""
     for place, most in _most_of("timeouts", rebuilds).items():
         commands, were = ("one command", "it was") if most == 1 else (f"{most} commands", "they were")
-        said += (
-            f" Linux gave up on {commands} of drive {place}, {names[place]}: {were} not answered in time."
-        )
+        said += f" Linux gave up on {commands} of drive {place}, {names[place]}: {were} not answered in time."
     return said
 
 

@@ -124,7 +124,9 @@ def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str
                 "longest_ms": each.longest_ms,
                 "kicked": each.kicked,
             }
-            for each in judge_patience(longest_ms[place], is_lost=place in lost, command_timeout_ms=order.command_timeout_ms)
+            for each in judge_patience(
+                longest_ms[place], is_lost=place in lost, command_timeout_ms=order.command_timeout_ms
+            )
             if place == slowest.filled or each.kicked == "yes"
         ]
     return judged

@@ -192,10 +192,11 @@ _LEAST_CACHE_BYTES: Final = 64 << 20
 _parse_core_rate: Final = between(1 << 20, None, parse_bytes_of_a_second, format_size)
 
 # What the kernel, the host and its adapter decide, or nobody can order of a real array.
-_MD_OF_MODELS: Final = ("stripe-cache-most", "max-request", "segments", "hz", "processors", "command-timeout", "ext4-journal")
+_TIMEOUT: Final = "command-timeout"
+_MD_OF_MODELS: Final = ("stripe-cache-most", "max-request", "segments", "hz", "processors", _TIMEOUT, "ext4-journal")
 # A guest of the lab is given its memory.
 _MEMORY: Final = "memory"
-_ZFS_OF_MODELS: Final = ("cache", "cores", "core-rate", "command-timeout", "second-failure", _MEMORY)
+_ZFS_OF_MODELS: Final = ("cache", "cores", "core-rate", _TIMEOUT, "second-failure", _MEMORY)
 
 _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "recordsize": ("record_bytes", parse_request_bytes),
@@ -210,6 +211,6 @@ _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "cache": ("cache_bytes", between(_LEAST_CACHE_BYTES, None, parse_memory_bytes, format_size)),
     "cores": ("cores", between(1, _MOST_CORES)),
     "core-rate": ("core_bytes_per_s", lambda text: float(_parse_core_rate(text))),
-    "command-timeout": ("command_timeout_ns", parse_command_timeout_ns),
+    _TIMEOUT: ("command_timeout_ns", parse_command_timeout_ns),
     "second-failure": ("second_failure", _failure),
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -46,6 +46,7 @@ impl Listener {
 /// longer than `path`, which may be as long as the kernel takes.
 fn listen_then_name(path: &Path) -> io::Result<UnixListener> {
     static CLAIMS: AtomicU64 = AtomicU64::new(0);
+    SocketAddr::from_pathname(path)?; // else a file could be made that no client can name
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let name = format!(".nbd-{}-{}", std::process::id(), CLAIMS.fetch_add(1, Ordering::Relaxed));

@@ -24,6 +24,7 @@ def finding(
             "sustained_ratio_low": value / spread,
             "sustained_ratio_high": value * spread,
         }
+        evidence = {"candidate_bytes": 2**37, "baseline_bytes": 2**37, **evidence}
     text = f"{kind} {value}."
     return Finding(kind=kind, step=step, value=value, unit="", low=low, high=high, evidence=evidence, text=text)
 
@@ -167,6 +168,33 @@ def test_no_cliff_after_too_little_writing_is_inconclusive(iops: float, bytes_to
     assert [reason.status for reason in use.reasons] == [use.status]
     evidence["cliff"].append(finding("worst-latency", 31_000.0))
     assert judge(evidence, ["desktop"]).status == "fail"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "use", "candidate", "baseline", "share", "expected"),
+    [
+        # A good share: the candidate must have left its burst behind, and for a resilver its persistent cache.
+        ("random-1m", "mdraid", 4 * 2**30, 1, 0.9, "pass"),
+        ("random-1m", "mdraid", 4 * 2**30 - 1, 2**40, 0.9, "inconclusive"),
+        ("random-1m", "archive", 270 * 2**20, 2**40, 0.9, "inconclusive"),
+        ("sequential-32k", "zfs", 40 * 10**9, 1, 0.9, "pass"),
+        ("sequential-32k", "zfs", 40 * 10**9 - 1, 2**40, 0.9, "inconclusive"),
+        # A bad one: the baseline its burst. However little the candidate managed beside it.
+        ("random-1m", "mdraid", 2**20, 4 * 2**30, 0.1, "fail"),
+        ("random-1m", "mdraid", 2**20, 190 * 2**20, 0.1, "inconclusive"),
+        ("sequential-32k", "zfs", 2**20, 4 * 2**30, 0.1, "fail"),
+        ("sequential-32k", "zfs", 2**40, 200 * 2**20, 0.1, "inconclusive"),
+    ],
+)
+def test_a_share_after_too_little_writing_is_inconclusive(
+    protocol: str, use: Use, candidate: int, baseline: int, share: float, expected: str
+) -> None:
+    measured = finding("throughput-ratio", share, candidate_bytes=candidate, baseline_bytes=baseline)
+    [judged] = judge({protocol: [measured, finding("worst-latency", 9.0)]}, [use]).uses
+    assert judged.status == expected
+    [doubt] = [reason.facts for reason in judged.reasons if reason.status == "inconclusive"] or [""]
+    assert ("which tells nothing before" in doubt) == (expected == "inconclusive")
+    assert (f"`shakedown run {protocol} TARGET --baseline TARGET` for longer" in doubt) == (expected == "inconclusive")
 
 
 def test_a_cliff_whose_recovery_was_not_seen_is_inconclusive() -> None:

@@ -391,12 +391,15 @@ def test_of_one_seed_no_interval_is_shown(seeds: int, has_interval: bool, tmp_pa
         ("raidz1", "[global]\niodepth=4\n[u]\nrw=randread\n", ["iodepth"]),
         ("raidz1", "[u]\nrw=randread\n[v]\nrw=randread\ntimeout=10\niodepth=2\n", ["runtime", "iodepth"]),
         ("raidz1", "[u]\nrw=randread\niodepth=1\n", []),
+        ("raid6", "[u]\nrw=randread\nnumber_ios=10\n", ["number_ios"]),
+        ("raidz1", "[u]\nrw=read\nio_size=1m\n[v]\nrw=read\nloops=3\n", ["io_size", "loops"]),
+        ("raid6", "[u]\nrw=read\nsize=1m\nloops=1\n", []),
         ("raid6", None, []),
     ],
 )
 def test_what_users_do_not_heed_of_their_job_is_told(layout: str, job: str | None, unheeded: list[str]) -> None:
     told = list(users_otherwise(order(layout=layout, load=job, options=parse_options(layout, ()))))
-    assert [re.findall("`([a-z]+)` is not heeded", each) for each in told] == [[each] for each in unheeded]
+    assert [re.findall("`([a-z_]+)` is not heeded", each) for each in told] == [[each] for each in unheeded]
 
 
 def test_a_load_that_ends_by_itself_is_told_of_on_the_screen(tmp_path: Path) -> None:

@@ -288,7 +288,8 @@ def test_a_full_disk_under_the_run_is_told(here: Path, small: Path) -> None:
 
 
 def test_every_verdict_is_an_exit_status(here: Path) -> None:
-    judged = ("run", "sequential-32k", "--set", "amount=4g", "--baseline", "model:wd40efrx", "--quiet")
-    assert shakedown(*judged, "model:wd40efrx", cwd=here).returncode == 0
-    assert shakedown(*judged, "model:wd40efax", cwd=here).returncode == 1
-    assert shakedown(*judged, "model:wd40efax", "--scale", "1/10", cwd=here).returncode == 3
+    judged = ("run", "sequential-32k", "--baseline", "model:wd40efrx", "--quiet", "--set")
+    assert shakedown(*judged, "amount=38g", "model:wd40efrx", cwd=here).returncode == 0
+    assert shakedown(*judged, "amount=4g", "model:wd40efrx", cwd=here).returncode == 3
+    assert shakedown(*judged, "amount=4g", "model:wd40efax", cwd=here).returncode == 1
+    assert shakedown(*judged, "amount=4g", "model:wd40efax", "--scale", "1/10", cwd=here).returncode == 3

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -35,10 +36,30 @@ COLLAPSED_SHARE: Final = 0.25
 """Who is used to a drive notices when a quarter is left of it; field notes B saw an eightieth."""
 
 LITTLE_WRITING_BYTES: Final = 4 * 1024**3
-"""A million writes of 4 KiB, four times the 250,000 that field notes C name as a cache's limit."""
+"""A million writes of 4 KiB, four times the 250,000 that field notes C name as a cache's limit; and 16 times the
+largest DRAM cache of a drive that is known here."""
+
+PERSISTENT_CACHE_BYTES: Final = 40 * 10**9
+"""The largest persistent cache that is known here (reference row R437: 37.2 GiB; R032, R153, R196: 20 to 34 GB)."""
 
 NIGHT_S: Final = 8 * 3600.0
 """What is not done overnight is still there in the morning."""
+
+
+@dataclass(frozen=True)
+class Enough:
+    """So many bytes, as the entry ``figure`` of a finding's evidence counts them, must have been written.
+
+    What a drive does before is its burst or an empty cache. A finding that does not say how many knows too little.
+    """
+
+    figure: str
+    at_least: float
+    whose: str = "it"
+
+    def met(self, evidence: Mapping[str, float | int | str]) -> bool:
+        """Whether so much was written."""
+        return float(evidence.get(self.figure, 0)) >= self.at_least
 
 
 @dataclass(frozen=True)
@@ -50,9 +71,9 @@ class Limit:
     any; ``good`` is what it means that this one of several limits is kept. A finding
     whose value is None (nothing of the kind was seen) is judged by the figure all the same if its evidence has it, else
     by ``unseen``: an evidence that bounds the figure from below, so that "no cliff within 35 GiB" is known not to be a
-    cliff within 4 GiB. Where nothing of the kind was seen and less than ``needs_bytes`` written, a good figure is not
-    known to last: it may be bad, but does not keep the limit. The figure of a limit in ``or_else`` may be bad instead;
-    one that is not known says nothing.
+    cliff within 4 GiB. A good figure keeps the limit only where ``good_after`` is met, a bad one breaks it only where
+    ``bad_after`` is: else it is not known to last. A cliff that was seen needs neither. The figure of a limit in
+    ``or_else`` may be bad instead; one that is not known says nothing.
     """
 
     kind: FindingKind
@@ -64,7 +85,8 @@ class Limit:
     at_most: float | None = None
     at_least: float | None = None
     unseen: str | None = None
-    needs_bytes: float = 0.0
+    good_after: Enough | None = None
+    bad_after: Enough | None = None
     or_else: tuple[Limit, ...] = ()
     good: str = ""
 
@@ -99,8 +121,17 @@ class Rule:
 
 _TIMEOUT: Final = (Limit("worst-latency", "ms", "longest request", at_least=LINUX_COMMAND_TIMEOUT_MS),)
 _TIMEOUT_WHY: Final = "Linux aborts a command after 30 s and resets the link (SD_TIMEOUT, drivers/scsi/sd.h)"
+_BASELINE: Final = Enough("baseline_bytes", LITTLE_WRITING_BYTES, "the baseline")
 _LARGE_WRITES: Final = (
-    Limit("throughput-ratio", "share", "share of the baseline's rate", "random-1m", at_most=LARGE_WRITE_SHARE),
+    Limit(
+        "throughput-ratio",
+        "share",
+        "share of the baseline's rate",
+        "random-1m",
+        at_most=LARGE_WRITE_SHARE,
+        good_after=Enough("candidate_bytes", LITTLE_WRITING_BYTES),
+        bad_after=_BASELINE,
+    ),
 )
 _LONG_WRITES: Final = "rate of long random writing"
 _HELD: Final = Limit("throughput", "IOPS", _LONG_WRITES, "cliff", step="hold", figure="iops", at_most=USELESS_IOPS)
@@ -110,7 +141,7 @@ _COLLAPSE: Final = Limit(
     _LONG_WRITES,
     figure="iops_after",
     at_most=USELESS_IOPS,
-    needs_bytes=LITTLE_WRITING_BYTES,
+    good_after=Enough("bytes_total", LITTLE_WRITING_BYTES),
     or_else=(_HELD,),
     good="it goes on under long random writing, though slower than a plain disk",
 )
@@ -140,6 +171,8 @@ _RESILVER: Final = Limit(
     "sequential-32k",
     figure="sustained_ratio",
     at_most=RESILVER_SHARE,
+    good_after=Enough("candidate_bytes", PERSISTENT_CACHE_BYTES),
+    bad_after=_BASELINE,
 )
 _ONLY_A_REBUILD: Final = "whether the array keeps the drive in a rebuild, only `shakedown rebuild` shows"
 _SMALL_WRITES: Final = "keep long small random writing away from it: its rate collapses"
@@ -161,7 +194,7 @@ RULES: Final[tuple[Rule, ...]] = (
         use="archive",
         limits=_TIMEOUT,
         bad="the kernel will report timeouts: raise the device's timeout",
-        good="every request is answered within the kernel's patience",
+        good="every request was answered within the kernel's patience",
         why=_TIMEOUT_WHY + "; a single disk is then slow but not lost (field notes C)",
         gravity="caution",
     ),
@@ -216,7 +249,7 @@ RULES: Final[tuple[Rule, ...]] = (
         use="desktop",
         limits=_TIMEOUT,
         bad="the whole system will freeze while the link is reset",
-        good="every request is answered within the kernel's patience",
+        good="every request was answered within the kernel's patience",
         why=_TIMEOUT_WHY,
     ),
     Rule(
@@ -274,7 +307,7 @@ RULES: Final[tuple[Rule, ...]] = (
         use="zfs",
         limits=_TIMEOUT,
         bad="the pool will see I/O errors and may fault the drive",
-        good="every request is answered within the kernel's patience",
+        good="every request was answered within the kernel's patience",
         why=_TIMEOUT_WHY + ", long before ZFS's own deadman of 300 s (zfs_deadman_ziotime_ms, zfs(4))",
         run="sequential-32k",
         question="whether the pool keeps the drive",

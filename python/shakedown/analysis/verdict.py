@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import figure
-from shakedown.analysis.rules import RULES, USES, Limit, Rule, Use
+from shakedown.analysis.rules import RULES, USES, Enough, Limit, Rule, Use
 from shakedown.units import NS_PER_S, format_duration, format_size
 
 Status = Literal["pass", "inconclusive", "fail"]
@@ -224,7 +224,13 @@ def _value(limit: Limit, finding: Finding, otherwise: float) -> float:
 
 
 def _is_beyond(limit: Limit, finding: Finding) -> bool | None:
-    """Compare the whole interval; None when the threshold lies within it or the figure is not known or may not last."""
+    """Whether it is for sure; None when the figure is not known, or may not last."""
+    beyond = _side(limit, finding)
+    return None if beyond is None or _lacks(limit, finding, bad=beyond) else beyond
+
+
+def _side(limit: Limit, finding: Finding) -> bool | None:
+    """Compare the whole interval; None when the threshold lies within it or the figure is not known."""
     bounds = _bounds(limit, finding)
     if bounds is None:
         return None
@@ -232,14 +238,15 @@ def _is_beyond(limit: Limit, finding: Finding) -> bool | None:
     first, last = (low <= limit.threshold, high <= limit.threshold)
     if limit.at_least is not None:
         first, last = (low >= limit.threshold, high >= limit.threshold)
-    if first != last or (not first and _is_too_soon(limit, finding)):
+    return first if first == last else None
+
+
+def _lacks(limit: Limit, finding: Finding, *, bad: bool) -> Enough | None:
+    """What must have been written for a figure to be known to last, and was not."""
+    if limit.kind == "cliff" and finding.value is not None:
         return None
-    return first
-
-
-def _is_too_soon(limit: Limit, finding: Finding) -> bool:
-    """Whether a fall that was not seen may yet come: what was written until then is too little to tell."""
-    return finding.value is None and float(finding.evidence.get("bytes_total", 0)) < limit.needs_bytes
+    enough = limit.bad_after if bad else limit.good_after
+    return None if enough is None or enough.met(finding.evidence) else enough
 
 
 def _bounds(limit: Limit, finding: Finding) -> tuple[float, float] | None:
@@ -265,7 +272,17 @@ def _fact(limit: Limit, protocol: str, finding: Finding) -> str:
     """``recovery 9 h 0 min in cliff, step drain (limit: 8 h 0 min or more)``."""
     side = "less" if limit.at_most is not None else "more"
     bad = f"limit: {_in_unit(limit, limit.threshold)} or {side}"
-    return f"{_measured(limit, finding)} in {protocol}, step {finding.step} ({bad})"
+    return f"{_measured(limit, finding)} in {protocol}, step {finding.step} ({bad}{_too_little(limit, finding)})"
+
+
+def _too_little(limit: Limit, finding: Finding) -> str:
+    """How little was written where that alone leaves a doubt of a ratio; of a cliff another limit tells."""
+    if limit.kind == "cliff" or (bad := _side(limit, finding)) is None:
+        return ""
+    if (lacking := _lacks(limit, finding, bad=bad)) is None:
+        return ""
+    written = format_size(float(finding.evidence.get(lacking.figure, 0)))
+    return f"; {lacking.whose} wrote {written}, which tells nothing before {format_size(lacking.at_least)}"
 
 
 def _measured(limit: Limit, finding: Finding) -> str:

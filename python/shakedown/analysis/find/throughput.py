@@ -66,6 +66,8 @@ def find_throughput_ratio(step: str, candidate: Series, baseline: Series, condit
             "candidate": both[0].value,
             "baseline": both[1].value,
             "rate_unit": both[1].unit,
+            "candidate_bytes": int(candidate.bytes.sum()),
+            "baseline_bytes": int(baseline.bytes.sum()),
             "slowdown": 1 / compared.value,
             "sustained_ratio": sustained.value,
             **sustained.named_spread("sustained_ratio"),

@@ -50,6 +50,7 @@ pub(super) fn windows(walk: &Walk, pool: &Pool, plan: &Plan) -> Vec<Window> {
     let flight_records = plan.flight_records();
     let steps_per_record = steps as f64 / pool.records as f64;
     let in_steps = |records: u64| (records as f64 * steps_per_record).ceil() as u64;
+    let first_records = if first_records > 0 { walk.scattered_records(pool) + first_records } else { 0 };
     let first = in_steps(first_records).min(steps);
     let counted_records = window_records.max(6 * flight_records).max(1);
     let warm_records = (2 * flight_records).max(counted_records / 8);

@@ -557,7 +557,7 @@ def test_a_sample_finds_what_fills_a_shingled_drive_up_as_the_whole_does(
 
 
 def test_what_a_shingled_drive_cleans_once_is_in_no_window_of_a_sample() -> None:
-    """Flushes of a minute and more, when its cache has been written through: a sample that holds them is thrown away."""
+    """Flushes of a minute and more, as its cache has been written through: a sample that holds them is thrown away."""
     sample = shakedown.rebuild("raidz1", "model:wd40efrx", width=5, fill=0.5, replace_with=RED, seed=1)
     assert sample.members["timeouts"][4] > 5
     assert not sample.whole

@@ -556,6 +556,14 @@ def test_a_sample_finds_what_fills_a_shingled_drive_up_as_the_whole_does(
     assert longest_ns[0] == pytest.approx(longest_s * 1e9, rel=0.02)
 
 
+def test_what_a_shingled_drive_cleans_once_is_in_no_window_of_a_sample() -> None:
+    """Flushes of a minute and more, as its cache has been written through: a sample that holds them is thrown away."""
+    sample = shakedown.rebuild("raidz1", "model:wd40efrx", width=5, fill=0.5, replace_with=RED, seed=1)
+    assert sample.members["timeouts"][4] > 5
+    assert not sample.whole
+    assert sample.deviation_ns < 0.05 * sample.duration_ns
+
+
 def test_a_pool_too_small_for_a_sample_is_gone_through_as_a_whole() -> None:
     large = order(layout="raidz1", options=ZfsOptions(), fill=0.5, scale_divisor=1)
     small = replace(large, scale_divisor=1000)

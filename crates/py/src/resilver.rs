@@ -16,8 +16,9 @@ use crate::rebuild::{answer as told_of, read_faults, read_profiles, refusal, Sha
 const BANDS_IN_WINDOW: u64 = 16;
 /// Strata where windows are as long.
 const FEW_STRATA: u64 = 12;
-/// A persistent cache is surely full when so many times its size has been written.
-const CACHES_FIRST: f64 = 1.5;
+/// A persistent cache has surely been filled and filled anew when so many times its size has been written: two fifths of a resilver's
+/// writes pass it by as streams.
+const CACHES_FIRST: f64 = 2.0;
 
 /// See the stub for the order and the answer.
 #[pyfunction]

@@ -148,7 +148,7 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
-    /// Reads the data columns of a block; with one of them gone, all that there are.
+    /// Reads the data columns of a block; with one of them gone, all that there are. Where some were read in vain, the others.
     pub(super) fn read_data(&mut self, number: u32, class: Class) {
         if self.pool.geometry.spread == Spread::Mirror {
             self.read_copy(number, class);
@@ -160,10 +160,11 @@ impl<D: BlockDevice> Resilver<D> {
         self.pool.geometry.columns(flow.offset_bytes, flow.bytes, &mut columns);
         self.flows.get_mut(number).spared = self.pool.geometry.spared(columns.len());
         let unreadable = |column: &Column| !self.has(column.member as usize, &flow);
-        let all = flow.tried > 0 || columns.iter().any(|column| !column.is_parity && unreadable(column));
+        let has_data = flow.missing > 0;
+        let all = has_data || columns.iter().any(|column| !column.is_parity && unreadable(column));
         // With all of it asked for there is nothing to be asked for again.
         self.flows.get_mut(number).tried |= u128::from(all);
-        for column in columns.iter().filter(|column| all || !column.is_parity) {
+        for column in columns.iter().filter(|column| if column.is_parity { all } else { !has_data }) {
             if self.has(column.member as usize, &flow) {
                 let target = self.place(column).expect("who has it has a place");
                 self.ask(number, class, false, target);
@@ -178,17 +179,23 @@ impl<D: BlockDevice> Resilver<D> {
     pub(super) fn user_served(&mut self, number: u32, bio: u32) {
         let flow = *self.flows.get(number);
         let is_mirror = self.pool.geometry.spread == Spread::Mirror;
-        let failed = if is_mirror { flow.missing >= flow.tried.count_ones() } else { flow.missing > flow.spared };
-        let again = if is_mirror { failed } else { flow.missing > 0 && flow.tried == 0 };
-        if again {
-            let slot = self.flows.get_mut(number);
-            if !is_mirror {
-                (slot.tried, slot.missing) = (1, 0);
+        let lacks = |flow: &Flow| {
+            if is_mirror {
+                flow.missing >= flow.tried.count_ones()
+            } else {
+                flow.missing > flow.spared
             }
+        };
+        let reads_others = if is_mirror { lacks(&flow) } else { flow.missing > 0 && flow.tried == 0 };
+        if reads_others && !flow.writes {
             self.read_data(number, Class::SyncRead);
             if self.flows.get(number).left > 0 {
                 return;
             }
+        }
+        let failed = lacks(self.flows.get(number));
+        if failed && self.reads_once_more(number, Class::SyncRead) || !failed && self.repairs(number) {
+            return;
         }
         if failed {
             self.users.bios.get_mut(bio).status = Status::MediumError { offset_bytes: flow.offset_bytes };

@@ -1,5 +1,7 @@
 //! What is under way: a block read, rebuilt and written, a user's request, a transaction group's writes.
 
+use super::queue::Class;
+
 /// Where a column is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Target {
@@ -66,6 +68,10 @@ pub(super) struct Flow {
     pub spared: u32,
     /// Members of a mirror that have been asked, a bit each.
     pub tried: u128,
+    /// Too little could be read, and all is asked for once more, each part alone.
+    pub is_retry: bool,
+    /// The drive that is being put in was read, too, for want of others.
+    pub asked_new: bool,
 }
 
 impl Flow {
@@ -87,6 +93,17 @@ impl Flow {
             missing: 0,
             spared: 0,
             tried: 0,
+            is_retry: false,
+            asked_new: false,
+        }
+    }
+
+    /// In which class what heals it is read.
+    pub fn healing_class(&self) -> Class {
+        if self.is_segment {
+            Class::Rebuild
+        } else {
+            Class::Scrub
         }
     }
 
@@ -94,6 +111,14 @@ impl Flow {
         if usize::from(self.targets_len) < TARGETS {
             self.targets[usize::from(self.targets_len)] = target;
             self.targets_len += 1;
+        }
+    }
+
+    /// Nothing is written to this member.
+    pub fn drop_target(&mut self, member: usize) {
+        if let Some(at) = self.targets().iter().position(|target| target.member as usize == member) {
+            self.targets.copy_within(at + 1.., at);
+            self.targets_len -= 1;
         }
     }
 

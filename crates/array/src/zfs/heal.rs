@@ -188,8 +188,7 @@ impl<D: BlockDevice> Resilver<D> {
                 self.shrink_flight(number);
                 self.join_group(number);
             }
-            let class = if is_segment { Class::Rebuild } else { Class::Scrub };
-            self.read_around(number, class, &columns);
+            self.read_around(number, &columns);
         } else {
             self.tally.skipped_bytes += allocated as f64 * weight;
         }
@@ -236,7 +235,8 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
-    fn read_around(&mut self, number: u32, class: Class, columns: &[Column]) {
+    pub(super) fn read_around(&mut self, number: u32, columns: &[Column]) {
+        let class = self.flows.get(number).healing_class();
         let is_mirror = self.pool.geometry.spread == Spread::Mirror;
         for column in columns {
             let target = self.place(column);
@@ -303,7 +303,7 @@ impl<D: BlockDevice> Resilver<D> {
     /// What could be read is there: rebuild the rest, if enough is.
     pub(super) fn read_for_healing(&mut self, number: u32) {
         let flow = *self.flows.get(number);
-        let class = if flow.is_segment { Class::Rebuild } else { Class::Scrub };
+        let class = flow.healing_class();
         let is_mirror = self.pool.geometry.spread == Spread::Mirror;
         let enough = if is_mirror {
             let copies = flow.tried.count_ones();
@@ -316,7 +316,9 @@ impl<D: BlockDevice> Resilver<D> {
         };
         if enough {
             self.compute(number);
-        } else {
+        } else if flow.is_segment {
+            self.rebuild_blindly(number);
+        } else if !self.reads_once_more(number, class) {
             // A record without one of its columns fails its checksum as a whole.
             self.tally.lost_bytes += flow.flight_bytes as f64 * self.clock.weight();
             self.end_flight(number);

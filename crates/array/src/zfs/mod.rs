@@ -7,7 +7,7 @@
 //! a [`Plan`] says what is resilvered and how. Under way are a `role` for each member and the `phase`,
 //! a `queue` before each drive and its `errors`, the transaction group (`txg`), `users` with `memory` what they find there, `sample` how a part
 //! stands for the whole, `waiting` whom it waits for and `tally` what is counted; [`Resilver`] is all of it. What it does: `heal` the scan and its
-//! blocks, `sync` transaction groups with `labels`, `dmu` what users ask for, `lost` what becomes of a drive that fails, and `report` what came of it.
+//! blocks, `retry` what of them could not be read, `sync` transaction groups with `labels`, `dmu` what users ask for, `lost` what becomes of a drive that fails, and `report` what came of it.
 
 mod column;
 mod content;
@@ -35,6 +35,7 @@ mod queue;
 mod raidz;
 mod report;
 mod resilver;
+mod retry;
 mod role;
 mod room;
 mod sample;

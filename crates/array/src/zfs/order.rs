@@ -106,6 +106,17 @@ impl Walk {
         }
     }
 
+    /// In how many records from the beginning on something is written all over the vdev: who goes by place meets the second copies
+    /// of all indirect blocks behind the first metaslab, and writes the first ones with them.
+    pub fn scattered_records(&self, pool: &Pool) -> u64 {
+        let is_scattered = self.order == Order::Sorted && pool.second_copies.is_some();
+        if is_scattered {
+            pool.records_per_metaslab.min(pool.records)
+        } else {
+            0
+        }
+    }
+
     /// Has all come that lies before the halt?
     pub fn is_beyond_halt(&self) -> bool {
         self.next >= self.halt && self.pending.is_empty()

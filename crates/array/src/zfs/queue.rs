@@ -36,13 +36,20 @@ pub(super) struct Entry {
     pub is_write: bool,
     /// Whose column it is.
     pub flow: u32,
+    /// Nothing is joined to it (`ZIO_FLAG_DONT_AGGREGATE`).
+    is_alone: bool,
     /// Requests are sorted by offset among those of the same half second (`VDQ_T_SHIFT`).
     age: u32,
 }
 
 impl Entry {
     pub fn new(now_ns: u64, offset_bytes: u64, bytes: u64, is_write: bool, flow: u32) -> Self {
-        Self { offset_bytes, bytes, is_write, flow, age: (now_ns >> 29) as u32 }
+        Self { offset_bytes, bytes, is_write, flow, is_alone: false, age: (now_ns >> 29) as u32 }
+    }
+
+    /// The same, with which nothing is joined if so.
+    pub fn alone(self, is_alone: bool) -> Self {
+        Self { is_alone, ..self }
     }
 
     fn end(&self) -> u64 {
@@ -236,7 +243,8 @@ fn neighbours(queue: &VecDeque<Entry>, at: usize, tunables: &Tunables) -> std::o
     let found = queue[at];
     let gap = if found.is_write { 0 } else { tunables.read_gap_limit_bytes };
     let adjoin = |one: &Entry, next: &Entry| {
-        one.is_write == next.is_write && next.offset_bytes.checked_sub(one.end()).is_some_and(|between| between <= gap)
+        let is_joined = one.is_write == next.is_write && !one.is_alone && !next.is_alone;
+        is_joined && next.offset_bytes.checked_sub(one.end()).is_some_and(|between| between <= gap)
     };
     let limit = tunables.aggregation_limit_bytes;
     let (mut first, mut edge) = (at, &found);

@@ -269,7 +269,7 @@ impl<D: BlockDevice> Resilver<D> {
         if asking.purpose.is_of_scan() {
             self.waiting.ask(member as usize, self.now_ns, self.clock.weight());
         }
-        let entry = Entry::new(self.now_ns, offset_bytes, bytes, is_write, flow);
+        let entry = Entry::new(self.now_ns, offset_bytes, bytes, is_write, flow).alone(asking.is_retry);
         self.queues[member as usize].push(class, entry);
         self.issue(member as usize);
     }
@@ -331,14 +331,13 @@ impl<D: BlockDevice> Resilver<D> {
         if bad && !dead && class.is_some() {
             self.note_errors(done.member, entries.len());
         }
-        if bad && !dead && entries.len() > 1 {
-            // `zio_vdev_io_assess`: what failed as a part is tried again alone.
+        if bad && !dead && entries.len() > 1 && entries[0].is_write {
+            // OpenZFS notes what a drive misses, and resilvers that behind this (`vdev_dtl_dirty`). Here it is made up for at once.
             for entry in &entries {
-                let verb = if entry.is_write { Verb::Write } else { Verb::Read };
                 if let Some(class) = class {
                     self.queues[done.member].begin(class);
                 }
-                self.ask_drive(done.member, verb, class, *entry);
+                self.ask_drive(done.member, Verb::Write, class, *entry);
             }
         } else {
             // The parts of a request are told of its end in reverse (`zio_walk_parents`, of a list that grows at its head).

@@ -50,6 +50,7 @@ pub(super) fn windows(walk: &Walk, pool: &Pool, plan: &Plan) -> Vec<Window> {
     let flight_records = plan.flight_records();
     let steps_per_record = steps as f64 / pool.records as f64;
     let in_steps = |records: u64| (records as f64 * steps_per_record).ceil() as u64;
+    let first_records = if first_records > 0 { walk.scattered_records(pool) + first_records } else { 0 };
     let first = in_steps(first_records).min(steps);
     let counted_records = window_records.max(6 * flight_records).max(1);
     let warm_records = (2 * flight_records).max(counted_records / 8);
@@ -160,5 +161,47 @@ impl Clock {
         }
         let squares: f64 = self.strata_ns.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
         (squares / 2.0 * self.strata_ns.len() as f64 / pairs as f64).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::content::Content;
+    use super::super::geometry::Geometry;
+    use super::super::order::Order;
+    use super::super::tunables::{Host, Tunables};
+    use super::*;
+
+    /// What is scattered over a drive behind the first metaslab is cleaned once, when its cache has been written through: of that no
+    /// window may make more.
+    #[test]
+    fn the_whole_beginning_counts_from_where_something_is_scattered() {
+        let (geometry, tunables, host) = (Geometry::raidz(1, 4, 12).unwrap(), Tunables::v2_3(), Host::default());
+        let content = Content { record_bytes: 128 << 10, fill: 0.5, run_records: None, file_bytes: None };
+        let sampling = Sampling { records: 1000, window_records: 1000, first_records: 10_000 };
+        let plan = |order, sampling| Plan {
+            geometry: geometry.clone(),
+            member_bytes: 500 << 30,
+            content,
+            lost: 1,
+            spare: None,
+            order,
+            tunables,
+            host,
+            sampling,
+            second_failure: None,
+            seed: 1,
+        };
+        let mut pool = Pool::new(geometry.clone(), 500 << 30, content, 1 << 30, 1).unwrap();
+        pool.gather_second_copies();
+        let first = |order, sampling| {
+            let walk = Walk::new(&pool, order, &tunables, &host);
+            windows(&walk, &pool, &plan(order, sampling))[0]
+        };
+        let sorted = first(Order::Sorted, sampling);
+        assert_eq!((sorted.first, sorted.end), (0, pool.records_per_metaslab + 10_000));
+        assert_eq!(first(Order::Blocks, sampling).end, 10_000);
+        let none = Sampling { first_records: 0, ..sampling };
+        assert!(first(Order::Sorted, none).is_sampled(), "a conventional drive has no such cache");
     }
 }

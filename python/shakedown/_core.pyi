@@ -357,9 +357,15 @@ def resilver(order: dict[str, Any], share: Share) -> dict[str, Any]:
     """
 
 def usable_bytes(
-    layout: str, width: int, member_bytes: int, record_bytes: int, ashift: int, draid: tuple[int, int] | None = None
+    layout: str,
+    width: int,
+    member_bytes: int,
+    record_bytes: int,
+    ashift: int,
+    draid: tuple[int, int] | None,
+    release: str,
 ) -> int:
-    """How much data in records of that size a pool of one vdev has room for. Raises ArrayError."""
+    """How much data in records of that size a pool of one vdev has room for, of a release of OpenZFS. Raises ArrayError."""
 
 @final
 class Share:

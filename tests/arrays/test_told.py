@@ -326,11 +326,15 @@ def test_a_pool_of_terabyte_drives_shows_what_zfs_list_shows_of_one() -> None:
     assert capacity.usable_bytes == 899 * 2**30
 
 
-def test_what_a_large_pool_keeps_back_ends_at_128_gib_of_data() -> None:
+def test_what_a_large_pool_keeps_back_ends_at_128_gib_of_data_since_2_1() -> None:
     # Of 44 sectors 32 are data.
-    capacity = Capacity.of(order(layout="raidz1", members=(IRONWOLF,) * 4, options=ZfsOptions()), {"a": 16 * 10**12})
+    sizes = {"a": 16 * 10**12}
+    today = Capacity.of(order(layout="raidz1", members=(IRONWOLF,) * 4, options=ZfsOptions()), sizes)
     data = 4 * 16 * 10**12 // 2**34 * 2**34 * 32 / 44
-    assert capacity.usable_bytes == pytest.approx(data - 2**37, rel=1e-5)
+    assert today.usable_bytes == pytest.approx(data - 2**37, rel=1e-5)
+    # Before 2.1 a 32nd of any pool; before 0.8 metaslabs of 512 GiB in one of this size.
+    old = Capacity.of(order(layout="raidz1", members=(IRONWOLF,) * 4, options=ZfsOptions(release="0.6")), sizes)
+    assert old.usable_bytes == pytest.approx(4 * 16 * 10**12 // 2**39 * 2**39 * 32 / 44 * 31 / 32, rel=1e-3)
 
 
 @pytest.mark.parametrize(

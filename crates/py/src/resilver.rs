@@ -81,12 +81,7 @@ impl Given {
 
     fn plan(&self, profiles: &[Profile], whole: bool) -> Result<Plan, LayoutError> {
         let geometry = geometry(&self.layout, profiles.len() as u64, self.ashift, self.draid)?;
-        let tunables = match self.release.as_str() {
-            "0.6" => Tunables::v0_6(),
-            "2.1" => Tunables::v2_1(),
-            "2.3" => Tunables::v2_3(),
-            other => return Err(LayoutError::value("release", other, "0.6, 2.1 and 2.3 are known")),
-        };
+        let tunables = tunables(&self.release)?;
         let order = match self.order.as_str() {
             "blocks" => Order::Blocks,
             "sorted" => Order::Sorted,
@@ -139,7 +134,7 @@ impl Given {
 
 /// How much data a pool of one vdev has room for; see the stub.
 #[pyfunction]
-#[pyo3(signature = (layout, width, member_bytes, record_bytes, ashift, draid = None))]
+#[pyo3(signature = (layout, width, member_bytes, record_bytes, ashift, draid, release))]
 pub fn usable_bytes(
     layout: &str,
     width: u64,
@@ -147,12 +142,23 @@ pub fn usable_bytes(
     record_bytes: u64,
     ashift: u32,
     draid: Option<(u64, u64)>,
+    release: &str,
 ) -> PyResult<u64> {
     if record_bytes == 0 {
         return Err(PyValueError::new_err("record_bytes must be at least 1"));
     }
     let geometry = geometry(layout, width, ashift, draid).map_err(|error| array_error(&error))?;
-    Ok(geometry.usable_bytes(member_bytes, record_bytes))
+    let tunables = tunables(release).map_err(|error| array_error(&error))?;
+    Ok(geometry.usable_bytes(member_bytes, record_bytes, &tunables))
+}
+
+fn tunables(release: &str) -> Result<Tunables, LayoutError> {
+    match release {
+        "0.6" => Ok(Tunables::v0_6()),
+        "2.1" => Ok(Tunables::v2_1()),
+        "2.3" => Ok(Tunables::v2_3()),
+        other => Err(LayoutError::value("release", other, "0.6, 2.1 and 2.3 are known")),
+    }
 }
 
 fn geometry(layout: &str, width: u64, ashift: u32, draid: Option<(u64, u64)>) -> Result<Geometry, LayoutError> {

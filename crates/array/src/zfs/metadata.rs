@@ -157,20 +157,22 @@ mod tests {
     use super::*;
     use crate::zfs::content::Content;
     use crate::zfs::geometry::Geometry;
+    use crate::zfs::Tunables;
 
     fn of_files(file_bytes: Option<u64>) -> Pool {
         let content = Content { record_bytes: 128 << 10, fill: 0.12, run_records: None, file_bytes };
-        Pool::new(Geometry::mirror(2, 12).unwrap(), 4_000_787_030_016 / 4000, content, 200 << 20, 1).unwrap()
+        Pool::new(Geometry::mirror(2, 12).unwrap(), 4_000_787_030_016 / 4000, content, 200 << 20, &Tunables::v2_3(), 1)
+            .unwrap()
     }
 
     fn pool(geometry: Geometry, fill: f64) -> Pool {
         let content = Content { record_bytes: 128 << 10, fill, run_records: None, file_bytes: Some(6 << 20) };
-        Pool::new(geometry, 4_000_787_030_016 / 1000, content, 200 << 20, 1).unwrap()
+        Pool::new(geometry, 4_000_787_030_016 / 1000, content, 200 << 20, &Tunables::v2_3(), 1).unwrap()
     }
 
     fn of_raidz(run_records: Option<u64>, fill: f64, file_bytes: Option<u64>) -> Pool {
         let content = Content { record_bytes: 128 << 10, fill, run_records, file_bytes };
-        Pool::new(Geometry::raidz(2, 6, 12).unwrap(), 40 << 30, content, 1 << 30, 1).unwrap()
+        Pool::new(Geometry::raidz(2, 6, 12).unwrap(), 40 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap()
     }
 
     #[test]

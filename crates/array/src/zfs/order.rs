@@ -337,7 +337,8 @@ mod tests {
     #[test]
     fn the_pools_own_blocks_come_with_all_their_copies() {
         let content = Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, file_bytes: None };
-        let pool = Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, 1).unwrap();
+        let pool =
+            Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
         let mut walk = Walk::new(&pool, Order::Sorted, &Tunables::v2_3(), &Host::default());
         walk.go_to(0, 0, walk.steps(&pool), &pool);
         let with_both = std::iter::from_fn(|| walk.next(&pool)).filter(
@@ -350,7 +351,8 @@ mod tests {
     #[test]
     fn what_lies_in_one_piece_is_cut_into_whole_segments() {
         let content = Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, file_bytes: Some(6 << 20) };
-        let pool = Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, 1).unwrap();
+        let pool =
+            Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
         let mut walk = Walk::new(&pool, Order::Sequential, &Tunables::v2_3(), &Host::default());
         walk.go_to(0, 0, walk.steps(&pool), &pool);
         let segments: Vec<(u64, u64)> = std::iter::from_fn(|| walk.next(&pool))
@@ -371,7 +373,8 @@ mod tests {
         let host = Host { memory_bytes: 8 << 20, ..Host::default() };
         for (fill, batches) in [(0.1, 1), (0.17, 1), (0.19, 2), (0.35, 2), (0.4, 3)] {
             let content = Content { record_bytes: 128 << 10, fill, run_records: Some(5), file_bytes: None };
-            let pool = Pool::new(Geometry::mirror(2, 12).unwrap(), 100 << 30, content, 1 << 30, 1).unwrap();
+            let pool =
+                Pool::new(Geometry::mirror(2, 12).unwrap(), 100 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
             let walk = Walk::new(&pool, Order::Sorted, &Tunables::v2_3(), &host);
             assert_eq!(walk.batches, batches, "{fill} of it is full");
         }
@@ -385,7 +388,7 @@ mod tests {
             for run_records in [None, Some(5)] {
                 let geometry = Geometry::mirror(2, 12).unwrap();
                 let content = Content { record_bytes: 1 << 20, fill: 0.4, run_records, file_bytes: None };
-                let pool = Pool::new(geometry, 30 << 30, content, 1 << 30, 1).unwrap();
+                let pool = Pool::new(geometry, 30 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
                 let mut walk = Walk::new(&pool, order, &Tunables::v2_3(), &host);
                 walk.go_to(0, 0, walk.steps(&pool), &pool);
                 let (mut bytes, mut records) = (0, 0);

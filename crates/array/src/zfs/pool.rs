@@ -12,6 +12,7 @@ use super::places::{Fresh, Places};
 use super::room::Room;
 use super::shuffle::Shuffle;
 use super::stretch::Stretches;
+use super::tunables::Tunables;
 use crate::LayoutError;
 
 /// A vdev with its content: which record lies where.
@@ -66,11 +67,12 @@ impl Pool {
         member_bytes: u64,
         content: Content,
         dirty_bytes: u64,
+        tunables: &Tunables,
         seed: u64,
     ) -> Result<Self, LayoutError> {
         content.check(&geometry)?;
         let Content { record_bytes, fill, run_records, file_bytes } = content;
-        let Room { metaslab_shift, metaslabs, shown_bytes } = Room::of(&geometry, member_bytes);
+        let Room { metaslab_shift, metaslabs, shown_bytes } = Room::of(&geometry, member_bytes, tunables);
         if metaslabs == 0 {
             return Err(LayoutError::value("members", member_bytes, "too small for a pool: ZFS takes 64 MiB or more"));
         }
@@ -237,8 +239,15 @@ mod tests {
 
     fn of_files(run_records: Option<u64>, fill: f64, file_bytes: Option<u64>) -> Pool {
         let geometry = Geometry::raidz(2, 6, 12).unwrap();
-        Pool::new(geometry, 40 << 30, Content { record_bytes: 128 << 10, fill, run_records, file_bytes }, 1 << 30, 1)
-            .unwrap()
+        Pool::new(
+            geometry,
+            40 << 30,
+            Content { record_bytes: 128 << 10, fill, run_records, file_bytes },
+            1 << 30,
+            &Tunables::v2_3(),
+            1,
+        )
+        .unwrap()
     }
 
     #[test]
@@ -267,7 +276,8 @@ mod tests {
     fn a_run_longer_than_a_metaslab_is_refused() {
         let content =
             Content { record_bytes: 128 << 10, fill: 0.2, run_records: Some(100_000_000_000), file_bytes: None };
-        let refusal = Pool::new(Geometry::raidz(1, 4, 12).unwrap(), 40 << 30, content, 1 << 30, 1).unwrap_err();
+        let refusal = Pool::new(Geometry::raidz(1, 4, 12).unwrap(), 40 << 30, content, 1 << 30, &Tunables::v2_3(), 1)
+            .unwrap_err();
         assert!(refusal.to_string().contains("a metaslab has room for"), "{refusal}");
     }
 
@@ -276,7 +286,7 @@ mod tests {
     fn who_goes_by_place_finds_each_record_once_in_the_order_of_their_places() {
         let geometry = Geometry::draid(2, 2, 6, 0, 12).unwrap();
         let content = Content { record_bytes: 128 << 10, fill: 0.12, run_records: None, file_bytes: None };
-        let pool = Pool::new(geometry, 4_000_787_030, content, 200 << 20, 1).unwrap();
+        let pool = Pool::new(geometry, 4_000_787_030, content, 200 << 20, &Tunables::v2_3(), 1).unwrap();
         let metaslab = |record| pool.record_offset(record) >> pool.metaslab_shift;
         assert_eq!([0, pool.records - pool.records_per_metaslab, pool.records - 1].map(metaslab), [0, 9, 4]);
         let found: Vec<u64> = (0..pool.records).map(|step| pool.record_by_place(step)).collect();

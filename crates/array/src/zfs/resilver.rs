@@ -141,7 +141,8 @@ impl<D: BlockDevice> Resilver<D> {
         let capacities: Vec<u64> = devices.iter().map(BlockDevice::capacity_bytes).collect();
         plan.check(&capacities)?;
         let dirty_bytes = dirty_max_bytes(plan.host.memory_bytes);
-        let mut pool = Pool::new(plan.geometry.clone(), plan.member_bytes, plan.content, dirty_bytes, plan.seed)?;
+        let Plan { member_bytes, content, seed, .. } = plan;
+        let mut pool = Pool::new(plan.geometry.clone(), member_bytes, content, dirty_bytes, &plan.tunables, seed)?;
         if plan.tunables.copies_apart.is_none() {
             pool.gather_second_copies();
         }

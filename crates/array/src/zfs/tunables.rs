@@ -56,6 +56,14 @@ pub struct Tunables {
     pub status_counts_issued: bool,
     /// Does `zed` set a drive faulty that errs too often? Before 0.7 it only told.
     pub faults_errors: bool,
+    /// `spa_min_slop`: what a pool keeps back from its users at least, of the 32nd that `spa_slop_shift` makes it; before 0.7 half
+    /// of the smallest vdev there may be.
+    pub min_slop_bytes: u64,
+    /// `spa_max_slop`: at most. Before 2.1 a 32nd of a pool of any size.
+    pub max_slop_bytes: Option<u64>,
+    /// Are metaslabs of 512 MiB at least and of 16 GiB at most (`zfs_vdev_default_ms_shift`, `zfs_vdev_max_ms_shift`)? Before 0.8 there
+    /// were about 200 of whatever size.
+    pub bounds_metaslabs: bool,
 }
 
 const MIB: u64 = 1 << 20;
@@ -84,6 +92,9 @@ impl Tunables {
             copies_apart: None,
             status_counts_issued: true,
             faults_errors: true,
+            min_slop_bytes: 128 * MIB,
+            max_slop_bytes: Some(128 << 30),
+            bounds_metaslabs: true,
         }
     }
 
@@ -106,6 +117,9 @@ impl Tunables {
             copies_apart: Some(3),
             status_counts_issued: false,
             faults_errors: false,
+            min_slop_bytes: 32 * MIB,
+            max_slop_bytes: None,
+            bounds_metaslabs: false,
             ..Self::v2_3()
         }
     }

@@ -21,7 +21,7 @@ impl Room {
     /// Of a vdev whose smallest member holds `member_bytes`.
     pub fn of(geometry: &Geometry, member_bytes: u64, tunables: &Tunables) -> Self {
         let allocatable = geometry.allocatable_bytes(member_bytes);
-        let metaslab_shift = metaslab_shift(allocatable, tunables.bounds_metaslabs);
+        let metaslab_shift = metaslab_shift(allocatable, tunables.max_metaslab_shift);
         let metaslabs = allocatable >> metaslab_shift;
         let given_out = metaslabs << metaslab_shift;
         Self { metaslab_shift, metaslabs, shown_bytes: given_out - kept_back(geometry, given_out, tunables) }
@@ -47,19 +47,16 @@ fn kept_back(geometry: &Geometry, given_out: u64, tunables: &Tunables) -> u64 {
     (kept_back / counted_a_sector) << 9
 }
 
-/// `vdev_metaslab_set_size`: about 200 metaslabs, if `bounded` of 512 MiB to 16 GiB.
-fn metaslab_shift(allocatable: u64, bounded: bool) -> u32 {
+/// `vdev_metaslab_set_size`: about 200 metaslabs, of 512 MiB at least.
+fn metaslab_shift(allocatable: u64, most: u32) -> u32 {
     let highbit = |value: u64| 64 - value.leading_zeros();
-    if !bounded {
-        return highbit(allocatable / 200).max(24);
-    }
     let count = allocatable >> 29;
     let shift = match count {
         0..16 => highbit(allocatable / 16),
         16..=200 => 29,
         _ => highbit(allocatable / 200),
     };
-    shift.clamp(24, 34).max(highbit(allocatable >> 17).saturating_sub(1))
+    shift.clamp(24, most).max(highbit(allocatable >> 17).saturating_sub(1))
 }
 
 #[cfg(test)]
@@ -87,10 +84,10 @@ mod tests {
     #[test]
     fn metaslabs_are_as_large_as_openzfs_makes_them() {
         // The table in vdev_metaslab_set_size.
-        assert_eq!(metaslab_shift(50 << 30, true), 29);
-        let count = (2_u64 << 40) >> metaslab_shift(2 << 40, true);
+        assert_eq!(metaslab_shift(50 << 30, 34), 29);
+        let count = (2_u64 << 40) >> metaslab_shift(2 << 40, 34);
         assert!((100..=200).contains(&count), "{count}");
-        assert_eq!(metaslab_shift(100 << 40, true), 34);
+        assert_eq!(metaslab_shift(100 << 40, 34), 34);
     }
 
     #[test]
@@ -98,8 +95,7 @@ mod tests {
         let mirror = Geometry::mirror(2, 12).unwrap();
         let [old, new] = [Tunables::v0_6(), Tunables::v2_1()].map(|release| kept_back(&mirror, 100 << 40, &release));
         assert_eq!([old, new], [(100 << 40) / 32, 128 << 30]);
-        assert_eq!(metaslab_shift(100 << 40, false), 40);
-        assert_eq!([true, false].map(|bounded| metaslab_shift(40 << 30, bounded)), [29, 28]);
+        assert_eq!(metaslab_shift(100 << 40, u64::BITS), 40);
     }
 
     /// What users of others' pools were shown: <https://gist.github.com/fuzzykiller/bf1c6599df2b04b76ae6> (a raidz2 of six drives of 3 TB,

@@ -61,9 +61,9 @@ pub struct Tunables {
     pub min_slop_bytes: u64,
     /// `spa_max_slop`: at most. Before 2.1 a 32nd of a pool of any size.
     pub max_slop_bytes: Option<u64>,
-    /// Are metaslabs of 512 MiB at least and of 16 GiB at most (`zfs_vdev_default_ms_shift`, `zfs_vdev_max_ms_shift`)? Before 0.8 there
-    /// were about 200 of whatever size.
-    pub bounds_metaslabs: bool,
+    /// `zfs_vdev_max_ms_shift`: metaslabs are of so many bytes at most, as a power of two. Before 0.8 there were about 200 in a vdev of any
+    /// size. (In one of less than 100 GiB, too, which is divided as today here.)
+    pub max_metaslab_shift: u32,
 }
 
 const MIB: u64 = 1 << 20;
@@ -94,7 +94,7 @@ impl Tunables {
             faults_errors: true,
             min_slop_bytes: 128 * MIB,
             max_slop_bytes: Some(128 << 30),
-            bounds_metaslabs: true,
+            max_metaslab_shift: 34,
         }
     }
 
@@ -119,7 +119,7 @@ impl Tunables {
             faults_errors: false,
             min_slop_bytes: 32 * MIB,
             max_slop_bytes: None,
-            bounds_metaslabs: false,
+            max_metaslab_shift: u64::BITS,
             ..Self::v2_3()
         }
     }

@@ -69,3 +69,13 @@ def test_a_pass_frees_as_much_in_bands_that_are_not_known(tmp_path: Path) -> Non
     tracks = twin.number("translation", "tracks_per_band") * twin.number("translation.cleaning", "bands_per_pass")
     assert tracks == pytest.approx(44, rel=0.15)
     assert {"translation.tracks_per_band", "translation.cleaning.bands_per_pass"} <= set(twin.unidentified())
+
+
+def test_a_journal_that_comes_by_itself_is_not_taken_off_the_pass_behind_it(tmp_path: Path) -> None:
+    """The twin's comes two writes before a pass; 11.7 MB were told, 13.1 at most."""
+    truth = small_wild(3349)
+    (tmp_path / "hidden.toml").write_text(truth.toml)
+    order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
+    twin = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).twin
+    assert "translation.cleaning.merge_bytes" not in twin.unidentified()
+    assert twin.value("translation.cleaning", "merge_bytes") == truth.values["translation.cleaning.merge_bytes"]

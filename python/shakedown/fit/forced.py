@@ -280,7 +280,9 @@ def _without(known: Journal | None, log: Log, excess: Floats, filling: int, met:
     begin = int(late[late < np.argmax(met)].max(initial=late[0]))
     for due in np.arange(begin % regular.every, len(excess), regular.every):
         around = slice(max(int(due) - _JOURNAL_NEAR, 0), int(due) + _JOURNAL_NEAR + 1)
-        at = around.start + int(np.argmax(excess[around]))
+        # By itself, if a write there took as long; else within what the longest of them waited for.
+        alone = np.abs(excess[around] - regular.ms) < near
+        at = around.start + int(np.argmax(np.where(alone, np.inf, excess[around])))
         if excess[at] > _JOURNAL_SHARE * regular.ms:
             excess[at] = max(excess[at] - regular.ms, 0.0)
     return excess

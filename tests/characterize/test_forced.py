@@ -79,3 +79,16 @@ def test_a_journal_that_comes_by_itself_is_not_taken_off_the_pass_behind_it(tmp_
     twin = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).twin
     assert "translation.cleaning.merge_bytes" not in twin.unidentified()
     assert twin.value("translation.cleaning", "merge_bytes") == truth.values["translation.cleaning.merge_bytes"]
+
+
+@pytest.mark.parametrize("seed", [3430, 3440])
+def test_of_a_few_passes_all_may_wait_alike(seed: int, tmp_path: Path) -> None:
+    """One pass takes four bands of the first drive, and of the second all three bands wait three quarters of a turn longer."""
+    truth = small_wild(seed)
+    (tmp_path / "hidden.toml").write_text(truth.toml)
+    order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
+    facts = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).facts
+    assert facts.cache
+    found = facts.cache.collect_turns
+    assert found
+    assert found.low <= truth.values["translation.cleaning.collect_turns"] <= found.high

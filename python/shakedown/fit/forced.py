@@ -52,6 +52,7 @@ _LAST_SHARE: Final = 0.75
 _ROUNDING_TURNS: Final = 1.0
 # And no mean to less: pieces of half a turn meet two angles only, and of seven bands four may wait at the worse one.
 _LEAST_ROUNDING_TURNS: Final = 0.6
+_FEWEST_TO_AVERAGE: Final = 5
 # Of so many numbers in a row. Else all bands would come round alike: as far as a merge buffer reaches they are alike.
 _NUMBERS: Final = 8
 # What waiting cannot explain: another band was cleaned as well, or another number of them.
@@ -164,8 +165,15 @@ def collect_turns(bands: Bands, filler: Filler, known: Known) -> Estimate | None
     turns = longer / more - BLOCK_BYTES / filler.layout.track_bytes
     if turns > _APART_SHOWN * _APART_TRACKS:
         return None
-    error = max(_ROUNDING_TURNS / many.bands**0.5, _LEAST_ROUNDING_TURNS) / more
+    error = _rounding_turns(min(len(with_many), len(with_few), many.bands)) / more
     return Estimate(max(turns, 0.0), max(turns - error, 0.0), max(turns, 0.0) + error)
+
+
+def _rounding_turns(passes: int) -> float:
+    """What the mean of so many passes is known to. Bands of one pass wait alike, and of a few passes all may."""
+    if passes < _FEWEST_TO_AVERAGE:
+        return _ROUNDING_TURNS
+    return max(_ROUNDING_TURNS / passes**0.5, _LEAST_ROUNDING_TURNS)
 
 
 def longer_turns(with_many: Floats, with_few: Floats, bands: int) -> float | None:

@@ -11,8 +11,10 @@ from characterize.blind import Truth, small_wild, wild
 from shakedown.characterize.record import Order
 from shakedown.characterize.run import characterize
 from shakedown.device.disk.facts import NO_CONSENT
+from shakedown.fit.bands import Bands
 from shakedown.fit.draft import draft
-from shakedown.fit.forced import longer_turns
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.forced import can_be_met, longer_turns
 
 # Logs with little room, visits that take more of it than a write, several logs, a lazy drive and one without streams;
 # two of which a pass of the fillers' own band was counted with one of the fills, and one whose bands, all longer than
@@ -92,3 +94,9 @@ def test_of_a_few_passes_all_may_wait_alike(seed: int, tmp_path: Path) -> None:
     found = facts.cache.collect_turns
     assert found
     assert found.low <= truth.values["translation.cleaning.collect_turns"] <= found.high
+
+
+def test_bands_known_to_a_factor_of_four_are_not_looked_for_behind_others() -> None:
+    """Pieces of these, found on a busy host, were to be written beyond the end of the drive of 9.6 GB."""
+    assert not can_be_met(Bands(Estimate(141_596_605, 33_406_976, 597_149_696), 4_160_212_522))
+    assert can_be_met(Bands(Estimate(21_118_976, 20_600_000, 21_600_000), 4_160_212_522))

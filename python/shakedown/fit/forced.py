@@ -60,6 +60,7 @@ _EXTRA_TURNS: Final = 4.0
 # With the end of another these are eight: as many as some passes have, if they have one, two, four or eight.
 _WHOLE_BANDS: Final = 7
 _BORDER_SHARE: Final = 1 / 24
+_MOST_VAGUE: Final = 1 / 4
 # What a band of a pass is known to: with each part of it the drive waits for an angle. Bands lie like each other: those
 # of a pass wait as long, so that it is no chance which makes up for itself.
 _PASS_TURNS: Final = 1.5
@@ -104,6 +105,11 @@ class Pieces:
         round_number = np.arange(self.each)[:, None]
         left_out = (round_number > 0) & (round_number <= number % self.numbers)
         return np.where(left_out, -1, offsets)
+
+
+def can_be_met(bands: Bands) -> bool:
+    """Whether it is known about where the bands behind one lie; else pieces would be put anywhere, or beyond the end."""
+    return bands.size_bytes.half < _MOST_VAGUE * bands.size_bytes.value
 
 
 def pass_pieces(bands: Bands, track_bytes: float) -> int:

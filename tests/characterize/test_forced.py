@@ -85,7 +85,7 @@ def test_a_journal_that_comes_by_itself_is_not_taken_off_the_pass_behind_it(tmp_
 
 @pytest.mark.parametrize("seed", [3430, 3440])
 def test_of_a_few_passes_all_may_wait_alike(seed: int, tmp_path: Path) -> None:
-    """One pass takes four bands of the first drive, and of the second all three bands wait three quarters of a turn longer."""
+    """A pass takes all four bands of the first drive; all three of the second wait 3/4 of a turn longer."""
     truth = small_wild(seed)
     (tmp_path / "hidden.toml").write_text(truth.toml)
     order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)

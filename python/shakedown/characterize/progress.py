@@ -20,7 +20,7 @@ class Progress:
     """
 
     def __init__(self, plan: Plan, tell: Callable[[str], None], begun_before: Callable[[], bool]) -> None:
-        """``tell`` hears the lines; ``begun_before``: whether what comes next is there already. The clock starts now."""
+        """``tell`` hears the lines; ``begun_before``: whether what comes next is there. The clock starts now."""
         self._plan, self._tell, self._begun_before = plan, tell, begun_before
         self._began_s = time.monotonic()
         self._ahead: tuple[Course, ...] = plan.courses

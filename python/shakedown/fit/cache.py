@@ -95,7 +95,7 @@ class Cache:
 
     @property
     def may_move_bands(self) -> bool:
-        """Whether too little came to its old place for bands that stay, but too much for it to be sure that they move."""
+        """Whether too little came to its old place for bands that stay, but too much to be sure that they move."""
         return self.static_share is not None and _STATIC <= self.static_share < _SURELY_STATIC
 
 

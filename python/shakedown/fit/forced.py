@@ -108,7 +108,7 @@ class Pieces:
 
 
 def can_be_met(bands: Bands) -> bool:
-    """Whether it is known about where the bands behind one lie; else pieces would be put anywhere, or beyond the end."""
+    """Whether it is known about where bands behind one lie; else pieces would be put anywhere, or beyond the end."""
     return bands.size_bytes.half < _MOST_VAGUE * bands.size_bytes.value
 
 

@@ -179,7 +179,7 @@ def _rounding_turns(passes: int) -> float:
     """What the mean of so many passes is known to. Bands of one pass wait alike, and of a few passes all may."""
     if passes < _FEWEST_TO_AVERAGE:
         return _ROUNDING_TURNS
-    return max(_ROUNDING_TURNS / passes**0.5, _LEAST_ROUNDING_TURNS)
+    return float(max(_ROUNDING_TURNS / passes**0.5, _LEAST_ROUNDING_TURNS))
 
 
 def longer_turns(with_many: Floats, with_few: Floats, bands: int) -> float | None:

@@ -437,6 +437,11 @@ def test_a_memory_is_full_where_waits_begin_to_follow_each_other_and_not_where_a
     visit = np.full(256, 0.2)
     visit[[37, 57, 68, 119, 192]] = 14.0, 3.0, 8.0, 4.0, 270.0
     assert until_full(visit, 2.4) == 192
+    # The first of large writes that waits may be lucky with its angle, and the one behind it does not wait at all.
+    large = np.full(150, 2.1)
+    large[32::2] = 31.6
+    large[32] = 8.8
+    assert until_full(large, 4.2) == 32
     never = np.full(400, 0.1)
     never[np.random.default_rng(2).random(400) < 0.04] = 3.0
     assert until_full(never, 2.0) is None

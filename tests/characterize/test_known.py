@@ -160,3 +160,9 @@ def test_what_was_measured_can_be_estimated_again(tmp_path: Path) -> None:
     first = _characterized(truth, tmp_path)
     again = characterize(first.order, tmp_path / "run", NO_CONSENT, lambda _: None)
     assert again.twin.toml == first.twin.toml
+
+
+def test_bands_that_move_but_mostly_come_to_an_old_angle_are_not_called_static(tmp_path: Path) -> None:
+    """Every other of these bands begins at the same angle, so four fifths of what moved lay as if it had not."""
+    twin = _characterized(small_wild(3471), tmp_path).twin
+    assert twin.value("translation", "mapping") == "dynamic" or "translation.mapping" in twin.unidentified()

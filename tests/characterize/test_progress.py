@@ -18,7 +18,7 @@ SMALL = 8_000_000_000
 
 def _told(plan: Plan, parts: Sequence[str]) -> list[str]:
     told: list[str] = []
-    progress = Progress(plan, told.append)
+    progress = Progress(plan, told.append, lambda: False)
     for part in parts:
         progress(part)
     return told
@@ -63,6 +63,16 @@ def test_what_shows_on_the_way_is_no_longer_told_as_open() -> None:
     assert len(_minutes(told[1])) == 2
     # Bands come first where the drive cleans by itself.
     assert len(_minutes(told[3])) == 1
+
+
+def test_what_was_measured_before_is_not_said_to_take_time() -> None:
+    told: list[str] = []
+    held = iter([True, True, False])
+    progress = Progress(Plan.of(SMALL, with_parking=False), told.append, lambda: next(held))
+    for part in ("rotation", "transfer rates", "seeks"):
+        progress(part)
+    assert ["measured before" in line for line in told] == [True, True, False]
+    assert "minutes left" in told[2]
 
 
 def test_one_that_turns_out_to_be_lazy_late_has_more_ahead() -> None:

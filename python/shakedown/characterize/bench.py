@@ -24,6 +24,10 @@ class ArenaBench:
         self._rest_ns = 0
         self.capacity_bytes = capacity_bytes
 
+    def holds_next(self) -> bool:
+        """Whether what is played next has been measured before, if it is what it was."""
+        return any(self._folder.glob(f"{self._number + 1:05d}-*.parquet"))
+
     def play(self, name: str, trace: Trace) -> Log:
         """The log of a trace, from the folder or the arena. Raises UsageError when what is there cannot be read."""
         self._number += 1

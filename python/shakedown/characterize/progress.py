@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import dropwhile
+from typing import Final
 
 from shakedown.characterize.plan import ONLY_LAZY, PARKING, Course, Plan, long
+
+_BEGUN: Final = "measured before, if not all of it"
 
 
 class Progress:
@@ -16,9 +19,9 @@ class Progress:
     ahead, as when one comes twice, tells nothing.
     """
 
-    def __init__(self, plan: Plan, tell: Callable[[str], None]) -> None:
-        """``tell`` hears the lines; the clock starts now."""
-        self._plan, self._tell = plan, tell
+    def __init__(self, plan: Plan, tell: Callable[[str], None], begun_before: Callable[[], bool]) -> None:
+        """``tell`` hears the lines; ``begun_before``: whether what comes next is there. The clock starts now."""
+        self._plan, self._tell, self._begun_before = plan, tell, begun_before
         self._began_s = time.monotonic()
         self._ahead: tuple[Course, ...] = plan.courses
 
@@ -28,7 +31,8 @@ class Progress:
         courses = (self._plan.lazy,) if part == ONLY_LAZY else self._ahead
         self._ahead = tuple(rest for course in courses if (rest := _from(course, part))) or self._ahead
         minutes, seconds = divmod(int(time.monotonic() - self._began_s), 60)
-        self._tell(f"{minutes:02}:{seconds:02} {part} ({self._left(part)})")
+        left = _BEGUN if self._begun_before() else self._left(part)
+        self._tell(f"{minutes:02}:{seconds:02} {part} ({left})")
 
     def _left(self, part: str) -> str:
         parking_s = self._plan.parking_s

@@ -63,14 +63,14 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell, befor
             opened = _open(order, folder / "raw", consent, belongings)
             if before is not None:
                 before.refuse_other(opened.identity)
-            _begin(order, opened, folder, tell)
+            _begin(order, opened, folder, tell, before)
             return opened
 
         target = before.target if before is not None and before.complete else None
         target = target or arena().identity
         plan = _plan(order, target)
-        told = tell if target.kind == "model" else Progress(plan, tell)
         bench = ArenaBench(arena, folder / LOGS_NAME, _capacity_bytes(target))
+        told = tell if target.kind == "model" else Progress(plan, tell, bench.holds_next)
         facts = find(bench, told, with_parking=order.with_parking)
         Record(order, target, complete=True).keep(folder)
         return _conclude(order, folder, plan, facts, _model(target), tell)
@@ -90,7 +90,7 @@ def _open(order: Order, raw: Path, consent: Consent, belongings: ExitStack) -> A
     return arena
 
 
-def _begin(order: Order, arena: Arena, folder: Path, tell: Tell) -> None:
+def _begin(order: Order, arena: Arena, folder: Path, tell: Tell, before: Record | None) -> None:
     """Say what will be done, if it may be; what is refused leaves no folder behind."""
     plan = _plan(order, arena.identity)
     _admit(arena, plan)
@@ -99,6 +99,8 @@ def _begin(order: Order, arena: Arena, folder: Path, tell: Tell) -> None:
         make_folder(place)
     for line in plan.lines():
         tell(line)
+    if before is not None:
+        tell("all of that is said of a course from its beginning: what the folder holds is not measured again")
     Record(order, arena.identity).keep(folder)
 
 

@@ -197,6 +197,8 @@ def _translation(twin: Twin, facts: Facts) -> None:
         shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {_BY}"
         if not _places_differ(facts, tracks):
             shown = f"{UNKNOWN}; bands begin at the same angle, so that one looks like another"
+        elif cache.may_move_bands:
+            shown = f"{UNKNOWN}; {cache.static_share:.0%} of what was cleaned came to its old place, or to one like it"
         twin.put("translation", "mapping", "dynamic" if cache.moves_bands else "static", shown)
         if cache.moves_bands:
             twin.put("translation", "spare_bands", 2, f"{UNKNOWN}; some")

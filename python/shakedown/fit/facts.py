@@ -448,7 +448,7 @@ def _find_order(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Te
 
 def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
     """What a write waits for where the log has no room: cleaning, and what it takes for each piece that lies apart."""
-    if cache.length is None or 0.5 not in cache.bands:
+    if cache.length is None or 0.5 not in cache.bands or not forced.can_be_met(cache.bands[0.5]):
         return
     tell("passes that are forced")
     filler, known = forced_passes(bench, facts, cache)

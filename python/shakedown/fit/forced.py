@@ -52,6 +52,7 @@ _LAST_SHARE: Final = 0.75
 _ROUNDING_TURNS: Final = 1.0
 # And no mean to less: pieces of half a turn meet two angles only, and of seven bands four may wait at the worse one.
 _LEAST_ROUNDING_TURNS: Final = 0.6
+_FEWEST_TO_AVERAGE: Final = 5
 # Of so many numbers in a row. Else all bands would come round alike: as far as a merge buffer reaches they are alike.
 _NUMBERS: Final = 8
 # What waiting cannot explain: another band was cleaned as well, or another number of them.
@@ -59,6 +60,7 @@ _EXTRA_TURNS: Final = 4.0
 # With the end of another these are eight: as many as some passes have, if they have one, two, four or eight.
 _WHOLE_BANDS: Final = 7
 _BORDER_SHARE: Final = 1 / 24
+_MOST_VAGUE: Final = 1 / 4
 # What a band of a pass is known to: with each part of it the drive waits for an angle. Bands lie like each other: those
 # of a pass wait as long, so that it is no chance which makes up for itself.
 _PASS_TURNS: Final = 1.5
@@ -103,6 +105,11 @@ class Pieces:
         round_number = np.arange(self.each)[:, None]
         left_out = (round_number > 0) & (round_number <= number % self.numbers)
         return np.where(left_out, -1, offsets)
+
+
+def can_be_met(bands: Bands) -> bool:
+    """Whether it is known about where bands behind one lie; else pieces would be put anywhere, or beyond the end."""
+    return bands.size_bytes.half < _MOST_VAGUE * bands.size_bytes.value
 
 
 def pass_pieces(bands: Bands, track_bytes: float) -> int:
@@ -164,8 +171,15 @@ def collect_turns(bands: Bands, filler: Filler, known: Known) -> Estimate | None
     turns = longer / more - BLOCK_BYTES / filler.layout.track_bytes
     if turns > _APART_SHOWN * _APART_TRACKS:
         return None
-    error = max(_ROUNDING_TURNS / many.bands**0.5, _LEAST_ROUNDING_TURNS) / more
+    error = _rounding_turns(min(len(with_many), len(with_few), many.bands)) / more
     return Estimate(max(turns, 0.0), max(turns - error, 0.0), max(turns, 0.0) + error)
+
+
+def _rounding_turns(passes: int) -> float:
+    """What the mean of so many passes is known to. Bands of one pass wait alike, and of a few passes all may."""
+    if passes < _FEWEST_TO_AVERAGE:
+        return _ROUNDING_TURNS
+    return float(max(_ROUNDING_TURNS / passes**0.5, _LEAST_ROUNDING_TURNS))
 
 
 def longer_turns(with_many: Floats, with_few: Floats, bands: int) -> float | None:
@@ -280,7 +294,9 @@ def _without(known: Journal | None, log: Log, excess: Floats, filling: int, met:
     begin = int(late[late < np.argmax(met)].max(initial=late[0]))
     for due in np.arange(begin % regular.every, len(excess), regular.every):
         around = slice(max(int(due) - _JOURNAL_NEAR, 0), int(due) + _JOURNAL_NEAR + 1)
-        at = around.start + int(np.argmax(excess[around]))
+        # By itself, if a write there took as long; else within what the longest of them waited for.
+        alone = np.abs(excess[around] - regular.ms) < near
+        at = around.start + int(np.argmax(np.where(alone, np.inf, excess[around])))
         if excess[at] > _JOURNAL_SHARE * regular.ms:
             excess[at] = max(excess[at] - regular.ms, 0.0)
     return excess

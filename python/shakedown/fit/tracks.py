@@ -75,6 +75,7 @@ def estimate(log: Log, turn_ms: float) -> Tracks | None:
     noise = max(1.5 * float(np.median(np.abs(steps - slope))), 1e-4)
     jumps = steps - slope
     borders = np.flatnonzero((jumps > max(_LEAST_SKEW, 5 * noise)) & (jumps < 0.6))
+    borders = _of_tracks(borders, jumps[borders], noise)
     if len(borders) < 2:
         return None
     high = _higher(jumps[borders], noise)
@@ -140,6 +141,16 @@ def _higher(skews: Floats, noise: float) -> NDArray[np.bool_]:
     if gaps[widest] < _unlike(noise):
         return np.zeros(len(skews), bool)
     return np.asarray(skews > ranked[widest] + gaps[widest] / 2)
+
+
+def _of_tracks(borders: NDArray[np.int64], skews: Floats, noise: float) -> NDArray[np.int64]:
+    """The borders without those of a lower kind that is the rarer: of each cylinder's tracks only one ends it.
+
+    So the lower kind is at least as frequent, but for one at each end. What is rarer are jumps of a host that was late.
+    """
+    while len(borders) > 1 and 2 * int((high := _higher(skews, noise)).sum()) > len(borders) + 2:
+        borders, skews = borders[high], skews[high]
+    return borders
 
 
 def _unlike(noise: float) -> float:

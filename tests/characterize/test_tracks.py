@@ -1,0 +1,40 @@
+"""Tracks and skews from the angles of evenly spaced blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shakedown.fit import tracks
+from shakedown.fit.trace import Log
+
+_TURN_MS = 8.0
+_TRACK_BYTES = 1 << 20
+_HEADS = 6
+_SKEW_TURNS, _CYLINDER_TURNS = 0.24, 0.3
+
+
+def _log(late_from: int | None) -> Log:
+    """Reads of one drive; from this block on all come a little later, as if a track ended there with hardly a skew."""
+    asked = tracks.trace(0, _TRACK_BYTES, 40)
+    offsets = asked.offsets
+    track = offsets // _TRACK_BYTES
+    skews = _SKEW_TURNS * track + (_CYLINDER_TURNS - _SKEW_TURNS) * (track // _HEADS)
+    angle = offsets / _TRACK_BYTES + skews
+    if late_from is not None:
+        angle = angle + 0.03 * (offsets >= late_from)
+    # Each read takes two turns and what its angle asks for, so none comes sooner than the one before.
+    completed = (2 * np.arange(1, len(offsets) + 1) + (angle % 1.0)) * _TURN_MS * 1e6
+    done = completed.astype(np.int64)
+    submitted = np.concatenate([[0], done[:-1]])
+    return Log(submitted, done, offsets, asked.lengths, asked.verbs, int(done[-1]))
+
+
+@pytest.mark.parametrize("late_from", [None, 11 * _TRACK_BYTES // 2], ids=["punctual", "late"])
+def test_one_jump_of_the_host_is_no_skew_between_tracks(late_from: int | None) -> None:
+    found = tracks.estimate(_log(late_from), _TURN_MS)
+    assert found
+    assert found.heads == _HEADS
+    assert found.track_skew.value == pytest.approx(_SKEW_TURNS, abs=0.01)
+    assert found.cylinder_skew.value == pytest.approx(_CYLINDER_TURNS, abs=0.01)
+    assert found.track_bytes.value == pytest.approx(_TRACK_BYTES, rel=0.005)

@@ -91,6 +91,7 @@ fn a_whole_drive_is_written_the_same() {
         ("canvio-3tb", "bs=1m\niodepth=8"),
         ("canvio-3tb", "bs=128k\niodepth=24"),
         ("wd40efax", "bs=512k\niodepth=16\nsync=1"),
+        ("wd40efax", "bs=1m\niodepth=8"),
     ] {
         let profile = profile(name, 100);
         let job = format!("rw=write\n{job}");

@@ -17,6 +17,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status, 130 from the first moment where it is ended."""
     # Most of what a command makes stays until it ends: to look for what is no longer needed is seldom worth while.
     gc.set_threshold(_GARBAGE_EVERY)
+    # numpy's algebra starts a thread a core when it is imported, which spins for work for a while. What a command
+    # gives it is small, and on one it comes out the same on however many cores.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # What it needs takes a moment to import. What is ignored, as Ctrl-C is in a shell's background, stays so.
     heard = [number for number in _ENDING if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)]
     kept = {number: signal.signal(number, lambda *_: os._exit(EXIT_INTERRUPTED)) for number in heard}

@@ -9,13 +9,15 @@
 use std::collections::VecDeque;
 
 use super::durable::Durable;
-use crate::buffer::Piece;
+use crate::buffer::{Dirty, Piece};
 use crate::drive::Drive;
 use crate::geometry::{BLOCK_BYTES, BLOCK_SECTORS};
 use crate::mechanics::Way;
 use crate::range::Range;
 use crate::request::{Completion, Request, Status, Verb, Writes, SECTOR_BYTES};
 use crate::work::Work;
+
+mod answered;
 
 /// A stream's dirty data is an extent, or two where bands meet.
 const EXTENTS: usize = 2;
@@ -36,7 +38,13 @@ impl Drive {
         free_tags: &mut Vec<u32>,
         done: &mut Vec<Completion>,
     ) -> u64 {
-        if self.clock.ticks(now_ns) > self.now || !self.only_streams(writes, free_tags.len()) {
+        if self.clock.ticks(now_ns) > self.now {
+            return now_ns;
+        }
+        if self.rules.write_back && !writes.fua {
+            return self.stream_into_dram(now_ns, writes, free_tags, done);
+        }
+        if !self.only_streams(writes, free_tags.len()) {
             return now_ns;
         }
         let mut course = Course { offset_bytes: writes.offset_bytes, left: writes.most, now_ns };
@@ -63,19 +71,22 @@ impl Drive {
         let Some((Work::Destage, until)) = self.work else {
             return false;
         };
-        let ends_bytes = writes.most.checked_mul(writes.bytes).and_then(|bytes| bytes.checked_add(writes.offset_bytes));
-        let whole = writes.bytes > 0 && writes.bytes % BLOCK_BYTES == 0 && writes.offset_bytes % BLOCK_BYTES == 0;
-        let fits = whole && ends_bytes.is_some_and(|ends| ends <= self.capacity_sectors() * SECTOR_BYTES);
         let sectors = writes.bytes / SECTOR_BYTES;
         let in_flight = (self.durable.len() + free_tags) as u64;
         let has_room = in_flight * sectors <= self.rules.limit_sectors && self.rules.limit_segments > EXTENTS;
-        let through = writes.fua || !self.rules.write_back;
-        fits && has_room
-            && through
+        self.fits(writes)
+            && has_room
             && self.clock.ns(until) < writes.limit_ns
             && self.hears_nobody_else()
-            && layer.streams.passes(writes.offset_bytes / SECTOR_BYTES, through)
+            && layer.streams.passes(writes.offset_bytes / SECTOR_BYTES, true)
             && self.is_a_line(writes.offset_bytes / SECTOR_BYTES, sectors)
+    }
+
+    /// Whether these writes are of whole blocks, and all end on the drive.
+    fn fits(&self, writes: &Writes) -> bool {
+        let ends_bytes = writes.most.checked_mul(writes.bytes).and_then(|bytes| bytes.checked_add(writes.offset_bytes));
+        let whole = writes.bytes > 0 && writes.bytes % BLOCK_BYTES == 0 && writes.offset_bytes % BLOCK_BYTES == 0;
+        whole && ends_bytes.is_some_and(|ends| ends <= self.capacity_sectors() * SECTOR_BYTES)
     }
 
     fn hears_nobody_else(&self) -> bool {
@@ -85,6 +96,15 @@ impl Drive {
 
     /// Whether what is dirty and under way are writes of a size, one behind the other, up to a sector.
     fn is_a_line(&self, end: u64, sectors: u64) -> bool {
+        let [flying] = self.in_flight.ranges() else {
+            return false;
+        };
+        let one_of_it = |needed: &Range| needed.sectors() == sectors && flying.start < needed.end && needed.end <= end;
+        self.is_one_line_to(end, true) && self.durable.iter().all(|durable| durable.range().is_some_and(one_of_it))
+    }
+
+    /// Whether what is under way and dirty is of a stream, one behind the other up to a sector, and somebody waits for it or nobody.
+    fn is_one_line_to(&self, end: u64, wanted: bool) -> bool {
         let ([flying], extents) = (self.in_flight.ranges(), self.buffer.ranges()) else {
             return false;
         };
@@ -94,10 +114,9 @@ impl Drive {
         let mut behind = flying.end;
         let in_line = (0..extents.len()).all(|index| {
             let (range, about) = (extents[index], self.buffer.about(index));
-            range.start == std::mem::replace(&mut behind, range.end) && about.direct && about.wanted
+            range.start == std::mem::replace(&mut behind, range.end) && about.direct && about.wanted == wanted
         });
-        let one_of_it = |needed: &Range| needed.sectors() == sectors && flying.start < needed.end && needed.end <= end;
-        in_line && behind == end && self.durable.iter().all(|durable| durable.range().is_some_and(one_of_it))
+        in_line && behind == end
     }
 
     /// Takes the stream's dirty data out of DRAM's books.
@@ -138,7 +157,8 @@ impl Drive {
         while let Some(tag) = free_tags.pop() {
             let Writes { fua, bytes, .. } = *writes;
             let request = Request { tag, verb: Verb::Write, fua, offset_bytes: course.offset_bytes, bytes };
-            self.add_to_line(line, request, arrives);
+            let (range, about) = self.add_to_line(line, &request, arrives);
+            self.durable.push(Durable::of(&request, range, &about));
             course.offset_bytes += bytes;
             course.left -= 1;
         }
@@ -161,9 +181,10 @@ impl Drive {
         extents <= EXTENTS
     }
 
-    fn add_to_line(&mut self, line: &mut VecDeque<Piece>, request: Request, arrives: u64) {
-        let (range, mut about) = self.bring_in(&request, arrives);
-        debug_assert!(about.direct && about.wanted, "a stream stays one");
+    /// Brings a write into DRAM, behind the line.
+    fn add_to_line(&mut self, line: &mut VecDeque<Piece>, request: &Request, arrives: u64) -> (Range, Dirty) {
+        let (range, mut about) = self.bring_in(request, arrives);
+        debug_assert!(about.direct, "a stream stays one");
         let mut start = range.start;
         while let Some(layer) = self.shingled.as_ref().filter(|_| start < range.end) {
             let home = self.home_block;
@@ -179,7 +200,7 @@ impl Drive {
             }
             start = end;
         }
-        self.durable.push(Durable::of(&request, range, &about));
+        (range, about)
     }
 
     /// The heads' work ends, who waited for it is answered, and they go on with the next piece. `None`, and nothing has happened:
@@ -192,16 +213,23 @@ impl Drive {
         if completed_ns >= limit_ns || !self.goes_on(line, until) || self.durable.iter().any(late) {
             return None;
         }
-        self.now = until;
-        self.shingled.as_mut()?.count_turn();
-        let (first, end) = self.surface(&landed);
-        self.read_cache.forget(first, end);
-        self.in_flight.clear();
+        self.land(until);
         self.answer_line(landed.end, completed_ns, done);
-        self.read_last = false;
         let piece = cut(line, self.rules.destage_sectors)?;
         self.write_in_place(&piece);
         Some(completed_ns)
+    }
+
+    /// What is under way is on the platters.
+    fn land(&mut self, until: u64) {
+        self.now = until;
+        if let Some(layer) = &mut self.shingled {
+            layer.count_turn();
+        }
+        let (first, end) = self.surface(&self.in_flight.hull());
+        self.read_cache.forget(first, end);
+        self.in_flight.clear();
+        self.read_last = false;
     }
 
     /// Answers all writes that end by a sector, which is durable now.

@@ -79,28 +79,32 @@ class _LevelWatch:
         self._block_ns, self._searches = block_ns, searches
         self._log_factor = math.log(factor)
         self._closed = 0
-        self._levels: deque[tuple[int, float]] = deque(maxlen=WANDER_MEMORY_WINDOWS * WINDOW_BLOCKS)
+        # Apart from the blocks that they are of: each block's search copies these whole.
+        self._levels: deque[float] = deque(maxlen=WANDER_MEMORY_WINDOWS * WINDOW_BLOCKS)
+        self._blocks: deque[int] = deque(maxlen=WANDER_MEMORY_WINDOWS * WINDOW_BLOCKS)
 
     def forget(self) -> None:
         """Begin anew with what comes."""
         self._levels.clear()
+        self._blocks.clear()
 
     def take(self, latency_s: float) -> Change | None:
         """Take the next block's figure, zero where nothing was probed."""
         self._closed += 1
         if self._closed <= SETTLING_BLOCKS or latency_s <= 0:
             return None
-        self._levels.append((self._closed, math.log(latency_s)))
+        self._levels.append(math.log(latency_s))
+        self._blocks.append(self._closed)
         for search in self._searches:
             if change := self._search(search):
                 return change
         return None
 
     def _search(self, search: Search) -> Change | None:
-        levels = [level for _, level in self._levels]
+        levels = list(self._levels)
         first = max(0, len(levels) - search.look_back_windows * WINDOW_BLOCKS)
         split = first + likely_split(levels[first:])
-        began = self._levels[split][0] - 1
+        began = self._blocks[split] - 1
         if self._closed - began < search.hold_windows * WINDOW_BLOCKS:
             return None
         wanted = wanted_change(levels[:split]) if search.learned else 0.0
@@ -112,5 +116,6 @@ class _LevelWatch:
             return None
         for _ in range(split):
             self._levels.popleft()
+            self._blocks.popleft()
         held_ns = (self._closed - began) * self._block_ns
         return Change(began * self._block_ns, held_ns, log_ratio, math.exp(centre(before)))

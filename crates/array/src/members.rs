@@ -89,6 +89,8 @@ struct Member<D> {
     /// How often something was late since its last answer, what was late together counted once; and when last.
     late: u32,
     late_ns: u64,
+    /// Late once more after they were aborted and asked again: they wait for the error handler, and all else with them.
+    failed: Vec<Command>,
     /// It was reset, and is set offline unless it answers until then.
     ready_until_ns: Option<u64>,
     busy_since_ns: u64,
@@ -114,8 +116,19 @@ impl<D> Member<D> {
             }
         }
         (self.late, self.times_out_ns, self.ready_until_ns) = (0, u64::MAX, None);
+        awaited.append(&mut self.failed);
         awaited.extend(self.waiting.drain());
         awaited
+    }
+
+    /// May it be given another command?
+    fn has_room(&self) -> bool {
+        self.in_device < self.depth && self.failed.is_empty()
+    }
+
+    /// Does the host wait for nothing of what it has?
+    fn is_abandoned(&self) -> bool {
+        self.commands.iter().flatten().all(|command| command.given_up)
     }
 }
 
@@ -156,6 +169,7 @@ impl<D: BlockDevice> Members<D> {
                 times_out_ns: u64::MAX,
                 late: 0,
                 late_ns: 0,
+                failed: Vec::new(),
                 ready_until_ns: None,
                 busy_since_ns: now_ns,
                 heard_ns: now_ns,
@@ -351,7 +365,7 @@ impl<D: BlockDevice> Members<D> {
 
     /// To the drive if it has room; else to those that wait.
     fn insert(&mut self, at: usize, command: Command) {
-        if self.members[at].in_device < self.members[at].depth {
+        if self.members[at].has_room() {
             self.hand_over(at, command);
         } else if let Some(command) = self.merged(at, command) {
             self.members[at].waiting.push(command);
@@ -417,11 +431,35 @@ impl<D: BlockDevice> Members<D> {
         if self.members[at].times_out_ns <= self.now_ns {
             self.give_up_late(at, done);
         }
-        while self.members[at].in_device < self.members[at].depth {
+        self.handle_errors(at, done);
+        while self.members[at].has_room() {
             let Some(command) = self.members[at].waiting.next() else { break };
             self.hand_over(at, command);
         }
         self.expect(at);
+    }
+
+    /// Who was aborted before and is late again waits for the error handler, which begins when the drive has nothing else to do: it
+    /// is given nothing meanwhile (`scsi_abort_command`, `scsi_eh_wakeup`). Then it is reset, and asked again.
+    fn handle_errors(&mut self, at: usize, done: &mut Vec<Done>) {
+        let member = &mut self.members[at];
+        if member.failed.is_empty() || !member.is_abandoned() {
+            return;
+        }
+        member.device.reset(self.now_ns);
+        let failed = std::mem::take(&mut member.failed);
+        self.ask_again(at, failed, done);
+    }
+
+    /// Those that have retries left go before all others; the others have failed.
+    fn ask_again(&mut self, at: usize, late: Vec<Command>, done: &mut Vec<Done>) {
+        for command in late.into_iter().rev() {
+            if command.timeouts <= self.max_retries {
+                self.members[at].waiting.again(command);
+            } else {
+                self.end(at, command, Status::Aborted, done);
+            }
+        }
     }
 
     /// What has timed out is aborted, and asked again, or has failed. A drive that answers nothing all the same is reset,
@@ -455,13 +493,9 @@ impl<D: BlockDevice> Members<D> {
         if member.late >= TIMEOUTS_UNTIL_RESET + not_asked_again && !member.device.is_ready(now_ns) {
             member.ready_until_ns.get_or_insert(now_ns + READY_TIMEOUT_NS);
         }
-        for command in late.into_iter().rev() {
-            if command.timeouts <= self.max_retries {
-                self.members[at].waiting.again(command);
-            } else {
-                self.end(at, command, Status::Aborted, done);
-            }
-        }
+        let (again, once): (Vec<_>, Vec<_>) = late.into_iter().partition(|command| command.timeouts > 1);
+        self.members[at].failed.extend(again);
+        self.ask_again(at, once, done);
     }
 
     fn retire(&mut self, at: usize, completion: Completion, done: &mut Vec<Done>) {

@@ -65,6 +65,30 @@ fn what_is_asked_for_at_once_is_put_together_behind_a_plug() {
     assert_eq!(gathered(1, false), [64; 23], "the drive has room for each");
 }
 
+/// A drive that starves one write: aborted when it is late, it is asked for again at once, beside others. When it is late once more the
+/// error handler waits until the drive has nothing else to do, and nothing new is given to it.
+#[test]
+fn who_is_late_twice_has_the_drive_to_itself() {
+    const MS: u64 = 1_000_000;
+    let starves = Plain::new(1 << 30).overtaking(0);
+    let mut members = Members::new(vec![starves], 0, 8 << 20, 5).with_command_timeout_ns(30 * MS);
+    let mut done = Vec::new();
+    let mut write = |members: &mut Members<Plain>, at_ns: u64, block: u64, mib: u64| {
+        while members.step(at_ns, &mut done) < at_ns {}
+        members.submit(0, Verb::Write, block << 20, mib << 20, block);
+    };
+    write(&mut members, 0, 0, 1);
+    write(&mut members, 40 * MS, 100, 1);
+    // It keeps the drive busy until 71 ms. The first is late at 30 ms and, asked for again, at 60.
+    write(&mut members, 50 * MS, 200, 4);
+    write(&mut members, 65 * MS, 300, 1);
+    let begins =
+        |members: &Members<Plain>| members.device(0).writes().iter().map(|range| range.start >> 20).collect::<Vec<_>>();
+    assert_eq!(begins(&members), [0, 0, 100, 200]);
+    while members.step(75 * MS, &mut Vec::new()) < 75 * MS {}
+    assert_eq!(begins(&members), [0, 0, 100, 200, 0, 300], "it goes first when the drive was reset");
+}
+
 const S: u64 = 1_000_000_000;
 
 /// When and how a request ends of a drive that answers nothing from `from_s` on, for so long; the host asks again

@@ -377,6 +377,21 @@ fn a_write_to_copies_waits_for_no_superblocks_of_a_checkpoint() {
     assert_eq!((count(SUPERBLOCK.start), count(HEADER)), (1, 2));
 }
 
+/// `md_super_write`: a member writes its superblock when its own flush is done, not when all are.
+#[test]
+fn each_superblock_follows_its_own_flush() {
+    let forced = Schedule { from_ns: 0, for_ns: 50 * MS, every_ns: None };
+    let devices = plain_members(&options(Layout::Raid1, 2)).into_iter().enumerate();
+    let nowhere = Schedule { from_ns: u64::MAX / 2, ..forced };
+    let devices = devices.map(|(at, device)| Stall::around(device, if at == 1 { forced } else { nowhere }));
+    let mut array = Array::new(options(Layout::Raid1, 2), devices.collect(), 0).unwrap();
+    let used = array.options().used_bytes();
+    array.recover(1, 0, used).unwrap();
+    array.advance(10 * MS, &mut Vec::new());
+    let has_superblock = |member: usize| array.members().device(member).inner().writes().contains(&SUPERBLOCK);
+    assert!(has_superblock(0) && !has_superblock(1));
+}
+
 /// A program that waits at the barrier asks for nothing else; another one does.
 #[test]
 fn programs_wait_one_by_one() {

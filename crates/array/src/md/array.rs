@@ -310,7 +310,7 @@ impl<D: BlockDevice> Array<D> {
         self.units.get_mut(number).bios = bios;
         match purpose {
             Purpose::Recovery => self.recovered(number),
-            Purpose::Superblock => self.superblocks_written(),
+            Purpose::Superblock => self.superblock_written(),
             Purpose::Foreground | Purpose::Bitmap => {}
         }
         self.units.release(number);

@@ -26,19 +26,27 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// Each after what was written before it, and forced to the medium.
+    /// Each after what was written before it on its member, and forced to the medium (`md_super_write`).
     fn write_superblocks(&mut self) {
-        let number = self.units.make(Purpose::Superblock);
-        for member in (0..self.roles.len()).filter(|member| self.roles[*member] != Role::Missing) {
+        self.superblocks.pending = self.roles.iter().filter(|role| **role != Role::Missing).count() as u32;
+        for member in 0..self.roles.len() {
+            if self.roles[member] == Role::Missing {
+                continue;
+            }
+            let number = self.units.make(Purpose::Superblock);
             let unit = self.units.get_mut(number);
             unit.part(MARKING, Verb::Flush, member, 0, 0);
             unit.part(WRITING, Verb::Write, member, OFFSET_BYTES, SUPERBLOCK_BYTES);
+            self.begin(number);
         }
-        self.begin(number);
     }
 
-    /// The superblocks are written: again, if there is something new; else the thread and those who waited go on.
-    pub(super) fn superblocks_written(&mut self) {
+    /// A superblock is written. When all are: again, if there is something new; else the thread and those who waited go on.
+    pub(super) fn superblock_written(&mut self) {
+        self.superblocks.pending -= 1;
+        if self.superblocks.pending > 0 {
+            return;
+        }
         self.superblocks.writing = false;
         if self.superblocks.stale {
             self.tend_superblocks();

@@ -24,6 +24,8 @@ pub(super) struct Superblocks {
     pub filled_bytes: u64,
     /// They are being written.
     pub writing: bool,
+    /// So many of them.
+    pub pending: u32,
     /// Writes of the host wait until they say that the array is not clean (`MD_SB_CHANGE_PENDING`).
     pub awaited: bool,
     /// The journal has flushed, and not written since.
@@ -44,6 +46,7 @@ impl Superblocks {
             stale: false,
             filled_bytes: 0,
             writing: false,
+            pending: 0,
             awaited: false,
             flushed: false,
             held: Vec::new(),

@@ -109,6 +109,20 @@ fn part_of_a_physical_sector_costs_a_turn() {
     assert!(((part_ns - whole_ns) as f64 / turn_ns - 1.0).abs() < 0.01);
 }
 
+/// A drive whose sectors have 512 bytes keeps nothing of what is written beside them.
+#[test]
+fn a_small_sector_is_written_without_being_read_first() {
+    for name in ["hd103uj", "st31000520as"] {
+        let profile = profile(name);
+        let mut blocks = Host::new(&profile);
+        let mut sectors = Host::new(&profile);
+        let block_ns = blocks.ask(Verb::Write, GIB, 4096, true);
+        let sector_ns = sectors.ask(Verb::Write, GIB + 512, 512, true);
+        let turn_ns = 60e9 / profile.rpm();
+        assert!(block_ns.abs_diff(sector_ns) as f64 <= 0.01 * turn_ns, "{name}: {sector_ns} for {block_ns} ns");
+    }
+}
+
 #[test]
 fn parked_heads_take_their_time() {
     let mut profile = profile("wd40efrx");

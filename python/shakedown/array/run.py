@@ -20,6 +20,7 @@ from shakedown.array.keep import Setting, keep
 from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.padding import padding
 from shakedown.array.rebuild import Rebuild, Share, simulate
+from shakedown.array.sectors import small_sectors
 from shakedown.array.unsure import unsure, unsure_failure
 from shakedown.array.users import users_otherwise
 from shakedown.array.zfs import ZfsOptions
@@ -54,6 +55,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             has_baseline = each is order and baseline is not None
             notes = (
                 *cautions(rebuilds),
+                *small_sectors(each),
                 *(padding(each) if _is_timed(rebuilds) else ()),
                 *(unsure(each, is_whole=all(every.whole for every in rebuilds)) if _is_timed(rebuilds) else ()),
                 *(unsure_failure(each) if any(every.ended == "failed" for every in rebuilds) else ()),

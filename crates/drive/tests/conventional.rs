@@ -397,6 +397,25 @@ fn a_loss_of_power_leaves_what_the_heads_had_written() {
     }
 }
 
+/// Wherever it begins, a write of small sectors is merged with nothing: of it, too, a suffix is lost.
+#[test]
+fn a_loss_of_power_leaves_small_sectors_as_the_heads_had_written_them() {
+    let mut drive = Drive::new(&profile("hd103uj"), 1);
+    let (begin, end) = (GIB + 512, GIB + 512 + (1 << 20));
+    drive.submit(0, Request { tag: 1, verb: Verb::Write, fua: true, offset_bytes: begin, bytes: end - begin });
+    let mut starts = Vec::new();
+    for at_ns in (1..).map(|step| step * 100_000).take_while(|ns| *ns < 40_000_000) {
+        let mut cut = drive.clone();
+        cut.advance(at_ns, &mut Vec::new());
+        let lost = cut.power_loss(at_ns);
+        assert!(lost.ranges.iter().all(|range| range.end == end && range.start % 512 == 0), "at {at_ns}: {lost:?}");
+        starts.push(lost.ranges.first().map_or(end, |range| range.start));
+    }
+    assert!(starts.is_sorted() && starts.first() == Some(&begin) && starts.last() == Some(&end));
+    starts.dedup();
+    assert!(starts.len() > 30, "it goes on all the time: {starts:?}");
+}
+
 #[test]
 fn what_is_merged_with_the_rest_of_a_physical_sector_is_new_or_old_as_a_whole() {
     let mut drive = Drive::new(&profile("st12000vn0007"), 1);

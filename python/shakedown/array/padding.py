@@ -29,6 +29,8 @@ def padding(order: RebuildOrder) -> tuple[str, ...]:
     sectors = data + parity * ceil(data / (width - parity))
     padded = ceil(sectors / (parity + 1)) * (parity + 1)
     rounds = padded // width
+    if order.place != width - 1:
+        return ()
     if padded == sectors or padded % width or rounds - 1 > _ABOUT_ALL * rounds:
         return ()
     holds = f"{rounds - 1} of its {rounds}" if rounds > 1 else "nothing of it"

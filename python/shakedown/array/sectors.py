@@ -12,7 +12,7 @@ def small_sectors(order: RebuildOrder) -> tuple[str, ...]:
     if not isinstance(order.options, ZfsOptions):
         return ()
     pool_bytes = 1 << order.options.ashift
-    kinds = dict.fromkeys((*order.members[:-1], order.replacement))
+    kinds = dict.fromkeys(order.drives)
     coarse = {kind: own for kind in kinds if (own := physical_sector_bytes(order.profiles[kind])) > pool_bytes}
     if not coarse:
         return ()

@@ -2,20 +2,68 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from shakedown.array.find import findings
 from shakedown.array.order import RebuildOrder
 from shakedown.array.padding import padding
 from shakedown.array.rebuild import simulate
+from shakedown.array.sectors import small_sectors
 from shakedown.array.zfs import ZfsOptions
 
 RED = "model:wd40efrx"
 KIB = 1024
 
 
-def order(layout: str, width: int, record_bytes: int) -> RebuildOrder:
-    options = ZfsOptions(record_bytes=record_bytes)
-    return RebuildOrder(layout, (RED,) * width, RED, fill=0.2, scale_divisor=4000, options=options)
+def order(layout: str, width: int, record_bytes: int, ashift: int = 12, drive: str = RED) -> RebuildOrder:
+    options = ZfsOptions(record_bytes=record_bytes, ashift=ashift)
+    return RebuildOrder(layout, (drive,) * width, drive, fill=0.2, scale_divisor=4000, options=options)
+
+
+@pytest.mark.parametrize(
+    ("ashift", "record_bytes", "told", "ratio"),
+    [(12, 8 * KIB, "it takes longer", (1.5, 100)), (9, 4 * KIB, "it may take far less", (0, 0.1))],
+)
+def test_another_drives_time_is_as_the_caution_says(
+    ashift: int, record_bytes: int, told: str, ratio: tuple[float, float]
+) -> None:
+    last = replace(order("raidz1", 4, record_bytes, ashift), scale_divisor=1000)
+    (caution,) = padding(last)
+    assert caution.startswith(f"CAUTION: where another drive than the last is replaced {told}")
+    first = replace(last, failed=0)
+    assert padding(first) == ()
+    least, most = ratio
+    assert least <= simulate(first).duration_ns / simulate(last).duration_ns <= most
+
+
+@pytest.mark.parametrize(
+    ("layout", "ashift", "drive", "told"),
+    [
+        ("raidz1", 9, RED, "512 bytes, and physical ones of wd40efrx have 4096"),
+        ("mirror", 9, RED, "Such drives want ashift=12."),
+        ("raidz1", 12, RED, None),
+        ("raidz1", 13, RED, None),
+        ("raidz1", 9, "model:hd103uj", None),
+    ],
+)
+def test_a_pools_sectors_that_are_smaller_than_the_drives_are_cautioned(
+    layout: str, ashift: int, drive: str, told: str | None
+) -> None:
+    cautions = small_sectors(order(layout, 4, 128 * KIB, ashift, drive))
+    assert [told in each for each in cautions if told] == ([True] if told else [])
+    assert bool(cautions) == bool(told)
+
+
+def test_md_has_no_sectors_of_its_own() -> None:
+    assert small_sectors(RebuildOrder("raid5", (RED,) * 4, RED)) == ()
+
+
+def test_why_no_estimate_was_shown_is_told() -> None:
+    slow = findings([simulate(replace(order("raidz1", 4, 4 * KIB, 9), scale_divisor=1000))], ["wd40efrx"] * 4)
+    (told,) = [each.text for each in slow if each.kind == "estimate-error"]
+    assert told == "With a tenth done no estimate was shown: below 10 MiB/s `zpool status` shows none."
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from arrays.test_rebuild import IRONWOLF, JOB, RED, order
 from shakedown.analysis.finding import Finding
 from shakedown.array import run
+from shakedown.array.bottleneck import held_up
 from shakedown.array.capacity import Capacity
 from shakedown.array.cells import Place, cell_of
 from shakedown.array.find import findings
@@ -77,6 +78,11 @@ def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str)
             [0.0, 0.0, 0.1, 0.2],
             [0.97, 0.96, 0.97, 0.26],
             "those that are read do together: 1 x a, 1 x b, 1 x c are busy 9",
+        ),
+        (
+            [0.0, 0.0, 0.1, 0.2],
+            [0.97, 0.96, 0.97, 0.25],
+            "the replacement 25% (it has commands; what it writes from DRAM between them is not counted).",
         ),
         ([0.0, 0.0, 0.1, 0.2], [0.5, 0.96, 0.5, 0.5], "the busiest is drive 1, b, 96% of the time."),
         (
@@ -255,6 +261,24 @@ def test_a_rebuild_that_holds_itself_back_says_so(most: str, *, held_back: bool,
     kept = run.run_rebuild(given, None, 1, tmp_path / "run", lambda _: None)
     told = " ".join(render_rebuild(kept).split())
     assert ("md holds itself back, to 20.0 MiB a second (`speed-max`)" in told) == held_back
+
+
+@pytest.mark.parametrize(
+    ("busy", "of_limit", "told"),
+    [
+        (0.94, 0.99, "each drive could do hardly more, the busiest is"),
+        (0.94, 0.96, "No single drive holds the rebuild up"),
+        (0.8, 0.96, "each drive could do more, the busiest is"),
+        (0.8, 0.9, "No single drive holds the rebuild up"),
+    ],
+)
+def test_whoever_fills_at_its_limit_is_held_by_that(busy: float, of_limit: float, told: str) -> None:
+    done = simulate(order())
+    members = done.members.with_columns(awaited=pl.lit(0.0), busy_ns=pl.lit(round(busy * done.duration_ns)))
+    limit = round(done.filled_bytes / done.duration_s / of_limit)
+    held = held_up([replace(done, members=members)], ["a", "b", "c", "d"], limit)
+    assert told in held.text
+    assert ("`speed-max`" in held.text) == (told.startswith("each"))
 
 
 def test_a_drive_that_is_waited_for_much_longer_than_its_like_is_named() -> None:

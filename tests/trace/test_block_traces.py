@@ -123,6 +123,8 @@ GOOD = record(1, ISSUE | READ)
         (GOOD + GOOD[:20], 48, "ends within a record", "cut off"),
         (GOOD[:46] + b"\x05\x00", 48, "ends within what is attached", "cut off"),
         (GOOD + b"\0" * 48, 48, "no record begins here", "damaged"),
+        (GOOD + record(2**63, ISSUE | READ), 48, "time 9223372036854775808 is beyond", "damaged"),
+        (GOOD + record(2, ISSUE | WRITE, 2**54), 48, "ends at byte 9223372036854779904", "damaged"),
         (b"\x08" + GOOD[1:], 0, "version 8", "writes version 7"),
     ],
 )
@@ -149,6 +151,8 @@ def test_nothing_there_is_told(tmp_path: Path) -> None:
     [
         ("  8,0  1  1  0.000000001  42  D  R 8 + 8 [fio]\n8,0 1 2 nonsense\n", 2, "no event"),
         ("  8,0  1  1  0.000000001  42  D  R 99999999999999999999 + 8 [fio]\n", 1, "sector `9999"),
+        ("  8,0  1  1  0.000000001  42  D  R 99999999999999999 + 8 [fio]\n", 1, "sector `9999"),
+        (f"  8,0  1  1  0.000000001  42  D  R {2**54 - 1} + 1 [fio]\n", 1, "ends at byte 9223372036854775808"),
     ],
 )
 def test_a_line_that_is_no_event_is_told(tmp_path: Path, text: str, line: int, reason: str) -> None:

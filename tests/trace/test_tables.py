@@ -65,6 +65,12 @@ def test_msr_cambridge(tmp_path: Path, packed: bool) -> None:
         (HEADER + "1,read,0\n", "line 2: bytes `` is not a whole number"),
         (HEADER + "1,read,0,512\n1,read,0,512,9\n", "line 3: 5 fields where 4 are expected"),
         (HEADER + "9223372036854775808,read,0,512\n", "line 2: submitted_ns `9223372036854775808`"),
+        (HEADER + f"1,read,0,512\n2,read,{2**63 - 512},512\n", "line 3: the request ends at byte 9223372036854775808"),
+        (HEADER + "1,read,0,512\n\n2,write,0,0\n", "line 4: bytes is 0: nothing is asked for"),
+        (HEADER + "1,read,100,512\n", "line 2: offset_bytes and bytes are no multiples of a sector's 512"),
+        (HEADER + "1,read,0,100\n", "line 2: offset_bytes and bytes are no multiples of a sector's 512"),
+        (HEADER + "1,flush,0,512\n", "line 2: a flush has no place"),
+        (HEADER + "1,flush,4096,0\n", "line 2: a flush has no place"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_told(tmp_path: Path, text: str, reason: str) -> None:
@@ -82,6 +88,8 @@ def test_what_is_wrong_with_a_table_is_told(tmp_path: Path, text: str, reason: s
         ("1,hm,0,Read,0,512,1,1\n", "line 1: 8 fields where 7 are expected"),
         (MSR + "1,hm,0,Chew,0,512,1\n", "line 4: type `Chew`"),
         (MSR + "1,hm,0,Read,0,much,1\n", "line 4: size `much`"),
+        (f"{2**63 - 1},hm,0,Read,0,512,1\n0,hm,0,Read,0,512,1\n", "line 1: the time `9223372036854775807` is more"),
+        (f"1,hm,0,Read,{2**63 - 8},512,1\n", "line 1: the request ends at byte 9223372036854776312"),
         (MSR + "1,hm,1,Read,0,512,1\n", "requests to 2 volumes"),
         ("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n" + MSR, "line 1: `Timestamp` is no time"),
         ("", "is empty"),
@@ -124,7 +132,7 @@ def test_zeros_behind_a_packed_file_do_not_matter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_last_number_that_may_have_been_cut_off_is_warned_of(tmp_path: Path, packed: bool) -> None:
-    text = (HEADER + "1,read,0,4096\n2,read,4096,40").encode()
+    text = (HEADER + "1,read,0,4096\n2,read,4096,512").encode()
     path = tmp_path / "table"
     path.write_bytes(gzip.compress(text) if packed else text)
     with pytest.warns(UserWarning, match="the last line of .*table has no line end"):

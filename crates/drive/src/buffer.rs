@@ -347,7 +347,7 @@ impl WriteBuffer {
         Piece { range: self.ranges[index], about: self.about[index] }
     }
 
-    /// Takes out an extent, or as much of its beginning as ends at a whole physical sector and within `sectors`.
+    /// Takes out an extent, or as much of its beginning as ends at a whole block and within `sectors`.
     /// What is left keeps its index and has to be located anew.
     #[inline]
     pub fn take(&mut self, index: usize, sectors: u64) -> (Piece, bool) {

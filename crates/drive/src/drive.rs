@@ -111,7 +111,7 @@ impl Drive {
             read_cache: ReadCache::new(profile.dram.read_segments as usize),
             read_ahead_blocks: profile.dram.read_ahead_bytes / crate::geometry::BLOCK_BYTES,
             buffer: WriteBuffer::with_segments(profile.dram.write_segments as usize, cylinders),
-            rules: WriteRules::new(&profile.dram, span(profile.dram.destage_idle_ms)),
+            rules: WriteRules::new(profile, span(profile.dram.destage_idle_ms)),
             in_flight: InFlight::with_segments(profile.dram.write_segments as usize),
             passing: None,
             held: VecDeque::with_capacity(depth as usize),

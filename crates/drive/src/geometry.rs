@@ -7,9 +7,10 @@ use crate::clock::{PHASE_MASK, TURN};
 use crate::profile::GeometryProfile;
 use crate::request::SECTOR_BYTES;
 
-/// Bytes of a physical sector.
+/// Bytes of a block, the grain of places and of passing times: a physical sector, or eight of a drive whose sectors
+/// have 512.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
-/// Sectors of 512 bytes in a physical one.
+/// Sectors of 512 bytes in a block.
 pub(crate) const BLOCK_SECTORS: u64 = BLOCK_BYTES / SECTOR_BYTES;
 
 /// A number that much is divided by, with its reciprocal: a multiplication takes a fraction of a division's time.
@@ -334,6 +335,7 @@ mod tests {
             capacity_bytes: 100_000_000_000,
             rpm: 7200.0,
             heads: 3,
+            physical_sector_bytes: 4096,
             outer_track_bytes: 1_900_544,
             inner_track_bytes: 987_136,
             zones: 20,

@@ -31,7 +31,7 @@ impl Range {
         self.end - self.start
     }
 
-    /// Where a whole physical sector ends, so that what lies before is no longer than `sectors`; `None`: that is all of it.
+    /// Where a whole block ends, so that what lies before is no longer than `sectors`; `None`: that is all of it.
     #[inline]
     pub fn cut_within(&self, sectors: u64) -> Option<u64> {
         let end = (self.start + sectors) / BLOCK_SECTORS * BLOCK_SECTORS;

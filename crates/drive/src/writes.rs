@@ -47,8 +47,8 @@ impl Drive {
         lost
     }
 
-    /// TRIM tells the drive that data is worth nothing: what its caches hold of it need not be written any more. Only
-    /// whole physical sectors count.
+    /// TRIM tells the drive that data is worth nothing: what its caches hold of it need not be written any more. On the
+    /// surface only whole blocks count.
     pub(crate) fn trim(&mut self, request: Request, arrives: u64) {
         let range = Range::of(&request);
         // What is dropped does not stand in the way of a read-ahead that has begun before.
@@ -269,7 +269,8 @@ impl Drive {
         let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
         let written = layer.write_direct(&mut arm, begin, first, end);
         let ends = written.ends;
-        self.passing = written.passes.and_then(|(begins, block)| Passing::new(piece.range, begins, block));
+        let passes = written.passes.filter(|_| self.rules.is_whole(&piece.range));
+        self.passing = passes.map(|(begins, block)| Passing::new(piece.range, begins, block));
         self.in_flight.push(piece.range, piece.about.sequence);
         self.busy(Work::Destage, ends)
     }
@@ -398,10 +399,10 @@ impl Drive {
         let (first, end) = self.surface(&piece.range);
         let begin = self.now.max(piece.about.arrived);
         let access = self.arm().transfer(begin, first, end, Way::Write);
-        self.passing = Passing::new(piece.range, access.begins, first);
+        let whole = self.rules.is_whole(&piece.range);
+        self.passing = whole.then(|| Passing::new(piece.range, access.begins, first));
         // Half a physical sector is read in one turn and written back in the next.
-        let partial = piece.range.start % BLOCK_SECTORS != 0 || piece.range.end % BLOCK_SECTORS != 0;
-        let ends = access.ends + if partial { TURN } else { 0 };
+        let ends = access.ends + if whole { 0 } else { TURN };
         self.head.rested_at = ends;
         ends
     }

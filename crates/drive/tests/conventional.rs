@@ -109,6 +109,20 @@ fn part_of_a_physical_sector_costs_a_turn() {
     assert!(((part_ns - whole_ns) as f64 / turn_ns - 1.0).abs() < 0.01);
 }
 
+/// A drive whose sectors have 512 bytes keeps nothing of what is written beside them.
+#[test]
+fn a_small_sector_is_written_without_being_read_first() {
+    for name in ["hd103uj", "st31000520as"] {
+        let profile = profile(name);
+        let mut blocks = Host::new(&profile);
+        let mut sectors = Host::new(&profile);
+        let block_ns = blocks.ask(Verb::Write, GIB, 4096, true);
+        let sector_ns = sectors.ask(Verb::Write, GIB + 512, 512, true);
+        let turn_ns = 60e9 / profile.rpm();
+        assert!(block_ns.abs_diff(sector_ns) as f64 <= 0.01 * turn_ns, "{name}: {sector_ns} for {block_ns} ns");
+    }
+}
+
 #[test]
 fn parked_heads_take_their_time() {
     let mut profile = profile("wd40efrx");
@@ -381,6 +395,25 @@ fn a_loss_of_power_leaves_what_the_heads_had_written() {
         let lost = lost_at(end_ns - ((missing as f64 - 0.5) * sector_ns) as u64);
         assert_eq!(lost.end - lost.start, missing * 4096, "half of the first of {missing} has passed");
     }
+}
+
+/// Wherever it begins, a write of small sectors is merged with nothing: of it, too, a suffix is lost.
+#[test]
+fn a_loss_of_power_leaves_small_sectors_as_the_heads_had_written_them() {
+    let mut drive = Drive::new(&profile("hd103uj"), 1);
+    let (begin, end) = (GIB + 512, GIB + 512 + (1 << 20));
+    drive.submit(0, Request { tag: 1, verb: Verb::Write, fua: true, offset_bytes: begin, bytes: end - begin });
+    let mut starts = Vec::new();
+    for at_ns in (1..).map(|step| step * 100_000).take_while(|ns| *ns < 40_000_000) {
+        let mut cut = drive.clone();
+        cut.advance(at_ns, &mut Vec::new());
+        let lost = cut.power_loss(at_ns);
+        assert!(lost.ranges.iter().all(|range| range.end == end && range.start % 512 == 0), "at {at_ns}: {lost:?}");
+        starts.push(lost.ranges.first().map_or(end, |range| range.start));
+    }
+    assert!(starts.is_sorted() && starts.first() == Some(&begin) && starts.last() == Some(&end));
+    starts.dedup();
+    assert!(starts.len() > 30, "it goes on all the time: {starts:?}");
 }
 
 #[test]

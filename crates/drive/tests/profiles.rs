@@ -98,6 +98,23 @@ fn absurd_and_contradictory_values_are_refused_with_key_and_reason() {
 }
 
 #[test]
+fn physical_sectors_have_512_or_4096_bytes() {
+    assert_eq!(profile("hd103uj").geometry.physical_sector_bytes, 512);
+    assert_eq!(profile("wd40efrx").geometry.physical_sector_bytes, 4096, "left out");
+    let with = |name, bytes| {
+        let line = format!("[geometry]\nphysical_sector_bytes = {{ value = {bytes}, origin = \"assumed: x\" }}");
+        Profile::parse(&text(name).replacen("[geometry]", &line, 1))
+    };
+    let small = with("wd40efrx", 512).unwrap();
+    assert_eq!(small.geometry.physical_sector_bytes, 512);
+    assert_eq!(small.origins["geometry.physical_sector_bytes"], "assumed: x");
+    for (name, bytes) in [("wd40efrx", 1024), ("wd40efrx", 256), ("wd40efrx", 8192), ("wd40efax", 512)] {
+        let error = with(name, bytes).unwrap_err();
+        assert_eq!(error.key(), Some("geometry.physical_sector_bytes"), "{name}, {bytes}: {error}");
+    }
+}
+
+#[test]
 fn every_value_needs_an_origin() {
     for with in ["rpm = 5400", "rpm = { value = 5400 }", "rpm = { value = 5400, origin = \"hearsay\" }"] {
         let error = refused("wd40efax", "rpm", with, "geometry.rpm");

@@ -23,6 +23,7 @@ fn identity() -> Identity {
         rpm: 5400,
         form_factor: 2,
         capacity_bytes: CAPACITY_BYTES,
+        physical_exponent: 3,
         queue_depth: 32,
         trims: true,
     }

@@ -42,6 +42,8 @@ _TRACE_HINT: Final = (
 # Some 5 GB of requests while their frame is made, and 2 GB of intervals.
 _MOST_REQUESTS: Final = 50_000_000
 _MOST_INTERVALS: Final = 5_000_000
+_LONGEST_BYTES: Final = 65_536 * 512
+"""What a command of ATA can name."""
 
 
 class Options(TypedDict, total=False):
@@ -194,6 +196,8 @@ class Drive:
                 hint="leave one of them out",
             )
         frame = _frame(trace)
+        if logged and frame.height > _MOST_REQUESTS:
+            raise _too_many()
         _check_pace(frame, speed, depth, MOST - self.now_ns)
         try:
             load = self._machine.replay(*_columns(frame), interval_ns, speed=speed, depth=depth, log_requests=logged)
@@ -241,13 +245,17 @@ class Drive:
         except OSError as error:
             self._failure = str(error)
         except MemoryError as error:
-            raise UsageError(
-                f"more than {_MOST_REQUESTS:,} requests do not fit with a row for each",
-                hint='a row an interval: `interval="1s"`; or a job with an end: `number_ios`, `size` or `runtime`',
-            ) from error
+            raise _too_many() from error
         finally:
             load.stop()
         return requests_frame(load.take_requests()) if logged else pl.DataFrame(rows, INTERVAL_SCHEMA, orient="row")
+
+
+def _too_many() -> UsageError:
+    return UsageError(
+        f"more than {_MOST_REQUESTS:,} requests do not fit with a row for each",
+        hint='a row an interval: `interval="1s"`; or a job with an end: `number_ios`, `size` or `runtime`',
+    )
 
 
 def _frame(trace: Any) -> pl.DataFrame:
@@ -266,6 +274,12 @@ def _frame(trace: Any) -> pl.DataFrame:
         raise UsageError(
             f"row {row.pop('row')} of the trace has a value missing or below 0: {row}",
             hint="a request has a time, a verb, an offset and a length, from 0; leave out rows without",
+        )
+    too_long = pl.col("verb").is_in(["read", "write"]) & (pl.col("bytes") > _LONGEST_BYTES)
+    for row, length in frame.with_row_index("row").filter(too_long).select("row", "bytes").head(1).iter_rows():
+        raise UsageError(
+            f"row {row} of the trace moves {length} bytes at once: no command of a SATA drive moves more than 32 MiB",
+            hint="cut it into several requests, as Linux does",
         )
     return frame.sort("submitted_ns", maintain_order=True)
 

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from shakedown.api.drive import faults_text, whole_number
-from shakedown.array.order import RebuildOrder, members_of
+from shakedown.array.order import RebuildOrder, failed_of, members_of
 from shakedown.array.rebuild import Rebuild, Share, check_faults, simulate
 from shakedown.array.zfs import ZfsOptions
 from shakedown.errors import UsageError
@@ -28,7 +28,7 @@ def rebuild(
     replace_with: str | None = None,
     **options: Any,
 ) -> Rebuild:
-    """Replace the last of the drives of an array, and say what came of it.
+    """Replace a drive of an array, the last or the one in the place ``failed``, and say what came of it.
 
     ``members`` are targets (``model:wd40efrx``): all of them, or one and ``width``. ``options`` are the other fields of
     ``RebuildOrder`` (``member_bytes``, ``fill`` from 0 to 1, ``state``, ``load``: the text of a fio job, ``seed``,
@@ -55,7 +55,8 @@ def rebuild(
     known = _names(RebuildOrder) - {"layout", "members", "replacement", "options"}
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"a rebuild has no option `{unknown[0]}`", hint="docs/python.md tells which there are")
-    options |= {"layout": layout, "members": targets, "replacement": replace_with or targets[-1]}
+    failed = _checked("failed", int | None, options.get("failed"))
+    options |= {"layout": layout, "members": targets, "replacement": replace_with or failed_of(targets, failed)}
     if isinstance(faults := options.get("faults"), Mapping):
         options["faults"] = {place: faults_text(each) for place, each in faults.items()}
         for place, text in options["faults"].items():

@@ -14,6 +14,8 @@ _AS_BUSY: Final = 0.05
 # A rebuild that comes as near to its own limit is held by that: it also waits at its checkpoints.
 _HELD_BACK: Final = 0.95
 _AT_ITS_END: Final = 0.9
+# Who fills at its limit is held by that, however busy its drives are: without the limit they would be busier.
+_AT_THE_LIMIT: Final = 0.98
 # Who is read together with others waits for the last of them now and then; below this a drive could do more.
 _MOSTLY_BUSY: Final = 0.7
 # Who is waited for alone for so long is named, though others hold the rebuild up for longer.
@@ -73,7 +75,8 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s
         return HeldUp(None, busiest, 0.0, _UNKNOWN)
     if awaited[longest] < LONG_AWAITED:
         filled = fmean(each.filled_bytes / each.duration_s for each in rebuilds)
-        if limit_bytes_per_s and filled >= _HELD_BACK * limit_bytes_per_s and busy[busiest] < _AT_ITS_END:
+        near = _HELD_BACK if busy[busiest] < _AT_ITS_END else _AT_THE_LIMIT
+        if limit_bytes_per_s and filled >= near * limit_bytes_per_s:
             return HeldUp(awaited[busiest], busiest, busy[busiest], _limited(seen, limit_bytes_per_s))
         return HeldUp(awaited[busiest], busiest, busy[busiest], _together(seen))
     alike = seen.alike(longest)
@@ -114,8 +117,9 @@ def _reason(verb: str, busy: float) -> str:
 
 def _limited(seen: _Seen, limit_bytes_per_s: int) -> str:
     top = max(seen.busy)
+    more = "could do more" if top < _AT_ITS_END else "could do hardly more"
     return (
-        f"md holds itself back, to {format_size(limit_bytes_per_s)} a second (`speed-max`): each drive could do more,"
+        f"md holds itself back, to {format_size(limit_bytes_per_s)} a second (`speed-max`): each drive {more},"
         f" the busiest is {seen.who(seen.busy.index(top))}, {top:.0%} of the time."
     )
 
@@ -142,4 +146,5 @@ def _together(seen: _Seen) -> str:
         )
     if seen.replacement in busiest:
         return f"No single drive holds the rebuild up: {drives}."
-    return f"No single drive holds the rebuild up, those that are read do together: {drives}{rest}."
+    between = " (it has commands; what it writes from DRAM between them is not counted)" if has_rest else ""
+    return f"No single drive holds the rebuild up, those that are read do together: {drives}{rest}{between}."

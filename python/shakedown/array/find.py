@@ -218,14 +218,32 @@ def _estimate(rebuilds: Sequence[Rebuild]) -> Finding:
     seen = [look for look in looks if look is not None]
     errors = [look.error for look in seen]
     if not errors:
-        text = "With a tenth done no estimate was shown, or nobody looked: it was over too soon."
+        text = f"With a tenth done no estimate was shown: {_why_none(rebuilds)}."
         return Finding(kind="estimate-error", step=REBUILD, value=None, unit="share", text=text)
     shown = "zpool status's" if rebuilds[0].allocated_bytes else "/proc/mdstat's"
     least, most = min(errors), max(errors)
     sides = "anything from " if least < 0 < most and not are_alike(least, most) else ""
-    text = f"With {_done([look.share for look in seen])} done {shown} estimate is {sides}{off_by(least, most)}."
+    done = _done([look.share for look in seen])
+    nearest = "" if done == "10%" else ", the look nearest to a tenth,"
+    text = f"With {done} done{nearest} {shown} estimate is {sides}{off_by(least, most)}."
     evidence: dict[str, float | int | str] = {"least": least, "most": most}
     return Finding(kind="estimate-error", step=REBUILD, value=fmean(errors), unit="share", evidence=evidence, text=text)
+
+
+def _why_none(rebuilds: Sequence[Rebuild]) -> str:
+    is_slow = any(_is_silent(each) for each in rebuilds)
+    return f"below {_SILENT_BELOW >> 20} MiB/s `zpool status` shows none" if is_slow else "it was over too soon"
+
+
+def _is_silent(rebuild: Rebuild) -> bool:
+    """Of a resilver, somebody looked before a fifth was done, and it was too slow."""
+    early = pl.col("done_bytes").is_between(1, rebuild.allocated_bytes // 5)
+    slow = pl.col("left_ns").is_null() & (pl.col("shown_bytes_per_s") < _SILENT_BELOW)
+    return not rebuild.progress.filter(early & slow).is_empty()
+
+
+_SILENT_BELOW: Final = 10 << 20
+"""Bytes a second: `print_scan_scrub_resilver_status` of OpenZFS."""
 
 
 def _done(shares: Sequence[float]) -> str:

@@ -31,8 +31,9 @@ REBUILT: Final = tuple(layout for layout in LEAST_WIDTHS if layout != "raid0")
 
 @dataclass(frozen=True)
 class RebuildOrder:
-    """An array of ``members`` (targets like ``model:st12000vn0007``), the last of which has failed.
+    """An array of ``members`` (targets like ``model:st12000vn0007``), one of which has failed: the ``failed``, from 0.
 
+    None is the last; another one is for modelled drives only.
     ``replacement`` takes its place, in a ``state``: ``used`` is after random writes until its cache was full.
     ``member_bytes`` is what the array uses of each drive (None: all of the smallest), ``fill`` the share of the array
     that holds data, ``load`` the text of a fio job that goes on meanwhile. ``faults`` are lists of faults by place.
@@ -49,6 +50,7 @@ class RebuildOrder:
     scale_divisor: int = 1
     whole: bool = False
     faults: dict[int, str] = field(default_factory=dict)
+    failed: int | None = None
     options: MdOptions | ZfsOptions = field(default_factory=MdOptions)
 
     @property
@@ -92,7 +94,12 @@ class RebuildOrder:
     @property
     def place(self) -> int:
         """The place of the member that failed."""
-        return len(self.members) - 1
+        return len(self.members) - 1 if self.failed is None else self.failed
+
+    @property
+    def drives(self) -> tuple[str, ...]:
+        """In their places, with the replacement in that of the one that failed."""
+        return (*self.members[: self.place], self.replacement, *self.members[self.place + 1 :])
 
     @property
     def arena(self) -> Arena:
@@ -122,7 +129,7 @@ class RebuildOrder:
                 f"{self.layout} of {len(self.members)} drives: at most {_MOST_MODELLED} are modelled of md",
                 hint="a smaller width; ZFS layouts may be wider",
             )
-        drives = [*self.members[:-1], self.replacement]
+        drives = self.drives
         texts, sizes = self.profiles, self.modelled_capacities
         options = self.options.to_core()
         return {
@@ -191,6 +198,13 @@ def members_of(targets: Sequence[str], width: int | None) -> tuple[str, ...]:
     return tuple(targets)
 
 
+def failed_of(members: Sequence[str], place: int | None) -> str:
+    """The member in a place, None: the last. Raises UsageError."""
+    if place is not None and not 0 <= place < len(members):
+        raise _no_drive(place, members, "which drive is replaced: docs/rebuild.md")
+    return members[-1 if place is None else place]
+
+
 def model_path(target: str) -> Path:
     """The profile's file of ``model:...``. Raises UsageError for any other target."""
     if not target.startswith("model:"):
@@ -236,7 +250,8 @@ def check_order(order: RebuildOrder) -> None:
             f"{order.layout} of {len(order.members)} drives cannot be: md's superblock has room for {MOST_MEMBERS}",
             hint="the width says how many",
         )
-    if order.on_spare and (order.replacement != order.members[-1] or order.state != "new"):
+    failed_of(order.members, order.failed)
+    if order.on_spare and (order.replacement != order.members[order.place] or order.state != "new"):
         raise UsageError(
             f"a distributed spare takes the failed drive's place: `{order.replacement}`, {order.state}, is not put in",
             hint="leave the new drive, its state and a baseline out, or the spare",
@@ -246,10 +261,11 @@ def check_order(order: RebuildOrder) -> None:
     if order.load is not None and order.fill == 0:
         raise UsageError("a job needs data to work on, and the array is empty", hint="fill some of it")
     if wrong := [place for place in order.faults if not 0 <= place < len(order.members)]:
-        raise UsageError(
-            f"there is no drive {wrong[0]}: they are counted from 0 to {len(order.members) - 1}",
-            hint="which drive has which faults: docs/faults.md",
-        )
+        raise _no_drive(wrong[0], order.members, "which drive has which faults: docs/faults.md")
+
+
+def _no_drive(place: int, members: Sequence[str], hint: str) -> UsageError:
+    return UsageError(f"there is no drive {place}: they are counted from 0 to {len(members) - 1}", hint=hint)
 
 
 def _member_bytes(order: RebuildOrder, sizes: dict[str, int]) -> int:

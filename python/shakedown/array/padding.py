@@ -8,6 +8,7 @@ from typing import Final
 from shakedown.array.order import RebuildOrder
 from shakedown.array.zfs import ZfsOptions
 from shakedown.layouts import RAIDZ
+from shakedown.target.modelled import physical_sector_bytes
 from shakedown.units import format_size
 
 _ABOUT_ALL: Final = 0.9
@@ -28,11 +29,22 @@ def padding(order: RebuildOrder) -> tuple[str, ...]:
     sectors = data + parity * ceil(data / (width - parity))
     padded = ceil(sectors / (parity + 1)) * (parity + 1)
     rounds = padded // width
+    if order.place != width - 1:
+        return ()
     if padded == sectors or padded % width or rounds - 1 > _ABOUT_ALL * rounds:
         return ()
     holds = f"{rounds - 1} of its {rounds}" if rounds > 1 else "nothing of it"
     return (
-        "CAUTION: where another drive than the last is replaced it takes longer. A record of "
-        f"{format_size(record_bytes)} takes {sectors} sectors, padded to {padded}: {rounds} on each of {width} drives, "
-        f"with the padding always on the last, which holds {holds}.",
+        f"CAUTION: where another drive than the last is replaced {_otherwise(order, sector_bytes, rounds)}. "
+        f"A record of {format_size(record_bytes)} takes {sectors} sectors, padded to {padded}: {rounds} on each of "
+        f"{width} drives, with the padding always on the last, which holds {holds}.",
     )
+
+
+def _otherwise(order: RebuildOrder, sector_bytes: int, rounds: int) -> str:
+    """Of another drive the writes are joined; the last is given less, in writes that the gaps keep apart."""
+    if rounds == 1:
+        return "it takes longer"
+    if sector_bytes < physical_sector_bytes(order.profiles[order.replacement]):
+        return "it may take far less: the gaps keep the last one's writes apart, and each is of parts of its sectors"
+    return "it takes more or less: the gaps leave the last one less to write, and keep its writes apart"

@@ -20,6 +20,7 @@ from shakedown.array.keep import Setting, keep
 from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.padding import padding
 from shakedown.array.rebuild import Rebuild, Share, simulate
+from shakedown.array.sectors import small_sectors
 from shakedown.array.unsure import unsure, unsure_failure
 from shakedown.array.users import users_otherwise
 from shakedown.array.zfs import ZfsOptions
@@ -54,6 +55,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             has_baseline = each is order and baseline is not None
             notes = (
                 *cautions(rebuilds),
+                *small_sectors(each),
                 *(padding(each) if _is_timed(rebuilds) else ()),
                 *(unsure(each, is_whole=all(every.whole for every in rebuilds)) if _is_timed(rebuilds) else ()),
                 *(unsure_failure(each) if any(every.ended == "failed" for every in rebuilds) else ()),
@@ -125,13 +127,15 @@ def _done(shares: Sequence[float], seeds: int, threads: int) -> float:
 
 
 def _names(order: RebuildOrder) -> list[str]:
-    return [model_path(target).stem for target in (*order.members[:-1], order.replacement)]
+    return [model_path(target).stem for target in order.drives]
 
 
 def _identity(order: RebuildOrder) -> Identity:
     """The replacement is who is tested."""
     arena = ModelArena(order.replacement, seed=order.seed, scale_divisor=order.scale_divisor)
     details = {"state": order.state, "layout": order.layout, "width": str(len(order.members))}
+    if order.failed is not None:
+        details["replaced"] = str(order.failed)
     update: dict[str, object] = {"details": {**arena.identity.details, **details}}
     if order.state == "used":
         # Beside the same drive new it has to be told apart.
@@ -141,10 +145,11 @@ def _identity(order: RebuildOrder) -> Identity:
 
 def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
     drives = format_counts([model_path(target).stem for target in order.members])
+    which = "the last" if order.place == len(order.members) - 1 else f"drive {order.place}"
     instead = (
-        "the last fails, and a distributed spare takes its place"
+        f"{which} fails, and a distributed spare takes its place"
         if order.on_spare
-        else f"the last is replaced by {order.replacement}, {order.state}"
+        else f"{which} is replaced by {order.replacement}, {order.state}"
     )
     how = "every request was gone through" if one.whole else f"sampled: {one.requests} requests stand for all"
     how = how if one.duration_ns else "there was nothing to do"

@@ -144,8 +144,9 @@ def _refuse_others(settings: Sequence[str], others: Collection[str], own: Collec
     for text in settings:
         if text.partition("=")[0] in _WHICH_FAILS:
             raise UsageError(
-                f"`--set {text}`: the drive that fails cannot be chosen, it is always the last of those that are given",
-                hint="give them in another order; `--faults PLACE=FILE` has another one fail, too: docs/faults.md",
+                f"`--set {text}`: the drive that fails is the last of those that are given",
+                hint="`rebuild --replace PLACE` chooses another of modelled drives, counted from 0; `--faults "
+                "PLACE=FILE` has another one fail, too: docs/faults.md",
             )
         if (name := text.partition("=")[0]) in others and name not in own:
             hint = _INSTEAD.get(name, f"NAME=VALUE with {', '.join(own)}")

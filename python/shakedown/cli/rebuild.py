@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, refuse_in_lab, resume_in_lab, run_rebuild_in_lab
 from shakedown.array.keep import PROGRESS_HEAD, PROGRESS_NAME
-from shakedown.array.order import RebuildOrder, State, drive_name, members_of
+from shakedown.array.order import RebuildOrder, State, drive_name, failed_of, members_of
 from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.rebuild import check_faults
 from shakedown.array.run import run_rebuild
@@ -49,6 +49,9 @@ class RebuildOptions:
     width: Annotated[int | None, Parameter(help="of how many drives, where one is given")] = None
     member_size: Annotated[str | None, Parameter(help="how much of each drive the array uses [default: all]")] = None
     fill: Annotated[str, Parameter(help="how much of the array holds data")] = "100%"
+    replace: Annotated[
+        int | None, Parameter(help="which of modelled drives has failed, counted from 0 [default: the last]")
+    ] = None
     replace_with: Annotated[str | None, Parameter(help="the new drive [default: one like the one that failed]")] = None
     state: Annotated[State, Parameter(help="of the new drive: used is after random writes that filled its cache")] = (
         "new"
@@ -96,7 +99,7 @@ _DEFAULTS = RebuildOptions()
 def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions = _DEFAULTS) -> int:
     """Say how long the rebuild of an array takes, which drive holds it up, and what its users feel meanwhile.
 
-    The last of the drives has failed and is replaced. The same with a drive like the one that failed is the baseline.
+    The last of the drives, or that of --replace, has failed and is replaced. The same with one like it is the baseline.
     Of real drives the array is made, filled, rebuilt and taken down: all that is on them is lost.
     Exit status 1: the rebuild fails or loses data, another drive fails on the way, or the array would kick a drive out.
     3: with --scale nobody can say who would. 130: of modelled drives nothing is kept to be resumed.
@@ -251,7 +254,8 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
     order = RebuildOrder(
         layout=layout,
         members=members,
-        replacement=options.replace_with or members[-1],
+        replacement=options.replace_with or failed_of(members, options.replace),
+        failed=options.replace,
         member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_drive_bytes, size),
         fill=named("--fill", parse_share, options.fill),
         state=options.state,
@@ -262,6 +266,11 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
         faults=_faults(options.faults),
         options=parse_options(layout, like_lab(layout, options.settings) if options.like_lab else options.settings),
     )
+    if order.failed is not None and order.arena != "model":
+        raise UsageError(
+            "`--replace` is for modelled drives: of others the last one fails",
+            hint="leave it out, and give the one that is to fail as the last",
+        )
     if options.like_lab and order.arena != "model":
         raise UsageError("`--like-lab` is for modelled drives", hint="leave it out")
     return order
@@ -269,7 +278,7 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
 
 def _baseline(order: RebuildOrder, target: str | None) -> RebuildOrder | None:
     """The same with another drive, new; None if that is the order itself."""
-    baseline = replace(order, replacement=target or order.members[-1], state="new")
+    baseline = replace(order, replacement=target or order.members[order.place], state="new")
     return None if baseline == order else baseline
 
 

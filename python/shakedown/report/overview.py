@@ -94,20 +94,21 @@ def _times(candidate: Candidate, index: int) -> tuple[str, str, str]:
     """To rebuild, of the baseline to rebuild, and the longest command of any drive."""
     run = candidate.runs[index]
     shown = {(row.kind, row.step): row for row in figures(run)}
-    width = int(run.record.target.details.get("width", 0))
+    details = run.record.target.details
+    new = int(details.get("replaced", int(details.get("width", 0)) - 1))
     time, longest = shown.get(("rebuild-time", "rebuild")), shown.get(("worst-latency", "rebuild"))
     return (
         time.candidate_text() if time else words.NONE,
         time.baseline_text() if time else words.NONE,
-        _longest(longest.candidate, width) if longest and longest.candidate else words.NONE,
+        _longest(longest.candidate, new) if longest and longest.candidate else words.NONE,
     )
 
 
-def _longest(found: Finding, width: int) -> str:
-    """Of any drive, and whose; the last of ``width`` is the one that is put in."""
+def _longest(found: Finding, new: int) -> str:
+    """Of any drive, and whose; the one in the place ``new`` is the one that is put in."""
     longest_ms, place = found.value, found.evidence.get("member")
     others_ms = float(found.evidence.get("others_ms", 0.0))
     if longest_ms is None or others_ms > longest_ms:
         longest_ms, place = others_ms, found.evidence.get("others_longest")
-    whose = "" if place is None else ", the replacement" if place == width - 1 else f", drive {place}"
+    whose = "" if place is None else ", the replacement" if place == new else f", drive {place}"
     return words.quantity(longest_ms, "ms") + whose

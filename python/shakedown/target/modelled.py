@@ -40,6 +40,12 @@ def is_shingled(profile: str) -> bool | None:
     return None if name is None else name == "shingled"
 
 
+def physical_sector_bytes(profile: str) -> int:
+    """What the profile's platters are written in; what leaves it out means 4096, as the core does."""
+    told = parse_toml(profile).get("geometry", {}).get("physical_sector_bytes")
+    return int(told["value"]) if told else 4096
+
+
 def hint_of(error: _core.ProfileError) -> str:
     """What to do about a profile that the core refuses."""
     return f"{error.hint}; {WHAT_IT_MAY_SAY}"

@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from shakedown.trace.device import OTHER_ACTION, Action, check_action, one_device
-from shakedown.trace.frame import Request, malformed, number, numbered_lines, trace_frame
+from shakedown.trace.frame import Request, ends_beyond, malformed, number, numbered_lines, trace_frame
 from shakedown.trace.reader import trace_path
 
 _EVENT: Final = re.compile(
@@ -17,6 +17,7 @@ _EVENT: Final = re.compile(
     r"(?:\s+(?P<sector>\d+) \+ (?P<sectors>\d+))?(?:\s.*)?"
 )
 _SUMMARY: Final = re.compile(r"(CPU\d+|Total) \(.*\):")
+_SECTOR_BYTES: Final = 512
 _MESSAGE: Final = re.compile(r"\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+m\s")
 
 
@@ -49,14 +50,17 @@ def read_blkparse(path: str | Path, *, action: Action = "issue", device: str | N
 def _request(path: Path, line: int, event: re.Match[str]) -> Request | None:
     """None for an event without data that is no flush, such as a command passed through."""
     time_ns = number(path, line, "time", event["s"] + event["ns"])
-    sectors = number(path, line, "length", event["sectors"] or "0")
-    verb = _verb(event["rwbs"], sectors)
+    length_bytes = number(path, line, "length", event["sectors"] or "0", unit=_SECTOR_BYTES)
+    verb = _verb(event["rwbs"], length_bytes)
     if verb is None:
         return None
-    return (time_ns, verb, 512 * number(path, line, "sector", event["sector"] or "0"), 512 * sectors)
+    offset_bytes = number(path, line, "sector", event["sector"] or "0", unit=_SECTOR_BYTES)
+    if reason := ends_beyond(offset_bytes, length_bytes):
+        raise malformed(path, line, reason)
+    return (time_ns, verb, offset_bytes, length_bytes)
 
 
-def _verb(rwbs: str, sectors: int) -> str | None:
-    if sectors == 0:
+def _verb(rwbs: str, length_bytes: int) -> str | None:
+    if length_bytes == 0:
         return "flush" if "F" in rwbs else None
     return next((verb for letter, verb in (("D", "trim"), ("W", "write"), ("R", "read")) if letter in rwbs), None)

@@ -12,7 +12,7 @@ import polars as pl
 
 from shakedown.errors import UsageError
 from shakedown.trace.device import OTHER_ACTION, Action, check_action, one_device
-from shakedown.trace.frame import OTHER_READERS, Request, trace_frame
+from shakedown.trace.frame import MOST, OTHER_READERS, Request, ends_beyond, trace_frame
 from shakedown.trace.packed import unpacked
 from shakedown.trace.reader import trace_path
 
@@ -61,6 +61,17 @@ class _Event(NamedTuple):
         kinds = ((_DISCARD, "trim"), (_WRITE, "write"), (_READ, "read"))
         return next((verb for bit, verb in kinds if self.action & bit), None)
 
+    def request(self, verb: str) -> Request:
+        return (self.time_ns, verb, *((0, 0) if verb == "flush" else (512 * self.sector, self.bytes)))
+
+    @property
+    def too_large(self) -> str:
+        """Why a frame cannot hold it, or nothing."""
+        if self.time_ns > MOST:
+            return f"the time {self.time_ns} is beyond {MOST}"
+        # What is no request, or a flush, may name no sector: all ones.
+        return ends_beyond(*self.request(self.verb)[2:]) if self.verb else ""
+
 
 def read_blktrace(path: str | Path, *, action: Action = "issue", device: str | None = None) -> pl.DataFrame:
     """The requests that blktrace recorded, with ``TRACE_SCHEMA``.
@@ -74,10 +85,8 @@ def read_blktrace(path: str | Path, *, action: Action = "issue", device: str | N
     requests: dict[str, list[Request]] = {}
     for file in _files(path):
         for event in _events(file):
-            verb = event.verb
-            if event.action & _ACTION_MASK == wanted and verb:
-                place = (0, 0) if verb == "flush" else (512 * event.sector, event.bytes)
-                requests.setdefault(event.device_name, []).append((event.time_ns, verb, *place))
+            if event.action & _ACTION_MASK == wanted and event.verb:
+                requests.setdefault(event.device_name, []).append(event.request(event.verb))
     return trace_frame(path, one_device(path, requests, device), hint=OTHER_ACTION)
 
 
@@ -103,6 +112,8 @@ def _events(path: Path) -> Iterator[_Event]:
         event = _Event._make(record.unpack_from(data, at))
         if event.magic != _MAGIC | _VERSION:
             raise _malformed(path, at, f"no record begins here: {event.magic:#010x}", hint=_DAMAGED)
+        if event.too_large:
+            raise _malformed(path, at, event.too_large, hint=_DAMAGED)
         at += _RECORD_BYTES + event.attached_bytes
         if at > len(data):
             raise _malformed(

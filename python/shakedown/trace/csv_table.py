@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 from shakedown.trace.frame import TRACE_SCHEMA, malformed, trace_frame
 from shakedown.trace.reader import trace_path
-from shakedown.trace.table import read_table, whole_numbers, words
+from shakedown.trace.table import LINE, check_ends, read_table, whole_numbers, words
+
+_SECTOR_BYTES: Final = 512
 
 
 def read_csv(path: str | Path) -> pl.DataFrame:
@@ -33,4 +36,21 @@ def read_csv(path: str | Path) -> pl.DataFrame:
         "offset_bytes": whole_numbers(path, table, "offset_bytes"),
         "bytes": whole_numbers(path, table, "bytes"),
     }
+    check_ends(path, table, columns["offset_bytes"], columns["bytes"])
+    _check_sectors(path, pl.DataFrame({LINE: table[LINE], **columns}))
     return trace_frame(path, columns)
+
+
+def _check_sectors(path: Path, requests: pl.DataFrame) -> None:
+    """Refuses what no drive can be asked for, as a replay would, which knows no lines. Raises UsageError."""
+    offset, length, is_flush = pl.col("offset_bytes"), pl.col("bytes"), pl.col("verb") == "flush"
+    reasons = {
+        "a flush has no place: its offset_bytes and bytes are 0": is_flush & ((offset != 0) | (length != 0)),
+        "bytes is 0: nothing is asked for": ~is_flush & (length == 0),
+        f"offset_bytes and bytes are no multiples of a sector's {_SECTOR_BYTES}": (
+            (offset % _SECTOR_BYTES != 0) | (length % _SECTOR_BYTES != 0)
+        ),
+    }
+    for reason, wrong in reasons.items():
+        for (line,) in requests.filter(wrong).select(LINE).head(1).iter_rows():
+            raise malformed(path, line, reason)

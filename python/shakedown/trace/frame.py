@@ -80,8 +80,14 @@ def malformed(path: Path, line: int, reason: str, *, hint: str = "mend the line,
     return UsageError(f"`{path}` line {line}: {reason}", hint=hint)
 
 
-def number(path: Path, line: int, name: str, text: str) -> int:
-    """A whole number from 0 that a frame can hold. Raises UsageError."""
-    if not (text.isascii() and text.isdecimal()) or int(text) > MOST:
-        raise malformed(path, line, f"the {name} `{text}` is not a whole number from 0 to {MOST}")
-    return int(text)
+def number(path: Path, line: int, name: str, text: str, *, unit: int = 1) -> int:
+    """A whole number from 0, times ``unit``, that a frame can hold. Raises UsageError."""
+    if not (text.isascii() and text.isdecimal()) or int(text) * unit > MOST:
+        raise malformed(path, line, f"the {name} `{text}` is not a whole number from 0 to {MOST // unit}")
+    return int(text) * unit
+
+
+def ends_beyond(offset_bytes: int, length_bytes: int) -> str:
+    """Why a request with that place is refused, or nothing: its end has to be a place, too."""
+    end_bytes = offset_bytes + length_bytes
+    return f"the request ends at byte {end_bytes}, beyond {MOST}" if end_bytes > MOST else ""

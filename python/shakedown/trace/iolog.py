@@ -12,6 +12,7 @@ from shakedown.trace.frame import (
     ONE_LINE_A_REQUEST,
     OTHER_READERS,
     Request,
+    ends_beyond,
     malformed,
     number,
     numbered_lines,
@@ -55,12 +56,12 @@ def read_iolog(path: str | Path, *, file: str | None = None) -> pl.DataFrame:
                 path, line, "a second log begins: fio appends to a file that is there", hint="split the file"
             )
         if version == 3:
-            now_ns = 1000 * number(path, line, "time", fields.pop(0))
+            now_ns = number(path, line, "time", fields.pop(0), unit=1000)
         match fields:
             case [_, action] if action in _FILE_ACTIONS:
                 continue
             case [_, "wait", until_ms, *_] if version == 2:
-                now_ns = max(now_ns, 1_000_000 * number(path, line, "wait", until_ms))
+                now_ns = max(now_ns, number(path, line, "wait", until_ms, unit=1_000_000))
             case [name, action, offset, length] if action in _VERBS:
                 files.add(name)
                 if file in (None, name):
@@ -73,6 +74,8 @@ def read_iolog(path: str | Path, *, file: str | None = None) -> pl.DataFrame:
 
 def _request(path: Path, line: int, now_ns: int, verb: str, offset: str, length: str) -> Request:
     place = number(path, line, "offset", offset), number(path, line, "length", length)
+    if reason := ends_beyond(*place):
+        raise malformed(path, line, reason)
     # fio notes where a sync happened to find the file.
     return (now_ns, verb, *((0, 0) if verb == "flush" else place))
 

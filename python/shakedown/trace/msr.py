@@ -8,9 +8,9 @@ from typing import Final
 import polars as pl
 
 from shakedown.errors import UsageError
-from shakedown.trace.frame import malformed, trace_frame
+from shakedown.trace.frame import MOST, malformed, trace_frame
 from shakedown.trace.reader import trace_path
-from shakedown.trace.table import LINE, read_table, whole_numbers, words
+from shakedown.trace.table import LINE, check_ends, read_table, whole_numbers, words
 
 _NAMES: Final = ["timestamp", "host", "disk", "type", "offset", "size", "response_time"]
 _TICK_NS: Final = 100
@@ -35,10 +35,14 @@ def read_msr(path: str | Path) -> pl.DataFrame:
         raise UsageError(f"`{path}` holds requests to {volumes.height} volumes", hint="split it: one file a volume")
     ticks = whole_numbers(path, table, "timestamp")
     columns = {
-        # File time in nanoseconds would not fit.
-        "submitted_ns": (ticks - ticks.min()) * _TICK_NS if len(ticks) else ticks,
         "verb": words(path, table, "type", {"Read": "read", "Write": "write"}),
         "offset_bytes": whole_numbers(path, table, "offset"),
         "bytes": whole_numbers(path, table, "size"),
     }
-    return trace_frame(path, columns)
+    check_ends(path, table, columns["offset_bytes"], columns["bytes"])
+    # File time in nanoseconds would not fit.
+    since = ticks - ticks.min() if len(ticks) else ticks
+    for line, tick in table.filter(since > MOST // _TICK_NS).select(LINE, "timestamp").head(1).iter_rows():
+        reason = f"the time `{tick}` is more than {MOST // _TICK_NS} ticks behind the first"
+        raise malformed(path, line, reason)
+    return trace_frame(path, {"submitted_ns": since * _TICK_NS, **columns})

@@ -11,7 +11,15 @@ from polars.exceptions import NoDataError, PolarsError
 
 from shakedown.errors import UsageError
 from shakedown.requests import VERBS
-from shakedown.trace.frame import MOST, ONE_LINE_A_REQUEST, OTHER_READERS, malformed, numbered_lines, warn_of_the_last
+from shakedown.trace.frame import (
+    MOST,
+    ONE_LINE_A_REQUEST,
+    OTHER_READERS,
+    ends_beyond,
+    malformed,
+    numbered_lines,
+    warn_of_the_last,
+)
 from shakedown.trace.packed import CUT_OFF, ZSTD, cannot_be_unpacked, unpacked
 
 LINE: Final = "line"
@@ -48,6 +56,14 @@ def whole_numbers(path: Path, table: pl.DataFrame, name: str) -> pl.Series:
     numbers = table[name].str.strip_chars().cast(pl.Int64, strict=False)
     _refuse(path, table, name, numbers.is_null() | (numbers < 0), f"a whole number from 0 to {MOST}")
     return numbers
+
+
+def check_ends(path: Path, table: pl.DataFrame, offsets: pl.Series, lengths: pl.Series) -> None:
+    """Refuses the first request whose end no frame can hold. Raises UsageError."""
+    beyond = offsets > MOST - lengths
+    if beyond.any():
+        first = beyond.arg_true()[0]
+        raise malformed(path, table[LINE][first], ends_beyond(offsets[first], lengths[first]))
 
 
 def words(path: Path, table: pl.DataFrame, name: str, verbs: Mapping[str, str]) -> pl.Series:

@@ -3,9 +3,10 @@
 use super::{CachePlace, CacheProfile, CleaningWhen, EntryCounts, Profile, ProfileError, SeekCurve, ShingledProfile};
 
 use crate::geometry::Geometry;
+use crate::request::SECTOR_BYTES;
 use crate::shingled::reserved_bytes;
 
-/// Bytes of a physical sector: tracks, packets and buffers are made of whole ones.
+/// Tracks, packets and buffers are made of whole ones.
 const BLOCK_BYTES: u64 = crate::geometry::BLOCK_BYTES;
 
 /// Their numbers have 32 bits.
@@ -59,8 +60,17 @@ impl Profile {
             ("geometry.inner_track_bytes", geometry.inner_track_bytes),
         ] {
             if bytes % BLOCK_BYTES != 0 {
-                return Err(ProfileError::value(key, bytes, "a multiple of the 4096 bytes of a sector is expected"));
+                return Err(ProfileError::value(key, bytes, "a multiple of 4096 bytes is expected"));
             }
+        }
+        let sector_bytes = geometry.physical_sector_bytes;
+        if sector_bytes != SECTOR_BYTES && sector_bytes != BLOCK_BYTES {
+            let reason = "512 or 4096 bytes are possible";
+            return Err(ProfileError::value("geometry.physical_sector_bytes", sector_bytes, reason));
+        }
+        if sector_bytes != BLOCK_BYTES && self.shingled.is_some() {
+            let reason = "a shingled drive keeps its map in sectors of 4096 bytes";
+            return Err(ProfileError::value("geometry.physical_sector_bytes", sector_bytes, reason));
         }
         if geometry.inner_track_bytes > geometry.outer_track_bytes {
             let reason = format!("an inner track holds no more than an outer one ({})", geometry.outer_track_bytes);
@@ -135,7 +145,7 @@ impl Profile {
             return Err(ProfileError::value("dram.write_bytes", dram.write_bytes, reason));
         }
         if dram.destage_bytes % BLOCK_BYTES != 0 {
-            let reason = "a multiple of the 4096 bytes of a sector is expected";
+            let reason = "a multiple of 4096 bytes is expected";
             return Err(ProfileError::value("dram.destage_bytes", dram.destage_bytes, reason));
         }
         Ok(())
@@ -225,7 +235,7 @@ impl Profile {
             ("translation.cleaning.merge_bytes", cleaning.merge_bytes),
         ] {
             if bytes % BLOCK_BYTES != 0 {
-                return Err(ProfileError::value(key, bytes, "a multiple of the 4096 bytes of a sector is expected"));
+                return Err(ProfileError::value(key, bytes, "a multiple of 4096 bytes is expected"));
             }
         }
         self.check_places(shingled)?;

@@ -63,6 +63,8 @@ pub struct GeometryProfile {
     pub rpm: f64,
     /// Surfaces.
     pub heads: u64,
+    /// What the platters are written in: 512 or 4096 bytes.
+    pub physical_sector_bytes: u64,
     /// Bytes of an outermost track.
     pub outer_track_bytes: u64,
     /// Bytes of an innermost track.

@@ -6,6 +6,7 @@ use toml::{Table, Value};
 
 use super::section::{Bounds, Section};
 use super::*;
+use crate::geometry::BLOCK_BYTES;
 
 const FORMAT_VERSION: i64 = 1;
 
@@ -121,6 +122,7 @@ fn geometry(root: &Table, origins: &mut Origins) -> Result<GeometryProfile, Prof
     const CAPACITY: Bounds = bounds(1e6, 2e14, "1 MB..200 TB is possible");
     const RPM: Bounds = bounds(1000.0, 30_000.0, "a drive must turn, 1000..30000 times a minute");
     const HEADS: Bounds = bounds(1.0, 64.0, "1..64 heads are possible");
+    const SECTOR: Bounds = bounds(512.0, 4096.0, "512 or 4096 bytes are possible");
     const TRACK: Bounds = bounds(8192.0, 67_108_864.0, "a track holds 8 KiB..64 MiB");
     const ZONES: Bounds = bounds(1.0, 4096.0, "1..4096 zones are possible");
     let mut section = Section::new("geometry", root, origins)?;
@@ -128,6 +130,7 @@ fn geometry(root: &Table, origins: &mut Origins) -> Result<GeometryProfile, Prof
         capacity_bytes: section.whole("capacity_bytes", &CAPACITY)?,
         rpm: section.float("rpm", &RPM)?,
         heads: section.whole("heads", &HEADS)?,
+        physical_sector_bytes: section.whole_or("physical_sector_bytes", &SECTOR, BLOCK_BYTES)?,
         outer_track_bytes: section.whole("outer_track_bytes", &TRACK)?,
         inner_track_bytes: section.whole("inner_track_bytes", &TRACK)?,
         zones: section.whole("zones", &ZONES)?,

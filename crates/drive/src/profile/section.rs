@@ -76,6 +76,15 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// A whole number that may be left out.
+    pub fn whole_or(&mut self, key: &str, bounds: &Bounds, otherwise: u64) -> Result<u64, ProfileError> {
+        if self.optional(key) {
+            self.whole(key, bounds)
+        } else {
+            Ok(otherwise)
+        }
+    }
+
     /// One of a few words, which may be left out.
     pub fn word_or<T: Copy>(&mut self, key: &str, words: &[(&str, T)], otherwise: T) -> Result<T, ProfileError> {
         if self.optional(key) {

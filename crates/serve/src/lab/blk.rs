@@ -67,8 +67,7 @@ impl Configuration for Blk {
         for (at, word) in words {
             space[at..at + 4].copy_from_slice(&word.to_le_bytes());
         }
-        // Eight sectors in a physical one.
-        space[24] = 3;
+        space[24] = self.identity.physical_exponent;
         space[WRITE_CACHE_AT] = u8::from(self.write_cache);
         // One queue; zeros may be written by unmapping.
         space[34] = 1;

@@ -19,6 +19,8 @@ pub struct Identity {
     pub form_factor: u8,
     /// Usable bytes.
     pub capacity_bytes: u64,
+    /// Sectors of 512 bytes in a physical one, as a power of two.
+    pub physical_exponent: u8,
     /// Commands that it takes at a time.
     pub queue_depth: u32,
     /// Whether it knows TRIM.
@@ -44,6 +46,7 @@ impl Identity {
             rpm: profile.rpm().round() as u16,
             form_factor: 2,
             capacity_bytes: profile.capacity_bytes(),
+            physical_exponent: (profile.geometry.physical_sector_bytes / drive::SECTOR_BYTES).ilog2() as u8,
             queue_depth: profile.queue_depth(),
             trims: profile.shingled.is_some(),
         }

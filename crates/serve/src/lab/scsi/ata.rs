@@ -121,12 +121,15 @@ pub(super) fn identify(identity: &Identity, write_cache: bool) -> Vec<u8> {
         (86, 0x3400),
         (87, 0x4101),
         (88, 0x407f),
-        // Eight logical sectors in a physical one.
-        (106, 0x6003),
         (222, 0x10ff),
     ];
     fixed.iter().for_each(|(word, value)| words[*word] = *value);
     words[85] = 0x4041 | if write_cache { 0x20 } else { 0 };
+    // Logical sectors in a physical one: a power of two, valid where there are several.
+    words[106] = match u16::from(identity.physical_exponent) {
+        0 => 0x4000,
+        exponent => 0x6000 | exponent,
+    };
     words[75] = identity.queue_depth.clamp(1, 32) as u16 - 1;
     text(&mut words[10..20], &identity.serial);
     text(&mut words[23..27], &identity.firmware);

@@ -6,8 +6,6 @@ use crate::lab::identity::Identity;
 
 /// Most blocks of one command: what a SATA drive's commands can name.
 pub(super) const TRANSFER_BLOCKS: u32 = 65_535;
-/// Blocks of 512 bytes in a physical one, as a power of two.
-const PHYSICAL_EXPONENT: u8 = 3;
 /// SATA drives behind a host adapter say this.
 const VENDOR: &[u8; 8] = b"ATA     ";
 
@@ -74,12 +72,12 @@ fn ata_information(identity: &Identity, write_cache: bool) -> Vec<u8> {
 /// Block limits.
 fn limits(identity: &Identity) -> Vec<u8> {
     let mut body = vec![0; 60];
-    body[3] = 1 << PHYSICAL_EXPONENT;
+    body[3] = 1 << identity.physical_exponent;
     body[4..8].copy_from_slice(&TRANSFER_BLOCKS.to_be_bytes());
     if identity.trims {
         body[16..20].copy_from_slice(&(TRANSFER_BLOCKS * 64).to_be_bytes());
         body[20..24].copy_from_slice(&1_u32.to_be_bytes());
-        body[24..28].copy_from_slice(&(1_u32 << PHYSICAL_EXPONENT).to_be_bytes());
+        body[24..28].copy_from_slice(&(1_u32 << identity.physical_exponent).to_be_bytes());
     }
     body[32..40].copy_from_slice(&u64::from(TRANSFER_BLOCKS).to_be_bytes());
     body
@@ -103,7 +101,7 @@ pub(super) fn capacity_16(identity: &Identity) -> Vec<u8> {
     let mut data = vec![0; 32];
     data[..8].copy_from_slice(&(identity.sectors() - 1).to_be_bytes());
     data[8..12].copy_from_slice(&512_u32.to_be_bytes());
-    data[13] = PHYSICAL_EXPONENT;
+    data[13] = identity.physical_exponent;
     // Logical block provisioning, and what was unmapped reads as zeros.
     data[14] = if identity.trims { 0xc0 } else { 0 };
     data

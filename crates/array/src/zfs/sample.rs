@@ -192,7 +192,7 @@ mod tests {
             second_failure: None,
             seed: 1,
         };
-        let mut pool = Pool::new(geometry.clone(), 500 << 30, content, 1 << 30, 1).unwrap();
+        let mut pool = Pool::new(geometry.clone(), 500 << 30, content, 1 << 30, &tunables, 1).unwrap();
         pool.gather_second_copies();
         let first = |order, sampling| {
             let walk = Walk::new(&pool, order, &tunables, &host);

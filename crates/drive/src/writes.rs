@@ -157,8 +157,22 @@ impl Drive {
     }
 
     fn find_spot(&mut self, index: usize) {
-        let (first, _) = self.surface(&self.buffer.get(index).range);
+        let (first, _) = self.written_blocks(&self.buffer.get(index).range);
         self.buffer.locate(index, self.mechanics.spot(first.wrapping_add(self.shift(first))));
+    }
+
+    /// The home addresses that a range of the host's passes over as it is written. Places are kept in blocks of several sectors;
+    /// where sectors are written one by one, the end of one range and the beginning of the next within a block are no turn apart.
+    #[inline(always)]
+    fn written_blocks(&self, range: &Range) -> (u64, u64) {
+        if self.rules.physical_sectors == BLOCK_SECTORS {
+            return self.surface(range);
+        }
+        let nearest = |sector: u64| self.home_block + (sector + BLOCK_SECTORS / 2) / BLOCK_SECTORS;
+        let (first, end) = (nearest(range.start), nearest(range.end));
+        // The last block of a drive may not be whole.
+        let first = first.min(self.surface(range).1 - 1);
+        (first, end.max(first + 1))
     }
 
     /// A band has moved: what goes to it goes elsewhere.
@@ -396,7 +410,7 @@ impl Drive {
 
     /// Writes a piece to its place; returns when that is done.
     fn write_home(&mut self, piece: &Piece) -> u64 {
-        let (first, end) = self.surface(&piece.range);
+        let (first, end) = self.written_blocks(&piece.range);
         let begin = self.now.max(piece.about.arrived);
         let access = self.arm().transfer(begin, first, end, Way::Write);
         let whole = self.rules.is_whole(&piece.range);

@@ -123,6 +123,21 @@ fn a_small_sector_is_written_without_being_read_first() {
     }
 }
 
+/// Sixteen writes with a sector left out between each two, as a pool's padding leaves it, pass under the head in one go.
+#[test]
+fn a_sector_that_is_left_out_costs_no_turn() {
+    let profile = profile("hd103uj");
+    let flushed_ns = |gap_bytes: u64| {
+        let mut host = Host::new(&profile);
+        (0..16).for_each(|at| {
+            host.ask(Verb::Write, GIB + at * (65536 + gap_bytes), 65536, false);
+        });
+        host.ask(Verb::Flush, 0, 0, false)
+    };
+    let turn_ns = (60e9 / profile.rpm()) as u64;
+    assert!(flushed_ns(512) < flushed_ns(4096) + turn_ns, "{} and {} ns", flushed_ns(512), flushed_ns(4096));
+}
+
 #[test]
 fn parked_heads_take_their_time() {
     let mut profile = profile("wd40efrx");

@@ -172,9 +172,9 @@ def test_how_far_rebuilds_onto_shingled_drives_were_off_is_what_the_table_says()
 @pytest.mark.parametrize(
     ("layout", "replacement", "told"),
     [
-        ("raid6", RED, "up to 14% off the real md's"),
+        ("raid6", RED, "up to 31% off the real md's"),
         ("raid1", RED, "up to 16% off the real md's"),
-        ("raidz1", RED, "up to 10% off the real OpenZFS's"),
+        ("raidz1", RED, "up to 11% off the real OpenZFS's"),
         ("raid6", IRONWOLF, ""),
         ("mirror", IRONWOLF, ""),
     ],

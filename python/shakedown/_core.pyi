@@ -365,7 +365,7 @@ def usable_bytes(
     draid: tuple[int, int] | None,
     release: str,
 ) -> int:
-    """How much data in records of that size a pool of one vdev has room for, of a release of OpenZFS. Raises ArrayError."""
+    """How much data in records of that size a pool of one vdev has room for, in that release. Raises ArrayError."""
 
 @final
 class Share:

@@ -147,7 +147,8 @@ def test_who_was_silent_longest_stands_in_the_table(
     ordered(tmp_path, "raid6", 'kind = "stall"\nfrom_s = 20\nfor_s = 45', scale=scale)
     table = capsys.readouterr().out.partition("It waits for")[0]
     assert re.search(r"its longest command +\d+(\.\d+)? ms\n", table)
-    assert re.search(r"drive 0's longest command +4[45](\.\d)? s\n", table)
+    # The stall, and a second at most in which the drive does what it and its repetitions asked for.
+    assert re.search(r"drive 0's longest command +(44|45|46)(\.\d)? s\n", table)
 
 
 def test_a_wait_that_was_passed_without_a_kick_is_not_called_close(

@@ -104,8 +104,11 @@ def test_what_a_layout_does_not_have_is_refused(layout: str, setting: str) -> No
     [
         ("raid5", (*like_lab("raid5"), "ext4-journal=1GiB")),
         ("raid10", ("chunk=64KiB", "copies=o2", "bitmap=yes")),
-        ("raid6", ("stripe-cache=512", "rmw=no", "speed-max=1GiB")),
-        ("draid1", ("recordsize=1MiB", "draid=8d:1s", "order=sequential", "second-failure=3@7200s")),
+        ("raid6", ("stripe-cache=512", "rmw=no", "speed-max=1GiB", "command-timeout=180s")),
+        (
+            "draid1",
+            ("recordsize=1MiB", "draid=8d:1s", "order=sequential", "second-failure=3@7200s", "command-timeout=60s"),
+        ),
     ],
 )
 def test_what_is_set_is_told_as_it_was_typed(layout: str, settings: tuple[str, ...]) -> None:

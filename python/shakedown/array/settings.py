@@ -101,6 +101,8 @@ def _typed(name: str, value: Any) -> str:
     match name, value:
         case "jiffy_ns", _:
             return str(NS_PER_S // value)
+        case "command_timeout_ns", _:
+            return f"{value // NS_PER_S}s"
         case "copies", (near, far, offset):
             return f"n{near}" if near > 1 else f"{'o' if offset else 'f'}{far}"
         case "draid", (data, spares):

@@ -293,3 +293,6 @@ def test_every_verdict_is_an_exit_status(here: Path) -> None:
     assert shakedown(*judged, "amount=4g", "model:wd40efrx", cwd=here).returncode == 3
     assert shakedown(*judged, "amount=4g", "model:wd40efax", cwd=here).returncode == 1
     assert shakedown(*judged, "amount=4g", "model:wd40efax", "--scale", "1/10", cwd=here).returncode == 3
+    # 25 GiB, again and again to the same place: that tells no more than one.
+    over_again = ("run", "random-1m", "--baseline", "model:wd40efrx", "--quiet", "--set", "span=1g", "model:wd40efrx")
+    assert shakedown(*over_again, cwd=here).returncode == 3

@@ -99,10 +99,8 @@ def told_options(options: MdOptions | ZfsOptions) -> tuple[str, ...]:
 
 def _typed(name: str, value: Any) -> str:
     match name, value:
-        case "jiffy_ns", _:
-            return str(NS_PER_S // value)
-        case "command_timeout_ns", _:
-            return f"{value // NS_PER_S}s"
+        case "jiffy_ns" | "command_timeout_ns", _:
+            return str(NS_PER_S // value) if name == "jiffy_ns" else f"{value // NS_PER_S}s"
         case "copies", (near, far, offset):
             return f"n{near}" if near > 1 else f"{'o' if offset else 'f'}{far}"
         case "draid", (data, spares):

@@ -100,6 +100,12 @@ def _work(step: Step, capacity_bytes: int) -> Work:
     return Work(int(moved) if writes else 0, min(least_s, most_s), most_s, is_bound=bool(amount) or not writes)
 
 
+def places_bytes(job: str, step: str, capacity_bytes: int) -> int:
+    """How much of a target a step's job goes to: more than that it writes over again."""
+    sizes = (_bytes(section.last("size") or "100%", capacity_bytes) for section in parse_job(job, step))
+    return min(sum(sizes), capacity_bytes)
+
+
 def _sizes(sections: tuple[Section, ...], capacity_bytes: int) -> int:
     """What the sections move if nothing but their size ends them."""
     moved = 0

@@ -25,7 +25,7 @@ from shakedown.protocol.caveats import caveats
 from shakedown.protocol.environment import describe_environment, shakedown_version
 from shakedown.protocol.in_lab import LabOrder, is_of_lab, run_again_in_lab, run_in_lab
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
-from shakedown.protocol.plan import plan_of
+from shakedown.protocol.plan import places_bytes, plan_of
 from shakedown.protocol.play import Listener, play
 from shakedown.protocol.relay import Teller
 from shakedown.protocol.schema import Protocol
@@ -199,10 +199,17 @@ def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | 
     """The record with findings, and with a verdict where every step could be played."""
     conditions = {step.name: step.until for step in protocol.steps if step.until is not None}
     other = None if baseline is None else baseline.loads
-    found = findings(_asked(protocol, record), played.loads, other, conditions)
+    places = (_places_bytes(record), {} if baseline is None else _places_bytes(baseline.record))
+    found = findings(_asked(protocol, record), played.loads, other, conditions, places)
     found += findings(_other_latencies(protocol, record), played.loads)
     verdict = _verdict(protocol, record, found)
     return record.model_copy(update={"findings": tuple(found), "verdict": verdict})
+
+
+def _places_bytes(record: RunRecord) -> dict[str, int]:
+    """How much of its target each step goes to."""
+    capacity_bytes = record.target.capacity_bytes
+    return {step.name: places_bytes(step.job, step.name, capacity_bytes) for step in record.steps if step.job}
 
 
 def _asked(protocol: Protocol, record: RunRecord) -> list[FindingSpec]:

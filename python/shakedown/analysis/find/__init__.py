@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 
 import polars as pl
@@ -26,17 +27,19 @@ def findings(
     loads: Loads,
     baseline: Loads | None = None,
     conditions: _Conditions | None = None,
+    places_bytes: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {}),
 ) -> list[Finding]:
     """Compute what a protocol asks for, in its order, each followed by its ratio when there is a baseline.
 
     ``conditions`` are the conditions of the steps by name: a cliff and a recovery are sought with the figures with
-    which the step was watched.
+    which the step was watched. ``places_bytes``: how much of the target, and of the baseline's, each step goes to.
     """
     found = []
     for spec in specs:
         found.append(_find(spec, loads, conditions or {}))
         if baseline is not None:
-            found.extend(_compare(spec, loads, baseline, conditions or {}))
+            most_bytes = tuple(each.get(spec.step, sys.maxsize) for each in places_bytes)
+            found.extend(_compare(spec, (loads, baseline), most_bytes, conditions or {}))
     return found
 
 
@@ -74,11 +77,14 @@ def _end_of_writing_ns(samples: pl.DataFrame, series: Series) -> int:
     return series.origin_ns if value is None else min(int(value), series.origin_ns)
 
 
-def _compare(spec: FindingSpec, loads: Loads, baseline: Loads, conditions: _Conditions) -> list[Finding]:
-    candidate, other = Series.of(loads, spec.step), Series.of(baseline, spec.step)
+def _compare(
+    spec: FindingSpec, loads: tuple[Loads, Loads], most_bytes: tuple[int, ...], conditions: _Conditions
+) -> list[Finding]:
+    candidate, other = (Series.of(each, spec.step) for each in loads)
     match spec.kind:
         case "throughput":
-            return [find_throughput_ratio(spec.step, candidate.loaded, other.loaded, conditions.get(spec.step))]
+            condition = conditions.get(spec.step)
+            return [find_throughput_ratio(spec.step, candidate.loaded, other.loaded, condition, most_bytes)]
         case "latency":
             return [find_latency_ratio(spec.step, candidate, other)]
         case "worst-latency":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shakedown.analysis.condition import Cliff
 from shakedown.analysis.estimate import Estimate, quotient, ratio
 from shakedown.analysis.find.cliff import cliff_of, locate_cliff
@@ -43,8 +45,17 @@ def find_throughput(step: str, series: Series, cliff: Cliff) -> Finding:
     )
 
 
-def find_throughput_ratio(step: str, candidate: Series, baseline: Series, condition: object) -> Finding:
-    """Candidate over baseline in bytes per second: over the whole step, and over what follows a collapse, if any."""
+def find_throughput_ratio(
+    step: str, candidate: Series, baseline: Series, condition: object, most_bytes: Sequence[int]
+) -> Finding:
+    """Candidate over baseline in bytes per second: over the whole step, and over what follows a collapse, if any.
+
+    ``most_bytes``: how much of the target the step goes to, and of the baseline's. What it writes over again tells
+    nothing of a cache that holds all of it.
+    """
+    written = [
+        min(int(series.bytes.sum()), most) for series, most in zip((candidate, baseline), most_bytes, strict=True)
+    ]
     compared = _ratio(candidate, baseline)
     sustained = _ratio(_sustained(candidate, condition), _sustained(baseline, condition))
     if compared is None or sustained is None:
@@ -66,8 +77,8 @@ def find_throughput_ratio(step: str, candidate: Series, baseline: Series, condit
             "candidate": both[0].value,
             "baseline": both[1].value,
             "rate_unit": both[1].unit,
-            "candidate_bytes": int(candidate.bytes.sum()),
-            "baseline_bytes": int(baseline.bytes.sum()),
+            "candidate_bytes": written[0],
+            "baseline_bytes": written[1],
             "slowdown": 1 / compared.value,
             "sustained_ratio": sustained.value,
             **sustained.named_spread("sustained_ratio"),

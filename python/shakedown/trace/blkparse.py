@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from shakedown.trace.device import OTHER_ACTION, Action, check_action, one_device
-from shakedown.trace.frame import Request, ends_beyond, malformed, number, numbered_lines, trace_frame
+from shakedown.trace.frame import SECTOR_BYTES, Request, ends_beyond, malformed, number, numbered_lines, trace_frame
 from shakedown.trace.reader import trace_path
 
 _EVENT: Final = re.compile(
@@ -17,7 +17,6 @@ _EVENT: Final = re.compile(
     r"(?:\s+(?P<sector>\d+) \+ (?P<sectors>\d+))?(?:\s.*)?"
 )
 _SUMMARY: Final = re.compile(r"(CPU\d+|Total) \(.*\):")
-_SECTOR_BYTES: Final = 512
 _MESSAGE: Final = re.compile(r"\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+m\s")
 
 
@@ -50,11 +49,11 @@ def read_blkparse(path: str | Path, *, action: Action = "issue", device: str | N
 def _request(path: Path, line: int, event: re.Match[str]) -> Request | None:
     """None for an event without data that is no flush, such as a command passed through."""
     time_ns = number(path, line, "time", event["s"] + event["ns"])
-    length_bytes = number(path, line, "length", event["sectors"] or "0", unit=_SECTOR_BYTES)
+    length_bytes = number(path, line, "length", event["sectors"] or "0", unit=SECTOR_BYTES)
     verb = _verb(event["rwbs"], length_bytes)
     if verb is None:
         return None
-    offset_bytes = number(path, line, "sector", event["sector"] or "0", unit=_SECTOR_BYTES)
+    offset_bytes = number(path, line, "sector", event["sector"] or "0", unit=SECTOR_BYTES)
     if reason := ends_beyond(offset_bytes, length_bytes):
         raise malformed(path, line, reason)
     return (time_ns, verb, offset_bytes, length_bytes)

@@ -12,7 +12,7 @@ import polars as pl
 
 from shakedown.errors import UsageError
 from shakedown.trace.device import OTHER_ACTION, Action, check_action, one_device
-from shakedown.trace.frame import MOST, OTHER_READERS, Request, ends_beyond, trace_frame
+from shakedown.trace.frame import MOST, OTHER_READERS, SECTOR_BYTES, Request, ends_beyond, trace_frame
 from shakedown.trace.packed import unpacked
 from shakedown.trace.reader import trace_path
 
@@ -62,7 +62,7 @@ class _Event(NamedTuple):
         return next((verb for bit, verb in kinds if self.action & bit), None)
 
     def request(self, verb: str) -> Request:
-        return (self.time_ns, verb, *((0, 0) if verb == "flush" else (512 * self.sector, self.bytes)))
+        return (self.time_ns, verb, *((0, 0) if verb == "flush" else (SECTOR_BYTES * self.sector, self.bytes)))
 
     @property
     def too_large(self) -> str:

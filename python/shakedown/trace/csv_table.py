@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import polars as pl
 
-from shakedown.trace.frame import TRACE_SCHEMA, malformed, trace_frame
+from shakedown.trace.frame import SECTOR_BYTES, TRACE_SCHEMA, malformed, trace_frame
 from shakedown.trace.reader import trace_path
 from shakedown.trace.table import LINE, check_ends, read_table, whole_numbers, words
-
-_SECTOR_BYTES: Final = 512
 
 
 def read_csv(path: str | Path) -> pl.DataFrame:
@@ -47,8 +44,8 @@ def _check_sectors(path: Path, requests: pl.DataFrame) -> None:
     reasons = {
         "a flush has no place: its offset_bytes and bytes are 0": is_flush & ((offset != 0) | (length != 0)),
         "bytes is 0: nothing is asked for": ~is_flush & (length == 0),
-        f"offset_bytes and bytes are no multiples of a sector's {_SECTOR_BYTES}": (
-            (offset % _SECTOR_BYTES != 0) | (length % _SECTOR_BYTES != 0)
+        f"offset_bytes and bytes are no multiples of a sector's {SECTOR_BYTES}": (
+            (offset % SECTOR_BYTES != 0) | (length % SECTOR_BYTES != 0)
         ),
     }
     for reason, wrong in reasons.items():

@@ -44,10 +44,9 @@ impl<D: BlockDevice> Array<D> {
     /// A superblock is written. When all are: again, if there is something new; else the thread and those who waited go on.
     pub(super) fn superblock_written(&mut self) {
         self.superblocks.pending -= 1;
-        if self.superblocks.pending > 0 {
+        if self.superblocks.is_writing() {
             return;
         }
-        self.superblocks.writing = false;
         if self.superblocks.stale {
             self.tend_superblocks();
             return;
@@ -64,7 +63,7 @@ impl<D: BlockDevice> Array<D> {
 
     /// Whether what comes next of a unit has to wait for the superblocks, for which it then is put off.
     pub(super) fn put_off(&mut self, number: u32) -> bool {
-        let waits = self.superblocks.writing && self.is_the_threads(number);
+        let waits = self.superblocks.is_writing() && self.is_the_threads(number);
         if waits {
             self.superblocks.put_off.push_back(number);
         }

@@ -22,9 +22,7 @@ pub(super) struct Superblocks {
     pub stale: bool,
     /// How much of the replacement is filled: nobody reads more of it (`recovery_offset`).
     pub filled_bytes: u64,
-    /// They are being written.
-    pub writing: bool,
-    /// So many of them.
+    /// So many of them are being written.
     pub pending: u32,
     /// Writes of the host wait until they say that the array is not clean (`MD_SB_CHANGE_PENDING`).
     pub awaited: bool,
@@ -45,7 +43,6 @@ impl Superblocks {
             clean: true,
             stale: false,
             filled_bytes: 0,
-            writing: false,
             pending: 0,
             awaited: false,
             flushed: false,
@@ -56,9 +53,14 @@ impl Superblocks {
         }
     }
 
+    /// Are any being written?
+    pub fn is_writing(&self) -> bool {
+        self.pending > 0
+    }
+
     /// When the thread has something to do about them, as far as is known.
     pub fn next_own_ns(&self) -> u64 {
-        if self.writing {
+        if self.is_writing() {
             u64::MAX
         } else {
             self.looks_ns
@@ -84,7 +86,7 @@ impl Superblocks {
 
     /// The thread looks at them; whether it has to write them now.
     pub fn begin(&mut self, now_ns: u64) -> bool {
-        if self.writing {
+        if self.is_writing() {
             return false;
         }
         if now_ns >= self.looks_ns {
@@ -93,7 +95,6 @@ impl Superblocks {
                 (self.clean, self.stale) = (true, true);
             }
         }
-        self.writing = std::mem::take(&mut self.stale);
-        self.writing
+        std::mem::take(&mut self.stale)
     }
 }

@@ -69,6 +69,8 @@ RUN = played([(10, 1000, 0.1), (30, 3000, 0.2), (0, 0, None)])
     ("name", "expected"),
     [
         ("throughput", 4000 / 3),
+        # Three quarters of what is read come at 3000 a second, the rest at 1000.
+        ("throughput-by-place", 0.75 * 3000 + 0.25 * 1000),
         ("rate", 40 / 3),
         ("duration", 3.0),
         ("mean-latency", (10 * 0.1 + 30 * 0.2) / 40),

@@ -48,6 +48,13 @@ def throughput(run: Run, step: str) -> float | None:
     return float(rows["bytes"].sum()) / _seconds(rows) if len(rows) else None
 
 
+def throughput_by_place(run: Run, step: str) -> float | None:
+    """Mean of the rates at places evenly over what is read or written: slow ones count no more for taking longer."""
+    rows = run.loads.under_load(step)
+    rates = rows["bytes"] / rows["duration_ns"] * NS_PER_S
+    return float((rates * rows["bytes"]).sum() / rows["bytes"].sum()) if len(rows) else None
+
+
 def rate(run: Run, step: str) -> float | None:
     """Requests over the step's time."""
     rows = run.loads.under_load(step)
@@ -130,6 +137,7 @@ def _value(kind: FindingKind) -> Callable[[Run, str], float | None]:
 
 MEASURES: Final[dict[str, Callable[[Run, str], float | None]]] = {
     "throughput": throughput,
+    "throughput-by-place": throughput_by_place,
     "rate": rate,
     "duration": duration,
     "mean-latency": mean_latency,

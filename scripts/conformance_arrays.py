@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import mean, median_high, stdev
 from typing import Any, Final
 
+from drive_digest import drive_digest
 from shakedown.analysis.kick import judge_patience
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import Rebuild, simulate
@@ -113,12 +114,12 @@ class Case:
 
     @property
     def made_from(self) -> str:
-        """A digest of the order and of the drives' profiles."""
-        files = [ROOT / "drives" / f"{name}.toml" for name in (CMR, self.new)]
+        """A digest of the order and of the drives."""
+        drives = b"".join(drive_digest(name) for name in (CMR, self.new))
         filled = ["durable when unmounted"] if self.is_zfs else []
         load = LOAD if self.load else None
         asked = repr((self.name, self.scale_divisor, self.fill, self.settings, load, *filled)).encode()
-        return sha256(b"".join(file.read_bytes() for file in files) + asked).hexdigest()[:12]
+        return sha256(drives + asked).hexdigest()[:12]
 
     @property
     def settings(self) -> list[str]:

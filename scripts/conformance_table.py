@@ -23,6 +23,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
+from drive_digest import drive_digest
 from shakedown.analysis.finding import Finding
 from shakedown.data import list_profiles
 from shakedown.errors import EnvironmentFailure
@@ -156,7 +157,7 @@ def made_from(protocol: str, drive: str) -> str:
     """A digest of what is played, on which drive."""
     steps = load_protocol(protocol, settings(protocol, drive)).protocol.steps
     played = repr((SCALE[protocol], [step.model_dump_json() for step in steps])).encode()
-    return sha256((ROOT / "drives" / f"{drive}.toml").read_bytes() + played).hexdigest()[:12]
+    return sha256(drive_digest(drive) + played).hexdigest()[:12]
 
 
 def play(arena: str, protocol: str, drive: str, seed: int) -> Play:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from shakedown.analysis.finding import Finding, FindingKind
@@ -51,8 +52,10 @@ def throughput(run: Run, step: str) -> float | None:
 def throughput_by_place(run: Run, step: str) -> float | None:
     """Mean of the rates at places evenly over what is read or written: slow ones count no more for taking longer."""
     rows = run.loads.under_load(step)
-    rates = rows["bytes"] / rows["duration_ns"] * NS_PER_S
-    return float((rates * rows["bytes"]).sum() / rows["bytes"].sum()) if len(rows) else None
+    if not len(rows):
+        return None
+    weights = rows["bytes"].to_numpy()
+    return float(np.average(weights / rows["duration_ns"].to_numpy() * NS_PER_S, weights=weights))
 
 
 def rate(run: Run, step: str) -> float | None:

@@ -13,6 +13,8 @@ from typing import Final
 from shakedown.errors import UsageError
 
 NS_PER_S: Final = 1_000_000_000
+# What Linux counts in, whatever the sectors of a drive are.
+SECTOR_BYTES: Final = 512
 
 _SIZE_UNITS: Final = {"": 1, "b": 1} | {
     f"{letter}{infix}b": base**power

@@ -10,8 +10,8 @@ from typing import Final
 from shakedown.analysis.identify.ata import page_89_facts, page_b1_facts
 from shakedown.analysis.identify.facts import Facts, KernelZones, Transport
 from shakedown.errors import UsageError
+from shakedown.units import SECTOR_BYTES
 
-_SECTOR_BYTES: Final = 512
 _MOST_BYTES: Final = 64 << 10
 _PATHS: Final[tuple[tuple[str, Transport], ...]] = (
     (r"/usb\d", "usb"),
@@ -86,7 +86,7 @@ def _sysfs(name: str, folder: Path) -> Facts:
         name=name,
         model=model,
         firmware=_text(device / "rev") or _text(device / "firmware_rev"),
-        capacity_bytes=None if sectors is None else sectors * _SECTOR_BYTES,
+        capacity_bytes=None if sectors is None else sectors * SECTOR_BYTES,
         transport="virtual" if virtual else _transport(str(folder)),
         rotational=None if rotational is None else rotational == 1,
         kernel_zones=_ZONES.get(_text(queue / "zoned") or ""),

@@ -16,7 +16,7 @@ from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.result.identity import Identity
 from shakedown.tools.fio.job import Option
 from shakedown.tools.fio.locate import Fio
-from shakedown.units import format_size
+from shakedown.units import SECTOR_BYTES, format_size
 
 FILE_IN_FOLDER: Final = "shakedown.dat"
 _MOST_BYTES: Final = 16 << 30
@@ -164,12 +164,12 @@ class FileMedium:
         kind = filesystem_type(self._path)
         details = {
             "filesystem": kind,
-            "allocated_bytes": str(self._status.st_blocks * 512),
+            "allocated_bytes": str(self._status.st_blocks * SECTOR_BYTES),
             "direct_io": "yes" if self._direct else "no",
         }
         if not self._direct:
             details["note_direct_io"] = f"{kind} refuses direct I/O, so the page cache is measured as well"
-        if self._status.st_blocks * 512 < capacity_bytes:
+        if self._status.st_blocks * SECTOR_BYTES < capacity_bytes:
             details["note_holes"] = "not all of it was ever written: reading there measures nothing of the drive"
         return Identity(
             kind="directory" if self._in_folder else "file",

@@ -15,6 +15,7 @@ from shakedown.errors import UsageError
 from shakedown.result.identity import Identity
 from shakedown.tools.fio.job import Option
 from shakedown.tools.fio.locate import Fio
+from shakedown.units import SECTOR_BYTES
 
 # Set by whoever boots the guest: each target's text, and its disk.
 DISKS: Final = "SHAKEDOWN_LAB_DISKS"
@@ -23,7 +24,6 @@ FAULTS: Final = "SHAKEDOWN_LAB_FAULTS"
 # Where a guest has its run's folder, whatever its name is outside: what a guest does hangs on every byte it is given.
 RUN_FOLDER: Final = "/lab/run"
 _CPU_INFO: Final = Path("/proc/cpuinfo")
-_SECTOR_BYTES: Final = 512
 
 
 def numbered(text: str, number: int) -> str:
@@ -62,7 +62,7 @@ class LabDisk:
             text=text,
             name=Path(text.removeprefix("lab:")).stem,
             model=(system / "device" / "model").read_text().strip(),
-            capacity_bytes=int((system / "size").read_text()) * _SECTOR_BYTES,
+            capacity_bytes=int((system / "size").read_text()) * SECTOR_BYTES,
             details={
                 "scale_divisor": str(scale_divisor),
                 "scheduler": (system / "queue" / "scheduler").read_text().strip(),

@@ -9,8 +9,9 @@ from typing import Final
 import polars as pl
 
 from shakedown.trace.device import OTHER_ACTION, Action, check_action, one_device
-from shakedown.trace.frame import SECTOR_BYTES, Request, ends_beyond, malformed, number, numbered_lines, trace_frame
+from shakedown.trace.frame import Request, ends_beyond, malformed, number, numbered_lines, trace_frame
 from shakedown.trace.reader import trace_path
+from shakedown.units import SECTOR_BYTES
 
 _EVENT: Final = re.compile(
     r"(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<s>\d+)\.(?P<ns>\d{9})\s+\d+\s+(?P<action>[A-Za-z]+)\s+(?P<rwbs>[A-Z]+)"

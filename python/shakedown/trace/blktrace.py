@@ -12,9 +12,10 @@ import polars as pl
 
 from shakedown.errors import UsageError
 from shakedown.trace.device import OTHER_ACTION, Action, check_action, one_device
-from shakedown.trace.frame import MOST, OTHER_READERS, SECTOR_BYTES, Request, ends_beyond, trace_frame
+from shakedown.trace.frame import MOST, OTHER_READERS, Request, ends_beyond, trace_frame
 from shakedown.trace.packed import unpacked
 from shakedown.trace.reader import trace_path
+from shakedown.units import SECTOR_BYTES
 
 _MAGIC: Final = 0x65617400
 _VERSION: Final = 7

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from shakedown.trace.frame import SECTOR_BYTES, TRACE_SCHEMA, malformed, trace_frame
+from shakedown.trace.frame import TRACE_SCHEMA, malformed, trace_frame
 from shakedown.trace.reader import trace_path
 from shakedown.trace.table import LINE, check_ends, read_table, whole_numbers, words
+from shakedown.units import SECTOR_BYTES
 
 
 def read_csv(path: str | Path) -> pl.DataFrame:

@@ -32,9 +32,6 @@ OTHER_READERS: Final = "docs/python.md tells which reader is for which format"
 ONE_LINE_A_REQUEST: Final = "give a file with a line for each request"
 """The hint where a file holds none."""
 
-SECTOR_BYTES: Final = 512
-"""What places are counted in by Linux, and what a request is made of."""
-
 MOST: Final = 2**63 - 1
 """The largest time or size that a frame can hold."""
 

@@ -16,8 +16,8 @@ from shakedown.device.guard import is_blank
 from shakedown.device.lab_disk import LabDisk
 from shakedown.errors import RefusedError, UsageError
 from shakedown.result.identity import Identity
+from shakedown.units import SECTOR_BYTES
 
-_SECTOR_BYTES: Final = 512
 # Where in the line of statistics flushes stand, and behind them their time.
 _FLUSHES: Final = 15
 _FIRST_SECTOR: Final = 2048
@@ -50,8 +50,8 @@ class Traffic:
         flushes, flush_ms = fields[_FLUSHES : _FLUSHES + 2] if len(fields) > _FLUSHES else (0, 0)
         return cls(
             reads + writes,
-            read_sectors * _SECTOR_BYTES,
-            written_sectors * _SECTOR_BYTES,
+            read_sectors * SECTOR_BYTES,
+            written_sectors * SECTOR_BYTES,
             busy_ms * 1_000_000,
             in_flight,
             flushes,
@@ -160,7 +160,7 @@ class Drive:
     def partition(self, size_bytes: int) -> None:
         """Make one partition of that size, where the array uses a part only. Raises EnvironmentFailure."""
         self.check_same()
-        sectors = size_bytes // _SECTOR_BYTES
+        sectors = size_bytes // SECTOR_BYTES
         if attempt("sh", "-c", "command -v sfdisk").returncode == 0:
             call("sh", "-c", f"echo ',{sectors}' | sfdisk --quiet --label gpt {self.path}")
         else:

@@ -16,13 +16,13 @@ from shakedown.device.disk.machine import Machine, Unread
 from shakedown.device.disk.rules import own_names
 from shakedown.errors import EnvironmentFailure, RefusedError
 from shakedown.result.atomic import failed_write, replace_file, sync_folder
+from shakedown.units import SECTOR_BYTES
 
 FOLDER: Final = "before"
 RECORD: Final = "before.json"
 _FORMAT_VERSION: Final = 1
 _DISK_EDGE_BYTES: Final = 4 << 20
 _PARTITION_EDGE_BYTES: Final = 1 << 20
-_SECTOR_BYTES: Final = 512
 # smartctl's exit status is a set of bits; whatever it says of health, its answer is kept.
 _ANY_HEALTH: Final = tuple(each for each in range(256) if not each & 0b11)
 
@@ -70,7 +70,7 @@ def edge_regions(machine: Machine, situation: Situation) -> list[Region]:
     folder = f"/sys/dev/block/{situation.number}"
     for name in situation.partitions:
         start, length = (int(machine.text(f"{folder}/{name}/{each}") or 0) for each in ("start", "size"))
-        places.append((start * _SECTOR_BYTES, length * _SECTOR_BYTES, _PARTITION_EDGE_BYTES))
+        places.append((start * SECTOR_BYTES, length * SECTOR_BYTES, _PARTITION_EDGE_BYTES))
     ends = []
     for start, length, edge in places:
         ends.append((start, min(start + edge, start + length, disk)))

@@ -9,8 +9,8 @@ from shakedown.device.describe import describe
 from shakedown.device.disk.facts import Name, Twin
 from shakedown.device.disk.machine import Machine
 from shakedown.errors import UsageError
+from shakedown.units import SECTOR_BYTES
 
-_SECTOR_BYTES: Final = 512
 _PAGE_80_HEAD_BYTES: Final = 4
 
 
@@ -28,7 +28,7 @@ def name_of(machine: Machine, folder: str) -> Name:
         model=_model(machine, folder),
         serial=_serial(machine, folder) or told.get("ID_SCSI_SERIAL") or told.get("ID_SERIAL_SHORT"),
         wwn=_wwn(machine, folder) or _hexadecimal(told.get("ID_WWN_WITH_EXTENSION") or told.get("ID_WWN", "")),
-        size_bytes=int(sectors) * _SECTOR_BYTES if sectors.isascii() and sectors.isdecimal() else 0,
+        size_bytes=int(sectors) * SECTOR_BYTES if sectors.isascii() and sectors.isdecimal() else 0,
     )
 
 

@@ -115,7 +115,8 @@ def test_bad_sectors_that_are_retried_for_longer_than_the_host_waits_are_told(
 ) -> None:
     """How many commands Linux gave up on is why the rebuild is slow."""
     latent = 'kind = "latent-sectors"\nsectors = [[70000, 8]]\nretry_s = 40'
-    _, out = ordered(tmp_path, "raid6", latent, place=1, member_size="1GiB")
+    status, out = ordered(tmp_path, "raid6", latent, place=1, member_size="1GiB")
+    assert status == 3  # survived, and not to be trusted
     record = read_run(out).record
     assert not any("WITHOUT EFFECT" in note for note in record.notes)
     found = {each.kind: each for each in record.findings}
@@ -123,9 +124,26 @@ def test_bad_sectors_that_are_retried_for_longer_than_the_host_waits_are_told(
     assert count == sum(each["timeouts"] for each in answers_of(read_run(out))["rebuilds"][0]["members"]) > 0
     commands = "one command" if count == 1 else f"{count} commands"
     told = " ".join(capsys.readouterr().out.split())
+    assert "COMMANDS WERE GIVEN UP. The rebuild takes" in told
     assert f"Linux gave up on {commands} of drive 1, st12000vn0007: " in told
+    judged = outcome(read_run(out))
+    assert judged is not None
+    assert (judged.status, judged.headline) == ("inconclusive", "COMMANDS WERE GIVEN UP.")
     assert "drive 1, st12000vn0007" in found["bottleneck"].text
     assert "it lets commands hang until Linux gives up on them" in found["bottleneck"].text
+
+
+@pytest.mark.parametrize(("stall_s", "is_near"), [(12, False), (17, True)])
+def test_a_command_that_took_half_of_what_linux_waits_is_a_near_miss(
+    stall_s: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_near: bool
+) -> None:
+    status, out = ordered(tmp_path, "raid6", f'kind = "stall"\nfrom_s = 5\nfor_s = {stall_s}', place=3)
+    assert status == 0
+    judged = outcome(read_run(out))
+    assert judged is not None
+    told = " ".join(capsys.readouterr().out.split())
+    for text in (told, judged.sentences[0]):
+        assert ("A near miss: a command took 17 s, and Linux's SCSI layer waits 30 s." in text) is is_near
 
 
 @pytest.mark.parametrize("layout", ["raid6", "raidz2"])

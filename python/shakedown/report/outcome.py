@@ -12,7 +12,7 @@ from typing import Any, Final
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Status
 from shakedown.report import words
-from shakedown.report.rebuild import bad_news, baseline_news, is_elsewhere, told_tables
+from shakedown.report.rebuild import bad_news, baseline_news, has_lost, is_elsewhere, near_misses, told_tables
 from shakedown.report.told_table import ToldTable
 from shakedown.result.answers import NoAnswersError, read_answers
 from shakedown.result.folder import Run
@@ -43,13 +43,14 @@ def outcome(run: Run) -> Outcome | None:
         tables = told_tables(run)
     except NoAnswersError:  # a folder without them tells of its findings still
         answers, tables = {}, ()
-    kicked = [each for each in answers.get("patience", ()) if each["kicked"] == "yes"]
+    judged = answers.get("patience", ())
+    kicked = [each for each in judged if each["kicked"] == "yes"]
     is_whole = run.record.scale_divisor == 1
     is_kicked = not all(is_elsewhere(each) for each in kicked)
     status, headline = _ended(duration, is_kicked=is_kicked and is_whole)
     if not is_whole and status == "pass":
         status = "inconclusive"
-    ended = " ".join([duration.text, *(_kicks(kicked) if is_whole else ())])
+    ended = " ".join([duration.text, *((*_kicks(kicked), *near_misses(judged)) if is_whole else ())])
     sentences = (ended, *_why(found), *_felt(found), *baseline_news(run))
     return Outcome(status, headline, sentences, tables, int(duration.evidence.get("seeds", 1)))
 
@@ -57,9 +58,12 @@ def outcome(run: Run) -> Outcome | None:
 def _ended(duration: Finding, *, is_kicked: bool) -> tuple[Status, str]:
     if duration.value is None:
         return "fail", "THE REBUILD FAILS."
-    if headline := bad_news(duration):
-        return "fail", headline
-    return ("fail", "A DRIVE WOULD BE KICKED OUT.") if is_kicked else ("pass", "The rebuild is complete.")
+    headline = bad_news(duration)
+    if is_kicked and not has_lost(duration):
+        return "fail", "A DRIVE WOULD BE KICKED OUT."
+    if headline:  # it was survived, and of commands that were given up the next rebuild may not survive as many
+        return ("fail" if has_lost(duration) else "inconclusive"), headline
+    return "pass", "The rebuild is complete."
 
 
 def _kicks(kicked: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -41,11 +41,18 @@ def render_rebuild(run: Run) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def has_lost(duration: Finding) -> bool:
+    """Whether a rebuild that came to an end cost the array data, or one more drive."""
+    return bool(duration.evidence.get("lost_bytes") or duration.evidence.get("failed_on_the_way"))
+
+
 def bad_news(duration: Finding) -> str:
     """The headline of a rebuild that came to an end at a price; empty if there is none."""
     if duration.evidence.get("lost_bytes"):
         return "DATA IS LOST."
-    return "ANOTHER DRIVE FAILS." if duration.evidence.get("failed_on_the_way") else ""
+    if duration.evidence.get("failed_on_the_way"):
+        return "ANOTHER DRIVE FAILS."
+    return "COMMANDS WERE GIVEN UP." if duration.evidence.get("timeouts") else ""
 
 
 def baseline_news(run: Run) -> tuple[str, ...]:
@@ -215,7 +222,7 @@ def _patience(run: Run) -> ToldTable | None:
     ours = sorted((each for each in judged if each.get("member") == first.get("member")), key=is_elsewhere)
     rows = tuple((_waiting(each), format_duration(each["limit_ms"] * 1e6), _verdict(each)) for each in ours)
     head = (f"Kicked for a command of {format_duration(first['longest_ms'] * 1e6)}?", "waits", "")
-    return ToldTable(head, rows, (*_instead(ours), *_others(judged[len(ours) :])))
+    return ToldTable(head, rows, (*_instead(ours), *near_misses(ours), *_others(judged[len(ours) :])))
 
 
 def _verdict(judged: dict[str, Any]) -> str:
@@ -238,6 +245,17 @@ def _instead(judged: list[dict[str, Any]]) -> list[str]:
     late = [each for each in judged if each["longest_ms"] >= each["limit_ms"] and each["kicked"] != "yes"]
     late = [each for each in late if not is_elsewhere(each)]
     return [f"{each['who']} {each['then']}." for each in late if "then" in each]
+
+
+def near_misses(judged: Sequence[dict[str, Any]]) -> list[str]:
+    """Who waits longer than the drive was silent, but not twice as long: of the rebuild's own box."""
+    close = [each for each in judged if each["kicked"] == "close" and each["longest_ms"] < each["limit_ms"]]
+    return [
+        f"A near miss: a command took {format_duration(each['longest_ms'] * 1e6)}, and {each['who']} waits"
+        f" {format_duration(each['limit_ms'] * 1e6)}. The next drive may be slower."
+        for each in close
+        if not is_elsewhere(each)
+    ]
 
 
 def _others(judged: list[dict[str, Any]]) -> list[str]:

@@ -197,6 +197,17 @@ def test_a_share_after_too_little_writing_is_inconclusive(
     assert (f"`shakedown run {protocol} TARGET --baseline TARGET` for longer" in doubt) == (expected == "inconclusive")
 
 
+@pytest.mark.parametrize(("share", "expected"), [(0.9, "inconclusive"), (0.1, "fail")])
+def test_a_shingled_baseline_clears_nobody(share: float, expected: str) -> None:
+    measured = finding("throughput-ratio", share, baseline_is_shingled=1)
+    [judged] = judge({"sequential-32k": [measured, finding("worst-latency", 9.0)]}, ["zfs"]).uses
+    assert judged.status == expected
+    facts = " ".join(reason.facts for reason in judged.reasons)
+    assert ("the baseline is shingled itself" in facts) == (expected == "inconclusive")
+    closer = "run `shakedown run sequential-32k TARGET --baseline CONVENTIONAL`"
+    assert (closer in facts) == (expected == "inconclusive")
+
+
 def test_a_cliff_whose_recovery_was_not_seen_is_inconclusive() -> None:
     evidence = {"cliff": [*canvio()["cliff"][:2], finding("recovery", None, step="probe")]}
     judged = judge(evidence, ["desktop"]).uses[0]

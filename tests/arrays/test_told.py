@@ -21,7 +21,7 @@ from shakedown.array.find import findings
 from shakedown.array.host import cautions
 from shakedown.array.rebuild import Rebuild, simulate, slowest_of
 from shakedown.array.settings import like_lab, parse_options
-from shakedown.array.unsure import OFF_BY, OFF_BY_OF_ZFS
+from shakedown.array.unsure import OFF_BY, OFF_BY_OF_ZFS, unsure
 from shakedown.array.users import users_otherwise
 from shakedown.array.zfs import ZfsOptions
 from shakedown.report.figures import candidates
@@ -29,7 +29,7 @@ from shakedown.report.html import render_page
 from shakedown.report.overview import run_name
 from shakedown.report.rebuild import render_rebuild
 from shakedown.report.seeds import seeds_table
-from shakedown.target.md_options import MdOptions
+from shakedown.target.md_options import LINUX_HOST, MdOptions
 from shakedown.units import format_duration
 
 HELD = "each an error for every request of ZFS that it held"
@@ -167,6 +167,29 @@ def test_how_far_rebuilds_onto_shingled_drives_were_off_is_what_the_table_says()
     assert {family: f"{share:.0%}" for family, share in worst.items()} == {
         family: f"{share:.0%}" for family, share in {**OFF_BY, (): OFF_BY_OF_ZFS}.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (MdOptions(), "up to 168 segments, 250 ticks a second and processors=4,"),
+        (MdOptions(max_segments=254, jiffy_ns=10**7), "up to 254 segments, 100 ticks a second and processors=4,"),
+        (ZfsOptions(), ""),
+    ],
+)
+def test_onto_a_shingled_drive_the_host_that_md_is_taken_to_have_is_told(
+    options: MdOptions | ZfsOptions, told: str
+) -> None:
+    layout = "raid6" if isinstance(options, MdOptions) else "raidz2"
+    [caution] = unsure(order(layout=layout, replacement=RED, options=options), is_whole=True)
+    assert told in caution
+    assert ("--set segments=" in caution) == bool(told)
+
+
+def test_that_host_is_the_cores_own() -> None:
+    told, own = (simulate(order(replacement=RED, options=MdOptions(**given))) for given in (LINUX_HOST._asdict(), {}))
+    other = simulate(order(replacement=RED, options=MdOptions(max_segments=254)))
+    assert told.duration_ns == own.duration_ns != other.duration_ns
 
 
 @pytest.mark.parametrize(

@@ -83,3 +83,33 @@ def test_times_of_a_scaled_drive_are_not_held_against_published_ones(runs: list[
     assert scaled is not None
     assert whole.error is not None
     assert scaled.error is None
+
+
+def test_a_published_share_stands_beside_the_baseline_that_it_is_of_and_no_other(runs: list[Run]) -> None:
+    wanted = Published(finding="throughput-ratio", step="new", row="R006", subject="wd40efax", beside="st12000vn0007")
+    record = runs[0].record
+    record = record.model_copy(update={"protocol": record.protocol.model_copy(update={"published": (wanted,)})})
+    finding = next(finding for finding in record.findings if finding.kind == "throughput-ratio")
+    assert beside(record, finding, "st12000vn0007") is not None
+    assert beside(record, finding, "wd40efax") is None
+    assert beside(record, finding) is None
+
+
+def test_with_other_settings_than_the_protocols_own_nothing_is_held_against_what_was_published(runs: list[Run]) -> None:
+    text = '[parameters]\nduration = "300s"\nspan = "100%"\n'
+    wanted = Published(finding="throughput", step="new", row="R011", subject="wd40efax")
+    record = runs[0].record
+    protocol = record.protocol.model_copy(update={"published": (wanted,), "text": text})
+    finding = next(finding for finding in record.findings if finding.kind == "throughput" and finding.step == "new")
+
+    def of(duration: str) -> published.Comparison | None:
+        parameters = {"duration": duration, "span": "100%"}
+        return beside(record.model_copy(update={"protocol": protocol, "parameters": parameters}), finding)
+
+    own, other = of("300s"), of("7s")
+    assert own is not None
+    assert other is not None
+    assert own.error is not None
+    assert "Ours is with" not in own.note
+    assert other.error is None
+    assert other.note.startswith("Ours is with duration=7s: not what was published.")

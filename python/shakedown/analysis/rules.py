@@ -46,6 +46,10 @@ NIGHT_S: Final = 8 * 3600.0
 """What is not done overnight is still there in the morning."""
 
 
+SHINGLED_BASELINE: Final = "baseline_is_shingled"
+"""In the evidence of a share of the baseline's rate: a drive that is as slow as that one is not cleared by it."""
+
+
 @dataclass(frozen=True)
 class Enough:
     """So many bytes, as the entry ``figure`` of a finding's evidence counts them, must have been written.
@@ -72,7 +76,8 @@ class Limit:
     whose value is None (nothing of the kind was seen) is judged by the figure all the same if its evidence has it, else
     by ``unseen``: an evidence that bounds the figure from below, so that "no cliff within 35 GiB" is known not to be a
     cliff within 4 GiB. A good figure keeps the limit only where ``good_after`` is met, a bad one breaks it only where
-    ``bad_after`` is: else it is not known to last. A cliff that was seen needs neither. The figure of a limit in
+    ``bad_after`` is: else it is not known to last. A cliff that was seen needs neither. A good share of the rate of a
+    baseline that is ``SHINGLED_BASELINE`` itself keeps nothing either. The figure of a limit in
     ``or_else`` may be bad instead; one that is not known says nothing.
     """
 

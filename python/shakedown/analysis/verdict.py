@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import figure
-from shakedown.analysis.rules import RULES, USES, Enough, Limit, Rule, Use
+from shakedown.analysis.rules import RULES, SHINGLED_BASELINE, USES, Enough, Limit, Rule, Use
 from shakedown.units import NS_PER_S, format_duration, format_size
 
 Status = Literal["pass", "inconclusive", "fail"]
@@ -171,6 +171,8 @@ def _command(rule: Rule, settings: str = "") -> str:
 
 def _telling_more(rule: Rule, evidence: _Evidence, unfinished: Collection[str]) -> str:
     """The command whose run tells more than those that leave a doubt; one that went to its end would leave it again."""
+    if any(SHINGLED_BASELINE in found.evidence for found in evidence.get(rule.run, ())):
+        return f"`shakedown run {rule.run} TARGET --baseline CONVENTIONAL`"
     if rule.run in unfinished:
         return f"{_command(rule)} to its end"
     settings = _settings({rule.run: evidence.get(rule.run, ())})
@@ -226,7 +228,9 @@ def _value(limit: Limit, finding: Finding, otherwise: float) -> float:
 def _is_beyond(limit: Limit, finding: Finding) -> bool | None:
     """Whether it is for sure; None when the figure is not known, or may not last."""
     beyond = _side(limit, finding)
-    return None if beyond is None or _lacks(limit, finding, bad=beyond) else beyond
+    if beyond is None or _lacks(limit, finding, bad=beyond):
+        return None
+    return None if not beyond and SHINGLED_BASELINE in finding.evidence else beyond
 
 
 def _side(limit: Limit, finding: Finding) -> bool | None:
@@ -272,7 +276,15 @@ def _fact(limit: Limit, protocol: str, finding: Finding) -> str:
     """``recovery 9 h 0 min in cliff, step drain (limit: 8 h 0 min or more)``."""
     side = "less" if limit.at_most is not None else "more"
     bad = f"limit: {_in_unit(limit, limit.threshold)} or {side}"
-    return f"{_measured(limit, finding)} in {protocol}, step {finding.step} ({bad}{_too_little(limit, finding)})"
+    doubts = _too_little(limit, finding) + _no_yardstick(limit, finding)
+    return f"{_measured(limit, finding)} in {protocol}, step {finding.step} ({bad}{doubts})"
+
+
+def _no_yardstick(limit: Limit, finding: Finding) -> str:
+    """That the baseline clears nobody, where the share would."""
+    if SHINGLED_BASELINE not in finding.evidence or _side(limit, finding) is not False:
+        return ""
+    return "; the baseline is shingled itself, so a good share of its rate clears nobody: take a conventional one"
 
 
 def _too_little(limit: Limit, finding: Finding) -> str:

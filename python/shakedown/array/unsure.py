@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from shakedown.array.order import RebuildOrder
+from shakedown.array.zfs import ZfsOptions
+from shakedown.target.md_options import LINUX_HOST, MdOptions
 from shakedown.target.modelled import is_shingled
+from shakedown.units import NS_PER_S
 
 OFF_BY: Final[dict[tuple[str, ...], float]] = {("raid1", "raid10"): 0.16, ("raid5", "raid6"): 0.31}
 OFF_BY_OF_ZFS: Final = 0.11
@@ -44,7 +47,20 @@ def _of_shingled(order: RebuildOrder) -> tuple[str, ...]:
     off_by = next((share for layouts, share in OFF_BY.items() if order.layout in layouts), OFF_BY_OF_ZFS)
     return (
         f"CAUTION: onto a shingled drive the model's time was up to {off_by:.0%} off the real {_real(order)}'s, "
-        "whatever the interval says: docs/conformance-arrays.md.",
+        f"whatever the interval says: docs/conformance-arrays.md.{_host(order.options)}",
+    )
+
+
+def _host(options: MdOptions | ZfsOptions) -> str:
+    """What md's requests to a shingled drive hang on, and is nobody's choice but the box's."""
+    if not isinstance(options, MdOptions):
+        return ""
+    segments, processors = options.max_segments or LINUX_HOST.max_segments, options.processors or LINUX_HOST.processors
+    ticks = NS_PER_S // (options.jiffy_ns or LINUX_HOST.jiffy_ns)
+    return (
+        f" It hangs on the host, too: taken are requests of up to {segments} segments, {ticks} ticks a second and"
+        f" processors={processors}, and another box (`--set segments=`, `hz=`, `processors=`) may take several times as"
+        " long, or as short."
     )
 
 

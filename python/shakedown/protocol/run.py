@@ -29,6 +29,7 @@ from shakedown.protocol.plan import places_bytes, plan_of
 from shakedown.protocol.play import Listener, play
 from shakedown.protocol.relay import Teller
 from shakedown.protocol.schema import Protocol
+from shakedown.protocol.yardstick import beside
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_record, read_run
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import ProtocolRecord, RunRecord
@@ -201,6 +202,8 @@ def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | 
     other = None if baseline is None else baseline.loads
     places = (_places_bytes(record), {} if baseline is None else _places_bytes(baseline.record))
     found = findings(_asked(protocol, record), played.loads, other, conditions, places)
+    if baseline is not None:
+        found = beside(baseline.record.target, found)
     found += findings(_other_latencies(protocol, record), played.loads)
     verdict = _verdict(protocol, record, found)
     return record.model_copy(update={"findings": tuple(found), "verdict": verdict})

@@ -99,7 +99,9 @@ def figures(run: Run) -> list[Figure]:
 
 
 def _beside(run: Run | None, finding: Finding | None) -> Comparison | None:
-    return beside(run.record, finding) if run and finding else None
+    if run is None or finding is None:
+        return None
+    return beside(run.record, finding, run.baseline.record.target.name if run.baseline else None)
 
 
 def _by_kind_and_step(findings: Iterable[Finding]) -> dict[tuple[str, str], Finding]:

@@ -10,6 +10,7 @@ from shakedown.data import reference_path
 from shakedown.reference import Row, read_rows
 from shakedown.report.words import number, quantity, time_ns, times
 from shakedown.result.run_record import RunRecord
+from shakedown.toml import parse_toml
 
 _SAME: Final = 0.005
 _MANIFOLD: Final = 2.0
@@ -52,28 +53,42 @@ _WORDS: Final = {"throughput": ("higher", "lower")} | {
 """How more and less of a kind of finding are called; the others are times."""
 
 
-def beside(record: RunRecord, finding: Finding) -> Comparison | None:
-    """The published figure that the run's protocol names for a finding on this target, if there is one."""
+def beside(record: RunRecord, finding: Finding, baseline: str | None = None) -> Comparison | None:
+    """The published figure that the run's protocol names for a finding on this target, if there is one.
+
+    ``baseline`` is the name of the run's baseline: a share of the figure of another than the published one is no
+    such share.
+    """
     for published in record.protocol.published:
         same = (published.finding, published.step) == (finding.kind, finding.step)
-        if same and published.subject == record.target.name:
+        is_of_them = published.subject == record.target.name and published.beside in ("", baseline)
+        if same and is_of_them:
             row = read_rows(reference_path("published.csv")).get(published.row)
-            return _compare(row, finding, record.target.scale_divisor, published.note) if row else None
+            return _compare(row, finding, record, published.note) if row else None
     return None
 
 
-def _compare(row: Row, finding: Finding, scale_divisor: int, note: str) -> Comparison:
+def _compare(row: Row, finding: Finding, record: RunRecord, note: str) -> Comparison:
     """A scaled-down drive is sooner full and sooner recovered: such times say nothing about a published one.
 
-    The rest may: that it is of a part of a drive is said beside it.
+    The rest may: that it is of a part of a drive is said beside it. With other settings it is another procedure.
     """
     text, error = _compare_full_size(row, finding)
+    scale_divisor = record.target.scale_divisor
+    if others := _other_settings(record):
+        error, note = None, f"Ours is with {', '.join(others)}: not what was published. {note}".rstrip()
     if scale_divisor > 1 and finding.kind in ("cliff", "recovery"):
         error = None
     if scale_divisor > 1:
         part = f"Published of a whole drive, ours is of 1/{scale_divisor} of one: what hangs on its size differs."
         note = f"{part} {note}".rstrip()
     return Comparison(row, text, error, _WORDS.get(finding.kind, ("longer", "shorter")), note)
+
+
+def _other_settings(record: RunRecord) -> list[str]:
+    """What the order changed of the protocol's own parameters."""
+    own = parse_toml(record.protocol.text).get("parameters", {})
+    return [f"{name}={value}" for name, value in record.parameters.items() if name in own and str(own[name]) != value]
 
 
 def _compare_full_size(row: Row, finding: Finding) -> tuple[str, float | None]:

@@ -31,6 +31,7 @@ class Part(BaseModel):
 class Published(Part):
     """A row of ``reference/published.csv`` to stand beside this finding of this step on the drive ``subject``.
 
+    A share of a baseline's figure is of the baseline ``beside``, where the row has one, and of no other.
     ``note`` is what the reader must know of the row: that it contradicts another, or was taken under other conditions.
     """
 
@@ -38,6 +39,7 @@ class Published(Part):
     step: str
     row: str
     subject: str
+    beside: str = ""
     note: str = ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from shakedown.errors import UsageError
 from shakedown.target.settings import between, refuse_of_other_layouts
@@ -83,6 +83,18 @@ def parse_flag(text: str) -> bool:
 
 SPEED_MAX_BYTES_PER_S: Final = 200_000 << 10
 """Linux's own (R387), as the core has it."""
+
+
+class Host(NamedTuple):
+    """What md runs on, and no option of its own."""
+
+    max_segments: int
+    jiffy_ns: int
+    processors: int
+
+
+LINUX_HOST: Final = Host(max_segments=168, jiffy_ns=4_000_000, processors=4)
+"""What the core takes where nothing is set: an AHCI adapter, and Debian's 250 ticks a second."""
 _PAGE_BYTES: Final = 4096
 parse_command_timeout_ns: Final = between(NS_PER_S, 24 * 3600 * NS_PER_S, parse_duration_ns, format_duration)
 _parse_hz: Final = between(24, 1200)  # MIPS may have the fewest ticks a second, Alpha the most

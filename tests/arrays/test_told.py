@@ -187,9 +187,13 @@ def test_onto_a_shingled_drive_the_host_that_md_is_taken_to_have_is_told(
 
 
 def test_that_host_is_the_cores_own() -> None:
-    told, own = (simulate(order(replacement=RED, options=MdOptions(**given))) for given in (LINUX_HOST._asdict(), {}))
-    other = simulate(order(replacement=RED, options=MdOptions(max_segments=254)))
-    assert told.duration_ns == own.duration_ns != other.duration_ns
+    host = MdOptions(
+        max_segments=LINUX_HOST.max_segments, jiffy_ns=LINUX_HOST.jiffy_ns, processors=LINUX_HOST.processors
+    )
+    small = order(replacement=RED, member_bytes=2**30)
+    given = (host, MdOptions(), replace(host, max_segments=254))
+    told, own, other = (simulate(replace(small, options=options)).duration_ns for options in given)
+    assert told == own != other
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from shakedown.array.settings import parse_zfs_options
 from shakedown.cli import main
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.parallel import on_every_core
-from shakedown.report.matrix import matrix_svg, matrix_text
+from shakedown.report.matrix import matrix_notes, matrix_svg, matrix_text
 
 pytestmark = pytest.mark.xdist_group("matrix")
 
@@ -224,7 +224,7 @@ def test_a_killed_process_is_told_as_that(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(run_matrix(order, tmp_path / "one", lambda _line: None)) == 6
 
 
-SOUND = b"mirror,2,0.05,100.5,0.0,drive 0 (hd103uj),1,1,,complete\n"
+SOUND = b"mirror,2,0.05,100.5,0.0,drive 0 (hd103uj),1,1,,complete,0.25,0,\n"
 
 
 @pytest.mark.parametrize(
@@ -398,11 +398,50 @@ def test_the_new_drive_and_the_one_that_is_replaced_are_named() -> None:
 def test_a_cell_that_failed_is_told_below_the_table_and_stays_in_the_legend() -> None:
     done = Cell("raidz1", 4, 0.6, 9000.0, 0.0, "drive 0 (x)", 1, 1, None, "complete")
     failed = replace(done, layout="raidz2", width=8, time_s=1080.0, ended="failed")
-    told = " ".join(matrix_text([done, failed], []).split())
-    assert "failed: raidz2 of 8 drives, 60% full, after 18 min: a drive more was lost" in told
+    late = replace(failed, commands_given_up=3, failed_drive="replacement (x)")
+    told = " ".join(matrix_text([done, failed, late], []).split())
+    assert "failed: raidz2 of 8 drives, 60% full, after 18 min: a drive more is left out." in told
+    assert "after 18 min: replacement (x) is left out: Linux gave up on 3 commands." in told
     picture = matrix_svg([done, failed], "x")
     assert "raidz2, 60% full: none ended well" in picture
     assert picture.count("<polyline") == picture.count("<circle") == 1
+
+
+def test_what_a_cell_survived_and_what_it_nearly_did_not_is_told() -> None:
+    done = Cell("raidz1", 4, 0.6, 9000.0, 0.0, "drive 0 (x)", 1, 1, None, "complete", longest_command_s=14.9)
+    assert list(matrix_notes([done])) == []
+    close = [replace(done, width=width, longest_command_s=width * 3.0) for width in (5, 6)]
+    [told] = matrix_notes([done, *close])
+    assert told.startswith("near misses: in 2 of 3 cells a command of the new drive took half of what Linux waits")
+    assert "up to 18 s, in raidz1 of 6 drives, 60% full." in told
+    late = replace(close[0], commands_given_up=1)
+    lost = replace(late, commands_given_up=4, failed_drive="drive 1 (y)")
+    assert list(matrix_notes([late, lost])) == [
+        "survived: raidz1 of 5 drives, 60% full: Linux gave up on one command.",
+        "survived: raidz1 of 5 drives, 60% full: Linux gave up on 4 commands, and drive 1 (y) was left out.",
+    ]
+
+
+def test_onto_a_shingled_drive_the_model_says_how_far_it_may_be_off_and_account_d_is_not_asked() -> None:
+    """D speaks of pools of one model."""
+    onto = replace(D, replacement="model:wd40efax")
+    assert [D.is_of_like_drives, onto.is_of_like_drives] == [True, False]
+    assert not replace(D, targets=("model:hd103uj", "model:wd40efrx")).is_of_like_drives
+    assert D.cautions == ()
+    [caution] = onto.cautions
+    assert "up to 11% off the real OpenZFS's" in caution
+    assert "a question of whole drives" in replace(onto, scale_divisor=20).cautions[-1]
+
+
+def test_which_drive_was_lost_and_how_long_the_new_one_was_silent_stand_in_the_cell() -> None:
+    order = MatrixOrder(
+        ("raidz1",), (3,), (0.25,), ("model:hd103uj",), replacement="model:wd40efax", scale_divisor=20
+    ).cells()
+    [(place, rebuild)] = order.items()
+    cell = cell_of(place, rebuild, simulate(rebuild).to_json())
+    assert (cell.ended, cell.failed_drive) == ("failed", "replacement (wd40efax)")
+    assert cell.longest_command_s >= 30
+    assert cell.commands_given_up > 0
 
 
 def test_of_a_cell_that_failed_no_estimate_is_told() -> None:

@@ -21,7 +21,8 @@ class Cell:
     Time and its standard deviation (of making only a part request by request; None where nobody knows it) in seconds;
     ``slowest`` is the drive that held it up: waited for alone, or else the busiest; bytes are those written to the new
     drive and read from all others; ``estimate_error`` is what ``zpool status`` said was left, half way through, over
-    what was, less one (None: it said nothing).
+    what was, less one (None: it said nothing); ``longest_command_s`` is the new drive's; ``commands_given_up`` counts
+    those of all drives that were not answered in time, ``failed_drive`` tells which drives more were left out, if any.
     """
 
     layout: str
@@ -34,6 +35,9 @@ class Cell:
     read_bytes: int
     estimate_error: float | None
     ended: str
+    longest_command_s: float = 0.0
+    commands_given_up: int = 0
+    failed_drive: str = ""
 
     @property
     def is_of_nothing(self) -> bool:

@@ -247,7 +247,13 @@ def cell_of(place: Place, order: RebuildOrder, told: Mapping[str, Any]) -> Cell:
     """``told`` is what ``Rebuild.to_json`` gives."""
     names = [drive_name(target) for target in (*order.members[:-1], order.replacement)]
     slowest, new, members = told["slowest"], told["replacement"], told["members"]
-    who = "replacement" if slowest == new else f"drive {slowest}"
+    left_out = {number for number, member in enumerate(members) if member["failed_at_ns"] is not None}
+    failed = sorted({*left_out, *([told["failed_member"]] if told["ended"] == "failed" else [])} - {None})
+
+    def called(number: int) -> str:
+        who = "replacement" if number == new else f"drive {number}"
+        return f"{who} ({names[number]})"
+
     half = look_at(0.5, told["progress"], told["duration_ns"])
     return Cell(
         layout=place.layout,
@@ -255,9 +261,12 @@ def cell_of(place: Place, order: RebuildOrder, told: Mapping[str, Any]) -> Cell:
         fill=place.fill,
         time_s=round(told["duration_ns"] / NS_PER_S, 3),
         deviation_s=_deviation_s(told),
-        slowest=f"{who} ({names[slowest]})" if told["duration_ns"] else "",
+        slowest=called(slowest) if told["duration_ns"] else "",
         written_bytes=members[new]["bytes_written"],
         read_bytes=sum(member["bytes_read"] for number, member in enumerate(members) if number != new),
         estimate_error=None if half is None or told["ended"] == "failed" else round(half.error, 4),
         ended=told["ended"],
+        longest_command_s=round(members[new]["longest_command_ns"] / NS_PER_S, 3),
+        commands_given_up=sum(member["timeouts"] for member in members),
+        failed_drive=" and ".join(called(number) for number in failed),
     )

@@ -18,15 +18,20 @@ from shakedown.array.effort import check_disk, effort_in_lab, together
 from shakedown.array.in_lab import refuse_in_lab
 from shakedown.array.order import LEAST_WIDTHS, REBUILT, Arena, RebuildOrder, arena_of, check_layout, drive_name
 from shakedown.array.settings import parse_options
+from shakedown.array.unsure import unsure
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import Planned, UsageError
 from shakedown.result.atomic import failed_write, make_folder, replace_file
 
 CSV_NAME: Final = "matrix.csv"
 ORDER_NAME: Final = "matrix.json"
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 _HEAD: Final = tuple(each.name for each in fields(Cell))
 _WIDEST: Final = 255
+_SCALED: Final = (
+    "CAUTION: scaled down, a shingled drive's cache is full sooner, and who would be kicked out is a question of whole"
+    " drives."
+)
 
 Tell = Callable[[str], None]
 
@@ -92,6 +97,19 @@ class MatrixOrder:
         scaled = f", 1/{self.scale_divisor} of their size" if self.scale_divisor > 1 else ""
         onto = f", onto {drive_name(self.replacement)}" if self.replacement is not None else ""
         return drives + scaled + onto
+
+    @property
+    def is_of_like_drives(self) -> bool:
+        """Account D speaks of pools of one model, and of no other drive that is put in."""
+        return len({*self.targets, *([] if self.replacement is None else [self.replacement])}) == 1
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Where modelled cells are less certain than they look."""
+        if self.arena != "model":
+            return ()
+        told = dict.fromkeys(each for order in self.cells().values() for each in unsure(order, is_whole=True))
+        return (*told, *((_SCALED,) if told and self.scale_divisor > 1 else ()))
 
     @property
     def replaced(self) -> tuple[str, ...]:
@@ -292,6 +310,9 @@ def _cell(line: str) -> Cell:
         read_bytes=int(row["read_bytes"]),
         estimate_error=_number(row["estimate_error"]) if row["estimate_error"] else None,
         ended=row["ended"],
+        longest_command_s=_number(row["longest_command_s"]),
+        commands_given_up=int(row["commands_given_up"]),
+        failed_drive=row["failed_drive"],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -116,8 +117,8 @@ def _planned(order: MatrixOrder, consent: Consent, options: MatrixOptions) -> in
 
 
 def _shown(order: MatrixOrder, cells: list[Cell], options: MatrixOptions) -> int:
-    out, seen = options.out, observations(cells)
-    title, of_order = order.title, (*order.replaced, *order.left_out)
+    out, seen = options.out, observations(cells) if order.is_of_like_drives else []
+    title, of_order = order.title, (*order.cautions, *order.replaced, *order.left_out)
     replace_file(out / PICTURE_NAME, matrix_svg(cells, title).encode())
     if options.json:
         told = {"cells": [asdict(each) for each in cells], "observations": [asdict(each) for each in seen]}
@@ -125,7 +126,8 @@ def _shown(order: MatrixOrder, cells: list[Cell], options: MatrixOptions) -> int
         paths = {"csv": str(out / CSV_NAME), "picture": str(out / PICTURE_NAME)}
         print_document("matrix", {**told, "notes": notes, **paths})
     else:
-        print_result(to_csv(cells))
+        if options.quiet or not sys.stdout.isatty():  # who reads the table has no use for the CSV before it
+            print_result(to_csv(cells))
         if not options.quiet:
             tell(f"\n{title}\n\n{matrix_text(cells, seen, of_order)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
     return 0

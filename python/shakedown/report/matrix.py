@@ -8,6 +8,7 @@ from html import escape
 from typing import Final
 
 from shakedown.analysis.matrix import Cell, Observation
+from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
 from shakedown.report.plain_text import table, wrap
 from shakedown.units import format_duration
 
@@ -26,27 +27,48 @@ def matrix_text(cells: Sequence[Cell], seen: Sequence[Observation], of_order: Se
         rows = [[str(width), *(_time(times.get((name, width))) for name in _layouts(cells))] for width in widths]
         parts.append(f"{fill:.0%} full\n" + table(["drives", *_layouts(cells)], rows))
     parts += [wrap(note) for note in matrix_notes(cells, of_order)]
-    if seen:
-        parts.append("\n".join([wrap(_WHAT_D_SAW), *(_observed(one) for one in seen)]))
+    if told := [one for one in seen if one.holds is not None]:
+        parts.append("\n".join([wrap(_WHAT_D_SAW), *(_observed(one) for one in told)]))
     return "\n\n".join(parts) + "\n"
 
 
 def matrix_notes(cells: Sequence[Cell], of_order: Sequence[str] = ()) -> Iterator[str]:
-    """What is to know of the order, which cells came to no end, and what figures of the others are not."""
+    """What is to know of the order, which cells came to no good end, and what figures of the others are not."""
     yield from of_order
-    for cell in cells:
-        if cell.ended == "failed":
-            when = f"after {format_duration(cell.time_s * 1e9)}"
-            yield (
-                f"failed: {cell.layout} of {cell.width} drives, {cell.fill:.0%} full, {when}: a drive more was lost "
-                "than it survives, or the new one; `shakedown rebuild` of the same tells which, and why."
-            )
+    yield from (_trouble(cell) for cell in cells if cell.ended == "failed" or cell.commands_given_up)
+    yield from _near_misses(cells)
     if any(cell.is_of_nothing for cell in cells):
         yield "nothing: the pool is empty. ZFS resilvers what is allocated, so a new drive in it is redundant at once."
     if widths := sorted({cell.width for cell in cells if cell.layout == "mirror" and cell.width > 2}):
         odd = " and, of an odd number, the drive that is left over" if any(width % 2 for width in widths) else ""
         others = f"the other pairs of such a pool{odd}"
         yield f"mirror: one pair, whatever the number of drives; {others} have no part in it."
+
+
+def _trouble(cell: Cell) -> str:
+    """Why a rebuild failed, or what it survived."""
+    where, given_up = f"{cell.layout} of {cell.width} drives, {cell.fill:.0%} full", cell.commands_given_up
+    late = f"Linux gave up on {'one command' if given_up == 1 else f'{given_up} commands'}"
+    if cell.ended == "failed":
+        why = f"{cell.failed_drive or 'a drive more'} is left out{f': {late}' if given_up else ''}"
+        return f"failed: {where}, after {format_duration(cell.time_s * 1e9)}: {why}."
+    return f"survived: {where}: {late}{f', and {cell.failed_drive} was left out' if cell.failed_drive else ''}."
+
+
+def _near_misses(cells: Sequence[Cell]) -> Iterator[str]:
+    """Of those that lost nothing the longest silence, if it is no longer far from what Linux waits."""
+    whole = [cell for cell in cells if cell.ended == "complete" and not cell.commands_given_up]
+    close = [cell for cell in whole if cell.longest_command_s * 2000 >= LINUX_COMMAND_TIMEOUT_MS]
+    if not close:
+        return
+    worst = max(close, key=lambda cell: cell.longest_command_s)
+    several = f"in {len(close)} of {len(cells)} cells " if len(close) > 1 else ""
+    longest, waits_s = format_duration(worst.longest_command_s * 1e9), LINUX_COMMAND_TIMEOUT_MS // 1000
+    yield (
+        f"near misses: {several}a command of the new drive took half of what Linux waits or more ({waits_s} s, for a"
+        f" flush twice as long): up to {longest}, in {worst.layout} of {worst.width} drives, {worst.fill:.0%} full. The"
+        " next drive may be slower."
+    )
 
 
 _WHAT_D_SAW: Final = (

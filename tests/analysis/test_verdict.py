@@ -336,6 +336,36 @@ def test_a_held_load_that_crawls_is_not_trusted_whatever_the_cliff_says() -> Non
     assert judge({"cliff": [cliff, held, finding("recovery", 9 * 3600.0)]}, ["desktop"]).status == "fail"
 
 
+@pytest.mark.parametrize(("loaded_after_s", "outcome"), [(17.0, "inconclusive"), (1860.0, "pass"), (None, "pass")])
+def test_a_load_that_was_held_too_briefly_after_the_cliff_clears_nobody(
+    loaded_after_s: float | None, outcome: str
+) -> None:
+    """Three of the kernel's 30 s must have had the time to be seen; old runs do not say how long it was."""
+    held = {} if loaded_after_s is None else {"loaded_after_s": loaded_after_s}
+    cliff = finding("cliff", 930.0, iops_after=14.0, rate_ratio=0.03, bytes_before=2**31, **held)
+    found = [cliff, finding("worst-latency", 4490.0, step="hold"), finding("recovery", 3600.0)]
+    judged = judge({"cliff": found}, ["desktop"])
+    assert judged.status == outcome
+    briefly = [reason for reason in judged.uses[0].reasons if "so briefly" in reason.headline]
+    assert [reason.facts for reason in briefly] == (
+        [
+            "load after it had fallen 17 s in cliff, step new (limit: 90 s or less); "
+            "run `shakedown run cliff TARGET --set hold=30min`"
+        ]
+        if outcome == "inconclusive"
+        else []
+    )
+
+
+def test_a_held_rate_whose_interval_spans_the_limit_decides_nothing() -> None:
+    """Ten seconds with two stalls: 10.7 IOPS, between 3 and 38.5."""
+    cliff = finding("cliff", 930.0, iops_after=14.0, iops_after_low=5.0, iops_after_high=30.0, bytes_before=2**31)
+    held = finding("throughput", 10.7, step="hold", iops=10.7, iops_low=3.0, iops_high=38.5)
+    judged = judge({"cliff": [cliff, held, finding("recovery", 9 * 3600.0)]}, ["desktop"])
+    assert judged.uses[0].reasons[0].status == "inconclusive"
+    assert judged.uses[0].reasons[0].headline.startswith("not certain")
+
+
 @pytest.mark.parametrize("evidence", [efax(), canvio(), {}])
 def test_nothing_is_concluded_from_a_smaller_drive(evidence: dict[str, list[Finding]]) -> None:
     verdict = judge(evidence, scale_divisor=100)

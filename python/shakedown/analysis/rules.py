@@ -102,7 +102,8 @@ class Limit:
 class Rule:
     """Broken when all its limits are: what is ``bad`` then and ``good`` otherwise, and ``why`` the threshold is there.
 
-    ``run`` is the protocol to run when evidence is missing, and ``question`` what is then open; where they are empty,
+    ``run`` is the protocol to run when evidence is missing (with ``settings``, else those that a finding says would
+    look closer), and ``question`` what is then open; where they are empty,
     the rule speaks only when it is broken or kept for sure. A rule of gravity ``caution`` or ``inconclusive`` speaks
     only when broken; a caution decides nothing. Where ``good_if`` is given and not surely kept as well, what those of
     its limits that are kept mean is said in the place of ``good``.
@@ -114,6 +115,7 @@ class Rule:
     good: str
     why: str
     run: str = ""
+    settings: str = ""
     question: str = ""
     gravity: Literal["fail", "inconclusive", "caution"] = "fail"
     good_if: Limit | None = None
@@ -155,6 +157,9 @@ _FALL: Final = Limit(
     at_most=COLLAPSED_SHARE,
 )
 _LONG: Final = Limit("recovery", "s", "recovery", at_least=NIGHT_S, good="a night of rest cures what it has put off")
+_BRIEFLY: Final = Limit(
+    "cliff", "s", "load after it had fallen", figure="loaded_after_s", at_most=3 * LINUX_COMMAND_TIMEOUT_MS / 1000
+)
 _SOON: Final = Limit(
     "cliff",
     "bytes",
@@ -227,6 +232,16 @@ RULES: Final[tuple[Rule, ...]] = (
         good="it keeps its first rate",
         why="a burst into the DRAM cache ends at what a plain disk does, 50 IOPS or more; a cliff ends far below",
         run="cliff",
+        gravity="inconclusive",
+    ),
+    Rule(
+        use="desktop",
+        limits=(_BRIEFLY,),
+        bad="it was loaded so briefly once it had fallen that its rate and its longest request then are not known",
+        good="it was loaded for long once it had fallen",
+        why="few of the longest requests fit a short time; three of the kernel's 30 s take 90 s",
+        run="cliff",
+        settings="--set hold=30min",
         gravity="inconclusive",
     ),
     Rule(

@@ -136,7 +136,8 @@ def _apply(rule: Rule, evidence: _Evidence, unfinished: Collection[str]) -> Reas
         return Reason(status=status, findings=names, headline=headline, facts=facts, why=rule.why)
 
     if broken and rule.gravity == "inconclusive":
-        closer = f"; run {_command(rule, settings)}" if (settings := _settings(evidence)) else ""
+        settings = rule.settings or _settings(evidence)
+        closer = f"; run {_command(rule, settings)}" if settings else ""
         return reason("inconclusive", rule.bad, facts + closer)
     if broken is None and rule.question:
         doubt = "not certain" if facts else "not measured"

@@ -33,6 +33,8 @@ def find_throughput(step: str, series: Series, cliff: Cliff) -> Finding:
         "iops": float(series.requests.sum()) / seconds,
         "mib_per_s": float(series.bytes.sum()) / seconds / MIB,
     }
+    requests = float(evidence["iops"]) / estimate.value
+    evidence |= {name: bound * requests for name, bound in estimate.named_spread("iops").items()}
     low, high = estimate.interval()
     text = f"Step {step} ran at {Rate(estimate.value, unit)}{estimate.interval_text()}"
     if located := locate_cliff(series, cliff):

@@ -341,8 +341,9 @@ def test_a_load_that_was_held_too_briefly_after_the_cliff_clears_nobody(
     loaded_after_s: float | None, outcome: str
 ) -> None:
     """Three of the kernel's 30 s must have had the time to be seen; old runs do not say how long it was."""
-    held = {} if loaded_after_s is None else {"loaded_after_s": loaded_after_s}
-    cliff = finding("cliff", 930.0, iops_after=14.0, rate_ratio=0.03, bytes_before=2**31, **held)
+    cliff = finding("cliff", 930.0, iops_after=14.0, rate_ratio=0.03, bytes_before=2**31)
+    if loaded_after_s is not None:
+        cliff.evidence["loaded_after_s"] = loaded_after_s
     found = [cliff, finding("worst-latency", 4490.0, step="hold"), finding("recovery", 3600.0)]
     judged = judge({"cliff": found}, ["desktop"])
     assert judged.status == outcome
@@ -364,6 +365,16 @@ def test_a_held_rate_whose_interval_spans_the_limit_decides_nothing() -> None:
     judged = judge({"cliff": [cliff, held, finding("recovery", 9 * 3600.0)]}, ["desktop"])
     assert judged.uses[0].reasons[0].status == "inconclusive"
     assert judged.uses[0].reasons[0].headline.startswith("not certain")
+
+
+def test_of_an_array_only_the_rules_are_asked_that_make_sense_of_one() -> None:
+    """Whether it is a member of an array, and what one command of a drive takes, is no question of an array."""
+    slow = [finding("worst-latency", 60_000.0), finding("throughput-ratio", 0.1)]
+    verdict = judge({"random-1m": slow, **canvio()}, of_array=True)
+    assert [use.use for use in verdict.uses] == ["desktop"]
+    assert verdict.status == "fail"
+    assert not any("worst-latency" in name for reason in verdict.uses[0].reasons for name in reason.findings)
+    assert judge({"random-1m": slow}, ["archive", "mdraid"], of_array=True).uses == ()
 
 
 @pytest.mark.parametrize("evidence", [efax(), canvio(), {}])

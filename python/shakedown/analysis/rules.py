@@ -106,7 +106,8 @@ class Rule:
     look closer), and ``question`` what is then open; where they are empty,
     the rule speaks only when it is broken or kept for sure. A rule of gravity ``caution`` or ``inconclusive`` speaks
     only when broken; a caution decides nothing. Where ``good_if`` is given and not surely kept as well, what those of
-    its limits that are kept mean is said in the place of ``good``.
+    its limits that are kept mean is said in the place of ``good``. Rules are of single drives, those ``of_arrays`` of
+    an array as well: there whoever uses it is asked, and not what it would be as a member of one.
     """
 
     use: Use
@@ -119,6 +120,7 @@ class Rule:
     question: str = ""
     gravity: Literal["fail", "inconclusive", "caution"] = "fail"
     good_if: Limit | None = None
+    of_arrays: bool = False
 
 
 _TIMEOUT: Final = (Limit("worst-latency", "ms", "longest request", at_least=LINUX_COMMAND_TIMEOUT_MS),)
@@ -224,6 +226,7 @@ RULES: Final[tuple[Rule, ...]] = (
         run="cliff",
         question="whether it is usable on the morning after much random writing",
         good_if=_CRAWL,
+        of_arrays=True,
     ),
     Rule(
         use="desktop",
@@ -233,6 +236,7 @@ RULES: Final[tuple[Rule, ...]] = (
         why="a burst into the DRAM cache ends at what a plain disk does, 50 IOPS or more; a cliff ends far below",
         run="cliff",
         gravity="inconclusive",
+        of_arrays=True,
     ),
     Rule(
         use="desktop",
@@ -243,6 +247,7 @@ RULES: Final[tuple[Rule, ...]] = (
         run="cliff",
         settings="--set hold=30min",
         gravity="inconclusive",
+        of_arrays=True,
     ),
     Rule(
         use="desktop",
@@ -251,6 +256,7 @@ RULES: Final[tuple[Rule, ...]] = (
         good="it keeps its rate under long random writing",
         why=_FALL_WHY,
         gravity="caution",
+        of_arrays=True,
     ),
     Rule(
         use="desktop",
@@ -259,6 +265,7 @@ RULES: Final[tuple[Rule, ...]] = (
         good="what it has put off is done within a night",
         why="a night has 8 h, and what is not done by then is still there in the morning",
         gravity="caution",
+        of_arrays=True,
     ),
     Rule(
         use="desktop",
@@ -328,3 +335,6 @@ RULES: Final[tuple[Rule, ...]] = (
         question="whether the pool keeps the drive",
     ),
 )
+
+USES_OF_ARRAYS: Final = tuple(use for use in USES if any(rule.of_arrays for rule in RULES if rule.use == use))
+"""For which an array is judged at all."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import figure
-from shakedown.analysis.rules import RULES, USES, Enough, Limit, Rule, Use
+from shakedown.analysis.rules import RULES, USES, USES_OF_ARRAYS, Enough, Limit, Rule, Use
 from shakedown.units import NS_PER_S, format_duration, format_size
 
 Status = Literal["pass", "inconclusive", "fail"]
@@ -71,13 +71,17 @@ def judge(
     scale_divisor: int = 1,
     failures: Sequence[Failure] = (),
     unfinished: Collection[str] = (),
+    of_array: bool = False,
 ) -> Verdict:
     """Judge one target from the findings of all its runs, by protocol name, and from what it failed to do.
 
     ``unfinished`` are the protocols of which no run came to its end: to let one do so tells more.
+    Of an array no rule is asked that is of single drives.
     Of a drive ``scale_divisor`` times smaller than the one it stands for nothing is concluded but that it failed.
     """
-    judged = tuple(_judge_use(use, findings_by_protocol, unfinished) for use in uses)
+    rules = [rule for rule in RULES if rule.of_arrays or not of_array]
+    asked = [use for use in uses if use in USES_OF_ARRAYS or not of_array]
+    judged = tuple(_judge_use(use, rules, findings_by_protocol, unfinished) for use in asked)
     if scale_divisor > 1:
         judged = tuple(_in_doubt(use, scale_divisor) for use in judged)
     if failures:
@@ -108,8 +112,8 @@ def _in_doubt(judged: UseVerdict, scale_divisor: int) -> UseVerdict:
     return UseVerdict(use=judged.use, status="inconclusive", reasons=(doubt, *judged.reasons))
 
 
-def _judge_use(use: Use, evidence: _Evidence, unfinished: Collection[str]) -> UseVerdict:
-    reasons = [reason for rule in RULES if rule.use == use and (reason := _apply(rule, evidence, unfinished))]
+def _judge_use(use: Use, rules: Sequence[Rule], evidence: _Evidence, unfinished: Collection[str]) -> UseVerdict:
+    reasons = [reason for rule in rules if rule.use == use and (reason := _apply(rule, evidence, unfinished))]
     failing = {name for reason in reasons if reason.status == "fail" for name in reason.findings}
     # A caution about what already fails the use would only say it again, more mildly.
     reasons = [reason for reason in reasons if reason.status != "caution" or not failing.issuperset(reason.findings)]

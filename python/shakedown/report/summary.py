@@ -59,7 +59,7 @@ def _verdict(candidate: Candidate) -> str:
             lines.append(wrap(said, _INDENT * 2, _INDENT * 3))
     lines += [wrap(f"{told.headline} {told.sentences[0]}", _INDENT) for told in _outcomes(candidate)]
     if not candidate.verdict.uses and len(lines) == 1:
-        lines.append(f"{_INDENT}These protocols bear on no use: there is nothing to judge.")
+        lines.append(wrap(candidate.unjudged, _INDENT))
     return "\n".join(lines)
 
 

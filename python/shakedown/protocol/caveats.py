@@ -25,8 +25,8 @@ def caveats(protocol: Protocol, target: Identity) -> tuple[str, ...]:
     if target.is_array and protocol.uses:
         found.append(
             "An array was tested, and no drive. Of the rules only those of rate, cliff and recovery of a desktop's "
-            "disk are asked; not asked are those of single drives: archive, md RAID and ZFS, and the 30 s that the kernel "
-            "waits for a drive's command. What an array makes of its drives' shingles `shakedown rebuild` shows."
+            "disk are asked; not asked are those of single drives: archive, md RAID and ZFS, and the 30 s that the "
+            "kernel waits for a drive's command. What an array makes of its drives' shingles `shakedown rebuild` shows."
         )
     if target.kind == "loop":
         found.append(

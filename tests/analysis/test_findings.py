@@ -112,6 +112,18 @@ def test_the_ratio_after_a_collapse_stands_beside_that_of_the_whole_step() -> No
     assert figure(found, "sustained_ratio_low") < 420 / 6400 < figure(found, "sustained_ratio_high")
 
 
+def test_a_share_says_after_how_much_the_rate_had_collapsed_also_in_a_step_before() -> None:
+    specs = [FindingSpec(kind="throughput", step=name) for name in ("new", "used")]
+    new = load(lambda t: np.where(t < 400, 80.0, 1.0), 1200, request_bytes=2**20, step="new")
+    used = load(lambda t: np.full(len(t), 1.0), 1200, request_bytes=2**20, step="used", start_s=1200.0)
+    steady = [load(lambda t: np.full(len(t), 64.0), 1200, request_bytes=2**20, step=name) for name in ("new", "used")]
+    found = findings(specs, Loads(frame(new + used)), Loads(frame(steady[0] + steady[1])))
+    told = [each.evidence.get("fell_after_bytes") for each in found if each.kind == "throughput-ratio"]
+    assert told == [pytest.approx(400 * 80 * 2**20, rel=0.1)] * 2
+    again = findings(specs, Loads(frame(steady[0] + steady[1])), Loads(frame(new + used)))
+    assert not any("fell_after_bytes" in each.evidence for each in again)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_cliff_is_placed_to_the_sample(seed: int) -> None:
     """Loads: the exact second in 40 of 40."""

@@ -194,7 +194,9 @@ def test_a_share_after_too_little_writing_is_inconclusive(
     assert judged.status == expected
     [doubt] = [reason.facts for reason in judged.reasons if reason.status == "inconclusive"] or [""]
     assert ("which tells nothing before" in doubt) == (expected == "inconclusive")
-    assert (f"`shakedown run {protocol} TARGET --baseline TARGET` for longer" in doubt) == (expected == "inconclusive")
+    assert (f"`shakedown run {protocol} TARGET --baseline CONVENTIONAL` for longer" in doubt) == (
+        expected == "inconclusive"
+    )
 
 
 def test_a_cliff_whose_recovery_was_not_seen_is_inconclusive() -> None:
@@ -365,6 +367,21 @@ def test_a_held_rate_whose_interval_spans_the_limit_decides_nothing() -> None:
     judged = judge({"cliff": [cliff, held, finding("recovery", 9 * 3600.0)]}, ["desktop"])
     assert judged.uses[0].reasons[0].status == "inconclusive"
     assert judged.uses[0].reasons[0].headline.startswith("not certain")
+
+
+def test_a_share_after_the_cache_is_full_of_random_pieces_tells_nothing_of_large_files() -> None:
+    """The modelled wd40efax in half an hour of random-1m: 0.54 % after 37.3 GiB, where large files lose a sixth."""
+    share = finding("throughput-ratio", 0.0054, spread=1.05, fell_after_bytes=40 * 10**9, fell_ratio=0.0054)
+    found = [share, finding("worst-latency", 7560.0)]
+    for use in judge({"random-1m": found}, ["archive", "mdraid"]).uses:
+        assert use.status == "inconclusive"
+        assert use.reasons[0].status == "caution"
+        assert use.reasons[0].headline.startswith("keep long random writing away")
+        doubt = next(reason for reason in use.reasons if reason.status == "inconclusive")
+        assert "after 37.3 GiB at random places, which says nothing of large files or one stream" in doubt.facts
+        assert "with a `duration` in which it does not collapse" in doubt.facts
+    slow_from_the_first = [finding("throughput-ratio", 0.3, spread=1.05), finding("worst-latency", 900.0)]
+    assert judge({"random-1m": slow_from_the_first}, ["archive"]).status == "fail"
 
 
 def test_of_an_array_only_the_rules_are_asked_that_make_sense_of_one() -> None:

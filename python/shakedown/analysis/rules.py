@@ -72,7 +72,8 @@ class Limit:
     whose value is None (nothing of the kind was seen) is judged by the figure all the same if its evidence has it, else
     by ``unseen``: an evidence that bounds the figure from below, so that "no cliff within 35 GiB" is known not to be a
     cliff within 4 GiB. A good figure keeps the limit only where ``good_after`` is met, a bad one breaks it only where
-    ``bad_after`` is: else it is not known to last. A cliff that was seen needs neither. The figure of a limit in
+    ``bad_after`` is: else it is not known to last. A cliff that was seen needs neither. A bad one that is of a
+    drive ``before_fall`` breaks it only where the rate had not collapsed by then. The figure of a limit in
     ``or_else`` may be bad instead; one that is not known says nothing.
     """
 
@@ -88,6 +89,7 @@ class Limit:
     good_after: Enough | None = None
     bad_after: Enough | None = None
     or_else: tuple[Limit, ...] = ()
+    before_fall: bool = False
     good: str = ""
 
     @property
@@ -135,8 +137,19 @@ _LARGE_WRITES: Final = (
         at_most=LARGE_WRITE_SHARE,
         good_after=Enough("candidate_bytes", LITTLE_WRITING_BYTES),
         bad_after=_BASELINE,
+        before_fall=True,
     ),
 )
+_FELL_LARGE: Final = Limit(
+    "throughput-ratio",
+    "share",
+    "share of the baseline's rate that was left",
+    "random-1m",
+    figure="fell_ratio",
+    at_most=LARGE_WRITE_SHARE,
+)
+_NO_LONG_WRITES: Final = "keep long random writing away from it, also in pieces of 1 MiB: its rate collapses"
+_NO_LONG_WRITES_WHY: Final = "its cache took the pieces until it was full; large files are one stream, and need none"
 _LONG_WRITES: Final = "rate of long random writing"
 _HELD: Final = Limit("throughput", "IOPS", _LONG_WRITES, "cliff", step="hold", figure="iops", at_most=USELESS_IOPS)
 _COLLAPSE: Final = Limit(
@@ -196,6 +209,14 @@ RULES: Final[tuple[Rule, ...]] = (
         why="drives that serve well as archives lose 0 to 30 % on large files (field notes A and B)",
         run="random-1m",
         question="whether large writes are quick enough",
+    ),
+    Rule(
+        use="archive",
+        limits=(_FELL_LARGE,),
+        bad=_NO_LONG_WRITES,
+        good="it keeps its rate under long random writing of large pieces",
+        why=_NO_LONG_WRITES_WHY,
+        gravity="caution",
     ),
     Rule(
         use="archive",
@@ -282,6 +303,14 @@ RULES: Final[tuple[Rule, ...]] = (
         why="a rebuild under md is one large sequential write, and large files lie in 512 KiB chunks (field notes A)",
         run="random-1m",
         question="whether a rebuild is quick enough",
+    ),
+    Rule(
+        use="mdraid",
+        limits=(_FELL_LARGE,),
+        bad=_NO_LONG_WRITES,
+        good="it keeps its rate under long random writing of large pieces",
+        why=_NO_LONG_WRITES_WHY,
+        gravity="caution",
     ),
     Rule(
         use="mdraid",

@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from shakedown.analysis.find.throughput import FELL_AFTER
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import figure
 from shakedown.analysis.rules import RULES, USES, USES_OF_ARRAYS, Enough, Limit, Rule, Use
@@ -170,7 +171,7 @@ def _settings(evidence: _Evidence) -> str:
 
 def _command(rule: Rule, settings: str = "") -> str:
     with_baseline = any(limit.kind.endswith("-ratio") for limit in rule.limits)
-    words = ("shakedown run", rule.run, "TARGET", "--baseline TARGET" if with_baseline else "", settings)
+    words = ("shakedown run", rule.run, "TARGET", "--baseline CONVENTIONAL" if with_baseline else "", settings)
     return f"`{' '.join(filter(None, words))}`"
 
 
@@ -178,6 +179,8 @@ def _telling_more(rule: Rule, evidence: _Evidence, unfinished: Collection[str]) 
     """The command whose run tells more than those that leave a doubt; one that went to its end would leave it again."""
     if rule.run in unfinished:
         return f"{_command(rule)} to its end"
+    if any(_has_fallen(limit, found) for limit in rule.limits for found in evidence.get(rule.run, ())):
+        return f"{_command(rule)} with a `duration` in which it does not collapse"
     settings = _settings({rule.run: evidence.get(rule.run, ())})
     return _command(rule, settings) if settings else f"{_command(rule)} for longer"
 
@@ -231,7 +234,14 @@ def _value(limit: Limit, finding: Finding, otherwise: float) -> float:
 def _is_beyond(limit: Limit, finding: Finding) -> bool | None:
     """Whether it is for sure; None when the figure is not known, or may not last."""
     beyond = _side(limit, finding)
+    if beyond and _has_fallen(limit, finding):
+        return None
     return None if beyond is None or _lacks(limit, finding, bad=beyond) else beyond
+
+
+def _has_fallen(limit: Limit, finding: Finding) -> bool:
+    """Whether the figure is of a drive whose cache was full by then, and the limit is of what it does before."""
+    return limit.before_fall and FELL_AFTER in finding.evidence
 
 
 def _side(limit: Limit, finding: Finding) -> bool | None:
@@ -277,7 +287,16 @@ def _fact(limit: Limit, protocol: str, finding: Finding) -> str:
     """``recovery 9 h 0 min in cliff, step drain (limit: 8 h 0 min or more)``."""
     side = "less" if limit.at_most is not None else "more"
     bad = f"limit: {_in_unit(limit, limit.threshold)} or {side}"
-    return f"{_measured(limit, finding)} in {protocol}, step {finding.step} ({bad}{_too_little(limit, finding)})"
+    doubts = _too_little(limit, finding) + _fallen(limit, finding)
+    return f"{_measured(limit, finding)} in {protocol}, step {finding.step} ({bad}{doubts})"
+
+
+def _fallen(limit: Limit, finding: Finding) -> str:
+    """What a bad share of a drive that had collapsed says, and what not."""
+    if not (_side(limit, finding) and _has_fallen(limit, finding)):
+        return ""
+    written = format_size(float(finding.evidence[FELL_AFTER]))
+    return f"; its rate collapsed after {written} at random places, which says nothing of large files or one stream"
 
 
 def _too_little(limit: Limit, finding: Finding) -> str:

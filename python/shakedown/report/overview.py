@@ -32,7 +32,7 @@ def overview(candidates: Sequence[Candidate]) -> list[Row]:
     rebuilds = [run.record for candidate in candidates for run in candidate.runs if outcome(run) is not None]
     options = iter(told_apart(rebuilds))
     rows = [
-        Row(number, _run_name(candidate, index, next(options)), told.status, told.headline, *_times(candidate, index))
+        Row(number, run_name(candidate, index, next(options)), told.status, told.headline, *_times(candidate, index))
         for number, candidate in enumerate(candidates, start=1)
         for index, run in enumerate(candidate.runs)
         if (told := outcome(run)) is not None
@@ -95,7 +95,7 @@ def side_by_side(candidates: Sequence[Candidate]) -> list[SideBySide]:
     return tables
 
 
-def _run_name(candidate: Candidate, index: int, differing: str) -> str:
+def run_name(candidate: Candidate, index: int, differing: str = "") -> str:
     """The drive that is put in, the array, what of it is not as usual, and what tells it from others beside it."""
     record = candidate.runs[index].record
     options = record.parameters.get("set", "")

@@ -368,3 +368,13 @@ def test_what_a_cache_takes_off_the_drives_is_not_known_of_another_layout() -> N
     told = {change.label: change.iops[0] for change in changes(IX4, [found])}
     assert told["RAID10 of 4"] is None
     assert told["RAID5 of 6"] is not None
+
+
+@pytest.mark.parametrize("reads", [100, 65, 0])
+def test_where_one_request_is_outstanding_no_queue_reorders_it(reads: int) -> None:
+    one = proof(f"8KiB {reads}R 60rand depth 1 = 170 IOPS", Box(Layout("single", 1), SLOW_DRIVE))
+    assert one.cached
+    assert not any("queues" in each for each in one.statements)
+    assert any(each.startswith("A cache works") for each in one.statements)
+    many = proof(f"8KiB {reads}R 60rand depth 32 = 170 IOPS", Box(Layout("single", 1), SLOW_DRIVE))
+    assert any("reordering" in each for each in many.statements)

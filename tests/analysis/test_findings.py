@@ -112,6 +112,18 @@ def test_the_ratio_after_a_collapse_stands_beside_that_of_the_whole_step() -> No
     assert figure(found, "sustained_ratio_low") < 420 / 6400 < figure(found, "sustained_ratio_high")
 
 
+def test_a_share_says_after_how_much_the_rate_had_collapsed_also_in_a_step_before() -> None:
+    specs = [FindingSpec(kind="throughput", step=name) for name in ("new", "used")]
+    new = load(lambda t: np.where(t < 400, 80.0, 1.0), 1200, request_bytes=2**20, step="new")
+    used = load(lambda t: np.full(len(t), 1.0), 1200, request_bytes=2**20, step="used", start_s=1200.0)
+    steady = [load(lambda t: np.full(len(t), 64.0), 1200, request_bytes=2**20, step=name) for name in ("new", "used")]
+    found = findings(specs, Loads(frame(new + used)), Loads(frame(steady[0] + steady[1])))
+    told = [each.evidence.get("fell_after_bytes") for each in found if each.kind == "throughput-ratio"]
+    assert told == [pytest.approx(400 * 80 * 2**20, rel=0.1)] * 2
+    again = findings(specs, Loads(frame(steady[0] + steady[1])), Loads(frame(new + used)))
+    assert not any("fell_after_bytes" in each.evidence for each in again)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_cliff_is_placed_to_the_sample(seed: int) -> None:
     """Loads: the exact second in 40 of 40."""
@@ -280,8 +292,21 @@ def test_what_a_cliff_leaves_is_told_to_be_unknown_where_there_was_one_stall() -
 @pytest.mark.parametrize("later", [1.5, 40.0])
 def test_a_fall_that_lasts_while_the_load_goes_on_is_told_as_without_that_step(later: float) -> None:
     lasting = passing_fall((120.0, 1.5), later)
-    alone = load(lambda t: np.where(t < 400, 120.0, 1.5), 460, noise=0.1)
-    assert lasting == one("cliff", alone, step=Cliff(hold_ns=30 * S))
+    alone = one("cliff", load(lambda t: np.where(t < 400, 120.0, 1.5), 460, noise=0.1), step=Cliff(hold_ns=30 * S))
+    loaded_on_s = 1200.0 + float(alone.evidence["loaded_after_s"])
+    assert lasting == alone.model_copy(update={"evidence": alone.evidence | {"loaded_after_s": loaded_on_s}})
+
+
+def test_what_a_cliff_leaves_is_known_no_better_than_its_stalls_allow() -> None:
+    """Of ten seconds with two stalls, two requests in three: what the next ten would bring nobody knows."""
+    rows = load(lambda t: np.where(t < 400, 120.0, 1.5), 460, noise=0.1)
+    rows += [sample(460.0 + second, 1.0, 36 if second in (0, 5) else 0, 4_400.0, step="hold") for second in range(10)]
+    held = findings([FindingSpec(kind="throughput", step="hold")], Loads(frame(rows)))[0].evidence
+    assert held["iops"] == pytest.approx(7.2)
+    assert float(held["iops_low"]) < 4 and float(held["iops_high"]) > 10
+    cliff = findings([AFTER_STALLS], Loads(frame(rows)), None, {"step": Cliff(hold_ns=30 * S)})[0]
+    assert cliff.evidence["loaded_after_s"] == pytest.approx(70, abs=2)
+    assert float(cliff.evidence["iops_after_low"]) < float(cliff.evidence["iops_after"])
 
 
 def test_a_step_that_was_not_run_shows_nothing_of_a_fall() -> None:

@@ -193,6 +193,21 @@ def test_a_protocol_that_asks_for_no_verdict_is_content_to_have_run(here: Path) 
     assert "there is nothing to judge" in answer.stdout
 
 
+def test_an_array_is_not_judged_as_a_drive(here: Path) -> None:
+    (here / "quick.toml").write_text(QUICK)
+    answer = shakedown("run", "./quick.toml", "model:raid5:3xwd40efrx", cwd=here)
+    assert answer.returncode == 0, answer.stderr
+    assert "the rules of these uses are of single drives" in answer.stdout
+    assert "An array was tested, and no drive." in answer.stdout
+    for options in (
+        ["model:raid5:3xwd40efrx", "--use", "mdraid"],
+        ["model:wd40efrx", "--baseline", "model:raid0:3xwd40efrx"],
+    ):
+        refused = shakedown("run", "./quick.toml", *options, cwd=here)
+        assert refused.returncode == 2
+        assert "is an array" in refused.stderr
+
+
 def test_a_little_of_the_users_data_is_refused_like_much(here: Path) -> None:
     (here / "precious.txt").write_text("precious data\n")
     answer = shakedown("run", "./quick.toml", "precious.txt", cwd=here)

@@ -9,6 +9,7 @@ import pytest
 
 from report import synthetic
 from shakedown.analysis.explain.layout import Layout
+from shakedown.errors import UsageError
 from shakedown.protocol.measured import measured_loads, of_another_array
 from shakedown.result.folder import Run, read_run
 
@@ -99,3 +100,26 @@ def test_that_a_run_was_scaled_is_told(run: Run) -> None:
     assert not list(of_another_array(run, layout))
     (said,) = of_another_array(replace(run, record=run.record.model_copy(update={"scale_divisor": 50})), layout)
     assert "at a scale of 1/50" in said
+
+
+@pytest.mark.parametrize("pace", ["thinktime=50ms", "rate_iops=10", "rate=1m"])
+def test_a_load_that_sets_its_own_pace_is_no_limit_of_the_box(run: Run, pace: str) -> None:
+    paced, unpaced = (
+        replace(
+            run,
+            record=run.record.model_copy(
+                update={
+                    "steps": [
+                        each.model_copy(update={"job": f"rw=randread\nbs=4k\n{option}\n"}) for each in run.record.steps
+                    ]
+                }
+            ),
+        )
+        for option in (pace, pace.partition("=")[0] + "=0")
+    )
+    with pytest.raises(UsageError, match="no step that can be explained"):
+        measured_loads(paced)
+    (said,) = of_another_array(paced, Layout("single", 1))
+    assert f"`{pace.partition('=')[0]}` sets its pace" in said
+    assert measured_loads(unpaced)
+    assert not list(of_another_array(unpaced, Layout("single", 1)))

@@ -76,8 +76,9 @@ class Limit:
     whose value is None (nothing of the kind was seen) is judged by the figure all the same if its evidence has it, else
     by ``unseen``: an evidence that bounds the figure from below, so that "no cliff within 35 GiB" is known not to be a
     cliff within 4 GiB. A good figure keeps the limit only where ``good_after`` is met, a bad one breaks it only where
-    ``bad_after`` is: else it is not known to last. A cliff that was seen needs neither. A good share of the rate of a
-    baseline that is ``SHINGLED_BASELINE`` itself keeps nothing either. The figure of a limit in
+    ``bad_after`` is: else it is not known to last. A cliff that was seen needs neither. A bad one that is of a
+    drive ``before_fall`` breaks it only where the rate had not collapsed by then, and a good share of the rate of a
+    baseline that is ``SHINGLED_BASELINE`` itself keeps nothing. The figure of a limit in
     ``or_else`` may be bad instead; one that is not known says nothing.
     """
 
@@ -93,6 +94,7 @@ class Limit:
     good_after: Enough | None = None
     bad_after: Enough | None = None
     or_else: tuple[Limit, ...] = ()
+    before_fall: bool = False
     good: str = ""
 
     @property
@@ -107,10 +109,12 @@ class Limit:
 class Rule:
     """Broken when all its limits are: what is ``bad`` then and ``good`` otherwise, and ``why`` the threshold is there.
 
-    ``run`` is the protocol to run when evidence is missing, and ``question`` what is then open; where they are empty,
+    ``run`` is the protocol to run when evidence is missing (with ``settings``, else those that a finding says would
+    look closer), and ``question`` what is then open; where they are empty,
     the rule speaks only when it is broken or kept for sure. A rule of gravity ``caution`` or ``inconclusive`` speaks
     only when broken; a caution decides nothing. Where ``good_if`` is given and not surely kept as well, what those of
-    its limits that are kept mean is said in the place of ``good``.
+    its limits that are kept mean is said in the place of ``good``. Rules are of single drives, those ``of_arrays`` of
+    an array as well: there whoever uses it is asked, and not what it would be as a member of one.
     """
 
     use: Use
@@ -119,9 +123,11 @@ class Rule:
     good: str
     why: str
     run: str = ""
+    settings: str = ""
     question: str = ""
     gravity: Literal["fail", "inconclusive", "caution"] = "fail"
     good_if: Limit | None = None
+    of_arrays: bool = False
 
 
 _TIMEOUT: Final = (Limit("worst-latency", "ms", "longest request", at_least=LINUX_COMMAND_TIMEOUT_MS),)
@@ -136,8 +142,19 @@ _LARGE_WRITES: Final = (
         at_most=LARGE_WRITE_SHARE,
         good_after=Enough("candidate_bytes", LITTLE_WRITING_BYTES),
         bad_after=_BASELINE,
+        before_fall=True,
     ),
 )
+_FELL_LARGE: Final = Limit(
+    "throughput-ratio",
+    "share",
+    "share of the baseline's rate that was left",
+    "random-1m",
+    figure="fell_ratio",
+    at_most=LARGE_WRITE_SHARE,
+)
+_NO_LONG_WRITES: Final = "keep long random writing away from it, also in pieces of 1 MiB: its rate collapses"
+_NO_LONG_WRITES_WHY: Final = "its cache took the pieces until it was full; large files are one stream, and need none"
 _LONG_WRITES: Final = "rate of long random writing"
 _HELD: Final = Limit("throughput", "IOPS", _LONG_WRITES, "cliff", step="hold", figure="iops", at_most=USELESS_IOPS)
 _COLLAPSE: Final = Limit(
@@ -160,6 +177,9 @@ _FALL: Final = Limit(
     at_most=COLLAPSED_SHARE,
 )
 _LONG: Final = Limit("recovery", "s", "recovery", at_least=NIGHT_S, good="a night of rest cures what it has put off")
+_BRIEFLY: Final = Limit(
+    "cliff", "s", "load after it had fallen", figure="loaded_after_s", at_most=3 * LINUX_COMMAND_TIMEOUT_MS / 1000
+)
 _SOON: Final = Limit(
     "cliff",
     "bytes",
@@ -197,6 +217,14 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         use="archive",
+        limits=(_FELL_LARGE,),
+        bad=_NO_LONG_WRITES,
+        good="it keeps its rate under long random writing of large pieces",
+        why=_NO_LONG_WRITES_WHY,
+        gravity="caution",
+    ),
+    Rule(
+        use="archive",
         limits=_TIMEOUT,
         bad="the kernel will report timeouts: raise the device's timeout",
         good="every request was answered within the kernel's patience",
@@ -224,6 +252,7 @@ RULES: Final[tuple[Rule, ...]] = (
         run="cliff",
         question="whether it is usable on the morning after much random writing",
         good_if=_CRAWL,
+        of_arrays=True,
     ),
     Rule(
         use="desktop",
@@ -233,6 +262,18 @@ RULES: Final[tuple[Rule, ...]] = (
         why="a burst into the DRAM cache ends at what a plain disk does, 50 IOPS or more; a cliff ends far below",
         run="cliff",
         gravity="inconclusive",
+        of_arrays=True,
+    ),
+    Rule(
+        use="desktop",
+        limits=(_BRIEFLY,),
+        bad="it was loaded so briefly once it had fallen that its rate and its longest request then are not known",
+        good="it was loaded for long once it had fallen",
+        why="few of the longest requests fit a short time; three of the kernel's 30 s take 90 s",
+        run="cliff",
+        settings="--set hold=30min",
+        gravity="inconclusive",
+        of_arrays=True,
     ),
     Rule(
         use="desktop",
@@ -241,6 +282,7 @@ RULES: Final[tuple[Rule, ...]] = (
         good="it keeps its rate under long random writing",
         why=_FALL_WHY,
         gravity="caution",
+        of_arrays=True,
     ),
     Rule(
         use="desktop",
@@ -249,6 +291,7 @@ RULES: Final[tuple[Rule, ...]] = (
         good="what it has put off is done within a night",
         why="a night has 8 h, and what is not done by then is still there in the morning",
         gravity="caution",
+        of_arrays=True,
     ),
     Rule(
         use="desktop",
@@ -265,6 +308,14 @@ RULES: Final[tuple[Rule, ...]] = (
         why="a rebuild under md is one large sequential write, and large files lie in 512 KiB chunks (field notes A)",
         run="random-1m",
         question="whether a rebuild is quick enough",
+    ),
+    Rule(
+        use="mdraid",
+        limits=(_FELL_LARGE,),
+        bad=_NO_LONG_WRITES,
+        good="it keeps its rate under long random writing of large pieces",
+        why=_NO_LONG_WRITES_WHY,
+        gravity="caution",
     ),
     Rule(
         use="mdraid",
@@ -318,3 +369,6 @@ RULES: Final[tuple[Rule, ...]] = (
         question="whether the pool keeps the drive",
     ),
 )
+
+USES_OF_ARRAYS: Final = tuple(use for use in USES if any(rule.of_arrays for rule in RULES if rule.use == use))
+"""For which an array is judged at all."""

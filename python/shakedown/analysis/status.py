@@ -58,9 +58,13 @@ def are_alike(one: float, other: float) -> bool:
 def _way(error: float) -> str:
     if error >= _MANY_TIMES:
         return f"{1 + error:.3g} times what is left"
+    if abs(error) < _RIGHT:
+        return "right"
     return f"{abs(error):.0%} too {'short' if error < 0 else 'long'}"
 
 
 _ALIKE: Final = 0.05
+_RIGHT: Final = 0.005
+"""What would be told as 0 %."""
 _MANY_TIMES: Final = 9
 """From ten times what is left on nobody thinks in percent."""

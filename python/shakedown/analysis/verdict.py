@@ -7,9 +7,10 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from shakedown.analysis.find.throughput import FELL_AFTER
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import figure
-from shakedown.analysis.rules import RULES, SHINGLED_BASELINE, USES, Enough, Limit, Rule, Use
+from shakedown.analysis.rules import RULES, SHINGLED_BASELINE, USES, USES_OF_ARRAYS, Enough, Limit, Rule, Use
 from shakedown.units import NS_PER_S, format_duration, format_size
 
 Status = Literal["pass", "inconclusive", "fail"]
@@ -71,13 +72,17 @@ def judge(
     scale_divisor: int = 1,
     failures: Sequence[Failure] = (),
     unfinished: Collection[str] = (),
+    of_array: bool = False,
 ) -> Verdict:
     """Judge one target from the findings of all its runs, by protocol name, and from what it failed to do.
 
     ``unfinished`` are the protocols of which no run came to its end: to let one do so tells more.
+    Of an array no rule is asked that is of single drives.
     Of a drive ``scale_divisor`` times smaller than the one it stands for nothing is concluded but that it failed.
     """
-    judged = tuple(_judge_use(use, findings_by_protocol, unfinished) for use in uses)
+    rules = [rule for rule in RULES if rule.of_arrays or not of_array]
+    asked = [use for use in uses if use in USES_OF_ARRAYS or not of_array]
+    judged = tuple(_judge_use(use, rules, findings_by_protocol, unfinished) for use in asked)
     if scale_divisor > 1:
         judged = tuple(_in_doubt(use, scale_divisor) for use in judged)
     if failures:
@@ -108,8 +113,8 @@ def _in_doubt(judged: UseVerdict, scale_divisor: int) -> UseVerdict:
     return UseVerdict(use=judged.use, status="inconclusive", reasons=(doubt, *judged.reasons))
 
 
-def _judge_use(use: Use, evidence: _Evidence, unfinished: Collection[str]) -> UseVerdict:
-    reasons = [reason for rule in RULES if rule.use == use and (reason := _apply(rule, evidence, unfinished))]
+def _judge_use(use: Use, rules: Sequence[Rule], evidence: _Evidence, unfinished: Collection[str]) -> UseVerdict:
+    reasons = [reason for rule in rules if rule.use == use and (reason := _apply(rule, evidence, unfinished))]
     failing = {name for reason in reasons if reason.status == "fail" for name in reason.findings}
     # A caution about what already fails the use would only say it again, more mildly.
     reasons = [reason for reason in reasons if reason.status != "caution" or not failing.issuperset(reason.findings)]
@@ -136,7 +141,8 @@ def _apply(rule: Rule, evidence: _Evidence, unfinished: Collection[str]) -> Reas
         return Reason(status=status, findings=names, headline=headline, facts=facts, why=rule.why)
 
     if broken and rule.gravity == "inconclusive":
-        closer = f"; run {_command(rule, settings)}" if (settings := _settings(evidence)) else ""
+        settings = rule.settings or _settings(evidence)
+        closer = f"; run {_command(rule, settings)}" if settings else ""
         return reason("inconclusive", rule.bad, facts + closer)
     if broken is None and rule.question:
         doubt = "not certain" if facts else "not measured"
@@ -165,7 +171,7 @@ def _settings(evidence: _Evidence) -> str:
 
 def _command(rule: Rule, settings: str = "") -> str:
     with_baseline = any(limit.kind.endswith("-ratio") for limit in rule.limits)
-    words = ("shakedown run", rule.run, "TARGET", "--baseline TARGET" if with_baseline else "", settings)
+    words = ("shakedown run", rule.run, "TARGET", "--baseline CONVENTIONAL" if with_baseline else "", settings)
     return f"`{' '.join(filter(None, words))}`"
 
 
@@ -175,6 +181,8 @@ def _telling_more(rule: Rule, evidence: _Evidence, unfinished: Collection[str]) 
         return f"`shakedown run {rule.run} TARGET --baseline CONVENTIONAL`"
     if rule.run in unfinished:
         return f"{_command(rule)} to its end"
+    if any(_has_fallen(limit, found) for limit in rule.limits for found in evidence.get(rule.run, ())):
+        return f"{_command(rule)} with a `duration` in which it does not collapse"
     settings = _settings({rule.run: evidence.get(rule.run, ())})
     return _command(rule, settings) if settings else f"{_command(rule)} for longer"
 
@@ -230,7 +238,13 @@ def _is_beyond(limit: Limit, finding: Finding) -> bool | None:
     beyond = _side(limit, finding)
     if beyond is None or _lacks(limit, finding, bad=beyond):
         return None
-    return None if not beyond and SHINGLED_BASELINE in finding.evidence else beyond
+    is_doubtful = _has_fallen(limit, finding) if beyond else SHINGLED_BASELINE in finding.evidence
+    return None if is_doubtful else beyond
+
+
+def _has_fallen(limit: Limit, finding: Finding) -> bool:
+    """Whether the figure is of a drive whose cache was full by then, and the limit is of what it does before."""
+    return limit.before_fall and FELL_AFTER in finding.evidence
 
 
 def _side(limit: Limit, finding: Finding) -> bool | None:
@@ -276,7 +290,7 @@ def _fact(limit: Limit, protocol: str, finding: Finding) -> str:
     """``recovery 9 h 0 min in cliff, step drain (limit: 8 h 0 min or more)``."""
     side = "less" if limit.at_most is not None else "more"
     bad = f"limit: {_in_unit(limit, limit.threshold)} or {side}"
-    doubts = _too_little(limit, finding) + _no_yardstick(limit, finding)
+    doubts = _too_little(limit, finding) + _no_yardstick(limit, finding) + _fallen(limit, finding)
     return f"{_measured(limit, finding)} in {protocol}, step {finding.step} ({bad}{doubts})"
 
 
@@ -285,6 +299,14 @@ def _no_yardstick(limit: Limit, finding: Finding) -> str:
     if SHINGLED_BASELINE not in finding.evidence or _side(limit, finding) is not False:
         return ""
     return "; the baseline is shingled itself, so a good share of its rate clears nobody: take a conventional one"
+
+
+def _fallen(limit: Limit, finding: Finding) -> str:
+    """What a bad share of a drive that had collapsed says, and what not."""
+    if not (_side(limit, finding) and _has_fallen(limit, finding)):
+        return ""
+    written = format_size(float(finding.evidence[FELL_AFTER]))
+    return f"; its rate collapsed after {written} at random places, which says nothing of large files or one stream"
 
 
 def _too_little(limit: Limit, finding: Finding) -> str:

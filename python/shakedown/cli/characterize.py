@@ -37,7 +37,9 @@ class CharacterizeOptions:
         Path | None,
         Parameter(name=["--output", "-o"], help="write the profile here as well [default: only in the folder]"),
     ] = None
-    out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/characterize-TARGET]")] = None
+    out: Annotated[
+        Path | None, Parameter(help="the folder of the run [default: runs/characterize-TARGET, -2 and so on]")
+    ] = None
     resume: Annotated[Path | None, Parameter(help="go on in this folder, or estimate again from what it holds")] = None
     without_parking: Annotated[
         bool,

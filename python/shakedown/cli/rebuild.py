@@ -78,7 +78,9 @@ class RebuildOptions:
     whole: Annotated[bool, Parameter(show_default=False, help="go through every request, however long it takes")] = (
         False
     )
-    out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/rebuild-LAYOUT-DRIVE]")] = None
+    out: Annotated[
+        Path | None, Parameter(help="the folder of the run [default: runs/rebuild-LAYOUT-DRIVE-STATE, -2 and so on]")
+    ] = None
     csv: Annotated[
         Path | None,
         Parameter(help="a copy of the run's progress.csv: time, bytes done, the tool's estimate, what was left"),

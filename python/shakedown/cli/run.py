@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from shakedown.analysis.rules import Use
+from shakedown.analysis.rules import USES_OF_ARRAYS, Use
 from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
@@ -43,7 +43,9 @@ class RunOptions:
     """The options of ``run``."""
 
     baseline: Annotated[str | None, Parameter(help="run it on this target first and compare")] = None
-    out: Annotated[Path | None, Parameter(help="the folder of the run [default: runs/PROTOCOL-TARGET]")] = None
+    out: Annotated[
+        Path | None, Parameter(help="the folder of the run [default: runs/PROTOCOL-TARGET, -2 and so on]")
+    ] = None
     resume: Annotated[Path | None, Parameter(help="go on with the interrupted run in this folder")] = None
     settings: Annotated[
         tuple[str, ...],
@@ -216,6 +218,8 @@ def _ordered(protocol: str | None, target: str | None, options: RunOptions) -> t
         raise UsageError(f"{missing} must be given", hint="shakedown run cliff model:wd40efax")
     loaded = load_protocol(protocol, split_pairs(options.settings, "like `--set hold=30s`"))
     _refuse_unjudged(options.use, loaded.protocol.name, loaded.protocol.uses)
+    _refuse_of_array(options.use, target)
+    _refuse_array_beside_drive(loaded.protocol.uses, target, options.baseline)
     order = Order(
         target=target,
         baseline=options.baseline,
@@ -263,6 +267,22 @@ def _refuse_unjudged(use: Use | None, protocol: str, uses: tuple[Use, ...]) -> N
     if use is not None and use not in uses:
         raise UsageError(
             f"`{protocol}` says nothing on the use `{use}`", hint=f"it bears on {', '.join(uses) or 'none'}"
+        )
+
+
+def _refuse_of_array(use: Use | None, target: str) -> None:
+    if use is not None and use not in USES_OF_ARRAYS and names_storage_box(target):
+        raise UsageError(
+            f"`{use}` is a use of single drives, and `{target}` is an array",
+            hint=f"of an array {' and '.join(USES_OF_ARRAYS)} is judged",
+        )
+
+
+def _refuse_array_beside_drive(uses: tuple[Use, ...], target: str, baseline: str | None) -> None:
+    if uses and baseline is not None and names_storage_box(baseline) and not names_storage_box(target):
+        raise UsageError(
+            f"`--baseline {baseline}` is an array: what share of its rate a drive has, says nothing of the drive",
+            hint="give a drive, as `--baseline model:st12000vn0007`",
         )
 
 

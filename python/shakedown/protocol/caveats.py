@@ -22,6 +22,12 @@ def caveats(protocol: Protocol, target: Identity) -> tuple[str, ...]:
             "behaves when full, its slow end and the whole of its cache are not seen, and what the file system and "
             "its other files cost is in the figures."
         )
+    if target.is_array and protocol.uses:
+        found.append(
+            "An array was tested, and no drive. Of the rules only those of rate, cliff and recovery of a desktop's "
+            "disk are asked; not asked are those of single drives: archive, md RAID and ZFS, and the 30 s that the "
+            "kernel waits for a drive's command. What an array makes of its drives' shingles `shakedown rebuild` shows."
+        )
     if target.kind == "loop":
         found.append(
             "A loop device on a file was tested, for practice: the figures are those of the file system below."

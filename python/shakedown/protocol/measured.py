@@ -16,12 +16,13 @@ from shakedown.tools.fio.job import Section, parse_fio_bytes, parse_job
 
 
 def measured_loads(run: Run) -> list[Measured]:
-    """Every step of one job that reads or writes one size of request. Raises UsageError if there is none."""
+    """Every step of one job that asks for one size of request as fast as it is answered. Raises UsageError if none."""
     found = [measured for step in run.record.steps if (measured := _measured(run, step))]
     if not found:
         raise UsageError(
             f"`{run.path}` holds no step that can be explained",
-            hint="a step needs one job, of one size of request, and must have completed something",
+            hint="a step needs one job, of one size of request and without a pace of its own (`rate`, `thinktime`), "
+            "and must have completed something",
         )
     return found
 
@@ -42,6 +43,9 @@ def of_another_array(run: Run, layout: Layout) -> Iterator[str]:
         yield f"`{run.path}` was measured on {what}, and is explained as {layout}: these are another array's ceilings."
     if run.record.protocol.name == "rebuild" and any(step.name == "rebuild-load" for step in run.record.steps):
         yield f"`{run.path}`, rebuild-load: a rebuild went on meanwhile and took its part of the drives."
+    for step in run.record.steps:
+        if paced := next(filter(None, map(_paced_by, _sections(step))), ""):
+            yield f"`{run.path}`, {step.name}: `{paced}` sets its pace, which is no limit of the box: it is left out."
     if "missing" in run.record.target.details.get("drives", ""):
         yield f"`{run.path}` was measured on an array with a drive missing: a whole one's ceilings are higher."
 
@@ -66,7 +70,7 @@ def _measured(run: Run, step: StepRecord) -> Measured | None:
     if len(sections) != 1 or not series.requests.sum():
         return None
     load = _load(sections[0])
-    if load is None:
+    if load is None or _paced_by(sections[0]):
         return None
     seconds = float(series.duration_s.sum())
     waited = float(whole.waited_s.sum()) / float(whole.timed.sum()) if whole.timed.sum() else None
@@ -86,6 +90,11 @@ def _sections(step: StepRecord) -> tuple[Section, ...]:
         return tuple(parse_job(step.job, step.name)) if step.job else ()
     except UsageError:  # no job of a load: a rebuild's step
         return ()
+
+
+def _paced_by(section: Section) -> str:
+    """The option with which the host itself waits between requests; empty where it asks as fast as it is answered."""
+    return next((name for name in ("thinktime", "rate_iops", "rate") if section.last(name, "0").strip("0,")), "")
 
 
 def _load(section: Section) -> Load | None:

@@ -237,6 +237,7 @@ def _verdict(protocol: Protocol, record: RunRecord, found: Sequence[Finding]) ->
         protocol.uses,
         scale_divisor=record.target.scale_divisor,
         failures=record.failures,
+        of_array=record.target.is_array,
     )
 
 

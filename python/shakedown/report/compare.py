@@ -9,6 +9,7 @@ from typing import Any, Final
 from shakedown.analysis.finding import Finding
 from shakedown.errors import UsageError
 from shakedown.report import words
+from shakedown.report.apart import told_apart
 from shakedown.report.figures import spread
 from shakedown.report.outcome import Outcome, outcome
 from shakedown.report.plain_text import WIDTH, table, wrap
@@ -135,7 +136,9 @@ def compare(runs: Sequence[Run]) -> Comparison:
         )
     shown = {number for group in groups for number in group.runs}
     alone = tuple(number for number in range(len(sides)) if number not in shown)
-    names, given = [_name(run, sides) for run in sides], {sides.index(run) for run in runs}
+    differing = told_apart([side.record for side in sides])
+    names = [_name(run, sides, options) for run, options in zip(sides, differing, strict=True)]
+    given = {sides.index(run) for run in runs}
     apart = len(given) > 1 and all(len(given.intersection(group.runs)) < 2 for group in groups)
     return Comparison(tuple(names), tuple(groups), alone, apart, tuple(map(outcome, sides)))
 
@@ -160,14 +163,15 @@ def _sides(runs: Sequence[Run]) -> list[Run]:
     return sides
 
 
-def _name(run: Run, sides: Sequence[Run]) -> str:
+def _name(run: Run, sides: Sequence[Run], options: str) -> str:
     record = run.record
     # A rebuild's name says nothing of the array, its title does.
     told = outcome(run)
     what = record.protocol.name if told is None else f"{record.protocol.name}, {record.protocol.title}"
     whose = [_label(other) for other, side in enumerate(sides) if side.baseline and side.baseline.record == record]
     role = f"baseline of {', '.join(whose)}; " if whose else ""
-    return f"{words.target_name(record.target)} ({record.target.text}), {what}: {role}{words.where(record)}"
+    where = "; ".join(filter(None, (words.where(record), options)))
+    return f"{words.target_name(record.target)} ({record.target.text}), {what}: {role}{where}"
 
 
 def _group(protocol: str, numbers: list[int], sides: Sequence[Run]) -> Group:

@@ -143,7 +143,21 @@ class Candidate:
             scale_divisor=scale_divisor,
             failures=[failure for record in records for failure in record.failures],
             unfinished=evidence.keys() - {record.protocol.name for record in records if record.status == "complete"},
+            of_array=self.is_array,
         )
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array: the rules of single drives are then not asked."""
+        return self.runs[0].record.target.is_array
+
+    @property
+    def unjudged(self) -> str:
+        """Why there is nothing to judge, where no use is."""
+        if self.is_array:
+            return "Of an array: the rules of these uses are of single drives, so there is nothing to judge."
+        these = "These protocols bear" if len(self.runs) > 1 else "This protocol bears"
+        return f"{these} on no use: there is nothing to judge."
 
     def sources(self, reason: Reason) -> list[tuple[int, str]]:
         """Index and protocol of the runs from whose findings (named ``protocol/step/kind``) a reason follows."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import UseVerdict
 from shakedown.report import words
+from shakedown.report.apart import told_apart
 from shakedown.report.compare import Line, cell_text, grouped
 from shakedown.report.figures import Candidate, figures
 from shakedown.report.outcome import outcome
@@ -28,8 +29,10 @@ class Row:
 
 def overview(candidates: Sequence[Candidate]) -> list[Row]:
     """The rebuilds among all; empty unless there are several to choose from."""
+    rebuilds = [run.record for candidate in candidates for run in candidate.runs if outcome(run) is not None]
+    options = iter(told_apart(rebuilds))
     rows = [
-        Row(number, run_name(candidate, index), told.status, told.headline, *_times(candidate, index))
+        Row(number, run_name(candidate, index, next(options)), told.status, told.headline, *_times(candidate, index))
         for number, candidate in enumerate(candidates, start=1)
         for index, run in enumerate(candidate.runs)
         if (told := outcome(run)) is not None
@@ -39,11 +42,15 @@ def overview(candidates: Sequence[Candidate]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Column:
-    """One run of a protocol; ``number`` is the candidate's place on the page, from 1 on."""
+    """One run of a protocol; ``number`` is the candidate's place on the page, from 1 on.
+
+    ``options`` are those in which it differs from others beside it.
+    """
 
     number: int
     name: str
     target: str
+    options: str
     uses: tuple[UseVerdict, ...]
 
 
@@ -68,11 +75,16 @@ class SideBySide:
 
 def side_by_side(candidates: Sequence[Candidate]) -> list[SideBySide]:
     """A table for each protocol that several of the candidates have played; rebuilds have one of their own."""
-    placed = [
-        (Column(number, candidate.name, run.record.target.text, candidate.verdict.uses), run)
+    runs = [
+        (number, candidate, run)
         for number, candidate in enumerate(candidates, start=1)
         for run in candidate.runs
         if outcome(run) is None
+    ]
+    options = told_apart([run.record for _, _, run in runs])
+    placed = [
+        (Column(number, candidate.name, run.record.target.text, differing, candidate.verdict.uses), run)
+        for (number, candidate, run), differing in zip(runs, options, strict=True)
     ]
     tables = []
     for group in grouped([run for _, run in placed]):
@@ -83,11 +95,13 @@ def side_by_side(candidates: Sequence[Candidate]) -> list[SideBySide]:
     return tables
 
 
-def run_name(candidate: Candidate, index: int) -> str:
-    """The drive that is put in, the array, and what of it is not as usual."""
+def run_name(candidate: Candidate, index: int, differing: str = "") -> str:
+    """The drive that is put in, the array, what of it is not as usual, and what tells it from others beside it."""
     record = candidate.runs[index].record
-    options = f", {record.parameters['set']}" if "set" in record.parameters else ""
-    return f"{candidate.name}: {record.protocol.title}{words.scaled([record])}{options}"
+    options = record.parameters.get("set", "")
+    told = [options] if options not in differing else []
+    named = f"{candidate.name}: {record.protocol.title}{words.scaled([record])}"
+    return ", ".join(filter(None, (named, *told, differing)))
 
 
 def _times(candidate: Candidate, index: int) -> tuple[str, str, str]:

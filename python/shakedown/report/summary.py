@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from shakedown.report import sweep, words
+from shakedown.report.apart import told_apart
 from shakedown.report.figures import NOT_STEADY, Candidate, Figure, candidates, figures
 from shakedown.report.outcome import Outcome, outcome
 from shakedown.report.plain_text import table, wrap
@@ -31,7 +32,8 @@ def render(runs: Sequence[Run]) -> str:
 
 def _candidate(candidate: Candidate) -> str:
     parts = [_heading(candidate), _verdict(candidate)]
-    parts += [_protocol(run) for run in candidate.runs]
+    differing = told_apart([run.record for run in candidate.runs])
+    parts += [_protocol(run, options) for run, options in zip(candidate.runs, differing, strict=True)]
     parts.append(_where(candidate))
     return "\n\n".join(parts)
 
@@ -59,7 +61,7 @@ def _verdict(candidate: Candidate) -> str:
             lines.append(wrap(said, _INDENT * 2, _INDENT * 3))
     lines += [wrap(f"{told.headline} {told.sentences[0]}", _INDENT) for told in _outcomes(candidate)]
     if not candidate.verdict.uses and len(lines) == 1:
-        lines.append(f"{_INDENT}These protocols bear on no use: there is nothing to judge.")
+        lines.append(wrap(candidate.unjudged, _INDENT))
     return "\n".join(lines)
 
 
@@ -67,9 +69,9 @@ def _outcomes(candidate: Candidate) -> list[Outcome]:
     return [told for run in candidate.runs if (told := outcome(run))]
 
 
-def _protocol(run: Run) -> str:
+def _protocol(run: Run, differing: str) -> str:
     record = run.record
-    lines = [wrap(f"{record.protocol.name.upper()}: {record.protocol.title}", "")]
+    lines = [wrap(f"{record.protocol.name.upper()}: {record.protocol.title}{differing and f' ({differing})'}", "")]
     if record.status != "complete":
         lines.append(wrap(f"The run is not complete ({record.status}); this is what was measured.", _INDENT))
     rows = [

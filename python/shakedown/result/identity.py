@@ -21,6 +21,11 @@ class Identity(BaseModel):
     details: dict[str, str] = Field(default_factory=dict)
 
     @property
+    def is_array(self) -> bool:
+        """Whether it is a modelled array of drives, in a box or without one."""
+        return self.kind == "model" and "drives" in self.details
+
+    @property
     def scale_divisor(self) -> int:
         """How many times smaller a modelled drive is than the one it stands for; 1 for all else."""
         text = self.details.get("scale_divisor", "")

@@ -377,3 +377,43 @@ def test_of_a_port_that_is_not_known_nothing_is_said_that_holds_for_some_disks_o
 @pytest.mark.parametrize(("content", "told"), [(b"a\n", "1 line, 0 episodes"), (b"a\nb\n", "2 lines, 0 episodes")])
 def test_how_much_was_read_is_told_in_good_english(content: bytes, told: str) -> None:
     assert triage_text(triage(content), UTC, None).startswith(told)
+
+
+USB_RESET = "[ {0}.0] usb 2-1: reset SuperSpeed USB device number 3 using xhci_hcd\n"
+TIMED_OUT = "[ {0}.0] sd 6:0:0:0: [sdc] tag#0 FAILED Result: hostbyte=DID_TIME_OUT driverbyte=DRIVER_OK cmd_age=60s\n"
+
+
+def test_resets_on_the_usb_are_told_where_the_log_begins_after_the_boot() -> None:
+    (judged,) = triage("".join(USB_RESET.format(120 + 31 * each) for each in range(4)).encode()).episodes
+    assert (judged.episode.drive.title, judged.judgement.kind) == ("usb 2-1", "link")
+    assert "The kernel reset it on the USB 4 times" in judged.judgement.text
+    assert "The log does not say which disk, if any, this is: `lsusb -t` does" in judged.judgement.text
+    assert not any("libata" in each.command for each in judged.advice)
+    assert any("usb-storage.quirks" in each.command for each in judged.advice)
+    assert not triage(USB_RESET.format(120).encode()).episodes, "a machine that wakes up resets each device once"
+
+
+def test_what_was_announced_on_the_usb_as_no_disk_is_none() -> None:
+    mouse = "[ 1.0] usb 2-1: New USB device found, idVendor=046d, idProduct=c077, bcdDevice=72.00\n"
+    assert not triage((mouse + USB_RESET.format(120) + USB_RESET.format(150)).encode()).episodes
+
+
+def test_a_reset_on_the_usb_within_that_of_a_host_is_of_its_disk() -> None:
+    told = TIMED_OUT.format(100) + "[ 101.0] scsi host6: uas_eh_device_reset_handler start\n" + USB_RESET.format(101)
+    told += "[ 102.0] scsi host6: uas_eh_device_reset_handler success\n" + USB_RESET.format(140)
+    (judged,) = triage(told.encode()).episodes
+    assert (judged.episode.drive.title, judged.episode.drive.usb) == ("sdc", "2-1")
+    assert judged.episode.counts["usb-reset"] == 2
+    assert not any("libata" in each.command for each in judged.advice), "there is no SATA link that Linux could slow"
+    assert any("usb-storage.quirks" in each.command for each in judged.advice)
+
+
+def test_whose_disk_the_log_does_not_say_is_told_with_those_it_may_have_been() -> None:
+    usb, disk = triage((USB_RESET.format(100) + USB_RESET.format(130) + TIMED_OUT.format(131)).encode()).episodes
+    assert (usb.episode.drive.title, disk.episode.drive.title) == ("usb 2-1", "sdc")
+    assert usb.judgement.text.endswith("At that time it tells of sdc, perhaps the same.")
+    frozen = "[ 42.0] ata4.00: exception Emask 0x0 SAct 0x7fff SErr 0x0 action 0x6 frozen\n"
+    (port,) = triage(frozen.encode()).episodes
+    assert (
+        "which disk this is: `ls -l /sys/block | grep /ata4/` does, or a log from the boot on." in port.judgement.text
+    )

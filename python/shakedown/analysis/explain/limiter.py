@@ -176,6 +176,11 @@ def _of_the_cache(
 def _what_works(box: Box, load: Load) -> str:
     if load.random_share and box.layout.small_request(load).gathered_bytes:
         return "Writing in new places, one behind the other, works, or reordering, or a cache"
+    if load.outstanding == 1:
+        # Nobody waits beside it: only what was acknowledged before it was done can still be put in another order.
+        if load.read_share == 1:
+            return "A cache works, or the requests went to a small part of the drives"
+        return "A cache works, which may put writes in another order"
     if load.random_share == 1:
         return "Reordering in the drives' queues works, or a cache"
     if load.random_share or _streams_compete(load):

@@ -12,7 +12,7 @@ from shakedown.analysis.find.cliff import GoingOn, cliff_of, find_cliff
 from shakedown.analysis.find.knee import find_knee
 from shakedown.analysis.find.latency import find_latency, find_latency_ratio
 from shakedown.analysis.find.recovery import find_recovery
-from shakedown.analysis.find.throughput import find_throughput, find_throughput_ratio
+from shakedown.analysis.find.throughput import FELL_AFTER, find_throughput, find_throughput_ratio
 from shakedown.analysis.find.worst import find_worst_latency, find_worst_latency_ratio
 from shakedown.analysis.finding import Finding, FindingSpec
 from shakedown.analysis.series import Loads, Series
@@ -34,13 +34,18 @@ def findings(
     ``conditions`` are the conditions of the steps by name: a cliff and a recovery are sought with the figures with
     which the step was watched. ``places_bytes``: how much of the target, and of the baseline's, each step goes to.
     """
-    found = []
+    found: list[Finding] = []
     for spec in specs:
         found.append(_find(spec, loads, conditions or {}))
         if baseline is not None:
             most_bytes = tuple(each.get(spec.step, sys.maxsize) for each in places_bytes)
-            found.extend(_compare(spec, (loads, baseline), most_bytes, conditions or {}))
+            found.extend(_compare(spec, (loads, baseline), most_bytes, conditions or {}, _fell_after_bytes(found)))
     return found
+
+
+def _fell_after_bytes(found: Iterable[Finding]) -> int | None:
+    """After how much the candidate's rate had collapsed in one of the steps so far."""
+    return next((int(each.evidence[FELL_AFTER]) for each in found if FELL_AFTER in each.evidence), None)
 
 
 def _find(spec: FindingSpec, loads: Loads, conditions: _Conditions) -> Finding:
@@ -78,13 +83,18 @@ def _end_of_writing_ns(samples: pl.DataFrame, series: Series) -> int:
 
 
 def _compare(
-    spec: FindingSpec, loads: tuple[Loads, Loads], most_bytes: tuple[int, ...], conditions: _Conditions
+    spec: FindingSpec,
+    loads: tuple[Loads, Loads],
+    most_bytes: tuple[int, ...],
+    conditions: _Conditions,
+    fell_after_bytes: int | None,
 ) -> list[Finding]:
     candidate, other = (Series.of(each, spec.step) for each in loads)
     match spec.kind:
         case "throughput":
             condition = conditions.get(spec.step)
-            return [find_throughput_ratio(spec.step, candidate.loaded, other.loaded, condition, most_bytes)]
+            both = candidate.loaded, other.loaded
+            return [find_throughput_ratio(spec.step, *both, condition, most_bytes, fell_after_bytes)]
         case "latency":
             return [find_latency_ratio(spec.step, candidate, other)]
         case "worst-latency":

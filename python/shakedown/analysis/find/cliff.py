@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from shakedown.analysis.condition import Cliff
+from shakedown.analysis.estimate import quotient
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import Rate, bytes_per_unit
 from shakedown.analysis.series import Series
@@ -23,6 +24,9 @@ _UNWATCHED_SHARE: Final = 20
 
 _REACH_BLOCKS: Final = 2
 """A collapse began so many blocks before or after the place that the detector names, at the most."""
+
+LOADED_AFTER: Final = "loaded_after_s"
+"""In the evidence: for how long a drive that had fallen was loaded on, the step that went on with it included."""
 
 _ENOUGH_STALLS: Final = 3
 """A rate over fewer of the longest requests tells where they happened to fall, rather than what is left."""
@@ -102,6 +106,7 @@ class _Left:
     rate: Rate
     iops: float
     seconds: float
+    spread: dict[str, float]
     over: str = ""
     doubt: str = ""
 
@@ -110,7 +115,7 @@ def _left(series: Series, located: LocatedCliff, going_on: GoingOn | None) -> _L
     """Over what the step itself saw; with the step that went on where that is too short for some stalls."""
     fallen = series.loaded.since(located.index)
     seconds = float(fallen.duration_s.sum())
-    own = _Left(located.after, located.iops_after, seconds)
+    own = _Left(located.after, located.iops_after, seconds, _spread(located.iops_after, fallen))
     parts = [series.since(located.index), *([going_on.series] if going_on else [])]
     longest_s = max(float(part.worst_s.max(initial=0.0)) for part in parts)
     if seconds >= _ENOUGH_STALLS * longest_s:
@@ -121,7 +126,18 @@ def _left(series: Series, located: LocatedCliff, going_on: GoingOn | None) -> _L
     seconds += float(later.duration_s.sum())
     rate = Rate.of(float(fallen.bytes.sum() + later.bytes.sum()), seconds, series.request_bytes)
     iops = _per_second(float(fallen.requests.sum() + later.requests.sum()), seconds)
-    return _Left(rate, iops, seconds, f" over {format_duration(seconds * NS_PER_S)}, step {going_on.step} included")
+    spread = _spread(iops, fallen, later)
+    return _Left(
+        rate, iops, seconds, spread, f" over {format_duration(seconds * NS_PER_S)}, step {going_on.step} included"
+    )
+
+
+def _spread(iops: float, *parts: Series) -> dict[str, float]:
+    """How far the rate after a cliff may be off by its scatter, stalls included; empty where that is not known."""
+    moved, duration_s = (np.concatenate([getattr(part, name) for part in parts]) for name in ("bytes", "duration_s"))
+    found = quotient(moved, duration_s, duration_s)
+    named = found.named_spread("iops_after") if found else {}
+    return {name: iops * bound / found.value for name, bound in named.items()} if found else {}
 
 
 def _cliff(step: str, series: Series, located: LocatedCliff, going_on: GoingOn | None) -> Finding:
@@ -152,11 +168,18 @@ def _cliff(step: str, series: Series, located: LocatedCliff, going_on: GoingOn |
             "rate_ratio": _per_second(left.rate.value, located.before.value),
             "iops_before": _per_second(requests_before, located.at_s),
             "iops_after": left.iops,
+            **left.spread,
             "seconds_after": left.seconds,
+            LOADED_AFTER: _loaded_after_s(series, located, going_on),
             "worst_after_ms": worst_after_s * 1000,
         },
         text=text,
     )
+
+
+def _loaded_after_s(series: Series, located: LocatedCliff, going_on: GoingOn | None) -> float:
+    own_s = float(series.loaded.since(located.index).duration_s.sum())
+    return own_s + (float(going_on.series.loaded.duration_s.sum()) if going_on else 0.0)
 
 
 def _passed(step: str, series: Series, cliff: Cliff, located: LocatedCliff, going_on: GoingOn) -> Finding | None:
@@ -187,6 +210,7 @@ def _passed(step: str, series: Series, cliff: Cliff, located: LocatedCliff, goin
         "iops_after": _per_second(float(fallen.requests.sum() + later.requests.sum()), seconds),
         "passing_fall_s": located.at_s,
         "passing_fall_iops": located.iops_after,
+        LOADED_AFTER: seconds,
     }
     return Finding(kind="cliff", step=step, value=None, unit="s", evidence=evidence, text=text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from shakedown.analysis.condition import Cliff
 from shakedown.analysis.estimate import Estimate, quotient, ratio
@@ -33,6 +34,8 @@ def find_throughput(step: str, series: Series, cliff: Cliff) -> Finding:
         "iops": float(series.requests.sum()) / seconds,
         "mib_per_s": float(series.bytes.sum()) / seconds / MIB,
     }
+    requests = float(evidence["iops"]) / estimate.value
+    evidence |= {name: bound * requests for name, bound in estimate.named_spread("iops").items()}
     low, high = estimate.interval()
     text = f"Step {step} ran at {Rate(estimate.value, unit)}{estimate.interval_text()}"
     if located := locate_cliff(series, cliff):
@@ -45,13 +48,22 @@ def find_throughput(step: str, series: Series, cliff: Cliff) -> Finding:
     )
 
 
+FELL_AFTER: Final = "fell_after_bytes"
+"""In the evidence of a ratio: after how much, in this step or one before, the candidate's rate had collapsed."""
+
+
 def find_throughput_ratio(
-    step: str, candidate: Series, baseline: Series, condition: object, most_bytes: Sequence[int]
+    step: str,
+    candidate: Series,
+    baseline: Series,
+    condition: object,
+    most_bytes: Sequence[int],
+    fell_after_bytes: int | None = None,
 ) -> Finding:
     """Candidate over baseline in bytes per second: over the whole step, and over what follows a collapse, if any.
 
     ``most_bytes``: how much of the target the step goes to, and of the baseline's. What it writes over again tells
-    nothing of a cache that holds all of it.
+    nothing of a cache that holds all of it. ``fell_after_bytes``: that its rate had collapsed in a step before.
     """
     written = [
         min(int(series.bytes.sum()), most) for series, most in zip((candidate, baseline), most_bytes, strict=True)
@@ -66,6 +78,8 @@ def find_throughput_ratio(
         for series in (candidate, baseline)
     ]
     low, high = compared.interval()
+    if fell_after_bytes is None and (located := locate_cliff(candidate, cliff_of(condition, candidate))):
+        fell_after_bytes = int(candidate.bytes[: located.index].sum())
     return Finding(
         kind="throughput-ratio",
         step=step,
@@ -82,6 +96,7 @@ def find_throughput_ratio(
             "slowdown": 1 / compared.value,
             "sustained_ratio": sustained.value,
             **sustained.named_spread("sustained_ratio"),
+            **({} if fell_after_bytes is None else _fallen(fell_after_bytes, sustained)),
             **({} if compared.steady else compared.named_spread("value")),
         },
         text=(
@@ -89,6 +104,10 @@ def find_throughput_ratio(
             f"{compared.interval_text()}: {both[0]} against {both[1]}."
         ),
     )
+
+
+def _fallen(fell_after_bytes: int, sustained: Estimate) -> dict[str, float | int]:
+    return {FELL_AFTER: fell_after_bytes, "fell_ratio": sustained.value, **sustained.named_spread("fell_ratio")}
 
 
 def _ratio(candidate: Series, baseline: Series) -> Estimate | None:

@@ -41,13 +41,14 @@ def advise(episode: Episode, judgement: Judgement) -> tuple[Advice, ...]:
         advice.append(_awake())
     if not is_nvme and kind in ("shingled-stall", "shingled-refusal", "command-timeout"):
         advice += _gentle(disk)
-    if not is_nvme and kind in ("shingled-stall", "command-timeout", "link"):
+    is_usb = bool(episode.drive.usb) or episode.drive.is_usb_device
+    if not (is_nvme or is_usb) and kind in ("shingled-stall", "command-timeout", "link"):
         advice.append(_slow_link(port, episode.slowest_gbps))
     if kind in ("link", "gone-and-back", "drive-gone", "command-timeout"):
         advice.append(_cable(disk))
     if kind == "drive-gone":
         advice.append(_rescan(disk))
-    if any(re.match(r"\d+-", name) for name in episode.drive.names) and kind not in ("unplugged", "unreadable-sectors"):
+    if is_usb and kind not in ("unplugged", "unreadable-sectors"):
         advice.append(_without_uas())
     if not is_nvme and (kind == "unreadable-sectors" or "md-kicked" in consequences):
         advice.append(_give_up_sooner(disk))

@@ -10,7 +10,7 @@ from typing import Final
 from shakedown.analysis.identify.models import ModelList
 from shakedown.analysis.triage.advice import Advice, advise
 from shakedown.analysis.triage.drive import Drive
-from shakedown.analysis.triage.episode import Episode
+from shakedown.analysis.triage.episode import QUIET_S, Episode
 from shakedown.analysis.triage.follow import History
 from shakedown.analysis.triage.judge import GRADES, Grade, Judgement, judge
 
@@ -74,11 +74,12 @@ def diagnose(history: History, shingled: Shingled) -> Diagnosis:
     judged = []
     told = {name for episode in history.episodes for name in episode.drive.names}
     for episode in history.episodes:
-        if _is_arrival(episode):
+        if _is_arrival(episode) or _is_wakening(episode):
             continue
         known = shingled(episode.drive)
         judgement = judge(episode, known)
-        judgement = replace(judgement, text=judgement.text + _namesakes(episode.drive, told))
+        more = _namesakes(episode.drive, told) + _unattributed(episode, history.episodes)
+        judgement = replace(judgement, text=judgement.text + more)
         judged.append(Judged(episode, known, judgement, advise(episode, judgement)))
     return Diagnosis(tuple(judged), history.lines, history.dropped, history.is_log, history.holds_smartctl)
 
@@ -94,6 +95,37 @@ def _namesakes(drive: Drive, told: Collection[str]) -> str:
         f" {drive.title} is a controller, and {' and '.join(disks)} is told of apart: most likely its disk, but with"
         " native multipath the numbers need not agree; `nvme list -v` tells."
     )
+
+
+def _is_wakening(episode: Episode) -> bool:
+    """A single reset on the USB, without a complaint: so a machine that wakes up greets each device."""
+    return {what: count for what, count in episode.counts.items() if count} == {"usb-reset": 1}
+
+
+def _unattributed(episode: Episode, episodes: Collection[Episode]) -> str:
+    """That the log does not say which disk it was, as one that begins after the boot; and which ones it may have been.
+
+    A port of an adapter, or a place on the USB, gets its disk in the lines of the boot.
+    """
+    drive = episode.drive
+    if drive.letter or drive.passed_on or not (drive.port or drive.is_usb_device):
+        return ""
+    others = [other.drive for other in episodes if other.boot == episode.boot and _overlap(episode, other)]
+    disks = dict.fromkeys(other.letter for other in others if other.letter and not (other.port or other.is_nvme))
+    looks = "lsusb -t" if drive.is_usb_device else f"ls -l /sys/block | grep /{drive.port.partition('.')[0]}/"
+    named = f" At that time it tells of {' and '.join(disks)}, perhaps the same." if disks else ""
+    what = "disk, if any, this is" if drive.is_usb_device else "disk this is"
+    return f" The log does not say which {what}: `{looks}` does, or a log from the boot on.{named}"
+
+
+def _overlap(one: Episode, other: Episode) -> bool:
+    """Whether two episodes were at one time, as far as their times tell."""
+    if one is other:
+        return False
+    if one.clock != other.clock or None in (one.begin_s, one.end_s, other.begin_s, other.end_s):
+        return True
+    assert one.begin_s is not None and one.end_s is not None and other.begin_s is not None and other.end_s is not None
+    return one.begin_s <= other.end_s + QUIET_S and other.begin_s <= one.end_s + QUIET_S
 
 
 def _is_arrival(episode: Episode) -> bool:

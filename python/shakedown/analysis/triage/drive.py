@@ -20,12 +20,14 @@ _DISK: Final = re.compile(r"(?:sd[a-z]+|nvme\d+(?:n\d+)?|vd[a-z]+|hd[a-z]|mmcblk
 class Drive:
     """A drive as a log shows it. ``is_gone`` after the kernel gave it up, until it is seen again.
 
+    ``usb`` is its place on the USB (``2-1.4``), empty if the log never says or it is elsewhere.
     ``passed_on`` is the name under ``/dev`` that it had until another drive got it.
     """
 
     names: list[str] = field(default_factory=list)
     model: str = ""
     passed_on: str = ""
+    usb: str = ""
     is_gone: bool = False
     has_disk: bool = False
     speed_gbps: float = 0.0
@@ -49,6 +51,11 @@ class Drive:
         return self.has_disk or any(":" in name or _DISK.match(name) for name in self.names)
 
     @property
+    def is_usb_device(self) -> bool:
+        """Whether it is a device on the USB of which the log does not say which disk it is, or that it is one."""
+        return bool(self.names) and all(re.fullmatch(r"\d+-[\d.]+", name) for name in self.names)
+
+    @property
     def is_adapter(self) -> bool:
         """Whether it is the adapter on PCI Express behind which drives are, and none itself."""
         return any(_ADAPTER.match(name) for name in self.names)
@@ -63,6 +70,8 @@ class Drive:
         """How people call it, or did then."""
         letter = self.letter or (f"{self.passed_on} (another drive by now)" if self.passed_on else "")
         known = [name for name in (letter, self.port) if name]
+        if self.is_usb_device:
+            return f"usb {self.names[-1]}"
         return " ".join(known) or (self.names[-1] if self.names else "")
 
 

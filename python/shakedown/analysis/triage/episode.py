@@ -29,6 +29,7 @@ OPENING: Final[frozenset[What]] = frozenset({
     "address-not-found", "device-error", "queueing-off", "smart-pending", "smart-failing", "io-error", "write-lost",
     "fs-error", "hung-task", "read-only", "md-kicked", "md-corrected", "md-uncorrectable", "zfs-faulted",
     "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io", "pcie-corrected", "pcie-error", "pcie-fatal",
+    "usb-reset",
 })  # fmt: skip
 """Signs that begin an episode. A reset, a model or a link speed is told on ordinary days as well."""
 

@@ -56,6 +56,8 @@ class Follower:
         self._last_port = ""
         self._recovering: set[Drive] = set()
         self._usb_seen = ""
+        self._usb_announced: set[str] = set()
+        self._uas_resetting = ""
 
     def feed(self, raw: bytes) -> None:
         """Take one line."""
@@ -66,6 +68,7 @@ class Follower:
             return
         history.holds_smartctl |= is_sampled and _SMARTCTL.match(raw) is not None
         line = self._reader.read(raw)
+        self._notice_uas(line)
         history.timed_lines += is_sampled and line.time_s is not None
         for sign in signs_of(line.tag, line.text):
             history.signs += 1
@@ -125,15 +128,29 @@ class Follower:
         if not sign.who:
             return self._drives.get(self._last_port) if self._last_port else None
         if re.match(r"\d+-[\d.]+$", sign.who):
-            return self._of_usb(sign.who)
+            return self._of_usb(sign)
         return self._drives.get(sign.who)
 
-    def _of_usb(self, path: str) -> Drive | None:
+    def _of_usb(self, sign: Sign) -> Drive | None:
+        """The disk at a place of the USB; one that was never announced may be one, where it is reset."""
+        path = sign.who
+        if sign.what == "usb-reset" and self._uas_resetting:
+            self._drives.same(path, self._uas_resetting)
         host = self._drives.known(path)
-        if host is None:
-            return None
-        number = next((name[4:] for name in reversed(host.names) if name.startswith("host")), None)
-        return self._drives.known(f"{number}:0:0:0") if number else None
+        number = next((name[4:] for name in reversed(host.names) if name.startswith("host")), None) if host else None
+        if number is None:
+            is_unknown = sign.what == "usb-reset" and path not in self._usb_announced
+            return self._drives.get(path) if is_unknown else None
+        drive = self._drives.known(f"{number}:0:0:0")
+        if drive is not None:
+            drive.usb = path
+        return drive
+
+    def _notice_uas(self, line: LogLine) -> None:
+        """Between these two lines the device is reset that is the host's, whatever the log has of the boot."""
+        found = re.match(r"scsi (host\d+): uas_eh_(?:device|bus)_reset_handler (start)?", line.text)
+        if found and line.tag in ("", "kernel"):
+            self._uas_resetting = found[1] if found[2] else ""
 
     def _notice_usb(self, line: LogLine) -> None:
         """``scsi host6: uas`` does not say which USB device it is: the one that was announced last."""
@@ -142,6 +159,7 @@ class Follower:
         new = re.match(r"usb (\d+-[\d.]+): New USB device found", line.text)
         if new:
             self._usb_seen = new[1]
+            self._usb_announced.add(new[1])
         host = re.match(r"scsi (host\d+): uas", line.text)
         if host and self._usb_seen:
             self._drives.same(self._usb_seen, host[1])
@@ -199,7 +217,8 @@ class Follower:
             self._close(episode)
         self._boot += 1
         self._drives.reboot()
-        self._last_port = self._usb_seen = ""
+        self._last_port = self._usb_seen = self._uas_resetting = ""
+        self._usb_announced.clear()
 
     def _close(self, episode: Episode) -> None:
         del self._open[episode.drive]

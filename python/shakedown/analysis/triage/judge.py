@@ -121,6 +121,8 @@ def _slow(episode: Episode, shingled: bool | None) -> _Cause | None:
 
 def _unexplained(episode: Episode) -> _Cause:
     seen = episode.counts
+    if seen["usb-reset"] > 1:
+        return "link", "unclear", _usb(episode)
     if seen["exception"] or seen["device-error"] or seen["queueing-off"]:
         text = "The drive refused commands; often one that it does not know, which is harmless. `smartctl -x` tells."
         return "device-error", "unclear", text
@@ -128,6 +130,11 @@ def _unexplained(episode: Episode) -> _Cause:
         text = "The log has the consequences and not their cause: look at the lines before."
         return "array", "unclear", text
     return "stall", "unclear", "Something waited long for a device. Alone that says nothing about which, or why."
+
+
+def _usb(episode: Episode) -> str:
+    count = episode.counts["usb-reset"]
+    return f"The kernel reset it on the USB {count} times: a disk, its bridge, its cable or its power did not answer."
 
 
 def _sectors(episode: Episode) -> str:

@@ -17,7 +17,7 @@ What = Literal[
     "is-model", "same-as", "attached", "boot",
     # how a drive behaves
     "exception", "frozen", "timeout", "timeout-abort", "timeout-result", "timeout-request", "command", "bus-error",
-    "link-dropped", "speed-limited", "speed", "reset", "pcie-corrected", "pcie-error", "pcie-fatal",
+    "link-dropped", "speed-limited", "speed", "reset", "usb-reset", "pcie-corrected", "pcie-error", "pcie-fatal",
     "no-answer",
     "media-error", "hardware-error", "address-not-found", "device-error", "gave-up", "link-down", "unplugged",
     "recovered", "queueing-off", "smart-pending", "smart-failing",
@@ -211,7 +211,7 @@ _OTHER_SIGNS: Final = _compiled(
     ("reset", r"nvme (nvme\d+): (?:controller is down|.*reset controller|resetting controller)"),
     ("gave-up", r"nvme (nvme\d+): (?:Device not ready|Disabling device after reset|Removing after probe failure)"),
     ("unplugged", r"usb (\d+-[\d.]+): USB disconnect"),
-    ("reset", r"usb (\d+-[\d.]+): reset (?:\S+ )*USB device"),
+    ("usb-reset", r"usb (\d+-[\d.]+): reset (?:\S+ )*USB device"),
     ("boot", r"Linux version \d"),
 )  # fmt: skip
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Literal, cast
@@ -121,9 +122,20 @@ def test_a_guest_is_given_its_memory_up_to_what_it_can_have() -> None:
     assert refused.value.hint
 
 
-def test_a_plan_needs_real_drives(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nothing to plan"):
-        verb("raid1", "model:wd40efrx", options=RebuildOptions(width=2, plan=True, out=tmp_path / "r"))
+def test_the_plan_of_modelled_drives_is_the_room_that_they_make(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a rebuild, and nothing is left behind."""
+    options = RebuildOptions(width=4, fill="50%", plan=True, json=True, out=tmp_path / "r")
+    assert verb("raid5", "model:wd40efrx", options=options) == 0
+    [room] = json.loads(capsys.readouterr().out)["plan"]
+    assert room["usable_bytes"] == 3 * room["member_bytes"] == 2 * room["held_bytes"]
+    assert verb("raidz1", "model:wd40efrx", options=replace(options, json=False)) == 0
+    told = capsys.readouterr().out
+    assert "of each drive, has room for 10.5 TiB of data and holds 5.2 TiB." in told, told
+    assert not (tmp_path / "r").exists()
+    with pytest.raises(UsageError, match="takes 4 or more"):
+        verb("raid6", "model:wd40efrx", options=replace(options, width=3))
 
 
 def test_only_what_was_cut_off_is_resumed(tmp_path: Path) -> None:

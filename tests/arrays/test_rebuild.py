@@ -570,3 +570,16 @@ def test_a_pool_too_small_for_a_sample_is_gone_through_as_a_whole() -> None:
     assert simulate(small).whole
     assert simulate(small).duration_ns == simulate(replace(small, whole=True)).duration_ns
     assert not simulate(large).whole
+
+
+def test_a_profiles_name_is_enough_in_python() -> None:
+    """There every drive is modelled: the command line's way of writing one and the name mean the same."""
+    small: dict[str, Any] = {"width": 2, "scale_divisor": 4000}
+    told = [shakedown.rebuild("raid1", each, **small).duration_ns for each in ("wd40efrx", "model:wd40efrx")]
+    onto = [
+        shakedown.rebuild("raid1", "wd40efrx", replace_with=each, **small).duration_ns
+        for each in ("wd40efax", "model:wd40efax")
+    ]
+    assert told[0] == told[1] != onto[0] == onto[1]
+    drives = [shakedown.Drive.load(each, seed=1) for each in ("wd40efrx", "model:wd40efrx")]
+    assert drives[0].toml == drives[1].toml

@@ -112,6 +112,21 @@ def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path)
         ("run cliff model:wd40efax --use zfs", "says nothing on the use `zfs`", "desktop"),
         ("run cliff model:wd40efax --use nas", 'Invalid value "nas" for --use', "`shakedown run --help`"),
         ("run --hlep", "Unknown option: --hlep. Did you mean --help?", "`shakedown run --help`"),
+        (
+            "rebuild raid5 --lost=1",
+            "Unknown option: --lost=1. Did you mean --replace PLACE?",
+            "`shakedown rebuild --help`",
+        ),
+        (
+            "rebuild raidz1 --second-failure 1@2h",
+            "Unknown option: --second-failure. It is set: --set second-failure=VALUE",
+            "`shakedown rebuild --help`",
+        ),
+        (
+            "matrix --recordsize=1MiB",
+            "Unknown option: --recordsize=1MiB. It is set: --set recordsize=VALUE",
+            "`shakedown matrix --help`",
+        ),
         ("--hlep", "Unknown option: --hlep. Did you mean --help?", "`shakedown --help`"),
         (
             "run cliff model:wd40efax --sede=3",

@@ -183,7 +183,9 @@ fn requests_for_copies_have_as_many_blocks_as_there_are_segments_for() {
 fn what_cannot_be_is_refused_with_a_reason() {
     let refusal = |layout, width, bytes| Options::new(layout, width, bytes).unwrap_err().to_string();
     assert!(refusal(Layout::Raid6, 3, 64 * MIB).contains("4 or more"));
-    assert!(refusal(Layout::Raid5, 3, MIB).contains("must hold a chunk"));
+    assert!(refusal(Layout::Raid5, 3, MIB).contains("a chunk of 512 KiB must fit behind"));
+    let of_pair = refusal(Layout::Raid1, 2, MIB);
+    assert!(of_pair.contains("1024 KiB of each member are md's own, and 512 KiB must fit"), "{of_pair}");
     assert!(refusal(Layout::Raid5, 200, 64 * MIB).contains("at most 128"));
     assert!(refusal(Layout::Raidz(1), 4, 64 * MIB).contains("not a layout of md"));
     let four_copies =

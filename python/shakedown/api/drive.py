@@ -105,6 +105,7 @@ class Drive:
     def load(cls, name_or_path: str | Path, *, seed: int, **options: Unpack[Options]) -> Self:
         """A profile of ours by its name (``"wd40efax"``), or a file by its path (``"./mine.toml"``, or a ``Path``).
 
+        ``"model:wd40efax"``, as the command line writes it, is the same.
         ``options`` are those of the class. Raises UsageError.
         """
         return cls(_read(name_or_path), seed=seed, **options)
@@ -394,6 +395,8 @@ def _read(name_or_path: str | Path) -> str:
             f"a profile is given by its name or by a path, not by {name_or_path!r:.60}",
             hint='like `"wd40efax"`, `"./mine.toml"` or `pathlib.Path("mine.toml")`',
         )
+    if isinstance(name_or_path, str):
+        name_or_path = name_or_path.removeprefix("model:")
     return read_profile(profile_path(name_or_path))
 
 

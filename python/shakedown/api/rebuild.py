@@ -13,6 +13,7 @@ from shakedown.api.drive import faults_text, whole_number
 from shakedown.array.order import RebuildOrder, failed_of, members_of
 from shakedown.array.rebuild import Rebuild, Share, check_faults, simulate
 from shakedown.array.zfs import ZfsOptions
+from shakedown.data import list_profiles
 from shakedown.errors import UsageError
 from shakedown.layouts import ZFS_LAYOUTS
 from shakedown.target.md_options import MdOptions
@@ -30,10 +31,11 @@ def rebuild(
 ) -> Rebuild:
     """Replace a drive of an array, the last or the one in the place ``failed``, and say what came of it.
 
-    ``members`` are targets (``model:wd40efrx``): all of them, or one and ``width``. ``options`` are the other fields of
-    ``RebuildOrder`` (``member_bytes``, ``fill`` from 0 to 1, ``state``, ``load``: the text of a fio job, ``seed``,
-    ``scale_divisor``, ``whole``, ``faults`` by place, each as text or as a file's path) and those of the layout's own:
-    of ``MdOptions`` (``chunk_bytes``, ...), for ZFS of ``ZfsOptions`` (``record_bytes``, ...). Ctrl-C ends it at once.
+    ``members`` are targets (``model:wd40efrx``, or ``wd40efrx`` for short): all of them, or one and ``width``.
+    ``options`` are the other fields of ``RebuildOrder`` (``member_bytes``, ``fill`` from 0 to 1, ``state``, ``load``:
+    the text of a fio job, ``seed``, ``scale_divisor``, ``whole``, ``faults`` by place, each as text or as a file's
+    path) and those of the layout's own: of ``MdOptions`` (``chunk_bytes``, ...), for ZFS of ``ZfsOptions``
+    (``record_bytes``, ...). Ctrl-C ends it at once.
     Raises UsageError for what cannot be.
     """
     members = (members,) if isinstance(members, str) else members
@@ -43,7 +45,8 @@ def rebuild(
             hint='like `"model:wd40efrx"` with a `width`, or `["model:wd40efrx", "model:wd40efax"]`',
         )
     members = _checked("members", tuple[str, ...], tuple(members))
-    targets = members_of(members, _checked("width", int | None, width))
+    targets = tuple(map(_target, members_of(members, _checked("width", int | None, width))))
+    replace_with = None if replace_with is None else _target(_checked("replace_with", str, replace_with))
     layout = _checked("layout", str, layout).lower()  # as the command line takes it
     kind, other = (ZfsOptions, MdOptions) if layout in ZFS_LAYOUTS else (MdOptions, ZfsOptions)
     own = {name: options.pop(name) for name in _names(kind) & options.keys()}
@@ -64,6 +67,11 @@ def rebuild(
     types = get_type_hints(RebuildOrder) | get_type_hints(kind)
     order, own = ({name: _checked(name, types[name], value) for name, value in each.items()} for each in (options, own))
     return _interruptibly(RebuildOrder(**order, options=kind(**own)))
+
+
+def _target(text: str) -> str:
+    """Here every drive is modelled, and so a profile's name is enough."""
+    return f"model:{text}" if text in list_profiles() else text
 
 
 def _interruptibly(order: RebuildOrder) -> Rebuild:

@@ -76,13 +76,15 @@ def _ratio_bounds(ours: Finding, other: Finding) -> tuple[float | None, float | 
     return ours.low / other.high, ours.high / other.low
 
 
-def _interval(values: Sequence[float], sampled_off: float = 0.0) -> tuple[float, float, float]:
-    """Mean and 95 % confidence interval (Student); of one value nothing is known but itself, and how it was sampled.
+def _interval(values: Sequence[float], sampled_off: float = 0.0) -> tuple[float, float | None, float | None]:
+    """Mean and 95 % confidence interval (Student); of one value there is none, but for how it was sampled.
 
     Of the logarithms: what takes time takes some, and no seed that takes long makes it likely that another takes none.
     ``sampled_off`` is a share, one standard deviation, that no number of seeds makes less: all sample likewise.
     """
     mean = fmean(values)
+    if len(values) == 1 and not sampled_off:
+        return mean, None, None
     if min(values) <= 0:
         return mean, min(values), max(values)
     logs = [log(value) for value in values]

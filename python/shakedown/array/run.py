@@ -22,7 +22,7 @@ from shakedown.array.padding import padding
 from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.array.sectors import small_sectors
 from shakedown.array.unsure import unsure, unsure_failure
-from shakedown.array.users import users_otherwise
+from shakedown.array.users import longest_wait, rewritten, users_otherwise
 from shakedown.array.zfs import ZfsOptions
 from shakedown.parallel import cores
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
@@ -33,6 +33,9 @@ from shakedown.units import NS_PER_S, format_counts, format_duration
 
 Tell = Callable[[str], None]
 _EVERY_S: Final = 10.0
+_FIRST_S: Final = 3.0
+"""Until it is told for the first time how far it is: when something begins to be done is seen to this."""
+_TOO_LONG_S: Final = 120.0
 
 
 def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, out: Path, tell: Tell) -> Run:
@@ -61,6 +64,9 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
                 *(unsure_failure(each) if any(every.ended == "failed" for every in rebuilds) else ()),
                 *_notes(each, next((every for every in rebuilds if not every.whole), rebuilds[0])),
                 *users_otherwise(each),
+                *longest_wait(each, rebuilds),
+                *(rewritten(each, rebuilds, made[0]) if has_baseline and all(map(_is_timed, made)) else ()),
+                *_of_one_seed(rebuilds),
                 *_in_vain(each, rebuilds),
                 *_faults_in_vain(each, rebuilds),
             )
@@ -97,16 +103,13 @@ def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell) -> list[Rebuild]:
     for _ in range(threads):
         Thread(target=work, daemon=True).start()
     rebuilds: dict[int, Rebuild] = {}
-    what, began_s = f"{order.replacement} ({order.state})", monotonic()
+    what, pace = f"{order.replacement} ({order.state})", _Pace(order, seeds, tell)
     try:
         while len(rebuilds) < seeds:
             try:
-                seed, rebuild = came.get(timeout=_EVERY_S)
+                seed, rebuild = came.get(timeout=_EVERY_S if pace.is_told else min(_FIRST_S, _EVERY_S))
             except Empty:
-                done = _done([each.done for each in shares], seeds, threads)
-                if done:
-                    left_s = (monotonic() - began_s) * (1 / done - 1)
-                    tell(f"{what}: {done:.0%} done, about {format_duration(left_s * NS_PER_S)} left")
+                pace.look(_done([each.done for each in shares], seeds, threads))
                 continue
             if isinstance(rebuild, BaseException):
                 raise rebuild
@@ -118,6 +121,36 @@ def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell) -> list[Rebuild]:
         for each in shares:
             each.stop()
     return [rebuilds[seed] for seed in sorted(rebuilds)]
+
+
+class _Pace:
+    """Tells how much is done, how long the rest will take and, the first time, how it would be less.
+
+    It is reckoned from when something is done: what passes before, of users alone, is of no rebuild's pace.
+    """
+
+    def __init__(self, order: RebuildOrder, seeds: int, tell: Tell) -> None:
+        self.is_told = False
+        self._order, self._seeds, self._tell = order, seeds, tell
+        self._first: tuple[float, float] | None = None
+
+    def look(self, done: float) -> None:
+        now_s = monotonic()
+        if self._first is None and done:
+            self._first = now_s, done
+        if self._first is None or done <= self._first[1] or now_s - self._first[0] < _EVERY_S:
+            return
+        left_s = (now_s - self._first[0]) / (done - self._first[1]) * (1 - done)
+        what = f"{self._order.replacement} ({self._order.state})"
+        self._tell(f"{what}: {done:.0%} done, about {format_duration(left_s * NS_PER_S)} left")
+        if not self.is_told and left_s > _TOO_LONG_S:
+            self._tell(self._sooner())
+        self.is_told = True
+
+    def _sooner(self) -> str:
+        one = "" if self._seeds == 1 else f"`--seeds 1` computes one rebuild in place of {self._seeds}; "
+        tenth = f"1/{10 * self._order.scale_divisor}"
+        return f"hint: that is how long it computes. {one}`--scale {tenth}`, for trying out, takes about a tenth"
 
 
 def _done(shares: Sequence[float], seeds: int, threads: int) -> float:
@@ -161,6 +194,13 @@ def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
 def _is_timed(rebuilds: Sequence[Rebuild]) -> bool:
     """Whether a time is told, of which one could be unsure: that of a failure is none, nor that of nothing to do."""
     return all(each.ended != "failed" for each in rebuilds) and any(each.duration_ns for each in rebuilds)
+
+
+def _of_one_seed(rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:
+    if len(rebuilds) > 1 or not _is_timed(rebuilds):
+        return ()
+    told = "the interval is of the sample alone" if rebuilds[0].deviation_ns else "there is no interval"
+    return (f"Of one seed: {told}, and what chance makes of it is not known; `--seeds 3` tells.",)
 
 
 def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:

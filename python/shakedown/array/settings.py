@@ -142,7 +142,7 @@ def refuse_of_models(options: MdOptions | ZfsOptions, *, is_lab: bool) -> None:
 def _refuse_others(settings: Sequence[str], others: Collection[str], own: Collection[str], of: str) -> None:
     """Say whose a setting is that is known, but not here; and that nobody chooses which drive fails."""
     for text in settings:
-        if text.partition("=")[0] in _WHICH_FAILS:
+        if text.partition("=")[0] in WHICH_FAILS:
             raise UsageError(
                 f"`--set {text}`: the drive that fails is the last of those that are given",
                 hint="`rebuild --replace PLACE` chooses another of modelled drives, counted from 0; `--faults "
@@ -153,7 +153,7 @@ def _refuse_others(settings: Sequence[str], others: Collection[str], own: Collec
             raise UsageError(f"`--set {text}` is of {of}", hint=hint)
 
 
-_WHICH_FAILS: Final = ("lost", "failed", "fail", "replaced", "place")
+WHICH_FAILS: Final = ("lost", "failed", "fail", "replaced", "place")
 _INSTEAD: Final = {"second-failure": "`--faults PLACE=FILE` has any drive vanish, too: docs/faults.md"}
 
 
@@ -215,3 +215,6 @@ _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     _TIMEOUT: ("command_timeout_ns", parse_command_timeout_ns),
     "second-failure": ("second_failure", _failure),
 }
+
+SETTINGS: Final = frozenset({*MD_SETTINGS, *_ZFS_SETTINGS})
+"""The names that `--set` takes, of md or of ZFS."""

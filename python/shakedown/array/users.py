@@ -1,15 +1,21 @@
-"""What of a job beside a modelled rebuild is not as it was written: when it ends, and on ZFS how deep it queues."""
+"""What of a job beside a modelled rebuild is not as it was written: when it ends, and on ZFS where it queues."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import Final
 
 from shakedown.array.order import RebuildOrder
+from shakedown.array.rebuild import Rebuild
 from shakedown.tools.fio.job import parse_job
+from shakedown.units import format_two_sizes
 
 _ENDS: Final = {"runtime": "0", "number_ios": "0", "io_size": "0", "loops": "1"}
 """What ends a job, and with which value it does not; `size` does, too, but says first where the job works."""
+
+_ALIKE: Final = 0.01
+"""What two resilvers fill less apart than this is as much."""
 
 
 def users_otherwise(order: RebuildOrder) -> Iterator[str]:
@@ -22,6 +28,29 @@ def users_otherwise(order: RebuildOrder) -> Iterator[str]:
             yield f"The load's `{name}` is not heeded: its users go on until the rebuild is over."
     if order.is_zfs and any(section.last("iodepth", "1") != "1" for section in sections):
         yield (
-            "The load's `iodepth` is not heeded: users of ZFS ask for one request at a time, each program of its own "
-            "(docs/zfs.md)."
+            "The load's `iodepth` makes the users' requests wait, and no more of them be done: ZFS takes a program's "
+            "next one when it has answered the last (docs/zfs.md). That wait counts, so of `iodepth=4` a request takes "
+            "four times as long as ZFS itself needs. md works on all of them at once: do not compare the two's users."
         )
+
+
+def longest_wait(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:
+    """Of a sample: what was not gone through may hold a longer one."""
+    if order.load is None or all(each.whole for each in rebuilds):
+        return ()
+    return (
+        "The users' longest wait is that of the stretches that were gone through: between them one may be longer. "
+        "--whole goes through every request.",
+    )
+
+
+def rewritten(order: RebuildOrder, ours: Sequence[Rebuild], baseline: Sequence[Rebuild]) -> tuple[str, ...]:
+    """Why two resilvers of the same pool did not fill as much: users were ahead of one of them more often."""
+    filled, theirs = (fmean(each.filled_bytes for each in some) for some in (ours, baseline))
+    if order.load is None or not order.is_zfs or abs(filled - theirs) < _ALIKE * max(filled, theirs):
+        return ()
+    told, told_theirs = format_two_sizes(round(filled), round(theirs))
+    return (
+        "What users rewrite meanwhile reaches the new drive at once, and is resilvered no more: the resilver filled "
+        f"{told} of it, that of the baseline {told_theirs}. So speeds and times are not in the same proportion.",
+    )

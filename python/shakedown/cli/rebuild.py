@@ -6,12 +6,13 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final
 
 from cyclopts import Parameter
 
+from shakedown.array.capacity import Capacity
 from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, refuse_in_lab, resume_in_lab, run_rebuild_in_lab
 from shakedown.array.keep import PROGRESS_HEAD, PROGRESS_NAME
 from shakedown.array.order import RebuildOrder, State, drive_name, failed_of, members_of
@@ -193,11 +194,13 @@ def _rebuilt_there(order: RebuildOrder, out: Path, options: RebuildOptions) -> R
 
 def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
     if order.arena == "model":
-        raise UsageError("no drive of it is real: there is nothing to plan", hint="leave `--plan` out")
-    if order.arena == "lab":
+        order.to_core()  # what cannot be is refused
+        room = Capacity.of(order, order.modelled_capacities)
+        plans: tuple[Planned, ...] = (Planned((room.words,), asdict(room)),)
+    elif order.arena == "lab":
         refuse_in_lab(order)
         effort = InGuest(order, options.settings, options.baseline).effort
-        plans: tuple[Planned, ...] = (Planned((effort.words,), effort.document),)
+        plans = (Planned((effort.words,), effort.document),)
     else:
         plans = plan_real(order, _consent(options), out)
     if options.json:

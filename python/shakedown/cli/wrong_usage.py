@@ -7,6 +7,7 @@ from typing import Final
 
 from cyclopts import CycloptsError, MissingArgumentError, UnknownCommandError, UnknownOptionError, UnusedCliTokensError
 
+from shakedown.array.settings import SETTINGS, WHICH_FAILS
 from shakedown.protocol.complain import did_you_mean
 
 # What every verb takes, and no verb has among its own options.
@@ -29,8 +30,18 @@ def wrong_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
 
 
 def _unknown_option(option: str, own: Sequence[str]) -> str:
-    meant = did_you_mean(option.partition("=")[0], (*own, *_EVERYWHERE)).replace("did", "Did").replace("`", "")
+    name = option.partition("=")[0]
+    if "--replace-with" in own and (instead := _of_arrays(name.removeprefix("--"), own)):
+        return f"Unknown option: {option}. {instead}"
+    meant = did_you_mean(name, (*own, *_EVERYWHERE)).replace("did", "Did").replace("`", "")
     return f"Unknown option: {option}. {meant}".rstrip()
+
+
+def _of_arrays(name: str, own: Sequence[str]) -> str:
+    """What is set of an array is no option of its own, and whose place is taken is asked in many words."""
+    if name in SETTINGS:
+        return f"It is set: --set {name}=VALUE"
+    return "Did you mean --replace PLACE?" if name in WHICH_FAILS and "--replace" in own else ""
 
 
 def _without_value(name: str, arguments: Sequence[str]) -> str:

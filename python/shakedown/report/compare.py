@@ -8,11 +8,13 @@ from typing import Any, Final
 
 from shakedown.analysis.finding import Finding
 from shakedown.errors import UsageError
+from shakedown.layouts import ZFS_LAYOUTS
 from shakedown.report import words
 from shakedown.report.apart import told_apart
 from shakedown.report.figures import spread
 from shakedown.report.outcome import Outcome, outcome
 from shakedown.report.plain_text import WIDTH, table, wrap
+from shakedown.report.rebuild import answers_of
 from shakedown.result.folder import Run
 
 FORMAT_VERSION: Final = 1
@@ -47,6 +49,7 @@ class Group:
     runs: tuple[int, ...]
     same_text: bool
     lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ class Comparison:
                     "protocol": group.protocol,
                     "runs": list(group.runs),
                     "same_text": group.same_text,
+                    "notes": list(group.notes),
                     "findings": [
                         {
                             "step": line.step,
@@ -189,7 +193,20 @@ def _group(protocol: str, numbers: list[int], sides: Sequence[Run]) -> Group:
         (record.protocol.sha256, record.target.scale_divisor, *sorted(record.parameters.items()))
         for record in (sides[number].record for number in numbers)
     }
-    return Group(protocol, tuple(numbers), len(texts) == 1, tuple(lines))
+    notes = (_USERS_APART,) if _has_users_of_both([sides[number] for number in numbers]) else ()
+    return Group(protocol, tuple(numbers), len(texts) == 1, tuple(lines), notes)
+
+
+_USERS_APART: Final = (
+    "Users of md and of ZFS are not alike: md has `iodepth` requests of a program under way at once, ZFS one, while "
+    "the others' wait counts; and ZFS answers from its cache and its log. Their latencies do not tell which is faster."
+)
+
+
+def _has_users_of_both(runs: Sequence[Run]) -> bool:
+    """Whether a job ran beside rebuilds of md and of ZFS."""
+    loaded = [run for run in runs if any(each.step == "rebuild-load" for each in run.record.findings)]
+    return len({answers_of(run)["order"]["layout"] in ZFS_LAYOUTS for run in loaded}) > 1
 
 
 def _is_plain(finding: Finding) -> bool:
@@ -222,6 +239,7 @@ def _group_text(group: Group) -> str:
         is_rebuild = group.protocol == "rebuild"
         differing = "The arrays, their fill, load, faults" if is_rebuild else "The text, the parameters"
         tables.append(wrap(f"{differing} or the scale differ: compare with care."))
+    tables += map(wrap, group.notes)
     return "\n\n".join(tables)
 
 

@@ -129,7 +129,12 @@ impl Options {
             return Err(LayoutError::size("chunk", self.chunk_bytes, reason));
         }
         if self.rows() == 0 {
-            let reason = format!("a member must hold a chunk of {} bytes at least", self.chunk_bytes);
+            let unit = if self.layout == Layout::Raid1 { "" } else { "a chunk of " };
+            let reason = format!(
+                "{} KiB of each member are md's own, and {unit}{} KiB must fit behind",
+                HEADER_BYTES >> 10,
+                self.chunk_bytes >> 10
+            );
             return Err(LayoutError::size("member size", self.member_bytes, reason));
         }
         if !(17..=32768).contains(&self.stripe_cache) {

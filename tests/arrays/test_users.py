@@ -1,0 +1,70 @@
+"""What is told of users beside a rebuild: where their figures are not what they seem."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shakedown.array import run
+from shakedown.array.order import RebuildOrder
+from shakedown.array.rebuild import simulate
+from shakedown.array.users import longest_wait, rewritten
+from shakedown.array.zfs import ZfsOptions
+from shakedown.report.compare import compare
+from shakedown.target.md_options import MdOptions
+
+RED = "model:wd40efrx"
+JOB = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\n"
+
+
+def order(layout: str, load: str | None = JOB) -> RebuildOrder:
+    options = MdOptions() if layout.startswith("raid1") else ZfsOptions()
+    return RebuildOrder(layout, (RED, RED), RED, fill=0.3, load=load, scale_divisor=8000, options=options)
+
+
+def test_requests_that_wait_for_each_other_do_not_make_zfs_do_more() -> None:
+    """What the note on ``iodepth`` says: as many are answered, and each takes so many times as long."""
+    felt = [simulate(order("mirror", JOB.replace("=4", f"={depth}"))).felt_alone for depth in (1, 4)]
+    counts = [int(each["count"].sum()) for each in felt]
+    means = [float((each["mean_ns"] * each["count"]).sum()) / int(each["count"].sum()) for each in felt]
+    assert counts[1] == pytest.approx(counts[0], rel=0.05)
+    assert means[1] == pytest.approx(4 * means[0], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("layouts", "load", "is_told"),
+    [
+        (("raid1", "mirror"), JOB, True),
+        (("raid1", "mirror"), None, False),
+        (("raid1", "raid1"), JOB, False),
+    ],
+)
+def test_users_of_md_and_of_zfs_side_by_side_are_not_alike(
+    tmp_path: Path, layouts: tuple[str, str], load: str | None, *, is_told: bool
+) -> None:
+    runs = [
+        run.run_rebuild(order(layout, load), None, 1, tmp_path / str(number), lambda _: None)
+        for number, layout in enumerate(layouts)
+    ]
+    shown = compare(runs)
+    assert ("Users of md and of ZFS are not alike" in shown.to_text()) == is_told
+    assert bool(shown.to_json()["protocols"][0]["notes"]) == is_told
+
+
+def test_the_longest_wait_of_a_sample_is_said_to_be_of_it() -> None:
+    done = simulate(order("mirror"))
+    assert longest_wait(order("mirror"), [done]) == ()
+    [told] = longest_wait(order("mirror"), [done, replace(done, whole=False)])
+    assert "between them one may be longer" in told
+    assert longest_wait(order("mirror", None), [replace(done, whole=False)]) == ()
+
+
+def test_what_users_rewrite_is_told_where_less_is_resilvered_for_it() -> None:
+    done = simulate(order("mirror"))
+    less = replace(done, progress=done.progress.with_columns(done_bytes=done.progress["done_bytes"] * 9 // 10))
+    assert rewritten(order("mirror"), [done], [done]) == ()
+    [told] = rewritten(order("mirror"), [less], [done])
+    assert "is resilvered no more" in told
+    assert rewritten(order("raid1"), [less], [done]) == ()

@@ -58,6 +58,8 @@ class Stage:
     """Of the same section what is not known either where nothing that was tried agrees."""
     between: bool = False
     """Whether what lies between candidates may be the value as well."""
+    counted: bool = False
+    """Whether the direct estimate holds what left meanwhile: those that count the same come before it."""
 
 
 def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
@@ -120,6 +122,7 @@ def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
                 lambda bench: _bytes(bench, overhead_ms, turn_ms),
                 "burst of large writes",
                 between=True,
+                counted=True,
             )
         )
     cache = facts.cache
@@ -216,6 +219,9 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     # Nothing is changed without need: of the candidates that agree the one nearest to the direct estimate.
     least, direct = _least(tried), twin.number(stage.section, stage.key)
     near = [one for one in tried if one[0] <= max(stage.tolerance, least)]
+    if stage.counted:
+        same = [value for miss, value, _ in tried if miss == least]
+        direct = (min(same) * max(same)) ** 0.5
     _, _, best = min(near, key=lambda one: abs(float(np.log(one[1] / direct))))
     low, high = _span(stage, [value for _, value, _ in tried], [value for _, value, _ in near])
     origin = f"measured: {low:.0f}..{high:.0f} by characterize, fitted to the {stage.what}"

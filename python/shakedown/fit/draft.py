@@ -31,6 +31,8 @@ _ON_DISK: Final = 2.95
 _ALIKE_TURNS: Final = 0.06
 # The innermost tracks hold less than those in the middle: so many bytes are more of the stroke there.
 _INMOST: Final = 2.0
+# A zone may begin there of which the data has nothing: a drive of so few is the coarsest.
+_FEWEST_ZONES: Final = 8
 _SEEN_UNDER_PRESSURE: Final = ("when", "driven", "order")
 
 
@@ -105,9 +107,9 @@ def _geometry(twin: Twin, facts: Facts) -> None:
 
 
 def _beyond_data(facts: Facts) -> float:
-    """Which share of the stroke, at most, the log takes that lies behind the host's data."""
+    """By which share of the stroke, at most, tracks hold less where the log lies, if that is behind the host's data."""
     log_bytes = facts.cache.bytes_found if facts.cache and facts.cache.place == "inner" else None
-    return _INMOST * (log_bytes or 0.0) / facts.capacity_bytes
+    return _INMOST * log_bytes / facts.capacity_bytes + 1 / _FEWEST_ZONES if log_bytes else 0.0
 
 
 def _mechanics(twin: Twin, facts: Facts) -> None:

@@ -190,6 +190,9 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
         stopped = _find_bands(bench, facts, cache, sight, tell)
         # One that cleans only when it is nearly full may have been just then: little or nothing more comes home.
         cache.lazy = cache.static_share is None or stopped
+        if cache.lazy:
+            # What came down to a mark is no band by itself, and is looked at again once it is known how full that is.
+            cache.bands, cache.band_ms = {}, None
     tell("streams")
     cache.streams = streams.measure(bench, sight)
     _find_log(bench, facts, cache, sight, tell)

@@ -33,6 +33,15 @@ _ALIKE_TURNS: Final = 0.06
 _INMOST: Final = 2.0
 # A zone may begin there of which the data has nothing: a drive of so few is the coarsest.
 _FEWEST_ZONES: Final = 8
+_BY_ANGLES: Final = (
+    "bytes",
+    "packet_bytes",
+    "packet_writes",
+    "packet_tracks",
+    "packet_turns",
+    "append_turns",
+    "append_tracks",
+)
 _SEEN_UNDER_PRESSURE: Final = ("when", "driven", "order")
 
 
@@ -209,6 +218,8 @@ def _translation(twin: Twin, facts: Facts) -> None:
             inner, where = twin.sections["geometry"]["inner_track_bytes"]
             twin.put("geometry", "inner_track_bytes", inner, f"{UNKNOWN}; where data ends it is {where}")
     _cache(twin, cache)
+    if facts.outer is None and not cache.flash:
+        _doubt_layout(twin)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
     never_empty = cache.streams is None or cache.regions > 1 or cache.contradicts
@@ -224,6 +235,15 @@ def _doubt(twin: Twin, *parts: str) -> None:
         for key, (value, origin) in twin.sections[section].items():
             if not origin.startswith(UNKNOWN) and key not in _SEEN_UNDER_PRESSURE:
                 twin.put(section, key, value, f"{UNKNOWN}; what was written to see it was cleaned under way")
+
+
+def _doubt_layout(twin: Twin) -> None:
+    """Where a write lies behind another shows as an angle: without skews it leads to other spaces, and other costs."""
+    section = "translation.cache"
+    for key in _BY_ANGLES:
+        if key in twin.sections[section]:
+            value, origin = twin.sections[section][key]
+            twin.put(section, key, value, f"{UNKNOWN}; tracks did not show: {origin.removeprefix(f'{UNKNOWN}; ')}")
 
 
 def _places_differ(facts: Facts, tracks: int) -> bool:

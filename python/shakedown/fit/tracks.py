@@ -14,7 +14,7 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Log, Trace
 
 _PER_TRACK: Final = 12
 _LOOKS: Final = 3
-_TRIES: Final = 2
+_TRIES: Final = 4
 # Two standard errors, and thrice that: what a host is late by, neighbours share.
 _ALIKE: Final = 6.0
 _FROM_MEMORY_TURNS: Final = 0.06

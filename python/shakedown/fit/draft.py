@@ -27,8 +27,8 @@ _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
 _BANDS_AGREE: Final = 1.25
 _ON_DISK: Final = 2.95
-# What is known to no whole track of a band tells no better than other zones do.
-_SURE_TRACKS: Final = 0.5
+# What is known worse than this tells a band's tracks no better than other zones do.
+_SURE_EDGE: Final = 0.03
 # What angles are told apart by, and as much again: cylinders do not begin where bands do.
 _ALIKE_TURNS: Final = 0.06
 # The innermost tracks hold less than those in the middle: so many bytes are more of the stroke there.
@@ -198,7 +198,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
     counts = _band_tracks(facts, cache)
     # At the outer edge the size of a track is measured where the bands are; elsewhere a place may lie in another zone.
     edge = cache.bands.get(0.0)
-    surely = edge is not None and edge.size_bytes.half < _SURE_TRACKS * facts.track_bytes(0.0)
+    surely = edge is not None and edge.size_bytes.half < _SURE_EDGE * edge.size_bytes.value
     at_edge = counts[0] if surely and facts.outer and _bands_agree(counts) else None
     tracks = max(round(at_edge or (float(np.median(counts)) if counts else 20)), 2)
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())

@@ -176,6 +176,9 @@ def _dram(twin: Twin, facts: Facts) -> None:
     if destaged:
         size = min(_blocks(destaged.value), max(_blocks(taken), track))
         twin.put("dram", "destage_bytes", size, _span(destaged, 0))
+    elif seen := facts.cache.destage_seen if facts.cache else None:
+        size = min(_blocks(seen.value), max(_blocks(taken), track))
+        twin.put("dram", "destage_bytes", size, f"{UNKNOWN}; so many, or as many packets as one visit may have")
     else:
         twin.put("dram", "destage_bytes", track, f"{UNKNOWN}; about one track")
     twin.put("dram", "destage_idle_ms", 20, f"{UNKNOWN}; a few turns")

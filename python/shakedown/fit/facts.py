@@ -296,6 +296,8 @@ def _destaged(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Estimate 
     writes = cost.packet_writes.value if cost and cost.packet_writes else 1
     # Where a visit ends because it has as many packets as one may have, nothing is known but that.
     if found is None or found.high >= VISIT_PACKETS * writes * size:
+        # How many writes a packet holds may show in nothing but a rate, later on: then it may be so all the same.
+        cache.destage_seen = found if cost and cost.packet_writes is None else None
         return None
     # A visit ends with a whole packet: the last one goes beyond what is wanted by as much as itself.
     packet_bytes = int(cost.packet_bytes.value) if cost and cost.packet_bytes else _PACKET_BYTES

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from characterize.test_parking import SLOW_MS, TURN_MS, Drive
-from shakedown.characterize.plan import PARKING, Plan
+from shakedown.characterize.plan import PARKING, Plan, long
 from shakedown.characterize.progress import Progress
 from shakedown.errors import UsageError
 from shakedown.fit import parking
@@ -98,3 +98,17 @@ def test_a_target_in_which_places_would_overlap_is_refused() -> None:
     with pytest.raises(UsageError, match="too small"):
         Plan.of(2_000_000_000, with_parking=False).refuse_small()
     Plan.of(4_000_000_000, with_parking=False).refuse_small()
+
+
+@pytest.mark.parametrize("gb", [0.7, 26, 39])
+def test_what_is_left_goes_by_the_log_once_that_is_known(gb: float) -> None:
+    told: list[str] = []
+    progress = Progress(Plan.of(2_400_000_000_000, with_parking=False), told.append, lambda: False)
+    for part in ("bands at 0%", "streams", "length of the log"):
+        progress(part)
+    progress.hear_log(gb * 1e9)
+    progress("fill with small writes")
+    plan = Plan.of(2_400_000_000_000, with_parking=False, cache_bytes=gb * 1e9)
+    course = plan.aggressive
+    behind = list(course)[list(course).index("fill with small writes") :]
+    assert told[-1].endswith(f"about {long(sum(course[part] for part in behind))} left)")

@@ -14,8 +14,11 @@ _HEADS = 6
 _SKEW_TURNS, _CYLINDER_TURNS = 0.24, 0.3
 
 
-def _log(late_from: int | None) -> Log:
-    """Reads of one drive; from this block on all come a little later, as if a track ended there with hardly a skew."""
+def _log(late_from: int | None = None, *, early: bool = False) -> Log:
+    """Reads of one drive; from this block on all come a little later, as if a track ended there with hardly a skew.
+
+    ``early``: the first block behind a cylinder's end comes with part of its skew, and the next with the rest.
+    """
     asked = tracks.trace(0, _TRACK_BYTES, 40)
     offsets = asked.offsets
     track = offsets // _TRACK_BYTES
@@ -23,6 +26,9 @@ def _log(late_from: int | None) -> Log:
     angle = offsets / _TRACK_BYTES + skews
     if late_from is not None:
         angle = angle + 0.03 * (offsets >= late_from)
+    if early:
+        first = int(offsets[offsets >= 2 * _HEADS * _TRACK_BYTES].min())
+        angle = angle - 0.08 * (offsets == first)
     # Each read takes two turns and what its angle asks for, so none comes sooner than the one before.
     completed = (2 * np.arange(1, len(offsets) + 1) + (angle % 1.0)) * _TURN_MS * 1e6
     done = completed.astype(np.int64)
@@ -36,5 +42,13 @@ def test_one_jump_of_the_host_is_no_skew_between_tracks(late_from: int | None) -
     assert found
     assert found.heads == _HEADS
     assert found.track_skew.value == pytest.approx(_SKEW_TURNS, abs=0.01)
+    assert found.cylinder_skew.value == pytest.approx(_CYLINDER_TURNS, abs=0.01)
+    assert found.track_bytes.value == pytest.approx(_TRACK_BYTES, rel=0.005)
+
+
+def test_a_skew_in_two_parts_is_one_track_s_end() -> None:
+    found = tracks.estimate(_log(early=True), _TURN_MS)
+    assert found
+    assert found.heads == _HEADS
     assert found.cylinder_skew.value == pytest.approx(_CYLINDER_TURNS, abs=0.01)
     assert found.track_bytes.value == pytest.approx(_TRACK_BYTES, rel=0.005)

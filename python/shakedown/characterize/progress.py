@@ -16,7 +16,7 @@ class Progress:
     """Tells of each part as it begins how long it has taken so far, and about how long it will take from there.
 
     Which course it is shows on the way: what a part that begins is not ahead in, it is not. A part that no course has
-    ahead, as when one comes twice, tells nothing.
+    ahead, as when one comes twice, tells nothing. Once the length of a log is known, what is ahead goes by that.
     """
 
     def __init__(self, plan: Plan, tell: Callable[[str], None], begun_before: Callable[[], bool]) -> None:
@@ -24,15 +24,28 @@ class Progress:
         self._plan, self._tell, self._begun_before = plan, tell, begun_before
         self._began_s = time.monotonic()
         self._ahead: tuple[Course, ...] = plan.courses
+        self._part: str | None = None
 
     def __call__(self, part: str) -> None:
         """A part begins."""
         # One that seemed aggressive may be lazy all the same.
         courses = (self._plan.lazy,) if part == ONLY_LAZY else self._ahead
-        self._ahead = tuple(rest for course in courses if (rest := _from(course, part))) or self._ahead
+        ahead = tuple(rest for course in courses if (rest := _from(course, part)))
+        self._ahead, self._part = (ahead, part) if ahead else (self._ahead, self._part)
         minutes, seconds = divmod(int(time.monotonic() - self._began_s), 60)
         left = _BEGUN if self._begun_before() else self._left(part)
         self._tell(f"{minutes:02}:{seconds:02} {part} ({left})")
+
+    def hear_log(self, log_bytes: float) -> None:
+        """A log has so many bytes: what comes behind the part that has begun takes as long as such a cache."""
+        plan, part = self._plan, self._part
+        self._plan = Plan.of(plan.capacity_bytes, with_parking=plan.parking_s is not None, cache_bytes=log_bytes)
+        if part is not None:
+            self._ahead = tuple(
+                _from(new, part)
+                for old, new in zip(plan.courses, self._plan.courses, strict=True)
+                if any(_from(old, part) == rest for rest in self._ahead)
+            )
 
     def _left(self, part: str) -> str:
         parking_s = self._plan.parking_s

@@ -70,8 +70,11 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell, befor
         target = target or arena().identity
         plan = _plan(order, target)
         bench = ArenaBench(arena, folder / LOGS_NAME, _capacity_bytes(target))
-        told = tell if target.kind == "model" else Progress(plan, tell, bench.holds_next)
-        facts = find(bench, told, with_parking=order.with_parking)
+        if target.kind == "model":
+            facts = find(bench, tell, with_parking=order.with_parking)
+        else:
+            progress = Progress(plan, tell, bench.holds_next)
+            facts = find(bench, progress, with_parking=order.with_parking, hear_log=progress.hear_log)
         Record(order, target, complete=True).keep(folder)
         return _conclude(order, folder, plan, facts, _model(target), tell)
 

@@ -20,7 +20,9 @@ _COARSE_BYTES: Final = 8 << 20
 _BLOCKS: Final = 144
 _ROUNDS: Final = 80
 _PATIENCE_ROUNDS: Final = 8
-_STOPPED_ROUNDS: Final = 4
+# A band that takes longer than all before it together, and than the slowest, is none.
+_STOPPED: Final = 4
+_STOPPED_MS: Final = 30_000.0
 _LONGEST_REST_MS: Final = 16_000
 _REST_BLOCKS: Final = 200
 _PROBES: Final = 200
@@ -78,7 +80,7 @@ class Homecoming:
     static_share: float
     """How many of those that came did so to their old place."""
     stopped: bool = False
-    """Whether long after some had come no more did, with much left: one that cleans lazily had enough."""
+    """Whether in silence much longer than all before hardly more came, with much left: a lazy drive had enough."""
 
     @property
     def rounds(self) -> Ints:
@@ -196,8 +198,9 @@ def watch_home(
     before, again = watch.angles(), watch.angles()
     left = sight.differ(before, watch.home) & ~sight.differ(again, before)
     looks: list[Floats] = []
-    surplus_ms, since, last, came = _SURPLUS_MS, 0, 0, np.zeros(_BLOCKS, bool)
-    for number in range(_ROUNDS):
+    surplus_ms, since, came = _SURPLUS_MS, 0, np.zeros(_BLOCKS, bool)
+    busy_ms = quiet_ms = 0.0
+    for _ in range(_ROUNDS):
         bench.idle(int((rest_ms + surplus_ms) * 1e6))
         looks.append(watch.angles())
         now = left & (_left_in(_away(looks, before, sight)) >= 0)
@@ -205,7 +208,9 @@ def watch_home(
         if new.any() and not came.any():
             # What lay in the cache before has gone; from now on no round is to see more than one band if it can be.
             surplus_ms = _SURPLUS_MS
-        since, last = (0, number) if new.any() else (since + 1, last)
+        quiet_ms, since = quiet_ms + surplus_ms, since + 1
+        if new.any():
+            busy_ms, quiet_ms, since = busy_ms + quiet_ms, 0.0, 0
         surplus_ms *= 2 if since >= _PATIENCE_ROUNDS else 1
         since %= _PATIENCE_ROUNDS
         came = now
@@ -214,11 +219,25 @@ def watch_home(
     against = against_each_round(looks, before, sight)
     rounds = _likeliest(against)
     home = (rounds >= 0) & ~sight.differ(looks[-1], watch.home)
+    stopped = False
+    if came.any() and came[left].mean() <= _NEARLY_ALL:
+        # Silence so much longer than all before is no band's. A cache that was full takes most rounds down to its mark.
+        missing_ms = _STOPPED * busy_ms + _STOPPED_MS - quiet_ms
+        stopped = _came_later(watch, looks, before, rest_ms, missing_ms)[left & ~came].mean() < _CLEANED_SHARE
     rewrite(bench, f"{name}-rewrite", first, _BLOCKS * spacing)
-    # Silence that is so much longer than what went before, in rounds that are longer themselves, is no band's.
-    stopped = bool(came.any()) and number - last > _STOPPED_ROUNDS * (last + 1) + _PATIENCE_ROUNDS
     static_share = float(home[left].sum() / max((rounds[left] >= 0).sum(), 1))
     return Homecoming(offsets[left], against[:, left], static_share, stopped)
+
+
+def _came_later(
+    watch: Watch, looks: list[Floats], before: Floats, rest_ms: float, missing_ms: float
+) -> NDArray[np.bool_]:
+    """Which blocks have come home after so much more silence, too, if that was not long enough."""
+    if missing_ms > 0:
+        watch.bench.idle(int((rest_ms + missing_ms) * 1e6))
+        # One look is not believed.
+        looks = looks + [watch.angles() for _ in range(_SURE_LOOKS)]
+    return np.asarray(_left_in(_away(looks, before, watch.sight)) >= 0)
 
 
 def _away(looks: list[Floats], place: Floats, sight: Sight) -> NDArray[np.bool_]:

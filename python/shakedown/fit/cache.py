@@ -57,6 +57,8 @@ class Cache:
     flash: flash.Flash | None = None
     destage_bytes: Estimate | None = None
     """What is written from memory to the log at once."""
+    destage_seen: Estimate | None = None
+    """What seems to be, where as many packets as one may have may end a visit as well."""
     forced: Passes | None = None
     """Passes that had to clean whole bands before a write."""
     collect_turns: Estimate | None = None

@@ -27,10 +27,10 @@ _COLLECT_TURNS: Final = 0.3
 _NO_LIMIT: Final = 100_000_000
 _MORE_WRITES: Final = 1.3
 _FINER: Final = 9
-# Counts that differ by a large write agree, and so do small ones by two, for one or two more may slip in before the one
-# that has to wait. Half more than that, since what is one off must not depend on how a share is rounded.
-_ONE_OFF: Final = 1.5
-_SLIP: Final = 2.5
+# Counts that differ by two writes agree: of small ones one or two more may slip in before the one that has to wait, and
+# of large ones one in five bursts ends a write sooner by its angles, the drive's as well as the twin's. Half more than
+# that, since what is two off must not depend on how a share is rounded.
+_TWO_OFF: Final = 2.5
 _CLEARLY: Final = 3
 _ON_DISK: Final = "merge_on_disk"
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
@@ -58,6 +58,8 @@ class Stage:
     """Of the same section what is not known either where nothing that was tried agrees."""
     between: bool = False
     """Whether what lies between candidates may be the value as well."""
+    counted: bool = False
+    """Whether the direct estimate holds what left meanwhile: those that count the same come before it."""
 
 
 def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
@@ -102,7 +104,7 @@ def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
                 1,
                 buffered,
                 count,
-                max(0.004, _SLIP / count),
+                max(0.004, _TWO_OFF / count),
                 lambda bench: _burst(bench, overhead_ms, turn_ms),
                 "burst",
             )
@@ -116,10 +118,11 @@ def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
                 BLOCK_BYTES,
                 buffered,
                 taken,
-                _ONE_OFF * dram.LARGE_BYTES / taken,
+                _TWO_OFF * dram.LARGE_BYTES / taken,
                 lambda bench: _bytes(bench, overhead_ms, turn_ms),
                 "burst of large writes",
                 between=True,
+                counted=True,
             )
         )
     cache = facts.cache
@@ -216,6 +219,9 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     # Nothing is changed without need: of the candidates that agree the one nearest to the direct estimate.
     least, direct = _least(tried), twin.number(stage.section, stage.key)
     near = [one for one in tried if one[0] <= max(stage.tolerance, least)]
+    if stage.counted:
+        same = [value for miss, value, _ in tried if miss == least]
+        direct = (min(same) * max(same)) ** 0.5
     _, _, best = min(near, key=lambda one: abs(float(np.log(one[1] / direct))))
     low, high = _span(stage, [value for _, value, _ in tried], [value for _, value, _ in near])
     origin = f"measured: {low:.0f}..{high:.0f} by characterize, fitted to the {stage.what}"

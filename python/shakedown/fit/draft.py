@@ -27,10 +27,23 @@ _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
 _BANDS_AGREE: Final = 1.25
 _ON_DISK: Final = 2.95
+# What is known worse than this tells a band's tracks no better than other zones do.
+_SURE_EDGE: Final = 0.03
 # What angles are told apart by, and as much again: cylinders do not begin where bands do.
 _ALIKE_TURNS: Final = 0.06
 # The innermost tracks hold less than those in the middle: so many bytes are more of the stroke there.
 _INMOST: Final = 2.0
+# A zone may begin there of which the data has nothing: a drive of so few is the coarsest.
+_FEWEST_ZONES: Final = 8
+_BY_ANGLES: Final = (
+    "bytes",
+    "packet_bytes",
+    "packet_writes",
+    "packet_tracks",
+    "packet_turns",
+    "append_turns",
+    "append_tracks",
+)
 _SEEN_UNDER_PRESSURE: Final = ("when", "driven", "order")
 
 
@@ -105,9 +118,9 @@ def _geometry(twin: Twin, facts: Facts) -> None:
 
 
 def _beyond_data(facts: Facts) -> float:
-    """Which share of the stroke, at most, the log takes that lies behind the host's data."""
+    """By which share of the stroke, at most, tracks hold less where the log lies, if that is behind the host's data."""
     log_bytes = facts.cache.bytes_found if facts.cache and facts.cache.place == "inner" else None
-    return _INMOST * (log_bytes or 0.0) / facts.capacity_bytes
+    return _INMOST * log_bytes / facts.capacity_bytes + 1 / _FEWEST_ZONES if log_bytes else 0.0
 
 
 def _mechanics(twin: Twin, facts: Facts) -> None:
@@ -163,6 +176,9 @@ def _dram(twin: Twin, facts: Facts) -> None:
     if destaged:
         size = min(_blocks(destaged.value), max(_blocks(taken), track))
         twin.put("dram", "destage_bytes", size, _span(destaged, 0))
+    elif seen := facts.cache.destage_seen if facts.cache else None:
+        size = min(_blocks(seen.value), max(_blocks(taken), track))
+        twin.put("dram", "destage_bytes", size, f"{UNKNOWN}; so many, or as many packets as one visit may have")
     else:
         twin.put("dram", "destage_bytes", track, f"{UNKNOWN}; about one track")
     twin.put("dram", "destage_idle_ms", 20, f"{UNKNOWN}; a few turns")
@@ -184,7 +200,9 @@ def _translation(twin: Twin, facts: Facts) -> None:
     cache = facts.cache
     counts = _band_tracks(facts, cache)
     # At the outer edge the size of a track is measured where the bands are; elsewhere a place may lie in another zone.
-    at_edge = counts[0] if 0.0 in cache.bands and facts.outer and _bands_agree(counts) else None
+    edge = cache.bands.get(0.0)
+    surely = edge is not None and edge.size_bytes.half < _SURE_EDGE * edge.size_bytes.value
+    at_edge = counts[0] if surely and facts.outer and _bands_agree(counts) else None
     tracks = max(round(at_edge or (float(np.median(counts)) if counts else 20)), 2)
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
     origin = bands_origin(counts, found)
@@ -207,6 +225,8 @@ def _translation(twin: Twin, facts: Facts) -> None:
             inner, where = twin.sections["geometry"]["inner_track_bytes"]
             twin.put("geometry", "inner_track_bytes", inner, f"{UNKNOWN}; where data ends it is {where}")
     _cache(twin, cache)
+    if facts.outer is None and not cache.flash:
+        _doubt_layout(twin)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
     never_empty = cache.streams is None or cache.regions > 1 or cache.contradicts
@@ -222,6 +242,15 @@ def _doubt(twin: Twin, *parts: str) -> None:
         for key, (value, origin) in twin.sections[section].items():
             if not origin.startswith(UNKNOWN) and key not in _SEEN_UNDER_PRESSURE:
                 twin.put(section, key, value, f"{UNKNOWN}; what was written to see it was cleaned under way")
+
+
+def _doubt_layout(twin: Twin) -> None:
+    """Where a write lies behind another shows as an angle: without skews it leads to other spaces, and other costs."""
+    section = "translation.cache"
+    for key in _BY_ANGLES:
+        if key in twin.sections[section]:
+            value, origin = twin.sections[section][key]
+            twin.put(section, key, value, f"{UNKNOWN}; tracks did not show: {origin.removeprefix(f'{UNKNOWN}; ')}")
 
 
 def _places_differ(facts: Facts, tracks: int) -> bool:

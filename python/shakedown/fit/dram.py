@@ -29,6 +29,8 @@ _COUNTS: Final = 3
 _BURSTS: Final = (256, 800, 3000)
 LARGE_BYTES: Final = 1 << 20
 _LARGE_BURSTS: Final = (40, 150, 600)
+# Not alike, nor a whole number of turns apart: at even rests each look would have the same luck with its angles.
+_LARGE_RESTS_NS: Final = (1_000_000_000, 1_137_300_000, 1_391_700_000)
 # So much of a burst at most, that enough of it is seen behind.
 _SEEN: Final = 0.75
 _MOST_LOST: Final = 3.0
@@ -208,19 +210,19 @@ def _large_burst(bench: Bench, limit_ms: float) -> int | None:
     While a journal is written nothing leaves memory, which is full sooner then; that comes once in a while.
     """
     for count in _LARGE_BURSTS:
-        looks = [_large_look(bench, count, limit_ms) for _ in range(_COUNTS)]
+        looks = [_large_look(bench, count, limit_ms, rest_ns) for rest_ns in _LARGE_RESTS_NS]
         known = sorted(taken for taken in looks if taken is not None)
-        taken = known[len(known) // 2] if 2 * len(known) > _COUNTS else None
+        taken = known[len(known) // 2] if 2 * len(known) > len(looks) else None
         if taken is not None and taken <= _SEEN * count * LARGE_BYTES:
             break
     return taken
 
 
-def _large_look(bench: Bench, count: int, limit_ms: float) -> int | None:
+def _large_look(bench: Bench, count: int, limit_ms: float, rest_ns: int) -> int | None:
     first = aligned(0.22 * bench.capacity_bytes)
     slots = min(bench.capacity_bytes // LARGE_BYTES // 4, 2 * count)
     places = scattered(min(count, slots // 2), first, slots, 2 * LARGE_BYTES)
-    bench.idle(1_000_000_000)
+    bench.idle(rest_ns)
     log = bench.play("burst-large", Trace.writes(places, LARGE_BYTES))
     rewrite(bench, "burst-large-rewrite", first, slots * 2 * LARGE_BYTES)
     return _taken(log, limit_ms)

@@ -60,6 +60,7 @@ _SETTLE_BANDS: Final = 8
 _RUN_BANDS: Final = 4
 
 Tell = Callable[[str], None]
+HearLog = Callable[[float], None]
 
 
 @dataclass
@@ -115,8 +116,8 @@ class Facts:
         return outer * self.rate(share * self.capacity_bytes) / self.rates[0].value
 
 
-def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
-    """Measure everything; ``tell`` hears what is measured next."""
+def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearLog = lambda _bytes: None) -> Facts:
+    """Measure everything; ``tell`` hears what is measured next, and ``hear_log`` how many bytes a log has."""
     tell("rotation")
     log = rotation.look(bench)
     turn = rotation.estimate(log)
@@ -159,7 +160,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True) -> Facts:
     facts.moved = most_moved(bench, turn.value, _SETTLE_NS)
     facts.left_at_once = left_at_once(bench, turn.value)
     if facts.moved.share > _MOVED and not facts.cleans_at_once:
-        facts.cache = _find_cache(bench, facts, tell)
+        facts.cache = _find_cache(bench, facts, tell, hear_log)
     if with_parking:
         tell("parking of the heads")
         slow_ms = overhead_ms + turn.value + max(one.value for one in facts.seeks.values()) * 1.2 + 20
@@ -174,7 +175,7 @@ def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
     return seek.Surface.of_rates(np.array(RATE_SHARES) * capacity_bytes, np.array([rate.value for rate in found]))
 
 
-def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
+def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Cache:
     in_flash = facts.moved.flash_share > _MOVED
     sight = Sight.through(facts.turn_ms.value, facts.blur_turns, flash=in_flash).with_marks(bench)
     tell("where the cache lies")
@@ -190,9 +191,14 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell) -> Cache:
         stopped = _find_bands(bench, facts, cache, sight, tell)
         # One that cleans only when it is nearly full may have been just then: little or nothing more comes home.
         cache.lazy = cache.static_share is None or stopped
+        if cache.lazy:
+            # What came down to a mark is no band by itself, and is looked at again once it is known how full that is.
+            cache.bands, cache.band_ms = {}, None
     tell("streams")
     cache.streams = streams.measure(bench, sight)
     _find_log(bench, facts, cache, sight, tell)
+    if cache.length:
+        hear_log(cache.length.bytes_found.value)
     if cache.lazy and cache.length:
         tell("does cleaning wait for silence")
         full = cache.length.bytes_found
@@ -290,6 +296,8 @@ def _destaged(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Estimate 
     writes = cost.packet_writes.value if cost and cost.packet_writes else 1
     # Where a visit ends because it has as many packets as one may have, nothing is known but that.
     if found is None or found.high >= VISIT_PACKETS * writes * size:
+        # How many writes a packet holds may show in nothing but a rate, later on: then it may be so all the same.
+        cache.destage_seen = found if cost and cost.packet_writes is None else None
         return None
     # A visit ends with a whole packet: the last one goes beyond what is wanted by as much as itself.
     packet_bytes = int(cost.packet_bytes.value) if cost and cost.packet_bytes else _PACKET_BYTES

@@ -20,6 +20,9 @@ _BETWEEN: Final = (65_536, 262_144, 524_288, 786_432, 1_048_576, 1_310_720)
 # Each size so often: where a track of the log ends, a skew may be what the size should be.
 _AT_EDGES: Final = 4
 _SLOT_BYTES: Final = 2 << 20
+_GROUP: Final = 6
+# What is written at a place at one time, of it and of both neighbours.
+_PLACE_BYTES: Final = 8 * len(_BETWEEN) * _SLOT_BYTES
 # How many steps come as nothing explains: a write that a band's border cuts in two takes any other space.
 _STRAY: Final = 0.1
 # How many cross as many borders of tracks as what they are compared with.
@@ -68,32 +71,36 @@ class _Probe:
 
         What nothing and what a write of the same size moves on is seen beside it, at the same place.
         """
-        bench, sizes = self.bench, _BETWEEN * times
-        places = [self._place(offset, len(sizes)) for offset in offsets]
-        used = np.zeros(len(places), int)
-        rows: list[tuple[int, int]] = []
-        for number in range(len(places) - 1):
-            # Of several sizes in between most show, however many bytes a track has where the log is.
-            for between in sizes:
-                here, there = (number, BLOCK_BYTES), (number + 1, between)
-                for which, length in (here, here, (number, between), here, there, here):
-                    rows.append((places[which] + int(used[which]) * _SLOT_BYTES, length))
-                    used[which] += 1
-        written = np.array(rows)
-        trace = Trace.writes(written[:, 0], flush_every=1)
-        lengths = trace.lengths.copy()
-        lengths[::2] = written[:, 1]
-        bench.play(f"{name}-write", Trace(trace.verbs, trace.offsets, lengths))
-        forget(bench)
-        watched = written[:, 0].reshape(-1, 6)[:, (0, 1, 3, 5)].ravel()
-        angles = logged_angles(bench, f"{name}-read", watched, self.turn_ms).reshape(-1, len(sizes), 4)
-        for place, count in zip(places, used, strict=True):
-            rewrite(bench, f"{name}-rewrite", place, int(count) * _SLOT_BYTES)
+        # Each time by itself, and what it wrote is dropped: four times as much brings home what a small log held.
+        angles = np.concatenate([self._angles(name, offsets, time, times) for time in range(times)], axis=1)
         nothing, same, other = (np.diff(angles, axis=2)[:, :, which] for which in range(3))
         # What follows nothing is alike whatever the size; each size is seen several times.
         repeated = np.tile(same.reshape(len(same), times, -1).transpose(0, 2, 1), (1, times, 1))
         alone, shared = self._likely(other, nothing[:, None, :]), self._likely(other, repeated)
         return np.asarray(alone > shared + _CERTAIN)
+
+    def _angles(self, name: str, offsets: list[float], time: int, times: int) -> Floats:
+        """Of neighbours, and of sizes in between: the angles of what nothing, the same and the other moved on."""
+        bench = self.bench
+        places = [self._place(offset, times) + time * _PLACE_BYTES for offset in offsets]
+        used = np.zeros(len(places), int)
+        rows: list[tuple[int, int]] = []
+        for number in range(len(places) - 1):
+            # Of several sizes in between most show, however many bytes a track has where the log is.
+            for between in _BETWEEN:
+                here, there = (number, BLOCK_BYTES), (number + 1, between)
+                for which, length in (here, here, (number, between), here, there, here):
+                    rows.append((places[which] + int(used[which]) * _SLOT_BYTES, length))
+                    used[which] += 1
+        written = np.array(rows)
+        trace = Trace.durable_writes(written[:, 0], written[:, 1])
+        bench.play(f"{name}-write", trace)
+        forget(bench)
+        watched = written[:, 0].reshape(-1, _GROUP)[:, (0, 1, 3, 5)].ravel()
+        angles = logged_angles(bench, f"{name}-read", watched, self.turn_ms)
+        for place, count in zip(places, used, strict=True):
+            rewrite(bench, f"{name}-rewrite", place, int(count) * _SLOT_BYTES)
+        return angles.reshape(len(places) - 1, len(_BETWEEN), 4)
 
     def _likely(self, steps: Floats, seen: Floats) -> Floats:
         """How likely the steps of each row are, as a logarithm, if they are like those that were seen."""
@@ -104,6 +111,5 @@ class _Probe:
         near = (np.exp(-(off**2) / 2) * weights).sum(axis=3).mean(axis=2) / (self.blur * np.sqrt(2 * np.pi))
         return np.asarray(np.log(_STRAY + (1 - _STRAY) * near).sum(axis=1))
 
-    def _place(self, offset: float, count: int) -> int:
-        room = 8 * count * _SLOT_BYTES
-        return aligned(min(offset, 0.98 * self.bench.capacity_bytes - room))
+    def _place(self, offset: float, times: int) -> int:
+        return aligned(min(offset, 0.98 * self.bench.capacity_bytes - times * _PLACE_BYTES))

@@ -42,9 +42,19 @@ class Streams:
 
 
 def measure(bench: Bench, sight: Sight) -> Streams | None:
-    """Find the three thresholds; None where nothing bypasses the cache."""
+    """Find the three thresholds; None where nothing bypasses the cache.
+
+    With short runs first: one of small requests that is no stream may take a visit to the log for each of them.
+    """
+    longest = _longest_bytes(bench)
+    if longest < 2 * _LEAST_RUN_BYTES:
+        return _thresholds(bench, sight, longest)
+    return _thresholds(bench, sight, _LEAST_RUN_BYTES) or _thresholds(bench, sight, longest)
+
+
+def _thresholds(bench: Bench, sight: Sight, run_bytes: int) -> Streams | None:
     low = -1
-    while (high := _first_that_bypasses(bench, low, sight)) < len(_SIZES):
+    while (high := _first_that_bypasses(bench, low, sight, run_bytes)) < len(_SIZES):
         request = _SIZES[high]
         run = _run_bytes(bench, request, sight)
         if run is not None:
@@ -55,18 +65,18 @@ def measure(bench: Bench, sight: Sight) -> Streams | None:
     return None
 
 
-def _first_that_bypasses(bench: Bench, low: int, sight: Sight) -> int:
+def _first_that_bypasses(bench: Bench, low: int, sight: Sight, run_bytes: int) -> int:
     """The number of the smallest size beyond ``low`` that seems to bypass the cache; that of none if none does."""
     high = len(_SIZES)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _bypasses(bench, _SIZES[middle], sight) else (middle, high)
+        low, high = (low, middle) if _bypasses(bench, _SIZES[middle], sight, run_bytes) else (middle, high)
     return high
 
 
-def _bypasses(bench: Bench, request: int, sight: Sight) -> bool:
-    """Whether the end of a long run comes to its own place, or seems to."""
-    _, end = _away_at_ends(bench, request, sight, alone=0)
+def _bypasses(bench: Bench, request: int, sight: Sight, run_bytes: int) -> bool:
+    """Whether the end of such a run comes to its own place, or seems to."""
+    _, end = _away_at_ends(bench, request, sight, run_bytes, alone=0)
     return end < 0.5
 
 
@@ -75,18 +85,21 @@ def _is_long_in_coming(bench: Bench, request: int, sight: Sight) -> bool:
 
     A cache that became full at the end of the run brings home all of it.
     """
-    front, end = _away_at_ends(bench, request, sight, alone=_ALONE)
+    front, end = _away_at_ends(bench, request, sight, _longest_bytes(bench), alone=_ALONE)
     return front >= 0.5 > end
 
 
-def _away_at_ends(bench: Bench, request: int, sight: Sight, *, alone: int) -> tuple[float, float]:
+def _away_at_ends(bench: Bench, request: int, sight: Sight, run_bytes: int, *, alone: int) -> tuple[float, float]:
     """What share of a run's first half, and of its end, does not lie where it did.
 
     Of its first ``alone`` requests each is durable before the next.
     """
-    length = _length(bench, request)
-    # Each size at a place of its own, of which memory holds nothing, and in which no other experiment has ended.
-    first = aligned(0.6 * bench.capacity_bytes) + _SIZES.index(request) * aligned(1.25 * length)
+    length = run_bytes // request * request
+    # Each size at a place of its own, of which memory holds nothing, and in which no other experiment has ended: the
+    # short runs of all sizes lie before the long ones.
+    shorter = 0 if run_bytes == _LEAST_RUN_BYTES else len(_SIZES) * aligned(1.25 * _LEAST_RUN_BYTES)
+    before = shorter if _longest_bytes(bench) >= 2 * _LEAST_RUN_BYTES else 0
+    first = aligned(0.6 * bench.capacity_bytes) + before + _SIZES.index(request) * aligned(1.25 * length)
     front = first + np.arange(_ENDS) * (length // 2 // _ENDS // request * request)
     # The last alone: what came before may have been cleaned, if the cache is a small one.
     ends = first + length - np.arange(_ENDS, 0, -1) * max(request, _APART_BYTES)
@@ -107,8 +120,8 @@ def _away_at_ends(bench: Bench, request: int, sight: Sight, *, alone: int) -> tu
     return shares[0], shares[1]
 
 
-def _length(bench: Bench, request: int) -> int:
-    return int(np.clip(_RUN_SHARE * bench.capacity_bytes, _LEAST_RUN_BYTES, _MOST_RUN_BYTES)) // request * request
+def _longest_bytes(bench: Bench) -> int:
+    return int(np.clip(_RUN_SHARE * bench.capacity_bytes, _LEAST_RUN_BYTES, _MOST_RUN_BYTES))
 
 
 def _run_bytes(bench: Bench, request: int, sight: Sight) -> Estimate | None:
@@ -128,7 +141,7 @@ def _run_bytes(bench: Bench, request: int, sight: Sight) -> Estimate | None:
     if cached == LONG_RUN_BYTES:
         if not _is_long_in_coming(bench, request, sight):
             return None
-        low, high = cached, max(_length(bench, request), cached + request)
+        low, high = cached, max(_longest_bytes(bench) // request * request, cached + request)
         return Estimate((low + high) / 2, low, high)
     low, high = max(cached - _GRAIN_BYTES, 0) + request, cached + _GRAIN_BYTES + _durable_bytes(request)
     return Estimate((low + high) / 2, low, high)

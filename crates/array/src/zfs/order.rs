@@ -30,8 +30,9 @@ pub(super) enum Work {
     Segment { offset_bytes: u64, allocated: u64, records: u64 },
 }
 
-/// Bytes that the sort of a scan takes for a block (`scan_io_t` with one address, its node in the tree).
-const SORTED_BLOCK_BYTES: u64 = 112;
+/// Bytes that the sort of a scan takes for a block (`SIO_GET_MUSED`): a `scan_io_t`, 96 of fields and 24 of its node in the tree, and an
+/// address.
+const SORTED_BLOCK_BYTES: u64 = 136;
 
 /// Goes through a part of a pool.
 #[derive(Clone, Debug)]

@@ -110,6 +110,7 @@ pub struct Changes {
     processors: Option<u32>,
     command_timeout_ns: Option<u64>,
     journal_at_bytes: Option<u64>,
+    mounted_before_ns: Option<u64>,
 }
 
 impl Changes {
@@ -119,7 +120,16 @@ impl Changes {
             ($($name:ident),*) => { $(if let Some(value) = self.$name { options.$name = value; })* };
         }
         take!(chunk_bytes, stripe_cache, stripe_cache_most, speed_min_bytes_per_s, speed_max_bytes_per_s);
-        take!(bitmap, read_modify_write, max_request_bytes, max_segments, jiffy_ns, processors, command_timeout_ns);
+        take!(
+            bitmap,
+            read_modify_write,
+            max_request_bytes,
+            max_segments,
+            jiffy_ns,
+            processors,
+            command_timeout_ns,
+            mounted_before_ns
+        );
         options.journal_at_bytes = self.journal_at_bytes.or(options.journal_at_bytes);
         options.stripe_cache_most = options.stripe_cache_most.max(options.stripe_cache);
         if let Some(rotation) = &self.rotation {

@@ -194,7 +194,16 @@ _parse_core_rate: Final = between(1 << 20, None, parse_bytes_of_a_second, format
 
 # What the kernel, the host and its adapter decide, or nobody can order of a real array.
 _TIMEOUT: Final = "command-timeout"
-_MD_OF_MODELS: Final = ("stripe-cache-most", "max-request", "segments", "hz", "processors", _TIMEOUT, "ext4-journal")
+_MD_OF_MODELS: Final = (
+    "stripe-cache-most",
+    "max-request",
+    "segments",
+    "hz",
+    "processors",
+    _TIMEOUT,
+    "ext4-journal",
+    "ext4-mounted",
+)
 # A guest of the lab is given its memory.
 _MEMORY: Final = "memory"
 _ZFS_OF_MODELS: Final = ("cache", "cores", "core-rate", _TIMEOUT, "second-failure", _MEMORY)

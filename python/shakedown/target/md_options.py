@@ -42,6 +42,7 @@ class MdOptions:
     processors: int | None = None
     command_timeout_ns: int | None = None
     journal_at_bytes: int | None = None
+    mounted_before_ns: int | None = None
 
     def to_core(self) -> dict[str, Any]:
         """As the core takes them."""
@@ -115,6 +116,7 @@ MD_SETTINGS: Final[dict[str, tuple[str, Any]]] = {
     "processors": ("processors", between(1, 8192)),  # NR_CPUS of x86
     "command-timeout": ("command_timeout_ns", parse_command_timeout_ns),
     "ext4-journal": ("journal_at_bytes", parse_drive_bytes),
+    "ext4-mounted": ("mounted_before_ns", between(0, 3600 * NS_PER_S, parse_duration_ns, format_duration)),
 }
 
 _OF_PARITY: Final = ("raid5", "raid6")

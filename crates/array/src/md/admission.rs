@@ -4,7 +4,7 @@ use drive::{BlockDevice, Completion, Request, Status, Verb};
 
 use super::array::Array;
 use super::bios::Bio;
-use super::journal::{is_of_journal, is_of_load, Journal};
+use super::journal::{is_of_filesystem, is_of_journal, is_of_load, Journal};
 use super::thread::Mood;
 use crate::layout::Layout;
 
@@ -109,10 +109,22 @@ impl<D: BlockDevice> Array<D> {
         (!journal.load_writes(self.now_ns)).then_some(journal)
     }
 
-    /// A request of the host, or of its journal, has ended: whether the host does not hear of it.
-    fn journal_ended(&mut self, tag: u32) -> bool {
-        let journal = self.journal.as_mut().filter(|_| is_of_journal(tag));
-        journal.map(Journal::ended).is_some()
+    /// A request of the host, or of its filesystem, has ended: whether the host does not hear of it.
+    fn filesystem_heard(&mut self, tag: u32) -> bool {
+        let of_journal = self.journal.as_mut().filter(|_| is_of_journal(tag));
+        of_journal.into_iter().for_each(Journal::ended);
+        self.journal.is_some() && is_of_filesystem(tag)
+    }
+
+    /// Reads the filesystem's bitmaps, when it is time.
+    pub(super) fn tend_bitmaps(&mut self) {
+        let capacity_bytes = self.options.capacity_bytes();
+        let reads: Vec<Request> =
+            self.bitmaps.iter_mut().flat_map(|bitmaps| bitmaps.next(self.now_ns, capacity_bytes)).collect();
+        for read in reads {
+            self.processor.program_asks(self.now_ns, is_of_load(&read));
+            self.ask(read);
+        }
     }
 
     /// Goes on with a commit. Who has waited for the blocks is woken before who writes them.
@@ -172,7 +184,7 @@ impl<D: BlockDevice> Array<D> {
 
     /// Tells the host at once.
     pub(super) fn answer(&mut self, completion: Completion) {
-        if !self.journal_ended(completion.tag) {
+        if !self.filesystem_heard(completion.tag) {
             self.due.push_back(completion);
         }
     }

@@ -6,7 +6,8 @@ use drive::{BlockDevice, Completion, Request, Status, Verb};
 
 use super::barrier::Barrier;
 use super::bios::{Bio, Piece};
-use super::journal::{is_of_journal, is_of_load, Journal};
+use super::bitmaps::Bitmaps;
+use super::journal::{is_of_filesystem, is_of_load, Journal};
 use super::options::{Arrangement, Options, HEADER_BYTES, PAGE_BYTES};
 use super::pages::Pages;
 use super::processor::Processor;
@@ -54,6 +55,7 @@ pub struct Array<D> {
     pub(super) barrier: Barrier,
     pub(super) processor: Processor,
     pub(super) journal: Option<Journal>,
+    pub(super) bitmaps: Option<Bitmaps>,
     /// What programs of the load would have asked for, if they did not wait with something else.
     pub(super) behind: VecDeque<Request>,
     /// Behind the last tag of each program of the load; all other tags are one more program's.
@@ -108,9 +110,14 @@ impl<D: BlockDevice> Array<D> {
             superblocks: Superblocks::new(),
             barrier: Barrier::new(options.layout),
             processor: Processor::new(options.processors, options.jiffy_ns),
-            journal: options
-                .journal_at_bytes
-                .map(|at| Journal::new(at, now_ns, &mut sim::stream(options.seed, "where a second begins"))),
+            journal: options.journal_at_bytes.map(|at| {
+                let chance = &mut sim::stream(options.seed, "where a second begins");
+                Journal::new(at, now_ns, options.mounted_before_ns, chance)
+            }),
+            bitmaps: options.journal_at_bytes.map(|_| {
+                let chance = &mut sim::stream(options.seed, "when bitmaps are read");
+                Bitmaps::new(now_ns, options.mounted_before_ns, chance)
+            }),
             behind: VecDeque::new(),
             program_ends: Vec::new(),
             heads: vec![0; width],
@@ -199,7 +206,9 @@ impl<D: BlockDevice> Array<D> {
             _ => u64::MAX,
         };
         let journal_ns = self.journal.as_ref().map_or(u64::MAX, Journal::next_own_ns);
-        wakes_ns.min(self.next_daemon_ns).min(journal_ns).min(self.superblocks.next_own_ns()).max(self.now_ns)
+        let bitmaps_ns = self.bitmaps.as_ref().map_or(u64::MAX, Bitmaps::next_own_ns);
+        let filesystem_ns = journal_ns.min(bitmaps_ns);
+        wakes_ns.min(self.next_daemon_ns).min(filesystem_ns).min(self.superblocks.next_own_ns()).max(self.now_ns)
     }
 
     fn start_what_can(&mut self) {
@@ -208,6 +217,7 @@ impl<D: BlockDevice> Array<D> {
             self.clear_marks();
         }
         self.tend_journal();
+        self.tend_bitmaps();
         self.tend_superblocks();
         self.lower_barrier();
         self.begin_gathered();
@@ -385,7 +395,7 @@ impl<D: BlockDevice> BlockDevice for Array<D> {
         if now_ns > self.now_ns {
             self.run(now_ns, Until::Then);
         }
-        debug_assert!(!is_of_journal(request.tag), "tag {} is the journal's", request.tag);
+        debug_assert!(!is_of_filesystem(request.tag), "tag {} is the filesystem's", request.tag);
         self.processor.program_asks(now_ns, is_of_load(&request));
         self.ask(request);
         self.fresh = true;

@@ -10,6 +10,8 @@ use sim::Stream;
 
 /// Of the journal's requests, of which there is one at a time.
 const TAG: u32 = u32::MAX;
+/// Of reads of the filesystem's bitmaps, whom nobody tells apart.
+pub(super) const BITMAPS_TAG: u32 = TAG - 1;
 
 /// How old a transaction gets (`JBD2_DEFAULT_MAX_COMMIT_AGE`).
 const AGE_NS: u64 = 5_000_000_000;
@@ -17,6 +19,8 @@ const AGE_NS: u64 = 5_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 /// A block that tells which blocks follow, and the one with the times of the users' file.
 const BLOCKS_BYTES: u64 = 8 << 10;
+/// Before the first commit behind a mount the journal's superblock says that there is something in it.
+const SUPERBLOCK_BYTES: u64 = 4 << 10;
 /// What makes them count.
 const LAST_BYTES: u64 = 4 << 10;
 /// Of a filesystem of one or two GB, as the lab's.
@@ -27,16 +31,22 @@ pub(super) fn is_of_journal(tag: u32) -> bool {
     tag == TAG
 }
 
+/// Is a request the filesystem's own, by its tag?
+pub(super) fn is_of_filesystem(tag: u32) -> bool {
+    tag >= BITMAPS_TAG
+}
+
 /// Is a request the load's? A journal is another program's (`jbd2`), be it this one or one that a job stands for: what is forced to
 /// the medium, and what flushes.
 pub(super) fn is_of_load(request: &Request) -> bool {
-    !is_of_journal(request.tag) && !request.fua && request.verb != Verb::Flush
+    !is_of_filesystem(request.tag) && !request.fua && request.verb != Verb::Flush
 }
 
 /// What a commit is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Idle,
+    Superblock,
     /// Nobody changes the blocks (`BH_Shadow`).
     Blocks,
     Flush,
@@ -52,8 +62,10 @@ pub(super) struct Journal {
     stage: Stage,
     /// What the stage waits for has ended.
     done: bool,
-    /// When the first change of the transaction was made that is open, if one is.
-    opened_ns: Option<u64>,
+    /// Nothing has been written since the mount.
+    is_empty: bool,
+    /// When the transaction that is open gets old, if one is.
+    old_ns: Option<u64>,
     /// How far the clock was beyond a whole second at the beginning of time.
     clock_ns: u64,
     commits_ns: u64,
@@ -62,14 +74,15 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Of a filesystem that was mounted at `now_ns`, which is a change, too.
-    pub fn new(begins_bytes: u64, now_ns: u64, chance: &mut Stream) -> Self {
+    /// Of a filesystem that was mounted so long before `now_ns`, and read: that is a change, too, of the times.
+    pub fn new(begins_bytes: u64, now_ns: u64, mounted_before_ns: u64, chance: &mut Stream) -> Self {
         let mut journal = Self {
             begins_bytes,
-            written_bytes: 0,
+            written_bytes: SUPERBLOCK_BYTES,
+            is_empty: true,
             stage: Stage::Idle,
             done: false,
-            opened_ns: None,
+            old_ns: Some(now_ns + AGE_NS.saturating_sub(mounted_before_ns)),
             clock_ns: chance.below(SECOND_NS),
             commits_ns: u64::MAX,
             held: Vec::new(),
@@ -89,8 +102,7 @@ impl Journal {
     /// Something of the filesystem changes. Who comes after a transaction's time has it committed (`jbd2_journal_stop`); if
     /// nobody does, a timer has.
     fn changed(&mut self, now_ns: u64) {
-        let opened_ns = *self.opened_ns.get_or_insert(now_ns);
-        let old_ns = opened_ns + AGE_NS;
+        let old_ns = *self.old_ns.get_or_insert(now_ns + AGE_NS);
         self.commits_ns = if now_ns < old_ns {
             ((old_ns + self.clock_ns) / SECOND_NS + 1) * SECOND_NS - self.clock_ns
         } else {
@@ -122,29 +134,36 @@ impl Journal {
         let done = std::mem::take(&mut self.done);
         if done && self.stage == Stage::Last {
             self.stage = Stage::Idle;
-            if self.opened_ns.is_some_and(|opened_ns| now_ns >= opened_ns + AGE_NS) {
+            if self.old_ns.is_some_and(|old_ns| now_ns >= old_ns) {
                 // It looks before it sleeps (`kjournald2`).
                 self.commits_ns = now_ns;
             }
         }
+        let begins = self.stage == Stage::Idle && now_ns >= self.commits_ns;
         let (stage, verb, fua, bytes) = match self.stage {
-            Stage::Idle if now_ns >= self.commits_ns => (Stage::Blocks, Verb::Write, false, BLOCKS_BYTES),
+            Stage::Idle if begins && self.is_empty => (Stage::Superblock, Verb::Write, false, SUPERBLOCK_BYTES),
+            Stage::Idle if begins => (Stage::Blocks, Verb::Write, false, BLOCKS_BYTES),
+            Stage::Superblock if done => (Stage::Blocks, Verb::Write, false, BLOCKS_BYTES),
             Stage::Blocks if done => (Stage::Flush, Verb::Flush, false, 0),
             Stage::Flush if done => (Stage::Last, Verb::Write, true, LAST_BYTES),
             _ => return None,
         };
-        if stage == Stage::Blocks {
-            (self.opened_ns, self.commits_ns) = (None, u64::MAX);
+        if begins {
+            (self.old_ns, self.commits_ns, self.is_empty) = (None, u64::MAX, false);
         }
         self.stage = stage;
-        let offset_bytes = if bytes == 0 { 0 } else { self.place(bytes) };
+        let offset_bytes = match stage {
+            Stage::Flush => 0,
+            Stage::Superblock => self.begins_bytes,
+            _ => self.place(bytes),
+        };
         Some(Request { tag: TAG, verb, fua, offset_bytes, bytes })
     }
 
     /// Behind what was written last, or at the beginning.
     fn place(&mut self, bytes: u64) -> u64 {
         if self.written_bytes + bytes > JOURNAL_BYTES {
-            self.written_bytes = 0;
+            self.written_bytes = SUPERBLOCK_BYTES;
         }
         self.written_bytes += bytes;
         self.begins_bytes + self.written_bytes - bytes
@@ -159,10 +178,9 @@ mod tests {
     const S: u64 = 1000 * MS;
 
     fn mounted() -> Journal {
-        let mut journal = Journal::new(1 << 30, 0, &mut sim::stream(1, "where a second begins"));
+        let mut journal = Journal::new(1 << 30, 0, 0, &mut sim::stream(1, "where a second begins"));
         journal.clock_ns = 250 * MS;
-        journal.opened_ns = None;
-        journal.commits_ns = u64::MAX;
+        (journal.old_ns, journal.commits_ns, journal.is_empty) = (None, u64::MAX, false);
         journal
     }
 
@@ -185,6 +203,21 @@ mod tests {
     }
 
     #[test]
+    fn the_first_commit_is_as_much_sooner_as_the_mount_was_and_begins_with_the_superblock() {
+        let mut journal = Journal::new(1 << 30, 0, 1500 * MS, &mut sim::stream(1, "where a second begins"));
+        let commits_ns = journal.next_own_ns();
+        assert!((3500 * MS..=4500 * MS).contains(&commits_ns), "{commits_ns}");
+        let superblock = journal.next(commits_ns).expect("it is time");
+        assert_eq!(
+            (superblock.verb, superblock.fua, superblock.offset_bytes, superblock.bytes),
+            (Verb::Write, false, 1 << 30, 4096)
+        );
+        assert!(journal.load_writes(commits_ns), "the blocks may still be changed");
+        journal.ended();
+        assert_eq!(journal.next(commits_ns).map(|blocks| blocks.bytes), Some(8192));
+    }
+
+    #[test]
     fn who_writes_waits_for_the_blocks_and_for_nothing_behind_them() {
         let mut journal = mounted();
         journal.changed(0);
@@ -198,14 +231,14 @@ mod tests {
                 request.bytes,
             )
         };
-        assert_eq!(asked(&mut journal), (Verb::Write, false, 0, 8192));
+        assert_eq!(asked(&mut journal), (Verb::Write, false, 4096, 8192));
         assert!(!journal.load_writes(6 * S));
         assert_eq!(journal.next(6 * S), None, "they are on their way");
         journal.ended();
         assert_eq!(asked(&mut journal), (Verb::Flush, false, 0, 0));
         assert!(journal.load_writes(6 * S));
         journal.ended();
-        assert_eq!(asked(&mut journal), (Verb::Write, true, 8192, 4096));
+        assert_eq!(asked(&mut journal), (Verb::Write, true, 12288, 4096));
         assert!(journal.load_writes(6 * S));
     }
 

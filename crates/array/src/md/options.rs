@@ -54,6 +54,8 @@ pub struct Options {
     pub command_timeout_ns: u64,
     /// Where the journal begins of the ext4 that is mounted on the array, if one is.
     pub journal_at_bytes: Option<u64>,
+    /// How long before the array's beginning that was mounted.
+    pub mounted_before_ns: u64,
     /// What is chance follows from it.
     pub seed: u64,
 }
@@ -105,6 +107,7 @@ impl Options {
             processors: 4,
             command_timeout_ns: COMMAND_TIMEOUT_NS,
             journal_at_bytes: None,
+            mounted_before_ns: 0,
             seed: 0,
         };
         options.check()?;

@@ -7,7 +7,6 @@ from typing import Final
 
 from cyclopts import CycloptsError, MissingArgumentError, UnknownCommandError, UnknownOptionError, UnusedCliTokensError
 
-from shakedown.array.settings import SETTINGS, WHICH_FAILS
 from shakedown.protocol.complain import did_you_mean
 
 # What every verb takes, and no verb has among its own options.
@@ -39,6 +38,8 @@ def _unknown_option(option: str, own: Sequence[str]) -> str:
 
 def _of_arrays(name: str, own: Sequence[str]) -> str:
     """What is set of an array is no option of its own, and whose place is taken is asked in many words."""
+    from shakedown.array.settings import SETTINGS, WHICH_FAILS  # noqa: PLC0415 - only who asks for them waits for it
+
     if name in SETTINGS:
         return f"It is set: --set {name}=VALUE"
     return "Did you mean --replace PLACE?" if name in WHICH_FAILS and "--replace" in own else ""

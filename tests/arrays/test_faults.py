@@ -190,7 +190,7 @@ def test_who_waits_in_another_box_does_not_judge_this_one(
     ended = outcome(read_run(out))
     assert ended is not None
     assert (status, ended.status, ended.headline) == (0, "pass", "The rebuild is complete.")
-    assert "In another box, for a command that takes 1" in ended.sentences[0]
+    assert "In another box: for a command that takes 1" in ended.sentences[0]
     assert "in another box: a hardware RAID controller 8 s" in told
     assert ("in another box: ZFS's deadman" in told) == (layout == "raid5")
     if place == 0:

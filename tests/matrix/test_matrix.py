@@ -428,8 +428,9 @@ def test_onto_a_shingled_drive_the_model_says_how_far_it_may_be_off_and_account_
     assert [D.is_of_like_drives, onto.is_of_like_drives] == [True, False]
     assert not replace(D, targets=("model:hd103uj", "model:wd40efrx")).is_of_like_drives
     assert D.cautions == ()
-    [caution] = onto.cautions
-    assert "up to 11% off the real OpenZFS's" in caution
+    assert onto.cautions[0].startswith("CAUTION: onto a shingled drive the model's time was up to ")
+    assert "Its longest command is of the sample, too" in onto.cautions[1]
+    assert len(replace(onto, whole=True).cautions) == 1
     assert "a question of whole drives" in replace(onto, scale_divisor=20).cautions[-1]
 
 

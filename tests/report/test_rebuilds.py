@@ -121,7 +121,7 @@ def test_who_would_be_kicked_and_the_estimates_are_shown(tmp_path: Path) -> None
         whole = " ".join(shown.split())
         assert "a hardware RAID controller 8 s YES" in whole
         assert "/proc/mdstat says is left is left" in whole
-        assert "For a command that takes 15.9 s a hardware RAID controller would kick the replacement out" in whole
+        assert "For a command that takes 15.9 s a hardware RAID controller kicks the replacement out" in whole
     assert "\n\n  /proc/mdstat  says is left" in render([run])
 
 

@@ -108,7 +108,8 @@ class MatrixOrder:
         """Where modelled cells are less certain than they look."""
         if self.arena != "model":
             return ()
-        told = dict.fromkeys(each for order in self.cells().values() for each in unsure(order, is_whole=True))
+        onto = [order for order in self.cells().values() if unsure(order, is_whole=True)]
+        told = dict.fromkeys(each for order in onto for each in unsure(order, is_whole=self.whole))
         return (*told, *((_SCALED,) if told and self.scale_divisor > 1 else ()))
 
     @property

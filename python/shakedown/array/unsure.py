@@ -10,8 +10,8 @@ from shakedown.target.md_options import LINUX_HOST, MdOptions
 from shakedown.target.modelled import is_shingled
 from shakedown.units import NS_PER_S
 
-OFF_BY: Final[dict[tuple[str, ...], float]] = {("raid1", "raid10"): 0.16, ("raid5", "raid6"): 0.31}
-OFF_BY_OF_ZFS: Final = 0.11
+OFF_BY: Final[dict[tuple[str, ...], float]] = {("raid1", "raid10"): 0.125, ("raid5", "raid6"): 0.12}
+OFF_BY_OF_ZFS: Final = 0.33
 """How far the time was off at the most beside the real md or OpenZFS, onto a shingled drive: conformance-arrays.csv."""
 
 SAMPLED_OFF_BY: Final = {"md": "2.7%", "OpenZFS": "11%"}
@@ -35,9 +35,12 @@ def unsure_failure(order: RebuildOrder) -> tuple[str, ...]:
 
 def _of_samples(order: RebuildOrder) -> tuple[str, ...]:
     off_by = SAMPLED_OFF_BY[_real(order)]
+    longest = " Its longest command is of the sample, too: the whole has had 1.8 times as long." * _is_onto_shingled(
+        order
+    )
     return (
         f"CAUTION: a sample was up to {off_by} off the time of the whole, whatever the interval says; --whole goes "
-        "through every request.",
+        f"through every request.{longest}",
     )
 
 

@@ -206,7 +206,7 @@ _USERS_APART: Final = (
 def _has_users_of_both(runs: Sequence[Run]) -> bool:
     """Whether a job ran beside rebuilds of md and of ZFS."""
     loaded = [run for run in runs if any(each.step == "rebuild-load" for each in run.record.findings)]
-    return len({answers_of(run)["order"]["layout"] in ZFS_LAYOUTS for run in loaded}) > 1
+    return len({answers_of(run).get("order", {}).get("layout") in ZFS_LAYOUTS for run in loaded}) > 1
 
 
 def _is_plain(finding: Finding) -> bool:

@@ -47,7 +47,8 @@ def _paragraph(answer: Answer) -> Iterator[str]:
     for what in facts.unread:
         yield wrap(f"not read: {what}", "  ! ", "    ")
     if answer.contradicted:
-        yield wrap("The evidence contradicts itself; the weightiest decides.", "  ")
+        decides = "so nothing is decided" if answer.verdict == "unknown" else "the weightiest decides"
+        yield wrap(f"The evidence contradicts itself; {decides}.", "  ")
     if answer.verdict == "unknown" or answer.confidence == "likely":
         yield wrap(_NEXT, "  ")
 

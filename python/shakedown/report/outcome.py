@@ -67,11 +67,11 @@ def _ended(duration: Finding, *, is_kicked: bool) -> tuple[Status, str]:
 
 
 def _kicks(kicked: Sequence[dict[str, Any]]) -> Iterator[str]:
-    for each in kicked:
+    for each in sorted(kicked, key=is_elsewhere):
         takes, waits = (format_duration(each[name] * 1e6) for name in ("longest_ms", "limit_ms"))
         who = f"drive {each['member']}" if "member" in each else "the replacement"
-        where = "In another box, for" if is_elsewhere(each) else "For"
-        yield f"{where} a command that takes {takes} {each['who']} would kick {who} out: it waits {waits}."
+        told = f"For a command that takes {takes} {each['who']} kicks {who} out: it waits {waits}."
+        yield f"In another box: f{told[1:]}" if is_elsewhere(each) else told
 
 
 def _why(found: Sequence[Finding]) -> Iterator[str]:

@@ -84,7 +84,8 @@ def _heading(run: Run) -> str:
         lines.append(
             f"Scaled down by {record.scale_divisor}: what takes as long as a drive is large takes so many times less, "
             "and what a cache can hold fills sooner. Rates are those of whole drives where it takes an hour, and too"
-            " low where it takes minutes, onto shingled drives most. Who would be kicked is a question of whole drives."
+            " low where it takes minutes, onto shingled drives most. Who would be kicked, and so whether a rebuild onto"
+            " such a drive gets through, is a question of whole drives."
         )
     return "\n".join(wrap(line, "") for line in lines)
 

@@ -26,7 +26,7 @@ def test_bands_that_come_home_before_the_first_look_is_over_count(
 
     def late(bench: ArenaBench, name: str, trace: Trace) -> Log:
         if name == "order-now" and next(looks) == 1:
-            bench.idle(silence_ns + 6_000_000_000)
+            bench.idle(silence_ns + 4_000_000_000)
         return play(bench, name, trace)
 
     monkeypatch.setattr(ArenaBench, "play", late)

@@ -53,6 +53,8 @@ _ROUNDING_TURNS: Final = 1.0
 # And no mean to less: pieces of half a turn meet two angles only, and of seven bands four may wait at the worse one.
 _LEAST_ROUNDING_TURNS: Final = 0.6
 _FEWEST_TO_AVERAGE: Final = 5
+# Where all wait alike: a turn, and what is no waiting. Of some ninety measurements one lay a twentieth beyond the turn.
+_ALL_ALIKE_TURNS: Final = 1.1
 # Of so many numbers in a row. Else all bands would come round alike: as far as a merge buffer reaches they are alike.
 _NUMBERS: Final = 8
 # What waiting cannot explain: another band was cleaned as well, or another number of them.
@@ -178,7 +180,7 @@ def collect_turns(bands: Bands, filler: Filler, known: Known) -> Estimate | None
 def _rounding_turns(passes: int) -> float:
     """What the mean of so many passes is known to. Bands of one pass wait alike, and of a few passes all may."""
     if passes < _FEWEST_TO_AVERAGE:
-        return _ROUNDING_TURNS
+        return _ALL_ALIKE_TURNS
     return float(max(_ROUNDING_TURNS / passes**0.5, _LEAST_ROUNDING_TURNS))
 
 

@@ -82,8 +82,12 @@ def judge_patience(
     return [Judgement(each, longest_ms, _kicked(each, longest_ms, is_lost=is_lost)) for each in told]
 
 
+def is_close(longest_ms: float, who: Patience) -> bool:
+    """Whether somebody was kept waiting for so long that the next drive may be too slow for them."""
+    return longest_ms / who.limit_ms >= _CLOSE
+
+
 def _kicked(who: Patience, longest_ms: float, *, is_lost: bool) -> Kicked:
-    share = longest_ms / who.limit_ms
-    if who.kicks == "never" or share < _CLOSE:
+    if who.kicks == "never" or not is_close(longest_ms, who):
         return "no"
-    return "yes" if share >= 1 and (who.kicks == "at once" or is_lost) else "close"
+    return "yes" if longest_ms >= who.limit_ms and (who.kicks == "at once" or is_lost) else "close"

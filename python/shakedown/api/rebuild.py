@@ -45,7 +45,7 @@ def rebuild(
             hint='like `"model:wd40efrx"` with a `width`, or `["model:wd40efrx", "model:wd40efax"]`',
         )
     members = _checked("members", tuple[str, ...], tuple(members))
-    targets = tuple(map(_target, members_of(members, _checked("width", int | None, width))))
+    targets = members_of(tuple(map(_target, members)), _checked("width", int | None, width))
     replace_with = None if replace_with is None else _target(_checked("replace_with", str, replace_with))
     layout = _checked("layout", str, layout).lower()  # as the command line takes it
     kind, other = (ZfsOptions, MdOptions) if layout in ZFS_LAYOUTS else (MdOptions, ZfsOptions)

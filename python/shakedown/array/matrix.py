@@ -18,7 +18,7 @@ from shakedown.array.effort import check_disk, effort_in_lab, together
 from shakedown.array.in_lab import refuse_in_lab
 from shakedown.array.order import LEAST_WIDTHS, REBUILT, Arena, RebuildOrder, arena_of, check_layout, drive_name
 from shakedown.array.settings import parse_options
-from shakedown.array.unsure import unsure
+from shakedown.array.unsure import is_onto_shingled, unsure
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import Planned, UsageError
 from shakedown.result.atomic import failed_write, make_folder, replace_file
@@ -108,7 +108,7 @@ class MatrixOrder:
         """Where modelled cells are less certain than they look."""
         if self.arena != "model":
             return ()
-        onto = [order for order in self.cells().values() if unsure(order, is_whole=True)]
+        onto = filter(is_onto_shingled, self.cells().values())
         told = dict.fromkeys(each for order in onto for each in unsure(order, is_whole=self.whole))
         return (*told, *((_SCALED,) if told and self.scale_divisor > 1 else ()))
 

@@ -25,7 +25,7 @@ def unsure(order: RebuildOrder, *, is_whole: bool) -> tuple[str, ...]:
 
 def unsure_failure(order: RebuildOrder) -> tuple[str, ...]:
     """Of a failure, what ``unsure`` is of a time: onto a shingled drive the real one may come soon, late or never."""
-    if not _is_onto_shingled(order):
+    if not is_onto_shingled(order):
         return ()
     return (
         f"CAUTION: onto a shingled drive the model's times are off the real {_real(order)}'s, and so whether a rebuild "
@@ -35,17 +35,15 @@ def unsure_failure(order: RebuildOrder) -> tuple[str, ...]:
 
 def _of_samples(order: RebuildOrder) -> tuple[str, ...]:
     off_by = SAMPLED_OFF_BY[_real(order)]
-    longest = " Its longest command is of the sample, too: the whole has had 1.8 times as long." * _is_onto_shingled(
-        order
-    )
+    longest = " Its longest command is of the sample, too: the whole has had 1.8 times as long."
     return (
         f"CAUTION: a sample was up to {off_by} off the time of the whole, whatever the interval says; --whole goes "
-        f"through every request.{longest}",
+        f"through every request.{longest if is_onto_shingled(order) else ''}",
     )
 
 
 def _of_shingled(order: RebuildOrder) -> tuple[str, ...]:
-    if not _is_onto_shingled(order):
+    if not is_onto_shingled(order):
         return ()
     off_by = next((share for layouts, share in OFF_BY.items() if order.layout in layouts), OFF_BY_OF_ZFS)
     return (
@@ -67,7 +65,8 @@ def _host(options: MdOptions | ZfsOptions) -> str:
     )
 
 
-def _is_onto_shingled(order: RebuildOrder) -> bool:
+def is_onto_shingled(order: RebuildOrder) -> bool:
+    """Whether a drive is put in whose profile is of a shingled one."""
     return not order.on_spare and bool(is_shingled(order.profiles[order.replacement]))
 
 

@@ -12,7 +12,6 @@ from cyclopts import Parameter
 
 from shakedown.analysis.identify.answer import answer, exit_status
 from shakedown.analysis.identify.facts import Facts
-from shakedown.analysis.identify.models import parse_models
 from shakedown.analysis.identify.recorded import parse_recorded
 from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shingled
 from shakedown.analysis.triage.follow import follow
@@ -20,10 +19,10 @@ from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
 from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
-from shakedown.data import reference_path
 from shakedown.device.describe import describe
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import RefusedError, UsageError
+from shakedown.protocol.listed import listed_models
 from shakedown.report.identify import identify_document, identify_text
 from shakedown.result.folder import RunFolder, free_folder
 from shakedown.target.open import open_target
@@ -78,7 +77,7 @@ def identify(
         raise UsageError("only a probe writes, and only a probe can ask a model", hint="add `--probe`")
     if probe and recorded is not None:
         raise UsageError("what was recorded cannot be probed", hint="shakedown identify --probe /dev/sdb")
-    models = parse_models(reference_path("smr_models.csv").read_text(encoding="utf-8"))
+    models = listed_models()
     drives = parse_recorded(_read(recorded)) if recorded else [_asked(device) for device in devices]
     if probe:
         try:

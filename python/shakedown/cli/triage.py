@@ -8,15 +8,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from shakedown.analysis.identify.models import parse_models
 from shakedown.analysis.triage.diagnosis import diagnose, knows_shingled
 from shakedown.analysis.triage.follow import follow
 from shakedown.cli.document import print_document
 from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.reading import size_bytes, told
-from shakedown.data import reference_path
 from shakedown.errors import UsageError
+from shakedown.protocol.listed import listed_models
 from shakedown.report.triage import triage_document, triage_text
 from shakedown.result.timeline import read_timeline
 from shakedown.tools.kernel_log import open_journal, open_log
@@ -53,7 +52,7 @@ def triage(
     now = datetime.now().astimezone()
     with open_log(log) if log else open_journal() as lines:
         history = follow(told(lines, size_bytes(log)), now)
-    models = parse_models(reference_path("smr_models.csv").read_text(encoding="utf-8"))
+    models = listed_models()
     diagnosis = diagnose(history, knows_shingled(models, shingled))
     if json:
         print_document("triage", triage_document(diagnosis, timeline))

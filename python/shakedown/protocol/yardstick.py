@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shakedown.analysis.finding import Finding
-from shakedown.analysis.identify.models import parse_models
 from shakedown.analysis.rules import SHINGLED_BASELINE
-from shakedown.data import reference_path
+from shakedown.protocol.listed import listed_models
 from shakedown.result.identity import Identity
 
 
@@ -25,5 +24,5 @@ def _is_shingled(target: Identity) -> bool:
     """As its profile says, or the list of what is published about its model."""
     if target.shingled is not None:
         return target.shingled
-    listed = parse_models(reference_path("smr_models.csv").read_text(encoding="utf-8")).find(target.model)
+    listed = listed_models().find(target.model)
     return listed is not None and listed.technology == "DM-SMR"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
+from shakedown.analysis.kick import LINUX, is_close
 from shakedown.analysis.matrix import Cell, Observation
-from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
 from shakedown.report.plain_text import table, wrap
 from shakedown.units import format_duration
 
@@ -58,12 +58,12 @@ def _trouble(cell: Cell) -> str:
 def _near_misses(cells: Sequence[Cell]) -> Iterator[str]:
     """Of those that lost nothing the longest silence, if it is no longer far from what Linux waits."""
     whole = [cell for cell in cells if cell.ended == "complete" and not cell.commands_given_up]
-    close = [cell for cell in whole if cell.longest_command_s * 2000 >= LINUX_COMMAND_TIMEOUT_MS]
+    close = [cell for cell in whole if is_close(cell.longest_command_s * 1000, LINUX)]
     if not close:
         return
     worst = max(close, key=lambda cell: cell.longest_command_s)
     several = f"in {len(close)} of {len(cells)} cells " if len(close) > 1 else ""
-    longest, waits_s = format_duration(worst.longest_command_s * 1e9), LINUX_COMMAND_TIMEOUT_MS // 1000
+    longest, waits_s = format_duration(worst.longest_command_s * 1e9), round(LINUX.limit_ms / 1000)
     yield (
         f"near misses: {several}a command of the new drive took half of what Linux waits or more ({waits_s} s, for a"
         f" flush twice as long): up to {longest}, in {worst.layout} of {worst.width} drives, {worst.fill:.0%} full. The"

@@ -118,13 +118,15 @@ impl<D: BlockDevice> Array<D> {
 
     /// Reads the filesystem's bitmaps, when it is time.
     pub(super) fn tend_bitmaps(&mut self) {
-        let capacity_bytes = self.options.capacity_bytes();
-        let reads: Vec<Request> =
-            self.bitmaps.iter_mut().flat_map(|bitmaps| bitmaps.next(self.now_ns, capacity_bytes)).collect();
-        for read in reads {
-            self.processor.program_asks(self.now_ns, is_of_load(&read));
-            self.ask(read);
-        }
+        let Some(bitmaps) = &mut self.bitmaps else { return };
+        let reads: Vec<Request> = bitmaps.next(self.now_ns, self.options.capacity_bytes()).collect();
+        reads.into_iter().for_each(|read| self.filesystem_asks(read));
+    }
+
+    /// A request of the filesystem's own: no program of the load asks.
+    fn filesystem_asks(&mut self, request: Request) {
+        self.processor.program_asks(self.now_ns, false);
+        self.ask(request);
     }
 
     /// Goes on with a commit. Who has waited for the blocks is woken before who writes them.
@@ -139,8 +141,7 @@ impl<D: BlockDevice> Array<D> {
             self.load_goes_on();
         }
         if let Some(request) = next {
-            self.processor.program_asks(self.now_ns, is_of_load(&request));
-            self.ask(request);
+            self.filesystem_asks(request);
         }
     }
 

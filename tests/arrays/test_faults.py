@@ -91,10 +91,10 @@ def test_a_fault_means_the_same_to_a_used_drive_and_to_the_baseline(
         assert answers_of(each)["rebuilds"][0]["duration_ns"] >= 5e8, "not before the fault is there"
         assert not any("WITHOUT EFFECT" in note for note in each.record.notes)
     told = " ".join(capsys.readouterr().out.split())
-    assert f"Baseline: {run.baseline.record.findings[0].text}" in told
+    assert f"Baseline: THE ARRAY IS LOST. {run.baseline.record.findings[0].text}" in told
     judged = outcome(run)
     assert judged is not None
-    assert f"Baseline: {run.baseline.record.findings[0].text}" in judged.sentences
+    assert f"Baseline: THE ARRAY IS LOST. {run.baseline.record.findings[0].text}" in judged.sentences
 
 
 @pytest.mark.parametrize("layout", ["raid5", "raidz1"])
@@ -211,7 +211,11 @@ def test_of_a_failed_rebuild_nothing_is_said_to_be_left(
     status, out = ordered(tmp_path, layout, 'kind = "gone"\nfrom_s = 30\nfor_s = 5', place)
     told = capsys.readouterr().out
     assert status == 1
-    why = "that is one too many" if place == 0 else "it is the one put in"
+    why, headline = {
+        0: ("that is one too many: the array is lost", "THE ARRAY IS LOST."),
+        3: ("it is the one put in", "THE REBUILD FAILS."),
+    }[place]
+    assert f"{headline} The rebuild fails" in " ".join(told.split())
     assert re.search(rf"\d% done: drive {place}, st12000vn0007, fails, and {why}\.", " ".join(told.split()))
     assert "says is left" not in told
     assert "WITHOUT EFFECT" not in told

@@ -67,7 +67,7 @@ def test_a_flush_is_a_command_that_lasts() -> None:
     drives = [FakeDrive(quiet, quiet, quiet, flushed), FakeDrive(quiet)]
     watch = Watch(cast(RealArray, FakeArray()), cast(list[Drive], drives), lambda _: None, None)
     seen = watch.follow(lambda: None)
-    assert [member.longest_silence_ns for member in seen.members] == [8 * S, 0]
+    assert [member.longest_flush_ns for member in seen.members] == [8 * S, 0]
 
 
 class Timed(FakeDrive):

@@ -427,11 +427,18 @@ def test_onto_a_shingled_drive_the_model_says_how_far_it_may_be_off_and_account_
     onto = replace(D, replacement="model:wd40efax")
     assert [D.is_of_like_drives, onto.is_of_like_drives] == [True, False]
     assert not replace(D, targets=("model:hd103uj", "model:wd40efrx")).is_of_like_drives
-    assert D.cautions == ()
-    assert onto.cautions[0].startswith("CAUTION: onto a shingled drive the model's time was up to ")
-    assert "Its longest command is of the sample, too" in onto.cautions[1]
-    assert len(replace(onto, whole=True).cautions) == 1
-    assert "a question of whole drives" in replace(onto, scale_divisor=20).cautions[-1]
+
+    def cautions(order: MatrixOrder, ended: str = "complete") -> tuple[str, ...]:
+        return order.cautions([Cell(*place, 9000.0, 0.0, "drive 0 (x)", 1, 1, None, ended) for place in order.cells()])
+
+    assert cautions(D) == ()
+    assert cautions(onto)[0].startswith("CAUTION: onto a shingled drive the model's time was up to ")
+    assert "Its longest command is of the sample, too" in cautions(onto)[1]
+    assert len(cautions(replace(onto, whole=True))) == 1
+    assert "a question of whole drives" in cautions(replace(onto, scale_divisor=20))[-1]
+    # Where all failed there is no time to be unsure of.
+    [told] = cautions(onto, "failed")
+    assert "whether a rebuild fails, and when, may differ" in told
 
 
 def test_which_drive_was_lost_and_how_long_the_new_one_was_silent_stand_in_the_cell() -> None:

@@ -42,6 +42,7 @@ def rebuilt(
     text: str,
     *,
     lost_bytes: int = 0,
+    array_lost: int = 0,
     kicked: str = "no",
     elsewhere: bool | None = None,
     title: str = "raid5 of 3",
@@ -51,7 +52,7 @@ def rebuilt(
     path = synthetic.write(folder, synthetic.Recipe("day", *synthetic.WOLF, [step]))
     record = read_run(path).record
     value = None if text == FAILED else 360.0
-    evidence: dict[str, float | int | str] = {"lost_bytes": lost_bytes, "seeds": 3}
+    evidence: dict[str, float | int | str] = {"lost_bytes": lost_bytes, "array_lost": array_lost, "seeds": 3}
     found = [
         Finding(
             kind="rebuild-time", step="rebuild", value=value, unit="s", low=300, high=420, text=text, evidence=evidence
@@ -91,6 +92,7 @@ def _answers(kicked: str, elsewhere: bool | None) -> dict[str, Any]:
         ({"text": COMPLETE}, "pass", "The rebuild is complete."),
         ({"text": LOST, "lost_bytes": 4096}, "fail", "DATA IS LOST."),
         ({"text": FAILED}, "fail", "THE REBUILD FAILS."),
+        ({"text": FAILED, "array_lost": 1}, "fail", "THE ARRAY IS LOST."),
         ({"text": COMPLETE, "kicked": "yes"}, "fail", "A DRIVE WOULD BE KICKED OUT."),
         ({"text": COMPLETE, "kicked": "yes", "elsewhere": False}, "fail", "A DRIVE WOULD BE KICKED OUT."),
         ({"text": COMPLETE, "kicked": "yes", "elsewhere": True}, "pass", "The rebuild is complete."),

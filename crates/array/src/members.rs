@@ -48,10 +48,22 @@ pub struct Counters {
     pub longest_ns: u64,
     /// The longest that the drive itself took over a request: what a command timeout runs against.
     pub longest_command_ns: u64,
+    /// The longest of its flushes, for which a host waits twice as long.
+    pub longest_flush_ns: u64,
     /// The longest time without any answer while at least one was due.
     pub longest_silence_ns: u64,
     /// Which of its planned faults it has met, a bit each, the innermost the lowest; of those behind the 63rd nothing is told.
     pub faults_met: u64,
+}
+
+impl Counters {
+    fn took(&mut self, command: &Command, now_ns: u64) {
+        let took_ns = now_ns - command.issued_ns;
+        self.longest_command_ns = self.longest_command_ns.max(took_ns);
+        if command.verb == Verb::Flush {
+            self.longest_flush_ns = self.longest_flush_ns.max(took_ns);
+        }
+    }
 }
 
 /// A request has ended.
@@ -473,8 +485,7 @@ impl<D: BlockDevice> Members<D> {
             any_late = true;
             if !command.given_up {
                 // Whoever waits no more does not learn how long it would have taken: this long at least.
-                let waited_ns = now_ns - command.issued_ns;
-                member.counters.longest_command_ns = member.counters.longest_command_ns.max(waited_ns);
+                member.counters.took(command, now_ns);
                 late.push(Command { timeouts: command.timeouts + 1, ..command.clone() });
             }
             command.given_up = true;
@@ -505,7 +516,7 @@ impl<D: BlockDevice> Members<D> {
         member.in_device -= 1;
         let counters = &mut member.counters;
         counters.requests += 1;
-        counters.longest_command_ns = counters.longest_command_ns.max(self.now_ns - command.issued_ns);
+        counters.took(&command, self.now_ns);
         counters.longest_silence_ns = counters.longest_silence_ns.max(self.now_ns - member.heard_ns);
         member.heard_ns = self.now_ns;
         if member.in_device == 0 {

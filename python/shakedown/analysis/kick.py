@@ -14,6 +14,8 @@ from shakedown.analysis.rules import ERROR_RECOVERY_MS, LINUX_COMMAND_TIMEOUT_MS
 Kicked = Literal["no", "close", "yes"]
 Software = Literal["md", "zfs"]
 _CLOSE: Final = 0.5
+_FLUSH_TIMEOUT_MULTIPLIER: Final = 2
+"""``SD_FLUSH_TIMEOUT_MULTIPLIER`` in drivers/scsi/sd.h."""
 
 
 class Patience(NamedTuple):
@@ -71,14 +73,22 @@ class Judgement(NamedTuple):
 
 
 def judge_patience(
-    longest_ms: float, *, is_lost: bool, command_timeout_ms: float = LINUX_COMMAND_TIMEOUT_MS
+    longest_ms: float,
+    *,
+    is_lost: bool,
+    command_timeout_ms: float = LINUX_COMMAND_TIMEOUT_MS,
+    is_flush: bool = False,
 ) -> list[Judgement]:
     """Each who waits. ``is_lost``: whether the drive was left out while it was watched.
 
-    ``command_timeout_ms`` is what Linux was told (``/sys/block/sdX/device/timeout``), 30 s unless it was. From half of
-    a limit on it is close: the next drive may be slower.
+    ``command_timeout_ms`` is what Linux was told (``/sys/block/sdX/device/timeout``), 30 s unless it was; for a command
+    that ``is_flush`` twice that, which is told where it makes a difference. From half of a limit on it is close: the
+    next drive may be slower.
     """
-    told = [each._replace(limit_ms=command_timeout_ms) if each is LINUX else each for each in PATIENCE]
+    linux = LINUX._replace(limit_ms=command_timeout_ms)
+    if is_flush and is_close(longest_ms, linux):
+        linux = linux._replace(who=f"{LINUX.who}, for a flush", limit_ms=_FLUSH_TIMEOUT_MULTIPLIER * command_timeout_ms)
+    told = [linux if each is LINUX else each for each in PATIENCE]
     return [Judgement(each, longest_ms, _kicked(each, longest_ms, is_lost=is_lost)) for each in told]
 
 

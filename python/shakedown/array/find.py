@@ -207,10 +207,12 @@ def _longest(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
         "silence_ms": float(one.members["longest_silence_ns"][one.filled]) / 1e6,
         "others_ms": others_ns / 1e6,
         "others_longest": other,
+        "is_flush": int(one.is_longest_a_flush(one.filled)),
     }
     longest_ms = one.longest_command_ms
     who = "The replacement" if one.filled == one.replacement else f"Drive {one.filled}, {names[one.filled]}"
-    text = f"{who}'s longest command takes {format_duration(longest_ms * 1e6)}."
+    command = "longest command, a flush," if evidence["is_flush"] else "longest command"
+    text = f"{who}'s {command} takes {format_duration(longest_ms * 1e6)}."
     return Finding(kind="worst-latency", step=REBUILD, value=longest_ms, unit="ms", evidence=evidence, text=text)
 
 
@@ -285,10 +287,12 @@ def _failed(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     one = min(failed, key=lambda each: each.duration_ns)
     place = one.failed_place
     after, done = format_duration(one.duration_ns), format_share(one.done)
-    why = "it is the one put in" if place == one.replacement else "that is one too many"
+    is_lost = place != one.replacement
+    why = "that is one too many: the array is lost" if is_lost else "it is the one put in"
     text = f"The rebuild fails{_in_seeds(len(failed), len(rebuilds))} after {after}, {done} done: drive {place}, "
     text += f"{names[place]}, fails, and {why}."
     evidence: dict[str, float | int | str] = {"member": place, "drive": names[place], "done": one.done}
+    evidence |= {"array_lost": int(is_lost)}
     evidence |= {key: int(one.members[key][place]) for key in ("timeouts", "is_faulted")}
     evidence |= {"seeds": len(rebuilds), "seeds_failed": len(failed)}
     text += _cause(one, place)

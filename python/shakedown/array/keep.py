@@ -103,11 +103,17 @@ def keep(
 def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str, Any]]:
     """Who waits how long for the drive that is filled, and of the others who would be kicked out.
 
-    Of those who wait in another box, too, that its owner knows before moving the drive there.
+    Of those who wait in another box, too, that its owner knows before moving the drive there. Of drives that are scaled
+    down nobody: how long a command takes is a question of whole ones.
     """
+    if order.scale_divisor > 1:
+        return []
     software = "zfs" if order.is_zfs else "md"
-    longest_ms = [
-        max(float(each.members["longest_command_ns"][place]) / 1e6 for each in rebuilds)
+    longest = [
+        max(
+            (float(each.members["longest_command_ns"][place]) / 1e6, each.is_longest_a_flush(place))
+            for each in rebuilds
+        )
         for place in range(len(order.members))
     ]
     slowest = max(rebuilds, key=lambda each: each.longest_command_ms)
@@ -125,7 +131,10 @@ def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str
                 "kicked": each.kicked,
             }
             for each in judge_patience(
-                longest_ms[place], is_lost=place in lost, command_timeout_ms=order.command_timeout_ms
+                longest[place][0],
+                is_lost=place in lost,
+                command_timeout_ms=order.command_timeout_ms,
+                is_flush=longest[place][1],
             )
             if place == slowest.filled or each.kicked == "yes"
         ]

@@ -18,7 +18,7 @@ from shakedown.array.effort import check_disk, effort_in_lab, together
 from shakedown.array.in_lab import refuse_in_lab
 from shakedown.array.order import LEAST_WIDTHS, REBUILT, Arena, RebuildOrder, arena_of, check_layout, drive_name
 from shakedown.array.settings import parse_options
-from shakedown.array.unsure import is_onto_shingled, unsure
+from shakedown.array.unsure import is_onto_shingled, unsure, unsure_failure
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import Planned, UsageError
 from shakedown.result.atomic import failed_write, make_folder, replace_file
@@ -103,13 +103,17 @@ class MatrixOrder:
         """Account D speaks of pools of one model, and of no other drive that is put in."""
         return len({*self.targets, *([] if self.replacement is None else [self.replacement])}) == 1
 
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Where modelled cells are less certain than they look."""
+    def cautions(self, made: Sequence[Cell]) -> tuple[str, ...]:
+        """Where modelled cells that came out so are less certain than they look: their times, or that they failed."""
         if self.arena != "model":
             return ()
-        onto = filter(is_onto_shingled, self.cells().values())
-        told = dict.fromkeys(each for order in onto for each in unsure(order, is_whole=self.whole))
+        ended = {Place(cell.layout, cell.width, cell.fill): cell.ended for cell in made}
+        onto = {place: order for place, order in self.cells().items() if is_onto_shingled(order)}
+        told = dict.fromkeys(
+            each
+            for place, order in onto.items()
+            for each in (unsure_failure(order) if ended[place] == "failed" else unsure(order, is_whole=self.whole))
+        )
         return (*told, *((_SCALED,) if told and self.scale_divisor > 1 else ()))
 
     @property

@@ -14,7 +14,7 @@ from shakedown.array.keep import Setting
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import FELT_SCHEMA, MEMBERS_SCHEMA, PROGRESS_SCHEMA, Rebuild, slowest_of
 from shakedown.device.array.drive import Drive
-from shakedown.device.array.watch import POLL_S, Watched
+from shakedown.device.array.watch import POLL_S, Member, Watched
 from shakedown.sample import SAMPLE_SCHEMA, Sample
 from shakedown.units import NS_PER_S, format_duration, format_size
 
@@ -105,28 +105,27 @@ def _notes(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) 
 
 
 def _members(watched: Watched) -> pl.DataFrame:
-    polls = max(watched.polls, 1)
-    return pl.DataFrame(
-        [
-            {
-                "awaited": member.polls_awaited / polls,
-                "failed_at_ns": None,
-                "is_faulted": False,
-                "timeouts": 0,
-                "bad_places": 0,
-                "faults_met": 0,
-                "bytes_read": member.bytes_read,
-                "bytes_written": member.bytes_written,
-                "requests": member.requests,
-                "busy_ns": member.busy_ns,
-                "longest_ns": member.longest_silence_ns + _POLL_NS,
-                "longest_command_ns": member.longest_silence_ns + _POLL_NS,
-                "longest_silence_ns": member.longest_silence_ns + _POLL_NS,
-            }
-            for member in watched.members
-        ],
-        schema=MEMBERS_SCHEMA,
-    )
+    return pl.DataFrame([_member(member, max(watched.polls, 1)) for member in watched.members], schema=MEMBERS_SCHEMA)
+
+
+def _member(member: Member, polls: int) -> dict[str, Any]:
+    longest_ns = max(member.longest_silence_ns + _POLL_NS, member.longest_flush_ns)
+    return {
+        "awaited": member.polls_awaited / polls,
+        "failed_at_ns": None,
+        "is_faulted": False,
+        "timeouts": 0,
+        "bad_places": 0,
+        "faults_met": 0,
+        "bytes_read": member.bytes_read,
+        "bytes_written": member.bytes_written,
+        "requests": member.requests,
+        "busy_ns": member.busy_ns,
+        "longest_ns": longest_ns,
+        "longest_command_ns": longest_ns,
+        "longest_flush_ns": member.longest_flush_ns,
+        "longest_silence_ns": longest_ns,
+    }
 
 
 _POLL_NS: Final = round(POLL_S * NS_PER_S)

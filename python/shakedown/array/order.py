@@ -243,7 +243,7 @@ def check_order(order: RebuildOrder) -> None:
         drives = "one drive" if len(order.members) == 1 else f"{len(order.members)} drives"
         raise UsageError(
             f"{order.layout} of {drives} cannot be: it takes {LEAST_WIDTHS[order.layout]} or more",
-            hint="the width says how many",
+            hint="the width says how many: give one, or name every drive",
         )
     if len(order.members) > MOST_MEMBERS:
         raise UsageError(

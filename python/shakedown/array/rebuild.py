@@ -92,6 +92,11 @@ class Rebuild:
         """The longest that it took over a command."""
         return float(self.members["longest_command_ns"][self.filled]) / 1e6
 
+    def is_longest_a_flush(self, place: int) -> bool:
+        """Whether a drive took longest over a flush, for which a host waits twice as long."""
+        longest_ns, flush_ns = (int(self.members[name][place]) for name in ("longest_command_ns", "longest_flush_ns"))
+        return 0 < flush_ns == longest_ns
+
     @property
     def failed_place(self) -> int:
         """Of a rebuild that failed, whose failure ended it."""
@@ -179,6 +184,7 @@ MEMBERS_SCHEMA = pl.Schema(
         "busy_ns": pl.Int64,
         "longest_ns": pl.Int64,
         "longest_command_ns": pl.Int64,
+        "longest_flush_ns": pl.Int64,
         "longest_silence_ns": pl.Int64,
     }
 )

@@ -26,6 +26,11 @@ def users_otherwise(order: RebuildOrder) -> Iterator[str]:
     for name, endless in _ENDS.items():
         if any(section.last(name, endless) != endless for section in sections):
             yield f"The load's `{name}` is not heeded: its users go on until the rebuild is over."
+    if order.layout == "raid10":
+        yield (
+            "In a raid10 users and the recovery take turns at md's barrier, a block of 64 KiB each time: that holds "
+            "the rebuild up, and `speed-min` hardly hurries it."
+        )
     if order.is_zfs and any(section.last("iodepth", "1") != "1" for section in sections):
         yield (
             "The load's `iodepth` makes the users' requests wait, and no more of them be done: ZFS takes a program's "

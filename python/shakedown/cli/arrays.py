@@ -21,7 +21,8 @@ ArraySettings = Annotated[
 
 def parse_share(text: str) -> float:
     """``75%`` as a share. Raises UsageError."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
-    if match is None:
-        raise UsageError(f"`{text}` is not a share", hint="write it like 75%")
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
+    if match is None or not match[2]:
+        meant = f": `{text}%`?" if match and float(match[1]) > 1 else ""
+        raise UsageError(f"`{text}` is not a share", hint=f"write it like 75%{meant}")
     return float(match[1]) / 100

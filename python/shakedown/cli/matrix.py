@@ -118,7 +118,7 @@ def _planned(order: MatrixOrder, consent: Consent, options: MatrixOptions) -> in
 
 def _shown(order: MatrixOrder, cells: list[Cell], options: MatrixOptions) -> int:
     out, seen = options.out, observations(cells) if order.is_of_like_drives else []
-    title, of_order = order.title, (*order.cautions, *order.replaced, *order.left_out)
+    title, of_order = order.title, (*order.cautions(cells), *order.replaced, *order.left_out)
     replace_file(out / PICTURE_NAME, matrix_svg(cells, title).encode())
     if options.json:
         told = {"cells": [asdict(each) for each in cells], "observations": [asdict(each) for each in seen]}

@@ -56,9 +56,9 @@ def outcome(run: Run) -> Outcome | None:
 
 
 def _ended(duration: Finding, *, is_kicked: bool) -> tuple[Status, str]:
-    if duration.value is None:
-        return "fail", "THE REBUILD FAILS."
     headline = bad_news(duration)
+    if duration.value is None:
+        return "fail", headline
     if is_kicked and not has_lost(duration):
         return "fail", "A DRIVE WOULD BE KICKED OUT."
     if headline:  # it was survived, and of commands that were given up the next rebuild may not survive as many

@@ -47,7 +47,9 @@ def has_lost(duration: Finding) -> bool:
 
 
 def bad_news(duration: Finding) -> str:
-    """The headline of a rebuild that came to an end at a price; empty if there is none."""
+    """The headline of a rebuild that failed, or came to an end at a price; empty of any other and of other findings."""
+    if _has_failed(duration):
+        return "THE ARRAY IS LOST." if duration.evidence.get("array_lost") else "THE REBUILD FAILS."
     if duration.evidence.get("lost_bytes"):
         return "DATA IS LOST."
     if duration.evidence.get("failed_on_the_way"):
@@ -59,9 +61,9 @@ def baseline_news(run: Run) -> tuple[str, ...]:
     """How the baseline ended, where that was badly: what stands beside a figure of it, or in place of one."""
     found = run.baseline.record.findings if run.baseline else ()
     duration = next((each for each in found if each.kind == "rebuild-time"), None)
-    if duration is None or not (_has_failed(duration) or bad_news(duration)):
+    if duration is None or not bad_news(duration):
         return ()
-    return (" ".join(filter(None, ("Baseline:", bad_news(duration), duration.text))),)
+    return (f"Baseline: {bad_news(duration)} {duration.text}",)
 
 
 def told_tables(run: Run) -> tuple[ToldTable, ...]:
@@ -125,10 +127,10 @@ def _sentences(found: Sequence[Finding]) -> list[str]:
     """What no table can tell; how it ended first, if that needs words."""
     first, rest = [], []
     for each in found:
-        if not _is_figure(each):
-            rest.append(each.text)
-        elif headline := bad_news(each):
+        if headline := bad_news(each):
             first.append(f"{headline} {each.text}")
+        elif not _is_figure(each):
+            rest.append(each.text)
         elif each.kind == "rebuild-time" and (not each.value or any(each.evidence.get(key) for key in _TROUBLE)):
             first.append(each.text)
     return [*first, *rest]
@@ -214,11 +216,11 @@ def _estimates(run: Run) -> ToldTable | None:
 
 def _patience(run: Run) -> ToldTable | None:
     """Who would lose patience with the drive that is filled; and with which of the others, if any."""
-    if run.record.scale_divisor > 1:
+    judged = answers_of(run)["patience"]
+    if run.record.scale_divisor > 1 or not judged:
         return None  # the heading says why
     if not answers_of(run)["rebuilds"][0]["duration_ns"]:
         return None  # nothing was asked of it
-    judged = answers_of(run)["patience"]
     first = judged[0]
     ours = sorted((each for each in judged if each.get("member") == first.get("member")), key=is_elsewhere)
     rows = tuple((_waiting(each), format_duration(each["limit_ms"] * 1e6), _verdict(each)) for each in ours)

@@ -48,7 +48,7 @@ class _Answers(BaseModel):
     model_config = ConfigDict(strict=True)
 
     rebuilds: Annotated[list[_Rebuild], Field(min_length=1)]
-    patience: Annotated[list[_Judged], Field(min_length=1)]
+    patience: list[_Judged]
 
 
 def failed_place(failed_member: int | None, replacement: int) -> int:

@@ -170,6 +170,7 @@ fn share(parts: &[Part], member: usize, duration_ns: f64) -> MemberShare {
         total.faults_met |= counters.faults_met;
         total.longest_ns = total.longest_ns.max(counters.longest_ns);
         total.longest_command_ns = total.longest_command_ns.max(counters.longest_command_ns);
+        total.longest_flush_ns = total.longest_flush_ns.max(counters.longest_flush_ns);
         total.longest_silence_ns = total.longest_silence_ns.max(counters.longest_silence_ns);
     }
     sum.counters.bytes_read = read.round() as u64;

@@ -38,6 +38,7 @@ class Member:
     requests: int = 0
     busy_ns: int = 0
     longest_silence_ns: int = 0
+    longest_flush_ns: int = 0
     polls_awaited: int = 0
 
 
@@ -168,7 +169,7 @@ class Watch:
             member.longest_silence_ns = max(member.longest_silence_ns, now_ns - heard_ns)
         for member, (then_ns, then), each in zip(seen.members, self._flushed, traffic, strict=False):
             flush_ns = longest_flush_ns(then, each, now_ns - then_ns)
-            member.longest_silence_ns = max(member.longest_silence_ns, flush_ns)
+            member.longest_flush_ns = max(member.longest_flush_ns, flush_ns)
         self._flushed = [(now_ns, each) for each in traffic]
 
     def _count(self, base: Sequence[Member], first: Sequence[Traffic], now: Sequence[Traffic]) -> None:

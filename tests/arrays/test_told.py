@@ -299,12 +299,15 @@ def test_a_rebuild_that_holds_itself_back_says_so(most: str, *, held_back: bool,
         (0.8, 0.9, "No single drive holds the rebuild up"),
     ],
 )
-def test_whoever_fills_at_its_limit_is_held_by_that(busy: float, of_limit: float, told: str) -> None:
+@pytest.mark.parametrize("awaited", [0.0, 0.4])
+def test_whoever_fills_at_its_limit_is_held_by_that(busy: float, of_limit: float, told: str, awaited: float) -> None:
+    """Whoever is waited for then; where the limit is not reached it is that drive."""
     done = simulate(order())
-    members = done.members.with_columns(awaited=pl.lit(0.0), busy_ns=pl.lit(round(busy * done.duration_ns)))
+    waits = [0.0, 0.0, 0.0, awaited]
+    members = done.members.with_columns(awaited=pl.Series(waits), busy_ns=pl.lit(round(busy * done.duration_ns)))
     limit = round(done.filled_bytes / done.duration_s / of_limit)
     held = held_up([replace(done, members=members)], ["a", "b", "c", "d"], limit)
-    assert told in held.text
+    assert ("It waits for" if awaited and not told.startswith("each") else told) in held.text
     assert ("`speed-max`" in held.text) == (told.startswith("each"))
 
 

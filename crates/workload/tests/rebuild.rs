@@ -53,6 +53,25 @@ fn samples_tell_of_the_whole() {
     assert!(bytes(&sampled).abs_diff(bytes(&whole)) <= 4096 * 14);
 }
 
+/// What md's own limit holds back is held back in a sample, too, and its drives are as busy as in the whole.
+#[test]
+fn a_sample_is_held_back_as_the_whole_is() {
+    let replacement = drive(CONVENTIONAL, LARGE, 9);
+    let bytes = replacement.capacity_bytes();
+    let mut sampled = order(replacement, bytes);
+    sampled.options.speed_max_bytes_per_s = 60_000_000;
+    let whole = Order { whole: true, ..sampled.clone() };
+    let (sampled, whole) = (rebuild(&sampled).unwrap(), rebuild(&whole).unwrap());
+    let off = hours(&sampled) / hours(&whole) - 1.0;
+    assert!(off.abs() < 0.01, "{off}");
+    let busy = |report: &Report| {
+        let outcome = &report.outcome;
+        outcome.members[0].counters.busy_ns as f64 / outcome.duration_ns as f64
+    };
+    let (of_sample, of_whole) = (busy(&sampled), busy(&whole));
+    assert!(of_whole < 0.7 && (of_sample - of_whole).abs() < 0.05, "{of_sample} for {of_whole}");
+}
+
 /// Who waits for a sample is told as often as who waits for a whole, and ends it with a word.
 #[test]
 fn a_sample_is_told_and_ended() {

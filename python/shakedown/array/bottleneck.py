@@ -73,11 +73,11 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s
     longest, busiest = (max(range(len(names)), key=values.__getitem__) for values in (awaited, busy))
     if not busy[busiest] and not awaited[longest] and sum(one.members["requests"].to_list()):
         return HeldUp(None, busiest, 0.0, _UNKNOWN)
+    filled = fmean(each.filled_bytes / each.duration_s for each in rebuilds)
+    near = _HELD_BACK if busy[busiest] < _AT_ITS_END else _AT_THE_LIMIT
+    if limit_bytes_per_s and filled >= near * limit_bytes_per_s:
+        return HeldUp(awaited[busiest], busiest, busy[busiest], _limited(seen, limit_bytes_per_s))
     if awaited[longest] < LONG_AWAITED:
-        filled = fmean(each.filled_bytes / each.duration_s for each in rebuilds)
-        near = _HELD_BACK if busy[busiest] < _AT_ITS_END else _AT_THE_LIMIT
-        if limit_bytes_per_s and filled >= near * limit_bytes_per_s:
-            return HeldUp(awaited[busiest], busiest, busy[busiest], _limited(seen, limit_bytes_per_s))
         return HeldUp(awaited[busiest], busiest, busy[busiest], _together(seen))
     alike = seen.alike(longest)
     share = sum(awaited[place] for place in alike)

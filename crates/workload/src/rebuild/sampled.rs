@@ -7,7 +7,7 @@ use super::{fill_to, Array, Order, RebuildError, Report, Stopped, Told};
 /// Parts that the members are cut into: their speed falls almost evenly from the outer zones to the inner ones.
 const PARTS: u64 = 14;
 /// A stretch begins with what is not counted. Members begin together and fall out of step with each other, which costs up to a
-/// tenth of the speed, within the first two to four minutes.
+/// tenth of the speed, within the first two to four minutes. Md's own limit works on an average of half a minute.
 const WARM_BYTES: u64 = 32 << 30;
 /// That far the beginning of a rebuild is gone through, for what it takes longer than the rest.
 const BEGINNING_BYTES: u64 = 32 << 30;
@@ -15,11 +15,6 @@ const BEGINNING_BYTES: u64 = 32 << 30;
 const COUNTED_BYTES: u64 = 8 << 30;
 const STRETCH_BYTES: u64 = WARM_BYTES + COUNTED_BYTES;
 const GONE_THROUGH_BYTES: u64 = PARTS * STRETCH_BYTES + BEGINNING_BYTES;
-/// The speed that md limits is an average of the last 27 to 30 s, divided by one more than the whole seconds of that.
-const MARK_S: f64 = 28.5;
-const DIVIDED_BY_S: f64 = 29.0;
-/// A stretch is too short for md's limit to work on it as on the whole: it has none, and the whole is limited afterwards.
-const NO_LIMIT: u64 = 1 << 50;
 
 /// One part: where it begins, and what came of its stretch.
 struct Part {
@@ -49,19 +44,13 @@ impl Watch<'_, '_> {
 
 /// The rebuild as the sum of its parts.
 pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildError> {
-    let mut stretches = order.clone();
-    stretches.options.speed_max_bytes_per_s = NO_LIMIT;
-    let limit = order.options.speed_max_bytes_per_s as f64;
-    let least_ns_per_byte = 1e9 / (limit * DIVIDED_BY_S / MARK_S);
     let used = order.options.used_bytes();
     let page = |bytes: u64| bytes / 4096 * 4096;
     let borders: Vec<u64> =
         (0..=PARTS).map(|part| if part == PARTS { used } else { page(used / PARTS * part) }).collect();
     let (mut parts, mut watch) = (Vec::new(), Watch { told, before: 0 });
     for border in borders.windows(2).filter(|border| border[0] < border[1]) {
-        let mut part = play_part(&stretches, border[0], border[1], &mut watch)?;
-        part.ns_per_byte = part.ns_per_byte.max(least_ns_per_byte);
-        parts.push(part);
+        parts.push(play_part(order, border[0], border[1], &mut watch)?);
     }
     let requests = parts.iter().flat_map(|part| &part.outcome.members).map(|member| member.counters.requests).sum();
     Ok(Report {

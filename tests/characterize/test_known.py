@@ -64,6 +64,11 @@ def _check(outcome: Outcome, truth: Truth) -> None:
         assert collecting.high - collecting.low <= 0.3 + 1e-9
     if "translation.cache.packet_bytes" not in twin.unidentified():
         _near(outcome, truth, "translation.cache.packet_bytes", 0.2)
+    follow_turns = values.get("translation.cache.follow_turns", 0.0)
+    if follow_turns:
+        assert "translation.cache.follow_turns" not in twin.unidentified()
+    if values.get("translation.cache.place") != "flash" and "translation.cache.follow_turns" not in twin.unidentified():
+        assert twin.value("translation.cache", "follow_turns") == pytest.approx(follow_turns, abs=0.05)
 
 
 @pytest.mark.parametrize("name", list_profiles())

@@ -10,7 +10,6 @@ from shakedown.fit import marks
 from shakedown.fit.cache import Cache
 from shakedown.fit.draft import mark
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.facts import Facts
 from shakedown.fit.whereabouts import Sight, Watch
 
 
@@ -51,6 +50,15 @@ def test_marks_that_contradict_each_other_are_not_known() -> None:
     """A low one above the high one makes no profile: so a drive over NBD on a busy machine got no twin."""
     seen = marks.Marks(high=Estimate(0.55, 0.53, 0.56), low=Estimate(0.6, 0.59, 0.61), step=0.025)
     cache = Cache("outer", lazy=True, marks=seen)
-    nothing = cast(Facts, None)
-    assert mark(nothing, cache, "high_mark") is None
-    assert mark(nothing, cache, "low_mark") is None
+    assert mark(cache, "high_mark", 1) is None
+    assert mark(cache, "low_mark", 1) is None
+
+
+def test_the_last_pass_may_have_gone_below_the_low_mark_by_all_of_its_bands_but_one() -> None:
+    seen = marks.Marks(high=Estimate(0.56, 0.53, 0.57), low=Estimate(0.441, 0.429, 0.453), step=0.012)
+    cache = Cache("outer", lazy=True, marks=seen)
+    by_one, by_eight = (mark(cache, "low_mark", bands) for bands in (1, 8))
+    assert by_one == seen.low
+    assert by_eight is not None
+    assert by_eight.low == seen.low.low
+    assert by_eight.high == min(seen.low.high + 7 * seen.step, seen.high.high)

@@ -86,6 +86,12 @@ def test_larger_drives_take_longer() -> None:
     assert sum(large.aggressive.values()) > 2 * sum(small.aggressive.values())
 
 
+def test_before_the_start_an_interval_is_said_from_a_cache_of_hardly_any_size_to_one_of_the_usual() -> None:
+    said = Plan.of(3_900_000_000_000, with_parking=False).lines()[1]
+    # `skylight-2`, whose log is a quarter as long as usual and fast, takes 102 minutes, and `skylight-1` 610.
+    assert "78 minutes to 13 hours if that is cleaned only when it is nearly full" in said
+
+
 def test_a_part_that_comes_twice_or_that_only_some_drives_have_changes_nothing() -> None:
     plan = Plan.of(SMALL, with_parking=False)
     parts = ["marks of lazy cleaning", "fill with small writes, each durable", "journal", "bands at 0%", "low mark"]

@@ -63,6 +63,9 @@ _PARKING_S: Final = (60, 2400)
 # The drives that were looked into by others have 10 to 40 GB.
 _CACHE_SHARE: Final = 0.01
 _MOST_CACHE_BYTES: Final = 40e9
+# How far the 23 drives with a cache lay from this: below what needs no cache, and above what one of that size makes.
+_AT_LEAST: Final = 0.85
+_AT_MOST: Final = 1.35
 _FIXED_BYTES: Final = 24e9
 _SMALLEST_BYTES: Final = 3_000_000_000
 
@@ -116,15 +119,24 @@ class Plan:
         """All that it may become, the shortest first."""
         return (self.conventional, self.aggressive, self.lazy)
 
+    @property
+    def _usual_s(self) -> tuple[float, ...]:
+        return tuple(sum(course.values()) for course in self.courses)
+
+    @property
+    def _least_s(self) -> tuple[float, ...]:
+        """With a cache of hardly any size."""
+        return Plan.of(self.capacity_bytes, with_parking=False, cache_bytes=0.0)._usual_s
+
     def lines(self) -> list[str]:
         """The plan for people."""
-        conventional, aggressive, lazy = (long(sum(course.values())) for course in self.courses)
+        conventional, aggressive, lazy = (_range(*sums) for sums in zip(self._least_s, self._usual_s, strict=True))
         return [
             f"characterize overwrites about {format_size(self.overwritten_bytes)} in many places of "
             f"{format_size(self.capacity_bytes)}, and what lies there is lost",
-            f"on a real drive it takes about {conventional} if there is no persistent cache, {aggressive} if there is "
-            f"one of a usual size, here {format_size(self.cache_bytes)}, {lazy} if that is cleaned only when it is "
-            f"nearly full; some take a third of that, some half as much again{self._parking()}",
+            f"on a real drive it takes {conventional} if there is no persistent cache, {aggressive} if there is one "
+            f"of a usual size, here up to {format_size(self.cache_bytes)}, {lazy} if that is cleaned only when it is "
+            f"nearly full: how large and how fast it is shows on the way{self._parking()}",
             "interrupt it at any time: `--resume` goes on with what was measured",
         ]
 
@@ -147,6 +159,12 @@ class Plan:
             "seconds_lazy": lazy,
             "seconds_parking_at_most": self.parking_s[1] if self.parking_s else 0,
         }
+
+
+def _range(least_s: float, usual_s: float) -> str:
+    """From what it takes at least to what it may take, where neither is known better."""
+    least, most = long(_AT_LEAST * least_s), long(_AT_MOST * usual_s)
+    return least if least == most else f"{least} to {most}"
 
 
 def long(seconds: float) -> str:

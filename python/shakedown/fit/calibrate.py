@@ -11,9 +11,10 @@ import numpy as np
 from shakedown.fit import append as appends
 from shakedown.fit import bands, cleaning, dram, forced
 from shakedown.fit.cache import SPACE_ENDS, Cache, gathered_bytes, gathered_vaguely, space_bound
-from shakedown.fit.draft import band_size_is_known, put_entries
+from shakedown.fit.draft import band_size_is_known, put_entries, put_follow
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts, emptying, filled, forced_passes
+from shakedown.fit.follow import follow_turns
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import UNKNOWN, Twin
 from shakedown.fit.whereabouts import Sight
@@ -64,11 +65,31 @@ class Stage:
 
 def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
     """The twin after all stages."""
-    for stage in _stages(twin, facts, make):
+    for stage in _memory(facts):
         twin = _fitted(twin, stage, make)
-    if facts.cache and facts.bursts.writes:
-        _entries(twin, facts.cache, make)
+    cache = facts.cache
+    if cache is None:
+        return twin
+    twin = _packing(twin, cache, facts.turn_ms.value, make)
+    for stage in _merging(twin, facts, cache, make):
+        twin = _fitted(twin, stage, make)
+    if facts.bursts.writes:
+        _entries(twin, cache, make)
     return twin
+
+
+def _packing(twin: Twin, cache: Cache, turn_ms: float, make: Make) -> Twin:
+    """How many writes share a packet, where only a rate tells, and what a visit right behind another takes longer.
+
+    Both decide that rate; how fast memory is emptied hardly depends on packets that show in nothing else.
+    """
+    packed = _packed(twin, cache, make)
+    follow = follow_turns(packed, cache, turn_ms, make)
+    if follow is None:
+        return packed
+    for each in (twin, packed):
+        put_follow(each, follow)
+    return _packed(twin, cache, make) if follow.value else packed
 
 
 def _entries(twin: Twin, cache: Cache, make: Make) -> None:
@@ -89,7 +110,7 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
     put_entries(twin, cache, int(twin.number("dram", "write_segments")), space_ends=ends)
 
 
-def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
+def _memory(facts: Facts) -> list[Stage]:
     overhead_ms, turn_ms = facts.overhead_ms, facts.turn_ms.value
     stages = []
     buffered = _BUFFERED
@@ -125,28 +146,28 @@ def _stages(twin: Twin, facts: Facts, make: Make) -> list[Stage]:
                 counted=True,
             )
         )
-    cache = facts.cache
-    if cache and cache.run_ms:
-        stages.append(
-            Stage(
-                "translation.cache",
-                "packet_writes",
-                1,
-                _PACKET_WRITES,
-                cache.run_ms,
-                0.002,
-                appends.run_ms,
-                "rate of small writes in sequence",
-            )
-        )
-    if cache and 0.5 in cache.bands and band_size_is_known(facts):
-        stages += _merging(twin, facts, cache, make)
     return stages
+
+
+def _packed(twin: Twin, cache: Cache, make: Make) -> Twin:
+    if not cache.run_ms:
+        return twin
+    stage = Stage(
+        "translation.cache",
+        "packet_writes",
+        1,
+        _PACKET_WRITES,
+        cache.run_ms,
+        0.002,
+        appends.run_ms,
+        "rate of small writes in sequence",
+    )
+    return _fitted(twin, stage, make)
 
 
 def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
     """The merge buffer shows in what cleaning a band takes: best where a write waits for that, else in a silence."""
-    if cache.rest_ms is None:
+    if 0.5 not in cache.bands or not band_size_is_known(facts) or cache.rest_ms is None:
         return []
     sight, rest_ms = Sight(facts.turn_ms.value, flash=cache.place == "flash"), cache.rest_ms
     # Its bands have as many tracks as the drive's, but lie elsewhere, and on tracks that may be somewhat longer there.

@@ -305,6 +305,7 @@ def _cache(twin: Twin, cache: Cache) -> None:
         _tracks(twin, "packet_tracks", cache.layout.packet_tracks, cache.layout.track_bytes)
         _measured(twin, section, "packet_turns", cost.packet_turns, 4)
         _measured(twin, section, "append_turns", cost.append_turns, 4)
+        twin.put(section, "follow_turns", 0.0, f"{UNKNOWN}; none")
         if cache.layout.visit_tracks.value:
             _tracks(twin, "append_tracks", cache.layout.visit_tracks, cache.layout.track_bytes)
     journal = cache.journal
@@ -400,6 +401,11 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 
 
+def put_follow(twin: Twin, found: Estimate) -> None:
+    """What visits take longer that follow each other directly."""
+    _measured(twin, "translation.cache", "follow_turns", found, 3)
+
+
 def _packets_met(cache: Cache) -> list[int]:
     """Between how many packets groups of writes stalled for the first time."""
     assert cache.groups and cache.grouped and cache.grouped.writes
@@ -435,6 +441,7 @@ def _entries_at_mark(twin: Twin, cache: Cache) -> None:
 def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     section = "translation.cleaning"
     twin.put(section, "when", "lazy" if cache.lazy else "aggressive", f"measured: {_BY}")
+    _pass(twin, facts)
     if cache.most_dirty_first is None:
         twin.put(section, "order", "fifo", f"{UNKNOWN}; usual")
     else:
@@ -448,7 +455,7 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
         twin.put(section, "idle_ms", 1000, f"{UNKNOWN}; it rested with its cache full")
     if cache.lazy:
         for key, value in (("high_mark", 0.9), ("low_mark", 0.8)):
-            found = mark(facts, cache, key)
+            found = mark(cache, key, twin.number(section, "bands_per_pass"))
             if found:
                 _measured(twin, section, key, found, 4)
             else:
@@ -457,7 +464,6 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
         _measured(twin, section, "collect_turns", cache.collect_turns, 3)
     elif cache.place != "flash":
         twin.put(section, "collect_turns", 0.2, f"{UNKNOWN}; a part of a turn, and few pieces to a band")
-    _pass(twin, facts)
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{UNKNOWN}; usual")
     if cache.band_ms is None or not band_size_is_known(facts):
         twin.put(section, "merge_on_disk", False, UNKNOWN)
@@ -474,16 +480,18 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     twin.put(section, "merge_on_disk", times > _ON_DISK, f"{known}: {times:.2f} times what reading a band takes {_BY}")
 
 
-def mark(facts: Facts, cache: Cache, key: str) -> Estimate | None:
-    """A mark of lazy cleaning; the last pass may go below the low one, by all of its bands but one."""
+def mark(cache: Cache, key: str, pass_bands: float) -> Estimate | None:
+    """A mark of lazy cleaning; the last pass may go below the low one, by all of its bands but one.
+
+    Not less so where it is not known how many those are: then as many as the twin has.
+    """
     # A host that is late may have made them contradict each other: then neither is known.
     if cache.marks is None or cache.marks.low.low >= cache.marks.high.value:
         return None
     if key == "high_mark":
         return cache.marks.high
-    found, passed = cache.marks.low, pass_of(facts)
-    bands = passed.bands.value if passed else cache.pass_bands or 1
-    below = cache.marks.step * (bands - 1)
+    found = cache.marks.low
+    below = cache.marks.step * (pass_bands - 1)
     # But the low mark is below the high one.
     high = cache.marks.high
     value = min(found.value + below / 2, (found.low + high.value) / 2)

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from shakedown.fit.append import Journal, journal
 from shakedown.fit.even import even_waits
+from shakedown.fit.pace import Pace
+from shakedown.fit.pace import estimate as pace_of
 from shakedown.fit.place import rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
 
@@ -69,6 +71,8 @@ class Fill:
     """What the last writes before it took longer in all than others."""
     written: int = 0
     """Until it was certain."""
+    pace: Pace | None = None
+    """Of memory, before it stalled."""
 
 
 def fill(
@@ -102,9 +106,11 @@ def fill(
     if order.rewritten:
         rewrite(bench, f"{name}-rewrite", first, plan.end(done))
     bench.idle(order.settle_ns)
+    before = np.concatenate(cycles)[: stalls[0] if len(stalls) else done]
+    pace = None if flush_every else pace_of(before)
     if not len(stalls):
-        return Fill(None, written=done)
-    return Fill(int(stalls[0]) * group, None if flush_every else ebb_ms(np.concatenate(cycles)[: stalls[0]]), done)
+        return Fill(None, written=done, pace=pace)
+    return Fill(int(stalls[0]) * group, None if flush_every else ebb_ms(before), done, pace)
 
 
 def ebb_ms(cycle_ms: Floats) -> float | None:

@@ -67,8 +67,7 @@ impl<D: BlockDevice> Array<D> {
     }
 
     fn is_stopped(&self, request: &Request) -> bool {
-        let active = self.recovery.as_ref().map_or(0, |recovery| recovery.thread.active_bytes);
-        self.barrier.stops(request, active)
+        self.barrier.stops(request)
     }
 
     /// A request of the host that has begun.

@@ -16,10 +16,10 @@ const BUCKET_BYTES: u64 = 64 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct Barrier {
     layout: Layout,
-    /// For the recovery's next block; it is also up as long as any is on its way.
-    raised: bool,
-    /// Which of raid1's.
-    at: u64,
+    /// For the recovery's next block, which of raid1's; each is also up as long as any block behind it is on its way.
+    raised: Option<u64>,
+    /// Bytes of the recovery on their way, by bucket, as far as there are any.
+    under_way: Vec<(u64, u64)>,
     /// The recovery has seen whether anybody waits before it asks for its next block.
     looked: bool,
     /// Who waits, one request of each program.
@@ -30,7 +30,7 @@ pub(super) struct Barrier {
 
 impl Barrier {
     pub fn new(layout: Layout) -> Self {
-        Self { layout, raised: false, at: 0, looked: false, held: Vec::new(), pending: HashMap::new() }
+        Self { layout, raised: None, under_way: Vec::new(), looked: false, held: Vec::new(), pending: HashMap::new() }
     }
 
     pub fn enter(&mut self, bucket: u64) {
@@ -63,9 +63,38 @@ impl Barrier {
         }
     }
 
-    /// Has a request of the host to wait, with so many bytes of the recovery under way?
-    pub fn stops(&self, request: &Request, active_bytes: u64) -> bool {
-        (self.raised || active_bytes > 0) && self.concerns(self.at, request)
+    /// Has a request of the host to wait?
+    pub fn stops(&self, request: &Request) -> bool {
+        let mut up = self.raised.into_iter().chain(self.under_way.iter().map(|(bucket, _)| *bucket));
+        up.any(|bucket| self.concerns(bucket, request))
+    }
+
+    /// Up to where a block of the recovery lies behind the same barrier.
+    pub fn end(&self, offset_bytes: u64) -> u64 {
+        match self.layout {
+            Layout::Raid1 => (self.bucket(offset_bytes) + 1) * BUCKET_BYTES,
+            _ => u64::MAX,
+        }
+    }
+
+    /// The recovery has asked for so many bytes, all behind one barrier.
+    pub fn asked(&mut self, offset_bytes: u64, bytes: u64) {
+        let bucket = self.bucket(offset_bytes);
+        match self.under_way.iter_mut().find(|(other, _)| *other == bucket) {
+            Some((_, under_way)) => *under_way += bytes,
+            None => self.under_way.push((bucket, bytes)),
+        }
+    }
+
+    /// So many bytes that the recovery had asked for are done.
+    pub fn done(&mut self, offset_bytes: u64, bytes: u64) {
+        let bucket = self.bucket(offset_bytes);
+        if let Some(place) = self.under_way.iter().position(|(other, _)| *other == bucket) {
+            self.under_way[place].1 -= bytes;
+            if self.under_way[place].1 == 0 {
+                self.under_way.swap_remove(place);
+            }
+        }
     }
 
     /// How many bytes the recovery may ask for: it and the host's requests take turns.
@@ -77,20 +106,19 @@ impl Barrier {
             thread.nap(now_ns, jiffy_ns);
             return 0;
         }
-        if !self.raised && waiting {
+        if self.raised.is_none() && waiting {
             return 0;
         }
-        (self.raised, self.at) = (true, bucket);
-        let (depth, end) = match self.layout {
-            Layout::Raid1 => (RAID1_DEPTH, (bucket + 1) * BUCKET_BYTES),
-            _ => (RAID10_DEPTH, u64::MAX),
-        };
-        // The one that waits for room counts, too.
-        let room = ((depth - 1) * BLOCK_BYTES).saturating_sub(thread.active_bytes).min(end - thread.position);
+        self.raised = Some(bucket);
+        let depth = if self.layout == Layout::Raid1 { RAID1_DEPTH } else { RAID10_DEPTH };
+        let under_way = self.under_way.iter().find(|(other, _)| *other == bucket).map_or(0, |(_, bytes)| *bytes);
+        // The one that waits for room counts, too. Behind each of raid1's barriers are so many: at its end a recovery has both.
+        let room =
+            ((depth - 1) * BLOCK_BYTES).saturating_sub(under_way).min(self.end(thread.position) - thread.position);
         if self.pending.contains_key(&bucket) || room == 0 {
             return 0;
         }
-        (self.raised, self.looked) = (false, false);
+        (self.raised, self.looked) = (None, false);
         if waiting {
             room.min(BLOCK_BYTES)
         } else {

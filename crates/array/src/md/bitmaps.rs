@@ -36,7 +36,7 @@ impl Bitmaps {
         if is_time {
             self.read_ns = u64::MAX;
         }
-        (0..if is_time { capacity_bytes / EVERY_BYTES } else { 0 }).map(|flex| Request {
+        (0..if is_time { capacity_bytes.div_ceil(EVERY_BYTES) } else { 0 }).map(|flex| Request {
             tag: BITMAPS_TAG,
             verb: Verb::Read,
             fua: false,

@@ -153,6 +153,8 @@ impl<D: BlockDevice> Array<D> {
             }
             if has_parity {
                 self.stripes.active += bytes / PAGE_BYTES;
+            } else {
+                self.barrier.asked(recovery.thread.position, bytes);
             }
             recovery.thread.asked(bytes);
             if has_parity
@@ -270,6 +272,7 @@ impl<D: BlockDevice> Array<D> {
         let mut at = from;
         while at < to {
             let end = to.min(at + most_bytes).min(at - at % copies.chunk_bytes + copies.chunk_bytes);
+            let end = end.min(self.barrier.end(at));
             self.recover_blocks(&copies, at, end);
             at = end;
         }
@@ -284,6 +287,7 @@ impl<D: BlockDevice> Array<D> {
         let bytes = end - at;
         let Some(source) = source else {
             recovery.thread.active_bytes -= bytes;
+            self.barrier.done(at, bytes);
             return;
         };
         let number = self.units.make(Purpose::Recovery);
@@ -332,6 +336,9 @@ impl<D: BlockDevice> Array<D> {
     pub(super) fn recovered(&mut self, number: u32) {
         let unit = self.units.get(number);
         let bytes = unit.recovers_bytes;
+        if let Some(written) = unit.parts.iter().find(|part| part.stage == WRITING && !unit.blocks.is_empty()) {
+            self.barrier.done(written.offset_bytes - HEADER_BYTES, bytes);
+        }
         self.pages.give_back(&unit.pages);
         if let Some(recovery) = &mut self.recovery {
             recovery.thread.active_bytes -= bytes;

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 
 /// Mirrors are recovered in blocks of this (`RESYNC_BLOCK_SIZE`),
 pub(super) const BLOCK_BYTES: u64 = 64 << 10;
-/// of which raid1 has so many under way (`RESYNC_DEPTH`),
+/// of which raid1 has so many under way behind each barrier (`RESYNC_DEPTH`),
 pub(super) const RAID1_DEPTH: u64 = 32;
 /// and raid10 32 MiB of them.
 pub(super) const RAID10_DEPTH: u64 = 512;

@@ -15,6 +15,7 @@ mod dmu;
 mod draid;
 mod draid_maps;
 mod errors;
+mod filling;
 mod flow;
 mod geometry;
 mod groups;

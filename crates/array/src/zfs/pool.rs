@@ -85,9 +85,13 @@ impl Pool {
             (u128::from(counted) * u128::from(record_bytes) / u128::from(record_allocated)) as u64
         };
         let files = Files { records: stretches.records(), record_bytes };
+        let wanted_records = (shown_bytes as f64 * fill) as u64 / record_allocated;
+        // Behind what is filled no group was short of room.
+        let room_while_filling =
+            |written: u64| if written < wanted_records { room_for(written) } else { u64::MAX >> 4 };
         let groups = match run_records {
             Some(_) => Groups::unknown(),
-            None => Groups::new(&geometry, files, dirty_bytes, room_for, &mut between),
+            None => Groups::new(&geometry, files, dirty_bytes, room_while_filling, &mut between),
         };
         let indirect = Indirects::new(&geometry, stretches.records());
         let stretches = stretches.naming(&indirect);
@@ -96,7 +100,7 @@ impl Pool {
         let room = room.saturating_sub(made_bytes + groups.most_free_among(room / record_allocated));
         let records_per_metaslab = stretches.fitting(room, record_allocated, &indirect);
         let records_per_metaslab = content.in_whole_runs(records_per_metaslab)?;
-        let records = stretches.in_whole_files((shown_bytes as f64 * fill) as u64 / record_allocated);
+        let records = stretches.in_whole_files(wanted_records);
         let records = records.min(metaslabs * records_per_metaslab);
         let filled = Metaslabs::new(metaslabs, records.div_ceil(records_per_metaslab), run_records.is_some());
         let own = own::own_metaslabs(&filled.content, filled.goes_back());

@@ -3,18 +3,13 @@
 
 use std::ops::Range;
 
+use super::filling::{group_ends, Files};
 use super::geometry::Geometry;
 use super::indirects::{self, Indirects};
 use super::own;
 
 /// After so many it is the same again.
 const ROUND: u64 = 64;
-
-/// Which share of what may be dirty a group is. Whoever fills a pool is held up from 60 % on (`zfs_delay_min_dirty_percent`), the
-/// longer the less is left (`zfs_delay_scale`), so that a group grows until the one before it is written: of drives of 150 to 200 MB/s
-/// that is reckoned to be nine tenths, and is 0.885 to 0.9 in lists of the lab's. As the first fills, none is being written.
-const FIRST_SHARE: f64 = 0.76;
-const SHARES: [f64; 2] = [0.885, 0.9];
 
 /// The first copies of what each group writes of the pool itself lie behind its data: so many in lists of the lab's, besides dnodes
 /// and indirect blocks. The first group has more, of a filesystem with one file and with many.
@@ -53,32 +48,28 @@ impl Groups {
         Self { holes: Vec::new(), ends: Vec::new(), records: u64::MAX }
     }
 
-    /// Of files of so many records; `u64::MAX`: all is one file. At most `dirty_records` were dirty at a time, and `room` for what is
-    /// not yet written where so many are.
+    /// At most so many bytes were dirty at a time, and `room` for what is not yet written where so many records are.
     pub fn new(
         geometry: &Geometry,
-        file_records: u64,
-        dirty_records: u64,
+        files: Files,
+        most_dirty: u64,
         room: impl Fn(u64) -> u64,
         source: &mut sim::Stream,
     ) -> Self {
+        let file_records = files.records;
         let (block, are_files) = (geometry.allocated_bytes(own::BLOCK_BYTES), file_records < u64::MAX);
-        let (mut holes, mut ends) = (Vec::new(), Vec::new());
-        let (mut written, mut begin) = (0, 0);
-        for number in 0..ROUND {
-            let share = if number == 0 { FIRST_SHARE } else { SHARES[0] + source.unit() * (SHARES[1] - SHARES[0]) };
-            // While it grows, the one before it is being written.
-            let has_room = room(written).saturating_sub(begin - written);
-            let end = begin + ((dirty_records as f64 * share) as u64).min(has_room).max(1);
+        let ends = group_ends(files, ROUND, most_dirty, room, source);
+        let (mut holes, mut begin) = (Vec::new(), 0);
+        for (number, end) in ends.iter().copied().enumerate() {
             let hole = |before, free_bytes| Hole { before, free_bytes, is_held: false };
             let own = if number == 0 { FIRST_OWN_BLOCKS[usize::from(are_files)] } else { OWN_BLOCKS };
             let last_dnodes = block;
             holes.push(hole(end, own * block + last_dnodes + names_bytes(geometry, file_records, begin..end)));
             // A block of dnodes is written when all files in it are. That stays, but in the first the directory's own changes again.
             let named = dnode_blocks(file_records).enumerate().skip_while(|(_, named)| *named <= begin);
-            for (number, named) in named.take_while(|(_, named)| *named <= end) {
+            for (place, named) in named.take_while(|(_, named)| *named <= end) {
                 let before = named + QUEUE_DEPTH;
-                holes.push(Hole { before: before.min(end), free_bytes: block, is_held: number > 0 && before < end });
+                holes.push(Hole { before: before.min(end), free_bytes: block, is_held: place > 0 && before < end });
             }
             // The first group has one of a directory above, too.
             if (number == 0 || are_files) && begin + QUEUE_DEPTH < end {
@@ -86,8 +77,7 @@ impl Groups {
                 let has_files = dnode_blocks(file_records).next().is_some_and(|named| begin < named);
                 holes.push(hole(begin + QUEUE_DEPTH, if has_files { block } else { 2 * block }));
             }
-            ends.push(end);
-            (written, begin) = (begin, end);
+            begin = end;
         }
         holes.sort_by_key(|hole| hole.before);
         let mut free_bytes = 0;
@@ -174,17 +164,8 @@ mod tests {
     fn raidz(file_records: u64) -> (Groups, u64) {
         let geometry = Geometry::raidz(1, 4, 12).unwrap();
         let block = geometry.allocated_bytes(4 << 10);
-        (Groups::new(&geometry, file_records, 1638, |_| u64::MAX, &mut sim::stream(1, "groups")), block)
-    }
-
-    /// As in a list of the lab's of a mirror of 4 GB.
-    #[test]
-    fn where_room_is_scarce_a_group_has_what_the_one_before_it_leaves() {
-        let geometry = Geometry::mirror(2, 12).unwrap();
-        let room = |written: u64| 1200 - written / 24;
-        let groups = Groups::new(&geometry, 48, 1638, room, &mut sim::stream(1, "groups"));
-        let ends: Vec<u64> = groups.holes.iter().filter(|hole| hole.free_bytes > 0).map(|hole| hole.before).collect();
-        assert!(ends.contains(&1200) && ends.contains(&1201) && ends.contains(&(1201 + 1149)), "{ends:?}");
+        let files = Files { records: file_records, record_bytes: 128 << 10 };
+        (Groups::new(&geometry, files, 1638 << 17, |_| 1 << 60, &mut sim::stream(1, "groups")), block)
     }
 
     #[test]

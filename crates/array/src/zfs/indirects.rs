@@ -2,7 +2,8 @@
 
 use super::geometry::Geometry;
 
-/// Pointers in one of 128 KiB.
+/// Of one in memory, and the pointers in it.
+pub(super) const BLOCK_BYTES: u64 = 128 << 10;
 pub(super) const POINTERS: u64 = 1024;
 
 /// What a pointer takes of a block compressed by lz4, and the block beside: checksums and places do not compress. (Blocks

@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`Geometry`] says where a block's columns lie on the members (`raidz`, `draid` with its `draid_maps`), `room` how
 //! much of a vdev may be written, `content` what was and `pool` where it lies: in which `metaslabs`, with `stretch` and `groups` what lies
-//! between, and `places` where what was rewritten does; `indirects` is what names it, `own` what the pool says of itself and `metadata` where
+//! between (`filling`: how large groups are), and `places` where what was rewritten does; `indirects` is what names it, `own` what the pool says of itself and `metadata` where
 //! both lie; `order` in which order a resilver goes through it, `tunables` the numbers of OpenZFS;
 //! a [`Plan`] says what is resilvered and how. Under way are a `role` for each member and the `phase`,
 //! a `queue` before each drive and its `errors`, the transaction group (`txg`), `users` with `memory` what they find there, `sample` how a part
@@ -15,6 +15,7 @@ mod dmu;
 mod draid;
 mod draid_maps;
 mod errors;
+mod filling;
 mod flow;
 mod geometry;
 mod groups;

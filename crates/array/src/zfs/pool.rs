@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::content::Content;
+use super::filling::Files;
 use super::geometry::Geometry;
 use super::groups::Groups;
 use super::indirects::Indirects;
@@ -79,10 +80,18 @@ impl Pool {
         let record_allocated = geometry.allocated_bytes(record_bytes);
         let mut between = sim::stream(seed, "what lies between records");
         let stretches = Stretches::new(content.fresh_records(file_bytes), &mut between);
-        let room_for = |written: u64| unwritten_records(shown_bytes, written * record_allocated, record_allocated);
+        let room_for = |written: u64| {
+            let counted = unwritten_allocated(shown_bytes, written * record_allocated);
+            (u128::from(counted) * u128::from(record_bytes) / u128::from(record_allocated)) as u64
+        };
+        let files = Files { records: stretches.records(), record_bytes };
+        let wanted_records = (shown_bytes as f64 * fill) as u64 / record_allocated;
+        // Behind what is filled no group was short of room.
+        let room_while_filling =
+            |written: u64| if written < wanted_records { room_for(written) } else { u64::MAX >> 4 };
         let groups = match run_records {
             Some(_) => Groups::unknown(),
-            None => Groups::new(&geometry, stretches.records(), dirty_bytes / record_bytes, room_for, &mut between),
+            None => Groups::new(&geometry, files, dirty_bytes, room_while_filling, &mut between),
         };
         let indirect = Indirects::new(&geometry, stretches.records());
         let stretches = stretches.naming(&indirect);
@@ -91,7 +100,7 @@ impl Pool {
         let room = room.saturating_sub(made_bytes + groups.most_free_among(room / record_allocated));
         let records_per_metaslab = stretches.fitting(room, record_allocated, &indirect);
         let records_per_metaslab = content.in_whole_runs(records_per_metaslab)?;
-        let records = stretches.in_whole_files((shown_bytes as f64 * fill) as u64 / record_allocated);
+        let records = stretches.in_whole_files(wanted_records);
         let records = records.min(metaslabs * records_per_metaslab);
         let filled = Metaslabs::new(metaslabs, records.div_ceil(records_per_metaslab), run_records.is_some());
         let own = own::own_metaslabs(&filled.content, filled.goes_back());
@@ -104,7 +113,7 @@ impl Pool {
             record_allocated,
             indirect,
             second_copies: None,
-            unwritten_records: room_for(records),
+            unwritten_records: (room_for(records) / record_bytes).max(1),
             metaslab_shift,
             metaslabs,
             filled,
@@ -224,8 +233,8 @@ fn fresh(records: u64, records_per_metaslab: u64, order: &[u64], empty: impl Ite
 
 /// A write has to wait once all that are not yet written would fill the pool and a 32nd of it more, each being taken to need 24 times its
 /// size (`dsl_dir_tempreserve_impl`, `spa_asize_inflation`). Of whole drives memory is full long before.
-fn unwritten_records(shown: u64, used: u64, record_allocated: u64) -> u64 {
-    ((shown + shown / 32).saturating_sub(used) / (24 * record_allocated)).max(1)
+fn unwritten_allocated(shown: u64, used: u64) -> u64 {
+    (shown + shown / 32).saturating_sub(used) / 24
 }
 
 #[cfg(test)]

@@ -71,7 +71,9 @@ HEAD: Final = (
     *("real_written_bytes", "model_written_bytes", "written_error", "real_kicked", "model_kicked", "model_given_up"),
 )
 # Of a mean of so many plays, how many standard errors the interval reaches that holds 95 times in 100 (Student's t).
-STANDARD_ERRORS: Final = dict(enumerate((4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18), start=3))
+STANDARD_ERRORS: Final = dict(
+    enumerate((4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13), start=3)
+)
 
 
 PLAYED: Final = ("real_s", "real_read_bytes", "real_written_bytes", "real_kicked")

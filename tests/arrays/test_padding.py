@@ -69,8 +69,9 @@ def test_why_no_estimate_was_shown_is_told() -> None:
 @pytest.mark.parametrize(
     ("layout", "width", "record_bytes", "part", "told"),
     [
-        ("raidz1", 4, 8 * KIB, 0, "last, which holds nothing of it."),
-        ("raidz1", 4, 32 * KIB, 2 / 3, "last, which holds 2 of its 3."),
+        # OpenZFS 2.3 in the lab, of this very order: the pool's own blocks shift a third of the records by two drives.
+        ("raidz1", 4, 8 * KIB, 0.34, "last, which holds nothing of it, but where"),
+        ("raidz1", 4, 32 * KIB, 2 / 3, "last, which holds 2 of its 3, but where"),
         ("raidz1", 4, 128 * KIB, 10 / 11, None),
         ("raidz1", 4, 16 * KIB, 1, None),
         ("raidz2", 4, 8 * KIB, 4 / 6, None),  # padding of two, on each drive in turn

@@ -19,8 +19,8 @@ def padding(order: RebuildOrder) -> tuple[str, ...]:
     """What is allocated is a multiple of the parity drives and one, so that no gap is left that nothing fits into.
 
     Where that goes around all drives a whole number of times each record begins on the first one, and the last one, the
-    one that is replaced, is the one that is left empty at its end. But a block of the pool's own between two records may
-    shift those behind it by two drives: in the lab a third of the records of 8 KiB on a raidz1 of four.
+    one that is replaced, is the one that is left empty at its end. But a block of the pool's own between two records
+    may shift those behind it by two drives: in the lab a third of the records of 8 KiB on a raidz1 of four.
     """
     if order.layout not in RAIDZ or not isinstance(order.options, ZfsOptions):
         return ()
@@ -38,8 +38,8 @@ def padding(order: RebuildOrder) -> tuple[str, ...]:
     return (
         f"CAUTION: where another drive than the last is replaced {_otherwise(order, sector_bytes, rounds)}. "
         f"A record of {format_size(record_bytes)} takes {sectors} sectors, padded to {padded}: {rounds} on each of "
-        f"{width} drives, with the padding on the last, which holds {holds}, but where the pool's own blocks have shifted"
-        " records.",
+        f"{width} drives, with the padding on the last, which holds {holds}, but where the pool's own blocks have "
+        "shifted records.",
     )
 
 

@@ -366,27 +366,6 @@ def test_commands_in_flight_wait_out_the_overhead_side_by_side(depth: int, per_s
     assert (100 - depth) / (ends_s[-1] - ends_s[depth - 1]) == pytest.approx(per_s, rel=0.01)
 
 
-@pytest.mark.parametrize("merges_on_disk", [False, True])
-def test_bands_that_move_are_told_whether_the_others_merge_on_disk(merges_on_disk: bool) -> None:
-    changes = {"translation.mapping": "dynamic", "translation.spare_bands": 4}
-    key = "translation.cleaning.merge_on_disk"
-    Drive.build("st8000as0002", {**changes, key: merges_on_disk}, seed=1, scale_divisor=100)
-    with pytest.raises(UsageError, match=f"`{key}` is missing"):
-        Drive.build("st8000as0002", {**changes, key: None}, seed=1, scale_divisor=100)
-
-
-def test_a_job_s_longest_requests_are_no_trace() -> None:
-    asked = drive().run("rw=write\nbs=64m\nnumber_ios=3")
-    with pytest.raises(UsageError, match="row 0 of the trace moves 67108864 bytes at once"):
-        drive().replay(asked)
-    assert drive().replay(drive().run("rw=write\nbs=32m\nnumber_ios=3")).height == 3
-
-
-def test_a_key_in_the_wrong_place_is_told_with_its_table() -> None:
-    with pytest.raises(UsageError, match=r"did you mean `geometry\.rpm`\?"):
-        Drive.build("wd40efax", {"rpm": 5400}, seed=1)
-
-
 def test_a_flush_is_waited_for_twice_as_long_and_a_late_answer_is_one() -> None:
     text = faults("timeout", from_s=0, for_s=1)
     flush = {"submitted_ns": [0], "verb": ["flush"], "offset_bytes": [0], "bytes": [0]}

@@ -291,7 +291,8 @@ fn a_number_that_no_computer_holds_is_told_with_its_line() {
     let line = original.lines().position(|line| line.starts_with("rpm =")).unwrap();
     let found = original.lines().nth(line).unwrap();
     let error = Profile::parse(&original.replacen(found, whole, 1)).unwrap_err();
-    let expected = format!("is too large: a whole number of more than 63 bits (at line {}, column 17)", line + 1);
+    let expected =
+        format!("is too large for TOML: a whole number of more than 63 bits (at line {}, column 17)", line + 1);
     assert!(error.to_string().ends_with(&expected), "{error}");
     assert!(error.hint().ends_with("9223372036854775807"), "{}", error.hint());
     for whole in ["9223372036854775808", &format!("1{}", "0".repeat(30))] {

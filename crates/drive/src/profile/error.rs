@@ -13,7 +13,7 @@ pub enum ProfileError {
         reason: String,
     },
     /// A whole number that TOML has no room for, wherever it stands.
-    #[error("a number of the profile is too large: {reason}")]
+    #[error("a number of the profile is too large for TOML: {reason}")]
     TooLarge {
         /// What it is, with line and column.
         reason: String,

@@ -357,6 +357,15 @@ def test_who_is_never_answered_is_given_up(host_timeout: str | int | None, waite
     assert one.run("rw=read\nbs=4k\nnumber_ios=4")["status"].unique().to_list() == ["good"]
 
 
+@pytest.mark.parametrize(("depth", "per_s"), [(1, 1), (4, 4)])
+def test_commands_in_flight_wait_out_the_overhead_side_by_side(depth: int, per_s: int) -> None:
+    slow = Drive.build("wd40efrx", {"interface.overhead_us": 1_000_000}, seed=1)
+    done = slow.run(f"rw=read\nbs=4k\nioengine=libaio\niodepth={depth}\nnumber_ios=100")
+    ends_s = done["completed_ns"].sort() / 1e9
+    # From the first on that heads need not move for.
+    assert (100 - depth) / (ends_s[-1] - ends_s[depth - 1]) == pytest.approx(per_s, rel=0.01)
+
+
 def test_a_flush_is_waited_for_twice_as_long_and_a_late_answer_is_one() -> None:
     text = faults("timeout", from_s=0, for_s=1)
     flush = {"submitted_ns": [0], "verb": ["flush"], "offset_bytes": [0], "bytes": [0]}

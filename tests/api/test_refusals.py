@@ -50,3 +50,24 @@ def test_what_no_array_can_be_is_named_as_it_was_given(
         shakedown.rebuild(layout, members, width=4, fill=0.1, scale_divisor=4000, **options)
     assert message in str(refusal.value)
     assert refusal.value.hint
+
+
+@pytest.mark.parametrize("merges_on_disk", [False, True])
+def test_bands_that_move_are_told_whether_the_others_merge_on_disk(merges_on_disk: bool) -> None:
+    changes = {"translation.mapping": "dynamic", "translation.spare_bands": 4}
+    key = "translation.cleaning.merge_on_disk"
+    shakedown.Drive.build("st8000as0002", {**changes, key: merges_on_disk}, seed=1, scale_divisor=100)
+    with pytest.raises(UsageError, match=f"`{key}` is missing"):
+        shakedown.Drive.build("st8000as0002", {**changes, key: None}, seed=1, scale_divisor=100)
+
+
+def test_a_job_s_longest_requests_are_no_trace() -> None:
+    drive = shakedown.Drive.load("wd40efax", seed=1, scale_divisor=100)
+    with pytest.raises(UsageError, match="row 0 of the trace moves 67108864 bytes at once"):
+        drive.replay(drive.run("rw=write\nbs=64m\nnumber_ios=3"))
+    assert drive.replay(drive.run("rw=write\nbs=32m\nnumber_ios=3")).height == 3
+
+
+def test_a_key_in_the_wrong_place_is_told_with_its_table() -> None:
+    with pytest.raises(UsageError, match=r"did you mean `geometry\.rpm`\?"):
+        shakedown.Drive.build("wd40efax", {"rpm": 5400}, seed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -183,6 +184,19 @@ def test_fits_bear_on_seed_rows_only() -> None:
     assert not goal.held
     assert "R021" in goal.text
     assert goals([given(0.5, "fit")]) == []
+
+
+def test_a_long_target_and_a_long_figure_go_on_below() -> None:
+    target = "raid5:4xst31000520as:chunk=64KiB,link=1Gb/s,read-ceiling=57.7MB/s,outstanding=1"
+    figure = "1 MiB write throughput at the every-240th dip (as the time of that write)"
+    long = replace(given(0.5), profile=target, quantity=figure)
+    text = to_text(Validation([given(-0.2), long], {"R001": "a reason of many words " * 20}))
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 100
+    at = lines[0].index("drive"), lines[0].index("figure"), lines[0].index("published")
+    cells = lines[2 : lines.index("")]
+    assert "".join(line[at[0] : at[1]].strip() for line in cells) == target
+    assert " ".join(line[at[1] : at[2]].strip() for line in cells).strip() == figure
 
 
 def test_tables_show_all_there_is() -> None:

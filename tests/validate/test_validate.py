@@ -66,6 +66,11 @@ def test_a_row_that_a_storage_box_answers_is_asked_of_its_drives(row: str, statu
     assert f"{sentence} rows that arrays answer" in done.stdout
 
 
+@pytest.mark.parametrize("row", ["r9", "R9", "9", "r009"])
+def test_a_row_s_number_is_padded_for_the_hint(row: str) -> None:
+    assert "did you mean `R009`?" in shakedown("validate", "--row", row).stderr
+
+
 @pytest.mark.parametrize(("option", "value"), [("--row", "R999"), ("--profile", "wd40efay")])
 def test_what_is_not_there_is_refused(option: str, value: str) -> None:
     done = shakedown("validate", option, value)

@@ -30,6 +30,7 @@ mod request;
 mod shadow;
 mod shingled;
 mod sweep;
+mod toml_fault;
 mod truth;
 mod work;
 mod writes;
@@ -38,8 +39,9 @@ pub use drive::Drive;
 pub use line::line_of;
 pub use profile::{
     BridgeProfile, CachePlace, CacheProfile, CleaningDriven, CleaningOrder, CleaningProfile, CleaningWhen, DramProfile,
-    EntryCounts, FlashProfile, GeometryProfile, IdentityStrings, InterfaceProfile, Mapping, MechanicsProfile, Profile,
-    ProfileError, QueueOrder, QueueProfile, SeekCurve, ShingledProfile, StreamsProfile,
+    EntryCounts, FlashProfile, GeometryProfile, IdentityStrings, InterfaceProfile, Lacking, Mapping, MechanicsProfile,
+    Profile, ProfileError, QueueOrder, QueueProfile, SeekCurve, ShingledProfile, StreamsProfile,
 };
 pub use request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, Writes, SECTOR_BYTES};
+pub use toml_fault::TomlFault;
 pub use truth::Truth;

@@ -291,8 +291,53 @@ fn a_number_that_no_computer_holds_is_told_with_its_line() {
     let line = original.lines().position(|line| line.starts_with("rpm =")).unwrap();
     let found = original.lines().nth(line).unwrap();
     let error = Profile::parse(&original.replacen(found, whole, 1)).unwrap_err();
-    let expected = format!("line {}: a whole number of more than 63 bits", line + 1);
+    let expected =
+        format!("is too large for TOML: a whole number of more than 63 bits (at line {}, column 17)", line + 1);
     assert!(error.to_string().ends_with(&expected), "{error}");
+    assert!(error.hint().ends_with("9223372036854775807"), "{}", error.hint());
+    for whole in ["9223372036854775808", &format!("1{}", "0".repeat(30))] {
+        let error = Profile::parse(&format!("capacity_bytes = {whole}")).unwrap_err();
+        assert!(matches!(error, ProfileError::TooLarge { .. }), "{whole}: {error}");
+    }
+}
+
+#[test]
+fn no_refusal_quotes_a_screenful() {
+    for hostile in ["[".repeat(100_000), "\0".repeat(10_000)] {
+        let told = Profile::parse(&format!("a = {hostile}")).unwrap_err().to_string();
+        assert!(told.len() < 160 && !told.contains('\0'), "{told:.300}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_told_as_it_is_written() {
+    let original = text("wd40efax");
+    let without = |line: &str| Profile::parse(&original.replacen(line, "", 1)).unwrap_err().hint();
+    assert_eq!(
+        Profile::parse("").unwrap_err().hint(),
+        "write `format_version = ...` above the tables, alone: it has no origin"
+    );
+    assert!(
+        without(original.lines().find(|line| line.starts_with("name =")).unwrap()).starts_with("write `name = ...`")
+    );
+    assert!(without(original.lines().find(|line| line.starts_with("rpm =")).unwrap())
+        .contains("`geometry.rpm`, with its origin"));
+    let error = Profile::parse("format_version = 1\nname = \"a\"\ntitle = \"a\"").unwrap_err();
+    assert_eq!(error.hint(), "write the table `[identity]`, each of its values with an origin");
+}
+
+#[test]
+fn a_key_in_the_wrong_table_is_told_with_the_right_one() {
+    let rpm = "rpm = { value = 5400, origin = \"assumed: x\" }\n";
+    let error = Profile::parse(&format!("{rpm}{}", text("wd40efax"))).unwrap_err();
+    assert_eq!(error.to_string(), "`rpm` is not a known key; did you mean `geometry.rpm`?");
+    assert_eq!(error.hint(), "write `geometry.rpm` for `rpm`");
+    // Nowhere in the profile: no short key is taken for another.
+    let error = Profile::parse("rpm = 5400").unwrap_err();
+    assert!(error.hint().starts_with("leave `rpm` out"), "{error}");
+    let entries = "[dram]\nentries = { value = 1, origin = \"assumed: x\" }";
+    let error = Profile::parse(&text("st8000as0002").replacen("[dram]", entries, 1)).unwrap_err();
+    assert_eq!(error.hint(), "write `translation.cache.entries` for `dram.entries`");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! TOML as the core reads it, so that one reader decides what a file says.
 
+use drive::TomlFault;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::IntoPyObjectExt;
@@ -10,23 +11,7 @@ use crate::errors::TomlError;
 /// The tables of a text. A date is its text: no file of ours holds one.
 #[pyfunction]
 pub fn parse_toml<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
-    dict(py, text.parse().map_err(|error| TomlError::new_err(told(text, &error)))?)
-}
-
-/// What is wrong after where, in one line.
-fn told(text: &str, error: &toml::de::Error) -> String {
-    let reason = error.message().lines().collect::<Vec<_>>().join(", ");
-    // Of a whole number beyond 63 bits the reader speaks in types of ours.
-    let is_too_large = ["invalid type: integer", "u64 value was too large", "integer number overflowed"]
-        .iter()
-        .any(|words| reason.starts_with(words));
-    let reason = if is_too_large { "a whole number of more than 63 bits" } else { &reason };
-    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
-        return reason.to_owned();
-    };
-    let (line, column) =
-        (before.matches('\n').count() + 1, before.chars().rev().take_while(|one| *one != '\n').count());
-    format!("{reason} (at line {line}, column {})", column + 1)
+    dict(py, text.parse().map_err(|error| TomlError::new_err(TomlFault::new(text, &error).told))?)
 }
 
 fn dict(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {

@@ -74,7 +74,8 @@ def _reason(row: Row) -> str:
 def _refuse_unknown(rows: Iterable[str], profile: str | None, published: dict[str, Row]) -> None:
     for row in rows:
         if row not in published:
-            meant = did_you_mean(row.upper(), published)
+            padded = f"R{row.upper().removeprefix('R'):>03}"
+            meant = f"did you mean `{padded}`?" if padded in published else did_you_mean(row.upper(), published)
             hint = meant or "rows are named as in reference/published.csv, like `R012`"
             raise UsageError(f"there is no row `{row}`", hint=hint)
     if profile is not None and profile not in list_profiles():

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
+from typing import Final
 
 from shakedown.validate.answer import Answer
 from shakedown.validate.goal import goals
 from shakedown.validate.run import Validation
 
 _COLUMNS = ("row", "drive", "figure", "published", "predicted", "error", "role", "source")
+_TERMINAL_COLUMNS: Final = 100
+_MOST: Final = {"drive": 24, "figure": 26}
+"""Letters in a line of a cell on a terminal; the other columns are narrow."""
 
 
 def figure(value: float) -> str:
@@ -39,16 +45,17 @@ def cells(answer: Answer) -> tuple[str, ...]:
 def to_text(validation: Validation) -> str:
     """For a terminal: the rows, what the goals say, and how many rows are not answered."""
     rows = [cells(answer)[:-1] for answer in validation.answers]
-    lines = _aligned([_COLUMNS[:-1], *rows]) if rows else []
-    lines += ["", *(f"{'held' if goal.held else 'MISSED'}: {goal.text}" for goal in goals(validation.answers))]
+    said = [f"{'held' if goal.held else 'MISSED'}: {goal.text}" for goal in goals(validation.answers)]
     if validation.answers:
         fits = sum(answer.role != "check" for answer in validation.answers)
         were, check = ("row was", "checks") if fits == 1 else ("rows were", "check")
-        lines.append(f"{fits} {were} used to make the profiles (fit, input) and {check} nothing.")
+        said.append(f"{fits} {were} used to make the profiles (fit, input) and {check} nothing.")
     if len(validation.unanswered) > _FEW:
-        lines.append(f"{len(validation.unanswered)} rows are not answered; docs/validation.md and --json say why.")
+        said.append(f"{len(validation.unanswered)} rows are not answered; docs/validation.md and --json say why.")
     else:
-        lines += [f"{row} is not answered: {why}" for row, why in validation.unanswered.items()]
+        said += [f"{row} is not answered: {why}" for row, why in validation.unanswered.items()]
+    lines = [*(_aligned([_COLUMNS[:-1], *rows]) if rows else []), ""]
+    lines += [textwrap.fill(sentence, _TERMINAL_COLUMNS, subsequent_indent="  ") for sentence in said]
     return "\n".join(lines).strip() + "\n"
 
 
@@ -73,5 +80,18 @@ def _grouped(reasons: dict[str, str]) -> Iterable[tuple[str, str]]:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    """Columns aligned to the left; a cell that is too wide goes on in the line below."""
+    folded = [[_folded(cell, _MOST.get(name)) for name, cell in zip(_COLUMNS, row, strict=False)] for row in rows]
+    lines = [line for row in folded for line in zip_longest(*row, fillvalue="")]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def _folded(cell: str, most: int | None) -> list[str]:
+    """The lines of a cell, broken where a target may be: behind a space, a comma or a colon."""
+    lines = [""]
+    for piece in re.findall(r"[^ ,:]*[ ,:]+|[^ ,:]+", cell):
+        if most is not None and lines[-1] and len(lines[-1] + piece.rstrip()) > most:
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]

@@ -6,6 +6,7 @@ use super::entry::Entry;
 use super::error::FaultsError;
 use super::{Gone, LatentSectors, PowerLoss, Schedule, Stall, Timeout};
 use crate::request::{BlockDevice, SECTOR_BYTES};
+use crate::toml_fault::TomlFault;
 
 const FORMAT_VERSION: i64 = 1;
 
@@ -59,9 +60,8 @@ impl Faults {
     /// # Errors
     /// A [`FaultsError`] that names what cannot be and says why.
     pub fn parse(text: &str) -> Result<Self, FaultsError> {
-        let root: Table = text.parse().map_err(|error: toml::de::Error| FaultsError::Syntax {
-            reason: error.to_string().trim_end().to_owned(),
-        })?;
+        let root: Table =
+            text.parse().map_err(|error| FaultsError::Syntax { reason: TomlFault::new(text, &error).told })?;
         if let Some(key) = root.keys().find(|key| !matches!(key.as_str(), "format_version" | "faults")) {
             return Err(FaultsError::Unknown { key: key.clone(), known: "format_version, faults".to_owned() });
         }

@@ -1,6 +1,7 @@
 //! What can be wrong with a profile.
 
 use thiserror::Error;
+use toml::{Table, Value};
 
 /// Why a profile is refused. `key` is the full key, such as `geometry.rpm`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -11,9 +12,17 @@ pub enum ProfileError {
         /// What the TOML reader says, with line and column.
         reason: String,
     },
+    /// A whole number that TOML has no room for, wherever it stands.
+    #[error("a number of the profile is too large for TOML: {reason}")]
+    TooLarge {
+        /// What it is, with line and column.
+        reason: String,
+    },
     /// A key that every profile of this kind needs is not there.
     #[error("`{key}` is missing: {reason}")]
     Missing {
+        /// What it would be.
+        lacking: Lacking,
         /// The key.
         key: String,
         /// What belongs there.
@@ -55,6 +64,17 @@ pub enum ProfileError {
     },
 }
 
+/// What is not there: how it is written follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacking {
+    /// Of the file, not of the drive: without an origin.
+    Label,
+    /// A table.
+    Table,
+    /// A value with its origin.
+    Value,
+}
+
 fn known_here(key: &str, known: &[String]) -> String {
     match meant(key, known) {
         Some(meant) => format!("; did you mean `{meant}`?"),
@@ -65,13 +85,30 @@ fn known_here(key: &str, known: &[String]) -> String {
 
 /// The known key that may have been meant.
 fn meant<'a>(key: &str, known: &'a [String]) -> Option<&'a String> {
-    let written = key.rsplit('.').next().unwrap_or(key);
-    known.iter().find(|each| alike(each, written))
+    known.iter().find(|each| alike(last(each), last(key)))
 }
 
-/// Whether one key may be the other, misspelt: two slips of the finger. No two keys of a profile are as near.
+/// A key without its tables.
+fn last(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+/// Whether one key may be the other, misspelt: two slips of the finger, in a short word one. No two keys of a table are
+/// as near.
 pub(super) fn alike(one: &str, other: &str) -> bool {
-    strsim::damerau_levenshtein(one, other) <= 2
+    strsim::damerau_levenshtein(one, other) <= (one.len().min(other.len()) / 2).min(2)
+}
+
+/// The full key of what has the name of `wrong`, and stands in another table than it.
+fn held_as(wrong: &str, table: &Table, path: &str) -> Option<String> {
+    table.iter().find_map(|(key, value)| {
+        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        match value {
+            _ if full != wrong && key == last(wrong) => Some(full),
+            Value::Table(inner) if !inner.contains_key("value") => held_as(wrong, inner, &full),
+            _ => None,
+        }
+    })
 }
 
 /// A value as it is, but for a number of hundreds of digits.
@@ -88,7 +125,7 @@ impl ProfileError {
     /// The key that is wrong; `None` when the text is not TOML at all.
     pub fn key(&self) -> Option<&str> {
         match self {
-            Self::Syntax { .. } => None,
+            Self::Syntax { .. } | Self::TooLarge { .. } => None,
             Self::Missing { key, .. }
             | Self::Unknown { key, .. }
             | Self::Misplaced { key, .. }
@@ -101,7 +138,16 @@ impl ProfileError {
     pub fn hint(&self) -> String {
         match self {
             Self::Syntax { .. } => "a text stands in quotes, a key once in its table".to_owned(),
-            Self::Missing { key, .. } => format!("write `{key}`, with its origin; `assumed: why` is one"),
+            Self::TooLarge { .. } => format!("the largest that a profile can hold is {}", i64::MAX),
+            Self::Missing { key, lacking: Lacking::Label, .. } => {
+                format!("write `{key} = ...` above the tables, alone: it has no origin")
+            }
+            Self::Missing { key, lacking: Lacking::Table, .. } => {
+                format!("write the table `[{key}]`, each of its values with an origin")
+            }
+            Self::Missing { key, lacking: Lacking::Value, .. } => {
+                format!("write `{key}`, with its origin; `assumed: why` is one")
+            }
             Self::Unknown { key, known } => match meant(key, known) {
                 Some(meant) => format!("write `{meant}` for `{key}`"),
                 None => format!("leave `{key}` out: no part of the model would read it"),
@@ -112,6 +158,17 @@ impl ProfileError {
             }
             Self::Value { key, .. } => format!("give `{key}` a value that can be, or change what it contradicts"),
         }
+    }
+
+    /// Of a key that is not known where it stands: with its place, if another table of the profile has one of its name.
+    pub(super) fn elsewhere(self, root: &Table) -> Self {
+        let Self::Unknown { key, known } = self else { return self };
+        let known = held_as(&key, root, "").map_or(known, |place| vec![place]);
+        Self::Unknown { key, known }
+    }
+
+    pub(super) fn missing(lacking: Lacking, key: &str, reason: &str) -> Self {
+        Self::Missing { lacking, key: key.to_owned(), reason: reason.to_owned() }
     }
 
     pub(crate) fn value(key: &str, value: impl ToString, reason: impl Into<String>) -> Self {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub(crate) use error::short;
-pub use error::ProfileError;
+pub use error::{Lacking, ProfileError};
 
 /// A modelled drive's parameters. Made by [`Profile::parse`], so always consistent.
 #[derive(Clone, Debug, PartialEq, Serialize)]

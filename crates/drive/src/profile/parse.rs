@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
+use super::error::Lacking;
 use super::section::{Bounds, Section};
 use super::*;
 use crate::geometry::BLOCK_BYTES;
+use crate::toml_fault::TomlFault;
 
 const FORMAT_VERSION: i64 = 1;
 
@@ -18,20 +20,24 @@ impl Profile {
     /// in contradiction to another, and says why.
     pub fn parse(toml: &str) -> Result<Self, ProfileError> {
         let root: Table = toml.parse().map_err(|error| syntax(toml, &error))?;
-        check_root(&root)?;
+        Self::read(&root).map_err(|error| error.elsewhere(&root))
+    }
+
+    fn read(root: &Table) -> Result<Self, ProfileError> {
+        check_root(root)?;
         let mut origins = BTreeMap::new();
         let origins_mut = &mut origins;
         let profile = Self {
-            name: name(&root)?,
-            title: label(&root, "title")?,
+            name: name(root)?,
+            title: label(root, "title")?,
             scale_divisor: 1,
-            identity: identity(&root, origins_mut)?,
-            geometry: geometry(&root, origins_mut)?,
-            mechanics: mechanics(&root, origins_mut)?,
-            dram: dram(&root, origins_mut)?,
-            queue: queue(&root, origins_mut)?,
-            interface: interface(&root, origins_mut)?,
-            shingled: translation(&root, origins_mut)?,
+            identity: identity(root, origins_mut)?,
+            geometry: geometry(root, origins_mut)?,
+            mechanics: mechanics(root, origins_mut)?,
+            dram: dram(root, origins_mut)?,
+            queue: queue(root, origins_mut)?,
+            interface: interface(root, origins_mut)?,
+            shingled: translation(root, origins_mut)?,
             origins: BTreeMap::new(),
         };
         let profile = Self { origins, ..profile };
@@ -40,16 +46,12 @@ impl Profile {
     }
 }
 
-/// What the reader says; of a whole number beyond 63 bits it speaks in types of ours.
 fn syntax(toml: &str, error: &toml::de::Error) -> ProfileError {
-    let reason = match error.span() {
-        Some(span) if error.message().starts_with("invalid type: integer") => {
-            let line = toml[..span.start].matches('\n').count() + 1;
-            format!("line {line}: a whole number of more than 63 bits")
-        }
-        _ => error.to_string(),
-    };
-    ProfileError::Syntax { reason }
+    let fault = TomlFault::new(toml, error);
+    if fault.is_too_large {
+        return ProfileError::TooLarge { reason: fault.told };
+    }
+    ProfileError::Syntax { reason: fault.told }
 }
 
 fn check_root(root: &Table) -> Result<(), ProfileError> {
@@ -71,7 +73,7 @@ fn check_root(root: &Table) -> Result<(), ProfileError> {
     match root.get("format_version") {
         Some(Value::Integer(FORMAT_VERSION)) => Ok(()),
         Some(other) => Err(ProfileError::value("format_version", other, "this version reads format 1")),
-        None => Err(ProfileError::Missing { key: "format_version".into(), reason: "write format_version = 1".into() }),
+        None => Err(ProfileError::missing(Lacking::Label, "format_version", "write format_version = 1")),
     }
 }
 
@@ -89,7 +91,7 @@ fn label(root: &Table, key: &str) -> Result<String, ProfileError> {
     match root.get(key) {
         Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
         Some(other) => Err(ProfileError::value(key, other, "a text that is not empty is expected")),
-        None => Err(ProfileError::Missing { key: key.to_owned(), reason: "a profile has a name and a title".into() }),
+        None => Err(ProfileError::missing(Lacking::Label, key, "a profile has a name and a title")),
     }
 }
 

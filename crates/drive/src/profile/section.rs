@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use super::error::alike;
+use super::error::{alike, Lacking};
 use super::origin;
 use super::ProfileError;
 
@@ -32,10 +32,8 @@ impl<'a> Section<'a> {
                 Some(Value::Table(inner)) => inner,
                 Some(other) => return Err(ProfileError::value(name, other, "a table is expected here")),
                 None => {
-                    return Err(ProfileError::Missing {
-                        key: name.to_owned(),
-                        reason: "every profile of this kind has this table".to_owned(),
-                    })
+                    let reason = "every profile of this kind has this table";
+                    return Err(ProfileError::missing(Lacking::Table, name, reason));
                 }
             };
         }
@@ -173,10 +171,10 @@ impl<'a> Section<'a> {
     fn missing(&self, key: &str) -> ProfileError {
         match self.table.keys().find(|found| !self.asked.contains(found) && alike(found, key)) {
             Some(found) => ProfileError::Unknown { key: self.full(found), known: vec![key.to_owned()] },
-            None => ProfileError::Missing {
-                key: self.full(key),
-                reason: "write it as { value = ..., origin = \"...\" }".to_owned(),
-            },
+            None => {
+                let reason = "write it as { value = ..., origin = \"...\" }";
+                ProfileError::missing(Lacking::Value, &self.full(key), reason)
+            }
         }
     }
 
@@ -200,9 +198,8 @@ impl<'a> Section<'a> {
             return Err(no_origin(&reason));
         }
         self.origins.insert(full.clone(), origin.to_owned());
-        entry.get("value").ok_or_else(|| ProfileError::Missing {
-            key: format!("{full}.value"),
-            reason: "there is an origin but no value".to_owned(),
+        entry.get("value").ok_or_else(|| {
+            ProfileError::missing(Lacking::Value, &format!("{full}.value"), "there is an origin but no value")
         })
     }
 }

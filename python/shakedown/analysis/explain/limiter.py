@@ -160,7 +160,8 @@ def _of_the_cache(
     box: Box, measured: Measured, found: dict[Part, Ceiling], *, cached: bool, limiter: Limiter
 ) -> list[str]:
     load, statements = measured.load, []
-    if cached:
+    # No request of a stream has to move the heads: that none did is news only as long as no part is found to limit.
+    if cached and (limiter == "elsewhere" or _seeks(box, load)):
         statements.append(
             f"{_what_works(box, load)}: {figure(measured.iops)} requests/s were served, "
             f"{figure(found['heads'].iops)} if each had moved the heads."

@@ -48,9 +48,16 @@ def _named(answers: Sequence[Answer]) -> str:
     return ", ".join(f"{each.row}{f' ({each.part})' if each.part else ''}" for each in answers)
 
 
+def _fits(held: Sequence[Answer]) -> str:
+    """How many of those that are near enough check nothing."""
+    fits = sum(each.role != "check" for each in held)
+    return f" ({fits} of the {len(held)} are fits or inputs)" if fits else ""
+
+
 def _seeds(seeds: Sequence[Answer]) -> Goal:
     missed = [each for each in seeds if not is_within(each, NEAR)]
-    text = f"{len(seeds) - len(missed)} of {len(seeds)} seed rows (accounts A, B, C) within {NEAR:.0%}"
+    held = [each for each in seeds if each not in missed]
+    text = f"{len(held)} of {len(seeds)} seed rows (accounts A, B, C) within {NEAR:.0%}{_fits(held)}"
     return Goal("seeds-near", not missed, text + (f"; not {_named(missed)}" if missed else ""))
 
 
@@ -70,5 +77,6 @@ def _far(checks: Sequence[Answer]) -> Goal:
 
 def _arrays(arrays: Sequence[Answer]) -> Goal:
     missed = [each for each in arrays if not is_within(each, ARRAY)]
-    text = f"{len(arrays) - len(missed)} of {len(arrays)} rows that arrays answer within {ARRAY:.0%}"
+    held = [each for each in arrays if each not in missed]
+    text = f"{len(held)} of {len(arrays)} rows that arrays answer within {ARRAY:.0%}{_fits(held)}"
     return Goal("arrays", not missed, text + (f"; not {_named(missed)}" if missed else ""))

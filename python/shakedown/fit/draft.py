@@ -166,7 +166,7 @@ def _dram(twin: Twin, facts: Facts) -> None:
     taken = bursts.bytes_taken if bursts.bytes_taken is not None else max(16 << 20, 2 * track)
     origin = f"measured: {taken} taken at once {_BY}" if bursts.bytes_taken else f"{UNKNOWN}; none was answered at once"
     if bursts.end_by_number:
-        origin = f"{UNKNOWN}; at least {taken}, for their number may have ended it"
+        origin = f"{UNKNOWN}; {taken} taken at once, but their number may have ended it"
     twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
     count = bursts.writes
     # Some of them may be on their way to the platters by then; how many a visit to a log takes shows in a twin.

@@ -12,7 +12,7 @@ import numpy as np
 from shakedown.fit import append as appends
 from shakedown.fit import bands, cleaning, dram, forced
 from shakedown.fit.cache import SPACE_ENDS, Cache, gathered_bytes, gathered_vaguely, space_bound
-from shakedown.fit.draft import band_size_is_known, put_entries, put_follow
+from shakedown.fit.draft import band_size_is_known, mapping_is_known, put_entries, put_follow
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts, emptying, filled, forced_passes
 from shakedown.fit.follow import follow_turns
@@ -96,9 +96,27 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
     twin = _packing(twin, cache, facts.turn_ms.value, make)
     for stage in _merging(twin, facts, cache, make):
         twin = _fitted(twin, stage, make)
+        _merged_beside(twin, stage, make)
     if facts.bursts.writes:
         _entries(twin, cache, make)
     return twin
+
+
+def _merged_beside(twin: Twin, stage: Stage, make: Make) -> None:
+    """How much is merged was fitted beside where bands are written: where that is not known another has to agree."""
+    unknown = twin.unidentified()
+    if f"{stage.section}.{stage.key}" in unknown:
+        return
+    if not mapping_is_known(twin):
+        beside = "mapping"
+    elif f"{stage.section}.{_ON_DISK}" in unknown and twin.value("translation", "mapping") == "static":
+        if _asked(_merging_elsewhere(twin), stage, make).miss <= stage.tolerance:
+            return
+        beside = _ON_DISK
+    else:
+        return
+    origin = f"{UNKNOWN}; fitted to the {stage.what} beside a {beside} that is not"
+    twin.put(stage.section, stage.key, twin.value(stage.section, stage.key), origin)
 
 
 def _packing(twin: Twin, cache: Cache, turn_ms: float, make: Make) -> Twin:
@@ -252,7 +270,11 @@ def _itself(twin: Twin) -> Twin:
 def _merging_elsewhere(twin: Twin) -> Twin:
     """On disk instead of not, or the other way round."""
     section = "translation.cleaning"
-    return twin.with_value(section, _ON_DISK, not twin.value(section, _ON_DISK))
+    value, origin = twin.sections[section][_ON_DISK]
+    other = twin.with_value(section, _ON_DISK, not value)
+    if not origin.startswith(UNKNOWN):
+        other.put(section, _ON_DISK, not value, f"{UNKNOWN}; what cleaning a band takes tells otherwise")
+    return other
 
 
 def _beside(twin: Twin, stage: Stage, make: Make) -> None:

@@ -103,12 +103,14 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
 
 
 def _merged_beside(twin: Twin, stage: Stage, make: Make) -> None:
-    """How much is merged was fitted beside where bands are written: where that is not known another has to agree."""
+    """How much is merged was fitted beside all else that a band takes: what is not known of that must not matter."""
     unknown = twin.unidentified()
     if f"{stage.section}.{stage.key}" in unknown:
         return
     if not mapping_is_known(twin):
         beside = "mapping"
+    elif f"{stage.section}.collect_turns" in unknown:
+        beside = "collect_turns"
     elif f"{stage.section}.{_ON_DISK}" in unknown and twin.value("translation", "mapping") == "static":
         if _asked(_merging_elsewhere(twin), stage, make).miss <= stage.tolerance:
             return

@@ -472,8 +472,6 @@ def _on_disk(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> tuple[bool,
     """Whether a band is put aside on disk: it is then written twice, which what it takes to be cleaned tells."""
     if cache.band_ms is None or not band_size_is_known(facts):
         return False, UNKNOWN
-    if not mapping_is_known(twin):
-        return False, f"{UNKNOWN}; nor is mapping, and of bands that move nothing is put aside"
     if cache.moves_bands:
         return False, f"{UNKNOWN}; of bands that move nothing is put aside"
     turn = facts.turn_ms.value
@@ -486,6 +484,8 @@ def _on_disk(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> tuple[bool,
     elif cache.place != "flash":
         low = 0.0
     known = "measured" if not low < _ON_DISK < high else f"{UNKNOWN}; between both"
+    if not mapping_is_known(twin):
+        known = f"{UNKNOWN}; if bands stay"
     return times > _ON_DISK, f"{known}: {times:.2f} times what reading a band takes {_BY}"
 
 

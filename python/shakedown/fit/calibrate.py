@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -11,7 +12,7 @@ import numpy as np
 from shakedown.fit import append as appends
 from shakedown.fit import bands, cleaning, dram, forced
 from shakedown.fit.cache import SPACE_ENDS, Cache, gathered_bytes, gathered_vaguely, space_bound
-from shakedown.fit.draft import band_size_is_known, put_entries, put_follow
+from shakedown.fit.draft import band_size_is_known, mapping_is_known, put_entries, put_follow
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts, emptying, filled, forced_passes
 from shakedown.fit.follow import follow_turns
@@ -33,6 +34,9 @@ _FINER: Final = 9
 # that, since what is two off must not depend on how a share is rounded.
 _TWO_OFF: Final = 2.5
 _CLEARLY: Final = 3
+# What is not known may be so much less or more.
+_OTHERWISE: Final = (0.5, 2.0)
+_HELD: Final = {"write_segments": 1, "write_bytes": BLOCK_BYTES}
 _ON_DISK: Final = "merge_on_disk"
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
 
@@ -61,21 +65,60 @@ class Stage:
     """Whether what lies between candidates may be the value as well."""
     counted: bool = False
     """Whether the direct estimate holds what left meanwhile: those that count the same come before it."""
+    rises: bool = False
+    """Whether the figure never falls where the value rises; if a twin's does, luck decides it."""
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A twin with one candidate, and what it does as a share of what the drive did; without end if that never comes."""
+
+    share: float
+    value: float
+    twin: Twin
+
+    @property
+    def miss(self) -> float:
+        """By which share it is off."""
+        return abs(self.share - 1)
 
 
 def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
     """The twin after all stages."""
-    for stage in _memory(facts):
+    stages = _memory(facts)
+    for stage in stages:
         twin = _fitted(twin, stage, make)
+    for stage in stages:
+        _beside(twin, stage, make)
     cache = facts.cache
     if cache is None:
         return twin
     twin = _packing(twin, cache, facts.turn_ms.value, make)
     for stage in _merging(twin, facts, cache, make):
         twin = _fitted(twin, stage, make)
+        _merged_beside(twin, stage, make)
     if facts.bursts.writes:
         _entries(twin, cache, make)
     return twin
+
+
+def _merged_beside(twin: Twin, stage: Stage, make: Make) -> None:
+    """How much is merged was fitted beside all else that a band takes: what is not known of that must not matter."""
+    unknown = twin.unidentified()
+    if f"{stage.section}.{stage.key}" in unknown:
+        return
+    if not mapping_is_known(twin):
+        beside = "mapping"
+    elif f"{stage.section}.collect_turns" in unknown:
+        beside = "collect_turns"
+    elif f"{stage.section}.{_ON_DISK}" in unknown and twin.value("translation", "mapping") == "static":
+        if _asked(_merging_elsewhere(twin), stage, make).miss <= stage.tolerance:
+            return
+        beside = _ON_DISK
+    else:
+        return
+    origin = f"{UNKNOWN}; fitted to the {stage.what} beside a {beside} that is not"
+    twin.put(stage.section, stage.key, twin.value(stage.section, stage.key), origin)
 
 
 def _packing(twin: Twin, cache: Cache, turn_ms: float, make: Make) -> Twin:
@@ -128,6 +171,9 @@ def _memory(facts: Facts) -> list[Stage]:
                 max(0.004, _TWO_OFF / count),
                 lambda bench: _burst(bench, overhead_ms, turn_ms),
                 "burst",
+                between=True,
+                counted=True,
+                rises=True,
             )
         )
     if facts.bursts.bytes_taken and not facts.bursts.end_by_number:
@@ -142,8 +188,10 @@ def _memory(facts: Facts) -> list[Stage]:
                 _TWO_OFF * dram.LARGE_BYTES / taken,
                 lambda bench: _bytes(bench, overhead_ms, turn_ms),
                 "burst of large writes",
+                doubted=("write_segments",),
                 between=True,
                 counted=True,
+                rises=True,
             )
         )
     return stages
@@ -161,6 +209,7 @@ def _packed(twin: Twin, cache: Cache, make: Make) -> Twin:
         0.002,
         appends.run_ms,
         "rate of small writes in sequence",
+        between=True,
     )
     return _fitted(twin, stage, make)
 
@@ -223,7 +272,26 @@ def _itself(twin: Twin) -> Twin:
 def _merging_elsewhere(twin: Twin) -> Twin:
     """On disk instead of not, or the other way round."""
     section = "translation.cleaning"
-    return twin.with_value(section, _ON_DISK, not twin.value(section, _ON_DISK))
+    value, origin = twin.sections[section][_ON_DISK]
+    other = twin.with_value(section, _ON_DISK, not value)
+    if not origin.startswith(UNKNOWN):
+        other.put(section, _ON_DISK, not value, f"{UNKNOWN}; what cleaning a band takes tells otherwise")
+    return other
+
+
+def _beside(twin: Twin, stage: Stage, make: Make) -> None:
+    """Writes and bytes that memory holds were fitted beside each other: of what is not known others have to agree."""
+    unknown = twin.unidentified()
+    if f"dram.{stage.key}" in unknown:
+        return
+    for key in (key for key in _HELD if f"dram.{key}" in unknown):
+        value, grain = twin.number("dram", key), _HELD[key]
+        least = twin.number("dram", "destage_bytes") / grain if grain > 1 else 1
+        for size in (max(round(scale * value / grain), round(least)) * grain for scale in _OTHERWISE):
+            if _asked(twin.with_value("dram", key, size), stage, make).miss > stage.tolerance:
+                origin = f"{UNKNOWN}; with other {key}, which are not, the {stage.what} is another"
+                twin.put("dram", stage.key, twin.value("dram", stage.key), origin)
+                return
 
 
 def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
@@ -233,58 +301,94 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
         # Where that does not agree either, nothing is known, and nothing is changed.
         others = _tried(stage.other(twin), stage, make)
         tried = others if _least(others) <= stage.tolerance else tried
-    if not tried:
+    showing = [one for one in tried if one.share < np.inf]
+    if not showing:
         shown = f"{UNKNOWN}; the twin does not show the {stage.what}"
         twin.put(stage.section, stage.key, twin.value(stage.section, stage.key), shown)
-        return twin
+        return _doubting(twin, stage)
     # Nothing is changed without need: of the candidates that agree the one nearest to the direct estimate.
     least, direct = _least(tried), twin.number(stage.section, stage.key)
-    near = [one for one in tried if one[0] <= max(stage.tolerance, least)]
+    near = [one for one in showing if one.miss <= max(stage.tolerance, least)]
     if stage.counted:
-        same = [value for miss, value, _ in tried if miss == least]
+        same = [one.value for one in near if one.miss == least]
         direct = (min(same) * max(same)) ** 0.5
-    _, _, best = min(near, key=lambda one: abs(float(np.log(one[1] / direct))))
-    low, high = _span(stage, [value for _, value, _ in tried], [value for _, value, _ in near])
+    best = min(near, key=lambda one: abs(float(np.log(one.value / direct)))).twin
+    low, high = _span(stage, [one.value for one in showing], [one.value for one in near])
     origin = f"measured: {low:.0f}..{high:.0f} by characterize, fitted to the {stage.what}"
     if least > stage.tolerance:
         best.misses[stage.what] = least
         origin = f"{UNKNOWN}; nearest to the {stage.what} of all that were tried, and {least:.0%} off"
-        for key in stage.doubted:
-            best.put(stage.section, key, best.value(stage.section, key), f"{UNKNOWN}; nothing agrees with it")
+        best = _doubting(best, stage)
+    elif stage.rises and _falls(tried, stage.tolerance):
+        origin = f"{UNKNOWN}; the {stage.what} of a twin does not rise with it"
+    elif stage.rises and high >= max(one.value for one in tried) and _agrees_with_more(best, stage, make):
+        origin = f"{UNKNOWN}; at least {low:.0f}, for more make the {stage.what} no longer"
     best.put(stage.section, stage.key, best.value(stage.section, stage.key), origin)
     return best
 
 
-def _tried(twin: Twin, stage: Stage, make: Make) -> list[tuple[float, float, Twin]]:
-    """What each candidate misses as a share, its value, and the twin with it; without those that do not show."""
-    tried = [found for scale in stage.candidates if (found := _try(twin, stage, scale, make))]
-    if tried and stage.between:
-        at = min(range(len(tried)), key=lambda number: tried[number][0])
-        around = [value / twin.number(stage.section, stage.key) for _, value, _ in tried[max(at - 1, 0) : at + 2]]
-        finer = np.geomspace(around[0], around[-1], _FINER)
-        tried += [found for scale in finer if (found := _try(twin, stage, float(scale), make))]
+def _doubting(twin: Twin, stage: Stage) -> Twin:
+    for key in stage.doubted:
+        value, origin = twin.sections[stage.section][key]
+        if not origin.startswith(UNKNOWN):
+            twin.put(stage.section, key, value, f"{UNKNOWN}; nothing agrees with it")
+    return twin
+
+
+def _falls(tried: list[_Tried], tolerance: float) -> bool:
+    """Whether what they do falls where the value rises, by more than two of them are known to."""
+    most = 0.0
+    for one in sorted(tried, key=lambda one: one.value):
+        if one.share < most - 2 * tolerance:
+            return True
+        most = max(most, one.share)
+    return False
+
+
+def _agrees_with_more(best: Twin, stage: Stage, make: Make) -> bool:
+    """Whether much more than any candidate does the same: then something else ended what was measured."""
+    more = round(_OTHERWISE[-1] * stage.wanted / stage.grain) * stage.grain
+    return _asked(best.with_value(stage.section, stage.key, more), stage, make).miss <= stage.tolerance
+
+
+def _tried(twin: Twin, stage: Stage, make: Make) -> list[_Tried]:
+    """What was found with each candidate."""
+    tried = _try(twin, stage, stage.candidates, make)
+    showing = [one for one in tried if one.share < np.inf]
+    if showing and stage.between:
+        at = min(range(len(showing)), key=lambda number: showing[number].miss)
+        around = [one.value / twin.number(stage.section, stage.key) for one in showing[max(at - 1, 0) : at + 2]]
+        tried += _try(twin, stage, tuple(float(scale) for scale in np.geomspace(around[0], around[-1], _FINER)), make)
     return tried
 
 
-def _try(twin: Twin, stage: Stage, scale: float, make: Make) -> tuple[float, float, Twin] | None:
+def _try(twin: Twin, stage: Stage, scales: tuple[float, ...], make: Make) -> list[_Tried]:
     direct = twin.number(stage.section, stage.key)
-    value = max(round(direct * scale / stage.grain), 1) * stage.grain
-    candidate = twin.with_value(stage.section, stage.key, value)
+    # Several shares of a small whole number are the same one.
+    values = dict.fromkeys(max(round(direct * scale / stage.grain), 1) * stage.grain for scale in scales)
+    return [_asked(twin.with_value(stage.section, stage.key, value), stage, make) for value in values]
+
+
+def _asked(candidate: Twin, stage: Stage, make: Make) -> _Tried:
     figure = stage.figure(make(stage.asked(candidate).toml))
-    return None if figure is None else (abs(figure / stage.wanted - 1), value, candidate)
+    share = np.inf if figure is None else figure / stage.wanted
+    return _Tried(share, candidate.number(stage.section, stage.key), candidate)
 
 
-def _least(tried: list[tuple[float, float, Twin]]) -> float:
-    return min((miss for miss, _, _ in tried), default=np.inf)
+def _least(tried: list[_Tried]) -> float:
+    return min((one.miss for one in tried), default=np.inf)
 
 
 def _span(stage: Stage, tried: list[float], near: list[float]) -> tuple[float, float]:
     """From the least to the largest that agree; half way to the next that do not, where values between may be meant."""
     low, high = min(near), max(near)
-    if stage.between:
-        low = (low * max((value for value in tried if value < low), default=low)) ** 0.5
-        high = (high * min((value for value in tried if value > high), default=high)) ** 0.5
-    return low, high
+    if not stage.between:
+        return low, high
+    less = max((value for value in tried if value < low), default=low)
+    more = min((value for value in tried if value > high), default=high)
+    # Values are whole. Outwards, but of two neighbours the one that does not agree is shut out.
+    outer = math.floor((low * less) ** 0.5), math.ceil((high * more) ** 0.5)
+    return outer[0] if outer[0] > less else low, outer[1] if outer[1] < more else high
 
 
 def _burst(bench: Bench, overhead_ms: float, turn_ms: float) -> float | None:

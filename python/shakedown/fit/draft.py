@@ -166,7 +166,7 @@ def _dram(twin: Twin, facts: Facts) -> None:
     taken = bursts.bytes_taken if bursts.bytes_taken is not None else max(16 << 20, 2 * track)
     origin = f"measured: {taken} taken at once {_BY}" if bursts.bytes_taken else f"{UNKNOWN}; none was answered at once"
     if bursts.end_by_number:
-        origin = f"{UNKNOWN}; at least {taken}, for their number may have ended it"
+        origin = f"{UNKNOWN}; {taken} taken at once, but their number may have ended it"
     twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
     count = bursts.writes
     # Some of them may be on their way to the platters by then; how many a visit to a log takes shows in a twin.
@@ -465,19 +465,33 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     elif cache.place != "flash":
         twin.put(section, "collect_turns", 0.2, f"{UNKNOWN}; a part of a turn, and few pieces to a band")
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{UNKNOWN}; usual")
+    twin.put(section, "merge_on_disk", *_on_disk(twin, facts, cache, tracks))
+
+
+def _on_disk(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> tuple[bool, str]:
+    """Whether a band is put aside on disk: it is then written twice, which what it takes to be cleaned tells."""
     if cache.band_ms is None or not band_size_is_known(facts):
-        twin.put(section, "merge_on_disk", False, UNKNOWN)
-        return
+        return False, UNKNOWN
+    if cache.moves_bands:
+        return False, f"{UNKNOWN}; of bands that move nothing is put aside"
     turn = facts.turn_ms.value
     skew = facts.rates[0].value * turn / 1e3 / facts.track_bytes(0.0)
     read_ms = tracks * turn / skew
-    # What is cached of a band is collected, too.
-    collecting_ms = PER_BAND * turn * (cache.collect_turns.value if cache.collect_turns else 0.0)
-    times, low, high = (
-        ms / read_ms for ms in (cache.band_ms.value, cache.band_ms.low - collecting_ms, cache.band_ms.high)
-    )
+    times, low, high = (ms / read_ms for ms in (cache.band_ms.value, cache.band_ms.low, cache.band_ms.high))
+    # What is cached of a band is collected, too; where it is not known what that takes, it may be nearly all.
+    if cache.collect_turns:
+        low -= PER_BAND * turn * cache.collect_turns.high / read_ms
+    elif cache.place != "flash":
+        low = 0.0
     known = "measured" if not low < _ON_DISK < high else f"{UNKNOWN}; between both"
-    twin.put(section, "merge_on_disk", times > _ON_DISK, f"{known}: {times:.2f} times what reading a band takes {_BY}")
+    if not mapping_is_known(twin):
+        known = f"{UNKNOWN}; if bands stay"
+    return times > _ON_DISK, f"{known}: {times:.2f} times what reading a band takes {_BY}"
+
+
+def mapping_is_known(twin: Twin) -> bool:
+    """Without it nothing is known that follows from how long a band takes to be cleaned."""
+    return "translation.mapping" not in twin.unidentified()
 
 
 def mark(cache: Cache, key: str, pass_bands: float) -> Estimate | None:

@@ -1,0 +1,71 @@
+"""Whether a band is put aside on disk shows in what cleaning takes, as far as nothing else that is not known does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from characterize.blind import changed
+from shakedown.characterize.record import Order
+from shakedown.characterize.run import characterize
+from shakedown.device.disk.facts import NO_CONSENT
+from shakedown.fit.twin import Twin
+
+ON_DISK = "translation.cleaning.merge_on_disk"
+MERGED = "translation.cleaning.merge_bytes"
+SMALL: dict[str, Any] = {
+    "geometry__capacity_bytes": 2_000_000_000_000,
+    "geometry__heads": 4,
+    "geometry__track_skew_degrees": 32,
+    "geometry__cylinder_skew_degrees": 44,
+    "translation__cache__bytes": 9_999_998_976,
+    "translation__cache__entries": 100_000,
+    "translation__cleaning__bands_per_pass": 1,
+}
+MOVES: dict[str, Any] = {"translation__mapping": "dynamic", "translation__spare_bands": 2}
+
+
+def _characterized(folder: Path, name: str = "wd40efax", **new: Any) -> Twin:
+    (folder / "hidden.toml").write_text(changed(name, **new).toml)
+    order = Order(target=f"model:{folder / 'hidden.toml'}", name="twin", with_parking=False)
+    return characterize(order, folder / "run", NO_CONSENT, lambda _: None).twin
+
+
+def test_where_it_is_not_known_whether_bands_move_nor_is_it_whether_they_are_put_aside(tmp_path: Path) -> None:
+    """Bands of 20 tracks begin at the same angle here. They move, and pieces take a turn each: 3.04 times a reading."""
+    new = SMALL | MOVES | {"translation__tracks_per_band": 20, "translation__cleaning__collect_turns": 1.0}
+    twin = _characterized(tmp_path, **new)
+    assert {"translation.mapping", ON_DISK, MERGED} <= {*twin.unidentified()}
+
+
+def test_of_bands_that_move_it_is_not_known_whether_they_would_be_put_aside(tmp_path: Path) -> None:
+    twin = _characterized(tmp_path, **SMALL, **MOVES, translation__tracks_per_band=23)
+    assert twin.value("translation", "mapping") == "dynamic"
+    assert "translation.mapping" not in twin.unidentified()
+    assert ON_DISK in twin.unidentified()
+
+
+def test_what_collecting_takes_is_no_putting_aside(tmp_path: Path) -> None:
+    """Where that was not known it counted as nothing: 3.80 times what reading a band takes, and so put aside."""
+    new = SMALL | {"translation__tracks_per_band": 18, "translation__cleaning__collect_turns": 1.0}
+    twin = _characterized(tmp_path, **new, translation__cleaning__merge_bytes=4 << 20)
+    unknown = twin.unidentified()
+    assert "translation.mapping" not in unknown
+    assert ON_DISK in unknown or twin.value("translation.cleaning", "merge_on_disk") is False
+    # What is merged at a time was fitted beside that.
+    assert MERGED in unknown
+
+
+def test_what_is_merged_is_not_known_where_collecting_is_not(tmp_path: Path) -> None:
+    """Pieces of 1.5 turns were fitted with 0.2: 3.7 to 10.4 MB were told for 14.7."""
+    new = SMALL | {"translation__tracks_per_band": 18, "translation__cleaning__collect_turns": 1.5}
+    assert MERGED in _characterized(tmp_path, **new).unidentified()
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_whether_bands_that_stay_are_put_aside_is_told(on_disk: bool, tmp_path: Path) -> None:
+    twin = _characterized(tmp_path, "st8000as0002", translation__cleaning__merge_on_disk=on_disk)
+    assert ON_DISK not in twin.unidentified()
+    assert twin.value("translation.cleaning", "merge_on_disk") is on_disk

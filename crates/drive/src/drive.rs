@@ -21,11 +21,11 @@ use crate::request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, S
 use crate::shingled::{reserved_bytes, Extent, Shingled};
 use crate::truth::Truth;
 use crate::work::{Choice, Work};
-use crate::writes::durable::Durable;
+use crate::writes::durable::Waiters;
 use crate::writes::rules::WriteRules;
 
 /// What goes first when reads wait and writes press; the heads may have found it already.
-enum First {
+pub(crate) enum First {
     Read(Option<Candidate>),
     Write(Option<Candidate>),
 }
@@ -59,7 +59,7 @@ pub struct Drive {
     /// Writes that wait for room in DRAM.
     pub(crate) held: VecDeque<(u64, Request)>,
     /// Requests that wait for data to be durable.
-    pub(crate) durable: Vec<Durable>,
+    pub(crate) durable: Waiters,
     pub(crate) sequence: u64,
     /// Whether the heads' last turn went to a read: reads and pressing writes alternate.
     pub(crate) read_last: bool,
@@ -115,7 +115,7 @@ impl Drive {
             in_flight: InFlight::with_segments(profile.dram.write_segments as usize),
             passing: None,
             held: VecDeque::with_capacity(depth as usize),
-            durable: Vec::with_capacity(depth as usize),
+            durable: Waiters::with_capacity(depth as usize),
             sequence: 0,
             read_last: false,
             host_seen_at: 0,
@@ -228,6 +228,9 @@ impl Drive {
             return if self.read_last { First::Write(None) } else { First::Read(None) };
         }
         self.claim_heads(self.now);
+        if let Some(first) = self.nearest_of_both() {
+            return first;
+        }
         let extent = self.next_extent();
         let within = extent.map_or(u64::MAX, |extent| extent.reach);
         match self.next_read(within) {

@@ -85,6 +85,16 @@ impl CommandQueue {
         self.waiting.swap_remove(index)
     }
 
+    /// The reads by where they begin.
+    pub fn sweep(&self) -> &Sweep {
+        &self.sweep
+    }
+
+    /// Whether the oldest has waited too long.
+    pub fn has_starving(&self, now: u64) -> bool {
+        self.ages.oldest().is_some_and(|oldest| self.starves(self.waiting[oldest].arrived, now))
+    }
+
     pub fn order(&self) -> QueueOrder {
         self.order
     }

@@ -98,29 +98,8 @@ impl Sweep {
         within: u64,
         allowed: impl Fn(usize, u64) -> bool,
     ) -> Option<(usize, u64)> {
-        // Times count from the beginning of this turn. At the last all have passed, and had the arm there.
-        let phase = now & PHASE_MASK;
-        let last = phase + departure.longest() + TURN;
-        let (mut passes, mut nearest) = (phase.saturating_add(within).min(last), NONE);
-        let mut wedge_at = phase / WEDGE * WEDGE;
-        while wedge_at <= passes {
-            let wedge = (wedge_at / WEDGE) as usize % WEDGES;
-            wedge_at += WEDGE;
-            let mut rings = self.rings[wedge] & self.rings_of(departure.cylinders_within(wedge_at - phase));
-            while rings != 0 {
-                let mut index = self.first[wedge][rings.trailing_zeros() as usize];
-                while index != NONE {
-                    let Link { spot, next } = self.links[index as usize];
-                    let this = phase + departure.reach(phase, &spot);
-                    if (this, index) < (passes, nearest) && allowed(index as usize, this - phase) {
-                        (passes, nearest) = (this, index);
-                    }
-                    index = next;
-                }
-                rings &= rings - 1;
-            }
-        }
-        (nearest != NONE).then(|| (nearest as usize, passes - phase))
+        let side = Side { sweep: self, departure };
+        nearest_of([side], now, within, |_, index, reach| allowed(index, reach)).map(|(_, index, reach)| (index, reach))
     }
 
     /// The bits of the rings from one cylinder to another, or to the last there is.
@@ -129,6 +108,51 @@ impl Sweep {
         let most = RINGS as u64 - 1;
         u64::MAX << (first >> self.ring_shift) & u64::MAX >> (most - (last >> self.ring_shift).min(most))
     }
+}
+
+/// Spots, and the way to them.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub sweep: &'a Sweep,
+    pub departure: &'a Departure<'a>,
+}
+
+/// The same of the spots of several sides, on none of which the arm is anywhere sooner than on the first, nor later than on the
+/// last: one look at what it reaches does for all. Tells the side, too; of equals the earlier.
+#[inline(always)]
+pub(crate) fn nearest_of<const SIDES: usize>(
+    sides: [Side; SIDES],
+    now: u64,
+    within: u64,
+    allowed: impl Fn(usize, usize, u64) -> bool,
+) -> Option<(usize, usize, u64)> {
+    // Times count from the beginning of this turn. At the last all have passed, and had the arm there.
+    let phase = now & PHASE_MASK;
+    let last = phase + sides[SIDES - 1].departure.longest() + TURN;
+    let (mut passes, mut nearest) = (phase.saturating_add(within).min(last), (SIDES, NONE));
+    let mut wedge_at = phase / WEDGE * WEDGE;
+    while wedge_at <= passes {
+        let wedge = (wedge_at / WEDGE) as usize % WEDGES;
+        wedge_at += WEDGE;
+        let reached = sides[0].sweep.rings_of(sides[0].departure.cylinders_within(wedge_at - phase));
+        for (number, Side { sweep, departure }) in sides.iter().enumerate() {
+            let mut rings = sweep.rings[wedge] & reached;
+            while rings != 0 {
+                let mut index = sweep.first[wedge][rings.trailing_zeros() as usize];
+                while index != NONE {
+                    let Link { spot, next } = sweep.links[index as usize];
+                    let this = phase + departure.reach(phase, &spot);
+                    if (this, (number, index)) < (passes, nearest) && allowed(number, index as usize, this - phase) {
+                        (passes, nearest) = (this, (number, index));
+                    }
+                    index = next;
+                }
+                rings &= rings - 1;
+            }
+        }
+    }
+    let (number, index) = nearest;
+    (index != NONE).then(|| (number, index as usize, passes - phase))
 }
 
 #[cfg(test)]
@@ -178,6 +202,34 @@ mod tests {
             if let Some((_, reach)) = found {
                 prop_assert_eq!((nearest(reach), nearest(reach - 1)), (found, None), "the limit is part of it");
             }
+        }
+
+        /// Of both sides together the nearest is that of trying all. Some places are on both: of equals the read goes first.
+        #[test]
+        fn of_two_sides_the_nearest_is_the_minimum_of_both(
+            shares in prop::collection::vec((0.0..1.0_f64, 0..3_u32, any::<bool>()), 1..64),
+            at in 0.0..1.0_f64,
+            now in 0..100 * TURN,
+        ) {
+            let profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
+            let clock = Clock::new(profile.geometry.rpm);
+            let mechanics = Mechanics::new(&profile.mechanics, Geometry::new(&profile.geometry, 0), &clock);
+            let all = mechanics.geometry.blocks() as f64;
+            let head = mechanics.head_at(1 + (at * all) as u64, now);
+            let departures = [Way::Read, Way::Write].map(|way| mechanics.departure(&head, now, way));
+            let mut sweeps = [(); 2].map(|()| Sweep::with_capacity(64, mechanics.geometry.cylinders()));
+            let mut owners = Vec::new();
+            for (index, (share, sides, allowed)) in shares.iter().enumerate() {
+                let spot = mechanics.spot((share * all) as u64);
+                for side in [0, 1].into_iter().filter(|side| *sides == 2 || *sides == *side as u32) {
+                    sweeps[side].insert(spot, index);
+                    owners.push((departures[side].reach(now, &spot), side, index, *allowed));
+                }
+            }
+            let least = owners.iter().filter(|owner| owner.3).map(|(reach, side, index, _)| (*reach, *side, *index)).min();
+            let [reads, writes] = [0, 1].map(|side| Side { sweep: &sweeps[side], departure: &departures[side] });
+            let found = nearest_of([reads, writes], now, u64::MAX, |_, index, _| shares[index].2);
+            prop_assert_eq!(found.map(|(side, index, reach)| (reach, side, index)), least);
         }
     }
 }

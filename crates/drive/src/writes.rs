@@ -1,8 +1,10 @@
 //! Writes: into DRAM, and from there to the platters.
 
+use std::cell::Cell;
+
 use crate::buffer::{Dirty, Piece, WriteBuffer};
 use crate::clock::TURN;
-use crate::drive::Drive;
+use crate::drive::{Drive, First};
 use crate::geometry::BLOCK_SECTORS;
 use crate::mechanics::{Arm, Way};
 use crate::passing::Passing;
@@ -10,6 +12,7 @@ use crate::queue::Candidate;
 use crate::range::Range;
 use crate::request::{Request, Status, SECTOR_BYTES};
 use crate::shingled::{Extent, VISIT_PACKETS};
+use crate::sweep::{nearest_of, Side};
 use crate::work::{Choice, Work};
 use durable::{Durable, Need};
 
@@ -117,7 +120,7 @@ impl Drive {
 
     /// Adds a write to the dirty extents, cut where bands meet: an extent belongs to one band.
     fn add_dirty(&mut self, range: Range, about: &mut Dirty) {
-        let barrier = self.barrier();
+        let barrier = self.durable.barrier();
         if self.shingled.is_none() {
             return self.add_part(range, about, barrier, |_| true);
         }
@@ -361,15 +364,50 @@ impl Drive {
         if self.durable.is_empty() || !self.held.is_empty() {
             u64::MAX
         } else {
-            self.barrier()
+            self.durable.barrier()
         }
+    }
+
+    /// The nearest of the reads that wait and the extents, found in one search; `None` where it takes more than that to tell:
+    /// somebody has waited too long, or an extent would be nearer if the host did not still send it.
+    pub(crate) fn nearest_of_both(&self) -> Option<First> {
+        if self.queue.has_starving(self.now) || self.starving_since().is_some() {
+            return None;
+        }
+        let unwanted_up_to = self.unwanted_up_to();
+        let [read, write] = [Way::Read, Way::Write].map(|way| self.mechanics.departure(&self.head, self.now, way));
+        let reads = Side { sweep: self.queue.sweep(), departure: &read };
+        let writes = Side { sweep: self.buffer.sweep(), departure: &write };
+        let is_late = Cell::new(false);
+        let may_go = |side, index, reach| {
+            if side == 0 {
+                return true;
+            }
+            let about = self.buffer.about(index);
+            let is_allowed = about.wanted || about.sequence <= unwanted_up_to;
+            let is_there = about.arrived <= self.now + reach;
+            is_late.set(is_late.get() || (is_allowed && !is_there));
+            is_allowed && is_there
+        };
+        let (side, index, reach) = nearest_of([reads, writes], self.now, u64::MAX, may_go)?;
+        let next = Some(Candidate { index, reach, starves_since: None });
+        match side {
+            0 if is_late.get() => None,
+            0 => Some(First::Read(next)),
+            _ => Some(First::Write(next)),
+        }
+    }
+
+    /// Since when somebody has waited for an extent, if that is too long.
+    fn starving_since(&self) -> Option<u64> {
+        let starves = |since: u64| self.queue.starves(since, self.now);
+        let held = self.held.front().map(|(arrived, _)| *arrived).filter(|since| starves(*since));
+        self.durable.starving_since(starves).into_iter().chain(held).min()
     }
 
     /// The extent that goes next to its place: the oldest that somebody has waited for too long, else the nearest.
     pub(crate) fn next_extent(&self) -> Option<Candidate> {
-        let held = self.held.front().map(|(arrived, _)| *arrived);
-        let since = self.durable.iter().map(|durable| durable.arrived).chain(held).min();
-        match since.filter(|since| self.queue.starves(*since, self.now)) {
+        match self.starving_since() {
             Some(since) => {
                 let index = self.oldest_extent(|_| true)?;
                 Some(Candidate { index, reach: u64::MAX, starves_since: Some(since) })
@@ -397,15 +435,6 @@ impl Drive {
     /// The allowed extent of a `kind` with the oldest data.
     fn oldest_extent(&self, kind: impl Fn(&Dirty) -> bool) -> Option<usize> {
         self.buffer.oldest(self.unwanted_up_to(), kind)
-    }
-
-    /// The newest write that a flush waits for; 0 when none does.
-    fn barrier(&self) -> u64 {
-        let flushes = self.durable.iter().filter_map(|durable| match durable.need {
-            Need::UpTo(sequence) => Some(sequence),
-            Need::Range(..) => None,
-        });
-        flushes.max().unwrap_or(0)
     }
 
     /// Writes a piece to its place; returns when that is done.
@@ -442,7 +471,7 @@ impl Drive {
         while index < self.durable.len() {
             let need = &self.durable[index].need;
             if need.is_met_within(range) && self.is_durable(need) {
-                let done = self.durable.swap_remove(index);
+                let done = self.durable.take(index);
                 self.complete(done.tag, at.max(done.arrived), Status::Good);
             } else {
                 index += 1;

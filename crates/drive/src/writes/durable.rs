@@ -1,5 +1,8 @@
 //! Requests that are answered when data is durable.
 
+use std::cell::Cell;
+use std::ops::Deref;
+
 use crate::buffer::Dirty;
 use crate::range::Range;
 use crate::request::Request;
@@ -49,5 +52,100 @@ impl Durable {
 
     pub fn ends_by(&self, sector: u64) -> bool {
         self.range().is_some_and(|range| range.end <= sector)
+    }
+}
+
+/// All of them, in no order. What each choice of the heads asks for is known without going through them.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiters {
+    waiting: Vec<Durable>,
+    flushes: usize,
+    /// None of them arrived before; the oldest may have gone since.
+    not_before: Cell<u64>,
+}
+
+impl Waiters {
+    pub fn with_capacity(count: usize) -> Self {
+        Self { waiting: Vec::with_capacity(count), flushes: 0, not_before: Cell::new(u64::MAX) }
+    }
+
+    pub fn push(&mut self, durable: Durable) {
+        self.flushes += usize::from(durable.range().is_none());
+        self.not_before.set(self.not_before.get().min(durable.arrived));
+        self.waiting.push(durable);
+    }
+
+    /// Takes one out; the last takes over its index.
+    pub fn take(&mut self, index: usize) -> Durable {
+        let durable = self.waiting.swap_remove(index);
+        self.flushes -= usize::from(durable.range().is_none());
+        durable
+    }
+
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+        self.flushes = 0;
+        self.not_before.set(u64::MAX);
+    }
+
+    /// The newest write that a flush waits for; 0 when none does.
+    pub fn barrier(&self) -> u64 {
+        if self.flushes == 0 {
+            return 0;
+        }
+        let flushes = self.waiting.iter().filter_map(|durable| match durable.need {
+            Need::UpTo(sequence) => Some(sequence),
+            Need::Range(..) => None,
+        });
+        flushes.max().unwrap_or(0)
+    }
+
+    /// When the oldest arrived, if who arrived then `starves`.
+    pub fn starving_since(&self, starves: impl Fn(u64) -> bool) -> Option<u64> {
+        if !starves(self.not_before.get()) {
+            return None;
+        }
+        self.not_before.set(self.waiting.iter().map(|durable| durable.arrived).min().unwrap_or(u64::MAX));
+        Some(self.not_before.get()).filter(|since| starves(*since))
+    }
+}
+
+impl Deref for Waiters {
+    type Target = [Durable];
+
+    fn deref(&self) -> &[Durable] {
+        &self.waiting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whoever comes and goes, the answers are those of going through all.
+        #[test]
+        fn what_is_known_of_all_is_true(
+            steps in prop::collection::vec((any::<bool>(), any::<bool>(), 0..50_u64), 1..100),
+        ) {
+            let (mut waiters, mut all) = (Waiters::with_capacity(4), Vec::new());
+            for (comes, flush, number) in steps {
+                if comes || all.is_empty() {
+                    let range = Range { start: number, end: number + 8 };
+                    let need = if flush { Need::UpTo(number) } else { Need::Range(range, number) };
+                    waiters.push(Durable { tag: 0, arrived: number, need });
+                    all.push((number, flush));
+                } else {
+                    let index = number as usize % all.len();
+                    prop_assert_eq!(waiters.take(index).arrived, all.swap_remove(index).0);
+                }
+                let barrier = all.iter().filter(|(_, flush)| *flush).map(|(number, _)| *number).max();
+                prop_assert_eq!(waiters.barrier(), barrier.unwrap_or(0));
+                let oldest = all.iter().map(|(arrived, _)| *arrived).min();
+                let too_long = |since: u64| since < number;
+                prop_assert_eq!(waiters.starving_since(too_long), oldest.filter(|since| too_long(*since)));
+            }
+        }
     }
 }

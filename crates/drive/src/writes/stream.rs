@@ -240,7 +240,7 @@ impl Drive {
                 index += 1;
                 continue;
             }
-            let Durable { tag, .. } = self.durable.swap_remove(index);
+            let Durable { tag, .. } = self.durable.take(index);
             done.push(Completion { tag, completed_ns, status: Status::Good });
             self.truth.completed += 1;
             self.host_seen_at = self.host_seen_at.max(self.now);

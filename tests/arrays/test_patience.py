@@ -1,0 +1,55 @@
+"""Who waits how long for a drive's longest command, and for a flush."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from shakedown.analysis.finding import Finding
+from shakedown.analysis.kick import judge_patience
+from shakedown.array.find import findings
+from shakedown.array.order import RebuildOrder
+from shakedown.array.rebuild import simulate
+
+
+def test_patience_is_judged_against_the_longest_command() -> None:
+    def judged(longest_ms: float, *, is_lost: bool = False) -> list[str]:
+        return [each.kicked for each in judge_patience(longest_ms, is_lost=is_lost)]
+
+    assert judged(100) == ["no", "no", "no"]
+    assert judged(5_000) == ["close", "no", "no"]
+    assert judged(20_000) == ["yes", "close", "no"]
+    # Linux aborts and asks again, ZFS's deadman logs: what comes of it decides.
+    assert judged(400_000) == ["yes", "close", "no"]
+    assert judged(400_000, is_lost=True) == ["yes", "yes", "no"]
+    assert judged(20_000, is_lost=True) == ["yes", "close", "no"]
+    # Controllers give a drive 8 s, Linux 30 s: who takes just as long is kicked, who takes half of it is close.
+    assert [judged(ms)[0] for ms in (3_999, 4_000, 7_999, 8_000)] == ["no", "close", "close", "yes"]
+    assert [judged(ms, is_lost=True)[1] for ms in (14_999, 15_000, 29_999, 30_000)] == ["no", "close", "close", "yes"]
+
+
+def test_linux_waits_twice_as_long_for_a_flush() -> None:
+    linux = [
+        next(each for each in judge_patience(ms, is_lost=True, is_flush=True) if "Linux" in each.patience.who)
+        for ms in (14_999, 15_000, 29_999, 30_000, 59_999, 60_000)
+    ]
+    assert [each.kicked for each in linux] == ["no", "no", "no", "close", "close", "yes"]
+    assert [each.patience.who.endswith("layer, for a flush") for each in linux[:2]] == [False, True]
+    assert [each.patience.limit_ms for each in linux[:2]] == [30_000, 60_000]
+
+
+def test_a_flush_that_took_longest_is_called_one() -> None:
+    drive = "model:wd40efrx"
+    one = simulate(RebuildOrder("raid6", (drive,) * 4, drive, scale_divisor=1000))
+    place = one.replacement
+
+    def longest(flush_ns: int) -> Finding:
+        row = pl.int_range(pl.len()) == place
+        columns = {"longest_command_ns": 45 * 10**9, "longest_flush_ns": flush_ns}
+        values = (pl.when(row).then(value).otherwise(name).alias(name) for name, value in columns.items())
+        told = findings([replace(one, members=one.members.with_columns(*values))], ["a", "b", "c", "d"])
+        return next(each for each in told if each.kind == "worst-latency")
+
+    assert longest(45 * 10**9).text == "The replacement's longest command, a flush, takes 45 s."
+    assert longest(44 * 10**9).text == "The replacement's longest command takes 45 s."

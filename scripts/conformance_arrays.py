@@ -22,6 +22,7 @@ from statistics import mean, median_high, stdev
 from typing import Any, Final
 
 from drive_digest import drive_digest
+from shakedown.analysis.estimate import student
 from shakedown.analysis.kick import judge_patience
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import Rebuild, simulate
@@ -70,10 +71,8 @@ HEAD: Final = (
     *("real_read_bytes", "model_read_bytes", "read_error"),
     *("real_written_bytes", "model_written_bytes", "written_error", "real_kicked", "model_kicked", "model_given_up"),
 )
-# Of a mean of so many plays, how many standard errors the interval reaches that holds 95 times in 100 (Student's t).
-STANDARD_ERRORS: Final = dict(
-    enumerate((4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13), start=3)
-)
+# Of fewer the interval of a mean is so wide that it tells nothing.
+FEWEST_PLAYS: Final = 3
 
 
 PLAYED: Final = ("real_s", "real_read_bytes", "real_written_bytes", "real_kicked")
@@ -263,8 +262,9 @@ def given_up(verdicts: list[str]) -> str:
 
 def interval(times_s: list[float]) -> str:
     """Where the mean of so many plays lies, if it can be told."""
-    errors = STANDARD_ERRORS.get(len(times_s))
-    return "" if errors is None else f" \N{PLUS-MINUS SIGN} {errors * stdev(times_s) / len(times_s) ** 0.5:.1f}"
+    if len(times_s) < FEWEST_PLAYS:
+        return ""
+    return f" \N{PLUS-MINUS SIGN} {student(len(times_s) - 1) * stdev(times_s) / len(times_s) ** 0.5:.1f}"
 
 
 def of_all(plays: list[dict[str, Any]]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def _fits(held: Sequence[Answer]) -> str:
 
 def _seeds(seeds: Sequence[Answer]) -> Goal:
     missed = [each for each in seeds if not is_within(each, NEAR)]
-    held = [each for each in seeds if each not in missed]
+    held = [each for each in seeds if is_within(each, NEAR)]
     text = f"{len(held)} of {len(seeds)} seed rows (accounts A, B, C) within {NEAR:.0%}{_fits(held)}"
     return Goal("seeds-near", not missed, text + (f"; not {_named(missed)}" if missed else ""))
 
@@ -77,6 +77,6 @@ def _far(checks: Sequence[Answer]) -> Goal:
 
 def _arrays(arrays: Sequence[Answer]) -> Goal:
     missed = [each for each in arrays if not is_within(each, ARRAY)]
-    held = [each for each in arrays if each not in missed]
+    held = [each for each in arrays if is_within(each, ARRAY)]
     text = f"{len(held)} of {len(arrays)} rows that arrays answer within {ARRAY:.0%}{_fits(held)}"
     return Goal("arrays", not missed, text + (f"; not {_named(missed)}" if missed else ""))

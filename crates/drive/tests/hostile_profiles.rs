@@ -4,7 +4,7 @@ mod rig;
 
 use drive::{BlockDevice, Completion, Drive, Profile, Request, Verb};
 use proptest::prelude::*;
-use rig::text;
+use rig::{profile, text, Host};
 
 const ALL: [&str; 14] = [
     "backup-plus-slim-2tb",
@@ -259,6 +259,23 @@ proptest! {
                 prop_assert!(key.contains('.') || error.to_string().contains("line "), "{:?}: {}", changes, error);
             }
             Ok(profile) => play(&profile),
+        }
+    }
+}
+
+/// Of the divisors that a profile allows the largest leaves the least room in its log.
+#[test]
+fn a_drive_as_small_as_is_allowed_answers_every_write() {
+    for name in ["canvio-3tb", "skylight-1", "skylight-2", "skylight-3", "st5000as0011", "st8000as0002", "wd40efax"] {
+        let full = profile(name);
+        let allowed = (1..5000).rev().map(|tenths| tenths * 10).filter_map(|by| full.scaled(by).ok());
+        for small in allowed.take(3) {
+            let mut host = Host::new(&small);
+            let slots = host.drive.capacity_bytes() / 4096;
+            let mut offsets = sim::stream(1, "offsets");
+            for index in 0..6000 {
+                host.ask(Verb::Write, offsets.below(slots) * 4096, 4096, index % 2 == 0);
+            }
         }
     }
 }

@@ -191,12 +191,13 @@ impl Profile {
         Ok(())
     }
 
-    /// Each place of the cache holds two packets, and leaves room for bands.
+    /// Each place of the cache holds two packets, and leaves room for bands. With a packet come two records, of a visit and of
+    /// a pass; and as none goes around the log's end, only half of an empty log is sure to be in one piece.
     fn check_places(&self, shingled: &ShingledProfile) -> Result<(), ProfileError> {
         let cache = &shingled.cache;
         let packet_tracks_bytes = (cache.packet_tracks * self.geometry.outer_track_bytes as f64) as u64;
         let visit_bytes = (cache.append_tracks * self.geometry.outer_track_bytes as f64) as u64;
-        let least = 2 * places(cache) * (cache.packet_bytes.max(packet_tracks_bytes) + visit_bytes + 2 * BLOCK_BYTES);
+        let least = 2 * places(cache) * (cache.packet_bytes.max(packet_tracks_bytes) + 2 * visit_bytes + 2 * BLOCK_BYTES);
         if cache.bytes < least {
             let reason = match places(cache) {
                 1 => format!("two packets need {least} bytes"),

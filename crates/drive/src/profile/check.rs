@@ -197,7 +197,8 @@ impl Profile {
         let cache = &shingled.cache;
         let packet_tracks_bytes = (cache.packet_tracks * self.geometry.outer_track_bytes as f64) as u64;
         let visit_bytes = (cache.append_tracks * self.geometry.outer_track_bytes as f64) as u64;
-        let least = 2 * places(cache) * (cache.packet_bytes.max(packet_tracks_bytes) + 2 * visit_bytes + 2 * BLOCK_BYTES);
+        let least =
+            2 * places(cache) * (cache.packet_bytes.max(packet_tracks_bytes) + 2 * visit_bytes + 2 * BLOCK_BYTES);
         if cache.bytes < least {
             let reason = match places(cache) {
                 1 => format!("two packets need {least} bytes"),

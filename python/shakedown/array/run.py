@@ -21,6 +21,7 @@ from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.padding import padding
 from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.array.sectors import small_sectors
+from shakedown.array.unreadable import unreadable
 from shakedown.array.unsure import unsure, unsure_failure
 from shakedown.array.users import longest_wait, rewritten, users_otherwise
 from shakedown.array.zfs import ZfsOptions
@@ -65,6 +66,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
                 *_notes(each, next((every for every in rebuilds if not every.whole), rebuilds[0])),
                 *users_otherwise(each),
                 *longest_wait(each, rebuilds),
+                *(unreadable(each, rebuilds) if _is_timed(rebuilds) else ()),
                 *(rewritten(each, rebuilds, made[0]) if has_baseline and all(map(_is_timed, made)) else ()),
                 *_of_one_seed(rebuilds),
                 *_in_vain(each, rebuilds),

@@ -8,6 +8,7 @@ from shakedown.array.order import RebuildOrder
 from shakedown.array.zfs import ZfsOptions
 from shakedown.target.md_options import LINUX_HOST, MdOptions
 from shakedown.target.modelled import is_shingled
+from shakedown.target.overview import shingles_like
 from shakedown.units import NS_PER_S
 
 OFF_BY: Final[dict[tuple[str, ...], float]] = {("raid1", "raid10"): 0.133, ("raid5", "raid6"): 0.146}
@@ -45,10 +46,12 @@ def _of_samples(order: RebuildOrder) -> tuple[str, ...]:
 def _of_shingled(order: RebuildOrder) -> tuple[str, ...]:
     if not is_onto_shingled(order):
         return ()
+    borrowed = shingles_like(order.profiles[order.replacement])
+    of_other = f" Nobody has published how it shingles: taken is how {borrowed} does." if borrowed else ""
     off_by = next((share for layouts, share in OFF_BY.items() if order.layout in layouts), OFF_BY_OF_ZFS)
     return (
         f"CAUTION: onto a shingled drive the model's time was up to {off_by:.0%} off the real {_real(order)}'s, "
-        f"whatever the interval says: docs/conformance-arrays.md.{_host(order.options)}",
+        f"whatever the interval says: docs/conformance-arrays.md.{of_other}{_host(order.options)}",
     )
 
 

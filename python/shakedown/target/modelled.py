@@ -62,6 +62,14 @@ def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.P
     )
 
 
+def check_profile(path: Path, profile: str) -> None:
+    """Raise UsageError if a profile, which is or will be in ``path``, is no drive."""
+    try:
+        _core.Machine(profile, seed=1, scale_divisor=1)
+    except _core.ProfileError as error:
+        raise profile_refusal(path, profile, 1, error) from error
+
+
 def largest_divisor(profile: str, refused: int) -> int:
     """The largest divisor below a refused one with which the profile is a drive; 0 if it is none even as it stands."""
     works, fails = 0, refused

@@ -54,7 +54,7 @@ def test_a_drive_is_found_as_its_label_and_smartctl_write_it(folders: Path, told
     assert data.profile_path(told) == folders / "drives" / f"{name}.toml"
 
 
-@pytest.mark.parametrize("stranger", ["", " ", "-", "canvio", "WD40EFPX"])
+@pytest.mark.parametrize("stranger", ["", " ", "-", "canvio", "WD40EFPX", "lab:WD40EFAX"])
 def test_a_stranger_has_no_name(folders: Path, stranger: str) -> None:
     assert data.profile_name(stranger) is None
     with pytest.raises(UsageError) as caught:

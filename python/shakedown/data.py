@@ -23,6 +23,8 @@ def list_profiles() -> list[str]:
 
 def profile_name(text: str) -> str | None:
     """Our name of a drive as people write it: ``ST8000VN004-2M2101``, ``WDC WD80EFZX-68UW8N0``. None of a stranger."""
+    if ":" in text or _is_path(text):
+        return None
     known = list_profiles()
     return next((each for each in (text.lower(), _number(text)) if each in known), None)
 

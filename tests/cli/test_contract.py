@@ -28,6 +28,7 @@ VERBS = (
     "validate",
     "triage",
     "identify",
+    "profiles",
     "export",
     "explain",
     "matrix",

@@ -40,6 +40,14 @@ def is_shingled(profile: str) -> bool | None:
     return None if name is None else name == "shingled"
 
 
+def told_model(target: str) -> str:
+    """The model number that ``model:NAME`` says it is. Raises UsageError."""
+    path = profile_path(target.removeprefix("model:"))
+    profile = read_profile(path)
+    check_profile(path, profile)
+    return str(parse_toml(profile)["identity"]["model"]["value"])
+
+
 def physical_sector_bytes(profile: str) -> int:
     """What the profile's platters are written in; what leaves it out means 4096, as the core does."""
     told = parse_toml(profile).get("geometry", {}).get("physical_sector_bytes")

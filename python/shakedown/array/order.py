@@ -176,9 +176,11 @@ def arena_of(targets: Sequence[str]) -> Arena:
 
 
 def drive_name(target: str) -> str:
-    """What to call a drive in few letters: ``wd40efax`` of ``lab:wd40efax``, ``sdb`` of ``/dev/sdb``."""
-    last = target.partition(":")[2] if target.startswith(("model:", "lab:")) else target
-    return Path(last).name.removesuffix(".toml")
+    """What to call a drive in few letters: ``wd40efax`` of ``lab:WD40EFAX-68JH4N0``, ``sdb`` of ``/dev/sdb``."""
+    if not target.startswith(("model:", "lab:")):
+        return Path(target).name
+    last = target.partition(":")[2]
+    return profile_name(last) or Path(last).name.removesuffix(".toml")
 
 
 def members_of(targets: Sequence[str], width: int | None) -> tuple[str, ...]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cli.test_contract import needs_core
 from serving import shakedown
+from shakedown.cli.profiles.new import SheetOptions, new
 from shakedown.data import list_profiles
+from shakedown.errors import UsageError
 
 pytestmark = needs_core
 
@@ -60,34 +63,36 @@ def test_one_is_made_and_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("given", "says"),
     [
-        (("--capacity", "8"), "did you mean `8TB`?"),
-        (("--capacity", "0TB"), "geometry.capacity_bytes"),
-        (("--rpm", "72"), "geometry.rpm"),
-        (("--outer-rate", "210"), "`210` is not a rate of data"),
-        (("--outer-rate", "210GB/s"), "no hard drive sustains `210GB/s`"),
-        (("--outer-rate", "0MB/s"), "no hard drive sustains `0MB/s`"),
-        (("--heads", "0"), "a drive of 0 heads is none"),
-        (("--cache", "1MiB"), "dram.write_bytes"),
-        (("--seek", "0.1ms"), "mechanics.seek_average_ms"),
-        (("--seek", "8.5"), "`8.5` is not a duration"),
-        (("--like", "wd40efxx"), "did you mean `wd40ef"),
-        (("--shingles-like", "wd40efrx"), "`wd40efrx` does not shingle"),
+        ({"capacity": "8"}, "did you mean `8TB`?"),
+        ({"capacity": "0TB"}, "geometry.capacity_bytes"),
+        ({"rpm": 72}, "geometry.rpm"),
+        ({"outer_rate": "210"}, "`210` is not a rate of data"),
+        ({"outer_rate": "210GB/s"}, "no hard drive sustains `210GB/s`"),
+        ({"outer_rate": "0MB/s"}, "no hard drive sustains `0MB/s`"),
+        ({"heads": 0}, "a drive of 0 heads is none"),
+        ({"cache": "1MiB"}, "dram.write_bytes"),
+        ({"seek": "0.1ms"}, "mechanics.seek_average_ms"),
+        ({"seek": "8.5"}, "`8.5` is not a duration"),
+        ({"like": "wd40efxx"}, "did you mean `wd40ef"),
+        ({"shingles_like": "wd40efrx"}, "`wd40efrx` does not shingle"),
     ],
 )
-def test_nonsense_is_refused_and_leaves_nothing(words: tuple[str, str], says: str, tmp_path: Path) -> None:
-    given = dict(zip(SHEET[::2], SHEET[1::2], strict=True)) | {words[0]: words[1]}
-    answer = shakedown("profiles", "new", "mine.toml", *(word for pair in given.items() for word in pair), cwd=tmp_path)
-    assert answer.returncode == 2, answer.stdout
-    assert says in answer.stderr
-    assert "hint: " in answer.stderr
+def test_nonsense_is_refused_and_leaves_nothing(given: dict[str, Any], says: str, tmp_path: Path) -> None:
+    typed: dict[str, Any] = {"capacity": "8TB", "rpm": 7200, "outer_rate": "210MB/s"}
+    options = SheetOptions(**typed | given)
+    with pytest.raises(UsageError) as caught:
+        new(tmp_path / "mine.toml", options=options)
+    assert says in f"{caught.value} {caught.value.hint}"
+    assert caught.value.hint
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("file", ["mine", "Mine.toml", "my drive.toml", "nowhere/mine.toml"])
 def test_a_file_that_cannot_be_one_is_refused(file: str, tmp_path: Path) -> None:
-    assert shakedown("profiles", "new", file, *SHEET, cwd=tmp_path).returncode == 2
+    with pytest.raises(UsageError):
+        new(tmp_path / file, options=SheetOptions(capacity="8TB", rpm=7200, outer_rate="210MB/s"))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -86,8 +86,8 @@ def _hint(folder: str, noun: str, name: str) -> str:
     own = f"a {noun} of your own is given as a path: `./{noun}.toml`"
     if folder == "drives":
         own = (
-            "`shakedown profiles` lists all; one of another drive is made of its data sheet, like `shakedown profiles "
-            "new mine.toml --capacity 8TB --rpm 7200 --outer-rate 210MB/s`, and given as `model:./mine.toml`"
+            "`shakedown profiles` lists all; `shakedown profiles new` makes one of another drive's data sheet, which is "
+            "given as a path: `./mine.toml` (docs/profiles.md)"
         )
     elif not close and known:
         return f"there are {_quoted(known)}; {own}"

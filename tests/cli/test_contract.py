@@ -92,7 +92,7 @@ def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path)
         ("run cliff", "a target must be given", "shakedown run cliff"),
         ("run clif model:wd40efax", "there is no protocol named `clif`", "did you mean `cliff`"),
         ("run ./no.toml model:wd40efax", "`./no.toml` is not a file", "a path"),
-        ("run cliff model:wd40efx", "there is no profile named `wd40efx`", "shakedown profiles new mine.toml"),
+        ("run cliff model:wd40efx", "there is no profile named `wd40efx`", "shakedown profiles new"),
         ("run cliff model:wd40efax --set hodl=3s", "has no parameter `hodl`", "did you mean `hold`?"),
         ("run cliff model:wd40efax --set hold=1s --set hold=2s", "`hold` is given twice", "leave one of them out"),
         ("run cliff model:wd40efax --set hold", "`hold` is not NAME=VALUE", "--set hold=30s"),

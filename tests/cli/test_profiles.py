@@ -44,7 +44,7 @@ def test_a_stranger_is_told_how_to_get_a_profile(tmp_path: Path) -> None:
         answer = shakedown(*words, cwd=tmp_path)
         assert answer.returncode == 2
         assert "did you mean `st8000vn004`" in answer.stderr
-        assert "shakedown profiles new mine.toml --capacity" in answer.stderr
+        assert "`shakedown profiles new` makes one of another drive's data sheet" in answer.stderr
 
 
 def test_one_is_made_and_used(tmp_path: Path) -> None:

@@ -86,8 +86,8 @@ def _hint(folder: str, noun: str, name: str) -> str:
     own = f"a {noun} of your own is given as a path: `./{noun}.toml`"
     if folder == "drives":
         own = (
-            "`shakedown profiles` lists all; `shakedown profiles new` makes one of another drive's data sheet, which is "
-            "given as a path: `./mine.toml` (docs/profiles.md)"
+            "`shakedown profiles` lists all; `shakedown profiles new` makes one of another drive's data sheet, which "
+            "is given as a path: `./mine.toml` (docs/profiles.md)"
         )
     elif not close and known:
         return f"there are {_quoted(known)}; {own}"

@@ -54,6 +54,10 @@ bench-disksim: build ## the same load on a modelled drive and on a DiskSim 4.0 t
 validation: build ## predicted beside published: the tables of docs/validation.md
 	$(BIN)/python scripts/validation_table.py
 
+.PHONY: profiles
+profiles: build ## the profiles that are made of reference/data_sheets.csv
+	$(BIN)/python scripts/data_sheet_profiles.py
+
 .PHONY: conformance
 conformance: lab ## every protocol and drive, modelled and in the lab: the table of docs/conformance.md, half an hour
 	$(BIN)/python scripts/conformance_table.py

@@ -30,6 +30,7 @@ from shakedown.errors import EnvironmentFailure
 from shakedown.protocol.load import load_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, run
+from shakedown.target.data_sheet import listed_sheets
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DOCUMENT: Final = ROOT / "docs" / "conformance.md"
@@ -235,9 +236,14 @@ def _number(text: str) -> float | None:
     return float(text) if text else None
 
 
+def drives_of_their_own() -> list[str]:
+    """Those that are made of data sheets have the parts of these."""
+    return [name for name in list_profiles() if name not in listed_sheets()]
+
+
 def pairs() -> Iterator[tuple[str, str]]:
     """All there are of protocol and drive."""
-    return ((protocol, drive) for protocol in PLAYED for drive in list_profiles())
+    return ((protocol, drive) for protocol in PLAYED for drive in drives_of_their_own())
 
 
 def stale() -> list[tuple[str, str]]:
@@ -283,10 +289,12 @@ def _held(rows: list[Row]) -> str:
 def main() -> None:
     """Play what is stale, or what is named."""
     wanted = set(sys.argv[1:])
-    protocols, drives = wanted & set(PLAYED), wanted & set(list_profiles())
+    protocols, drives = wanted & set(PLAYED), wanted & set(drives_of_their_own())
     if unknown := wanted - protocols - drives - {"--model", "--scatter"}:
         sys.exit(f"neither a protocol, a drive, --model nor --scatter: {', '.join(sorted(unknown))}")
-    named = [pair for pair in pairs() if pair[0] in (protocols or PLAYED) and pair[1] in (drives or list_profiles())]
+    named = [
+        pair for pair in pairs() if pair[0] in (protocols or PLAYED) and pair[1] in (drives or drives_of_their_own())
+    ]
     again, only_scatter = "--model" in wanted, "--scatter" in wanted
     there = {(row.protocol, row.drive) for row in kept()} - set(stale())
     chosen = [pair for pair in named if pair in there] if again else named if wanted else stale()

@@ -29,13 +29,37 @@ def test_names_and_paths(folders: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"), [("wd40efay", "`wd40efax`"), ("WD40EFRX", "`wd40efrx`"), ("./wd40efax.toml", "`wd40efax`")]
+    ("name", "meant"),
+    [("wd40efay", "`wd40efax`"), ("WDC WD40EFPX-68C6CN0", "`wd40efax`"), ("./wd40efax.toml", "`wd40efax`")],
 )
 def test_a_wrong_name_gets_the_close_ones(folders: Path, name: str, meant: str) -> None:
     with pytest.raises(UsageError) as caught:
         data.profile_path(name)
     assert "did you mean" in caught.value.hint
     assert meant in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ("WD40EFRX", "wd40efrx"),
+        ("WDC WD40EFAX-68JH4N0", "wd40efax"),
+        ("Western Digital Red WD40EFAX", "wd40efax"),
+        ("Canvio-3TB", "canvio-3tb"),
+        ("WD40EFRX-68N32N0 ", "wd40efrx"),
+    ],
+)
+def test_a_drive_is_found_as_its_label_and_smartctl_write_it(folders: Path, told: str, name: str) -> None:
+    assert data.profile_name(told) == name
+    assert data.profile_path(told) == folders / "drives" / f"{name}.toml"
+
+
+@pytest.mark.parametrize("stranger", ["", " ", "-", "canvio", "WD40EFPX", "lab:WD40EFAX"])
+def test_a_stranger_has_no_name(folders: Path, stranger: str) -> None:
+    assert data.profile_name(stranger) is None
+    with pytest.raises(UsageError) as caught:
+        data.profile_path(stranger)
+    assert "shakedown profiles new" in caught.value.hint
 
 
 def test_a_name_like_no_other_gets_all_of_them(folders: Path) -> None:

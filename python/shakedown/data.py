@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from shakedown.errors import UsageError
+from shakedown.model_number import model_number
 
 _DATA: Final = Path(__file__).with_name("_data")
 
@@ -20,9 +21,18 @@ def list_profiles() -> list[str]:
     return _names("drives")
 
 
+def profile_name(text: str) -> str | None:
+    """Our name of a drive as people write it: ``ST8000VN004-2M2101``, ``WDC WD80EFZX-68UW8N0``. None of a stranger."""
+    if ":" in text or _is_path(text):
+        return None
+    known = list_profiles()
+    return next((each for each in (text.lower(), _number(text)) if each in known), None)
+
+
 def profile_path(name_or_path: str | Path) -> Path:
     """The file of a drive profile: a name of ours (``wd40efax``) or a path (``./mine.toml``). Raises UsageError."""
-    return _find("drives", "profile", name_or_path)
+    name = name_or_path if _is_path(name_or_path) else profile_name(str(name_or_path)) or name_or_path
+    return _find("drives", "profile", name)
 
 
 def protocol_path(name_or_path: str) -> Path:
@@ -47,22 +57,42 @@ def _names(folder: str) -> list[str]:
     return sorted(path.stem for path in (_DATA / folder).glob("*.toml"))
 
 
+def _number(text: str) -> str:
+    """The model number at the end of what a label says, as our names are written."""
+    return model_number(text.rsplit(maxsplit=1)[-1]).lower() if text.strip() else ""
+
+
+def _is_path(name_or_path: str | Path) -> bool:
+    return isinstance(name_or_path, Path) or "/" in name_or_path or name_or_path.endswith(".toml")
+
+
 def _find(folder: str, noun: str, name_or_path: str | Path) -> Path:
-    if isinstance(name_or_path, Path) or "/" in name_or_path or name_or_path.endswith(".toml"):
+    if _is_path(name_or_path):
         path = Path(name_or_path)
         if not path.is_file():
             raise UsageError(f"{noun} `{name_or_path}` is not a file", hint=_hint(folder, noun, path.stem))
         return path
-    if name_or_path not in _names(folder):
-        raise UsageError(f"there is no {noun} named `{name_or_path}`", hint=_hint(folder, noun, name_or_path))
-    return _DATA / folder / f"{name_or_path}.toml"
+    name = str(name_or_path)
+    if name not in _names(folder):
+        raise UsageError(f"there is no {noun} named `{name}`", hint=_hint(folder, noun, name))
+    return _DATA / folder / f"{name}.toml"
 
 
 def _hint(folder: str, noun: str, name: str) -> str:
-    """Name what was probably meant; with nothing close, name all there is."""
+    """Name what was probably meant, all there is, and how to get another."""
     known = _names(folder)
-    close = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    number = _number(name)
+    close = get_close_matches(number, known, n=3, cutoff=0.5) if number else []
     own = f"a {noun} of your own is given as a path: `./{noun}.toml`"
-    if not known:
-        return own
-    return f"{'did you mean' if close else 'there are'} {', '.join(f'`{each}`' for each in close or known)}; {own}"
+    if folder == "drives":
+        own = (
+            "`shakedown profiles` lists all; `shakedown profiles new` makes one of another drive's data sheet, which "
+            "is given as a path: `./mine.toml` (docs/profiles.md)"
+        )
+    elif not close and known:
+        return f"there are {_quoted(known)}; {own}"
+    return f"did you mean {_quoted(close)}? {own}" if close else own
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f"`{each}`" for each in names)

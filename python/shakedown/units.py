@@ -74,6 +74,9 @@ def _in(unit: str, bare_from: int) -> Callable[[str], int]:
 parse_drive_bytes: Final = _in("GiB", 1 << 20)
 """Like ``parse_size_bytes``, of a drive, a file that stands for one, or what is used of it."""
 
+parse_rated_bytes: Final = _in("TB", 1 << 30)
+"""Like ``parse_size_bytes``, of a drive as it is sold."""
+
 parse_memory_bytes: Final = _in("MiB", 1 << 20)
 """Like ``parse_size_bytes``, of a machine's memory or a cache in it."""
 

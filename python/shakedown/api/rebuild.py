@@ -13,7 +13,7 @@ from shakedown.api.drive import faults_text, whole_number
 from shakedown.array.order import RebuildOrder, failed_of, members_of
 from shakedown.array.rebuild import Rebuild, Share, check_faults, simulate
 from shakedown.array.zfs import ZfsOptions
-from shakedown.data import list_profiles
+from shakedown.data import profile_name
 from shakedown.errors import UsageError
 from shakedown.layouts import ZFS_LAYOUTS
 from shakedown.target.md_options import MdOptions
@@ -71,7 +71,7 @@ def rebuild(
 
 def _target(text: str) -> str:
     """Here every drive is modelled, and so a profile's name is enough."""
-    return f"model:{text}" if text in list_profiles() else text
+    return f"model:{text}" if profile_name(text) else text
 
 
 def _interruptibly(order: RebuildOrder) -> Rebuild:

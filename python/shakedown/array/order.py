@@ -12,7 +12,7 @@ from shakedown.analysis.explain.layout import MOST_MEMBERS
 from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
 from shakedown.array.settings import check_layout_of
 from shakedown.array.zfs import ZfsOptions
-from shakedown.data import list_profiles, profile_path
+from shakedown.data import profile_name, profile_path
 from shakedown.errors import UsageError
 from shakedown.layouts import LAYOUTS, ZFS_LAYOUTS
 from shakedown.protocol.complain import did_you_mean
@@ -165,7 +165,7 @@ class RebuildOrder:
 def arena_of(targets: Sequence[str]) -> Arena:
     """Whose drives the targets are. Raises UsageError if they are of several arenas."""
     for text in dict.fromkeys(targets):
-        if text in list_profiles() and not Path(text).exists():
+        if profile_name(text) and not Path(text).exists():
             raise UsageError(f"there is no file `{text}`", hint=f"did you mean the modelled drive, `model:{text}`?")
     found: set[Arena] = {_ARENAS.get(text.partition(":")[0], "device") for text in targets}
     if len(found) > 1:
@@ -176,9 +176,11 @@ def arena_of(targets: Sequence[str]) -> Arena:
 
 
 def drive_name(target: str) -> str:
-    """What to call a drive in few letters: ``wd40efax`` of ``lab:wd40efax``, ``sdb`` of ``/dev/sdb``."""
-    last = target.partition(":")[2] if target.startswith(("model:", "lab:")) else target
-    return Path(last).name.removesuffix(".toml")
+    """What to call a drive in few letters: ``wd40efax`` of ``lab:WD40EFAX-68JH4N0``, ``sdb`` of ``/dev/sdb``."""
+    if not target.startswith(("model:", "lab:")):
+        return Path(target).name
+    last = target.partition(":")[2]
+    return profile_name(last) or Path(last).name.removesuffix(".toml")
 
 
 def members_of(targets: Sequence[str], width: int | None) -> tuple[str, ...]:

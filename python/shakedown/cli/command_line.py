@@ -51,6 +51,7 @@ _SUMMARIES: Final = {
     "matrix": "Resilver pools of every layout, width and fill: CSV and a picture.",
     "characterize": "Measure a drive's insides from outside and write its twin, a profile.",
     "serve": "Serve a modelled drive as a block device to other programs.",
+    "profiles": "List the modelled drives, and make one of a data sheet.",
     "lab": "Run the real Linux storage stack, in virtual time, on modelled drives.",
     "compare": "Lay the findings of several runs side by side.",
     "report": "Write the report of one run or more as one page that opens offline.",

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from shakedown.analysis.identify.answer import answer, exit_status
 from shakedown.analysis.identify.facts import Facts
+from shakedown.analysis.identify.models import ModelList
 from shakedown.analysis.identify.recorded import parse_recorded
 from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shingled
 from shakedown.analysis.triage.follow import follow
@@ -25,8 +26,10 @@ from shakedown.errors import RefusedError, UsageError
 from shakedown.protocol.listed import listed_models
 from shakedown.report.identify import identify_document, identify_text
 from shakedown.result.folder import RunFolder, free_folder
+from shakedown.target.modelled import told_model
 from shakedown.target.open import open_target
 from shakedown.target.probe import probe as run_probe
+from shakedown.target.storage_box import refuse_storage_box
 from shakedown.tools.kernel_log import open_log
 from shakedown.tools.smartctl import ask_smartctl
 
@@ -63,22 +66,26 @@ def identify(
 
     smartctl --json -i /dev/sdb > sdb.json; shakedown identify --recorded sdb.json
 
+    shakedown identify ST8000DM004
+
     shakedown identify --probe /dev/sdb --destroy-data-on WD-WX00AB12
 
     Parameters
     ----------
     devices
-        Block devices, or links to them; with --probe also modelled drives, model:NAME.
+        Block devices, or links to them; model numbers, of which the list of models is asked; modelled drives,
+        model:NAME.
     """
     if bool(devices) == (recorded is not None):
         raise UsageError("give either devices or `--recorded FILE`", hint="shakedown identify /dev/sdb")
     consent = Consent(destroy_data_on, allow_signature)
-    if not probe and (consent != NO_CONSENT or any(device.startswith(_MODEL) for device in devices)):
-        raise UsageError("only a probe writes, and only a probe can ask a model", hint="add `--probe`")
+    if not probe and consent != NO_CONSENT:
+        raise UsageError("only a probe writes", hint="add `--probe`")
     if probe and recorded is not None:
         raise UsageError("what was recorded cannot be probed", hint="shakedown identify --probe /dev/sdb")
     models = listed_models()
-    drives = parse_recorded(_read(recorded)) if recorded else [_asked(device) for device in devices]
+    asked = None if probe else models
+    drives = parse_recorded(_read(recorded)) if recorded else [_asked(device, asked) for device in devices]
     if probe:
         try:
             drives = [_probed(device, facts, consent) for device, facts in zip(devices, drives, strict=True)]
@@ -98,9 +105,13 @@ def identify(
     return exit_status(answers)
 
 
-def _asked(device: str) -> Facts:
+def _asked(device: str, models: ModelList | None) -> Facts:
+    """What a device says of itself; of a drive that is not there only its model, where no probe is to find out more."""
     if device.startswith(_MODEL):
-        return Facts(name=device)
+        refuse_storage_box(device, "identify")
+        return Facts(name=device, model=None if models is None else told_model(device))
+    if models is not None and models.find(device) is not None and not Path(device).exists():
+        return Facts(name=device, model=device)
     if device.startswith("lab:"):
         drive = device.removeprefix("lab:")
         raise UsageError(

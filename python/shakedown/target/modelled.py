@@ -40,6 +40,14 @@ def is_shingled(profile: str) -> bool | None:
     return None if name is None else name == "shingled"
 
 
+def told_model(target: str) -> str:
+    """The model number that ``model:NAME`` says it is. Raises UsageError."""
+    path = profile_path(target.removeprefix("model:"))
+    profile = read_profile(path)
+    check_profile(path, profile)
+    return str(parse_toml(profile)["identity"]["model"]["value"])
+
+
 def physical_sector_bytes(profile: str) -> int:
     """What the profile's platters are written in; what leaves it out means 4096, as the core does."""
     told = parse_toml(profile).get("geometry", {}).get("physical_sector_bytes")
@@ -60,6 +68,14 @@ def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.P
         f"a scale of 1/{scale_divisor} makes {path.stem} too small to be a drive: {error}",
         hint=f"the smallest it can be: 1/{largest}",
     )
+
+
+def check_profile(path: Path, profile: str) -> None:
+    """Raise UsageError if a profile, which is or will be in ``path``, is no drive."""
+    try:
+        _core.Machine(profile, seed=1, scale_divisor=1)
+    except _core.ProfileError as error:
+        raise profile_refusal(path, profile, 1, error) from error
 
 
 def largest_divisor(profile: str, refused: int) -> int:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shakedown.data import list_profiles
+from shakedown.data import profile_name
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import UsageError
 from shakedown.target.arena import Arena
@@ -76,7 +76,7 @@ def _medium(text: str, run: Path, consent: Consent, size_bytes: int | None, scal
     if not text or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
         path = f"; a file of that name is `./{text}`" if text else ""
         raise UsageError(f"`{text}` is not a target", hint=f"{_FORMS}{path}")
-    if text in list_profiles() and not Path(text).exists():
+    if profile_name(text) and not Path(text).exists():
         raise UsageError(f"there is no file `{text}`", hint=f"did you mean the modelled drive, `model:{text}`?")
     if Path(text).is_block_device():
         if size_bytes is not None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from shakedown import _core
 from shakedown.analysis.explain.ceiling import PAYLOAD_SHARE
-from shakedown.data import list_profiles, profile_path
+from shakedown.data import profile_name, profile_path
 from shakedown.errors import UsageError
 from shakedown.layouts import LAYOUTS, MD_LAYOUTS, ZFS_LAYOUTS
 from shakedown.target.md_options import MD_SETTINGS, MdOptions, parse_flag
@@ -133,7 +133,7 @@ def _parts(text: str) -> tuple[str, str, list[str]]:
             hint=f"{', '.join(MD_LAYOUTS)}; `shakedown rebuild {layout}` tells how a pool resilvers",
         )
     if layout not in MD_LAYOUTS:
-        alone = f"one drive is `model:{layout}`; " if layout in list_profiles() else ""
+        alone = f"one drive is `model:{layout}`; " if profile_name(layout) else ""
         hint = f"{alone}{', '.join(MD_LAYOUTS)}, like {_EXAMPLE}"
         raise UsageError(f"`{text}`: there is no layout `{layout}`", hint=hint)
     drives, sets, settings = rest.partition(":")

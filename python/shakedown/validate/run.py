@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from shakedown.data import list_profiles, reference_path
+from shakedown.data import list_profiles, profile_name, reference_path
 from shakedown.errors import UsageError
 from shakedown.parallel import on_every_core
 from shakedown.protocol.complain import did_you_mean
@@ -45,7 +45,8 @@ def validate(
     """
     published = read_rows(reference_path("published.csv"))
     questions = all_questions()
-    _refuse_unknown(rows, profile, published)
+    _refuse_unknown(rows, published)
+    profile = None if profile is None else _ours(profile)
     asked = [each for each in questions.questions if _is_asked(each, questions, rows, profile)]
     arrays = [each for each in questions.rebuild_questions if _is_rebuild_asked(each, questions, rows, profile)]
     if profile is not None and not asked and not arrays:
@@ -71,15 +72,22 @@ def _reason(row: Row) -> str:
     raise AssertionError(f"{row.id} has neither a question nor a reason: reference/questions.toml")
 
 
-def _refuse_unknown(rows: Iterable[str], profile: str | None, published: dict[str, Row]) -> None:
+def _refuse_unknown(rows: Iterable[str], published: dict[str, Row]) -> None:
     for row in rows:
         if row not in published:
             padded = f"R{row.upper().removeprefix('R'):>03}"
             meant = f"did you mean `{padded}`?" if padded in published else did_you_mean(row.upper(), published)
             hint = meant or "rows are named as in reference/published.csv, like `R012`"
             raise UsageError(f"there is no row `{row}`", hint=hint)
-    if profile is not None and profile not in list_profiles():
-        raise UsageError(f"there is no profile `{profile}`", hint=f"there are {', '.join(list_profiles())}")
+
+
+def _ours(profile: str) -> str:
+    """Our name of a drive. Raises UsageError of one that is not ours."""
+    name = profile_name(profile)
+    if name is None:
+        meant = did_you_mean(profile.lower(), list_profiles())
+        raise UsageError(f"there is no profile `{profile}`", hint=meant or "`shakedown profiles` lists all")
+    return name
 
 
 def _nothing_asked(rows: Sequence[str], profile: str, questions: Questions) -> UsageError:

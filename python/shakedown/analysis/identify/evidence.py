@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from shakedown.analysis.identify.facts import Facts
-from shakedown.analysis.identify.models import Match, ModelList, model_number
+from shakedown.analysis.identify.models import Match, ModelList
+from shakedown.model_number import model_number
 
 Says = Literal["shingled", "conventional", "solid-state", "nothing"]
 Weight = Literal["none", "weak", "moderate", "strong", "decisive"]

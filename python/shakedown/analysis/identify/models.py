@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from shakedown.errors import UsageError
+from shakedown.model_number import model_number
 
 Technology = Literal["DM-SMR", "CMR", "unknown"]
 Confidence = Literal["published", "unverified"]
 
 _COLUMNS: Final = ("vendor", "family", "model", "capacity_tb", "technology", "source", "confidence")
-_MAKERS: Final = re.compile(r"^(?:ATA|WDC|WD|SEAGATE|TOSHIBA|HGST|HITACHI|SAMSUNG)[ _]+", re.IGNORECASE)
 _INQUIRY_CHARACTERS: Final = 16
 """So much of a model number fits a SCSI INQUIRY (SPC-4, 6.4.2); Linux shows no more of it."""
 _SHORTEST_PREFIX: Final = 6
@@ -73,11 +73,6 @@ class ModelList:
         """Other capacities with the same letters at the end: worth telling, and proof of nothing."""
         suffix = _suffix(model_number(model))
         return tuple(row for row in self._rows.values() if suffix and _suffix(row.model.upper()) == suffix)
-
-
-def model_number(model: str) -> str:
-    """The model number as the list writes it: without maker in front, and revision behind the hyphen."""
-    return _MAKERS.sub("", model.strip()).partition("-")[0].strip().upper()
 
 
 def _suffix(number: str) -> str:

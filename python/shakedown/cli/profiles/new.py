@@ -1,0 +1,129 @@
+"""``shakedown profiles new``: a modelled drive of what a data sheet says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from shakedown.cli.output import print_result
+from shakedown.errors import UsageError
+from shakedown.report.plain_text import wrap
+from shakedown.result.atomic import replace_file
+from shakedown.target.data_sheet import DataSheet, profile_of, rated_bytes
+from shakedown.target.modelled import check_profile
+from shakedown.target.overview import overview
+from shakedown.units import parse_data_rate, parse_duration_ns, parse_memory_bytes, parse_rated_bytes
+
+_SLOWEST, _FASTEST = 10_000_000, 1_000_000_000
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SheetOptions:
+    """What the sheet says; what it does not say is as of a drive that is known."""
+
+    capacity: Annotated[str, Parameter(help="as it is sold: 8TB")]
+    rpm: Annotated[int, Parameter(help="turns a minute")]
+    outer_rate: Annotated[str, Parameter(help="the sheet's maximum sustained rate, which is that at the edge: 210MB/s")]
+    cache: Annotated[str | None, Parameter(show_default=False, help="its buffer: 256MiB")] = None
+    seek: Annotated[str | None, Parameter(show_default=False, help="average seek: 8.5ms")] = None
+    heads: Annotated[int | None, Parameter(show_default=False, help="surfaces, two a platter")] = None
+    like: Annotated[
+        str | None,
+        Parameter(
+            help="the drive whose mechanics and buffer it has where the sheet is silent [default: st12000vn0007 from "
+            "6000 turns a minute on, else wd40efrx]"
+        ),
+    ] = None
+    shingles_like: Annotated[
+        str | None,
+        Parameter(
+            help="it is shingled, and this is the drive whose cache and cleaning it has, like st8000as0002 or wd40efax "
+            "[default: it is conventional]"
+        ),
+    ] = None
+
+
+_TYPED: Final = "data sheet: as typed in"
+
+
+def new(file: Path, /, *, options: SheetOptions) -> int:
+    """Make a profile of what a drive's data sheet says, and say what was assumed.
+
+    For example:
+
+    shakedown profiles new mine.toml --capacity 8TB --rpm 7200 --outer-rate 210MB/s --cache 256MiB
+
+    shakedown profiles new smr.toml --capacity 6TB --rpm 5400 --outer-rate 190MB/s --shingles-like st8000as0002
+
+    shakedown rebuild raid6 model:./mine.toml --width 8 --replace-with model:./smr.toml
+
+    Parameters
+    ----------
+    file
+        The profile to write; one that is there is not replaced.
+    """
+    name = _name(file)
+    if file.exists() or file.is_symlink():
+        raise UsageError(f"`{file}` is there already", hint="choose another name, or remove it first")
+    sheet = DataSheet(
+        name=name,
+        title=f"{name}, {'drive-managed SMR' if options.shingles_like else 'conventional'}, of its data sheet",
+        capacity_bytes=rated_bytes(parse_rated_bytes(options.capacity)),
+        rpm=options.rpm,
+        outer_bytes_per_s=_rate(options.outer_rate),
+        source=_TYPED,
+        rate_source=_TYPED,
+        cache_bytes=None if options.cache is None else parse_memory_bytes(options.cache),
+        seek_ms=None if options.seek is None else parse_duration_ns(options.seek) / 1e6,
+        heads=_heads(options.heads),
+        like=options.like,
+        shingles_like=options.shingles_like,
+    )
+    text = profile_of(sheet)
+    check_profile(file, text)
+    replace_file(file, text.encode())
+    print_result("\n".join(_lines(file, text)) + "\n")
+    return 0
+
+
+def _name(file: Path) -> str:
+    if file.suffix != ".toml" or not re.fullmatch(r"[a-z0-9-]+", file.stem):
+        hint = "small letters, digits and hyphens, and `.toml` at the end: mine.toml"
+        raise UsageError(f"`{file}` cannot name a profile", hint=hint)
+    if not file.parent.is_dir():
+        raise UsageError(f"there is no folder `{file.parent}`", hint="make it first, or choose another")
+    return file.stem
+
+
+def _rate(text: str) -> int:
+    rate = parse_data_rate(text)
+    if not _SLOWEST <= rate <= _FASTEST:
+        raise UsageError(f"no hard drive sustains `{text}`", hint="a data sheet says some 100 to 300MB/s")
+    return rate
+
+
+def _heads(heads: int | None) -> int | None:
+    if heads is not None and heads < 1:
+        raise UsageError(f"a drive of {heads} heads is none", hint="two a platter, or leave it out")
+    return heads
+
+
+def _lines(file: Path, text: str) -> list[str]:
+    made = overview(text)
+    target = f"model:{file}" if file.is_absolute() or "/" in str(file) else f"model:./{file}"
+    size = f"{made.capacity_bytes:,} bytes, {made.rpm:.0f} turns a minute, {made.outer_bytes_per_s / 1e6:.0f} MB/s"
+    shingles = ""
+    if made.shingles_like:
+        shingles = (
+            f" How it shingles is not known of it, and taken from {made.shingles_like}: take what comes of that for an "
+            "example, not for a forecast."
+        )
+    return [
+        wrap(f"{target}: {size} at the edge. The rest is assumed, and the file says as of which drive.{shingles}"),
+        f"try: shakedown rebuild raid6 {target} --width 8",
+    ]

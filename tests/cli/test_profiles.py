@@ -1,0 +1,110 @@
+"""``profiles`` through the entry point, and drives by the names that their owners know."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.test_contract import needs_core
+from serving import shakedown
+from shakedown.cli.profiles.new import SheetOptions, new
+from shakedown.data import list_profiles
+from shakedown.errors import UsageError
+
+pytestmark = needs_core
+
+SHEET = ("--capacity", "8TB", "--rpm", "7200", "--outer-rate", "210MB/s")
+
+
+def test_all_are_listed(tmp_path: Path) -> None:
+    told = json.loads(shakedown("profiles", "--json", cwd=tmp_path).stdout)
+    assert [each["name"] for each in told["profiles"]] == list_profiles()
+    text = shakedown("profiles", cwd=tmp_path).stdout
+    assert [line.split()[0] for line in text.splitlines()[2 : 2 + len(list_profiles())]] == list_profiles()
+
+
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ("WDC WD80EFZX-68UW8N0", ["wd80efzx"]),
+        ("model:st8000vn004", ["st8000vn004"]),
+        ("Exos", ["st16000nm001g", "st18000nm000j"]),
+    ],
+)
+def test_some_are_found(word: str, names: list[str], tmp_path: Path) -> None:
+    told = json.loads(shakedown("profiles", word, "--json", cwd=tmp_path).stdout)
+    assert [each["name"] for each in told["profiles"]] == names
+
+
+def test_a_stranger_is_told_how_to_get_a_profile(tmp_path: Path) -> None:
+    for words in (("profiles", "ST8000VN0022"), ("rebuild", "raid6", "model:ST8000VN0022-2EL112", "--width", "8")):
+        answer = shakedown(*words, cwd=tmp_path)
+        assert answer.returncode == 2
+        assert "did you mean `st8000vn004`" in answer.stderr
+        assert "`shakedown profiles new` makes one of another drive's data sheet" in answer.stderr
+
+
+def test_one_is_made_and_used(tmp_path: Path) -> None:
+    made = shakedown("profiles", "new", "mine.toml", *SHEET, "--shingles-like", "ST8000AS0002", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert "model:./mine.toml" in made.stdout
+    assert "taken from st8000as0002" in " ".join(made.stdout.split())
+    words = ("rebuild", "raid1", "model:./mine.toml", "--width", "2", "--scale", "1/100", "--quiet")
+    rebuilt = shakedown(*words, cwd=tmp_path)
+    told = " ".join(rebuilt.stdout.split())
+    assert "Nobody has published how it shingles: taken is how st8000as0002 does." in told, rebuilt.stderr
+    before = (tmp_path / "mine.toml").read_bytes()
+    again = shakedown("profiles", "new", "mine.toml", *SHEET, cwd=tmp_path)
+    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    assert (tmp_path / "mine.toml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"capacity": "8"}, "did you mean `8TB`?"),
+        ({"capacity": "0TB"}, "geometry.capacity_bytes"),
+        ({"rpm": 72}, "geometry.rpm"),
+        ({"outer_rate": "210"}, "`210` is not a rate of data"),
+        ({"outer_rate": "210GB/s"}, "no hard drive sustains `210GB/s`"),
+        ({"outer_rate": "0MB/s"}, "no hard drive sustains `0MB/s`"),
+        ({"heads": 0}, "a drive of 0 heads is none"),
+        ({"cache": "1MiB"}, "dram.write_bytes"),
+        ({"seek": "0.1ms"}, "mechanics.seek_average_ms"),
+        ({"seek": "8.5"}, "`8.5` is not a duration"),
+        ({"like": "wd40efxx"}, "did you mean `wd40ef"),
+        ({"shingles_like": "wd40efrx"}, "`wd40efrx` does not shingle"),
+    ],
+)
+def test_nonsense_is_refused_and_leaves_nothing(given: dict[str, Any], says: str, tmp_path: Path) -> None:
+    typed: dict[str, Any] = {"capacity": "8TB", "rpm": 7200, "outer_rate": "210MB/s"}
+    options = SheetOptions(**typed | given)
+    with pytest.raises(UsageError) as caught:
+        new(tmp_path / "mine.toml", options=options)
+    assert says in f"{caught.value} {caught.value.hint}"
+    assert caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("file", ["mine", "Mine.toml", "my drive.toml", "nowhere/mine.toml"])
+def test_a_file_that_cannot_be_one_is_refused(file: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        new(tmp_path / file, options=SheetOptions(capacity="8TB", rpm=7200, outer_rate="210MB/s"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_drive_that_is_not_here_is_judged_by_its_model_number(tmp_path: Path) -> None:
+    words = ("identify", "WDC WD60EZAZ-00SF3B0", "model:st8000dm004", "ST8000VN004", "--json")
+    answer = shakedown(*words, cwd=tmp_path)
+    told = [(each["verdict"], each["confidence"]) for each in json.loads(answer.stdout)["drives"]]
+    assert told == [("shingled", "strong"), ("shingled", "strong"), ("conventional", "strong")]
+    assert answer.returncode == 1
+    assert shakedown("identify", "ST8000VN004", cwd=tmp_path).returncode == 0
+
+
+def test_a_model_number_that_nobody_lists_is_no_device(tmp_path: Path) -> None:
+    answer = shakedown("identify", "ST8000VN9999", cwd=tmp_path)
+    assert (answer.returncode, "there is no block device `ST8000VN9999`" in answer.stderr) == (2, True)

@@ -258,7 +258,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
         steps = log_track.measure(bench, sight, first)
         track_bytes = log_track.estimate(steps, cache.layout.track_bytes, facts.skews or (skew,), sight.blur)
         cache.layout = layout.estimate(angles, track_bytes / (1 + skew), track_bytes, facts.skews, sight.blur)
-        cache.regions = regions.measure(bench, facts.surface, sight, facts.skews or (skew,))
+        cache.regions = regions.measure(bench, facts.surface, sight, facts.skews or (skew,), cache.layout)
         if cache.regions > 1:
             cache.place = "spread"
     tell("cost of a cached write")

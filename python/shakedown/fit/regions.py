@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -21,6 +22,9 @@ _BETWEEN: Final = (65_536, 262_144, 524_288, 786_432, 1_048_576, 1_310_720)
 _AT_EDGES: Final = 4
 _SLOT_BYTES: Final = 2 << 20
 _GROUP: Final = 6
+# Of these, which is written where the same move on, and which at the neighbour; the others are small, and here.
+_SAME: Final = 2
+_THERE: Final = 4
 # What is written at a place at one time, of it and of both neighbours.
 _PLACE_BYTES: Final = 8 * len(_BETWEEN) * _SLOT_BYTES
 # How many steps come as nothing explains: a write that a band's border cuts in two takes any other space.
@@ -29,6 +33,10 @@ _STRAY: Final = 0.1
 _ALIKE: Final = 0.7
 # How much likelier it has to be that there are two logs: e to the power of this.
 _CERTAIN: Final = 6.0
+# Of a hundred looks one or two may be as certain as that by chance. This is certain at first sight; what is less, be it
+# by one size alone, is looked at again.
+_AT_FIRST_SIGHT: Final = 12.0
+_DOUBTFUL: Final = 3.0
 # So many neighbours are looked at together at most, and such that a small log is not full of them: what has come home
 # meanwhile has been moved on by nothing, as if each lay in a log of its own.
 _AT_ONCE: Final = 16
@@ -48,7 +56,7 @@ def measure(bench: Bench, surface: Surface, sight: Sight, skews: tuple[float, ..
     once = _at_once(layout)
     looks = [probe.tell("logs", offsets[begin : begin + once + 1], 1) for begin in range(0, _PLACES - 1, once)]
     seen = np.concatenate(looks)
-    parted = _parted(seen)
+    parted = seen.sum(axis=1) > _AT_FIRST_SIGHT
     for number in np.flatnonzero(_partly(seen) & ~parted):
         # Those around both lie so far from there that it is within neither.
         around = [offsets[max(number - 1, 0)], offsets[min(number + 2, _PLACES - 1)]]
@@ -72,7 +80,7 @@ def _parted(seen: Floats) -> NDArray[np.bool_]:
 def _partly(seen: Floats) -> NDArray[np.bool_]:
     """Which may share none by what was written first, or last: a border may lie within what is written at a place."""
     first, last = np.cumsum(seen, axis=1), np.cumsum(seen[:, ::-1], axis=1)
-    return np.asarray(np.maximum(first.max(axis=1), last.max(axis=1)) > _CERTAIN)
+    return np.asarray(np.maximum(first.max(axis=1), last.max(axis=1)) > _DOUBTFUL)
 
 
 @dataclass(frozen=True)
@@ -107,23 +115,26 @@ class _Probe:
         """Of neighbours, and of sizes in between: the angles of what nothing, the same and the other moved on."""
         bench = self.bench
         places = [self._place(offset, times) + time * _PLACE_BYTES for offset in offsets]
-        used = np.zeros(len(places), int)
         rows: list[tuple[int, int]] = []
-        for number in range(len(places) - 1):
+        for here, there in pairwise(places):
             # Of several sizes in between most show, however many bytes a track has where the log is.
-            for between in _BETWEEN:
-                here, there = (number, BLOCK_BYTES), (number + 1, between)
-                for which, length in (here, here, (number, between), here, there, here):
-                    rows.append((places[which] + int(used[which]) * _SLOT_BYTES, length))
-                    used[which] += 1
+            for number, between in enumerate(_BETWEEN):
+                # Each place is there once and here once. What is written for either lies among the other's: a border
+                # in between would show in neither.
+                slots = np.arange(_GROUP) * _SLOT_BYTES + number * _GROUP * _SLOT_BYTES
+                places_in_turn = here + slots
+                places_in_turn[_THERE] = there + slots[_THERE]
+                lengths = np.full(_GROUP, BLOCK_BYTES)
+                lengths[[_SAME, _THERE]] = between
+                rows += zip(places_in_turn.tolist(), lengths.tolist(), strict=True)
         written = np.array(rows)
         trace = Trace.durable_writes(written[:, 0], written[:, 1])
         bench.play(f"{name}-write", trace)
         forget(bench)
         watched = written[:, 0].reshape(-1, _GROUP)[:, (0, 1, 3, 5)].ravel()
         angles = logged_angles(bench, f"{name}-read", watched, self.turn_ms)
-        for place, count in zip(places, used, strict=True):
-            rewrite(bench, f"{name}-rewrite", place, int(count) * _SLOT_BYTES)
+        for place in places:
+            rewrite(bench, f"{name}-rewrite", place, _GROUP * len(_BETWEEN) * _SLOT_BYTES)
         return angles.reshape(len(places) - 1, len(_BETWEEN), 4)
 
     def _likely(self, steps: Floats, seen: Floats) -> Floats:

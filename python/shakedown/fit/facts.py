@@ -246,6 +246,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     link_mb_s, share = facts.link.rate_mb_s.value, SHARE_OF_PLACE[cache.place]
     tell("space of a cached write")
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
+    stretch = appends.Stretch.usual(bench.capacity_bytes)
     # Where nothing is a stream, all rewriting goes through the log; elsewhere what comes before it is known as one.
     settle_ns = _bands_ns(cache, _RUN_BANDS) if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
     if not sight.flash:
@@ -258,12 +259,14 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
         steps = log_track.measure(bench, sight, first)
         track_bytes = log_track.estimate(steps, cache.layout.track_bytes, facts.skews or (skew,), sight.blur)
         cache.layout = layout.estimate(angles, track_bytes / (1 + skew), track_bytes, facts.skews, sight.blur)
-        cache.regions = regions.measure(bench, facts.surface, sight, facts.skews or (skew,), cache.layout)
-        if cache.regions > 1:
+        borders = regions.measure(bench, facts.surface, sight, facts.skews or (skew,), cache.layout)
+        cache.regions = len(borders) + 1
+        if borders:
             cache.place = "spread"
+            stretch = appends.Stretch.within(borders, first, bench.capacity_bytes)
     tell("cost of a cached write")
     bench.idle(settle_ns)
-    visits = appends.visits(bench, settle_ns, facts.bursts)
+    visits = appends.visits(bench, settle_ns, facts.bursts, stretch)
     cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
     if sight.flash:
         cache.flash = flash.measure(bench, visits, facts.overhead_ms, link_mb_s)

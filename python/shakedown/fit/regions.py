@@ -43,15 +43,15 @@ _AT_ONCE: Final = 16
 _AT_ONCE_BYTES: Final = 134_000_000
 
 
-def measure(bench: Bench, surface: Surface, sight: Sight, skews: tuple[float, ...], layout: Layout) -> int:
-    """How many logs there are over the surface; a border nearer to the next than a hundredth of the stroke is missed.
+def measure(bench: Bench, surface: Surface, sight: Sight, skews: tuple[float, ...], layout: Layout) -> list[float]:
+    """About where one log ends and the next begins; borders nearer to each other than a hundredth of the stroke are one.
 
     ``skews`` are by how much of a turn a track may begin later than the one before ends, and ``layout`` is what a write
     takes of a log. Writes at the very edges tell whether there are several at all.
     """
     probe = _Probe.of(bench, sight, skews)
     if not _parted(probe.tell("logs-edges", [surface.offset(stroke) for stroke in (0.0, 1.0)], _AT_EDGES)).any():
-        return 1
+        return []
     offsets = [surface.offset(stroke) for stroke in np.linspace(0, 1, _PLACES)]
     once = _at_once(layout)
     looks = [probe.tell("logs", offsets[begin : begin + once + 1], 1) for begin in range(0, _PLACES - 1, once)]
@@ -62,7 +62,9 @@ def measure(bench: Bench, surface: Surface, sight: Sight, skews: tuple[float, ..
         around = [offsets[max(number - 1, 0)], offsets[min(number + 2, _PLACES - 1)]]
         parted[number] = _parted(probe.tell("logs-around", around, 1))[0]
     # A border that lies within what is written at a place shows on both sides of it.
-    return int(np.sum(parted[1:] & ~parted[:-1])) + int(parted[0]) + 1
+    changes = np.flatnonzero(np.diff(np.concatenate([[False], parted, [False]]).astype(int)))
+    ends = np.array(offsets)[changes].reshape(-1, 2)
+    return [float(border) for border in ends.mean(axis=1)]
 
 
 def _at_once(layout: Layout) -> int:

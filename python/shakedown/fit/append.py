@@ -35,6 +35,8 @@ _NOISE: Final = 0.003
 _UNHINDERED: Final = 0.25
 # What a host pauses for between requests, as a share of its log's grain.
 _PAUSE_SHARE: Final = 0.1
+# What the mean of many such moments is known to, as a share of it: on a busy host up to 0.06 of a ms were missing.
+_BLUR_SHARE: Final = 0.06
 # Settling before a write does not show by itself.
 _UNSEEN_TURNS: Final = 0.1
 _LEAST_TURNS: Final = 0.02
@@ -56,6 +58,8 @@ class Visits:
     sizes: Ints
     size_ms: Floats
     write_back: bool
+    blur_ms: float = 0.0
+    """What each may be off by, where moments are known to a grain only."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,8 @@ def visits(bench: Bench, settle_ns: int, bursts: Bursts, stretch: Stretch) -> Vi
         log = bench.play(f"append-{size}", Trace.writes(region.places(_REPEATS, size), size, flush_every=1))
         size_ms.append(flushed_ms(log, 1) if write_back else float(np.quantile(log.cycle_ms, _UNHINDERED)))
     region.clear()
-    return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
+    blur_ms = _BLUR_SHARE * log.grain_ns / 1e6
+    return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back, blur_ms)
 
 
 def flushed_ms(log: Log, group: int) -> float:

@@ -44,7 +44,7 @@ _AT_ONCE_BYTES: Final = 134_000_000
 
 
 def measure(bench: Bench, surface: Surface, sight: Sight, skews: tuple[float, ...], layout: Layout) -> list[float]:
-    """About where one log ends and the next begins; borders nearer to each other than a hundredth of the stroke are one.
+    """About where one log ends and the next begins; of two that a hundredth of the stroke lies between, one is missed.
 
     ``skews`` are by how much of a turn a track may begin later than the one before ends, and ``layout`` is what a write
     takes of a log. Writes at the very edges tell whether there are several at all.

@@ -145,7 +145,6 @@ def _small_logs(capacity_bytes: int, cache: dict[str, object]) -> Truth:
         (33_000_000_000, {"regions": 2, "bytes": 678_002_688, "packet_tracks": 0.0, "append_tracks": 0.5}),
         # Each begins at a place that is looked at.
         (15_000_000_000, {"regions": 12, "bytes": 4_751_998_976, "packet_tracks": 0.4}),
-        (51_000_000_000, {"regions": 4, "bytes": 1_536_000_000, "packet_tracks": 0.0}),
     ],
 )
 def test_several_logs_of_a_small_drive_are_counted(

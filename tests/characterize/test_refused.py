@@ -17,7 +17,7 @@ from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit import calibrate
 from shakedown.fit.append import Journal
 from shakedown.fit.cache import Cache
-from shakedown.fit.draft import put_entries
+from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Fill
 from shakedown.fit.layout import Layout

@@ -53,7 +53,6 @@ _PACKET_BYTES: Final = 524_288
 _UNKNOWN_REST_MS: Final = 3000.0
 _ROOM_SHARE: Final = 0.9
 _MORE_THAN_ENOUGH: Final = 1.2
-_MOST_IN_MEMORY: Final = 0.3
 _SETTLE_NS: Final = 20_000_000_000
 _LONG_SETTLE_NS: Final = 60_000_000_000
 _MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
@@ -494,8 +493,8 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
     for kind in kinds:
         tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
-        told = cache.small is not None and cache.small.writes and not _burst_hides_log(cache)
-        most = int(_MORE_THAN_ENOUGH * cache.small.writes) if cache.small and told else fill.MOST_WRITES
+        before = cache.small.writes if cache.small and not cache.burst_hides_log else None
+        most = int(_MORE_THAN_ENOUGH * before) if before else fill.MOST_WRITES
         setattr(cache, kind, filled(bench, cache, kind, most))
         if _says_all(cache):
             break
@@ -540,16 +539,11 @@ def _single_is_quick(cache: Cache) -> bool:
     return cost.append_turns.value + packet < _QUICK * (cost.append_turns.value / VISIT_PACKETS + packet)
 
 
-def _burst_hides_log(cache: Cache) -> bool:
-    """Whether so many were taken that memory gave them away meanwhile: how many were in the log does not show then."""
-    return bool(cache.small and cache.small.writes and (cache.in_memory or 0) > _MOST_IN_MEMORY * cache.small.writes)
-
-
 def _says_all(cache: Cache) -> bool:
     """Whether another kind of fill would end at the same limit."""
     writes = cache.append.packet_writes if cache.append else None
     if cache.small is None:
         return True
-    if _burst_hides_log(cache):
+    if cache.burst_hides_log:
         return False
     return bool(cache.small.writes is None or space_bound(cache, cache.small.writes) or (writes and writes.value == 1))

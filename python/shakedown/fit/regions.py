@@ -57,7 +57,7 @@ def measure(bench: Bench, surface: Surface, sight: Sight, skews: tuple[float, ..
     looks = [probe.tell("logs", offsets[begin : begin + once + 1], 1) for begin in range(0, _PLACES - 1, once)]
     seen = np.concatenate(looks)
     parted = seen.sum(axis=1) > _AT_FIRST_SIGHT
-    for number in np.flatnonzero(_partly(seen) & ~parted):
+    for number in np.flatnonzero(_partly(seen) & ~parted).tolist():
         # Those around both lie so far from there that it is within neither.
         around = [offsets[max(number - 1, 0)], offsets[min(number + 2, _PLACES - 1)]]
         parted[number] = _parted(probe.tell("logs-around", around, 1))[0]

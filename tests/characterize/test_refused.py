@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -84,6 +85,11 @@ def test_a_drive_that_cleans_without_waiting_for_silence_is_no_conventional_one(
     outcome = run.characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None)
     assert outcome.twin.value("translation", "kind") == "shingled"
     assert outcome.refusal
+    # No twin is asked what memory holds: what it took at once is the most that it may be.
+    for key in ("write_bytes", "write_segments"):
+        told = re.match(r"measured: (\d+)\.\.(\d+) ", outcome.twin.sections["dram"][key][1])
+        assert told, seed
+        assert int(told[1]) <= truth.values[f"dram.{key}"] <= int(told[2]), (seed, key)
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,9 @@ def _dram(twin: Twin, facts: Facts) -> None:
     track = _blocks(facts.track_bytes(0.0))
     twin.put("dram", "write_back", bursts.write_back, f"measured: {BY}")
     taken = bursts.bytes_taken if bursts.bytes_taken is not None else max(16 << 20, 2 * track)
-    origin = f"measured: {taken} taken at once {BY}" if bursts.bytes_taken else f"{UNKNOWN}; none was answered at once"
+    # As of writes: where no twin can be asked, part of what was taken may have left memory by then.
+    at_once = f"measured: {taken // 2}..{taken} {BY}, taken at once; part of it may have left memory by then"
+    origin = at_once if bursts.bytes_taken else f"{UNKNOWN}; none was answered at once"
     if bursts.end_by_number:
         origin = f"{UNKNOWN}; {taken} taken at once, but their number may have ended it"
     twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)

@@ -41,6 +41,18 @@ def test_a_drive_that_stalls_as_soon_as_memory_is_full_tells_nothing_of_its_entr
     assert "translation.cache.entries" in twin.unidentified()
 
 
+def test_where_memory_gives_a_burst_away_durable_writes_tell_the_entries() -> None:
+    """1,629 were taken at once, of which memory held nobody knows how many: 1,628 until the first stall say little."""
+    twin = _twin()
+    log = Length(Estimate.around(180e6, 1e5), 300.0, 1.0, 9.0, 9.0, 192, 4 << 20, Journal(0, 0.0))
+    cache = Cache("flash", in_memory=1629, layout=Layout.without_gaps(1e6), length=log)
+    cache.small, cache.single = Fill(1628, written=4500), Fill(1500, written=4500)
+    assert cache.burst_hides_log
+    put_entries(twin, cache, 1629, space_ends=False)
+    assert twin.value("translation.cache", "entries") == 1500
+    assert "translation.cache.entries" not in twin.unidentified()
+
+
 def test_of_a_memory_that_is_not_known_as_much_is_allowed_for_as_it_may_hold() -> None:
     twin = _twin()
     log = Length(Estimate.around(300e6, 1e6), 300.0, 1.0, 9.0, 9.0, 192, 4 << 20, Journal(0, 0.0))

@@ -171,7 +171,7 @@ def test_a_pass_that_takes_as_long_as_the_journal_is_a_stall() -> None:
     cycle[64::64] = 13.0
     cycle[2048::2048] = 1292
     log = _log(np.cumsum(cycle), cycle)
-    limits = Limits.of(log.cycle_ms, append.Journal(32, 1279))
+    limits = Limits.of(log.cycle_ms, append.Journal(32, 1279), gathered=True)
     assert not len(stalls_in(cycle, limits))
     cycle[5000::300] = 1236
     assert stalls_in(cycle, limits)[0] == 5000
@@ -208,6 +208,26 @@ def test_a_visit_that_comes_before_it_has_gathered_its_writes_is_the_first_stall
     cycle = np.full(6000, 0.1)
     cycle[192::128], cycle[4627::598] = 636.0, 979.0
     assert stalls_in(cycle, limits)[0] == 4627
+
+
+def test_a_host_that_is_late_once_is_no_first_stall_before_passes_that_clean_many_bands() -> None:
+    cycle = np.full(12_000, 0.1)
+    cycle[192::128] = 17.0
+    # It comes as much sooner than a visit, but 10 ms made no room for the 3,291 writes up to the next one.
+    cycle[637] = 11.0
+    cycle[3928::3800] = 2430.0
+    limits = Limits.of(cycle[:1500], append.Journal(120, 389.0), gathered=True)
+    assert stalls_in(cycle, limits)[0] == 3928
+
+
+def test_durable_writes_shorter_than_a_host_is_late_have_as_many_journals_as_visits() -> None:
+    cycle = np.full(4500, 1.0)
+    cycle[[57, 133, 311, 388, 545]] = [5.0, 6.0, 7.0, 8.0, 9.0]
+    cycle[233::240] = 353.0
+    limits = Limits.of(cycle[:1500], append.Journal(240, 352.0))
+    assert not len(stalls_in(cycle, limits))
+    cycle[2400::603] = 409.0
+    assert stalls_in(cycle, limits)[0] == 2400
 
 
 def test_a_stall_that_is_longer_than_a_visit_with_the_journal_is_none_of_both() -> None:

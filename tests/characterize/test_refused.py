@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +18,7 @@ from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit import calibrate
 from shakedown.fit.append import Journal
 from shakedown.fit.cache import Cache
-from shakedown.fit.draft import put_entries
+from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Fill
 from shakedown.fit.layout import Layout
@@ -38,6 +39,18 @@ def test_a_drive_that_stalls_as_soon_as_memory_is_full_tells_nothing_of_its_entr
     put_entries(twin, Cache("outer", in_memory=192, small=Fill(192, written=1500)), 192, space_ends=False)
     assert twin.number("translation.cache", "entries") >= 1
     assert "translation.cache.entries" in twin.unidentified()
+
+
+def test_where_memory_gives_a_burst_away_durable_writes_tell_the_entries() -> None:
+    """1,629 were taken at once, of which memory held nobody knows how many: 1,628 until the first stall say little."""
+    twin = _twin()
+    log = Length(Estimate.around(180e6, 1e5), 300.0, 1.0, 9.0, 9.0, 192, 4 << 20, Journal(0, 0.0))
+    cache = Cache("flash", in_memory=1629, layout=Layout.without_gaps(1e6), length=log)
+    cache.small, cache.single = Fill(1628, written=4500), Fill(1500, written=4500)
+    assert cache.burst_hides_log
+    put_entries(twin, cache, 1629, space_ends=False)
+    assert twin.value("translation.cache", "entries") == 1500
+    assert "translation.cache.entries" not in twin.unidentified()
 
 
 def test_of_a_memory_that_is_not_known_as_much_is_allowed_for_as_it_may_hold() -> None:
@@ -84,6 +97,11 @@ def test_a_drive_that_cleans_without_waiting_for_silence_is_no_conventional_one(
     outcome = run.characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None)
     assert outcome.twin.value("translation", "kind") == "shingled"
     assert outcome.refusal
+    # No twin is asked what memory holds: what it took at once is the most that it may be.
+    for key in ("write_bytes", "write_segments"):
+        told = re.match(r"measured: (\d+)\.\.(\d+) ", outcome.twin.sections["dram"][key][1])
+        assert told, seed
+        assert int(told[1]) <= truth.values[f"dram.{key}"] <= int(told[2]), (seed, key)
 
 
 @pytest.mark.parametrize(

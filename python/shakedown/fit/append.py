@@ -24,6 +24,8 @@ _REPEATS: Final = 48
 _FEWEST_REPEATS: Final = 8
 _MOST_KEPT: Final = 400
 _MOST_KEPT_BYTES: Final = 40 << 20
+_AT: Final = 0.3
+_MOST_BYTES: Final = 4 << 30
 _MOST_IN_FLIGHT: Final = 16
 # A memory that is half full may begin to write by itself; what is on its way then makes room for half as many again.
 _BURST_OF_HALF: Final = 3
@@ -33,6 +35,8 @@ _NOISE: Final = 0.003
 _UNHINDERED: Final = 0.25
 # What a host pauses for between requests, as a share of its log's grain.
 _PAUSE_SHARE: Final = 0.1
+# What the mean of many such moments is known to, as a share of it: on a busy host up to 0.06 of a ms were missing.
+_BLUR_SHARE: Final = 0.06
 # Settling before a write does not show by itself.
 _UNSEEN_TURNS: Final = 0.1
 _LEAST_TURNS: Final = 0.02
@@ -54,6 +58,8 @@ class Visits:
     sizes: Ints
     size_ms: Floats
     write_back: bool
+    blur_ms: float = 0.0
+    """What each may be off by, where moments are known to a grain only."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +85,36 @@ class Append:
     """Root of the mean square of what the formula misses, as a share."""
 
 
-def visits(bench: Bench, settle_ns: int, bursts: Bursts) -> Visits:
-    """Measure both rows; the region is rewritten afterwards, and what that leaves cleaned in a rest of ``settle_ns``.
+@dataclass(frozen=True)
+class Stretch:
+    """Where to write what is to go into one log."""
+
+    first: int
+    size_bytes: int
+
+    @staticmethod
+    def usual(capacity_bytes: int) -> Stretch:
+        """Where there is but one log."""
+        return Stretch(aligned(_AT * capacity_bytes), min(capacity_bytes // 16, _MOST_BYTES))
+
+    @staticmethod
+    def within(borders: list[float], offset: int, capacity_bytes: int) -> Stretch:
+        """Where all is cached in one log with what lies at an offset: of several, a group goes to each by itself."""
+        ends = [0.0, *borders, float(capacity_bytes)]
+        log = int(np.searchsorted(borders, offset))
+        begin, size = ends[log], ends[log + 1] - ends[log]
+        most = Stretch.usual(capacity_bytes).size_bytes
+        return Stretch(aligned(begin + size / 4), min(int(size / 2), most))
+
+
+def visits(bench: Bench, settle_ns: int, bursts: Bursts, stretch: Stretch) -> Visits:
+    """Measure both rows; the stretch is rewritten afterwards, and what that leaves cleaned in a rest of ``settle_ns``.
 
     A group that memory begins to write before its flush takes two visits, and is left out. A drive that answers no
     write from memory gets its groups as writes in flight: it visits the log for the first of them, and then for all
     others at once.
     """
-    region = _Region.of(bench, settle_ns)
+    region = _Region(bench, stretch, settle_ns)
     group_ms, size_ms = [], []
     write_back = bursts.write_back
     groups = tuple(group for group in GROUPS if group <= most_at_once(bursts))
@@ -103,7 +131,8 @@ def visits(bench: Bench, settle_ns: int, bursts: Bursts) -> Visits:
         log = bench.play(f"append-{size}", Trace.writes(region.places(_REPEATS, size), size, flush_every=1))
         size_ms.append(flushed_ms(log, 1) if write_back else float(np.quantile(log.cycle_ms, _UNHINDERED)))
     region.clear()
-    return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back)
+    blur_ms = _BLUR_SHARE * log.grain_ns / 1e6
+    return Visits(np.array(groups), np.array(group_ms), np.array(SIZES), np.array(size_ms), write_back, blur_ms)
 
 
 def flushed_ms(log: Log, group: int) -> float:
@@ -130,14 +159,10 @@ def most_at_once(bursts: Bursts) -> int:
 class _Region:
     """Fresh places; what was written is rewritten, and so dropped, before a small cache could be full of it."""
 
-    def __init__(self, bench: Bench, first: int, size_bytes: int, settle_ns: int) -> None:
-        self._bench, self._first, self._size_bytes, self._settle_ns = bench, first, size_bytes, settle_ns
+    def __init__(self, bench: Bench, stretch: Stretch, settle_ns: int) -> None:
+        self._bench, self._first, self._settle_ns = bench, stretch.first, settle_ns
+        self._size_bytes = stretch.size_bytes // BLOCK_BYTES * BLOCK_BYTES
         self._count = self._bytes = 0
-
-    @staticmethod
-    def of(bench: Bench, settle_ns: int) -> _Region:
-        room = min(bench.capacity_bytes // 16, 4 << 30) // BLOCK_BYTES * BLOCK_BYTES
-        return _Region(bench, aligned(0.3 * bench.capacity_bytes), room, settle_ns)
 
     def places(self, count: int, length: int) -> Ints:
         """For so many writes, none in sequence."""

@@ -16,6 +16,7 @@ SPACE_ENDS: Final = 0.95
 _SPACE_MAY_END: Final = 0.8
 _SINGLE_SPACE_ENDS: Final = 0.9
 VISIT_PACKETS: Final = 64
+_MOST_IN_MEMORY: Final = 0.3
 # Of bands that do not move all that is cleaned comes to its old place, but for what a late host makes of it.
 _STATIC: Final = 0.75
 # Of bands that stay this much at least comes to its old angle, on a busy host as well; of bands that move, every other
@@ -82,6 +83,11 @@ class Cache:
     def bytes_found(self) -> float | None:
         """Of all logs."""
         return self.length.bytes_found.value * self.regions if self.length else None
+
+    @property
+    def burst_hides_log(self) -> bool:
+        """Whether memory took so many that it gave them away meanwhile: how many the log had by then does not show."""
+        return bool(self.small and self.small.writes and (self.in_memory or 0) > _MOST_IN_MEMORY * self.small.writes)
 
     @property
     def hides_stalls(self) -> bool:

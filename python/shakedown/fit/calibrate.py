@@ -12,7 +12,8 @@ import numpy as np
 from shakedown.fit import append as appends
 from shakedown.fit import bands, cleaning, dram, forced
 from shakedown.fit.cache import SPACE_ENDS, Cache, gathered_bytes, gathered_vaguely, space_bound
-from shakedown.fit.draft import band_size_is_known, mapping_is_known, put_entries, put_follow
+from shakedown.fit.draft import band_size_is_known, mapping_is_known, put_follow
+from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts, emptying, filled, forced_passes
 from shakedown.fit.follow import follow_turns

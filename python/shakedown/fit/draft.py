@@ -8,18 +8,18 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit.cache import Cache, counts_packets, gathered_bytes, single_space_bound, space_bound
+from shakedown.fit.cache import Cache, gathered_bytes, space_bound
 from shakedown.fit.cleaning import PER_BAND, Marked, Pass, forced
 from shakedown.fit.dram import USUAL_WRITES
+from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
 from shakedown.fit.length import MARKS_AT, Length
 from shakedown.fit.rotation import short_way
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
-from shakedown.fit.twin import UNKNOWN, Twin
+from shakedown.fit.twin import BY, UNKNOWN, Twin
 
-_BY: Final = "by characterize"
 _SETTLE_MS: Final = 0.2
 _WHOLE: Final = 1e-6
 _HAIR_MS: Final = 0.005
@@ -58,7 +58,7 @@ def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
     twin.put("queue", "depth", 32, f"{UNKNOWN}; what native command queuing has")
     shown = f"32 reads at a time are {facts.queue_gain:.1f} times as fast"
     in_order = f"{UNKNOWN}; {shown}, as in their order or where only one gets through at a time"
-    twin.put("queue", "order", "sptf" if sptf else "fifo", f"measured: {shown} {_BY}" if sptf else in_order)
+    twin.put("queue", "order", "sptf" if sptf else "fifo", f"measured: {shown} {BY}" if sptf else in_order)
     twin.put("queue", "starvation_ms", 1000, f"{UNKNOWN}; usual")
     for key, found in (("rate_mb_s", facts.link.rate_mb_s), ("overhead_us", facts.link.overhead_us)):
         shown = _span(found, 1) if facts.link.seen else f"{UNKNOWN}; memory answers nothing"
@@ -79,7 +79,7 @@ def _geometry(twin: Twin, facts: Facts) -> None:
     outer = _blocks(facts.track_bytes(0.0))
     inner = min(_blocks(facts.inner.track_bytes.value if facts.inner else facts.track_bytes(1.0)), outer)
     heads = facts.outer.heads if facts.outer else None
-    twin.put("geometry", "capacity_bytes", facts.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES, f"measured: size {_BY}")
+    twin.put("geometry", "capacity_bytes", facts.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES, f"measured: size {BY}")
     turn = facts.turn_ms
     rpm = Estimate(6e4 / turn.value, 6e4 / turn.high, 6e4 / turn.low)
     _measured(twin, "geometry", "rpm", rpm, 4)
@@ -87,7 +87,7 @@ def _geometry(twin: Twin, facts: Facts) -> None:
         "geometry",
         "heads",
         heads or 4,
-        f"measured: every so many tracks another skew, {_BY}" if heads else f"{UNKNOWN}; one skew as the other",
+        f"measured: every so many tracks another skew, {BY}" if heads else f"{UNKNOWN}; one skew as the other",
     )
     for key, value, seen, share in (
         ("outer_track_bytes", outer, facts.outer, 0),
@@ -98,11 +98,11 @@ def _geometry(twin: Twin, facts: Facts) -> None:
             rate = facts.rates[share]
             shown = f"{rate.low / 1e6:.2f}..{rate.high / 1e6:.2f} MB/s"
             # Without skews a track holds less than comes in a turn.
-            origin = f"measured: {shown} {_BY}" if facts.outer else f"{UNKNOWN}; {shown}, skews left out"
+            origin = f"measured: {shown} {BY}" if facts.outer else f"{UNKNOWN}; {shown}, skews left out"
             twin.put("geometry", key, value, origin)
         else:
             low = size.low - (_beyond_data(facts) * (outer - inner) if share else 0.0)
-            twin.put("geometry", key, value, f"measured: {low:.0f}..{size.high:.0f} {_BY}")
+            twin.put("geometry", key, value, f"measured: {low:.0f}..{size.high:.0f} {BY}")
     zones = max(min(_ZONES, facts.capacity_bytes // ((heads or 4) * outer)), 1)
     twin.put("geometry", "zones", zones, f"{UNKNOWN}; rates fall evenly")
     found = (facts.outer.track_skew, facts.outer.cylinder_skew) if facts.outer else (None, None)
@@ -135,7 +135,7 @@ def _mechanics(twin: Twin, facts: Facts) -> None:
     table = [[0.0, round(single, 3)], *([round(x, 4), round(float(y), 3)] for x, y in zip(shares, times, strict=True))]
     table.append([1.0, round(full, 3)])
     error = float(np.mean([one.high - one.low for one in facts.seeks.values()])) / 2
-    shown = f"measured: each to {error:.2f} ms or so {_BY}; the ends continued"
+    shown = f"measured: each to {error:.2f} ms or so {BY}; the ends continued"
     twin.put("mechanics", "seek_table", table, f"{UNKNOWN}; usual" if facts.seeks is USUAL else shown)
     twin.put("mechanics", "write_settle_ms", _SETTLE_MS, f"{UNKNOWN}; usual")
     switch = round(max(min(skews[0] - _SETTLE_MS - _HAIR_MS, single), 0.0), 3)
@@ -149,8 +149,8 @@ def _mechanics(twin: Twin, facts: Facts) -> None:
         twin.put("mechanics", "park_after_s", 0, why)
         twin.put("mechanics", "unpark_ms", 0, why)
     elif parking.after_s is None or parking.unpark_ms is None:
-        twin.put("mechanics", "park_after_s", 0, f"measured: not within ten minutes {_BY}")
-        twin.put("mechanics", "unpark_ms", 0, f"measured: never seen {_BY}")
+        twin.put("mechanics", "park_after_s", 0, f"measured: not within ten minutes {BY}")
+        twin.put("mechanics", "unpark_ms", 0, f"measured: never seen {BY}")
     else:
         _measured(twin, "mechanics", "park_after_s", parking.after_s, 1)
         _measured(twin, "mechanics", "unpark_ms", parking.unpark_ms, 1)
@@ -162,15 +162,17 @@ _SKEWS: Final = ("track_skew_degrees", "cylinder_skew_degrees")
 def _dram(twin: Twin, facts: Facts) -> None:
     bursts = facts.bursts
     track = _blocks(facts.track_bytes(0.0))
-    twin.put("dram", "write_back", bursts.write_back, f"measured: {_BY}")
+    twin.put("dram", "write_back", bursts.write_back, f"measured: {BY}")
     taken = bursts.bytes_taken if bursts.bytes_taken is not None else max(16 << 20, 2 * track)
-    origin = f"measured: {taken} taken at once {_BY}" if bursts.bytes_taken else f"{UNKNOWN}; none was answered at once"
+    # As of writes: where no twin can be asked, part of what was taken may have left memory by then.
+    at_once = f"measured: {taken // 2}..{taken} {BY}, taken at once; part of it may have left memory by then"
+    origin = at_once if bursts.bytes_taken else f"{UNKNOWN}; none was answered at once"
     if bursts.end_by_number:
         origin = f"{UNKNOWN}; {taken} taken at once, but their number may have ended it"
     twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
     count = bursts.writes
     # Some of them may be on their way to the platters by then; how many a visit to a log takes shows in a twin.
-    shown = f"measured: {(count or 0) // 2}..{count} {_BY}, taken at once; part of them may have left memory by then"
+    shown = f"measured: {(count or 0) // 2}..{count} {BY}, taken at once; part of them may have left memory by then"
     twin.put("dram", "write_segments", count or USUAL_WRITES, shown if count else f"{UNKNOWN}; usual")
     destaged = facts.cache.destage_bytes if facts.cache else None
     if destaged:
@@ -183,14 +185,14 @@ def _dram(twin: Twin, facts: Facts) -> None:
         twin.put("dram", "destage_bytes", track, f"{UNKNOWN}; about one track")
     twin.put("dram", "destage_idle_ms", 20, f"{UNKNOWN}; a few turns")
     _measured(twin, "dram", "read_ahead_bytes", facts.read_ahead, 0)
-    kept = f"measured: {facts.read_segments} {_BY}" if facts.link.keeps_reads else f"{UNKNOWN}; nothing that is read"
+    kept = f"measured: {facts.read_segments} {BY}" if facts.link.keeps_reads else f"{UNKNOWN}; nothing that is read"
     twin.put("dram", "read_segments", facts.read_segments, kept)
 
 
 def _translation(twin: Twin, facts: Facts) -> None:
-    share = f"measured: {facts.moved.share:.0%} of what was written lay elsewhere {_BY}"
+    share = f"measured: {facts.moved.share:.0%} of what was written lay elsewhere {BY}"
     if facts.cleans_at_once:
-        shown = f"measured: {facts.left_at_once:.0%} of what was just written lay elsewhere, and soon not {_BY}"
+        shown = f"measured: {facts.left_at_once:.0%} of what was just written lay elsewhere, and soon not {BY}"
         twin.put("translation", "kind", "shingled", shown)
         return
     if facts.cache is None:
@@ -212,7 +214,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
     if cache.static_share is None:
         twin.put("translation", "mapping", "static", f"{UNKNOWN}; nothing came home")
     else:
-        shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {_BY}"
+        shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {BY}"
         if not _places_differ(facts, tracks):
             shown = f"{UNKNOWN}; bands begin at the same angle, so that one looks like another"
         elif cache.may_move_bands:
@@ -268,7 +270,7 @@ def bands_origin(counts: list[float], found: str) -> str:
         return UNKNOWN
     if not _bands_agree(counts):
         return f"{UNKNOWN}; places disagree: {found}"
-    return f"measured: {found} {_BY}"
+    return f"measured: {found} {BY}"
 
 
 def _band_tracks(facts: Facts, cache: Cache) -> list[float]:
@@ -290,9 +292,9 @@ def _cache(twin: Twin, cache: Cache) -> None:
     assert cost
     seeks = {"flash": "what is cached comes without any motion", "spread": f"{cache.regions} logs over the surface"}
     shown = seeks.get(cache.place, "where seeks from three places lead")
-    twin.put(section, "place", cache.place, f"measured: {shown} {_BY}")
+    twin.put(section, "place", cache.place, f"measured: {shown} {BY}")
     if cache.place == "spread":
-        twin.put(section, "regions", cache.regions, f"measured: which writes share a log {_BY}")
+        twin.put(section, "regions", cache.regions, f"measured: which writes share a log {BY}")
     writes = int(cost.packet_writes.value) if cost.packet_writes else 1
     _limits(twin, cache)
     _or_unknown(twin, section, "packet_bytes", cost.packet_bytes or cache.packet_bytes, _packet_bytes(cache))
@@ -309,9 +311,9 @@ def _cache(twin: Twin, cache: Cache) -> None:
         if cache.layout.visit_tracks.value:
             _tracks(twin, "append_tracks", cache.layout.visit_tracks, cache.layout.track_bytes)
     journal = cache.journal
-    origin = f"measured: {_BY}" if journal and journal.every else f"{UNKNOWN}; none is seen"
+    origin = f"measured: {BY}" if journal and journal.every else f"{UNKNOWN}; none is seen"
     if journal and not journal.every:
-        origin = f"measured: none in {journal.seen} visits {_BY}"
+        origin = f"measured: none in {journal.seen} visits {BY}"
     twin.put(section, "journal_every", journal.every if journal else 0, origin)
     twin.put(section, "journal_ms", round(journal.ms, 1) if journal else 0.0, origin)
 
@@ -330,7 +332,7 @@ def _limits(twin: Twin, cache: Cache) -> None:
         shown = (
             "where writes wait for whole passes" if cache.by_pressure else "what was written until marks were met again"
         )
-        origin = f"measured: {low:.0f}..{high:.0f}, {shown} {_BY}"
+        origin = f"measured: {low:.0f}..{high:.0f}, {shown} {BY}"
     held = USUAL_WRITES if cache.in_memory is None else cache.in_memory
     small = cache.small.writes if cache.small else None
     if small is None and cache.single and cache.single.writes is not None:
@@ -341,114 +343,22 @@ def _limits(twin: Twin, cache: Cache) -> None:
     put_entries(twin, cache, held, space_ends=small is None or space_bound(cache, small))
 
 
-def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> None:
-    """Entries, and what counts as one, if memory holds so many writes while the log is full."""
-    section, single = "translation.cache", cache.single.writes if cache.single else None
-    if cache.by_pressure:
-        _entries_at_mark(twin, cache)
-        return
-    met = cache.small.writes if cache.small else None
-    # Of a memory that is not known the usual is taken, and up to twice as much may be meant.
-    most_held = 2 * held if cache.in_memory is None else max(held, cache.in_memory)
-    # A drive that stalls from the first write on, or while memory has room, tells nothing of its entries.
-    small = met - held if met else single
-    small = None if met and cache.in_memory is None and met <= most_held else small
-    small, single = (count if count and count > 0 else None for count in (small, single))
-    writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
-    if cache.length is None and small is not None:
-        # Which of both ended is not known.
-        why = f"{UNKNOWN}; at least {max(small, single or 0)}, where entries or space ended"
-        twin.put(section, "entries", max(small, single or 0), why)
-        twin.put(section, "entry_counts", "write", why)
-        return
-    room = cache.bytes_found or 1000 * gathered_bytes(cache)
-    # How many of those that memory holds were in the log already when it was full is not known.
-    if small is None or space_ends:
-        by_space = int(room / gathered_bytes(cache))
-        why = f"{UNKNOWN}; at least {small or 0}: space for as many writes ends first"
-        if small is None and met:
-            why = f"{UNKNOWN}; it stalls as soon as memory is full"
-        counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
-        twin.put(section, "entries", max(by_space, small or 0, 1000), why)
-        twin.put(section, "entry_counts", counts, why)
-        return
-    by_packet = bool(cache.append and cache.append.packet_writes and writes == 1)
-    # Single writes are packets: fewer of them than there is space for means that packets are counted.
-    by_space_alone, by_groups = single_space_bound(cache), counts_packets(cache)
-    if by_groups is not None:
-        by_packet = by_groups
-    elif single is not None and not by_packet:
-        by_packet = not by_space_alone and single < 0.6 * small
-    counted = [single] if by_packet and single else [small]
-    what = "small writes"
-    if by_groups:
-        counted, what = _packets_met(cache), "packets, several of them durable at a time,"
-    if single and not by_packet and not by_space_alone and single > small:
-        # What a visit to the log takes at once may have hidden the last that had room.
-        counted.append(single)
-    low, high = min(counted), max(counted)
-    if met and counted == [small]:
-        low, high = met - most_held, met
-    told = writes > 1 and (not by_space_alone or by_groups is not None)
-    shown = f"measured: {low}..{high} {what} to the first stall {_BY}"
-    if writes > 1 and not told:
-        shown += f"; as many packets as {writes} of them fill, if those are counted"
-    why = "each small write is a packet" if writes == 1 else "packets of one write end with the space"
-    origin = f"measured: {_BY}" if told else f"{UNKNOWN}; {why}"
-    if cache.hides_stalls:
-        shown = origin = f"{UNKNOWN}; about {high}, but a forced pass takes as long as the journal"
-    twin.put(section, "entries", max(counted), shown)
-    twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
-
-
 def put_follow(twin: Twin, found: Estimate) -> None:
     """What visits take longer that follow each other directly."""
     _measured(twin, "translation.cache", "follow_turns", found, 3)
 
 
-def _packets_met(cache: Cache) -> list[int]:
-    """Between how many packets groups of writes stalled for the first time."""
-    assert cache.groups and cache.grouped and cache.grouped.writes
-    before = cache.grouped.writes // cache.groups.writes * cache.groups.packets
-    return [before, before + cache.groups.packets - 1]
-
-
-def _entries_at_mark(twin: Twin, cache: Cache) -> None:
-    """Of a drive that cleans under pressure it shows at how many of them it begins to."""
-    section = "translation.cache"
-    single_packets = bool(cache.append and cache.append.packet_writes and cache.append.packet_writes.value == 1)
-    by_space = int((cache.bytes_found or 1000 * BLOCK_BYTES) / gathered_bytes(cache))
-    if cache.writes_to_high is None or cache.marks is None:
-        twin.put(
-            section, "entries", max(by_space, 1000), f"{UNKNOWN}; it cleans for want of space before it has as many"
-        )
-        twin.put(
-            section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; as many end with the space"
-        )
-        return
-    high = cache.marks.high
-    count, low, most = (round(cache.writes_to_high / share) for share in (high.value, high.high, high.low))
-    twin.put(
-        section,
-        "entries",
-        count,
-        f"measured: {low}..{most}, where cleaning begins at {cache.writes_to_high} writes {_BY}",
-    )
-    why = "each small write is a packet" if single_packets else "each was durable, and so a packet"
-    twin.put(section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; {why}")
-
-
 def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     section = "translation.cleaning"
-    twin.put(section, "when", "lazy" if cache.lazy else "aggressive", f"measured: {_BY}")
+    twin.put(section, "when", "lazy" if cache.lazy else "aggressive", f"measured: {BY}")
     _pass(twin, facts)
     if cache.most_dirty_first is None:
         twin.put(section, "order", "fifo", f"{UNKNOWN}; usual")
     else:
-        shown = f"measured: which went home first, one piece each of older bands or many of newer ones {_BY}"
+        shown = f"measured: which went home first, one piece each of older bands or many of newer ones {BY}"
         twin.put(section, "order", "most-dirty" if cache.most_dirty_first else "fifo", shown)
     if cache.by_pressure:
-        twin.put(section, "driven", "pressure", f"measured: it cleans while the host reads on {_BY}")
+        twin.put(section, "driven", "pressure", f"measured: it cleans while the host reads on {BY}")
     elif cache.rest_ms is not None:
         _measured(twin, section, "idle_ms", cache.rest_ms, 0)
     else:
@@ -486,7 +396,7 @@ def _on_disk(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> tuple[bool,
     known = "measured" if not low < _ON_DISK < high else f"{UNKNOWN}; between both"
     if not mapping_is_known(twin):
         known = f"{UNKNOWN}; if bands stay"
-    return times > _ON_DISK, f"{known}: {times:.2f} times what reading a band takes {_BY}"
+    return times > _ON_DISK, f"{known}: {times:.2f} times what reading a band takes {BY}"
 
 
 def mapping_is_known(twin: Twin) -> bool:
@@ -516,7 +426,7 @@ def _pass(twin: Twin, facts: Facts) -> None:
     """What a drive without room does before it goes on."""
     section, found = "translation.cleaning", pass_of(facts)
     if facts.cache and facts.cache.pass_bands:
-        shown = f"measured: what goes home beside what has to {_BY}"
+        shown = f"measured: what goes home beside what has to {BY}"
         twin.put(section, "bands_per_pass", facts.cache.pass_bands, shown)
         return
     if found is None:
@@ -524,7 +434,7 @@ def _pass(twin: Twin, facts: Facts) -> None:
         return
     _measured(twin, section, "bands_per_pass", found.bands, 0)
     if found.ration:
-        twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {_BY}")
+        twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {BY}")
         twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
 
 
@@ -560,12 +470,12 @@ def _pass_of(facts: Facts, cache: Cache, met: Length, band_bytes: Callable[[floa
 def _streams(twin: Twin, cache: Cache) -> None:
     section, streams = "translation.streams", cache.streams
     if streams is None:
-        twin.put(section, "tracked", 0, f"measured: nothing bypasses the cache {_BY}")
+        twin.put(section, "tracked", 0, f"measured: nothing bypasses the cache {BY}")
         twin.put(section, "min_request_bytes", 65_536, UNKNOWN)
         twin.put(section, "min_run_bytes", 8 << 20, UNKNOWN)
         return
     tracked = streams.tracked
-    twin.put(section, "tracked", round(tracked.value), f"measured: {tracked.low:.0f}..{tracked.high:.0f} {_BY}")
+    twin.put(section, "tracked", round(tracked.value), f"measured: {tracked.low:.0f}..{tracked.high:.0f} {BY}")
     for key, found in (("min_request_bytes", streams.min_request_bytes), ("min_run_bytes", streams.min_run_bytes)):
         twin.put(section, key, round(found.value), _span(found, 0))
 
@@ -590,7 +500,7 @@ def _span(found: Estimate, digits: int) -> str:
     grain = 10.0**-digits
     # Outwards; what is whole but for rounding stays.
     low, high = math.floor(found.low / grain + _WHOLE) * grain, math.ceil(found.high / grain - _WHOLE) * grain
-    return f"measured: {low:.{digits}f}..{high:.{digits}f} {_BY}"
+    return f"measured: {low:.{digits}f}..{high:.{digits}f} {BY}"
 
 
 def _blocks(size: float) -> int:

@@ -246,6 +246,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     link_mb_s, share = facts.link.rate_mb_s.value, SHARE_OF_PLACE[cache.place]
     tell("space of a cached write")
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
+    stretch = appends.Stretch.usual(bench.capacity_bytes)
     # Where nothing is a stream, all rewriting goes through the log; elsewhere what comes before it is known as one.
     settle_ns = _bands_ns(cache, _RUN_BANDS) if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
     if not sight.flash:
@@ -258,12 +259,14 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
         steps = log_track.measure(bench, sight, first)
         track_bytes = log_track.estimate(steps, cache.layout.track_bytes, facts.skews or (skew,), sight.blur)
         cache.layout = layout.estimate(angles, track_bytes / (1 + skew), track_bytes, facts.skews, sight.blur)
-        cache.regions = regions.measure(bench, facts.surface, sight, facts.skews or (skew,))
-        if cache.regions > 1:
+        borders = regions.measure(bench, facts.surface, sight, facts.skews or (skew,), cache.layout)
+        cache.regions = len(borders) + 1
+        if borders:
             cache.place = "spread"
+            stretch = appends.Stretch.within(borders, first, bench.capacity_bytes)
     tell("cost of a cached write")
     bench.idle(settle_ns)
-    visits = appends.visits(bench, settle_ns, facts.bursts)
+    visits = appends.visits(bench, settle_ns, facts.bursts, stretch)
     cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
     if sight.flash:
         cache.flash = flash.measure(bench, visits, facts.overhead_ms, link_mb_s)
@@ -490,7 +493,8 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
     for kind in kinds:
         tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
-        most = int(_MORE_THAN_ENOUGH * cache.small.writes) if cache.small and cache.small.writes else fill.MOST_WRITES
+        before = cache.small.writes if cache.small and not cache.burst_hides_log else None
+        most = int(_MORE_THAN_ENOUGH * before) if before else fill.MOST_WRITES
         setattr(cache, kind, filled(bench, cache, kind, most))
         if _says_all(cache):
             break
@@ -540,4 +544,6 @@ def _says_all(cache: Cache) -> bool:
     writes = cache.append.packet_writes if cache.append else None
     if cache.small is None:
         return True
+    if cache.burst_hides_log:
+        return False
     return bool(cache.small.writes is None or space_bound(cache, cache.small.writes) or (writes and writes.value == 1))

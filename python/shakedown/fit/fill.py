@@ -43,6 +43,8 @@ _LEADS_UP: Final = 1.5
 # By which share a visit that is not forced may come sooner, where so many writes or more are taken along by each.
 _OUT_OF_TURN: Final = 0.02
 _GATHERED: Final = 50
+# Of what a pass takes most may be hidden by what memory had room for: a twenty-sixth of it has been seen.
+_AS_SLOW: Final = 0.02
 _LEAST_EBB: Final = 4000
 # Ends of stretches, as shares of all, whose last writes are not those before a full log.
 _EARLIER: Final = (0.6, 0.7, 0.8, 0.9)
@@ -141,6 +143,8 @@ class Limits:
     """Whether it was seen often enough that none that is longer was only missed."""
     journal_writes: float = 0.0
     """How many writes there are about from one journal to the next."""
+    gathered: bool = True
+    """Whether memory gathers writes for visits; else each is a visit of its own."""
 
     @staticmethod
     def of(cycle_ms: Floats, known: Journal, *, gathered: bool = False) -> Limits:
@@ -156,19 +160,20 @@ class Limits:
             is_calm[:] = True
         calm = np.sort(early[is_calm[1:_CALM_WRITES]])
         if len(calm) <= _HOST_LATE:
-            return Limits(float(early.max()), journal_ms)
+            return Limits(float(early.max()), journal_ms, gathered=gathered)
         waits = even_waits(np.where(is_calm, cycle_ms, 0.0), _FAR_LONGER * float(np.median(early)))
         if waits is not None and waits[-1] >= _CALM_WRITES:
             # So few come early that a late answer of the host cannot be told from one of them.
             apart = float(np.mean(np.diff(waits)))
-            return Limits(float(cycle_ms[waits].max()), journal_ms, steady=True, journal_writes=known.every * apart)
+            return Limits(float(cycle_ms[waits].max()), journal_ms, True, known.every * apart, gathered)
         # Where a visit takes hundreds of writes along there are few of them, but one is as long as the other.
         alike = calm[1:][np.diff(calm) < _JOURNAL_WIDTH * calm[1:]]
         usual = float(max(calm[-1 - _HOST_LATE], alike[-1] if len(alike) else 0.0))
         steady = int(np.sum(np.abs(calm / usual - 1) < _JOURNAL_WIDTH)) >= _IN_A_ROW
         waits = np.flatnonzero(cycle_ms[:_CALM_WRITES] > usual / 2)
-        visit_writes = float(np.median(np.diff(waits))) if len(waits) > _IN_A_ROW else 1.0
-        return Limits(usual, journal_ms, steady, known.every * visit_writes)
+        # Durable ones are a visit each, also where that is shorter than a host is late now and then.
+        visit_writes = float(np.median(np.diff(waits))) if gathered and len(waits) > _IN_A_ROW else 1.0
+        return Limits(usual, journal_ms, steady, known.every * visit_writes, gathered)
 
     @property
     def stall_ms(self) -> float:
@@ -217,14 +222,18 @@ def _with_first_out_of_turn(stalls: Ints, cycle_ms: Floats, limits: Limits) -> I
     """
     waits = np.flatnonzero(cycle_ms[: stalls[0]] > limits.usual_ms / 2)
     gaps = np.diff(waits)
-    if not limits.steady or len(gaps) < _IN_A_ROW:
+    if not limits.gathered or not limits.steady or len(gaps) < _IN_A_ROW:
         return stalls
     usual = float(np.median(gaps))
     sooner = np.flatnonzero(gaps < (1 - _OUT_OF_TURN) * usual)
     if usual < _GATHERED or not len(sooner) or np.any(gaps[1 : sooner[0]] > (1 + _OUT_OF_TURN) * usual):
         return stalls
     first = int(waits[sooner[0] + 1])
-    return np.concatenate([[first], stalls]) if stalls[0] <= _near(first) else stalls
+    # A pass takes time for the room that it makes; a host that is late once makes none.
+    made = cycle_ms[first] / (stalls[0] - first)
+    usual_made = float(np.sum(cycle_ms[stalls[:-1]])) / max(stalls[-1] - stalls[0], 1)
+    is_pass = stalls[0] <= _near(first) and made > _AS_SLOW * usual_made
+    return np.concatenate([[first], stalls]) if is_pass else stalls
 
 
 def _journals_apart(like: Ints, most: float) -> float:

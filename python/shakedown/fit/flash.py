@@ -18,8 +18,12 @@ _SIZES: Final = (4096, 16_384, 65_536, 262_144)
 _EACH: Final = 24
 _SLOT_BYTES: Final = 1 << 20
 _NOISE: Final = 0.002
+_BY_CHANCE: Final = 0.5
 _HIDDEN: Final = 1.02
+# By which share a time may be off for whatever reason.
+_SHARE_OFF: Final = 0.02
 _ERROR_MS: Final = 0.005
+_READ_US: Final = 20.0
 _MOST_ALIKE: Final = 3
 # Faster than any link, so that it does not show.
 _MOST_RATE_MB_S: Final = 10_000.0
@@ -72,7 +76,7 @@ def measure(bench: Bench, seen: Visits, overhead_ms: float, link_mb_s: float) ->
     passing = max(rate.value, 1 / link_mb_s / 1e3)
     read_ms = max(float(np.median(medians - overhead_ms - passing * np.array(_SIZES))), 0.001)
     return Flash(
-        Estimate.around(read_ms * 1e3, 20),
+        Estimate.around(read_ms * 1e3, _READ_US + seen.blur_ms * 1e3),
         Estimate(1 / rate.value / 1e3, 1 / rate.high / 1e3, 1 / rate.low / 1e3),
         packets,
     )
@@ -85,7 +89,8 @@ def estimate_writes(seen: Visits, overhead_ms: float, link_mb_s: float) -> Packe
     """
     host_ms, host_size_ms = host_share_ms(seen, overhead_ms, link_mb_s)
     times = np.concatenate([seen.group_ms - host_ms, seen.size_ms - host_size_ms])
-    weights = 1 / np.concatenate([seen.group_ms, seen.size_ms])
+    # What a short one is known to is a large share of it.
+    weights = 1 / np.hypot(np.concatenate([seen.group_ms, seen.size_ms]), seen.blur_ms / _SHARE_OFF)
     moved = np.concatenate([seen.groups * BLOCK_BYTES, seen.sizes])
     # What is done before the flush has arrived shows as that.
     shows = times > _HIDDEN * overhead_ms if seen.write_back else np.ones(len(times), bool)
@@ -98,9 +103,11 @@ def estimate_writes(seen: Visits, overhead_ms: float, link_mb_s: float) -> Packe
             found, misfit = nnls(parts[shows], (times * weights)[shows])
             tried.append((misfit / np.sum(shows) ** 0.5, float(found[0]), float(found[1]) / 1e6, size, writes))
     best = min(tried)
-    near = [one for one in tried if one[0] <= 1.1 * best[0] + _NOISE]
+    # By chance another may explain them better, by a part of what they are known to.
+    blurred = _BY_CHANCE * float(np.sqrt(np.mean((seen.blur_ms * weights[shows]) ** 2)))
+    near = [one for one in tried if one[0] <= 1.1 * best[0] + _NOISE + blurred]
     costs, slopes = [one[1] for one in near], [max(one[2], 1 / _MOST_RATE_MB_S / 1e3) for one in near]
-    error = _ERROR_MS + best[0] * float(np.min(seen.group_ms))
+    error = _ERROR_MS + seen.blur_ms + best[0] * float(np.min(seen.group_ms))
     write_ms, slope = max(best[1], 0.001), max(best[2], 1 / _MOST_RATE_MB_S / 1e3)
     return Packets(
         Estimate(write_ms, max(min(costs) - error, 0.0), max(costs) + error),

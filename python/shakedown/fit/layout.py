@@ -34,8 +34,7 @@ _NEARLY_ROUND: Final = 0.75
 _LEAST_TRACKS: Final = 0.008
 _GRAIN_TRACKS: Final = 0.01
 _SIMPLE: Final = 0.004
-# The smallest alone tell the least space of a packet, if that is small.
-_WEIGHTS: Final = np.array([float(len(SIZES)), *[1.0] * (len(SIZES) - 1)])
+_FEWEST_SHOWN: Final = 6
 _PACKETS: Final = (1 << 40, *(1 << shift for shift in range(16, 21)))
 
 
@@ -152,6 +151,10 @@ def estimate(
     ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without. The
     ``skews`` of tracks and cylinders, in turns, where both are known. ``blur`` is what a step is known to.
     """
+    shown = np.sum(~np.isnan(angles), axis=1) >= _FEWEST_SHOWN
+    # Without the smallest nothing is told; a log may have no room for the largest.
+    shown[0] = True
+    sizes, angles = np.array(SIZES)[shown], angles[shown]
     steps = np.diff(angles, axis=1)
     if skews:
         angles = np.array([_whole(row, skews) for row in angles])
@@ -163,18 +166,18 @@ def estimate(
         advances[0] = even
     grain = track_bytes if small else turn_bytes
     # A whole turn more shows in what larger writes take, and in where tracks end between two writes.
-    spaces = [_spaces(advances, more, grain, turn_bytes) / track_bytes for more in (0, 1)]
+    spaces = [one / track_bytes for more in (0, 1) for one in _spaces(advances, sizes, more, grain, turn_bytes)]
     if skews:
         spaces = [_sharpened(tracks, steps, skews, blur) for tracks in spaces]
-    fits = [_explained(tracks, track_bytes) for tracks in spaces]
+    fits = [_explained(tracks, sizes, track_bytes) for tracks in spaces]
     known = skews or (track_bytes / turn_bytes - 1,)
-    less, more = (_likely(fit, steps, known, blur) for fit in fits)
-    return fits[int(more > less + _TELLING)]
+    likely = [_likely(fit, sizes, steps, known, blur) for fit in fits]
+    return fits[int(np.argmax(likely))] if max(likely) > likely[0] + _TELLING else fits[0]
 
 
-def _likely(layout: Layout, steps: Floats, skews: tuple[float, ...], blur: float) -> float:
+def _likely(layout: Layout, sizes: Ints, steps: Floats, skews: tuple[float, ...], blur: float) -> float:
     """How likely the steps are with it, as a logarithm."""
-    tracks = np.array([[layout.space_bytes(size)] for size in SIZES]) / layout.track_bytes
+    tracks = np.array([[layout.space_bytes(size)] for size in sizes]) / layout.track_bytes
     return float(np.nansum(log_track.likely(tracks, steps, skews, blur)))
 
 
@@ -186,26 +189,32 @@ def _sharpened(tracks: Floats, steps: Floats, skews: tuple[float, ...], blur: fl
     return np.asarray(np.maximum(tried[np.arange(len(tried)), best], 0.0))
 
 
-def _spaces(advances: list[float], more: int, grain: float, turn_bytes: float) -> Floats:
-    """Bytes of the log that a write of each size takes, by what it moves on; the smallest by so many turns more."""
-    spaces = [max(advances[0] * grain + more * turn_bytes, BLOCK_BYTES)]
-    turns = spaces[0] / turn_bytes
-    for found, more_bytes in zip(advances[1:], np.diff(SIZES), strict=True):
-        more_turns, step = more_bytes / turn_bytes, (found - turns) % 1.0
-        if more_turns > _NEARLY_ROUND:
-            # No packet is so large that it would not grow: about as much as its data.
-            step += round(more_turns - step)
-        elif step > 1 - _SLACK_TURNS:
-            step -= 1
-        turns += step
-        spaces.append(turns * turn_bytes)
-    return np.array(spaces)
+def _spaces(advances: list[float], sizes: Ints, more: int, grain: float, turn_bytes: float) -> list[Floats]:
+    """Bytes of the log that a write of each size takes, by what it moves on; the smallest by so many turns more.
+
+    What seems to move on by hardly less than a turn more than the size before may move on by hardly less than that one:
+    both, the shorter one first.
+    """
+    rows = [[max(advances[0] * grain + more * turn_bytes, BLOCK_BYTES) / turn_bytes]]
+    for found, more_bytes in zip(advances[1:], np.diff(sizes), strict=True):
+        rows = [
+            [*row, row[-1] + step] for row in rows for step in _steps((found - row[-1]) % 1.0, more_bytes / turn_bytes)
+        ]
+    return [np.array(row) * turn_bytes for row in rows]
 
 
-def _explained(tracks: Floats, track_bytes: float) -> Layout:
+def _steps(step: float, more_turns: float) -> tuple[float, ...]:
+    """What a larger write may take more, in turns, if it holds so much more."""
+    if more_turns > _NEARLY_ROUND:
+        # No packet is so large that it would not grow: about as much as its data.
+        return (step + round(more_turns - step),)
+    return (step - 1, step) if step > 1 - _SLACK_TURNS else (step,)
+
+
+def _explained(tracks: Floats, sizes: Ints, track_bytes: float) -> Layout:
     """The packets that explain such spaces best: they show where they leave gaps, at least behind a write's last."""
     misfit, visit, least, packet = min(
-        _misfit(tracks, packet, least, track_bytes)
+        _misfit(tracks, sizes, packet, least, track_bytes)
         for least in _leasts(float(tracks[0]))
         for packet in _PACKETS
         if packet == _PACKETS[0] or least * track_bytes > 1.5 * BLOCK_BYTES
@@ -261,14 +270,18 @@ def _leasts(smallest: float) -> Floats:
     return np.array([0.0, smallest, *np.arange(0.02, max(smallest, 0.02), _GRAIN_TRACKS)])
 
 
-def _misfit(tracks: Floats, packet: int, least: float, track_bytes: float) -> tuple[float, float, float, int]:
+def _misfit(
+    tracks: Floats, sizes: Ints, packet: int, least: float, track_bytes: float
+) -> tuple[float, float, float, int]:
     """How badly such packets explain the spaces; then tracks of a visit and of a packet, and bytes of a packet."""
-    packed = np.array([packed_bytes(size, packet, least * track_bytes) for size in SIZES]) / track_bytes
-    visit = max(float(np.average(tracks - packed, weights=_WEIGHTS)), 0.0)
+    # The smallest alone tell the least space of a packet, if that is small.
+    weights = np.where(sizes == sizes[0], float(len(sizes)), 1.0)
+    packed = np.array([packed_bytes(size, packet, least * track_bytes) for size in sizes.tolist()]) / track_bytes
+    visit = max(float(np.average(tracks - packed, weights=weights)), 0.0)
     if visit < _LEAST_TRACKS:
         visit = 0.0
     least = least if least * track_bytes > 1.5 * BLOCK_BYTES else 0.0
-    wrong = float(np.sqrt(np.average((tracks - packed - visit) ** 2, weights=_WEIGHTS)))
+    wrong = float(np.sqrt(np.average((tracks - packed - visit) ** 2, weights=weights)))
     parts = sum(map(bool, (visit > 0, least > 0, packet < _PACKETS[0])))
     return wrong + _SIMPLE * parts, visit, least, packet
 

@@ -60,7 +60,9 @@ def estimate(steps: Floats, expected_bytes: float, skews: tuple[float, ...], blu
 
 
 def _likely(steps: Floats, track_bytes: float, skews: tuple[float, ...], blur: float) -> float:
-    return float(np.nansum(likely((np.array(SIZES)[:, None] - BLOCK_BYTES) / track_bytes, steps, skews, blur)))
+    tracks = (np.array(SIZES)[:, None] - BLOCK_BYTES) / track_bytes
+    # What is more than a packet holds lies in several, which may lie apart: from some size on nothing may be told.
+    return float(np.cumsum(np.nansum(likely(tracks, steps, skews, blur), axis=1)).max())
 
 
 def likely(tracks: Floats, steps: Floats, skews: tuple[float, ...], blur: float) -> Floats:

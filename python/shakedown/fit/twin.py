@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 UNKNOWN: Final = "assumed: not identified"
+BY: Final = "by characterize"
 
 Plain = int | float | bool | str | list[list[float]]
 

@@ -1,0 +1,119 @@
+"""Entries that a cache may have, and what counts as one, as the twin says it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shakedown.fit.cache import Cache, counts_packets, gathered_bytes, packet_writes, single_space_bound
+from shakedown.fit.trace import BLOCK_BYTES
+from shakedown.fit.twin import BY, UNKNOWN, Twin
+
+# So many fewer durable writes than others end a fill where packets are counted.
+_FEWER: Final = 0.6
+
+
+def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> None:
+    """Entries, and what counts as one, if memory holds so many writes while the log is full."""
+    section, single = "translation.cache", cache.single.writes if cache.single else None
+    if cache.by_pressure:
+        _entries_at_mark(twin, cache)
+        return
+    met = cache.small.writes if cache.small else None
+    if met and single and cache.burst_hides_log and not single_space_bound(cache):
+        _entries_by_single(twin, cache, single, met)
+        return
+    # Of a memory that is not known the usual is taken, and up to twice as much may be meant.
+    most_held = 2 * held if cache.in_memory is None else max(held, cache.in_memory)
+    # A drive that stalls from the first write on, or while memory has room, tells nothing of its entries.
+    small = met - held if met else single
+    small = None if met and cache.in_memory is None and met <= most_held else small
+    small, single = (count if count and count > 0 else None for count in (small, single))
+    writes = int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
+    if cache.length is None and small is not None:
+        # Which of both ended is not known.
+        why = f"{UNKNOWN}; at least {max(small, single or 0)}, where entries or space ended"
+        twin.put(section, "entries", max(small, single or 0), why)
+        twin.put(section, "entry_counts", "write", why)
+        return
+    room = cache.bytes_found or 1000 * gathered_bytes(cache)
+    # How many of those that memory holds were in the log already when it was full is not known.
+    if small is None or space_ends:
+        by_space = int(room / gathered_bytes(cache))
+        why = f"{UNKNOWN}; at least {small or 0}: space for as many writes ends first"
+        if small is None and met:
+            why = f"{UNKNOWN}; it stalls as soon as memory is full"
+        counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
+        twin.put(section, "entries", max(by_space, small or 0, 1000), why)
+        twin.put(section, "entry_counts", counts, why)
+        return
+    by_packet = bool(cache.append and cache.append.packet_writes and writes == 1)
+    # Single writes are packets: fewer of them than there is space for means that packets are counted.
+    by_space_alone, by_groups = single_space_bound(cache), counts_packets(cache)
+    if by_groups is not None:
+        by_packet = by_groups
+    elif single is not None and not by_packet:
+        by_packet = not by_space_alone and single < _FEWER * small
+    counted = [single] if by_packet and single else [small]
+    what = "small writes"
+    if by_groups:
+        counted, what = _packets_met(cache), "packets, several of them durable at a time,"
+    if single and not by_packet and not by_space_alone and single > small:
+        # What a visit to the log takes at once may have hidden the last that had room.
+        counted.append(single)
+    low, high = min(counted), max(counted)
+    if met and counted == [small]:
+        low, high = met - most_held, met
+    told = writes > 1 and (not by_space_alone or by_groups is not None)
+    shown = f"measured: {low}..{high} {what} to the first stall {BY}"
+    if writes > 1 and not told:
+        shown += f"; as many packets as {writes} of them fill, if those are counted"
+    why = "each small write is a packet" if writes == 1 else "packets of one write end with the space"
+    origin = f"measured: {BY}" if told else f"{UNKNOWN}; {why}"
+    if cache.hides_stalls:
+        shown = origin = f"{UNKNOWN}; about {high}, but a forced pass takes as long as the journal"
+    twin.put(section, "entries", max(counted), shown)
+    twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
+
+
+def _entries_by_single(twin: Twin, cache: Cache, single: int, met: int) -> None:
+    """Durable writes are in memory never. Where packets are counted more of the others, that share them, are taken."""
+    section, alone = "translation.cache", packet_writes(cache) == 1
+    by_packet = alone or single < _FEWER * met
+    shown = f"measured: {single}..{single} durable writes to the first stall {BY}"
+    origin = f"{UNKNOWN}; each small write is a packet" if alone else f"measured: {BY}"
+    if cache.hides_stalls:
+        shown = origin = f"{UNKNOWN}; about {single}, but a forced pass takes as long as the journal"
+    twin.put(section, "entries", single, shown)
+    twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
+
+
+def _packets_met(cache: Cache) -> list[int]:
+    """Between how many packets groups of writes stalled for the first time."""
+    assert cache.groups and cache.grouped and cache.grouped.writes
+    before = cache.grouped.writes // cache.groups.writes * cache.groups.packets
+    return [before, before + cache.groups.packets - 1]
+
+
+def _entries_at_mark(twin: Twin, cache: Cache) -> None:
+    """Of a drive that cleans under pressure it shows at how many of them it begins to."""
+    section = "translation.cache"
+    single_packets = bool(cache.append and cache.append.packet_writes and cache.append.packet_writes.value == 1)
+    by_space = int((cache.bytes_found or 1000 * BLOCK_BYTES) / gathered_bytes(cache))
+    if cache.writes_to_high is None or cache.marks is None:
+        twin.put(
+            section, "entries", max(by_space, 1000), f"{UNKNOWN}; it cleans for want of space before it has as many"
+        )
+        twin.put(
+            section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; as many end with the space"
+        )
+        return
+    high = cache.marks.high
+    count, low, most = (round(cache.writes_to_high / share) for share in (high.value, high.high, high.low))
+    twin.put(
+        section,
+        "entries",
+        count,
+        f"measured: {low}..{most}, where cleaning begins at {cache.writes_to_high} writes {BY}",
+    )
+    why = "each small write is a packet" if single_packets else "each was durable, and so a packet"
+    twin.put(section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; {why}")

@@ -395,6 +395,7 @@ impl<D: BlockDevice> Resilver<D> {
             Purpose::Data | Purpose::Label { .. } => {
                 self.flows.release(number);
                 self.txg_part_done();
+                self.write_next_record();
             }
         }
     }

@@ -53,6 +53,8 @@ pub(super) struct Txg {
     pub behind: Range<u64>,
     /// With which a scan began, of a drive that was put in while users were at work.
     pub begun_in: Option<u64>,
+    /// Users had filled it before it was begun.
+    pub was_kicked: bool,
     /// All is done that was to be resilvered, and is durable when this group is.
     pub is_last: bool,
 }
@@ -75,6 +77,7 @@ impl Txg {
             own_taken: [0; own::COPIES as usize],
             behind: 0..0,
             begun_in: None,
+            was_kicked: false,
             is_last: false,
         }
     }

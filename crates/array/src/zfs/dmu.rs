@@ -56,6 +56,7 @@ impl<D: BlockDevice> Resilver<D> {
     pub(super) fn take_over_users(&mut self, before: &Self) {
         self.pool.places = before.pool.places.clone();
         self.users.memory = before.users.memory.clone();
+        (self.txg.own_taken, self.txg.own_room_at) = (before.txg.own_taken, before.txg.own_room_at);
         self.users.programs = before.users.programs;
         let (dirty, syncing) = (&before.users.order, &before.users.syncing);
         for record in dirty {

@@ -102,7 +102,7 @@ impl<D: BlockDevice> Resilver<D> {
         if self.plan.order == Order::Sequential {
             self.begin_scan();
         } else {
-            self.txg = Txg::before_attach(self.now_ns);
+            self.txg.before_attach(self.now_ns);
         }
         self.start_what_can();
         self

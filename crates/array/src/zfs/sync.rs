@@ -246,13 +246,16 @@ impl<D: BlockDevice> Resilver<D> {
     fn places_of_own_blocks(&mut self) -> own::Copies {
         let blocks = own::blocks_of(&self.own_passes());
         let bytes = blocks * self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
-        let has_data = self.group_has_data();
+        let has_data = self.pool.places.were_rewritten();
         from_fn(|copy| if copy == 0 && has_data { self.behind_data(bytes) } else { self.take_own(copy, bytes) })
     }
 
     /// Room for so much with the pool's own blocks, behind what was taken before.
     fn take_own(&mut self, copy: usize, bytes: u64) -> u64 {
         let (first, room_bytes) = self.pool.own_room(copy, self.plan.tunables.copies_apart);
+        if first != self.txg.own_room_at[copy] {
+            (self.txg.own_room_at[copy], self.txg.own_taken[copy]) = (first, 0);
+        }
         let taken = &mut self.txg.own_taken[copy];
         if *taken % room_bytes + bytes > room_bytes {
             *taken = taken.next_multiple_of(room_bytes);

@@ -6,7 +6,7 @@ use drive::{BlockDevice, Verb};
 
 use super::array::{Array, Until};
 use super::copies::{Copies, Place};
-use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
+use super::options::{Arrangement, PAGE_BYTES};
 use super::recovery::{End, Recovery, BLOCK_BYTES};
 use super::role::Role;
 use super::thread::{Mood, Thread};
@@ -252,9 +252,9 @@ impl<D: BlockDevice> Array<D> {
             let unit = self.units.get_mut(number);
             unit.recovers_bytes = bytes;
             for member in (0..self.roles.len()).filter(|member| self.roles[*member] == Role::InSync) {
-                unit.part(READING, Verb::Read, member, HEADER_BYTES + at, bytes);
+                unit.part(READING, Verb::Read, member, self.data_offset_bytes + at, bytes);
             }
-            unit.part(WRITING, Verb::Write, recovery.replacement, HEADER_BYTES + at, bytes);
+            unit.part(WRITING, Verb::Write, recovery.replacement, self.data_offset_bytes + at, bytes);
             recovery.order.push_back(number);
             self.begin(number);
             // They were counted when the thread took them.
@@ -293,8 +293,8 @@ impl<D: BlockDevice> Array<D> {
         let number = self.units.make(Purpose::Recovery);
         recovery.order.push_back(number);
         let unit = self.units.get_mut(number);
-        unit.part(READING, Verb::Read, source.member, HEADER_BYTES + source.offset_bytes, bytes);
-        unit.part(WRITING, Verb::Write, replacement, HEADER_BYTES + at, bytes);
+        unit.part(READING, Verb::Read, source.member, self.data_offset_bytes + source.offset_bytes, bytes);
+        unit.part(WRITING, Verb::Write, replacement, self.data_offset_bytes + at, bytes);
         unit.recovers_bytes = bytes;
         for block in (at..end).step_by(BLOCK_BYTES as usize) {
             let (runs, segments) = self.pages.take(&mut unit.pages);
@@ -337,7 +337,7 @@ impl<D: BlockDevice> Array<D> {
         let unit = self.units.get(number);
         let bytes = unit.recovers_bytes;
         if let Some(written) = unit.parts.iter().find(|part| part.stage == WRITING && !unit.blocks.is_empty()) {
-            self.barrier.done(written.offset_bytes - HEADER_BYTES, bytes);
+            self.barrier.done(written.offset_bytes - self.data_offset_bytes, bytes);
         }
         self.pages.give_back(&unit.pages);
         if let Some(recovery) = &mut self.recovery {

@@ -114,7 +114,7 @@ impl<D: BlockDevice> Array<D> {
             processor: Processor::new(options.processors, options.jiffy_ns),
             journal: options.journal_at_bytes.map(|at| {
                 let chance = &mut sim::stream(options.seed, "where a second begins");
-                Journal::new(at, now_ns, options.mounted_before_ns, chance)
+                Journal::new(at, now_ns, options.mounted_before_ns, options.jiffy_ns, chance)
             }),
             bitmaps: options.journal_at_bytes.map(|_| {
                 let chance = &mut sim::stream(options.seed, "when bitmaps are read");

@@ -73,7 +73,13 @@ impl<D: BlockDevice> Array<D> {
             let first = on_member / PAGE_BYTES * PAGE_BYTES;
             let pages = (on_member + length - first).div_ceil(PAGE_BYTES);
             if self.is_readable(member, on_member + length) {
-                self.units.get_mut(number).part(READING, Verb::Read, member, self.data_offset_bytes + on_member, length);
+                self.units.get_mut(number).part(
+                    READING,
+                    Verb::Read,
+                    member,
+                    self.data_offset_bytes + on_member,
+                    length,
+                );
             } else {
                 for other in (0..parity.width).filter(|other| *other != member) {
                     if self.is_readable(other, first + pages * PAGE_BYTES) {

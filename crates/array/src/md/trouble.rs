@@ -111,7 +111,13 @@ impl<D: BlockDevice> Array<D> {
             Arrangement::Copies { .. } => match self.other_copy(number, part) {
                 Some(place) => {
                     let unit = self.units.get_mut(number);
-                    unit.part(READING, Verb::Read, place.member, self.data_offset_bytes + place.offset_bytes, part.bytes);
+                    unit.part(
+                        READING,
+                        Verb::Read,
+                        place.member,
+                        self.data_offset_bytes + place.offset_bytes,
+                        part.bytes,
+                    );
                 }
                 None => self.units.get_mut(number).spoiled = true,
             },

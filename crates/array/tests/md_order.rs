@@ -472,7 +472,7 @@ fn a_slow_rebuild_is_told_of_every_five_minutes() {
     // A sixteenth is a GiB, for which it takes 17 minutes.
     array.finish_recovery(15 * 60 * 1000 * MS + 5000 * MS);
     let told = array.members().device(0).writes().iter().filter(|range| **range == SUPERBLOCK).count();
-    assert_eq!(told, 1 + 3, "as it begins, and after that");
+    assert_eq!(told, 2 + 3, "as the drive is added, as it begins, and after that");
 }
 
 /// Where the host has one processor the array's own thread goes before the recovery's at first, and handles what was asked for at

@@ -17,6 +17,8 @@ const OTHERS_BYTES: i64 = 32 << 10;
 /// What the thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mood {
+    /// Is yet to be: the superblocks are being told that there is a new drive.
+    Joins,
     /// Asks for more.
     Asks,
     /// Sleeps until then, and looks at the speed again before it goes on, or not.

@@ -184,10 +184,11 @@ def load(case: Case) -> tuple[str | None, float]:
 
 
 def journal_at_bytes(case: Case) -> int:
-    """Where mke2fs lays the journal: in the block group before the middle one, or where sixteen begin."""
+    """Where mke2fs lays the journal: in the block group before the middle one. Where sixteen keep their bitmaps and inodes in the
+    first (``flex_bg``), and there are so many before the middle, in the second, which is the first that is empty."""
     lost = {"raid1": case.width - 1, "raid10": case.width // 2, "raid5": 1, "raid6": 2}[case.layout]
     middle = CAPACITY_BYTES // case.scale_divisor * (case.width - lost) // 2 // GROUP_BYTES
-    return (middle // 16 * 16 if middle > 16 else middle - 1) * GROUP_BYTES
+    return (middle // 16 * 16 + 1 if middle > 16 else middle - 1) * GROUP_BYTES
 
 
 def md_options(case: Case) -> MdOptions:

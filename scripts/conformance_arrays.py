@@ -187,8 +187,8 @@ def load(case: Case) -> tuple[str | None, float]:
 def journal_at_bytes(case: Case) -> int:
     """Where mke2fs lays the journal: in the block group before the middle one.
 
-    Where sixteen groups keep their bitmaps and inodes in the first (``flex_bg``), and there are so many before the middle,
-    it is the next one: the first that is empty.
+    Where sixteen groups keep their bitmaps and inodes in the first (``flex_bg``), and there are so many before the
+    middle, it is the next one: the first that is empty.
     """
     lost = {"raid1": case.width - 1, "raid10": case.width // 2, "raid5": 1, "raid6": 2}[case.layout]
     middle = CAPACITY_BYTES // case.scale_divisor * (case.width - lost) // 2 // GROUP_BYTES

@@ -151,6 +151,36 @@ def test_of_a_failed_rebuild_each_seed_is_told(tmp_path: Path, monkeypatch: pyte
     assert "<td>3 (13 timeouts)</td>" in re.sub(r"\s*(</?t[dh]>)\s*", r"\1", render_page([kept]))
 
 
+def late(counts: Sequence[int], longest_ns: int) -> Rebuild:
+    """A rebuild that is survived though commands are given up, ``counts`` by drive; it waits for drive 3 alone."""
+    done = simulate(order())
+    last = [0.0, 0.0, 0.0, 1.0]
+    busy = [round(share * done.duration_ns) for share in last]
+    changed = {"timeouts": counts, "longest_command_ns": [longest_ns] * 4, "awaited": last, "busy_ns": busy}
+    return replace(done, members=done.members.with_columns(**{key: pl.Series(each) for key, each in changed.items()}))
+
+
+@pytest.mark.parametrize(("share", "why"), [(0.6, "it lets commands hang until"), (0.1, "it cannot write faster")])
+def test_who_hangs_for_a_small_part_of_the_wait_holds_nothing_up_by_that(share: float, why: str) -> None:
+    done = simulate(order())
+    told = held_up([late([0, 0, 0, 2], round(share / 2 * done.duration_ns))], ["a", "b", "c", "d"]).text
+    assert told.startswith(f"It waits for the replacement, d, 100% of the time: {why}")
+
+
+def test_of_commands_that_were_given_up_each_seed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In how many seeds, under which, and of which drive."""
+    ends = {1: late([0] * 4, 10**9), 2: late([0, 0, 0, 7], 82 * 10**9), 3: late([0, 1, 0, 2], 61 * 10**9)}
+    monkeypatch.setattr(run, "simulate", lambda _order, _share, seed: ends[seed])
+    kept = run.run_rebuild(order(), None, 3, tmp_path / "run", lambda _: None)
+    whole = " ".join(render_rebuild(kept).split())
+    assert "Linux gave up on one command of drive 1, st12000vn0007, in one of 3 seeds: it was not" in whole
+    assert "Linux gave up on up to 7 commands of drive 3, st12000vn0007, in 2 of 3 seeds: they were not" in whole
+    table = seeds_table(kept)
+    assert table is not None
+    assert table.head[-1] == "given up"
+    assert [row[-1] for row in table.rows] == ["", "7 of drive 3", "1 of drive 1, 2 of drive 3"]
+
+
 def test_seeds_that_all_end_well_need_no_table(tmp_path: Path) -> None:
     kept = run.run_rebuild(order(), None, 2, tmp_path / "run", lambda _: None)
     assert seeds_table(kept) is None

@@ -20,6 +20,8 @@ _AT_THE_LIMIT: Final = 0.98
 _MOSTLY_BUSY: Final = 0.7
 # Who is waited for alone for so long is named, though others hold the rebuild up for longer.
 _NOW_AND_THEN: Final = 0.1
+# Of the time that is waited for a drive: who may have hung for less of it is slow, whatever else it does.
+_HANGS: Final = 0.5
 # Of drives of one kind: which of them is waited for longest is chance, if another is at least for half as long.
 _ALIKE: Final = 0.5
 
@@ -40,7 +42,7 @@ class _Seen:
 
     awaited: list[float]
     busy: list[float]
-    hangs: list[bool]
+    hung: list[float]
     names: Sequence[str]
     replacement: int
     is_spare: bool
@@ -68,8 +70,8 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s
     one = rebuilds[0]
     awaited = _means([each.members["awaited"].to_list() for each in rebuilds])
     busy = _means([[ns / max(each.duration_ns, 1) for ns in each.members["busy_ns"].to_list()] for each in rebuilds])
-    hangs = [any(counts) for counts in zip(*(each.members["timeouts"].to_list() for each in rebuilds), strict=True)]
-    seen = _Seen(awaited, busy, hangs, names, one.replacement, one.members["requests"][one.replacement] == 0)
+    hung = _means([_hung(each) for each in rebuilds])
+    seen = _Seen(awaited, busy, hung, names, one.replacement, one.members["requests"][one.replacement] == 0)
     longest, busiest = (max(range(len(names)), key=values.__getitem__) for values in (awaited, busy))
     if not busy[busiest] and not awaited[longest] and sum(one.members["requests"].to_list()):
         return HeldUp(None, busiest, 0.0, _UNKNOWN)
@@ -94,12 +96,19 @@ def _means(rows: Sequence[Sequence[float]]) -> list[float]:
     return [fmean(values) for values in zip(*rows, strict=True)]
 
 
+def _hung(rebuild: Rebuild) -> list[float]:
+    """The largest share of the time in which each drive can have hung: as if one command had after the other."""
+    counted, longest_ns = (rebuild.members[name].to_list() for name in ("timeouts", "longest_command_ns"))
+    seen_ns = max(rebuild.simulated_ns or rebuild.duration_ns, 1)
+    return [timeouts * each_ns / seen_ns for timeouts, each_ns in zip(counted, longest_ns, strict=True)]
+
+
 def _alone(seen: _Seen, place: int, alike: Sequence[int], share: float) -> str:
     busy = min(seen.busy[each] for each in alike)
     verb = "write" if place == seen.replacement else "read"
     if len(alike) == 1:
         why = _reason(verb, busy)
-        if seen.hangs[place]:
+        if seen.hung[place] >= _HANGS * share:
             why = f"lets commands hang until Linux gives up on them (busy {busy:.0%})"
         return f"It waits for {seen.who(place)}, {share:.0%} of the time: it {why}."
     kind = format_counts([seen.names[each] for each in alike])

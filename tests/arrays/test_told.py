@@ -82,7 +82,7 @@ def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str)
         (
             [0.0, 0.0, 0.1, 0.2],
             [0.97, 0.96, 0.97, 0.25],
-            "the replacement 25% (it has commands; what it writes from DRAM between them is not counted).",
+            "the replacement 25% (it has commands; what it writes from DRAM between them is not counted). For 20% of",
         ),
         ([0.0, 0.0, 0.1, 0.2], [0.5, 0.96, 0.5, 0.5], "the busiest is drive 1, b, 96% of the time."),
         (
@@ -98,8 +98,21 @@ def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str)
         (
             [0.0, 0.0, 0.1, 0.2],
             [0.8, 0.8, 0.8, 0.8],
-            "1 x d are busy 80% of the time. For 20% of the time it waits for the replacement, d alone.",
+            "1 x d are busy 80% of the time. For 20% of the time it waits for the replacement, d, alone.",
         ),
+        (
+            [0.0, 0.0, 0.0, 0.19],
+            [0.91, 0.91, 0.8, 0.45],
+            "1 x a, 1 x b, of 3 that are read, are busy 91% of the time, the replacement 45% (it has commands; what "
+            "it writes from DRAM between them is not counted). For 19% of the time it waits for the replacement, d, "
+            "alone.",
+        ),
+        (
+            [0.0, 0.0, 0.0, 0.19],
+            [0.91, 0.91, 0.91, 0.45],
+            "No single drive holds the rebuild up most of the time, those",
+        ),
+        ([0.0, 0.0, 0.0, 0.09], [0.91, 0.91, 0.91, 0.45], "No single drive holds the rebuild up, those that are read"),
         ([0.0] * 4, [0.0] * 4, "Who holds the rebuild up cannot be told: these drives keep no account"),
     ],
 )
@@ -355,7 +368,7 @@ def test_who_is_waited_for_now_and_then_is_named_where_no_drive_is_busy_througho
     awaited = [[0.0, 0.0, 0.02, 0.17]]
     told = held_up_by(awaited, ["red", "red", "red", "blue"], busy=0.76)
     assert told.text.startswith("It waits now for this drive, now for that: ")
-    assert told.text.endswith("17% of the time it waits for the replacement, blue alone.")
+    assert told.text.endswith("17% of the time it waits for the replacement, blue, alone.")
     assert "No single drive" in held_up_by(awaited, ["red", "red", "red", "blue"]).text
 
 

@@ -46,6 +46,7 @@ class _Seen:
     names: Sequence[str]
     replacement: int
     is_spare: bool
+    read: int
 
     def alike(self, place: int) -> list[int]:
         """Drives of the same kind and part that are waited for nearly as long; ``place`` is one of them."""
@@ -71,7 +72,9 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s
     awaited = _means([each.members["awaited"].to_list() for each in rebuilds])
     busy = _means([[ns / max(each.duration_ns, 1) for ns in each.members["busy_ns"].to_list()] for each in rebuilds])
     hung = _means([_hung(each) for each in rebuilds])
-    seen = _Seen(awaited, busy, hung, names, one.replacement, one.members["requests"][one.replacement] == 0)
+    is_spare = one.members["requests"][one.replacement] == 0
+    read = sum(bool(bytes_) for place, bytes_ in enumerate(one.members["bytes_read"]) if place != one.replacement)
+    seen = _Seen(awaited, busy, hung, names, one.replacement, is_spare, read)
     longest, busiest = (max(range(len(names)), key=values.__getitem__) for values in (awaited, busy))
     if not busy[busiest] and not awaited[longest] and sum(one.members["requests"].to_list()):
         return HeldUp(None, busiest, 0.0, _UNKNOWN)
@@ -134,7 +137,15 @@ def _limited(seen: _Seen, limit_bytes_per_s: int) -> str:
 
 
 def _together(seen: _Seen) -> str:
-    """Of a rebuild that waits for no drive alone: those that are as busy as the busiest."""
+    """Of a rebuild that waits for no drive alone: those that are as busy as the busiest, and who is awaited besides."""
+    longest = max(range(len(seen.names)), key=seen.awaited.__getitem__)
+    if seen.awaited[longest] < _NOW_AND_THEN:
+        return _busiest(seen, is_one_awaited=False)
+    besides = f"For {seen.awaited[longest]:.0%} of the time it waits for {seen.who(longest)}, alone."
+    return f"{_busiest(seen, is_one_awaited=True)} {besides}"
+
+
+def _busiest(seen: _Seen, *, is_one_awaited: bool) -> str:
     top = max(seen.busy)
     busiest = [place for place, busy in enumerate(seen.busy) if busy >= top - _AS_BUSY]
     has_rest = seen.replacement not in busiest and not seen.is_spare
@@ -144,16 +155,16 @@ def _together(seen: _Seen) -> str:
             f"No drive holds the rebuild up, each could do more: the busiest is {seen.who(seen.busy.index(top))}, "
             f"{top:.0%} of the time{rest}. What is asked for at once keeps none of them busy."
         )
+    none = "No single drive holds the rebuild up" + (" most of the time" if is_one_awaited else "")
     if len(busiest) == 1:
-        return f"No single drive holds the rebuild up: the busiest is {seen.who(busiest[0])}, {top:.0%} of the time."
-    drives = f"{format_counts([seen.names[place] for place in busiest])} are busy {top:.0%} of the time"
-    longest = max(range(len(seen.names)), key=seen.awaited.__getitem__)
-    if top < _AT_ITS_END and seen.awaited[longest] >= _NOW_AND_THEN:
-        return (
-            f"It waits now for this drive, now for that: {drives}{rest}. For {seen.awaited[longest]:.0%} of the time it"
-            f" waits for {seen.who(longest)} alone."
-        )
+        return f"{none}: the busiest is {seen.who(busiest[0])}, {top:.0%} of the time."
+    drives = format_counts([seen.names[place] for place in busiest])
+    if has_rest and len(busiest) < seen.read:
+        drives += f", of {seen.read} that are read,"
+    drives += f" are busy {top:.0%} of the time"
+    if top < _AT_ITS_END and is_one_awaited:
+        return f"It waits now for this drive, now for that: {drives}{rest}."
     if seen.replacement in busiest:
-        return f"No single drive holds the rebuild up: {drives}."
+        return f"{none}: {drives}."
     between = " (it has commands; what it writes from DRAM between them is not counted)" if has_rest else ""
-    return f"No single drive holds the rebuild up, those that are read do together: {drives}{rest}{between}."
+    return f"{none}, those that are read do together: {drives}{rest}{between}."

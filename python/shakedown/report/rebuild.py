@@ -230,7 +230,7 @@ def _patience(run: Run) -> ToldTable | None:
 
 def _verdict(judged: dict[str, Any]) -> str:
     """For the eye: who has waited for too long and yet kicked nobody out was not merely close to it."""
-    is_passed = judged["longest_ms"] >= judged["limit_ms"] and judged["kicked"] == "close"
+    is_passed = judged["longest_ms"] >= judged["limit_ms"] and judged["kicked"] != "yes"
     return "passed, kept" if is_passed else _VERDICTS[judged["kicked"]]
 
 
@@ -246,8 +246,11 @@ def _waiting(judged: dict[str, Any]) -> str:
 def _instead(judged: list[dict[str, Any]]) -> list[str]:
     """What those do who have waited for too long, and yet kick nobody out."""
     late = [each for each in judged if each["longest_ms"] >= each["limit_ms"] and each["kicked"] != "yes"]
-    late = [each for each in late if not is_elsewhere(each)]
-    return [f"{each['who']} {each['then']}." for each in late if "then" in each]
+    return [f"{_in_its_box(each)}{each['who']} {each['then']}." for each in late if "then" in each]
+
+
+def _in_its_box(judged: dict[str, Any]) -> str:
+    return "In another box: " if is_elsewhere(judged) else ""
 
 
 def near_misses(judged: Sequence[dict[str, Any]]) -> list[str]:

@@ -105,7 +105,8 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     The last of the drives, or that of --replace, has failed and is replaced. The same with one like it is the baseline.
     Of real drives the array is made, filled, rebuilt and taken down: all that is on them is lost.
     Exit status 1: the rebuild fails or loses data, another drive fails on the way, or the array would kick a drive out.
-    3: with --scale nobody can say who would. 130: of modelled drives nothing is kept to be resumed.
+    3: commands were given up on the way; or with --scale nobody can say who would be kicked out.
+    130: of modelled drives nothing is kept to be resumed.
 
     For example:
 

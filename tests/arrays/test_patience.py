@@ -76,3 +76,17 @@ def test_who_waited_too_long_and_kicks_nobody_is_not_told_to_be_content(
         assert re.search(rf"^{where}ZFS's deadman +5 min +passed, kept$", told, re.MULTILINE)
         whole = " ".join(told.split())
         assert f"{where.capitalize()}ZFS's deadman logs an event and waits on (failmode wait)." in whole
+
+
+def test_what_is_said_of_who_waits_is_set_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flush, for which Linux waits twice as long; and what is just under a limit is not told as that."""
+    one = simulate(order())
+    for flush_ns, said in (
+        (61 * 10**9, "Linux's SCSI layer, for a flush, aborts the command"),
+        (59_956 * 10**6, "a command took just under 60 s, and Linux's SCSI layer, for a flush, waits 60 s."),
+    ):
+        columns = {"longest_command_ns": flush_ns, "longest_flush_ns": flush_ns}
+        slow = replace(one, members=one.members.with_columns(**{name: pl.lit(ns) for name, ns in columns.items()}))
+        monkeypatch.setattr(run, "simulate", lambda *_, slow=slow: slow)
+        kept = run.run_rebuild(order(scale_divisor=1), None, 1, tmp_path / str(flush_ns), lambda _: None)
+        assert said in " ".join(render_rebuild(kept).split())

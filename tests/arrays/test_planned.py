@@ -55,6 +55,14 @@ def test_a_plan_rebuilds_nothing(layout: str, tmp_path: Path, capsys: pytest.Cap
     assert not out.exists()
 
 
+def test_a_draid_without_spares_is_told_how_it_gets_one(tmp_path: Path) -> None:
+    for settings in (("spare=0",), ("draid=4d:0s", "spare=0")):
+        given: dict[str, Any] = {"width": 12, "settings": settings, "scale": "1/1000", "out": tmp_path / "out"}
+        with pytest.raises(UsageError, match="this dRAID has no distributed spare") as error:
+            verb("draid2", IRONWOLF, options=RebuildOptions(**given, plan=True))
+        assert "`--set draid=8d:1s` makes one" in error.value.hint
+
+
 def _job(folder: Path, text: str) -> Path:
     path = folder / "users.fio"
     path.write_text(text)

@@ -413,6 +413,9 @@ def test_what_an_array_holds(layout: str, options: MdOptions | ZfsOptions, drive
     assert capacity.unused_bytes == {"large": 3 * small}
     assert "uses 931.3 GiB of each drive" in capacity.words
     assert capacity.words.endswith("Unused: 2.7 TiB of large.")
+    for few, said in ((("large", "small"), "of large."), (("large", "large", "small"), "of each large.")):
+        mixed = order(layout="raid1", members=few, replacement="small")
+        assert Capacity.of(mixed, {"small": small, "large": 4 * small}).words.endswith(f"Unused: 2.7 TiB {said}")
 
 
 def test_a_pool_of_terabyte_drives_shows_what_zfs_list_shows_of_one() -> None:

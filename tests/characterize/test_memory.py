@@ -120,6 +120,26 @@ def test_what_more_would_do_as_well_is_not_known() -> None:
     assert origin.startswith(UNKNOWN)
 
 
+@pytest.mark.parametrize(("most", "known"), [(80, True), (90, False)])
+def test_what_is_known_to_more_than_a_factor_of_four_is_not_known(most: int, known: bool) -> None:
+    """What is not known is taken for half to twice as much: that is no wider."""
+    stage = _stage(lambda writes, _: 160.0 if 20 <= writes <= most else 2.0, 160.0)
+    coarse = replace(stage, candidates=(0.1, 0.2, 0.4, 0.8, 0.9, 1.0), between=False, counted=False, rises=False)
+    value, origin = _fitted(coarse)
+    assert value == most
+    assert f"20..{most}" in origin
+    assert origin.startswith("measured: ") is known
+    assert origin.startswith(UNKNOWN) is not known
+
+
+def test_what_the_largest_that_was_tried_agrees_with_is_not_known() -> None:
+    """Of 67 MB 16 to 59 were told: no more had been tried."""
+    stage = _stage(lambda writes, _: 160.0 if writes >= 40 else 2.0, 160.0)
+    _, origin = _fitted(replace(stage, between=False, counted=False, rises=False))
+    assert origin.startswith(UNKNOWN)
+    assert "50..100" in origin
+
+
 @pytest.mark.parametrize(
     ("bytes_known", "matter", "known"), [(True, True, True), (False, True, False), (False, False, True)]
 )

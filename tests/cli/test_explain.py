@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from serving import shakedown
 
 pytestmark = needs_core
 
+PAGE = (Path(__file__).parents[2] / "docs" / "explain.md").read_text(encoding="utf-8")
 BOX = ("--layout", "raid5", "--width", "4", "--drive", "50IOPS,95MB/s", "--link", "1Gb/s")
 
 
@@ -41,6 +44,18 @@ def test_a_modelled_drive_explains_the_account_as_the_rule_of_thumb_does(tmp_pat
         found.append((loads, raid10["label"], [each and round(each) for each in raid10["iops"]]))
     assert found[0] == found[1]
     assert [limiter for _, limiter, _, _ in found[0][0]] == ["elsewhere", "drives", "unknown", "drives"]
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
+    """Its first sample is all of it; its second, of a modelled drive, some of its paragraphs."""
+    in_one_line = PAGE.replace("\\\n", "")
+    (command,) = re.findall(r"^    shakedown (explain .*--instead .*)$", in_one_line, re.MULTILINE)
+    words = shlex.split(command)
+    whole, some = re.findall(r"^```\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert shakedown(*words, cwd=tmp_path).stdout == whole
+    words[words.index("50IOPS,95MB/s")] = "model:st31000520as"
+    printed = shakedown(*words, cwd=tmp_path).stdout.rstrip("\n").split("\n\n")
+    assert [paragraph for paragraph in some.rstrip("\n").split("\n\n") if paragraph not in printed] == []
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -131,6 +133,74 @@ def test_a_run_that_was_killed_before_it_wrote_anything_is_no_obstacle(tmp_path:
     for begun in ("b", "b/raw"):
         with pytest.raises(UsageError, match="is not an empty folder"):
             RunFolder.create(tmp_path / begun)
+
+
+KILLED = """
+import os, signal, sys
+from shakedown.cli import main
+syncs, sync = int(sys.argv[1]), os.fsync
+def counted(handle):
+    global syncs
+    syncs -= 1
+    if syncs == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    sync(handle)
+os.fsync = counted
+main(sys.argv[2:])
+"""
+
+
+def test_wherever_a_run_is_killed_before_its_record_stands_the_same_command_begins_again(tmp_path: Path) -> None:
+    """Killed in each of what it makes durable, again and again in one folder."""
+    out = tmp_path / "run"
+    words = ("run", "random-1m", "model:wd40efax", "--scale", "1/1000", "--out", str(out), "--quiet")
+    left = set()
+    for kill_at in itertools.count(1):
+        ran = subprocess.run([sys.executable, "-c", KILLED, str(kill_at), *words], capture_output=True, check=False)
+        assert ran.returncode == -signal.SIGKILL, ran.stderr
+        if (out / "run.json").exists():
+            break
+        left |= {each.name for each in out.iterdir()}
+        with pytest.raises(UsageError, match=r"nothing was measured in .*: the run ended before its first") as refused:
+            read_run(out)
+        assert f"--out {out}" in refused.value.hint
+    assert left >= {"raw", "journal", ".samples.parquet.new", "samples.parquet", "samples.sha256", ".run.json.new"}
+    with pytest.raises(UsageError, match="is not an empty folder"):
+        RunFolder.create(out)
+    resumed = [sys.executable, "-c", KILLED, "0", "run", "--resume", str(out), "--quiet"]
+    assert subprocess.run(resumed, capture_output=True, check=False).returncode in (0, 1, 3)
+    assert read_run(out).record.status == "complete"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("notes", b""),
+        ("samples.spool", b""),
+        ("journal", b"Monday: bought a drive"),
+        ("journal", b'{"time": "2026-01-01", "event": "run-began"}\n{"time": "2026-01-01", "event": "step-began"}\n'),
+        ("journal", b'{"time": "2026-01-01", "event": "array"}\n'),
+        ("samples.parquet", b""),
+        ("samples.sha256", b""),
+        ("raw/fio.json", b""),
+        ("baseline/notes", b""),
+    ],
+)
+def test_a_folder_that_holds_anything_else_is_never_taken(tmp_path: Path, name: str, content: bytes) -> None:
+    RunFolder.create(tmp_path).close()
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match="is not an empty folder"):
+        RunFolder.create(tmp_path)
+    assert file.read_bytes() == content
+
+
+def test_samples_without_their_record_are_not_taken(folder: RunFolder) -> None:
+    (folder.path / "run.json").unlink()
+    folder.close()
+    with pytest.raises(UsageError, match="is not an empty folder"):
+        RunFolder.create(folder.path)
 
 
 def broken(folder: RunFolder, name: str, content: bytes | None) -> UsageError:

@@ -125,6 +125,7 @@ GOOD = record(1, ISSUE | READ)
         (GOOD + b"\0" * 48, 48, "no record begins here", "damaged"),
         (GOOD + record(2**63, ISSUE | READ), 48, "time 9223372036854775808 is beyond", "damaged"),
         (GOOD + record(2, ISSUE | WRITE, 2**54), 48, "ends at byte 9223372036854779904", "damaged"),
+        (GOOD + record(2, ISSUE | WRITE, 8, 100), 48, "offset 4096 and length 100 are not both multiples", "damaged"),
         (b"\x08" + GOOD[1:], 0, "version 8", "writes version 7"),
     ],
 )
@@ -196,3 +197,10 @@ def test_messages_and_commands_are_no_requests(tmp_path: Path) -> None:
 def test_no_other_action_is_known(reader: Callable[..., pl.DataFrame]) -> None:
     with pytest.raises(UsageError, match="`complete` is no action"):
         reader(RECORDED, action="complete")
+
+
+def test_a_flush_has_no_place(tmp_path: Path) -> None:
+    path = tmp_path / "printed"
+    path.write_text("  8,0  1  1  0.000000001  42  D FWS 8 + 0 [fio]\n")
+    (tmp_path / "x.blktrace.0").write_bytes(record(1, ISSUE | FLUSH | WRITE, 2**64 - 1, 0))
+    assert read_blkparse(path).rows() == read_blktrace(tmp_path / "x").rows() == [(1, "flush", 0, 0)]

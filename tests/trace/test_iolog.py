@@ -86,8 +86,13 @@ def test_version_2_means_to_fio_what_it_means_here(tmp_path: Path) -> None:
     assert elapsed_ns >= trace["submitted_ns"][-1]
 
 
+def begun(*names: str) -> str:
+    """The first lines of a log of version 3."""
+    return "fio version 3 iolog\n" + "".join(f"0 {name} add\n0 {name} open\n" for name in names)
+
+
 def test_several_files_want_a_choice(tmp_path: Path) -> None:
-    path = log(tmp_path, "fio version 3 iolog\n1 a read 0 512\n2 b write 512 512\n3 a trim 1024 512\n")
+    path = log(tmp_path, begun("a", "b") + "1 a read 0 512\n2 b write 512 512\n3 a trim 1024 512\n")
     with pytest.raises(UsageError, match="several files: `a`, `b`") as error:
         read_iolog(path)
     assert "file=" in error.value.hint
@@ -102,11 +107,17 @@ def test_several_files_want_a_choice(tmp_path: Path) -> None:
         ("fio version 1 iolog\n", 1, "first line"),
         ("fio version 3 iolog\n\nx disk read 0 512\n", 3, "time `x`"),
         ("fio version 3 iolog\n1 disk read 0\n", 2, "no line of an iolog of version 3"),
-        ("fio version 3 iolog\n1 disk read -5 512\n", 2, "offset `-5`"),
-        ("fio version 3 iolog\n1 disk read 0 99999999999999999999\n", 2, "length `9999"),
+        (begun("disk") + "1 disk read -5 512\n", 4, "offset `-5`"),
+        (begun("disk") + "1 disk read 0 99999999999999999999\n", 4, "length `9999"),
         (f"fio version 3 iolog\n{2**63 - 1} disk read 0 512\n", 2, "time `9223372036854775807`"),
         (f"fio version 2 iolog\ndisk wait {2**63 - 1}\ndisk read 0 512\n", 2, "wait `9223372036854775807`"),
-        (f"fio version 3 iolog\n1 disk read {2**63 - 512} 512\n", 2, "ends at byte 9223372036854775808"),
+        (begun("disk") + f"1 disk read {2**63 - 512} 512\n", 4, "ends at byte 9223372036854775808"),
+        (begun("disk") + "1 disk read 0 0\n", 4, "the length is 0"),
+        (begun("disk") + "1 disk write 0 100\n", 4, "offset 0 and length 100 are not both multiples"),
+        (begun("disk") + "1 disk trim 100 512\n", 4, "offset 100 and length 512 are not both multiples"),
+        (begun("a") + "1 b read 0 512\n", 4, "no line before says `b add`"),
+        (begun("a") + "0 b add\n1 b sync 0 0\n", 5, "no line before says `b open`"),
+        ("fio version 2 iolog\ndisk open\ndisk read 0 512\ndisk add\n", 3, "no line before says `disk add`"),
         ("fio version 3 iolog\n1 disk chew 0 512\n", 2, "no line"),
         ("fio version 3 iolog\n1 disk wait 10 0\n", 2, "no line"),
         ("fio version 2 iolog\n1 disk read 0 512\n", 2, "no line of an iolog of version 2"),
@@ -141,21 +152,21 @@ def test_what_is_no_path_is_told(reader: Callable[[object], object]) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_last_number_that_may_have_been_cut_off_is_warned_of(tmp_path: Path, packed: bool) -> None:
-    text = b"fio version 3 iolog\n0 d add\n10 d write 0 4096\n20 d write 4096 40"
+    text = begun("d").encode() + b"10 d write 0 4096\n20 d write 4096 512"
     (tmp_path / "log").write_bytes(gzip.compress(text) if packed else text)
     with pytest.warns(UserWarning, match="the last line of .*log has no line end") as warned:
         assert read_iolog(tmp_path / "log").height == 2
     assert warned[0].filename == __file__
 
 
-@pytest.mark.parametrize("last", ["20 d write 4096 40\n", "20 d write 4096 40\r\n", "20 d close"])
+@pytest.mark.parametrize("last", ["20 d write 4096 512\n", "20 d write 4096 512\r\n", "20 d close"])
 @pytest.mark.filterwarnings("error")
 def test_where_no_number_can_have_been_cut_off_there_is_no_warning(tmp_path: Path, last: str) -> None:
-    assert not read_iolog(log(tmp_path, "fio version 3 iolog\n10 d write 0 4096\n" + last)).is_empty()
+    assert not read_iolog(log(tmp_path, begun("d") + "10 d write 0 4096\n" + last)).is_empty()
 
 
 def test_a_packed_log_that_was_cut_off_is_told(tmp_path: Path) -> None:
-    packed = gzip.compress(b"fio version 3 iolog\n" + b"10 d write 0 4096\n" * 9999)
+    packed = gzip.compress(begun("d").encode() + b"10 d write 0 4096\n" * 9999)
     (tmp_path / "log").write_bytes(packed[:-20])
     with pytest.raises(UsageError, match=r"log` cannot be unpacked: it ends too soon"):
         read_iolog(tmp_path / "log")

@@ -257,6 +257,7 @@ fn what_cannot_be_is_refused_with_its_key() {
         ("kind = \"timeout\"\nfrom_s = 1\nfor_s = 1\none_in = 1.5", "`faults[0].one_in` is 1.5"),
         ("kind = \"gone\"\nfrom_s = 1\nfor_s = 1\nunplugged = 1", "`faults[0].unplugged` is 1: true or false"),
         ("kind = \"latent-sectors\"\nsectors = [5]\nretry_s = 1", "`faults[0].sectors` is 5: pairs"),
+        ("kind = \"latent-sectors\"\nsectors = []\nretry_s = 1", "`faults[0].sectors` is []: no sectors named"),
         ("[", "the list of faults cannot be read"),
     ] {
         let error = entry(text).expect_err(text).to_string();

@@ -37,6 +37,8 @@ _TWO_OFF: Final = 2.5
 _CLEARLY: Final = 3
 # What is not known may be so much less or more.
 _OTHERWISE: Final = (0.5, 2.0)
+# More than that, which is a factor of four; spans come in steps of an eighth, so that no rounding decides.
+_VAGUE: Final = 1.05 * _OTHERWISE[-1] / _OTHERWISE[0]
 _HELD: Final = {"write_segments": 1, "write_bytes": BLOCK_BYTES}
 _ON_DISK: Final = "merge_on_disk"
 _SCALES: Final = tuple(float(scale) for scale in np.geomspace(0.25, 4, 13))
@@ -324,6 +326,8 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
         origin = f"{UNKNOWN}; the {stage.what} of a twin does not rise with it"
     elif stage.rises and high >= max(one.value for one in tried) and _agrees_with_more(best, stage, make):
         origin = f"{UNKNOWN}; at least {low:.0f}, for more make the {stage.what} no longer"
+    elif high > _VAGUE * low or (not stage.rises and high >= max(one.value for one in tried)):
+        origin = f"{UNKNOWN}; anything of {low:.0f}..{high:.0f} agrees with the {stage.what}"
     best.put(stage.section, stage.key, best.value(stage.section, stage.key), origin)
     return best
 

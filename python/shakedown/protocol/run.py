@@ -30,7 +30,7 @@ from shakedown.protocol.play import Listener, play
 from shakedown.protocol.relay import Teller
 from shakedown.protocol.schema import Protocol
 from shakedown.protocol.yardstick import beside
-from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_record, read_run
+from shakedown.result.folder import BASELINE_NAME, RUN_BEGAN, Run, RunFolder, read_record, read_run
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import ProtocolRecord, RunRecord
 from shakedown.target.arena import Arena
@@ -86,7 +86,7 @@ def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> 
         for planned in _plans(loaded.protocol, turns):
             listener.planned(planned.lines)
         for turn in turns:
-            turn.folder.note("run-began", target=turn.record.target.text)
+            turn.folder.note(RUN_BEGAN, target=turn.record.target.text)
             turn.folder.write(turn.record)
         return _play_all(loaded.protocol, turns, _Way(out, order.consent), listener)
 

@@ -20,9 +20,14 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def unfinished(path: Path) -> Path:
+    """Where the new content of ``path`` is written, and left by a kill."""
+    return path.with_name(f".{path.name}.new")
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write ``content`` beside ``path``, make it durable, rename it into place. Raises EnvironmentFailure."""
-    beside = path.with_name(f".{path.name}.new")
+    beside = unfinished(path)
     try:
         with beside.open("wb") as file:
             file.write(content)

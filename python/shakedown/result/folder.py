@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,20 +20,39 @@ import polars as pl
 from shakedown.analysis.series import Loads
 from shakedown.errors import UsageError
 from shakedown.result import journal
-from shakedown.result.atomic import failed_write, make_folder, replace_file, sync_folder
+from shakedown.result.atomic import failed_write, make_folder, replace_file, sync_folder, unfinished
 from shakedown.result.read import read_regular
 from shakedown.result.run_record import RunRecord, parse_run_record
-from shakedown.result.samples import SampleWriter, read_samples
+from shakedown.result.samples import DIGEST_NAME, SAMPLES_NAME, SampleWriter, holds_no_sample, read_samples
 from shakedown.sample import Sample
 
 RECORD_NAME: Final = "run.json"
 RAW_NAME: Final = "raw"
 BASELINE_NAME: Final[Literal["baseline"]] = "baseline"
 
+RUN_BEGAN: Final = "run-began"
+"""The event of the journal that comes before the record."""
+
+_UNFINISHED: Final = {unfinished(Path(name)).name for name in (RECORD_NAME, SAMPLES_NAME, DIGEST_NAME)}
+
 
 def _is_begun(path: Path) -> bool:
-    """Whether something is in a folder but the empty one that a run makes first: who was killed then left nothing."""
-    return any(each.name != RAW_NAME or not each.is_dir() or any(each.iterdir()) for each in path.iterdir())
+    """Whether more is in a folder than what a run leaves that was killed before its record stood: nothing measured."""
+    return not all(_is_of_the_beginning(each) for each in path.iterdir())
+
+
+def _is_of_the_beginning(path: Path) -> bool:
+    if path.is_symlink():
+        return False
+    if path.name == RAW_NAME:
+        return path.is_dir() and not any(path.iterdir())
+    if path.name == BASELINE_NAME:
+        return path.is_dir() and not _is_begun(path)
+    if not path.is_file():
+        return False
+    if path.name == journal.JOURNAL_NAME:
+        return journal.tells_only(path.parent, RUN_BEGAN)
+    return path.name in _UNFINISHED or holds_no_sample(path)
 
 
 class RunFolder:
@@ -48,6 +68,8 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, resumed_by: str | None = None) -> Self:
         """Make a new folder. Raises UsageError when something is there already, EnvironmentFailure when it cannot.
+
+        What a run left that was killed before anything was measured is gone on with.
 
         ``resumed_by`` is the command that goes on with an interrupted run of this kind, if any does.
         """
@@ -170,11 +192,17 @@ def read_record(path: Path) -> RunRecord:
     except NotADirectoryError as error:
         raise UsageError(f"`{path}` is not a folder", hint=hint) from error
     except FileNotFoundError as error:
-        missing = (
-            f"`{path}` is not a run: it has no `{RECORD_NAME}`" if path.is_dir() else f"there is no folder `{path}`"
-        )
-        raise UsageError(missing, hint=hint) from error
+        raise _no_record(path, hint) from error
     return parse_run_record(content, file)
+
+
+def _no_record(path: Path, hint: str) -> UsageError:
+    if not path.is_dir():
+        return UsageError(f"there is no folder `{path}`", hint=hint)
+    if any(path.iterdir()) and not _is_begun(path):
+        again = f"the same command may begin again in it: `--out {shlex.quote(str(path))}`"
+        return UsageError(f"nothing was measured in `{path}`: the run ended before its first step", hint=again)
+    return UsageError(f"`{path}` is not a run: it has no `{RECORD_NAME}`", hint=hint)
 
 
 def read_run(path: Path) -> Run:

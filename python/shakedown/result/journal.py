@@ -6,12 +6,14 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from shakedown.result.atomic import failed_write
 from shakedown.result.read import read_regular
 
 JOURNAL_NAME: Final = "journal"
+
+_BEGINNING: Final = b'{"time": "'
 
 
 def note(folder: Path, event: str, **facts: str | int | float | bool | None) -> None:
@@ -37,16 +39,29 @@ def _end_of_what_was_cut_off(file: BinaryIO) -> bytes:
 
 def tells(folder: Path, event: str, *, step: str) -> bool:
     """Whether an event of a step is in the journal. What a kill cut off is left out. Raises UsageError."""
+    return any((entry.get("event"), entry.get("step")) == (event, step) for entry in map(_entry, _lines(folder)))
+
+
+def tells_only(folder: Path, event: str) -> bool:
+    """Whether each of its lines tells of that event; a kill may have cut off the last. Raises UsageError."""
+    lines = _lines(folder)
+    if lines and not lines[-1].endswith(b"\n") and lines[-1].startswith(_BEGINNING[: len(lines[-1])]):
+        lines.pop()
+    return all(_entry(line).get("event") == event for line in lines)
+
+
+def _lines(folder: Path) -> list[bytes]:
     try:
-        lines = read_regular(folder / JOURNAL_NAME, "without it a run cannot go on: start another").splitlines()
+        content = read_regular(folder / JOURNAL_NAME, "without it a run cannot go on: start another")
     except FileNotFoundError:
-        return False
-    return any(_is_event(line, event, step) for line in lines)
+        return []
+    return content.splitlines(keepends=True)
 
 
-def _is_event(line: bytes, event: str, step: str) -> bool:
+def _entry(line: bytes) -> dict[str, Any]:
+    """The event of a line; nothing if it is none."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(entry, dict) and (entry.get("event"), entry.get("step")) == (event, step)
+        return {}
+    return entry if isinstance(entry, dict) else {}

@@ -126,6 +126,17 @@ def read_samples(folder: Path) -> pl.DataFrame:
     return pl.concat([folded, _read_spool(spool)]).unique(_KEY, keep="first", maintain_order=True)
 
 
+def holds_no_sample(path: Path) -> bool:
+    """Whether ``path`` is a table of samples that has no row, or the digest of one."""
+    table = path.with_name(SAMPLES_NAME)
+    try:
+        content = read_regular(table, "")
+        is_empty = path.name in (SAMPLES_NAME, DIGEST_NAME) and _read_parquet(table).is_empty()
+    except (OSError, UsageError):
+        return False
+    return is_empty and (path == table or _is_as_written(table, content))
+
+
 def _read_parquet(path: Path) -> pl.DataFrame:
     hint = "the file is damaged: restore it from a copy, or run the protocol again"
     content = read_regular(path, hint)

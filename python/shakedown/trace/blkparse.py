@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from shakedown.trace.device import OTHER_ACTION, Action, check_action, one_device
-from shakedown.trace.frame import Request, ends_beyond, malformed, number, numbered_lines, trace_frame
+from shakedown.trace.frame import Request, malformed, number, numbered_lines, trace_frame, unaskable
 from shakedown.trace.reader import trace_path
 from shakedown.units import SECTOR_BYTES
 
@@ -55,9 +55,10 @@ def _request(path: Path, line: int, event: re.Match[str]) -> Request | None:
     if verb is None:
         return None
     offset_bytes = number(path, line, "sector", event["sector"] or "0", unit=SECTOR_BYTES)
-    if reason := ends_beyond(offset_bytes, length_bytes):
+    place = (0, 0) if verb == "flush" else (offset_bytes, length_bytes)
+    if reason := unaskable(verb, *place):
         raise malformed(path, line, reason)
-    return (time_ns, verb, offset_bytes, length_bytes)
+    return (time_ns, verb, *place)
 
 
 def _verb(rwbs: str, length_bytes: int) -> str | None:

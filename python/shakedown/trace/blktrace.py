@@ -12,7 +12,7 @@ import polars as pl
 
 from shakedown.errors import UsageError
 from shakedown.trace.device import OTHER_ACTION, Action, check_action, one_device
-from shakedown.trace.frame import MOST, OTHER_READERS, Request, ends_beyond, trace_frame
+from shakedown.trace.frame import MOST, OTHER_READERS, Request, trace_frame, unaskable
 from shakedown.trace.packed import unpacked
 from shakedown.trace.reader import trace_path
 from shakedown.units import SECTOR_BYTES
@@ -63,15 +63,8 @@ class _Event(NamedTuple):
         return next((verb for bit, verb in kinds if self.action & bit), None)
 
     def request(self, verb: str) -> Request:
+        # A flush may name no sector: all ones.
         return (self.time_ns, verb, *((0, 0) if verb == "flush" else (SECTOR_BYTES * self.sector, self.bytes)))
-
-    @property
-    def too_large(self) -> str:
-        """Why a frame cannot hold it, or nothing."""
-        if self.time_ns > MOST:
-            return f"the time {self.time_ns} is beyond {MOST}"
-        # What is no request, or a flush, may name no sector: all ones.
-        return ends_beyond(*self.request(self.verb)[2:]) if self.verb else ""
 
 
 def read_blktrace(path: str | Path, *, action: Action = "issue", device: str | None = None) -> pl.DataFrame:
@@ -85,9 +78,12 @@ def read_blktrace(path: str | Path, *, action: Action = "issue", device: str | N
     wanted = _ACTIONS[check_action(action)]
     requests: dict[str, list[Request]] = {}
     for file in _files(path):
-        for event in _events(file):
+        for at, event in _events(file):
             if event.action & _ACTION_MASK == wanted and event.verb:
-                requests.setdefault(event.device_name, []).append(event.request(event.verb))
+                request = event.request(event.verb)
+                if reason := unaskable(*request[1:]):
+                    raise _malformed(file, at, reason, hint=_DAMAGED)
+                requests.setdefault(event.device_name, []).append(request)
     return trace_frame(path, one_device(path, requests, device), hint=OTHER_ACTION)
 
 
@@ -103,7 +99,8 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _events(path: Path) -> Iterator[_Event]:
+def _events(path: Path) -> Iterator[tuple[int, _Event]]:
+    """With the byte at which each begins."""
     data = unpacked(path)
     record = struct.Struct(_byte_order(path, data) + _FIELDS)
     at = 0
@@ -113,14 +110,13 @@ def _events(path: Path) -> Iterator[_Event]:
         event = _Event._make(record.unpack_from(data, at))
         if event.magic != _MAGIC | _VERSION:
             raise _malformed(path, at, f"no record begins here: {event.magic:#010x}", hint=_DAMAGED)
-        if event.too_large:
-            raise _malformed(path, at, event.too_large, hint=_DAMAGED)
-        at += _RECORD_BYTES + event.attached_bytes
-        if at > len(data):
-            raise _malformed(
-                path, at - event.attached_bytes, "the file ends within what is attached to a record", hint=_CUT_OFF
-            )
-        yield event
+        if event.time_ns > MOST:
+            raise _malformed(path, at, f"the time {event.time_ns} is beyond {MOST}", hint=_DAMAGED)
+        attached_at = at + _RECORD_BYTES
+        if attached_at + event.attached_bytes > len(data):
+            raise _malformed(path, attached_at, "the file ends within what is attached to a record", hint=_CUT_OFF)
+        yield at, event
+        at = attached_at + event.attached_bytes
 
 
 def _byte_order(path: Path, data: bytes) -> str:

@@ -8,8 +8,7 @@ import polars as pl
 
 from shakedown.trace.frame import TRACE_SCHEMA, malformed, trace_frame
 from shakedown.trace.reader import trace_path
-from shakedown.trace.table import LINE, check_ends, read_table, whole_numbers, words
-from shakedown.units import SECTOR_BYTES
+from shakedown.trace.table import check_requests, read_table, whole_numbers, words
 
 
 def read_csv(path: str | Path) -> pl.DataFrame:
@@ -34,21 +33,5 @@ def read_csv(path: str | Path) -> pl.DataFrame:
         "offset_bytes": whole_numbers(path, table, "offset_bytes"),
         "bytes": whole_numbers(path, table, "bytes"),
     }
-    check_ends(path, table, columns["offset_bytes"], columns["bytes"])
-    _check_sectors(path, pl.DataFrame({LINE: table[LINE], **columns}))
+    check_requests(path, table, columns)
     return trace_frame(path, columns)
-
-
-def _check_sectors(path: Path, requests: pl.DataFrame) -> None:
-    """Refuses what no drive can be asked for, as a replay would, which knows no lines. Raises UsageError."""
-    offset, length, is_flush = pl.col("offset_bytes"), pl.col("bytes"), pl.col("verb") == "flush"
-    reasons = {
-        "a flush has no place: its offset_bytes and bytes are 0": is_flush & ((offset != 0) | (length != 0)),
-        "bytes is 0: nothing is asked for": ~is_flush & (length == 0),
-        f"offset_bytes and bytes are no multiples of a sector's {SECTOR_BYTES}": (
-            (offset % SECTOR_BYTES != 0) | (length % SECTOR_BYTES != 0)
-        ),
-    }
-    for reason, wrong in reasons.items():
-        for (line,) in requests.filter(wrong).select(LINE).head(1).iter_rows():
-            raise malformed(path, line, reason)

@@ -13,6 +13,7 @@ import polars as pl
 from shakedown.errors import UsageError
 from shakedown.requests import VERBS
 from shakedown.trace.packed import open_text, unreadable
+from shakedown.units import SECTOR_BYTES
 
 TRACE_SCHEMA: Final = pl.Schema(
     {"submitted_ns": pl.Int64(), "verb": VERBS, "offset_bytes": pl.Int64(), "bytes": pl.Int64()}
@@ -87,7 +88,15 @@ def number(path: Path, line: int, name: str, text: str, *, unit: int = 1) -> int
     return int(text) * unit
 
 
-def ends_beyond(offset_bytes: int, length_bytes: int) -> str:
-    """Why a request with that place is refused, or nothing: its end has to be a place, too."""
+def unaskable(verb: str, offset_bytes: int, length_bytes: int) -> str:
+    """Why no drive can be asked for that, or nothing. A replay would refuse it, too, but knows no lines."""
+    if verb == "flush":
+        return "a flush has no place: its offset and length are 0" if offset_bytes or length_bytes else ""
     end_bytes = offset_bytes + length_bytes
-    return f"the request ends at byte {end_bytes}, beyond {MOST}" if end_bytes > MOST else ""
+    if end_bytes > MOST:
+        return f"the request ends at byte {end_bytes}, beyond {MOST}"
+    if length_bytes == 0:
+        return "the length is 0: nothing is asked for"
+    if offset_bytes % SECTOR_BYTES or length_bytes % SECTOR_BYTES:
+        return f"offset {offset_bytes} and length {length_bytes} are not both multiples of a sector's {SECTOR_BYTES}"
+    return ""

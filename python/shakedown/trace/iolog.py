@@ -12,17 +12,18 @@ from shakedown.trace.frame import (
     ONE_LINE_A_REQUEST,
     OTHER_READERS,
     Request,
-    ends_beyond,
     malformed,
     number,
     numbered_lines,
     trace_frame,
+    unaskable,
 )
 from shakedown.trace.reader import trace_path
 
 _VERSIONS: Final = {"fio version 2 iolog": 2, "fio version 3 iolog": 3}
 _VERBS: Final = {"read": "read", "write": "write", "trim": "trim", "sync": "flush", "datasync": "flush"}
-_FILE_ACTIONS: Final = {"add", "open", "close"}
+_BEFORE: Final = ("add", "open")
+_FILE_ACTIONS: Final = {*_BEFORE, "close"}
 
 
 def read_iolog(path: str | Path, *, file: str | None = None) -> pl.DataFrame:
@@ -48,6 +49,7 @@ def read_iolog(path: str | Path, *, file: str | None = None) -> pl.DataFrame:
         )
     requests: list[Request] = []
     files: set[str] = set()
+    done: set[tuple[str, str]] = set()
     now_ns = 0
     for line, text in lines:
         fields = text.split()
@@ -58,12 +60,14 @@ def read_iolog(path: str | Path, *, file: str | None = None) -> pl.DataFrame:
         if version == 3:
             now_ns = number(path, line, "time", fields.pop(0), unit=1000)
         match fields:
-            case [_, action] if action in _FILE_ACTIONS:
-                continue
+            case [name, action] if action in _FILE_ACTIONS:
+                done.add((name, action))
             case [_, "wait", until_ms, *_] if version == 2:
                 now_ns = max(now_ns, number(path, line, "wait", until_ms, unit=1_000_000))
             case [name, action, offset, length] if action in _VERBS:
                 files.add(name)
+                if missing := [before for before in _BEFORE if (name, before) not in done]:
+                    raise malformed(path, line, f"no line before says `{name} {missing[0]}`, as fio wants it")
                 if file in (None, name):
                     requests.append(_request(path, line, now_ns, _VERBS[action], offset, length))
             case _:
@@ -74,10 +78,11 @@ def read_iolog(path: str | Path, *, file: str | None = None) -> pl.DataFrame:
 
 def _request(path: Path, line: int, now_ns: int, verb: str, offset: str, length: str) -> Request:
     place = number(path, line, "offset", offset), number(path, line, "length", length)
-    if reason := ends_beyond(*place):
-        raise malformed(path, line, reason)
     # fio notes where a sync happened to find the file.
-    return (now_ns, verb, *((0, 0) if verb == "flush" else place))
+    place = (0, 0) if verb == "flush" else place
+    if reason := unaskable(verb, *place):
+        raise malformed(path, line, reason)
+    return (now_ns, verb, *place)
 
 
 def _one_file(path: Path, files: set[str], file: str | None) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 from shakedown.errors import UsageError
 from shakedown.trace.frame import MOST, malformed, trace_frame
 from shakedown.trace.reader import trace_path
-from shakedown.trace.table import LINE, check_ends, read_table, whole_numbers, words
+from shakedown.trace.table import LINE, check_requests, read_table, whole_numbers, words
 
 _NAMES: Final = ["timestamp", "host", "disk", "type", "offset", "size", "response_time"]
 _TICK_NS: Final = 100
@@ -39,7 +39,7 @@ def read_msr(path: str | Path) -> pl.DataFrame:
         "offset_bytes": whole_numbers(path, table, "offset"),
         "bytes": whole_numbers(path, table, "size"),
     }
-    check_ends(path, table, columns["offset_bytes"], columns["bytes"])
+    check_requests(path, table, columns)
     # File time in nanoseconds would not fit.
     since = ticks - ticks.min() if len(ticks) else ticks
     for line, tick in table.filter(since > MOST // _TICK_NS).select(LINE, "timestamp").head(1).iter_rows():

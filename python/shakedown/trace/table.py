@@ -15,12 +15,13 @@ from shakedown.trace.frame import (
     MOST,
     ONE_LINE_A_REQUEST,
     OTHER_READERS,
-    ends_beyond,
     malformed,
     numbered_lines,
+    unaskable,
     warn_of_the_last,
 )
 from shakedown.trace.packed import CUT_OFF, ZSTD, cannot_be_unpacked, unpacked
+from shakedown.units import SECTOR_BYTES
 
 LINE: Final = "line"
 """The column of a table that holds the number of each row's line."""
@@ -58,12 +59,14 @@ def whole_numbers(path: Path, table: pl.DataFrame, name: str) -> pl.Series:
     return numbers
 
 
-def check_ends(path: Path, table: pl.DataFrame, offsets: pl.Series, lengths: pl.Series) -> None:
-    """Refuses the first request whose end no frame can hold. Raises UsageError."""
-    beyond = offsets > MOST - lengths
-    if beyond.any():
-        first = beyond.arg_true()[0]
-        raise malformed(path, table[LINE][first], ends_beyond(offsets[first], lengths[first]))
+def check_requests(path: Path, table: pl.DataFrame, columns: Mapping[str, pl.Series]) -> None:
+    """Refuses the first request that no drive can be asked for. Raises UsageError."""
+    offset, length, is_flush = pl.col("offset_bytes"), pl.col("bytes"), pl.col("verb") == "flush"
+    in_sectors = (offset % SECTOR_BYTES == 0) & (length % SECTOR_BYTES == 0)
+    possible = in_sectors & ((length == 0) == is_flush) & ~(is_flush & (offset != 0)) & (offset <= MOST - length)
+    requests = pl.DataFrame({LINE: table[LINE], **columns}).filter(~possible)
+    for line, *request in requests.select(LINE, "verb", "offset_bytes", "bytes").head(1).iter_rows():
+        raise malformed(path, line, unaskable(*request))
 
 
 def words(path: Path, table: pl.DataFrame, name: str, verbs: Mapping[str, str]) -> pl.Series:

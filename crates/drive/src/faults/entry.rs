@@ -70,6 +70,9 @@ impl<'a> Entry<'a> {
         let Value::Array(pairs) = list else {
             return Err(self.wrong(key, list, expected));
         };
+        if pairs.is_empty() {
+            return Err(self.wrong(key, list, &format!("no {key} named: {expected}")));
+        }
         let range = |pair: &Value| {
             let [first, count] = pair.as_array()?.as_slice() else { return None };
             let (first, count) = (u64::try_from(first.as_integer()?).ok()?, u64::try_from(count.as_integer()?).ok()?);

@@ -379,9 +379,19 @@ fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<Clean
         room_bytes: if section.optional("room_bytes") { section.whole("room_bytes", &BUFFER)? } else { 0 },
         ration_appends: if rations { section.whole("ration_appends", &RATION)? } else { 0 },
         ration_until: if rations { section.float("ration_until", &SHARE)? } else { 1.0 },
+        ration_bursts: if rations && section.optional("ration_bursts") {
+            section.flag("ration_bursts")?
+        } else {
+            false
+        },
+        pressed_idle_ms: match rations && section.optional("pressed_idle_ms") {
+            true => section.float("pressed_idle_ms", &IDLE)?,
+            false => idle_ms,
+        },
         collect_turns,
         merge_bytes: section.whole("merge_bytes", &MERGE)?,
         merge_on_disk: section.flag("merge_on_disk")?,
+        merges_all: if section.optional("merges_all") { section.flag("merges_all")? } else { false },
     };
     section.finish()?;
     Ok(cleaning)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
+import pytest
 
+from arrays.test_rebuild import order
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.kick import judge_patience
+from shakedown.array import run
 from shakedown.array.find import findings
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import simulate
+from shakedown.array.zfs import ZfsOptions
+from shakedown.report.rebuild import render_rebuild
 
 
 def test_patience_is_judged_against_the_longest_command() -> None:
@@ -53,3 +60,33 @@ def test_a_flush_that_took_longest_is_called_one() -> None:
 
     assert longest(45 * 10**9).text == "The replacement's longest command, a flush, takes 45 s."
     assert longest(44 * 10**9).text == "The replacement's longest command takes 45 s."
+
+
+def test_who_waited_too_long_and_kicks_nobody_is_not_told_to_be_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ZFS's deadman logs: of md's array in another box, of a pool in its own."""
+    one = simulate(order())
+    silent = replace(one, members=one.members.with_columns(longest_command_ns=pl.lit(356 * 10**9)))
+    monkeypatch.setattr(run, "simulate", lambda *_: silent)
+    for layout, where in (("raid6", "in another box: "), ("raidz2", "")):
+        options = {"options": ZfsOptions()} if where == "" else {}
+        ordered = order(layout=layout, scale_divisor=1, **options)
+        told = render_rebuild(run.run_rebuild(ordered, None, 1, tmp_path / layout, lambda _: None))
+        assert re.search(rf"^{where}ZFS's deadman +5 min +passed, kept$", told, re.MULTILINE)
+        whole = " ".join(told.split())
+        assert f"{where.capitalize()}ZFS's deadman logs an event and waits on (failmode wait)." in whole
+
+
+def test_what_is_said_of_who_waits_is_set_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flush, for which Linux waits twice as long; and what is just under a limit is not told as that."""
+    one = simulate(order())
+    for flush_ns, said in (
+        (61 * 10**9, "Linux's SCSI layer, for a flush, aborts the command"),
+        (59_956 * 10**6, "a command took just under 60 s, and Linux's SCSI layer, for a flush, waits 60 s."),
+    ):
+        columns = {"longest_command_ns": flush_ns, "longest_flush_ns": flush_ns}
+        slow = replace(one, members=one.members.with_columns(**{name: pl.lit(ns) for name, ns in columns.items()}))
+        monkeypatch.setattr(run, "simulate", lambda *_, slow=slow: slow)
+        kept = run.run_rebuild(order(scale_divisor=1), None, 1, tmp_path / str(flush_ns), lambda _: None)
+        assert said in " ".join(render_rebuild(kept).split())

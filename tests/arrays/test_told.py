@@ -82,7 +82,7 @@ def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str)
         (
             [0.0, 0.0, 0.1, 0.2],
             [0.97, 0.96, 0.97, 0.25],
-            "the replacement 25% (it has commands; what it writes from DRAM between them is not counted).",
+            "the replacement 25% (it has commands; what it writes from DRAM between them is not counted). For 20% of",
         ),
         ([0.0, 0.0, 0.1, 0.2], [0.5, 0.96, 0.5, 0.5], "the busiest is drive 1, b, 96% of the time."),
         (
@@ -98,8 +98,21 @@ def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str)
         (
             [0.0, 0.0, 0.1, 0.2],
             [0.8, 0.8, 0.8, 0.8],
-            "1 x d are busy 80% of the time. For 20% of the time it waits for the replacement, d alone.",
+            "1 x d are busy 80% of the time. For 20% of the time it waits for the replacement, d, alone.",
         ),
+        (
+            [0.0, 0.0, 0.0, 0.19],
+            [0.91, 0.91, 0.8, 0.45],
+            "1 x a, 1 x b, of 3 that are read, are busy 91% of the time, the replacement 45% (it has commands; what "
+            "it writes from DRAM between them is not counted). For 19% of the time it waits for the replacement, d, "
+            "alone.",
+        ),
+        (
+            [0.0, 0.0, 0.0, 0.19],
+            [0.91, 0.91, 0.91, 0.45],
+            "No single drive holds the rebuild up most of the time, those",
+        ),
+        ([0.0, 0.0, 0.0, 0.09], [0.91, 0.91, 0.91, 0.45], "No single drive holds the rebuild up, those that are read"),
         ([0.0] * 4, [0.0] * 4, "Who holds the rebuild up cannot be told: these drives keep no account"),
     ],
 )
@@ -149,6 +162,36 @@ def test_of_a_failed_rebuild_each_seed_is_told(tmp_path: Path, monkeypatch: pyte
     assert (rows["2"][:3], rows["2"][-1]) == (["failed", "9 s", "50%"], "3, then 2")
     assert rows["3"] == ["failed", "4 s", "1.5%", "31 s, drive 3", "3 (13 timeouts)"]
     assert "<td>3 (13 timeouts)</td>" in re.sub(r"\s*(</?t[dh]>)\s*", r"\1", render_page([kept]))
+
+
+def late(counts: Sequence[int], longest_ns: int) -> Rebuild:
+    """A rebuild that is survived though commands are given up, ``counts`` by drive; it waits for drive 3 alone."""
+    done = simulate(order())
+    last = [0.0, 0.0, 0.0, 1.0]
+    busy = [round(share * done.duration_ns) for share in last]
+    changed = {"timeouts": counts, "longest_command_ns": [longest_ns] * 4, "awaited": last, "busy_ns": busy}
+    return replace(done, members=done.members.with_columns(**{key: pl.Series(each) for key, each in changed.items()}))
+
+
+@pytest.mark.parametrize(("share", "why"), [(0.6, "it lets commands hang until"), (0.1, "it cannot write faster")])
+def test_who_hangs_for_a_small_part_of_the_wait_holds_nothing_up_by_that(share: float, why: str) -> None:
+    done = simulate(order())
+    told = held_up([late([0, 0, 0, 2], round(share / 2 * done.duration_ns))], ["a", "b", "c", "d"]).text
+    assert told.startswith(f"It waits for the replacement, d, 100% of the time: {why}")
+
+
+def test_of_commands_that_were_given_up_each_seed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In how many seeds, under which, and of which drive."""
+    ends = {1: late([0] * 4, 10**9), 2: late([0, 0, 0, 7], 82 * 10**9), 3: late([0, 1, 0, 2], 61 * 10**9)}
+    monkeypatch.setattr(run, "simulate", lambda _order, _share, seed: ends[seed])
+    kept = run.run_rebuild(order(), None, 3, tmp_path / "run", lambda _: None)
+    whole = " ".join(render_rebuild(kept).split())
+    assert "Linux gave up on one command of drive 1, st12000vn0007, in one of 3 seeds: it was not" in whole
+    assert "Linux gave up on up to 7 commands of drive 3, st12000vn0007, in 2 of 3 seeds: they were not" in whole
+    table = seeds_table(kept)
+    assert table is not None
+    assert table.head[-1] == "given up"
+    assert [row[-1] for row in table.rows] == ["", "7 of drive 3", "1 of drive 1, 2 of drive 3"]
 
 
 def test_seeds_that_all_end_well_need_no_table(tmp_path: Path) -> None:
@@ -325,7 +368,7 @@ def test_who_is_waited_for_now_and_then_is_named_where_no_drive_is_busy_througho
     awaited = [[0.0, 0.0, 0.02, 0.17]]
     told = held_up_by(awaited, ["red", "red", "red", "blue"], busy=0.76)
     assert told.text.startswith("It waits now for this drive, now for that: ")
-    assert told.text.endswith("17% of the time it waits for the replacement, blue alone.")
+    assert told.text.endswith("17% of the time it waits for the replacement, blue, alone.")
     assert "No single drive" in held_up_by(awaited, ["red", "red", "red", "blue"]).text
 
 
@@ -370,6 +413,9 @@ def test_what_an_array_holds(layout: str, options: MdOptions | ZfsOptions, drive
     assert capacity.unused_bytes == {"large": 3 * small}
     assert "uses 931.3 GiB of each drive" in capacity.words
     assert capacity.words.endswith("Unused: 2.7 TiB of large.")
+    for few, said in ((("large", "small"), "of large."), (("large", "large", "small"), "of each large.")):
+        mixed = order(layout="raid1", members=few, replacement="small")
+        assert Capacity.of(mixed, {"small": small, "large": 4 * small}).words.endswith(f"Unused: 2.7 TiB {said}")
 
 
 def test_a_pool_of_terabyte_drives_shows_what_zfs_list_shows_of_one() -> None:

@@ -305,6 +305,7 @@ def test_a_plan_is_shown_and_the_line_to_type_does_what_it_says(loop: tuple[str,
     refused = shakedown(*words, cwd=tmp_path)
     assert refused.returncode == 4
     assert [line for line in refused.stdout.splitlines() if line.startswith(("device ", "file ", "will write "))]
+    assert ", in one step of quick" in refused.stdout
     assert hashlib.sha256(backing.read_bytes()).hexdigest() == before
     assert not (tmp_path / "it's here").exists()
     line = refused.stderr.rpartition("if that may be destroyed: `")[2].rpartition("`")[0]

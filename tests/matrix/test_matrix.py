@@ -414,6 +414,8 @@ def test_what_a_cell_survived_and_what_it_nearly_did_not_is_told() -> None:
     [told] = matrix_notes([done, *close])
     assert told.startswith("near misses: in 2 of 3 cells a command of the new drive took half of what Linux waits")
     assert "up to 18 s, in raidz1 of 6 drives, 60% full." in told
+    [just] = matrix_notes([replace(done, longest_command_s=29.956)])
+    assert "up to just under 30 s, in" in just
     late = replace(close[0], commands_given_up=1)
     lost = replace(late, commands_given_up=4, failed_drive="drive 1 (y)")
     assert list(matrix_notes([late, lost])) == [

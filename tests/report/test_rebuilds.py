@@ -300,3 +300,25 @@ def test_the_load_lies_over_the_rebuild_each_in_its_own_unit(tmp_path: Path) -> 
     assert np.nanmin(drawn["mib"][:during]) > 5  # nothing of the users' 0.7 MiB/s
     assert np.isfinite(drawn["iops"]).all()
     assert drawn["iops"][:during] == pytest.approx(44, rel=0.01)  # and no gap between stretches
+
+
+def test_rebuilds_that_differ_by_their_seed_alone_are_not_told_to_differ(tmp_path: Path) -> None:
+    """What differs is in the document, too."""
+
+    def ordered(name: str, seed: int, fill: float) -> Run:
+        run = rebuilt(tmp_path / name, COMPLETE)
+        text = json.dumps({"layout": "raid6", "fill": fill, "seed": seed})
+        protocol = run.record.protocol.model_copy(update={"text": text, "sha256": text})
+        record = run.record.model_copy(update={"protocol": protocol, "seed": seed})
+        (run.path / "run.json").write_bytes(record.to_json())
+        return read_run(run.path)
+
+    first = ordered("first", 1, 0.5)
+    for other, is_same in ((ordered("seed", 2, 0.5), True), (ordered("fill", 1, 0.6), False)):
+        compared = compare([first, other])
+        assert ("The arrays, their fill" in compared.to_text()) == (not is_same)
+        [group] = compared.to_json()["protocols"]
+        assert (group["same_text"], any("compare with care" in note for note in group["notes"])) == (
+            is_same,
+            not is_same,
+        )

@@ -46,6 +46,30 @@ def test_the_size_is_named(tmp_path: Path, mib_per_s: list[float], says: str) ->
     assert says in " ".join(render_page([run]).split())
 
 
+def in_order(run: Run, **parameters: str) -> Run:
+    """The same of sequential writes."""
+    steps = tuple(
+        step.model_copy(update={"job": step.job and step.job.replace("randwrite", "write")})
+        for step in run.record.steps
+    )
+    changed = run.record.model_copy(update={"steps": steps, "parameters": parameters})
+    (run.path / "run.json").write_bytes(changed.to_json())
+    return read_run(run.path)
+
+
+def test_a_span_that_dram_may_hold_is_told(tmp_path: Path) -> None:
+    """Beside the answer, in text and report; the parameters that make it longer only of a protocol that has them."""
+    few = swept(tmp_path / "few", [1, 2, 4, 9, 9.9, 10])
+    short = in_order(few, length="256m")
+    _, caution = answers(short)
+    assert caution.startswith("CAUTION: a pass goes over 600.0 MiB at most, and hard drives have up to 512.0 MiB")
+    assert "`--set length=4g --set longest=2min`" in caution
+    for shown in (render([short]), render_page([short])):
+        assert "may be above what the medium sustains" in " ".join(shown.split())
+    assert "--set" not in list(answers(in_order(few)))[1]
+    assert len(list(answers(in_order(swept(tmp_path / "long", [10, 20, 40, 95, 99, 100]))))) == 1
+
+
 def test_the_wait_after_a_load_is_no_time_under_load(tmp_path: Path) -> None:
     run = swept(tmp_path / "run", [10, 20, 40, 95, 99, 100])
     told = list(answers(run))

@@ -222,13 +222,21 @@ def test_the_hint_to_a_damaged_record_does_not_lead_in_a_circle(folder: RunFolde
 
 
 @pytest.mark.parametrize(
-    ("number", "hint"), [(errno.ENOSPC, "free some space"), (errno.EPERM, "lsattr"), (errno.ENOENT, "look at `/a`")]
+    ("number", "hint"), [(errno.ENOSPC, "free some space"), (errno.EPERM, "lsattr"), (errno.ENOENT, "look at `/` and")]
 )
 def test_a_failed_write_is_hinted_at_by_its_cause(number: int, hint: str) -> None:
     error = failed_write(Path("/a/run.json"), OSError(number, os.strerror(number)))
     assert str(error) == f"`/a/run.json` could not be written: {os.strerror(number)}"
     assert hint in error.hint
     assert "--out" not in error.hint
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EROFS, errno.ENOENT])
+def test_the_hint_of_a_failed_write_names_a_folder_that_is_there(number: int, tmp_path: Path) -> None:
+    """Of those that were to be made the first one above."""
+    for path in (tmp_path / "x" / "raw", tmp_path / "x", tmp_path / "file"):
+        hint = failed_write(path, OSError(number, os.strerror(number))).hint
+        assert f"`{tmp_path}`" in hint or f"'{tmp_path}'" in hint
 
 
 def test_a_file_that_ends_its_reader_is_refused(folder: RunFolder) -> None:

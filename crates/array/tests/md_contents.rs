@@ -12,7 +12,8 @@ use sim::Stream;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-const HEADER: u64 = MIB;
+/// Where data begins on members as small as these, but for a raid1's: two chunks are kept free, and what lies before them.
+const HEADER: u64 = 2 * MIB;
 const PAGE: u64 = 4 * KIB;
 const CHUNK: u64 = 512 * KIB;
 const LAST: usize = 3;
@@ -40,7 +41,7 @@ fn pages(request: &Request) -> impl Iterator<Item = u64> {
 impl Paged {
     /// What is asked for in the superblocks and the bitmap has no contents.
     fn is_data(request: &Request) -> bool {
-        request.offset_bytes >= HEADER && matches!(request.verb, Verb::Read | Verb::Write)
+        request.offset_bytes >= MIB && matches!(request.verb, Verb::Read | Verb::Write)
     }
 
     fn written(&mut self, request: &Request) -> HashMap<u64, u64> {

@@ -13,7 +13,8 @@ use plain::{covered_once, Plain};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-const HEADER: u64 = MIB;
+/// Where data begins on members as small as these, but for a raid1's: two chunks are kept free, and what lies before them.
+const HEADER: u64 = 2 * MIB;
 const SUPERBLOCK: Range<u64> = 4 * KIB..4 * KIB + 512;
 const CHUNK: u64 = 512 * KIB;
 const MS: u64 = 1_000_000;
@@ -123,16 +124,17 @@ fn a_region_is_marked_before_it_is_written_and_as_long_as_it_is() {
 fn marks_of_regions(layout: Layout, width: usize) {
     let bitmap = Options { bitmap: true, ..Options::new(layout, width, HEADER + 256 * MIB).unwrap() };
     let data_members = if layout == Layout::Raid1 { 1 } else { width as u64 - 1 };
+    let begin = bitmap.data_offset_bytes();
     let mut array = array(bitmap);
     let marks = |array: &Array<Plain>| {
         let writes = array.members().device(1).writes();
-        writes.iter().filter(|range| (8 * KIB..HEADER).contains(&range.start)).count()
+        writes.iter().filter(|range| (8 * KIB..begin).contains(&range.start)).count()
     };
     for (offset_bytes, marked) in [(0, 1), (64 * MIB - 4 * KIB, 1), (64 * MIB, 2), (192 * MIB, 3)] {
         ask(&mut array, Verb::Write, data_members * offset_bytes, 4 * KIB);
         assert_eq!(marks(&array), marked, "{layout:?}: behind a write at {offset_bytes} of a member");
         let asked = array.members().device(0).asked();
-        assert!(asked.last().is_some_and(|(_, range)| range.start >= HEADER), "data comes last");
+        assert!(asked.last().is_some_and(|(_, range)| range.start >= begin), "data comes last");
     }
     // Somebody writes again before the time is over, in one of the three.
     for s in 1..10 {
@@ -207,10 +209,12 @@ fn what_lies_behind_an_unreadable_page_is_read_on() {
 
 /// An array whose members cannot read a certain page, those that are named.
 fn with_a_bad_page(layout: Layout, width: usize, bad: &[usize]) -> Array<Faulty<Plain, LatentSectors>> {
-    let devices = plain_members(&options(layout, width)).into_iter().enumerate();
-    let sectors = |member: usize| bad.contains(&member).then_some(HEADER / 512..HEADER / 512 + 8);
+    let options = options(layout, width);
+    let first = options.data_offset_bytes() / 512;
+    let devices = plain_members(&options).into_iter().enumerate();
+    let sectors = |member: usize| bad.contains(&member).then_some(first..first + 8);
     let devices = devices.map(|(member, device)| LatentSectors::around(device, sectors(member), 0, MS));
-    Array::new(options(layout, width), devices.collect(), 0).unwrap()
+    Array::new(options, devices.collect(), 0).unwrap()
 }
 
 #[test]
@@ -338,9 +342,10 @@ fn a_forced_write_is_forced_on_the_members() {
             let mut array = array(options(layout, 4));
             array.submit(0, Request { fua, ..request(0, Verb::Write, 0, 4 * KIB) });
             array.advance(100 * MS, &mut Vec::new());
+            let begin = array.options().data_offset_bytes();
             for member in 0..4 {
                 let device = array.members().device(member);
-                let is_data = |range: &&Range<u64>| range.start >= HEADER;
+                let is_data = |range: &&Range<u64>| range.start >= begin;
                 let (written, all) = (device.forced().iter().filter(is_data).count(), device.writes());
                 let expected = if fua { all.iter().filter(is_data).count() } else { 0 };
                 assert_eq!(written, expected, "{layout:?}, member {member}");
@@ -372,9 +377,10 @@ fn a_write_to_copies_waits_for_no_superblocks_of_a_checkpoint() {
     array.submit(now_ns, request(0, Verb::Write, 0, 4 * KIB));
     array.advance(now_ns, &mut Vec::new());
     let device = array.members().device(0);
-    let count = |begin: u64| device.writes().iter().filter(|range| range.start == begin).count();
+    let count = |start: u64| device.writes().iter().filter(|range| range.start == start).count();
     // The first superblock said that the array is not clean; the flush before the second has not ended.
-    assert_eq!((count(SUPERBLOCK.start), count(HEADER)), (1, 2));
+    let begin = array.options().data_offset_bytes();
+    assert_eq!((count(SUPERBLOCK.start), count(begin)), (1, 2));
 }
 
 /// `md_super_write`: a member writes its superblock when its own flush is done, not when all are.
@@ -406,7 +412,8 @@ fn programs_wait_one_by_one() {
         // The first lies in the 64 MiB that are being filled.
         (0..2).for_each(|tag| array.submit(now_ns, request(tag, Verb::Write, u64::from(tag) * 128 * MIB, 4 * KIB)));
         array.advance(now_ns, &mut Vec::new());
-        let elsewhere = HEADER + 128 * MIB..HEADER + 128 * MIB + 4 * KIB;
+        let elsewhere = array.options().data_offset_bytes() + 128 * MIB;
+        let elsewhere = elsewhere..elsewhere + 4 * KIB;
         assert_eq!(array.members().device(0).writes().contains(&elsewhere), is_asked, "{ends:?}");
     }
 }
@@ -465,7 +472,7 @@ fn a_slow_rebuild_is_told_of_every_five_minutes() {
     // A sixteenth is a GiB, for which it takes 17 minutes.
     array.finish_recovery(15 * 60 * 1000 * MS + 5000 * MS);
     let told = array.members().device(0).writes().iter().filter(|range| **range == SUPERBLOCK).count();
-    assert_eq!(told, 1 + 3, "as it begins, and after that");
+    assert_eq!(told, 2 + 3, "as the drive is added, as it begins, and after that");
 }
 
 /// Where the host has one processor the array's own thread goes before the recovery's at first, and handles what was asked for at

@@ -107,7 +107,7 @@ fn a_command_that_is_lost_costs_md_half_a_minute() {
 #[test]
 fn a_drive_that_had_nothing_to_do_is_not_set_offline_as_soon_as_it_is_late() {
     let rest_ns = 400 * S;
-    let stalled = devices(4, 65 * MIB, rest_ns, 45 * S, Stall::around);
+    let stalled = devices(4, 65 * MIB, rest_ns + FROM_NS, 45 * S, Stall::around);
     let outcome = rebuilt_later(Layout::Raid6, stalled, rest_ns);
     assert_eq!((outcome.ended.clone(), failed_at_s(&outcome)), (Ended::Complete, None));
     assert!((45 * S..48 * S).contains(&outcome.duration_ns), "{}", outcome.duration_ns);

@@ -20,6 +20,8 @@ _AT_THE_LIMIT: Final = 0.98
 _MOSTLY_BUSY: Final = 0.7
 # Who is waited for alone for so long is named, though others hold the rebuild up for longer.
 _NOW_AND_THEN: Final = 0.1
+# Of the time that is waited for a drive: who may have hung for less of it is slow, whatever else it does.
+_HANGS: Final = 0.5
 # Of drives of one kind: which of them is waited for longest is chance, if another is at least for half as long.
 _ALIKE: Final = 0.5
 
@@ -40,10 +42,11 @@ class _Seen:
 
     awaited: list[float]
     busy: list[float]
-    hangs: list[bool]
+    hung: list[float]
     names: Sequence[str]
     replacement: int
     is_spare: bool
+    read: int
 
     def alike(self, place: int) -> list[int]:
         """Drives of the same kind and part that are waited for nearly as long; ``place`` is one of them."""
@@ -68,8 +71,10 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s
     one = rebuilds[0]
     awaited = _means([each.members["awaited"].to_list() for each in rebuilds])
     busy = _means([[ns / max(each.duration_ns, 1) for ns in each.members["busy_ns"].to_list()] for each in rebuilds])
-    hangs = [any(counts) for counts in zip(*(each.members["timeouts"].to_list() for each in rebuilds), strict=True)]
-    seen = _Seen(awaited, busy, hangs, names, one.replacement, one.members["requests"][one.replacement] == 0)
+    hung = _means([_hung(each) for each in rebuilds])
+    is_spare = one.members["requests"][one.replacement] == 0
+    read = sum(bool(bytes_) for place, bytes_ in enumerate(one.members["bytes_read"]) if place != one.replacement)
+    seen = _Seen(awaited, busy, hung, names, one.replacement, is_spare, read)
     longest, busiest = (max(range(len(names)), key=values.__getitem__) for values in (awaited, busy))
     if not busy[busiest] and not awaited[longest] and sum(one.members["requests"].to_list()):
         return HeldUp(None, busiest, 0.0, _UNKNOWN)
@@ -94,12 +99,19 @@ def _means(rows: Sequence[Sequence[float]]) -> list[float]:
     return [fmean(values) for values in zip(*rows, strict=True)]
 
 
+def _hung(rebuild: Rebuild) -> list[float]:
+    """The largest share of the time in which each drive can have hung: as if one command had after the other."""
+    counted, longest_ns = (rebuild.members[name].to_list() for name in ("timeouts", "longest_command_ns"))
+    seen_ns = max(rebuild.simulated_ns or rebuild.duration_ns, 1)
+    return [timeouts * each_ns / seen_ns for timeouts, each_ns in zip(counted, longest_ns, strict=True)]
+
+
 def _alone(seen: _Seen, place: int, alike: Sequence[int], share: float) -> str:
     busy = min(seen.busy[each] for each in alike)
     verb = "write" if place == seen.replacement else "read"
     if len(alike) == 1:
         why = _reason(verb, busy)
-        if seen.hangs[place]:
+        if seen.hung[place] >= _HANGS * share:
             why = f"lets commands hang until Linux gives up on them (busy {busy:.0%})"
         return f"It waits for {seen.who(place)}, {share:.0%} of the time: it {why}."
     kind = format_counts([seen.names[each] for each in alike])
@@ -125,7 +137,15 @@ def _limited(seen: _Seen, limit_bytes_per_s: int) -> str:
 
 
 def _together(seen: _Seen) -> str:
-    """Of a rebuild that waits for no drive alone: those that are as busy as the busiest."""
+    """Of a rebuild that waits for no drive alone: those that are as busy as the busiest, and who is awaited besides."""
+    longest = max(range(len(seen.names)), key=seen.awaited.__getitem__)
+    if seen.awaited[longest] < _NOW_AND_THEN:
+        return _busiest(seen, is_one_awaited=False)
+    besides = f"For {seen.awaited[longest]:.0%} of the time it waits for {seen.who(longest)}, alone."
+    return f"{_busiest(seen, is_one_awaited=True)} {besides}"
+
+
+def _busiest(seen: _Seen, *, is_one_awaited: bool) -> str:
     top = max(seen.busy)
     busiest = [place for place, busy in enumerate(seen.busy) if busy >= top - _AS_BUSY]
     has_rest = seen.replacement not in busiest and not seen.is_spare
@@ -135,16 +155,16 @@ def _together(seen: _Seen) -> str:
             f"No drive holds the rebuild up, each could do more: the busiest is {seen.who(seen.busy.index(top))}, "
             f"{top:.0%} of the time{rest}. What is asked for at once keeps none of them busy."
         )
+    none = "No single drive holds the rebuild up" + (" most of the time" if is_one_awaited else "")
     if len(busiest) == 1:
-        return f"No single drive holds the rebuild up: the busiest is {seen.who(busiest[0])}, {top:.0%} of the time."
-    drives = f"{format_counts([seen.names[place] for place in busiest])} are busy {top:.0%} of the time"
-    longest = max(range(len(seen.names)), key=seen.awaited.__getitem__)
-    if top < _AT_ITS_END and seen.awaited[longest] >= _NOW_AND_THEN:
-        return (
-            f"It waits now for this drive, now for that: {drives}{rest}. For {seen.awaited[longest]:.0%} of the time it"
-            f" waits for {seen.who(longest)} alone."
-        )
+        return f"{none}: the busiest is {seen.who(busiest[0])}, {top:.0%} of the time."
+    drives = format_counts([seen.names[place] for place in busiest])
+    if has_rest and len(busiest) < seen.read:
+        drives += f", of {seen.read} that are read,"
+    drives += f" are busy {top:.0%} of the time"
+    if top < _AT_ITS_END and is_one_awaited:
+        return f"It waits now for this drive, now for that: {drives}{rest}."
     if seen.replacement in busiest:
-        return f"No single drive holds the rebuild up: {drives}."
+        return f"{none}: {drives}."
     between = " (it has commands; what it writes from DRAM between them is not counted)" if has_rest else ""
-    return f"No single drive holds the rebuild up, those that are read do together: {drives}{rest}{between}."
+    return f"{none}, those that are read do together: {drives}{rest}{between}."

@@ -18,20 +18,25 @@ _WORTH_TELLING: Final = 0.01
 
 @dataclass(frozen=True)
 class Capacity:
-    """``held_bytes`` of the ``usable_bytes`` are data; ``unused_bytes`` are of one drive of each kind, by name."""
+    """``held_bytes`` of the ``usable_bytes`` are data.
+
+    ``unused_bytes`` are of one drive of each kind, by name, and ``drives`` how many of it there are.
+    """
 
     member_bytes: int
     usable_bytes: int
     held_bytes: int
     unused_bytes: dict[str, int]
+    drives: dict[str, int]
 
     @classmethod
     def of(cls, order: RebuildOrder, capacities: Mapping[str, int]) -> Self:
         """``capacities`` are those of the drives by their names, the new one's, too."""
         member_bytes = order.member_bytes if order.member_bytes is not None else min(capacities.values())
         unused = {name: size - member_bytes for name, size in capacities.items() if size > member_bytes}
+        drives = {name: order.drives.count(name) for name in unused}
         usable_bytes = _usable_bytes(order, member_bytes)
-        return cls(member_bytes, usable_bytes, round(order.fill * usable_bytes), unused)
+        return cls(member_bytes, usable_bytes, round(order.fill * usable_bytes), unused, drives)
 
     @property
     def words(self) -> str:
@@ -39,7 +44,7 @@ class Capacity:
         room = f"{format_size(self.usable_bytes)} of data"
         used = f"The array uses {format_size(self.member_bytes)} of each drive, has room for {room} and {self._holds}."
         left = [
-            f"{format_size(unused)} of {name}"
+            f"{format_size(unused)} of {'each ' if self.drives[name] > 1 else ''}{name}"
             for name, unused in self.unused_bytes.items()
             if unused > _WORTH_TELLING * (self.member_bytes + unused)
         ]

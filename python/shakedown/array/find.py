@@ -131,32 +131,48 @@ def _duration(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
 
 
 def _made_up_for(rebuilds: Sequence[Rebuild], names: Sequence[str], *, all_of_it: bool) -> str:
-    """Sectors that could not be read: the most of any seed. Of a drive that was left out its end is told."""
+    """Sectors that could not be read. Of a drive that was left out its end is told."""
     said = ""
-    for place, most in _most_of("bad_places", rebuilds).items():
-        places = "one place" if most == 1 else f"{most} places"
-        said += f" Drive {place}, {names[place]}, could not be read at {places}"
+    for place, most, seeds in _most_of("bad_places", rebuilds):
+        places = "one place" if most == 1 else f"{_up_to(most, seeds)} places"
+        said += f" Drive {place}, {names[place]}, could not be read at {places}{_counted_in(seeds, len(rebuilds))}"
         said += ", which the array made up for." if all_of_it else "."
     return said
 
 
 def _given_up_on(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> str:
-    """Commands that Linux gave up on: the most of any seed. Of a drive that was left out its end is told."""
+    """Commands that Linux gave up on. Of a drive that was left out its end is told."""
     said = ""
-    for place, most in _most_of("timeouts", rebuilds).items():
-        commands, were = ("one command", "it was") if most == 1 else (f"{most} commands", "they were")
-        said += f" Linux gave up on {commands} of drive {place}, {names[place]}: {were} not answered in time."
+    for place, most, seeds in _most_of("timeouts", rebuilds):
+        commands, were = ("one command", "it was") if most == 1 else (f"{_up_to(most, seeds)} commands", "they were")
+        said += f" Linux gave up on {commands} of drive {place}, {names[place]}{_counted_in(seeds, len(rebuilds))}: "
+        said += f"{were} not answered in time."
     return said
 
 
-def _most_of(column: str, rebuilds: Sequence[Rebuild]) -> dict[int, int]:
-    """Of each drive that was not left out, the most that any seed counted, where there was any."""
-    counted: dict[int, int] = {}
+def _most_of(column: str, rebuilds: Sequence[Rebuild]) -> list[tuple[int, int, int]]:
+    """Of each drive that was not left out: its place, the most that any seed counted, and in how many seeds any."""
+    counted: dict[int, list[int]] = {}
     for each in rebuilds:
         for place, count in enumerate(each.members[column].to_list()):
             if count and place not in each.failed_on_the_way:
-                counted[place] = max(int(count), counted.get(place, 0))
-    return dict(sorted(counted.items()))
+                counted.setdefault(place, []).append(int(count))
+    return [(place, max(counts), len(counts)) for place, counts in sorted(counted.items())]
+
+
+def _up_to(most: int, seeds: int) -> str:
+    return str(most) if seeds == 1 else f"up to {most}"
+
+
+def _counted_in(seeds: int, of: int) -> str:
+    """In how many of the seeds anything was counted; nothing of the only one."""
+    return "" if of == 1 else f", in {_seeds(seeds, of)}"
+
+
+def _seeds(some: int, of: int) -> str:
+    if some == 1:
+        return f"one of {of} seeds"
+    return f"{f'all {of}' if some == of else f'{some} of {of}'} seeds"
 
 
 def _survived(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> str:
@@ -303,9 +319,7 @@ def _in_seeds(failed: int, seeds: int) -> str:
     """In how many of them; nothing of the only one."""
     if seeds == 1:
         return ""
-    if failed == 1:
-        return f" in one of {seeds} seeds,"
-    return f" in {f'all {seeds}' if failed == seeds else f'{failed} of {seeds}'} seeds, the soonest"
+    return f" in {_seeds(failed, seeds)}," + ("" if failed == 1 else " the soonest")
 
 
 def _cause(one: Rebuild, place: int) -> str:

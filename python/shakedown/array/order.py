@@ -258,6 +258,11 @@ def check_order(order: RebuildOrder) -> None:
             f"a distributed spare takes the failed drive's place: `{order.replacement}`, {order.state}, is not put in",
             hint="leave the new drive, its state and a baseline out, or the spare",
         )
+    if order.on_spare and isinstance(order.options, ZfsOptions) and not (order.options.draid or (0, 0))[1]:
+        raise UsageError(
+            f"`spare={order.options.spare}`: this dRAID has no distributed spare",
+            hint="`--set draid=8d:1s` makes one, in groups of 8 data drives",
+        )
     if not 0 <= order.fill <= 1:
         raise UsageError(f"an array cannot be {order.fill:.0%} full", hint="from nothing, 0%, to all, 100%")
     if order.load is not None and order.fill == 0:

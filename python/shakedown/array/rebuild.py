@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -134,6 +135,14 @@ def simulate(order: RebuildOrder, share: Share | None = None, seed: int | None =
     """
     rebuilt = _simulated(order, share, seed)
     return _simulated(replace(order, whole=True), share, seed) if rebuilt.is_doubtful else rebuilt
+
+
+def check_order_in_core(order: RebuildOrder) -> None:
+    """Raise UsageError for what ``simulate`` refuses: it is begun, with a new drive, and ended at once."""
+    share = Share()
+    share.stop()
+    with suppress(InterruptedError):
+        _simulated(replace(order, state="new"), share, None)
 
 
 def _simulated(order: RebuildOrder, share: Share | None, seed: int | None) -> Rebuild:

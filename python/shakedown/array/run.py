@@ -37,6 +37,8 @@ _EVERY_S: Final = 10.0
 _FIRST_S: Final = 3.0
 """Until it is told for the first time how far it is: when something begins to be done is seen to this."""
 _TOO_LONG_S: Final = 120.0
+_SLOWER: Final = 1.1
+"""A share of the later half costs so many times what one of the whole does: it is slowing down."""
 
 
 def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, out: Path, tell: Tell) -> Run:
@@ -128,23 +130,31 @@ def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell) -> list[Rebuild]:
 class _Pace:
     """Tells how much is done, how long the rest will take and, the first time, how it would be less.
 
-    It is reckoned from when something is done: what passes before, of users alone, is of no rebuild's pace.
+    It is reckoned from when something is done: what passes before, of users alone, is of no rebuild's pace. And of the
+    later half of the time since: what a load costs may rise as a drive's caches fill. While it does nobody knows more
+    than the least that is left.
     """
 
     def __init__(self, order: RebuildOrder, seeds: int, tell: Tell) -> None:
         self.is_told = False
         self._order, self._seeds, self._tell = order, seeds, tell
-        self._first: tuple[float, float] | None = None
+        self._looks: list[tuple[float, float]] = []
 
     def look(self, done: float) -> None:
         now_s = monotonic()
-        if self._first is None and done:
-            self._first = now_s, done
-        if self._first is None or done <= self._first[1] or now_s - self._first[0] < _EVERY_S:
+        if not done:
             return
-        left_s = (now_s - self._first[0]) / (done - self._first[1]) * (1 - done)
+        self._looks.append((now_s, done))
+        first_s, first_done = self._looks[0]
+        if done <= first_done or now_s - first_s < _EVERY_S:
+            return
+        middle_s = (first_s + now_s) / 2
+        late_s, late_done = [look for look in self._looks if look[0] <= middle_s and look[1] < done][-1]
+        pace_s, mean_s = (now_s - late_s) / (done - late_done), (now_s - first_s) / (done - first_done)
+        left_s = pace_s * (1 - done)
+        about = "at least" if pace_s > _SLOWER * mean_s else "about"
         what = f"{self._order.replacement} ({self._order.state})"
-        self._tell(f"{what}: {done:.0%} done, about {format_duration(left_s * NS_PER_S)} left")
+        self._tell(f"{what}: {done:.0%} done, {about} {format_duration(left_s * NS_PER_S)} left")
         if not self.is_told and left_s > _TOO_LONG_S:
             self._tell(self._sooner())
         self.is_told = True

@@ -17,7 +17,7 @@ from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, refuse_in_lab, re
 from shakedown.array.keep import PROGRESS_HEAD, PROGRESS_NAME
 from shakedown.array.order import RebuildOrder, State, drive_name, failed_of, members_of
 from shakedown.array.real import plan_real, resume_real, run_real
-from shakedown.array.rebuild import check_faults
+from shakedown.array.rebuild import check_faults, check_order_in_core
 from shakedown.array.run import run_rebuild
 from shakedown.array.settings import like_lab, parse_options
 from shakedown.cli.arrays import ArraySettings, parse_share
@@ -105,7 +105,8 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     The last of the drives, or that of --replace, has failed and is replaced. The same with one like it is the baseline.
     Of real drives the array is made, filled, rebuilt and taken down: all that is on them is lost.
     Exit status 1: the rebuild fails or loses data, another drive fails on the way, or the array would kick a drive out.
-    3: with --scale nobody can say who would. 130: of modelled drives nothing is kept to be resumed.
+    3: commands were given up on the way; or with --scale nobody can say who would be kicked out.
+    130: of modelled drives nothing is kept to be resumed.
 
     For example:
 
@@ -139,23 +140,19 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     name = f"rebuild-{order.layout}-{_name_of(order.replacement)}-{order.state}"
     out = options.out or free_folder(Path("runs") / name)
     _refuse_elsewhere(order, options)
-    if options.plan:
-        return _planned(order, out, options)
-    with terminated_as_interrupted(unignored=True):
-        return _shown(_rebuilt(order, out, options), options)
+    try:
+        if options.plan:
+            return _planned(order, out, options)
+        with terminated_as_interrupted(unignored=True):
+            return _shown(_rebuilt(order, out, options), options)
+    except OptionError as error:
+        raise UsageError(f"--load {options.load}: {error}", hint=error.hint) from error
 
 
 def _resumed(folder: Path, options: RebuildOptions) -> Run:
     if is_cut_off_in_lab(folder):
         return resume_in_lab(folder, _teller(options))
     return resume_real(folder, _consent(options), _teller(options))
-
-
-def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
-    try:
-        return _rebuilt_there(order, out, options)
-    except OptionError as error:
-        raise UsageError(f"--load {options.load}: {error}", hint=error.hint) from error
 
 
 def _refuse_elsewhere(order: RebuildOrder, options: RebuildOptions) -> None:
@@ -180,7 +177,7 @@ def _is_outside_lab(order: RebuildOrder) -> bool:
     return order.arena == "lab" and DISKS not in os.environ
 
 
-def _rebuilt_there(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
+def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
     arena, tell = order.arena, _teller(options)
     if _is_outside_lab(order):
         return run_rebuild_in_lab(InGuest(order, options.settings, options.baseline), out, tell)
@@ -194,7 +191,7 @@ def _rebuilt_there(order: RebuildOrder, out: Path, options: RebuildOptions) -> R
 
 def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
     if order.arena == "model":
-        order.to_core()  # what cannot be is refused
+        check_order_in_core(order)
         room = Capacity.of(order, order.modelled_capacities)
         plans: tuple[Planned, ...] = (Planned((room.words,), asdict(room)),)
     elif order.arena == "lab":

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from shakedown.analysis.triage.diagnosis import diagnose, knows_shingled
+from shakedown.analysis.triage.diagnosis import diagnose, knows_shingled, not_met
 from shakedown.analysis.triage.follow import follow
 from shakedown.cli.document import print_document
 from shakedown.cli.output import print_result
@@ -54,9 +54,10 @@ def triage(
         history = follow(told(lines, size_bytes(log)), now)
     models = listed_models()
     diagnosis = diagnose(history, knows_shingled(models, shingled))
+    without_effect = not_met(diagnosis, shingled)
     if json:
-        print_document("triage", triage_document(diagnosis, timeline))
+        print_document("triage", triage_document(diagnosis, timeline, without_effect))
     else:
         assert now.tzinfo is not None
-        print_result(plain(triage_text(diagnosis, now.tzinfo, timeline)))
+        print_result(plain(triage_text(diagnosis, now.tzinfo, timeline, without_effect)))
     return diagnosis.exit_status

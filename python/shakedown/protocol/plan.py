@@ -48,9 +48,10 @@ def plan_of(protocol: Protocol, arena: Arena) -> Planned | None:
     capacity_bytes = arena.identity.capacity_bytes
     work = sum((_work(step, capacity_bytes) for step in protocol.steps), Work(0, 0, 0))
     least, most = (format_duration(bound_s * NS_PER_S) for bound_s in (work.least_s, work.most_s))
+    steps = "one step" if len(protocol.steps) == 1 else f"{len(protocol.steps)} steps"
     lines = (
         *guarded.lines,
-        f"will write  {_written(work)}, in {len(protocol.steps)} steps of {protocol.name}",
+        f"will write  {_written(work)}, in {steps} of {protocol.name}",
         f"will take   {most if least == most else f'{least} to {most}'}, if it is a hard drive",
         f"left behind {_left_behind(work)}",
     )

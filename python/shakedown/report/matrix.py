@@ -9,6 +9,7 @@ from typing import Final
 
 from shakedown.analysis.kick import LINUX, is_close
 from shakedown.analysis.matrix import Cell, Observation
+from shakedown.report import words
 from shakedown.report.plain_text import table, wrap
 from shakedown.units import format_duration
 
@@ -63,7 +64,8 @@ def _near_misses(cells: Sequence[Cell]) -> Iterator[str]:
         return
     worst = max(close, key=lambda cell: cell.longest_command_s)
     several = f"in {len(close)} of {len(cells)} cells " if len(close) > 1 else ""
-    longest, waits_s = format_duration(worst.longest_command_s * 1e9), round(LINUX.limit_ms / 1000)
+    longest = words.below(worst.longest_command_s * 1000, LINUX.limit_ms)
+    waits_s = round(LINUX.limit_ms / 1000)
     yield (
         f"near misses: {several}a command of the new drive took half of what Linux waits or more ({waits_s} s, for a"
         f" flush twice as long): up to {longest}, in {worst.layout} of {worst.width} drives, {worst.fill:.0%} full. The"

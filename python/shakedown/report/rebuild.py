@@ -230,7 +230,7 @@ def _patience(run: Run) -> ToldTable | None:
 
 def _verdict(judged: dict[str, Any]) -> str:
     """For the eye: who has waited for too long and yet kicked nobody out was not merely close to it."""
-    is_passed = judged["longest_ms"] >= judged["limit_ms"] and judged["kicked"] == "close"
+    is_passed = judged["longest_ms"] >= judged["limit_ms"] and judged["kicked"] != "yes"
     return "passed, kept" if is_passed else _VERDICTS[judged["kicked"]]
 
 
@@ -246,15 +246,24 @@ def _waiting(judged: dict[str, Any]) -> str:
 def _instead(judged: list[dict[str, Any]]) -> list[str]:
     """What those do who have waited for too long, and yet kick nobody out."""
     late = [each for each in judged if each["longest_ms"] >= each["limit_ms"] and each["kicked"] != "yes"]
-    late = [each for each in late if not is_elsewhere(each)]
-    return [f"{each['who']} {each['then']}." for each in late if "then" in each]
+    return [f"{_in_its_box(each)}{_who(each)} {each['then']}." for each in late if "then" in each]
+
+
+def _who(judged: dict[str, Any]) -> str:
+    """As the subject of a sentence: behind what is said of one comes a comma."""
+    who = str(judged["who"])
+    return f"{who}," if "," in who else who
+
+
+def _in_its_box(judged: dict[str, Any]) -> str:
+    return "In another box: " if is_elsewhere(judged) else ""
 
 
 def near_misses(judged: Sequence[dict[str, Any]]) -> list[str]:
     """Who waits longer than the drive was silent, but not twice as long: of the rebuild's own box."""
     close = [each for each in judged if each["kicked"] == "close" and each["longest_ms"] < each["limit_ms"]]
     return [
-        f"A near miss: a command took {format_duration(each['longest_ms'] * 1e6)}, and {each['who']} waits"
+        f"A near miss: a command took {words.below(each['longest_ms'], each['limit_ms'])}, and {_who(each)} waits"
         f" {format_duration(each['limit_ms'] * 1e6)}. The next drive may be slower."
         for each in close
         if not is_elsewhere(each)

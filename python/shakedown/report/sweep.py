@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -17,9 +17,13 @@ from shakedown.units import format_size
 NEAR: Final = 0.9
 """Of the most: what is left to gain is less than a tenth."""
 
+_MOST_DRAM_BYTES: Final = 512 << 20
+"""Of the hard drives on sale: what they hold of a pass makes it as much faster than the medium."""
+_LONG_BYTES: Final = 8 * _MOST_DRAM_BYTES
 _FEWEST_SIZES: Final = 4
 _OWN: Final = re.compile(r"^\s*((bs|blocksize)\s*=|\[(?!global\]\s*$)).*$", re.MULTILINE)
 """The size in a job, and its name."""
+_SEQUENTIAL: Final = re.compile(r"^\s*(rw|readwrite)\s*=\s*(read|write)\s*$", re.MULTILINE)
 _VERBS: Final = {"read": "reading", "write": "writing", "trim": "trimming"}
 
 
@@ -31,7 +35,12 @@ class _Pass(NamedTuple):
 
 
 def answers(run: Run) -> Iterator[str]:
-    """A sentence for each job that came in several sizes and differed in nothing else, and the figures behind it."""
+    """A sentence for each job that came in several sizes and differed in nothing else, and the figures behind it.
+
+    Then a caution, where a drive's DRAM may have a part in those.
+    """
+    longest_bytes = 0
+    spans_bytes: defaultdict[str, list[int]] = defaultdict(list)
     kinds: defaultdict[tuple[str, str], list[_Pass]] = defaultdict(list)
     for step in run.record.steps:
         series = Series.of(run.loads, step.name).loaded
@@ -42,9 +51,23 @@ def answers(run: Run) -> Iterator[str]:
         verbs = " and ".join(_VERBS[each] for each in sorted(done["direction"].unique()))
         made = _Pass(round(series.request_bytes), float(series.bytes.sum()) / 2**20 / seconds)
         kinds[verbs, _OWN.sub("", step.job)].append(made)
+        if _SEQUENTIAL.search(step.job):
+            spans_bytes[verbs].append(int(series.bytes.sum()))
     for (verbs, _), found in kinds.items():
         if len({each.request_bytes for each in found}) == len(found) >= _FEWEST_SIZES:
             yield _answer(verbs.capitalize(), sorted(found))
+            longest_bytes = max(longest_bytes, *spans_bytes[verbs], 0)
+    if 0 < longest_bytes < _LONG_BYTES:
+        yield _caution(longest_bytes, run.record.parameters)
+
+
+def _caution(span_bytes: int, parameters: Mapping[str, str]) -> str:
+    longer = " (`--set length=4g --set longest=2min`)" if "length" in parameters else ""
+    return (
+        f"CAUTION: a pass goes over {format_size(span_bytes)} at most, and hard drives have up to "
+        f"{format_size(_MOST_DRAM_BYTES)} of DRAM, which may hold much of that: rates, the largest sizes' too, may be "
+        f"above what the medium sustains. Longer passes tell{longer}."
+    )
 
 
 def _answer(what: str, by_size: Sequence[_Pass]) -> str:

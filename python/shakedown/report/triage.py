@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
@@ -26,11 +26,18 @@ _SMARTCTL: Final = (
     "`FAILED` and for sectors pending, offline uncorrectable or reallocated. Whether the drive is shingled says "
     "`shakedown identify --recorded FILE`, of what `smartctl --json -i DEVICE` printed."
 )
+_OFF_THE_RUN: Final = (
+    "Not put on the run's time: episodes without the time of day, which the run's journal has. "
+    "`dmesg --time-format iso` and journalctl print it."
+)
 _EMPTY: Final = "Inconclusive: the log is empty; the kernel's may need root to be read."
 
 
-def triage_text(diagnosis: Diagnosis, zone: tzinfo, timeline: Timeline | None) -> str:
-    """The diagnosis for a terminal: a paragraph an episode, each advice once for a drive."""
+def triage_text(diagnosis: Diagnosis, zone: tzinfo, timeline: Timeline | None, not_met: Collection[str] = ()) -> str:
+    """The diagnosis for a terminal: a paragraph an episode, each advice once for a drive.
+
+    ``not_met`` are drives that were told to be shingled, and of which no episode is.
+    """
     lines = [f"{_number(diagnosis.lines, 'line')}, {_number(len(diagnosis.episodes), 'episode')}"]
     told: set[tuple[str, str]] = set()
     for judged in diagnosis.episodes:
@@ -39,12 +46,16 @@ def triage_text(diagnosis: Diagnosis, zone: tzinfo, timeline: Timeline | None) -
         lines += ["", f"{_number(diagnosis.dropped, 'further episode')} not kept: see to these first."]
     if diagnosis.holds_smartctl:
         lines += ["", wrap(_SMARTCTL)]
+    if timeline and any(judged.episode.clock != "wall" for judged in diagnosis.episodes):
+        lines += ["", wrap(_OFF_THE_RUN)]
+    if not_met:
+        lines += ["", wrap(f"Without effect: no episode is of {' or '.join(not_met)}, which `--shingled` names.")]
     no_log = _NOT_A_LOG if diagnosis.lines else _EMPTY
     summary = _SUMMARY[diagnosis.worst] if diagnosis.worst or diagnosis.is_log else no_log
     return "\n".join([*lines, "", summary]) + "\n"
 
 
-def triage_document(diagnosis: Diagnosis, timeline: Timeline | None) -> dict[str, Any]:
+def triage_document(diagnosis: Diagnosis, timeline: Timeline | None, not_met: Collection[str] = ()) -> dict[str, Any]:
     """The diagnosis as JSON."""
     return {
         "exit_status": diagnosis.exit_status,
@@ -53,6 +64,7 @@ def triage_document(diagnosis: Diagnosis, timeline: Timeline | None) -> dict[str
         "holds_smartctl": diagnosis.holds_smartctl,
         "lines": diagnosis.lines,
         "dropped": diagnosis.dropped,
+        "shingled_not_met": list(not_met),
         "episodes": [_entry(judged, timeline) for judged in diagnosis.episodes],
     }
 

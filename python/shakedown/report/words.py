@@ -67,6 +67,12 @@ _SHARES: Final = frozenset({"bottleneck", "estimate-error"})
 """Of which nobody asks how many times one is the other."""
 
 
+def below(time_ms: float, limit_ms: float) -> str:
+    """A time that is shorter than a limit, however near: what reads like it is just under it."""
+    told = format_duration(time_ms * 1e6)
+    return f"just under {told}" if time_ms < limit_ms and told == format_duration(limit_ms * 1e6) else told
+
+
 def kind_name(kind: str) -> str:
     """``worst-latency`` as people say it."""
     return KIND_NAMES.get(kind, kind.replace("-", " "))

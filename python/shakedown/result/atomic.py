@@ -53,10 +53,12 @@ def make_folder(path: Path) -> None:
 
 def failed_write(path: Path, error: OSError) -> EnvironmentFailure:
     """What to tell of a file that could not be written, or a folder that could not be made: the hint fits the cause."""
+    # Of folders that were to be made, too, the first that is there is what forbids it.
+    shown = next((folder for folder in path.parents if os.access(folder, os.F_OK)), path.parent)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         hint = "free some space, then try again"
     elif error.errno in (errno.EPERM, errno.EACCES, errno.EROFS):
-        hint = f"make it writable (`ls -ld '{path.parent}'` and `lsattr -d '{path.parent}'` show what forbids it)"
+        hint = f"make it writable (`ls -ld '{shown}'` and `lsattr -d '{shown}'` show what forbids it)"
     else:
-        hint = f"look at `{path.parent}` and its file system, then try again"
+        hint = f"look at `{shown}` and its file system, then try again"
     return EnvironmentFailure(f"`{path}` could not be written: {error.strerror or error}", hint=hint)

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from shakedown.analysis.identify.models import parse_models
-from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shingled
+from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shingled, not_met
 from shakedown.analysis.triage.follow import follow
 from shakedown.data import reference_path
-from shakedown.report.triage import triage_text
+from shakedown.report.triage import triage_document, triage_text
+from shakedown.result.timeline import Moment, Timeline
 
 LOGS = Path(__file__).parent / "logs"
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
@@ -70,6 +71,21 @@ def test_what_smartctl_printed_is_told_not_to_be_read(printed: bytes) -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_what_smartd_says_in_a_log_is_read(name: str) -> None:
     assert not triage(log(name)).holds_smartctl
+
+
+def test_what_has_no_effect_is_told() -> None:
+    """A run whose time is another clock's, and a drive that is in no episode."""
+    timeline = Timeline((0.0,), (Moment(0, "fill"),), 1.0)
+    boot = log("worn-cable")
+    wall = re.sub(rb"(?m)^\[[^]]*\]", b"2026-01-14T10:00:00,000000+00:00", boot)
+    for content, is_off in ((boot, True), (wall, False)):
+        diagnosis = triage(content)
+        assert diagnosis.episodes
+        assert ("Not put on the run's time" in triage_text(diagnosis, UTC, timeline)) == is_off
+        assert "Not put on" not in triage_text(diagnosis, UTC, None)
+    assert not_met(diagnosis, ["sdz", "ata4"]) == ["sdz"]
+    assert "no episode is of sdz, which `--shingled` names" in triage_text(diagnosis, UTC, None, ["sdz"])
+    assert triage_document(diagnosis, None, ["sdz"])["shingled_not_met"] == ["sdz"]
 
 
 def test_every_log_is_expected_to_be_something() -> None:

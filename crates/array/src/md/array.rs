@@ -8,7 +8,7 @@ use super::barrier::Barrier;
 use super::bios::{Bio, Piece};
 use super::bitmaps::Bitmaps;
 use super::journal::{is_of_filesystem, is_of_load, Journal};
-use super::options::{Arrangement, Options, HEADER_BYTES, PAGE_BYTES};
+use super::options::{Arrangement, Options, PAGE_BYTES};
 use super::pages::Pages;
 use super::processor::Processor;
 use super::recovery::Recovery;
@@ -41,6 +41,8 @@ pub(super) enum Until {
 #[derive(Clone, Debug)]
 pub struct Array<D> {
     pub(super) options: Options,
+    /// Where what the array holds begins on each member.
+    pub(super) data_offset_bytes: u64,
     pub(super) members: Members<D>,
     pub(super) roles: Vec<Role>,
     pub(super) units: Units,
@@ -112,7 +114,7 @@ impl<D: BlockDevice> Array<D> {
             processor: Processor::new(options.processors, options.jiffy_ns),
             journal: options.journal_at_bytes.map(|at| {
                 let chance = &mut sim::stream(options.seed, "where a second begins");
-                Journal::new(at, now_ns, options.mounted_before_ns, chance)
+                Journal::new(at, now_ns, options.mounted_before_ns, options.jiffy_ns, chance)
             }),
             bitmaps: options.journal_at_bytes.map(|_| {
                 let chance = &mut sim::stream(options.seed, "when bitmaps are read");
@@ -132,6 +134,7 @@ impl<D: BlockDevice> Array<D> {
             failed: false,
             failed_at_ns: vec![None; width],
             done: Vec::new(),
+            data_offset_bytes: options.data_offset_bytes(),
             options,
         })
     }
@@ -375,9 +378,9 @@ impl<D: BlockDevice> Array<D> {
     }
 }
 
-/// Where the bit of a region is kept: 16 bits each in memory, of which a page is written.
+/// Where the bit of a region is kept: behind the superblock and a header of 256 bytes (`filemap_get_page`).
 fn bitmap_page(region: u64) -> u64 {
-    (2 * PAGE_BYTES + region * 2 / PAGE_BYTES * PAGE_BYTES).min(HEADER_BYTES - PAGE_BYTES)
+    2 * PAGE_BYTES + (256 + region / 8) / PAGE_BYTES * PAGE_BYTES
 }
 
 impl<D: BlockDevice> BlockDevice for Array<D> {

@@ -6,7 +6,7 @@ use drive::{BlockDevice, Verb};
 
 use super::array::{Array, Until};
 use super::copies::{Copies, Place};
-use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
+use super::options::{Arrangement, PAGE_BYTES};
 use super::recovery::{End, Recovery, BLOCK_BYTES};
 use super::role::Role;
 use super::thread::{Mood, Thread};
@@ -39,16 +39,16 @@ impl<D: BlockDevice> Array<D> {
             return Err(LayoutError::value("rebuild", replacement, "another one is under way"));
         }
         self.roles[replacement] = Role::Rebuilding;
+        let mut thread = Thread::new(self.options.width, from_bytes, to_bytes, self.now_ns);
         if from_bytes > 0 {
             // As it would be by then.
             self.stripes.grown();
             self.processor.recovery_goes_on();
         } else {
-            let mut chance = sim::stream(self.options.seed, "whom a tick finds");
-            self.processor.recovery_begins(self.now_ns, &mut chance);
+            thread.mood = Mood::Joins;
         }
         self.recovery = Some(Recovery {
-            thread: Thread::new(self.options.width, from_bytes, to_bytes, self.now_ns),
+            thread,
             replacement,
             lost_bytes: 0,
             from: from_bytes,
@@ -59,11 +59,20 @@ impl<D: BlockDevice> Array<D> {
             progress: Progress::default(),
             next_look_bytes: 0,
         });
-        // That there is a new drive the superblocks are told while its recovery begins (`remove_and_add_spares`).
+        // That there is a new drive the superblocks are told before its recovery begins (`md_ioctl`'s `ADD_NEW_DISK`).
         self.checkpoint(from_bytes);
         // It is added to an array that is suspended: nobody else has anything under way by then.
         self.recover_on();
         Ok(())
+    }
+
+    /// The drive has been added: its recovery has a thread, and the superblocks are told that once more (`remove_and_add_spares`).
+    fn begin_recovery(&mut self, recovery: &mut Recovery) {
+        let mut chance = sim::stream(self.options.seed, "whom a tick finds");
+        self.processor.recovery_begins(self.now_ns, &mut chance);
+        recovery.thread = Thread::new(self.options.width, recovery.from, recovery.thread.end, self.now_ns);
+        recovery.began_ns = self.now_ns;
+        self.checkpoint(recovery.from);
     }
 
     /// Is a rebuild under way?
@@ -143,6 +152,9 @@ impl<D: BlockDevice> Array<D> {
             return;
         }
         let Some(mut recovery) = self.recovery.take() else { return };
+        if recovery.thread.mood == Mood::Joins && !self.superblocks.is_writing() {
+            self.begin_recovery(&mut recovery);
+        }
         self.look_at(&mut recovery);
         let has_parity = matches!(self.options.arrangement, Arrangement::Parity(_));
         let mut from = recovery.thread.position;
@@ -192,6 +204,7 @@ impl<D: BlockDevice> Array<D> {
     fn thread_asks(&mut self, thread: &mut Thread) -> bool {
         let goes_on = match thread.mood {
             Mood::Asks => true,
+            Mood::Joins => false,
             Mood::Sleeps { until_ns, .. } => self.now_ns >= until_ns,
             Mood::Drains => thread.active_bytes == 0,
             Mood::Blocked => self.stripes.is_roomy(),
@@ -252,9 +265,9 @@ impl<D: BlockDevice> Array<D> {
             let unit = self.units.get_mut(number);
             unit.recovers_bytes = bytes;
             for member in (0..self.roles.len()).filter(|member| self.roles[*member] == Role::InSync) {
-                unit.part(READING, Verb::Read, member, HEADER_BYTES + at, bytes);
+                unit.part(READING, Verb::Read, member, self.data_offset_bytes + at, bytes);
             }
-            unit.part(WRITING, Verb::Write, recovery.replacement, HEADER_BYTES + at, bytes);
+            unit.part(WRITING, Verb::Write, recovery.replacement, self.data_offset_bytes + at, bytes);
             recovery.order.push_back(number);
             self.begin(number);
             // They were counted when the thread took them.
@@ -293,8 +306,8 @@ impl<D: BlockDevice> Array<D> {
         let number = self.units.make(Purpose::Recovery);
         recovery.order.push_back(number);
         let unit = self.units.get_mut(number);
-        unit.part(READING, Verb::Read, source.member, HEADER_BYTES + source.offset_bytes, bytes);
-        unit.part(WRITING, Verb::Write, replacement, HEADER_BYTES + at, bytes);
+        unit.part(READING, Verb::Read, source.member, self.data_offset_bytes + source.offset_bytes, bytes);
+        unit.part(WRITING, Verb::Write, replacement, self.data_offset_bytes + at, bytes);
         unit.recovers_bytes = bytes;
         for block in (at..end).step_by(BLOCK_BYTES as usize) {
             let (runs, segments) = self.pages.take(&mut unit.pages);
@@ -337,7 +350,7 @@ impl<D: BlockDevice> Array<D> {
         let unit = self.units.get(number);
         let bytes = unit.recovers_bytes;
         if let Some(written) = unit.parts.iter().find(|part| part.stage == WRITING && !unit.blocks.is_empty()) {
-            self.barrier.done(written.offset_bytes - HEADER_BYTES, bytes);
+            self.barrier.done(written.offset_bytes - self.data_offset_bytes, bytes);
         }
         self.pages.give_back(&unit.pages);
         if let Some(recovery) = &mut self.recovery {
@@ -351,7 +364,7 @@ impl<D: BlockDevice> Array<D> {
     /// Keeps what the status would have shown, every so many bytes.
     fn look_at(&self, recovery: &mut Recovery) {
         let done_bytes = recovery.done_bytes();
-        if done_bytes < recovery.next_look_bytes {
+        if done_bytes < recovery.next_look_bytes || recovery.thread.mood == Mood::Joins {
             return;
         }
         let whole_bytes = recovery.thread.end - recovery.from;

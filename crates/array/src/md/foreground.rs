@@ -5,7 +5,7 @@ use drive::{BlockDevice, Completion, Request, Status, Verb};
 use super::array::Array;
 use super::bios::Piece;
 use super::copies::Place;
-use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
+use super::options::{Arrangement, PAGE_BYTES};
 use super::parity::Parity;
 use super::role::Role;
 use super::unit::{Part, Purpose, READING, WRITING};
@@ -73,12 +73,18 @@ impl<D: BlockDevice> Array<D> {
             let first = on_member / PAGE_BYTES * PAGE_BYTES;
             let pages = (on_member + length - first).div_ceil(PAGE_BYTES);
             if self.is_readable(member, on_member + length) {
-                self.units.get_mut(number).part(READING, Verb::Read, member, HEADER_BYTES + on_member, length);
+                self.units.get_mut(number).part(
+                    READING,
+                    Verb::Read,
+                    member,
+                    self.data_offset_bytes + on_member,
+                    length,
+                );
             } else {
                 for other in (0..parity.width).filter(|other| *other != member) {
                     if self.is_readable(other, first + pages * PAGE_BYTES) {
                         let unit = self.units.get_mut(number);
-                        unit.part(READING, Verb::Read, other, HEADER_BYTES + first, pages * PAGE_BYTES);
+                        unit.part(READING, Verb::Read, other, self.data_offset_bytes + first, pages * PAGE_BYTES);
                     }
                 }
             }
@@ -181,10 +187,10 @@ impl<D: BlockDevice> Array<D> {
         for member in 0..parity.width {
             let unit = self.units.get_mut(number);
             if reads >> member & 1 == 1 {
-                unit.part(READING, Verb::Read, member, HEADER_BYTES + on_member, bytes);
+                unit.part(READING, Verb::Read, member, self.data_offset_bytes + on_member, bytes);
             }
             if (touched | parities) >> member & 1 == 1 {
-                unit.part(WRITING, Verb::Write, member, HEADER_BYTES + on_member, bytes);
+                unit.part(WRITING, Verb::Write, member, self.data_offset_bytes + on_member, bytes);
             }
         }
         self.begin_with_stripes(number, bytes / PAGE_BYTES);
@@ -220,11 +226,11 @@ impl<D: BlockDevice> Array<D> {
                 self.mark(number, places[0].offset_bytes);
                 for place in &places {
                     let unit = self.units.get_mut(number);
-                    unit.part(WRITING, verb, place.member, HEADER_BYTES + place.offset_bytes, length);
+                    unit.part(WRITING, verb, place.member, self.data_offset_bytes + place.offset_bytes, length);
                 }
             } else if let Some(place) = self.nearest_copy(&places, length) {
                 let unit = self.units.get_mut(number);
-                unit.part(READING, verb, place.member, HEADER_BYTES + place.offset_bytes, length);
+                unit.part(READING, verb, place.member, self.data_offset_bytes + place.offset_bytes, length);
             } else {
                 self.units.get_mut(number).spoiled = true;
             }
@@ -237,8 +243,8 @@ impl<D: BlockDevice> Array<D> {
     /// raid1 what is written to fill the replacement does not count.
     pub(super) fn arm_moved(&mut self, number: u32, part: Part) {
         let fills = self.units.get(number).purpose == Purpose::Recovery && part.verb == Verb::Write;
-        if part.offset_bytes >= HEADER_BYTES && !(fills && self.options.layout == Layout::Raid1) {
-            self.heads[part.member] = part.offset_bytes + part.bytes - HEADER_BYTES;
+        if part.offset_bytes >= self.data_offset_bytes && !(fills && self.options.layout == Layout::Raid1) {
+            self.heads[part.member] = part.offset_bytes + part.bytes - self.data_offset_bytes;
         }
     }
 

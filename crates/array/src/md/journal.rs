@@ -8,6 +8,8 @@
 use drive::{Request, Verb};
 use sim::Stream;
 
+use super::timers::goes_off;
+
 /// Of the journal's requests, of which there is one at a time.
 const TAG: u32 = u32::MAX;
 /// Of reads of the filesystem's bitmaps, whom nobody tells apart.
@@ -17,6 +19,8 @@ pub(super) const BITMAPS_TAG: u32 = TAG - 1;
 const AGE_NS: u64 = 5_000_000_000;
 /// A timer that needs not be exact waits for a whole one (`round_jiffies_up`).
 const SECOND_NS: u64 = 1_000_000_000;
+/// After an hour the kernel's clock may stand anywhere between two whole seconds, and between two ticks at which its timers go off.
+const UPTIME_NS: u64 = 3600 * SECOND_NS;
 /// A block that tells which blocks follow, and the one with the times of the users' file.
 const BLOCKS_BYTES: u64 = 8 << 10;
 /// Before the first commit behind a mount the journal's superblock says that there is something in it.
@@ -66,7 +70,8 @@ pub(super) struct Journal {
     is_empty: bool,
     /// When the transaction that is open gets old, if one is.
     old_ns: Option<u64>,
-    /// How far the clock was beyond a whole second at the beginning of time.
+    jiffy_ns: u64,
+    /// How far the kernel's clock was at the beginning of time.
     clock_ns: u64,
     commits_ns: u64,
     /// Programs of the load wait with these, one each, until the blocks are written.
@@ -75,7 +80,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Of a filesystem that was mounted so long before `now_ns`, and read: that is a change, too, of the times.
-    pub fn new(begins_bytes: u64, now_ns: u64, mounted_before_ns: u64, chance: &mut Stream) -> Self {
+    pub fn new(begins_bytes: u64, now_ns: u64, mounted_before_ns: u64, jiffy_ns: u64, chance: &mut Stream) -> Self {
         let mut journal = Self {
             begins_bytes,
             written_bytes: SUPERBLOCK_BYTES,
@@ -83,7 +88,8 @@ impl Journal {
             stage: Stage::Idle,
             done: false,
             old_ns: Some(now_ns + AGE_NS.saturating_sub(mounted_before_ns)),
-            clock_ns: chance.below(SECOND_NS),
+            jiffy_ns,
+            clock_ns: (UPTIME_NS / jiffy_ns + chance.below(UPTIME_NS / jiffy_ns)) * jiffy_ns,
             commits_ns: u64::MAX,
             held: Vec::new(),
         };
@@ -103,11 +109,14 @@ impl Journal {
     /// nobody does, a timer has.
     fn changed(&mut self, now_ns: u64) {
         let old_ns = *self.old_ns.get_or_insert(now_ns + AGE_NS);
-        self.commits_ns = if now_ns < old_ns {
-            ((old_ns + self.clock_ns) / SECOND_NS + 1) * SECOND_NS - self.clock_ns
-        } else {
-            now_ns
-        };
+        self.commits_ns = if now_ns < old_ns { self.timer_ns(old_ns) } else { now_ns };
+    }
+
+    /// When the timer goes off that was set when the transaction was opened (`jbd2_get_transaction`).
+    fn timer_ns(&self, old_ns: u64) -> u64 {
+        let old_ns = old_ns + self.clock_ns;
+        let expires_ns = (old_ns / SECOND_NS + 1) * SECOND_NS;
+        goes_off((old_ns - AGE_NS) / self.jiffy_ns, expires_ns / self.jiffy_ns) * self.jiffy_ns - self.clock_ns
     }
 
     /// The load writes; whether it may go on at once.
@@ -178,21 +187,22 @@ mod tests {
     const S: u64 = 1000 * MS;
 
     fn mounted() -> Journal {
-        let mut journal = Journal::new(1 << 30, 0, 0, &mut sim::stream(1, "where a second begins"));
-        journal.clock_ns = 250 * MS;
+        let mut journal = Journal::new(1 << 30, 0, 0, 10 * MS, &mut sim::stream(1, "where a second begins"));
+        journal.clock_ns = 450 * MS;
         (journal.old_ns, journal.commits_ns, journal.is_empty) = (None, u64::MAX, false);
         journal
     }
 
+    /// By hand: opened at tick 45 of the kernel's, old at 545, and to be committed at 600, a whole second. The next multiple of 64 is 640.
     #[test]
-    fn a_timer_commits_at_a_whole_second_what_nobody_else_does() {
+    fn a_timer_commits_what_nobody_else_does() {
         let mut journal = mounted();
         assert!(journal.load_writes(0));
-        assert_eq!(journal.next_own_ns(), 5750 * MS);
+        assert_eq!(journal.next_own_ns(), 5950 * MS);
         assert!(journal.load_writes(4 * S));
-        assert_eq!(journal.next_own_ns(), 5750 * MS, "it counts from the first change");
-        assert_eq!(journal.next(5749 * MS), None);
-        assert!(journal.next(5750 * MS).is_some());
+        assert_eq!(journal.next_own_ns(), 5950 * MS, "it counts from the first change");
+        assert_eq!(journal.next(5949 * MS), None);
+        assert!(journal.next(5950 * MS).is_some());
     }
 
     #[test]
@@ -204,9 +214,9 @@ mod tests {
 
     #[test]
     fn the_first_commit_is_as_much_sooner_as_the_mount_was_and_begins_with_the_superblock() {
-        let mut journal = Journal::new(1 << 30, 0, 1500 * MS, &mut sim::stream(1, "where a second begins"));
+        let mut journal = Journal::new(1 << 30, 0, 1500 * MS, 10 * MS, &mut sim::stream(1, "where a second begins"));
         let commits_ns = journal.next_own_ns();
-        assert!((3500 * MS..=4500 * MS).contains(&commits_ns), "{commits_ns}");
+        assert!((3500 * MS..=(4500 + 640) * MS).contains(&commits_ns), "{commits_ns}");
         let superblock = journal.next(commits_ns).expect("it is time");
         assert_eq!(
             (superblock.verb, superblock.fua, superblock.offset_bytes, superblock.bytes),
@@ -244,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_commit_that_took_long_is_followed_by_the_next_at_once() {
-        for (ends_ns, expected_ns) in [(7 * S, 11_750 * MS), (12 * S, 12 * S)] {
+        for (ends_ns, expected_ns) in [(7 * S, 11_710 * MS), (12 * S, 12 * S)] {
             let mut journal = mounted();
             journal.changed(0);
             for _ in 0..3 {

@@ -11,8 +11,10 @@ use crate::layout::{Layout, LayoutError};
 /// Bytes of a page, which is what a stripe of the stripe cache holds of each member.
 pub const PAGE_BYTES: u64 = 4096;
 
-/// What md keeps for itself at the beginning of each member: superblock and bitmap. (mdadm leaves up to 128 MiB.)
-pub const HEADER_BYTES: u64 = 1 << 20;
+/// What mdadm keeps free at the beginning of each member, so that an array can be reshaped: a 1024th of it, at most this.
+const MOST_HEADROOM_BYTES: u64 = 128 << 20;
+/// The superblock is a page behind one that is left to whoever boots, and a page behind it is for bad blocks.
+const SUPERBLOCK_BYTES: u64 = 12 << 10;
 
 /// Members that one array can have here. (md itself goes on to some hundreds.)
 pub const MOST_MEMBERS: usize = 128;
@@ -135,7 +137,7 @@ impl Options {
             let unit = if self.layout == Layout::Raid1 { "" } else { "a chunk of " };
             let reason = format!(
                 "{} KiB of each member are md's own, and {unit}{} KiB must fit behind",
-                HEADER_BYTES >> 10,
+                self.data_offset_bytes() >> 10,
                 self.chunk_bytes >> 10
             );
             return Err(LayoutError::size("member size", self.member_bytes, reason));
@@ -208,15 +210,25 @@ impl Options {
         Ok(())
     }
 
+    /// Where the array's bytes begin on each member, behind superblock, bitmap and headroom (mdadm's `validate_geometry1`, metadata 1.2).
+    pub fn data_offset_bytes(&self) -> u64 {
+        let whole = self.member_bytes >> 10;
+        let share = if whole == 0 { 0 } else { 1 << whole.ilog2() };
+        // raid1 has no chunks; others are to have room for two.
+        let least = if self.layout == Layout::Raid1 { 0 } else { 2 * self.chunk_bytes };
+        let headroom = share.max(least).min(MOST_HEADROOM_BYTES);
+        (SUPERBLOCK_BYTES + bitmap_room_bytes(self.member_bytes) + headroom).next_multiple_of(1 << 20)
+    }
+
     /// Rows of chunks that a member holds.
     fn rows(&self) -> u64 {
-        self.member_bytes.saturating_sub(HEADER_BYTES) / self.chunk_bytes
+        self.member_bytes.saturating_sub(self.data_offset_bytes()) / self.chunk_bytes
     }
 
     /// Bytes of a member that hold the array's.
     pub fn used_bytes(&self) -> u64 {
         if self.layout == Layout::Raid1 {
-            self.member_bytes.saturating_sub(HEADER_BYTES) / PAGE_BYTES * PAGE_BYTES
+            self.member_bytes.saturating_sub(self.data_offset_bytes()) / PAGE_BYTES * PAGE_BYTES
         } else {
             self.rows() * self.chunk_bytes
         }
@@ -261,6 +273,16 @@ impl Options {
         // Mirrors have no chunks: one as long as the member keeps everything in its place.
         let chunk_bytes = if self.layout == Layout::Raid1 { self.used_bytes() } else { self.chunk_bytes };
         Copies { width: self.width, near, far, offset, chunk_bytes, member_bytes: self.used_bytes() }
+    }
+}
+
+/// What mdadm keeps free for a bitmap on a member of this size, whether there is one or not (`choose_bm_space`).
+fn bitmap_room_bytes(member_bytes: u64) -> u64 {
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    match gib(member_bytes) {
+        ..8.0 => 4 << 10,
+        ..200.0 => 64 << 10,
+        _ => 128 << 10,
     }
 }
 
@@ -325,6 +347,25 @@ mod tests {
             ..Options::new(Layout::Raid10, 4, 1 << 30).unwrap()
         };
         assert!(parity.check().unwrap_err().to_string().contains("no parity"));
+    }
+
+    /// `mdadm --examine` tells 264192 sectors of a 4 TB drive, as of any from 128 GiB on. In the lab md's first writes to members of
+    /// 4 GB lie 3 MiB into them.
+    #[test]
+    fn data_begins_where_mdadm_lets_it() {
+        let begins = |layout, member_bytes| {
+            let options = Options::new(layout, 4, member_bytes).unwrap();
+            (options.data_offset_bytes() / 512, options.data_offset_bytes() >> 20)
+        };
+        assert_eq!(begins(Layout::Raid5, 4_000_787_030_016), (264_192, 129));
+        for layout in [Layout::Raid5, Layout::Raid1] {
+            assert_eq!(begins(layout, 4_000_787_030_016).1, 129);
+            assert_eq!(begins(layout, 128 << 30).1, 129);
+            assert_eq!(begins(layout, (128 << 30) - 512).1, 65);
+            assert_eq!(begins(layout, 4_000_787_456).1, 3);
+        }
+        // At a four-thousandth two chunks are more than the share.
+        assert_eq!([Layout::Raid10, Layout::Raid1].map(|layout| begins(layout, 1_000_196_096).1), [2, 1]);
     }
 
     #[test]

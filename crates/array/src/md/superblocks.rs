@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use drive::Request;
 
-use super::thread::next_jiffy;
+use super::timers::next_jiffy;
 
 /// The array is told to be clean one to two of these after the last write (`DEFAULT_SAFEMODE_DELAY`, less a jiffy).
 const SAFE_MODE_DELAY_NS: u64 = 200_000_000;

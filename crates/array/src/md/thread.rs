@@ -1,6 +1,7 @@
 //! How a rebuild holds itself back (`md_do_sync`, `is_mddev_idle`) and what `/proc/mdstat` shows of it (`status_resync`).
 
 use super::options::Options;
+use super::timers::next_jiffy;
 
 /// Bytes between two looks at the speed (`window`: 32 pages).
 pub(crate) const WINDOW_BYTES: u64 = 128 << 10;
@@ -16,6 +17,8 @@ const OTHERS_BYTES: i64 = 32 << 10;
 /// What the thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mood {
+    /// Is yet to be: the superblocks are being told that there is a new drive.
+    Joins,
     /// Asks for more.
     Asks,
     /// Sleeps until then, and looks at the speed again before it goes on, or not.
@@ -168,11 +171,6 @@ impl Thread {
         let left_s = (u128::from(left / (db / 32 + 1)) * u128::from(dt_s)) >> 5;
         ((db / 2 / dt_s * 1024) as f64, (left_s.min(u128::from(u64::MAX / NS_PER_S)) as u64) * NS_PER_S)
     }
-}
-
-/// When the tick after a time is.
-pub(crate) fn next_jiffy(now_ns: u64, jiffy_ns: u64) -> u64 {
-    (now_ns / jiffy_ns + 1) * jiffy_ns
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use drive::{BlockDevice, Status, Verb};
 
 use super::array::Array;
 use super::copies::Place;
-use super::options::{Arrangement, HEADER_BYTES, PAGE_BYTES};
+use super::options::{Arrangement, PAGE_BYTES};
 use super::role::Role;
 use super::unit::{Part, Purpose, READING, WRITING};
 
@@ -80,7 +80,7 @@ impl<D: BlockDevice> Array<D> {
 
     /// Whether what a member cannot read is known elsewhere: it, and the others that could not read theirs, are made up for.
     fn redundancy_at(&self, number: u32, page: Part) -> bool {
-        let end = page.offset_bytes - HEADER_BYTES + page.bytes;
+        let end = page.offset_bytes - self.data_offset_bytes + page.bytes;
         match self.options.arrangement {
             Arrangement::Parity(_) => {
                 let unit = self.units.get(number);
@@ -95,11 +95,11 @@ impl<D: BlockDevice> Array<D> {
     /// A copy of a part on another member, unless that could not be read either.
     fn other_copy(&self, number: u32, part: Part) -> Option<Place> {
         let copies = self.options.copies();
-        let here = Place { member: part.member, offset_bytes: part.offset_bytes - HEADER_BYTES };
+        let here = Place { member: part.member, offset_bytes: part.offset_bytes - self.data_offset_bytes };
         let mut places = Vec::new();
         copies.find(copies.origin(here)?, &mut places);
         let unit = self.units.get(number);
-        let is_in_vain = |place: &Place| unit.could_not_read(place.member, HEADER_BYTES + place.offset_bytes);
+        let is_in_vain = |place: &Place| unit.could_not_read(place.member, self.data_offset_bytes + place.offset_bytes);
         places.retain(|place| place.member != part.member && !is_in_vain(place));
         self.nearest_copy(&places, part.bytes)
     }
@@ -111,12 +111,18 @@ impl<D: BlockDevice> Array<D> {
             Arrangement::Copies { .. } => match self.other_copy(number, part) {
                 Some(place) => {
                     let unit = self.units.get_mut(number);
-                    unit.part(READING, Verb::Read, place.member, HEADER_BYTES + place.offset_bytes, part.bytes);
+                    unit.part(
+                        READING,
+                        Verb::Read,
+                        place.member,
+                        self.data_offset_bytes + place.offset_bytes,
+                        part.bytes,
+                    );
                 }
                 None => self.units.get_mut(number).spoiled = true,
             },
             Arrangement::Parity(_) => {
-                let end = part.offset_bytes - HEADER_BYTES + part.bytes;
+                let end = part.offset_bytes - self.data_offset_bytes + part.bytes;
                 for other in (0..self.roles.len()).filter(|other| *other != part.member) {
                     let unit = self.units.get(number);
                     let known = unit.parts.iter().any(|read| {

@@ -1,6 +1,7 @@
 //! What users ask of the pool while it is resilvered: one file, read and rewritten through the cache and the intent log (`dmu_read`, `dmu_write`,
 //! `zil_commit`).
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use drive::{BlockDevice, Completion, Request, Status, Verb};
@@ -55,6 +56,7 @@ impl<D: BlockDevice> Resilver<D> {
     pub(super) fn take_over_users(&mut self, before: &Self) {
         self.pool.places = before.pool.places.clone();
         self.users.memory = before.users.memory.clone();
+        (self.txg.own_taken, self.txg.own_room_at) = (before.txg.own_taken, before.txg.own_room_at);
         self.users.programs = before.users.programs;
         let (dirty, syncing) = (&before.users.order, &before.users.syncing);
         for record in dirty {
@@ -248,17 +250,32 @@ impl<D: BlockDevice> Resilver<D> {
         self.columns = columns;
     }
 
-    /// A transaction group begins to write what is dirty; returns how many blocks these are.
+    /// A transaction group begins to write what is dirty; returns how many blocks these are. The first are given places as they
+    /// come. The others wait, and of these the one with the least number is next (`zio_dva_throttle`, `zio_bookmark_compare`).
     pub(super) fn write_users_data(&mut self) -> u64 {
-        let records = std::mem::take(&mut self.users.order);
+        let mut records = std::mem::take(&mut self.users.order);
         self.users.syncing = std::mem::take(&mut self.users.dirty).into_iter().collect();
-        self.pool.places.begin_group();
-        for record in &records {
-            let slot = self.pool.places.rewrite(*record);
-            self.write_part(self.pool.record_offset(slot), self.pool.record_bytes);
-        }
         self.users.unlogged_bytes = 0;
-        records.len() as u64
+        self.pool.places.begin_group();
+        let blocks = records.len() as u64;
+        let at_once = self.plan.tunables.def_queue_depth.map_or(blocks, |depth| blocks.min(depth));
+        let mut unplaced = records.split_off(at_once as usize);
+        unplaced.sort_unstable_by_key(|record| Reverse(*record));
+        self.users.unplaced = unplaced;
+        records.into_iter().for_each(|record| self.write_record(record));
+        blocks
+    }
+
+    /// One of the group's blocks is written: the next is given a place (`zio_allocate_dispatch`).
+    pub(super) fn write_next_record(&mut self) {
+        if let Some(record) = self.users.unplaced.pop() {
+            self.write_record(record);
+        }
+    }
+
+    fn write_record(&mut self, record: u64) {
+        let slot = self.pool.places.rewrite(record);
+        self.write_part(self.pool.record_offset(slot), self.pool.record_bytes);
     }
 
     /// Does the group that is being written have any of users' data?

@@ -106,14 +106,22 @@ impl Pool {
     /// metaslabs have them, behind their last records: only the way of the arm matters.
     pub fn own_room(&self, copy: usize, apart: Option<u64>) -> (u64, u64) {
         let last = self.content().last().copied().unwrap_or(0);
-        let (metaslab, written_bytes) = match apart {
-            Some(sixteenths) => (last + 1 + copy as u64 * (self.metaslabs * sixteenths).div_ceil(16), 0),
-            None => (self.own[2][copy], self.bytes_written(2)),
+        let (metaslab, written_bytes) = match (apart, self.later_third(copy)) {
+            (Some(sixteenths), _) => (last + 1 + copy as u64 * (self.metaslabs * sixteenths).div_ceil(16), 0),
+            (None, Some(later)) => (later, 0),
+            (None, None) => (self.own[2][copy], self.bytes_written(2)),
         };
         let of_two_groups = 2 * GROUP_BLOCKS * self.geometry.allocated_bytes(BLOCK_BYTES);
         let free_bytes = (1_u64 << self.metaslab_shift).saturating_sub(self.geometry.alignment_bytes() + written_bytes);
         let room_bytes = if self.is_empty(metaslab) { free_bytes.max(of_two_groups) } else { of_two_groups };
         (self.own_place(metaslab, copy as u64, written_bytes, room_bytes), room_bytes)
+    }
+
+    /// Where third copies go once users' data has gone on to another metaslab: who looks for that finds the one with third copies first,
+    /// and passes it over from then on (`metaslab_passivate` of `METASLAB_WEIGHT_CLAIM`), so the next unused one gets them.
+    fn later_third(&self, copy: usize) -> Option<u64> {
+        let moved = self.places.gone_on().min(self.later_thirds.len());
+        moved.checked_sub(1).filter(|_| copy == 2).map(|last| self.later_thirds[last])
     }
 
     /// Is it there, and has no records?
@@ -235,6 +243,21 @@ mod tests {
         let draid2 = pool(Geometry::draid(2, 2, 6, 0, 12).unwrap(), 0.12);
         assert_eq!(draid2.content(), [0, 3, 4, 5, 7, 9]);
         assert_eq!(draid2.own, [[0, 1, 2], [6, 8, 12], [13, 14, 15]]);
+    }
+
+    /// As a raidz2's lists have it: users' data goes from metaslab 11 to 14, and third copies from 13 to 15.
+    #[test]
+    fn third_copies_go_on_with_users_data() {
+        let mut pool = pool(Geometry::raidz(2, 5, 12).unwrap(), 0.12);
+        let home = |pool: &Pool| [1, 2].map(|copy| pool.own_room(copy, None).0 >> pool.metaslab_shift);
+        assert_eq!(home(&pool), [12, 13]);
+        let data = |pool: &mut Pool, record| {
+            let slot = pool.places.rewrite(record);
+            pool.record_offset(slot) >> pool.metaslab_shift
+        };
+        assert_eq!((data(&mut pool, 0), home(&pool)), (11, [12, 13]));
+        let last = (1..pool.records).map(|record| data(&mut pool, record)).find(|metaslab| *metaslab != 11);
+        assert_eq!((last, home(&pool)), (Some(14), [12, 15]));
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(super) struct Places {
     /// Written since the resilver began: nothing of it is missing anywhere.
     young: HashSet<u64>,
     rewrites: u64,
+    /// From how many metaslabs data has gone on to another.
+    gone_on: usize,
 }
 
 impl Places {
@@ -61,6 +63,7 @@ impl Places {
             last: 0,
             young: HashSet::new(),
             rewrites: 0,
+            gone_on: 0,
         }
     }
 
@@ -119,16 +122,14 @@ impl Places {
     fn free_slot(&mut self) -> Option<u64> {
         if self.is_to_leave() {
             // What is left of it comes behind all that are emptier.
-            let rest = self.fresh.pop_front().map(|Fresh { slots, .. }| Fresh::new(slots, 0));
+            let rest = self.next_metaslab().map(|Fresh { slots, .. }| Fresh::new(slots, 0));
             self.fresh.extend(rest);
-            self.holes = 0;
         }
         while let Some(fresh) = self.fresh.front_mut() {
             if let Some(slot) = fresh.slots.next() {
                 return Some(slot);
             }
-            self.fresh.pop_front();
-            self.holes = 0;
+            self.next_metaslab();
         }
         if self.freed.is_empty() {
             self.freed.extend(self.deferred.iter_mut().flat_map(std::mem::take));
@@ -137,6 +138,18 @@ impl Places {
         self.freed.remove(&slot);
         self.last = slot;
         Some(slot)
+    }
+
+    /// Leaves the metaslab that is filled.
+    fn next_metaslab(&mut self) -> Option<Fresh> {
+        self.holes = 0;
+        self.gone_on += 1;
+        self.fresh.pop_front()
+    }
+
+    /// From how many metaslabs that were filled data has gone on to another.
+    pub fn gone_on(&self) -> usize {
+        self.gone_on
     }
 
     /// Have users ever written anything anew?

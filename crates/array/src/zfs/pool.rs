@@ -33,6 +33,8 @@ pub(super) struct Pool {
     filled: Metaslabs,
     /// Metaslabs with the pool's own blocks.
     pub own: [own::Copies; 3],
+    /// Those that get third copies once users' data has gone on from a metaslab, from two, and so on.
+    pub later_thirds: Vec<u64>,
     pub records_per_metaslab: u64,
     pub stretches: Stretches,
     pub(super) groups: Groups,
@@ -104,8 +106,12 @@ impl Pool {
         let records = records.min(metaslabs * records_per_metaslab);
         let filled = Metaslabs::new(metaslabs, records.div_ceil(records_per_metaslab), run_records.is_some());
         let own = own::own_metaslabs(&filled.content, filled.goes_back());
-        let empty = own::empty_metaslabs(&filled.content, filled.goes_back());
-        let places = Places::new(records, fresh(records, records_per_metaslab, &filled.order, empty));
+        let empty: Vec<u64> = own::empty_metaslabs(&filled.content, filled.goes_back())
+            .skip(3)
+            .take_while(|metaslab| *metaslab < metaslabs)
+            .collect();
+        let later_thirds = empty.iter().skip(4).step_by(2).copied().collect();
+        let places = Places::new(records, fresh(records, records_per_metaslab, &filled.order, &empty));
         let mut pool = Self {
             geometry,
             record_bytes,
@@ -118,6 +124,7 @@ impl Pool {
             metaslabs,
             filled,
             own,
+            later_thirds,
             records_per_metaslab,
             stretches,
             groups,
@@ -212,11 +219,9 @@ impl Pool {
 /// Slots of records in the order in which users' data takes them: the first metaslab of those that the last import has taken, then
 /// every second that is empty, since the one behind it gets the third copies. So it is in the lab, where a pool is imported twice
 /// before there are users: behind content in metaslabs 0 and 3 come 8, 11 and 13, then those that hold little.
-fn fresh(records: u64, records_per_metaslab: u64, order: &[u64], empty: impl Iterator<Item = u64>) -> VecDeque<Fresh> {
+fn fresh(records: u64, records_per_metaslab: u64, order: &[u64], empty: &[u64]) -> VecDeque<Fresh> {
     let used = records.div_ceil(records_per_metaslab);
     let others = &order[used as usize..];
-    let is_there = |metaslab: &u64| *metaslab < order.len() as u64;
-    let empty: Vec<u64> = empty.skip(3).take_while(is_there).collect();
     let firsts: Vec<u64> = empty.first().into_iter().chain(empty.iter().skip(3).step_by(2)).copied().collect();
     let are_first: BTreeSet<u64> = firsts.iter().copied().collect();
     let rest = others.iter().filter(|metaslab| !are_first.contains(metaslab));

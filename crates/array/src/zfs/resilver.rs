@@ -102,7 +102,7 @@ impl<D: BlockDevice> Resilver<D> {
         if self.plan.order == Order::Sequential {
             self.begin_scan();
         } else {
-            self.txg = Txg::before_attach(self.now_ns);
+            self.txg.before_attach(self.now_ns);
         }
         self.start_what_can();
         self
@@ -270,7 +270,11 @@ impl<D: BlockDevice> Resilver<D> {
         if asking.purpose.is_of_scan() {
             self.waiting.ask(member as usize, self.now_ns, self.clock.weight());
         }
-        let entry = Entry::new(self.now_ns, offset_bytes, bytes, is_write, flow).alone(asking.is_retry);
+        // Only what is written anew, and not what is repaired (`vdev_raidz_io_start_write`).
+        let fills_padding =
+            asking.purpose == Purpose::Data && matches!(self.pool.geometry.spread, Spread::Raidz { .. });
+        let entry = Entry::new(self.now_ns, offset_bytes, bytes, is_write, flow);
+        let entry = entry.alone(asking.is_retry).padded(fills_padding);
         self.queues[member as usize].push(class, entry);
         self.issue(member as usize);
     }
@@ -395,6 +399,7 @@ impl<D: BlockDevice> Resilver<D> {
             Purpose::Data | Purpose::Label { .. } => {
                 self.flows.release(number);
                 self.txg_part_done();
+                self.write_next_record();
             }
         }
     }

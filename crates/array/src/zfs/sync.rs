@@ -20,6 +20,9 @@ use super::txg::{Stage, Txg};
 /// `TXG_CONCURRENT_STATES`: open, about to be written, and written.
 const CONCURRENT_GROUPS: u64 = 3;
 
+/// `zfs_dirty_data_sync_percent`: with this share of what may be dirty an open group is to be written.
+const SYNC_SHARE: f64 = 0.2;
+
 /// By which of the two groups that may be under way are told apart.
 fn bit(group: u64) -> usize {
     (group & 1) as usize
@@ -59,12 +62,20 @@ impl<D: BlockDevice> Resilver<D> {
     fn scan_ends_ns(&self, since_ns: u64) -> u64 {
         let tunables = &self.plan.tunables;
         let least_ns = since_ns + tunables.resilver_min_time_ns;
-        let due_ns = if self.dirty_share() >= 0.3 || self.users_wait() {
-            0
-        } else {
-            self.txg.began_ns + tunables.txg_timeout_ns
-        };
+        let is_hurried = self.dirty_share() >= 0.3 || self.group_is_awaited();
+        let due_ns = if is_hurried { 0 } else { self.txg.began_ns + tunables.txg_timeout_ns };
         least_ns.max(due_ns)
+    }
+
+    /// Does somebody wait for the group that is written, or for the one behind it (`txg_sync_waiting`)? Who has filled an open one wants
+    /// that, and goes on to want it while it is written (`txg_kick`).
+    fn group_is_awaited(&self) -> bool {
+        let kicks = self.plan.tunables.kicks_ahead;
+        self.users_wait() || (kicks && (self.txg.was_kicked || self.open_group_is_large()))
+    }
+
+    fn open_group_is_large(&self) -> bool {
+        self.dirty_share() >= SYNC_SHARE
     }
 
     /// The scan knows what there is; this group has no more to do for it (`dsl_scan_sync` either visits or issues).
@@ -135,7 +146,7 @@ impl<D: BlockDevice> Resilver<D> {
     /// without it is written (`spa_vdev_attach`). Nobody hurries a later one, in which a rebuild is told to be done.
     fn group_is_wanted(&self) -> bool {
         let attaches = self.is_sequential() && self.phase != Phase::Over && self.txg.number < CONCURRENT_GROUPS;
-        self.dirty_share() >= 0.2 || self.users_wait() || attaches
+        self.open_group_is_large() || self.users_wait() || attaches
     }
 
     /// What a sequential rebuild asks for is of the group that is open, which is not written before it is done.
@@ -159,7 +170,8 @@ impl<D: BlockDevice> Resilver<D> {
         match stage {
             Stage::Quiesced => {
                 let (is_last, began_ns) = (self.is_drained(), self.now_ns);
-                self.txg = Txg { is_last, began_ns, visited: false, behind: 0..0, ..self.txg };
+                let was_kicked = self.open_group_is_large();
+                self.txg = Txg { is_last, began_ns, was_kicked, visited: false, behind: 0..0, ..self.txg };
                 self.txg.number += 1;
             }
             Stage::Data => {
@@ -230,17 +242,20 @@ impl<D: BlockDevice> Resilver<D> {
         numbers.len() as u64 * own::COPIES
     }
 
-    /// Where the group writes the pool's own blocks: the first copies behind its data, if it has any.
+    /// Where the group writes the pool's own blocks: the first copies behind users' data, if there has been any.
     fn places_of_own_blocks(&mut self) -> own::Copies {
         let blocks = own::blocks_of(&self.own_passes());
         let bytes = blocks * self.pool.geometry.allocated_bytes(own::BLOCK_BYTES);
-        let has_data = self.group_has_data();
+        let has_data = self.pool.places.were_rewritten();
         from_fn(|copy| if copy == 0 && has_data { self.behind_data(bytes) } else { self.take_own(copy, bytes) })
     }
 
     /// Room for so much with the pool's own blocks, behind what was taken before.
     fn take_own(&mut self, copy: usize, bytes: u64) -> u64 {
         let (first, room_bytes) = self.pool.own_room(copy, self.plan.tunables.copies_apart);
+        if first != self.txg.own_room_at[copy] {
+            (self.txg.own_room_at[copy], self.txg.own_taken[copy]) = (first, 0);
+        }
         let taken = &mut self.txg.own_taken[copy];
         if *taken % room_bytes + bytes > room_bytes {
             *taken = taken.next_multiple_of(room_bytes);

@@ -23,6 +23,8 @@ pub struct Tunables {
     pub resilver_min_time_ns: u64,
     /// `zfs_txg_timeout`: how long a transaction group stays open.
     pub txg_timeout_ns: u64,
+    /// Is an open group with enough data wanted while another is being written (`txg_kick` of a group)? Up to 2.1.0 only while none was.
+    pub kicks_ahead: bool,
     /// `zfs_resilver_delay`: what each record of a scan waits while users were active within the last half second.
     pub resilver_delay_ns: u64,
     /// `zfs_scan_mem_lim_fact`: the part of memory that a sorted scan may fill with blocks to be sorted.
@@ -37,6 +39,8 @@ pub struct Tunables {
     pub scrub: Active,
     /// `zfs_vdev_rebuild_*_active`.
     pub rebuild: Active,
+    /// `zfs_vdev_def_queue_depth`: how many blocks of a group have places and are not yet written. Before 0.7 all are given theirs at once.
+    pub def_queue_depth: Option<u64>,
     /// `zfs_vdev_nia_delay`, `_credit`: how background classes make way for others. `None` where there was no such thing.
     pub nia: Option<(u32, u32)>,
     /// `zfs_vdev_aggregation_limit`: the longest request made of neighbours.
@@ -76,6 +80,7 @@ impl Tunables {
             scan_vdev_limit_bytes: 16 * MIB,
             resilver_min_time_ns: 3_000_000_000,
             txg_timeout_ns: 5_000_000_000,
+            kicks_ahead: true,
             resilver_delay_ns: 0,
             scan_mem_lim_fact: 20,
             sync_read: Active { min: 10, max: 10 },
@@ -83,6 +88,7 @@ impl Tunables {
             async_write: Active { min: 2, max: 10 },
             scrub: Active { min: 1, max: 3 },
             rebuild: Active { min: 1, max: 3 },
+            def_queue_depth: Some(32),
             nia: Some((5, 5)),
             aggregation_limit_bytes: MIB,
             read_gap_limit_bytes: 32 << 10,
@@ -100,7 +106,13 @@ impl Tunables {
 
     /// OpenZFS 2.1, the first with dRAID.
     pub fn v2_1() -> Self {
-        Self { scan_vdev_limit_bytes: 4 * MIB, rebuild_vdev_limit_bytes: 32 * MIB, direct_io: false, ..Self::v2_3() }
+        Self {
+            scan_vdev_limit_bytes: 4 * MIB,
+            rebuild_vdev_limit_bytes: 32 * MIB,
+            kicks_ahead: false,
+            direct_io: false,
+            ..Self::v2_3()
+        }
     }
 
     /// ZFS on Linux 0.6.5, which healed in block order and knew nothing else.
@@ -109,8 +121,10 @@ impl Tunables {
             top_maxinflight: Some(32),
             // Two ticks of a kernel with 250 a second.
             resilver_delay_ns: 8_000_000,
+            kicks_ahead: false,
             async_write: Active { min: 1, max: 10 },
             scrub: Active { min: 1, max: 2 },
+            def_queue_depth: None,
             nia: None,
             aggregation_limit_bytes: 128 << 10,
             direct_io: false,

@@ -49,18 +49,22 @@ pub(super) struct Txg {
     pub own_first: own::Copies,
     /// How much groups were given of the room for each copy: what is freed there is not given out again before its end.
     pub own_taken: own::Copies,
+    /// Where that room begins.
+    pub own_room_at: own::Copies,
     /// What is left of the room behind the data.
     pub behind: Range<u64>,
     /// With which a scan began, of a drive that was put in while users were at work.
     pub begun_in: Option<u64>,
+    /// Users had filled it before it was begun.
+    pub was_kicked: bool,
     /// All is done that was to be resilvered, and is durable when this group is.
     pub is_last: bool,
 }
 
 impl Txg {
     /// Of a drive that is being put in while users are at work: the first group is the next one.
-    pub fn before_attach(now_ns: u64) -> Self {
-        Self { stage: Stage::Open { until_ns: now_ns + REPLACE_NS }, ..Self::new(now_ns) }
+    pub fn before_attach(&mut self, now_ns: u64) {
+        self.stage = Stage::Open { until_ns: now_ns + REPLACE_NS };
     }
 
     pub fn new(now_ns: u64) -> Self {
@@ -73,8 +77,10 @@ impl Txg {
             visited: false,
             own_first: [0; own::COPIES as usize],
             own_taken: [0; own::COPIES as usize],
+            own_room_at: [0; own::COPIES as usize],
             behind: 0..0,
             begun_in: None,
+            was_kicked: false,
             is_last: false,
         }
     }

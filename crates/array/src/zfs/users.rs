@@ -42,6 +42,8 @@ pub(super) struct Users {
     pub dirty: HashSet<u64>,
     pub order: Vec<u64>,
     pub syncing: BTreeSet<u64>,
+    /// Of these, what has no place yet, the next one last.
+    pub unplaced: Vec<u64>,
     pub most_dirty: u64,
     pub unlogged_bytes: u64,
     /// Writes that wait for a transaction group, after which there is less in memory; and with them who makes them.
@@ -63,6 +65,7 @@ impl Users {
             dirty: HashSet::new(),
             order: Vec::new(),
             syncing: BTreeSet::new(),
+            unplaced: Vec::new(),
             most_dirty: (dirty_max_bytes(memory_bytes) / record_bytes).max(1),
             unlogged_bytes: 0,
             waiting: VecDeque::new(),

@@ -157,7 +157,8 @@ fn who_writes_waits_while_the_journal_writes_its_blocks() {
     const SUPERBLOCK: u64 = 4 * KIB;
     let answered = |verb| {
         let mounted = Options { journal_at_bytes: Some(JOURNAL_AT), ..options(Layout::Raid10) };
-        let mut array = array_of(mounted, Plain::new(BYTES).overtaking(MIB + JOURNAL_AT / 2 + SUPERBLOCK));
+        let blocks_at = mounted.data_offset_bytes() + JOURNAL_AT / 2 + SUPERBLOCK;
+        let mut array = array_of(mounted, Plain::new(BYTES).overtaking(blocks_at));
         let mut done = Vec::new();
         for (tag, at_ms, verb) in
             [(0, 4900, Verb::Write), (1, 5010, Verb::Write), (2, 5011, verb), (3, 5011, Verb::Read)]

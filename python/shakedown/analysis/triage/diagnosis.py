@@ -69,6 +69,12 @@ def knows_shingled(models: ModelList, told: Collection[str]) -> Shingled:
     return shingled
 
 
+def not_met(diagnosis: Diagnosis, told: Collection[str]) -> list[str]:
+    """Of the names and models that were told to be shingled those of which no episode is."""
+    met = {name for judged in diagnosis.episodes for name in (*judged.episode.drive.names, judged.episode.drive.model)}
+    return [name for name in dict.fromkeys(told) if name not in met]
+
+
 def diagnose(history: History, shingled: Shingled) -> Diagnosis:
     """Judge all episodes of a log. A port that never had a drive and only announced one is no episode."""
     judged = []

@@ -1,0 +1,78 @@
+//! What users rewrite: where transaction groups put it, and what it changes of a resilver.
+
+#[allow(dead_code, reason = "it counts reads and flushes only")]
+mod plain;
+mod plan;
+
+use array::zfs::{Content, Geometry, Host, Order, Plan, Resilver, Tunables};
+use drive::{BlockDevice, Request, Verb};
+use plain::Plain;
+use plan::{plan, GIB};
+
+const S: u64 = 1_000_000_000;
+
+fn devices(plan: &Plan) -> Vec<Plain> {
+    vec![Plain::new(plan.member_bytes); plan.geometry.width()]
+}
+
+/// Of a record so much that it is read, changed, and written with its group.
+fn ask(resilver: &mut Resilver<Plain>, verb: Verb, record: u64) {
+    let request = Request { tag: 1, verb, fua: false, offset_bytes: record << 17, bytes: 16 << 10 };
+    resilver.submit(resilver.now_ns(), request);
+}
+
+fn pass(resilver: &mut Resilver<Plain>, ns: u64) {
+    resilver.advance(resilver.now_ns() + ns, &mut Vec::new());
+}
+
+/// Where records lie that are in no memory any more.
+fn places(resilver: &mut Resilver<Plain>, records: std::ops::Range<u64>) -> Vec<u64> {
+    let sides = |resilver: &Resilver<Plain>| [0, 1].map(|side| resilver.members().device(side).reads());
+    let place = |record| {
+        let before = sides(resilver).map(|reads| reads.len());
+        ask(resilver, Verb::Read, record);
+        pass(resilver, S / 100);
+        let read = sides(resilver).into_iter().zip(before).find_map(|(reads, before)| reads.get(before).cloned());
+        read.expect("it is read from one of both").start
+    };
+    records.map(place).collect()
+}
+
+#[test]
+fn of_a_group_32_blocks_get_places_as_they_come_and_then_always_the_least() {
+    let geometry = Geometry::mirror(2, 12).unwrap();
+    let host = Host { memory_bytes: 4 * GIB, cache_bytes: Some(64 << 20), ..Host::default() };
+    let plan = Plan { host, ..plan(geometry, Order::Sorted) };
+    let filled = |tunables: Tunables| {
+        let mut resilver = Resilver::healthy(Plan { tunables, ..plan.clone() }, devices(&plan), 0).unwrap();
+        (0..32).rev().chain((32..400).rev()).for_each(|record| ask(&mut resilver, Verb::Write, record));
+        pass(&mut resilver, 15 * S);
+        places(&mut resilver, 0..200)
+    };
+    let now = filled(Tunables::v2_3());
+    assert!(now[..32].windows(2).all(|pair| pair[0] > pair[1]), "as they came");
+    assert!(now[32..].windows(2).all(|pair| pair[0] < pair[1]), "the least first");
+    let of_old = filled(Tunables { def_queue_depth: None, ..Tunables::v2_3() });
+    assert!(of_old[32..].windows(2).all(|pair| pair[0] > pair[1]), "as they came, all of them");
+}
+
+/// Users fill a fifth of what may be dirty in 3 s and three tenths in 4.
+#[test]
+fn a_scan_makes_way_for_a_group_that_users_have_filled() {
+    let small = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
+    let content = Content { fill: 0.5, ..small.content };
+    let host = Host { memory_bytes: GIB, ..Host::default() };
+    let plan = Plan { member_bytes: 20 * GIB, content, host, ..small };
+    let groups = |kicks_ahead: bool| {
+        let tunables = Tunables { kicks_ahead, ..Tunables::v2_3() };
+        let mut resilver = Resilver::new(Plan { tunables, ..plan.clone() }, devices(&plan), 0).unwrap();
+        for record in 0..2000 {
+            ask(&mut resilver, Verb::Write, record);
+            pass(&mut resilver, S / 62);
+        }
+        assert!(!resilver.is_over());
+        resilver.members().device(0).asked().iter().filter(|(verb, _)| *verb == Verb::Flush).count() / 2
+    };
+    let (with, without) = (groups(true), groups(false));
+    assert!(with > without, "{with} groups and {without}");
+}

@@ -63,7 +63,7 @@ FILES_MIB: Final = {"mirror": 6, "raidz1": 19, "raidz2": 20, "draid2": 20}
 CMR: Final = "wd40efrx"
 SMR: Final = "wd40efax"
 # Which request overtakes which is chance, and on a shingled drive it costs seconds: the mean of so many seeds.
-SEEDS: Final = 45
+SEEDS: Final = 99
 # What one who waits says of a drive; of an even number of plays the worse of the two in the middle counts.
 VERDICTS: Final = ("no", "close", "yes")
 GOALS: Final = {"time": 0.10, "read": 0.03, "written": 0.03}

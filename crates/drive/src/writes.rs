@@ -316,9 +316,6 @@ impl Drive {
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
-        if self.buffer.sectors() == 0 {
-            layer.end_burst();
-        }
         let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
         let ends = layer.append(&mut arm, self.now.max(arrived), &self.batch);
         self.busy(Work::Destage, ends)

@@ -316,60 +316,6 @@ fn rationing_ends_with_the_pressure() {
     assert!(longest > 2, "some came without waiting: {longest}");
 }
 
-/// Milliseconds that each of so many durable writes of `bytes` takes, one every `think_ms`, once the log is full.
-fn bursts_on_the_full_cache(profile: &Profile, bytes: u64, think_ms: u64, count: usize) -> Vec<u64> {
-    let mut host = Host::new(profile);
-    let slots = host.drive.capacity_bytes() / bytes;
-    let mut offsets = sim::stream(3, "offsets");
-    let mut took_ms = Vec::new();
-    while took_ms.len() < count {
-        let ns = host.ask(Verb::Write, offsets.below(slots) * bytes, bytes, true);
-        host.pause(think_ms * 1_000_000);
-        if host.drive.truth().forced_passes > 20 {
-            took_ms.push(ns / 1_000_000);
-        }
-    }
-    took_ms
-}
-
-#[test]
-fn a_burst_that_finds_no_room_waits_for_a_pass_with_each_visit_and_others_follow_it() {
-    let mut profile = profile("st8000as0002");
-    let bunched = |profile: &Profile| {
-        let took_ms = bursts_on_the_full_cache(profile, 64 << 20, 168, 40);
-        (took_ms.iter().filter(|ms| **ms > 6000).count(), took_ms.iter().filter(|ms| **ms < 2000).count())
-    };
-    let (long, short) = bunched(&profile);
-    assert!((4..=12).contains(&long) && short > 20, "{long} of sixteen passes, {short} of hardly any");
-    profile.shingled.as_mut().unwrap().cleaning.ration_appends = 0;
-    assert_eq!(bunched(&profile).0, 0, "each waits for its own bands");
-}
-
-#[test]
-fn on_a_full_cache_a_short_gap_lets_a_band_begin() {
-    let mut profile = profile("st8000as0002").scaled(20).unwrap();
-    let at_once =
-        |profile: &Profile| bursts_on_the_full_cache(profile, 8 << 20, 20, 60).iter().filter(|ms| **ms < 150).count();
-    assert!(at_once(&profile) < 6, "in the gap before each write a band was begun: {}", at_once(&profile));
-    let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
-    cleaning.pressed_idle_ms = cleaning.idle_ms;
-    assert!(at_once(&profile) > 10, "{}", at_once(&profile));
-}
-
-#[test]
-fn a_drive_that_merges_all_makes_no_difference_of_what_is_cached() {
-    let mut profile = profile("st8000as0002");
-    let tracks = profile.shingled.as_ref().unwrap().tracks_per_band;
-    let (band_bytes, turn_ms) = (tracks * profile.geometry.outer_track_bytes, 60_000.0 / profile.geometry.rpm);
-    let [all_ms, rest_ms] = [true, false].map(|merges_all| {
-        profile.shingled.as_mut().unwrap().cleaning.merges_all = merges_all;
-        cleaning_ms(&profile, band_bytes)
-    });
-    // Each track of the band is read and put aside, though the cache holds it.
-    let turns = (all_ms - rest_ms) / turn_ms;
-    assert!((2 * tracks..3 * tracks).contains(&(turns as u64)), "{turns} turns of {tracks} tracks");
-}
-
 #[test]
 fn a_visit_may_cost_space_of_its_own() {
     let mut profile = small("st8000as0002");
@@ -490,7 +436,6 @@ fn cleaning_ms(profile: &Profile, write_bytes: u64) -> f64 {
 #[test]
 fn only_what_would_be_lost_is_put_aside() {
     let mut profile = profile("st8000as0002");
-    profile.shingled.as_mut().unwrap().cleaning.merges_all = false;
     let shingled = profile.shingled.as_ref().unwrap();
     let band_bytes = shingled.tracks_per_band * profile.geometry.outer_track_bytes;
     // Phases that are cached as a whole or not at all, and one of both.

@@ -203,8 +203,7 @@ fn a_trim_keeps_the_physical_sectors_of_which_it_takes_a_part() {
 fn what_was_trimmed_and_written_again_is_read_when_its_band_is_cleaned() {
     let mut profile = profile("st8000as0002").scaled(100).unwrap();
     let shingled = profile.shingled.as_mut().unwrap();
-    let cleaning = &mut shingled.cleaning;
-    (cleaning.merge_on_disk, cleaning.merges_all, cleaning.finishes_band) = (false, false, false);
+    (shingled.cleaning.merge_on_disk, shingled.cleaning.finishes_band) = (false, false);
     let band_bytes = shingled.tracks_per_band * profile.geometry.outer_track_bytes;
     let cleaning_ns = |written_again: bool| {
         let mut host = Host::new(&profile);

@@ -337,18 +337,12 @@ pub struct CleaningProfile {
     pub ration_appends: u64,
     /// Fill (share of entries or bytes, whichever is fuller) at which rationing ends.
     pub ration_until: f64,
-    /// Whether visits are rationed only while DRAM holds more for the log.
-    pub ration_bursts: bool,
-    /// Silence of the host before cleaning goes on, from when there was no room until the fill is down to `ration_until`.
-    pub pressed_idle_ms: f64,
     /// Turns to collect one packet from the log.
     pub collect_turns: f64,
     /// Bytes merged at a time in DRAM.
     pub merge_bytes: u64,
     /// Whether merged data is written to a place of its own before it goes home.
     pub merge_on_disk: bool,
-    /// Whether all of a phase is read, and put aside, also what the cache holds of it.
-    pub merges_all: bool,
 }
 
 /// Detection of sequential streams.

@@ -357,18 +357,6 @@ fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<Clean
         false => section.refuse("rest_s", "aggressive cleaning starts anyway").map(|()| 0.0)?,
     };
     let rations = section.optional("ration_appends") | section.optional("ration_until");
-    const NONE: &str = "there is no `ration_appends`, and so nothing is rationed";
-    let ration_bursts = match rations {
-        true => section.optional("ration_bursts") && section.flag("ration_bursts")?,
-        false => section.refuse("ration_bursts", NONE).map(|()| false)?,
-    };
-    let pressed_idle_ms = match (rations, driven) {
-        (true, CleaningDriven::Idle) => section.float_or("pressed_idle_ms", &IDLE, idle_ms)?,
-        (true, CleaningDriven::Pressure) => {
-            section.refuse("pressed_idle_ms", "cleaning under pressure waits for no silence").map(|()| 0.0)?
-        }
-        (false, _) => section.refuse("pressed_idle_ms", NONE).map(|()| idle_ms)?,
-    };
     let mut mark = |key: &str| match lazy {
         true => section.float(key, &SHARE),
         false => section.refuse(key, "aggressive cleaning waits for no mark").map(|()| 0.0),
@@ -387,16 +375,13 @@ fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<Clean
         high_mark,
         low_mark,
         bands_per_pass: section.whole("bands_per_pass", &BANDS)?,
-        finishes_band: section.optional("finishes_band") && section.flag("finishes_band")?,
+        finishes_band: if section.optional("finishes_band") { section.flag("finishes_band")? } else { false },
         room_bytes: if section.optional("room_bytes") { section.whole("room_bytes", &BUFFER)? } else { 0 },
         ration_appends: if rations { section.whole("ration_appends", &RATION)? } else { 0 },
         ration_until: if rations { section.float("ration_until", &SHARE)? } else { 1.0 },
-        ration_bursts,
-        pressed_idle_ms,
         collect_turns,
         merge_bytes: section.whole("merge_bytes", &MERGE)?,
         merge_on_disk: section.flag("merge_on_disk")?,
-        merges_all: section.optional("merges_all") && section.flag("merges_all")?,
     };
     section.finish()?;
     Ok(cleaning)

@@ -94,8 +94,6 @@ pub(crate) struct Cleaning {
     forced: bool,
     /// There was no room, and not enough has been regained since.
     pressed: bool,
-    /// The host's visits are rationed.
-    rationed: bool,
     /// Visits to the log that are left until the next forced pass.
     ration: u64,
     /// The place of the cache that a forced pass has to make room in.
@@ -149,9 +147,8 @@ impl Shingled {
     /// How long the host has to be silent before there is something to do; `None`: there is nothing.
     pub fn cleans_after(&mut self) -> Option<u64> {
         let closes = self.closes_in_silence() && !self.open.is_empty();
-        let silence = if self.cleaning.pressed { self.rules.pressed_idle } else { self.rules.clean_idle };
         if self.cleaning.job.is_some() || !self.cleaning.pending.is_empty() || closes {
-            return Some(silence);
+            return Some(self.rules.clean_idle);
         }
         if self.map.dirty_bands() == 0 {
             return None;
@@ -163,7 +160,7 @@ impl Shingled {
                 return self.rules.clean_rest;
             }
         }
-        Some(silence)
+        Some(self.rules.clean_idle)
     }
 
     /// Whether bands that streams left are closed once the host is silent. Cleaning that waits for no silence cannot tell a
@@ -197,17 +194,11 @@ impl Shingled {
     /// There is no room in the log: from now on visits are rationed, if the drive does that.
     pub fn press(&mut self) {
         self.cleaning.pressed = self.rules.ration_appends > 0;
-        self.cleaning.rationed = self.cleaning.pressed;
-    }
-
-    /// DRAM holds nothing more for the log: where it is bursts that are rationed, this one has come to its end.
-    pub fn end_burst(&mut self) {
-        self.cleaning.rationed = self.cleaning.rationed && !self.rules.ration_bursts;
     }
 
     /// Whether the host has used up its visits and a pass is due before the next.
     pub fn ration_is_spent(&self) -> bool {
-        self.cleaning.rationed && self.cleaning.ration == 0 && self.map.dirty_bands() > 0
+        self.cleaning.pressed && self.cleaning.ration == 0 && self.map.dirty_bands() > 0
     }
 
     /// Whether the next visit to the log has a pass to record beside its own packets.
@@ -220,7 +211,6 @@ impl Shingled {
         self.cleaning.unrecorded = false;
         self.cleaning.ration = self.cleaning.ration.saturating_sub(1);
         self.cleaning.pressed = self.cleaning.pressed && self.fill() > self.rules.ration_until;
-        self.cleaning.rationed = self.cleaning.rationed && self.cleaning.pressed;
     }
 
     /// The same, where a place of the cache has no room for so many packets.
@@ -391,12 +381,10 @@ impl Shingled {
         mechanics.stretch(job.at.wrapping_add(shift), job.phase_end.wrapping_add(shift))
     }
 
-    /// Everything in the phase is cached or trimmed, and the drive makes a difference of that.
+    /// Everything in the phase is cached or trimmed.
     #[inline]
     fn needs_no_reading(&self, job: &Job) -> bool {
-        !self.rules.merges_all
-            && (job.survey.cached == job.phase_end - job.at
-                || (!self.trimmed.is_empty() && self.is_cached_or_trimmed(job)))
+        job.survey.cached == job.phase_end - job.at || (!self.trimmed.is_empty() && self.is_cached_or_trimmed(job))
     }
 
     fn is_cached_or_trimmed(&self, job: &Job) -> bool {
@@ -455,14 +443,13 @@ impl Shingled {
     }
 
     /// Put aside is what would be lost if the power failed while it is overwritten: not the data of a band that moves,
-    /// which keeps its old place until it is complete, and not what the cache holds until then, unless the drive merges all.
+    /// which keeps its old place until it is complete, and not what the cache holds until then.
     fn after_collecting(&mut self, job: &mut Job) -> Step {
         self.refresh(job);
         if !self.rules.merge_on_disk || job.to.is_some() || self.needs_no_reading(job) {
             return Step::WriteBack;
         }
-        let cached = if self.rules.merges_all { 0 } else { job.survey.cached };
-        Step::Park { blocks: job.phase_end - job.at - cached }
+        Step::Park { blocks: job.phase_end - job.at - job.survey.cached }
     }
 
     /// One physical operation; returns when it ends and whether the band is done.

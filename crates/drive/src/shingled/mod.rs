@@ -62,12 +62,9 @@ struct Rules {
     room_blocks: u64,
     ration_appends: u64,
     ration_until: f64,
-    ration_bursts: bool,
-    pressed_idle: u64,
     collect_ticks: u64,
     merge_blocks: u64,
     merge_on_disk: bool,
-    merges_all: bool,
 }
 
 /// The layer's state.
@@ -356,12 +353,9 @@ impl Rules {
             room_blocks: cleaning.room_bytes / BLOCK_BYTES,
             ration_appends: cleaning.ration_appends,
             ration_until: cleaning.ration_until,
-            ration_bursts: cleaning.ration_bursts,
-            pressed_idle: clock.span(cleaning.pressed_idle_ms * 1e6),
             collect_ticks: turns(cleaning.collect_turns),
             merge_blocks: cleaning.merge_bytes / BLOCK_BYTES,
             merge_on_disk: cleaning.merge_on_disk,
-            merges_all: cleaning.merges_all,
         }
     }
 }

@@ -294,22 +294,25 @@ impl Drive {
 
     /// Gathers extents, the `oldest` first, for one visit to the log; without room there, forces a cleaning pass.
     fn start_append(&mut self, oldest: usize) -> Choice {
-        let (range, writes) = (self.buffer.ranges()[oldest], u64::from(self.buffer.about(oldest).writes));
+        let (range, about) = (self.buffer.ranges()[oldest], self.buffer.about(oldest));
+        let (writes, waited_since) = (u64::from(about.writes), about.arrived);
         let (first, _) = self.surface(&range);
         let Some(layer) = &mut self.shingled else {
             return Choice::Rest(None);
         };
         let region = layer.region_of(&self.mechanics.geometry, first);
         let packet_sectors = layer.packet_sectors(range.sectors(), writes);
-        let sectors = range.sectors().min(self.rules.destage_sectors);
+        let visit = range.sectors().min(self.rules.destage_sectors);
+        let goes_on = layer.goes_on(region, self.now, visit.div_ceil(BLOCK_SECTORS));
+        let sectors = if goes_on { visit } else { range.sectors().min(layer.append_sectors()).max(visit) };
         let packets = if sectors <= packet_sectors { 1 } else { sectors.div_ceil(packet_sectors).min(VISIT_PACKETS) };
         let room = layer.room_packets(region);
         let lacks_room = layer.lacks_room(region, packets, room);
         if lacks_room {
             layer.press();
         }
-        if lacks_room || layer.ration_is_spent() {
-            layer.force_pass_for(region, packets);
+        if lacks_room || (!goes_on && layer.ration_is_spent(waited_since)) {
+            layer.force_pass_for(region, packets, waited_since);
             return self.start_cleaning();
         }
         let arrived = self.gather(region, room.min(VISIT_PACKETS));

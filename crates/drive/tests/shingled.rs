@@ -342,9 +342,12 @@ fn a_band_once_begun_is_finished_where_the_drive_does_that() {
         random_writes(&mut host, 1, 2);
         host.drive.truth().bands_cleaned
     };
-    assert_eq!(cleaned(&profile), 1);
-    profile.shingled.as_mut().unwrap().cleaning.finishes_band = false;
-    assert_eq!(cleaned(&profile), 0);
+    let finishes = [(true, false), (false, true), (false, false)].map(|(band, phase)| {
+        let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
+        (cleaning.finishes_band, cleaning.finishes_phase) = (band, phase);
+        cleaned(&profile)
+    });
+    assert_eq!(finishes, [1, 0, 0]);
 }
 
 #[test]
@@ -436,7 +439,8 @@ fn cleaning_ms(profile: &Profile, write_bytes: u64) -> f64 {
 #[test]
 fn only_what_would_be_lost_is_put_aside() {
     let mut profile = profile("st8000as0002");
-    let shingled = profile.shingled.as_ref().unwrap();
+    let shingled = profile.shingled.as_mut().unwrap();
+    (shingled.cleaning.merge_whole, shingled.cleaning.merge_turns) = (false, 0.0);
     let band_bytes = shingled.tracks_per_band * profile.geometry.outer_track_bytes;
     // Phases that are cached as a whole or not at all, and one of both.
     for merge_bytes in [shingled.cleaning.merge_bytes, band_bytes] {

@@ -18,7 +18,7 @@ fn turns_behind_the_first_operation(merge_tracks: u64) -> f64 {
     let track_bytes = profile.geometry.outer_track_bytes;
     let shingled = profile.shingled.as_mut().unwrap();
     let idle_ns = (shingled.cleaning.idle_ms * 1e6) as u64;
-    (shingled.cleaning.merge_bytes, shingled.cleaning.finishes_band) = (merge_tracks * track_bytes, false);
+    (shingled.cleaning.merge_bytes, shingled.cleaning.finishes_phase) = (merge_tracks * track_bytes, false);
     assert!(shingled.tracks_per_band > 14);
     let mut host = Host::new(&profile);
     host.ask(Verb::Write, 0, 4096, true);
@@ -203,7 +203,7 @@ fn a_trim_keeps_the_physical_sectors_of_which_it_takes_a_part() {
 fn what_was_trimmed_and_written_again_is_read_when_its_band_is_cleaned() {
     let mut profile = profile("st8000as0002").scaled(100).unwrap();
     let shingled = profile.shingled.as_mut().unwrap();
-    (shingled.cleaning.merge_on_disk, shingled.cleaning.finishes_band) = (false, false);
+    (shingled.cleaning.merge_on_disk, shingled.cleaning.merge_whole) = (false, false);
     let band_bytes = shingled.tracks_per_band * profile.geometry.outer_track_bytes;
     let cleaning_ns = |written_again: bool| {
         let mut host = Host::new(&profile);

@@ -300,6 +300,8 @@ pub struct CacheProfile {
     pub follow_turns: f64,
     /// Space in the log that each visit takes beyond its packets, as a share of an outermost track.
     pub append_tracks: f64,
+    /// Visits right behind another are one append up to so many bytes: recorded once, counted once; 0: each is one.
+    pub append_bytes: u64,
     /// Visits after which the map is written out; 0: never.
     pub journal_every: u64,
     /// How long that takes.
@@ -327,22 +329,35 @@ pub struct CleaningProfile {
     pub low_mark: f64,
     /// Bands cleaned by one pass.
     pub bands_per_pass: u64,
+    /// Silence that is enough once there was no room, until the fill is down to `full_until`; 0: as ever.
+    pub full_idle_ms: f64,
+    /// Fill (share of entries or bytes, whichever is fuller) down to which that is so.
+    pub full_until: f64,
     /// Whether a band that is being cleaned is finished before the host is served again.
     pub finishes_band: bool,
+    /// Whether a phase is, and a band only as long as the cache counts as full.
+    pub finishes_phase: bool,
     /// Who had to wait for room waits until one visit to the log has room for so many bytes, or for its own packets
     /// at their largest if that is more; 0: for those.
     pub room_bytes: u64,
-    /// Visits to the log that the host gets from one forced pass to the next, once there was no room; 0: as many as
+    /// Appends to the log that the host gets from one forced pass to the next, once there was no room; 0: as many as
     /// find room.
     pub ration_appends: u64,
     /// Fill (share of entries or bytes, whichever is fuller) at which rationing ends.
     pub ration_until: f64,
+    /// Bands of a pass that comes between appends, which then are rationed only where the host has not paused; 0: as any
+    /// pass.
+    pub ration_bands: u64,
     /// Turns to collect one packet from the log.
     pub collect_turns: f64,
     /// Bytes merged at a time in DRAM.
     pub merge_bytes: u64,
     /// Whether merged data is written to a place of its own before it goes home.
     pub merge_on_disk: bool,
+    /// Whether a phase is read and put aside in whole, what the cache holds included.
+    pub merge_whole: bool,
+    /// Turns that putting aside costs beyond its data.
+    pub merge_turns: f64,
 }
 
 /// Detection of sequential streams.

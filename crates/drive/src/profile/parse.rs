@@ -298,6 +298,7 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
         append_turns,
         follow_turns,
         append_tracks,
+        append_bytes: if section.optional("append_bytes") { section.whole("append_bytes", &BUFFER)? } else { 0 },
         journal_every: section.whole("journal_every", &EVERY)?,
         journal_ms: section.float("journal_ms", &MS)?,
         replay_ms: section.float_or("replay_ms", &MS, 0.0)?,
@@ -356,7 +357,9 @@ fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<Clean
         true => section.float_or("rest_s", &REST, 0.0)?,
         false => section.refuse("rest_s", "aggressive cleaning starts anyway").map(|()| 0.0)?,
     };
-    let rations = section.optional("ration_appends") | section.optional("ration_until");
+    let rations =
+        section.optional("ration_appends") | section.optional("ration_until") | section.optional("ration_bands");
+    let full = section.optional("full_idle_ms") | section.optional("full_until");
     let mut mark = |key: &str| match lazy {
         true => section.float(key, &SHARE),
         false => section.refuse(key, "aggressive cleaning waits for no mark").map(|()| 0.0),
@@ -366,6 +369,10 @@ fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<Clean
         true => section.refuse("collect_turns", IN_FLASH).map(|()| 0.0)?,
         false => section.float("collect_turns", &TURNS)?,
     };
+    let finishes_phase = section.optional("finishes_phase") && section.flag("finishes_phase")?;
+    if finishes_phase {
+        section.refuse("finishes_band", "with `finishes_phase` it is finished only while the cache is full")?;
+    }
     let cleaning = CleaningProfile {
         when,
         order: section.word("order", &order)?,
@@ -375,13 +382,19 @@ fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<Clean
         high_mark,
         low_mark,
         bands_per_pass: section.whole("bands_per_pass", &BANDS)?,
+        full_idle_ms: if full { section.float("full_idle_ms", &IDLE)? } else { 0.0 },
+        full_until: if full { section.float("full_until", &SHARE)? } else { 1.0 },
         finishes_band: if section.optional("finishes_band") { section.flag("finishes_band")? } else { false },
+        finishes_phase,
         room_bytes: if section.optional("room_bytes") { section.whole("room_bytes", &BUFFER)? } else { 0 },
         ration_appends: if rations { section.whole("ration_appends", &RATION)? } else { 0 },
         ration_until: if rations { section.float("ration_until", &SHARE)? } else { 1.0 },
+        ration_bands: if section.optional("ration_bands") { section.whole("ration_bands", &BANDS)? } else { 0 },
         collect_turns,
         merge_bytes: section.whole("merge_bytes", &MERGE)?,
         merge_on_disk: section.flag("merge_on_disk")?,
+        merge_whole: if section.optional("merge_whole") { section.flag("merge_whole")? } else { false },
+        merge_turns: section.float_or("merge_turns", &TURNS, 0.0)?,
     };
     section.finish()?;
     Ok(cleaning)

@@ -72,6 +72,16 @@ impl Shingled {
             && log.capacity_blocks() - log.used_blocks() < self.rules.room_blocks + self.records_blocks(region)
     }
 
+    /// Whether a visit that begins then with so many blocks belongs to the append of the visit before it.
+    pub fn goes_on(&self, region: usize, begin: u64, blocks: u64) -> bool {
+        self.last_visit == (region, begin) && self.appended_blocks + blocks <= self.rules.append_blocks
+    }
+
+    /// Most sectors that one append holds, were all of them there; 0: those of one visit.
+    pub fn append_sectors(&self) -> u64 {
+        self.rules.append_blocks * BLOCK_SECTORS
+    }
+
     /// How many sectors from an extent's start fill one packet.
     pub fn packet_sectors(&self, sectors: u64, writes: u64) -> u64 {
         // Mostly an extent is one write: no division for that.
@@ -90,6 +100,9 @@ impl Shingled {
     pub fn append(&mut self, arm: &mut Arm, begin: u64, extents: &[Extent]) -> u64 {
         let geometry = &arm.mechanics.geometry;
         let region = extents.first().map_or(0, |extent| self.region_of(geometry, extent.first));
+        let blocks = extents.iter().map(Extent::blocks).sum();
+        let goes_on = self.goes_on(region, begin, blocks);
+        self.appended_blocks = if goes_on { self.appended_blocks + blocks } else { blocks };
         let mut ticks = self.rules.append_ticks;
         if self.last_visit == (region, begin) {
             ticks += self.rules.follow_ticks;
@@ -100,7 +113,7 @@ impl Shingled {
         while !rest.is_empty() {
             let (packet, others) = rest.split_at(self.group(rest));
             let space_blocks = self.regions[region].space_blocks(packet.iter().map(Extent::blocks).sum());
-            let records_blocks = if first_at.is_none() { self.records_blocks(region) } else { 0 };
+            let records_blocks = if first_at.is_none() && !goes_on { self.records_blocks(region) } else { 0 };
             let (id, at) = self.regions[region].log.append(space_blocks + records_blocks);
             ticks += match &self.flash {
                 Some(flash) => flash.write_ticks + space_blocks * flash.block_ticks,
@@ -112,9 +125,11 @@ impl Shingled {
             self.insert(packet, region, id, at);
             rest = others;
         }
-        self.count_visit();
         self.counters.cache_visits += 1;
-        ticks += self.journal_ticks();
+        if !goes_on {
+            self.count_append();
+            ticks += self.journal_ticks();
+        }
         if self.flash.is_some() {
             return begin + ticks;
         }
@@ -159,7 +174,7 @@ impl Shingled {
         self.settle_log(region);
     }
 
-    /// Counts a visit; what writing out the map costs when it is time for that.
+    /// Counts an append; what writing out the map costs when it is time for that.
     fn journal_ticks(&mut self) -> u64 {
         self.appends_since_journal += 1;
         if self.rules.journal_every == 0 || self.appends_since_journal < self.rules.journal_every {

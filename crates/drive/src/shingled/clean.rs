@@ -50,6 +50,8 @@ struct Job {
     stretch: Stretch,
     survey: Survey,
     step: Step,
+    /// The phase at hand is under way.
+    begun: bool,
 }
 
 /// What the cache holds of a phase.
@@ -92,10 +94,14 @@ pub(crate) struct Cleaning {
     /// Bands that this pass has still to clean, and from where on at the latest.
     pending: VecDeque<(u32, u64)>,
     forced: bool,
-    /// There was no room, and not enough has been regained since.
+    /// There was no room, and not enough has been regained since for the host to get as many visits as find room.
     pressed: bool,
-    /// Visits to the log that are left until the next forced pass.
+    /// The same, for cleaning to wait for silence as ever.
+    full: bool,
+    /// Appends to the log that are left until the next forced pass.
     ration: u64,
+    /// The forced pass is one that comes between appends.
+    rationing: bool,
     /// The place of the cache that a forced pass has to make room in.
     short_of_log: Option<usize>,
     /// Lazy cleaning has passed the high mark and not yet reached the low one.
@@ -136,7 +142,12 @@ impl Cleaning {
 impl Shingled {
     /// Whether cleaning goes before the host: a pass was forced, or a band is under way that has to be finished.
     pub fn pass_is_forced(&self) -> bool {
-        self.cleaning.forced || (self.rules.finishes_band && self.cleaning.job.is_some())
+        self.cleaning.forced || self.cleaning.job.is_some_and(|job| self.finishes(&job))
+    }
+
+    /// Whether a band that is under way goes on before the host is served.
+    fn finishes(&self, job: &Job) -> bool {
+        self.rules.finishes_band || (self.rules.finishes_phase && (job.begun || self.cleaning.full))
     }
 
     /// Whether the band of a block is being cleaned: what is written to it now would be overwritten with the old.
@@ -146,9 +157,12 @@ impl Shingled {
 
     /// How long the host has to be silent before there is something to do; `None`: there is nothing.
     pub fn cleans_after(&mut self) -> Option<u64> {
+        self.cleaning.full = self.cleaning.full && self.fill() > self.rules.full_until;
+        let silence = self.rules.full_idle.filter(|_| self.cleaning.full && self.open.is_empty());
+        let silence = silence.unwrap_or(self.rules.clean_idle);
         let closes = self.closes_in_silence() && !self.open.is_empty();
         if self.cleaning.job.is_some() || !self.cleaning.pending.is_empty() || closes {
-            return Some(self.rules.clean_idle);
+            return Some(silence);
         }
         if self.map.dirty_bands() == 0 {
             return None;
@@ -160,7 +174,7 @@ impl Shingled {
                 return self.rules.clean_rest;
             }
         }
-        Some(self.rules.clean_idle)
+        Some(silence)
     }
 
     /// Whether bands that streams left are closed once the host is silent. Cleaning that waits for no silence cannot tell a
@@ -191,14 +205,21 @@ impl Shingled {
         self.cleaning.forced = true;
     }
 
-    /// There is no room in the log: from now on visits are rationed, if the drive does that.
+    /// There is no room in the log: from now on appends are rationed and little silence is enough, if the drive does that.
     pub fn press(&mut self) {
         self.cleaning.pressed = self.rules.ration_appends > 0;
+        self.cleaning.full = self.rules.full_idle.is_some();
     }
 
-    /// Whether the host has used up its visits and a pass is due before the next.
-    pub fn ration_is_spent(&self) -> bool {
-        self.cleaning.pressed && self.cleaning.ration == 0 && self.map.dirty_bands() > 0
+    /// Whether the host has used up its appends and a pass is due before the next, which has waited since `arrived`.
+    pub fn ration_is_spent(&self, arrived: u64) -> bool {
+        let spent = self.cleaning.pressed && self.cleaning.ration == 0 && self.map.dirty_bands() > 0;
+        spent && (self.rules.ration_bands == 0 || self.follows(arrived))
+    }
+
+    /// Whether what has waited since `arrived` follows the last visit without a pause of the host.
+    fn follows(&self, arrived: u64) -> bool {
+        arrived <= self.last_visit.1
     }
 
     /// Whether the next visit to the log has a pass to record beside its own packets.
@@ -206,15 +227,17 @@ impl Shingled {
         self.cleaning.unrecorded
     }
 
-    /// Counts a visit, which records the passes before it; rationing ends once enough room has been regained.
-    pub(super) fn count_visit(&mut self) {
+    /// Counts an append, which records the passes before it; rationing ends once enough room has been regained.
+    pub(super) fn count_append(&mut self) {
         self.cleaning.unrecorded = false;
         self.cleaning.ration = self.cleaning.ration.saturating_sub(1);
         self.cleaning.pressed = self.cleaning.pressed && self.fill() > self.rules.ration_until;
     }
 
-    /// The same, where a place of the cache has no room for so many packets.
-    pub fn force_pass_for(&mut self, region: usize, packets: u64) {
+    /// The same, where a place of the cache has no room for so many packets, which have waited since `arrived`, or more come
+    /// than the ration allows.
+    pub fn force_pass_for(&mut self, region: usize, packets: u64, arrived: u64) {
+        self.cleaning.rationing = self.cleaning.pressed && self.rules.ration_bands > 0 && self.follows(arrived);
         let short = self.log_lacks_room(region, packets) && self.regions[region].log.used_blocks() > 0;
         self.cleaning.short_of_log = short.then_some(region);
         self.force_pass();
@@ -247,12 +270,11 @@ impl Shingled {
             None => return None,
         }
         self.cleaning.host_had_its_turn = false;
-        let goes_on = self.cleaning.forced || self.rules.finishes_band;
         let mut ends = begin;
         let done = loop {
             let done;
             (ends, done) = self.step(arm, ends, &mut job);
-            if done || ends >= alone_before || !goes_on {
+            if done || ends >= alone_before || !(self.cleaning.forced || self.finishes(&job)) {
                 break done;
             }
         };
@@ -308,7 +330,8 @@ impl Shingled {
             }
         }
         let short = self.cleaning.short_of_log.take();
-        let count = self.rules.bands_per_pass;
+        let rationing = std::mem::take(&mut self.cleaning.rationing) && pass == Pass::Forced;
+        let count = if rationing { self.rules.ration_bands } else { self.rules.bands_per_pass };
         let tail_only = pass == Pass::Forced && short.is_some();
         if self.rules.order == CleaningOrder::Fifo || tail_only {
             self.map.touch_oldest();
@@ -359,7 +382,8 @@ impl Shingled {
         let phase_end = (at + self.rules.merge_blocks).min(end);
         let stretch = mechanics.stretch_from(&place, phase_end - at);
         let survey = self.survey(band, start, at..phase_end);
-        *job = Job { band, newest_packet, to, start, end, at, phase_end, stretch, survey, step: Step::Read };
+        *job =
+            Job { band, newest_packet, to, start, end, at, phase_end, stretch, survey, step: Step::Read, begun: false };
         if self.needs_no_reading(job) {
             job.step = self.collect(job);
         }
@@ -368,6 +392,7 @@ impl Shingled {
 
     /// Prepares the phase after the one that ended at `job.phase_end`.
     fn next_phase(&mut self, mechanics: &Mechanics, job: &mut Job) {
+        job.begun = false;
         job.at = job.phase_end;
         job.phase_end = (job.at + self.rules.merge_blocks).min(job.end);
         job.stretch = mechanics.stretch_behind(&job.stretch, job.phase_end - job.at);
@@ -381,10 +406,12 @@ impl Shingled {
         mechanics.stretch(job.at.wrapping_add(shift), job.phase_end.wrapping_add(shift))
     }
 
-    /// Everything in the phase is cached or trimmed.
+    /// Everything in the phase is cached or trimmed, and the drive heeds that.
     #[inline]
     fn needs_no_reading(&self, job: &Job) -> bool {
-        job.survey.cached == job.phase_end - job.at || (!self.trimmed.is_empty() && self.is_cached_or_trimmed(job))
+        !self.rules.merge_whole
+            && (job.survey.cached == job.phase_end - job.at
+                || (!self.trimmed.is_empty() && self.is_cached_or_trimmed(job)))
     }
 
     fn is_cached_or_trimmed(&self, job: &Job) -> bool {
@@ -443,17 +470,19 @@ impl Shingled {
     }
 
     /// Put aside is what would be lost if the power failed while it is overwritten: not the data of a band that moves,
-    /// which keeps its old place until it is complete, and not what the cache holds until then.
+    /// which keeps its old place until it is complete, and not what the cache holds until then, unless phases are merged whole.
     fn after_collecting(&mut self, job: &mut Job) -> Step {
         self.refresh(job);
         if !self.rules.merge_on_disk || job.to.is_some() || self.needs_no_reading(job) {
             return Step::WriteBack;
         }
-        Step::Park { blocks: job.phase_end - job.at - job.survey.cached }
+        let spared = if self.rules.merge_whole { 0 } else { job.survey.cached };
+        Step::Park { blocks: job.phase_end - job.at - spared }
     }
 
     /// One physical operation; returns when it ends and whether the band is done.
     fn step(&mut self, arm: &mut Arm, begin: u64, job: &mut Job) -> (u64, bool) {
+        job.begun = true;
         match job.step {
             Step::Read => {
                 job.step = self.collect(job);
@@ -469,7 +498,7 @@ impl Shingled {
             Step::Park { blocks } => {
                 job.step = Step::WriteBack;
                 let stretch = arm.mechanics.stretch_from(&self.regions[self.region(job.band)].merge_at, blocks);
-                (arm.pass_over(begin, &stretch, Way::Write).ends, false)
+                (arm.pass_over(begin, &stretch, Way::Write).ends + self.rules.merge_ticks, false)
             }
             Step::WriteBack => {
                 let elsewhere = job.to.map(|to| self.stretch_at(arm.mechanics, job, to));

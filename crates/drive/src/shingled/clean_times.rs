@@ -222,6 +222,31 @@ fn a_band_is_put_aside_in_its_own_place_of_the_cache() {
     assert_eq!(ends, expected.map(f64::from));
 }
 
+/// The same where a phase is merged whole, and to record that costs a turn.
+#[test]
+fn a_phase_that_is_merged_whole_is_put_aside_whole_and_read_though_all_of_it_is_cached() {
+    let mut profile = profile();
+    let shingled = profile.shingled.as_mut().unwrap();
+    shingled.cache.place = CachePlace::Spread { regions: 2 };
+    (shingled.cleaning.merge_on_disk, shingled.cleaning.collect_turns) = (true, 1.0);
+    (shingled.cleaning.merge_whole, shingled.cleaning.merge_turns) = (true, 1.0);
+    let mut drive = Alone::new(&profile);
+    drive.cache(19, 10, 4);
+    drive.rest_over(36);
+    // Read and collected as above; all 128 put aside, and a turn; its place comes again at 1312.
+    let expected = [160, 160 + 32 + 8 + 256 + 4, 736 + 128 + 256, 1312 + 128].map(f64::from);
+    assert_eq!([(); 4].map(|()| drive.clean().unwrap()), expected);
+
+    for (whole, first) in [(true, 32 + 128), (false, 256 + 128)] {
+        profile.shingled.as_mut().unwrap().cleaning.merge_whole = whole;
+        let mut drive = Alone::new(&profile);
+        drive.cache(19, 0, 128);
+        drive.rest_over(36);
+        // Read first; or collected at once, where the heads are already.
+        assert_eq!(drive.clean(), Some(f64::from(first)), "{whole}");
+    }
+}
+
 /// A stream leaves band 0, now of tracks 3, 4 and 5, in the middle of track 3: from that track on it is rewritten, a track at a
 /// time. Track 4 begins at 192, and track 5, of the same cylinder, at 224.
 #[test]

@@ -47,6 +47,7 @@ struct Rules {
     packet_ticks: u64,
     append_ticks: u64,
     follow_ticks: u64,
+    append_blocks: u64,
     journal_every: u64,
     journal_ticks: u64,
     replay_ticks: u64,
@@ -58,13 +59,19 @@ struct Rules {
     high_mark: f64,
     low_mark: f64,
     bands_per_pass: usize,
+    full_idle: Option<u64>,
+    full_until: f64,
     finishes_band: bool,
+    finishes_phase: bool,
     room_blocks: u64,
     ration_appends: u64,
     ration_until: f64,
+    ration_bands: usize,
     collect_ticks: u64,
     merge_blocks: u64,
     merge_on_disk: bool,
+    merge_whole: bool,
+    merge_ticks: u64,
 }
 
 /// The layer's state.
@@ -84,6 +91,8 @@ pub(crate) struct Shingled {
     appends_since_journal: u64,
     /// The place of the last visit to the log, and when it ended.
     last_visit: (usize, u64),
+    /// So much the append holds that the last visit belongs to.
+    appended_blocks: u64,
     counters: Truth,
 }
 
@@ -102,6 +111,7 @@ impl Shingled {
             trimmed: RangeSet::new(),
             appends_since_journal: 0,
             last_visit: (0, 0),
+            appended_blocks: 0,
             counters: Truth::default(),
         }
     }
@@ -338,6 +348,7 @@ impl Rules {
             packet_ticks: turns(cache.packet_turns),
             append_ticks: turns(cache.append_turns),
             follow_ticks: turns(cache.follow_turns),
+            append_blocks: cache.append_bytes / BLOCK_BYTES,
             journal_every: cache.journal_every,
             journal_ticks: clock.span(cache.journal_ms * 1e6),
             replay_ticks: clock.span(cache.replay_ms * 1e6),
@@ -349,13 +360,19 @@ impl Rules {
             high_mark: cleaning.high_mark,
             low_mark: cleaning.low_mark,
             bands_per_pass: cleaning.bands_per_pass as usize,
+            full_idle: (cleaning.full_idle_ms > 0.0).then(|| clock.span(cleaning.full_idle_ms * 1e6)),
+            full_until: cleaning.full_until,
             finishes_band: cleaning.finishes_band,
+            finishes_phase: cleaning.finishes_phase,
             room_blocks: cleaning.room_bytes / BLOCK_BYTES,
             ration_appends: cleaning.ration_appends,
             ration_until: cleaning.ration_until,
+            ration_bands: cleaning.ration_bands as usize,
             collect_ticks: turns(cleaning.collect_turns),
             merge_blocks: cleaning.merge_bytes / BLOCK_BYTES,
             merge_on_disk: cleaning.merge_on_disk,
+            merge_whole: cleaning.merge_whole,
+            merge_ticks: turns(cleaning.merge_turns),
         }
     }
 }

@@ -161,22 +161,15 @@ fn with(name: &str, key: &str, lines: &[&str]) -> Result<Profile, ProfileError> 
     Profile::parse(&original.replacen(line, &format!("{line}\n{}", more.join("\n")), 1))
 }
 
+fn contradicts(key: &str, lines: &[&str], expected: &str, words: &str) {
+    let error = with("wd40efax", key, lines).expect_err(expected);
+    assert_eq!(error.key(), Some(expected), "{error}");
+    assert!(error.to_string().contains(words), "{error}");
+}
+
 #[test]
-fn parts_that_contradict_each_other_are_refused() {
-    let flash = ["flash_read_us = 100", "flash_write_us = 400", "flash_rate_mb_s = 200"];
-    let in_flash = [&["place = \"flash\""], &flash[..]].concat();
-    let cache = "translation.cache";
+fn ways_of_cleaning_that_contradict_each_other_are_refused() {
     for (key, lines, expected, words) in [
-        ("entries", vec!["place = \"middle\""], "translation.cache.place", "one of outer, inner, spread, flash"),
-        ("entries", vec!["place = \"spread\""], "translation.cache.regions", "missing"),
-        ("entries", vec!["place = \"spread\"", "regions = 1"], "translation.cache.regions", "2..64"),
-        ("entries", vec!["place = \"inner\"", "regions = 4"], "translation.cache.regions", "\"inner\""),
-        ("entries", vec!["flash_read_us = 100"], "translation.cache.flash_read_us", "not in flash"),
-        ("entries", in_flash.clone(), "translation.cache.packet_tracks", "does not turn"),
-        ("entries", vec!["place = \"flash\"", "flash_read_us = 1"], "translation.cache.flash_write_us", "missing"),
-        ("entries", vec!["packets = 100"], "translation.cache.packets", "`entries` limits them already"),
-        ("entries", vec!["replay_ms = -1"], "translation.cache.replay_ms", "0..10000 ms"),
-        ("entries", vec!["append_tracks = 1000"], "translation.cache.append_tracks", "0..100 tracks"),
         ("collect_turns", vec!["ration_appends = 5"], "translation.cleaning.ration_until", "missing"),
         ("collect_turns", vec!["ration_until = 0.9"], "translation.cleaning.ration_appends", "missing"),
         (
@@ -199,6 +192,27 @@ fn parts_that_contradict_each_other_are_refused() {
         ),
         ("entries", vec!["append_bytes = -1"], "translation.cache.append_bytes", "possible"),
         ("collect_turns", vec!["finishes_band = 1"], "translation.cleaning.finishes_band", "true or false"),
+    ] {
+        contradicts(key, &lines, expected, words);
+    }
+}
+
+#[test]
+fn parts_that_contradict_each_other_are_refused() {
+    let flash = ["flash_read_us = 100", "flash_write_us = 400", "flash_rate_mb_s = 200"];
+    let in_flash = [&["place = \"flash\""], &flash[..]].concat();
+    let cache = "translation.cache";
+    for (key, lines, expected, words) in [
+        ("entries", vec!["place = \"middle\""], "translation.cache.place", "one of outer, inner, spread, flash"),
+        ("entries", vec!["place = \"spread\""], "translation.cache.regions", "missing"),
+        ("entries", vec!["place = \"spread\"", "regions = 1"], "translation.cache.regions", "2..64"),
+        ("entries", vec!["place = \"inner\"", "regions = 4"], "translation.cache.regions", "\"inner\""),
+        ("entries", vec!["flash_read_us = 100"], "translation.cache.flash_read_us", "not in flash"),
+        ("entries", in_flash.clone(), "translation.cache.packet_tracks", "does not turn"),
+        ("entries", vec!["place = \"flash\"", "flash_read_us = 1"], "translation.cache.flash_write_us", "missing"),
+        ("entries", vec!["packets = 100"], "translation.cache.packets", "`entries` limits them already"),
+        ("entries", vec!["replay_ms = -1"], "translation.cache.replay_ms", "0..10000 ms"),
+        ("entries", vec!["append_tracks = 1000"], "translation.cache.append_tracks", "0..100 tracks"),
         ("tracked", vec!["durable = \"no\""], "translation.streams.durable", "true or false"),
         ("tracks_per_band", vec!["mapping = \"loose\""], "translation.mapping", "one of static, dynamic"),
         ("tracks_per_band", vec!["mapping = \"dynamic\""], "translation.spare_bands", "missing"),
@@ -226,9 +240,7 @@ fn parts_that_contradict_each_other_are_refused() {
             "multiple of the 512",
         ),
     ] {
-        let error = with("wd40efax", key, &lines).expect_err(expected);
-        assert_eq!(error.key(), Some(expected), "{error}");
-        assert!(error.to_string().contains(words), "{error}");
+        contradicts(key, &lines, expected, words);
     }
     let error = with("canvio-3tb", "packet_bytes", &["place = \"spread\"", "regions = 64"]);
     assert!(error.is_ok(), "64 places of {cache} are a few, not too many: {error:?}");

@@ -91,6 +91,7 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
     stages = _memory(facts)
     for stage in stages:
         twin = _fitted(twin, stage, make)
+    _doubt_bytes(twin, facts)
     for stage in stages:
         _beside(twin, stage, make)
     cache = facts.cache
@@ -103,6 +104,14 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
     if facts.bursts.writes:
         _entries(twin, cache, make)
     return twin
+
+
+def _doubt_bytes(twin: Twin, facts: Facts) -> None:
+    """How many writes memory holds is known better now than from the burst: may as many large ones have ended theirs?"""
+    known = {"dram.write_bytes", "dram.write_segments"}.isdisjoint(twin.unidentified())
+    if known and replace(facts.bursts, writes=int(twin.number("dram", "write_segments"))).end_by_number:
+        origin = f"{UNKNOWN}; about as many large writes were taken at once as memory holds small ones"
+        twin.put("dram", "write_bytes", twin.value("dram", "write_bytes"), origin)
 
 
 def _merged_beside(twin: Twin, stage: Stage, make: Make) -> None:

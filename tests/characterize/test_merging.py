@@ -69,3 +69,11 @@ def test_whether_bands_that_stay_are_put_aside_is_told(on_disk: bool, tmp_path: 
     twin = _characterized(tmp_path, "st8000as0002", translation__cleaning__merge_on_disk=on_disk)
     assert ON_DISK not in twin.unidentified()
     assert twin.value("translation.cleaning", "merge_on_disk") is on_disk
+
+
+@pytest.mark.parametrize(("on_disk", "whole"), [(True, True), (True, False), (False, True), (False, False)])
+def test_whether_all_of_a_band_is_merged_is_told(on_disk: bool, whole: bool, tmp_path: Path) -> None:
+    """Else a twin of a drive that merges all writes 32 KiB in sequence half as fast again, once its cache is full."""
+    new = {"translation__cleaning__merge_on_disk": on_disk, "translation__cleaning__merge_whole": whole}
+    twin = _characterized(tmp_path, "st8000as0002", **new)
+    assert ("merge_whole" in twin.sections["translation.cleaning"]) is whole

@@ -50,6 +50,8 @@ class Cache:
     bands: dict[float, bands.Bands] = field(default_factory=dict)
     static_share: float | None = None
     band_ms: Estimate | None = None
+    whole_band_ms: Estimate | None = None
+    """Of a band of which everything is cached."""
     streams: streams.Streams | None = None
     layout: layout.Layout = field(default_factory=lambda: layout.Layout.without_gaps(1.0))
     append: appends.Append | None = None

@@ -107,7 +107,7 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
 
 
 def _doubt_bytes(twin: Twin, facts: Facts) -> None:
-    """How many writes memory holds is known better now than from the burst: may as many large ones have ended theirs?"""
+    """How many writes memory holds is known better now than from the burst: may as many large ones have ended it?"""
     known = {"dram.write_bytes", "dram.write_segments"}.isdisjoint(twin.unidentified())
     if known and replace(facts.bursts, writes=int(twin.number("dram", "write_segments"))).end_by_number:
         origin = f"{UNKNOWN}; about as many large writes were taken at once as memory holds small ones"

@@ -24,6 +24,10 @@ _ANOTHER: Final = 0.5
 _RATIONED: Final = 1.3
 _FEWEST_BANDS: Final = 8
 _NEARLY_ALL: Final = 0.9
+_WHOLE_BANDS: Final = 16
+_FEWEST_WHOLE: Final = 6
+_SHARE_OF_LOG: Final = 0.25
+_PIECE_BYTES: Final = 524_288
 
 
 def band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Press = NO_PRESS) -> Estimate | None:
@@ -54,6 +58,29 @@ def band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Pre
     # Half a band is under way at the end, and a band is cleaned from its first dirty track on only.
     each = (silence_ms - rest_ms) / (cleaned + 0.5) / (1 - 0.5 / PER_BAND)
     return Estimate(each, each * (1 - 0.5 / cleaned), each * (1 + 0.5 / cleaned))
+
+
+def whole_band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, log_bytes: float) -> Estimate | None:
+    """Time for a band of which everything is cached; None where too little came home, or the log has no room for some.
+
+    Pieces come in no order, so that they are no stream, and one band after the other.
+    """
+    count = int(min(_WHOLE_BANDS, _SHARE_OF_LOG * log_bytes // bands.size_bytes.value))
+    if count < _FEWEST_WHOLE or bands.border + count * bands.size_bytes.value > bench.capacity_bytes:
+        return None
+    surplus_ms = _FIRST_REST_MS
+    for _ in range(_MOST_LOOKS):
+        found = _cleaned(bench, bands, sight, rest_ms + surplus_ms, NO_PRESS, count, whole=True)
+        if found.kept < _NEARLY_ALL:
+            return None
+        if found.later < found.bands + _ANOTHER:
+            surplus_ms /= 2
+        elif found.bands < count / 3:
+            surplus_ms *= 2
+        else:
+            each = (found.silence_ms - rest_ms) / (found.bands + 0.5)
+            return Estimate(each, each * (1 - 0.5 / found.bands), each * (1 + 0.5 / found.bands))
+    return None
 
 
 @dataclass(frozen=True)
@@ -101,13 +128,17 @@ class _Rest:
     """Which share of what was written lay in the log when it began."""
 
 
-def _cleaned(bench: Bench, bands: Bands, sight: Sight, silence_ms: float, press: Press, count: int) -> _Rest:
-    """Write to so many bands, and rest; then another time as long."""
+def _cleaned(
+    bench: Bench, bands: Bands, sight: Sight, silence_ms: float, press: Press, count: int, *, whole: bool = False
+) -> _Rest:
+    """Write to so many bands, or all of them, and rest; then another time as long."""
     places = _places(bands, count)
     first = int(places[0])
     bench.idle(_SETTLE_NS)
     press.before(first)
     watch = Watch.over(bench, "clean", places, sight)
+    if whole:
+        bench.play("clean-fill", Trace.writes(_pieces(bands, count), _PIECE_BYTES, flush_every=1))
     bench.play("clean-write", Trace.writes(places, flush_every=1))
     press.after(first, len(places), BLOCK_BYTES)
     before = watch.angles()
@@ -122,6 +153,14 @@ def _cleaned(bench: Bench, bands: Bands, sight: Sight, silence_ms: float, press:
     rewrite(bench, "clean-rewrite", first, int(count * bands.size_bytes.value))
     came_bands, later_bands = (float(each[left].mean() * count) for each in (came, later))
     return _Rest(came_bands, silence_ms, later_bands, float(left.mean()))
+
+
+def _pieces(bands: Bands, count: int) -> Ints:
+    """All of so many bands, each in no order."""
+    draw = np.random.default_rng(7)
+    each = int(bands.size_bytes.value) // _PIECE_BYTES
+    first = int(bands.border) // BLOCK_BYTES * BLOCK_BYTES
+    return np.asarray(first + _PIECE_BYTES * np.concatenate([n * each + draw.permutation(each) for n in range(count)]))
 
 
 def _places(bands: Bands, count: int) -> Ints:

@@ -376,6 +376,29 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
         twin.put(section, "collect_turns", 0.2, f"{UNKNOWN}; a part of a turn, and few pieces to a band")
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{UNKNOWN}; usual")
     twin.put(section, "merge_on_disk", *_on_disk(twin, facts, cache, tracks))
+    if whole := _merged_whole(twin, facts, cache, tracks):
+        twin.put(section, "merge_whole", True, f"measured: {whole} {BY}")
+
+
+def _merged_whole(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> str:
+    """What tells that a band is read and put aside also where all of it is cached; empty where nothing does.
+
+    It is collected and written back at least. A drive that heeds what is cached does no more, another one reads it
+    and, where it puts aside on disk, writes it a second time.
+    """
+    if cache.whole_band_ms is None or not band_size_is_known(facts) or cache.moves_bands:
+        return ""
+    pass_ms = _pass_ms(facts, tracks)
+    # Pieces lie apart in the log; how many of a band's are collected with one turning of the platters is not known.
+    more = 2.0 if twin.value("translation.cleaning", "merge_on_disk") else 1.0
+    times = cache.whole_band_ms.low / pass_ms
+    return f"{times:.2f} times what reading a band takes, with all of it cached" if times > 2 + more / 2 + 0.5 else ""
+
+
+def _pass_ms(facts: Facts, tracks: int) -> float:
+    """To read a band, or to write it."""
+    turn_ms = facts.turn_ms.value
+    return tracks * turn_ms / (facts.rates[0].value * turn_ms / 1e3 / facts.track_bytes(0.0))
 
 
 def _on_disk(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> tuple[bool, str]:
@@ -384,9 +407,7 @@ def _on_disk(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> tuple[bool,
         return False, UNKNOWN
     if cache.moves_bands:
         return False, f"{UNKNOWN}; of bands that move nothing is put aside"
-    turn = facts.turn_ms.value
-    skew = facts.rates[0].value * turn / 1e3 / facts.track_bytes(0.0)
-    read_ms = tracks * turn / skew
+    turn, read_ms = facts.turn_ms.value, _pass_ms(facts, tracks)
     times, low, high = (ms / read_ms for ms in (cache.band_ms.value, cache.band_ms.low, cache.band_ms.high))
     # What is cached of a band is collected, too; where it is not known what that takes, it may be nearly all.
     if cache.collect_turns:

@@ -211,6 +211,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
     _fill_in_groups(bench, facts, cache, tell)
     cache.packet_bytes = _packet_bytes(facts, cache)
     _band_again(bench, cache, sight, tell)
+    _whole_band(bench, cache, sight, tell)
     _find_forced(bench, facts, cache, tell)
     _find_order(bench, facts, cache, sight, tell)
     return cache
@@ -442,6 +443,15 @@ def _band_again(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> None:
     tell("time to clean a band, and nothing else")
     press = _press(bench, cache)
     cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press) or cache.band_ms
+
+
+def _whole_band(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> None:
+    """What is cached need be neither read nor put aside; whether the drive heeds that shows where all is."""
+    if cache.length is None or cache.rest_ms is None or cache.band_ms is None or cache.lazy or cache.by_pressure:
+        return
+    tell("time to clean a band that is cached as a whole")
+    log_bytes = cache.length.bytes_found.value
+    cache.whole_band_ms = cleaning.whole_band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, log_bytes)
 
 
 def _find_order(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:

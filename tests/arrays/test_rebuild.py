@@ -35,7 +35,7 @@ from shakedown.target.profile import read_profile
 
 IRONWOLF = "model:st12000vn0007"
 RED = "model:wd40efax"
-SUPERBLOCKS = 16 * 512
+SUPERBLOCKS = 17 * 512
 """Written to each drive: a page every sixteenth of the way, but for the end."""
 JOB = "[users]\nrw=randread\nbs=16k\niodepth=2\nnorandommap\n"
 
@@ -321,7 +321,7 @@ def test_the_verb_leaves_a_run_that_others_read(
         "/proc/mdstat",
         "question of whole drives",
         "baseline",
-        "the busiest is the replacement",
+        "It waits for the replacement",
     ):
         assert word in said
     runs = [read_run(path) for path in (new, used)]

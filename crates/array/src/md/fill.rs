@@ -13,6 +13,7 @@ use super::thread::{Mood, Thread};
 use super::unit::{Block, Part, Purpose, READING, WRITING};
 use crate::command::Ask;
 use crate::layout::{Layout, LayoutError};
+use crate::members::Counters;
 use crate::outcome::{Ended, MemberShare, Outcome};
 use crate::progress::{Point, Progress};
 
@@ -53,6 +54,7 @@ impl<D: BlockDevice> Array<D> {
             lost_bytes: 0,
             from: from_bytes,
             began_ns: self.now_ns,
+            busy_before_ns: vec![0; self.options.width],
             ended: None,
             order: VecDeque::new(),
             awaited_ns: vec![0; self.options.width],
@@ -72,6 +74,7 @@ impl<D: BlockDevice> Array<D> {
         self.processor.recovery_begins(self.now_ns, &mut chance);
         recovery.thread = Thread::new(self.options.width, recovery.from, recovery.thread.end, self.now_ns);
         recovery.began_ns = self.now_ns;
+        recovery.busy_before_ns = (0..self.options.width).map(|member| self.members.counters(member).busy_ns).collect();
         self.checkpoint(recovery.from);
     }
 
@@ -114,8 +117,12 @@ impl<D: BlockDevice> Array<D> {
         let recovery = self.recovery.as_ref()?;
         let end = recovery.ended.clone().unwrap_or_else(|| self.end_now(Ended::Complete));
         let duration_ns = end.at_ns - recovery.began_ns;
+        let counters = |member: usize| Counters {
+            busy_ns: end.counters[member].busy_ns.saturating_sub(recovery.busy_before_ns[member]),
+            ..end.counters[member]
+        };
         let share = |member: usize| MemberShare {
-            counters: end.counters[member],
+            counters: counters(member),
             awaited: recovery.awaited_ns[member] as f64 / duration_ns.max(1) as f64,
             failed_at_ns: self.failed_at_ns[member].map(|at_ns| at_ns.saturating_sub(recovery.began_ns)),
             is_faulted: false,

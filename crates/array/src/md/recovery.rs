@@ -23,6 +23,8 @@ pub(super) struct Recovery {
     pub lost_bytes: u64,
     pub from: u64,
     pub began_ns: u64,
+    /// How busy the members had been by then: superblocks make a full cache make room.
+    pub busy_before_ns: Vec<u64>,
     pub ended: Option<End>,
     /// Units under way, the oldest first.
     pub order: VecDeque<u32>,

@@ -238,12 +238,14 @@ def _number(text: str) -> float | None:
 
 def drives_of_their_own() -> list[str]:
     """Those that are made of data sheets have the parts of these."""
-    return [name for name in list_profiles() if name not in listed_sheets()]
+    made = listed_sheets()
+    return [name for name in list_profiles() if name not in made]
 
 
 def pairs() -> Iterator[tuple[str, str]]:
     """All there are of protocol and drive."""
-    return ((protocol, drive) for protocol in PLAYED for drive in drives_of_their_own())
+    drives = drives_of_their_own()
+    return ((protocol, drive) for protocol in PLAYED for drive in drives)
 
 
 def stale() -> list[tuple[str, str]]:
@@ -289,12 +291,11 @@ def _held(rows: list[Row]) -> str:
 def main() -> None:
     """Play what is stale, or what is named."""
     wanted = set(sys.argv[1:])
-    protocols, drives = wanted & set(PLAYED), wanted & set(drives_of_their_own())
+    own = drives_of_their_own()
+    protocols, drives = wanted & set(PLAYED), wanted & set(own)
     if unknown := wanted - protocols - drives - {"--model", "--scatter"}:
         sys.exit(f"neither a protocol, a drive, --model nor --scatter: {', '.join(sorted(unknown))}")
-    named = [
-        pair for pair in pairs() if pair[0] in (protocols or PLAYED) and pair[1] in (drives or drives_of_their_own())
-    ]
+    named = [pair for pair in pairs() if pair[0] in (protocols or PLAYED) and pair[1] in (drives or own)]
     again, only_scatter = "--model" in wanted, "--scatter" in wanted
     there = {(row.protocol, row.drive) for row in kept()} - set(stale())
     chosen = [pair for pair in named if pair in there] if again else named if wanted else stale()

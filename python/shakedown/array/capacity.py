@@ -63,6 +63,7 @@ def _usable_bytes(order: RebuildOrder, member_bytes: int) -> int:
         own = order.options
         pool = (order.layout, width, member_bytes, own.record_bytes, own.ashift, own.draid)
         return _core.usable_bytes(*pool, own.release)
-    near, far, _ = order.options.copies or (2, 1, False)
-    drives = {"raid1": 1.0, "raid10": width / (near * far)}.get(order.layout, width - LAYOUTS[order.layout].parity)
+    drives = {"raid1": 1.0, "raid10": width / order.options.all_copies}.get(
+        order.layout, width - LAYOUTS[order.layout].parity
+    )
     return round(member_bytes * drives)

@@ -38,14 +38,11 @@ def unreadable(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, .
 
 def _stands_in(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> int:
     """How many more drives could be missing at the end."""
-    parity = LAYOUTS[order.layout].parity
-    copies = order.options.copies if isinstance(order.options, MdOptions) else None
-    if order.layout == "raid10":
-        near, far, _ = copies or (2, 1, False)
-        left = near * far - 2
+    if order.layout == "raid10" and isinstance(order.options, MdOptions):
+        spared = order.options.all_copies - 1
     else:
-        left = (parity or len(order.members) - 1) - 1
-    return left - max(len(each.failed_on_the_way) for each in rebuilds)
+        spared = LAYOUTS[order.layout].parity or len(order.members) - 1
+    return spared - 1 - max(len(each.failed_on_the_way) for each in rebuilds)
 
 
 def _read_of_the_others(rebuild: Rebuild) -> int:

@@ -73,7 +73,7 @@ def whole_band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, log_
         found = _cleaned(bench, bands, sight, rest_ms + surplus_ms, NO_PRESS, count, whole=True)
         if found.kept < _NEARLY_ALL:
             return None
-        if found.later < found.bands + _ANOTHER:
+        if found.bands and found.later < found.bands + _ANOTHER:
             surplus_ms /= 2
         elif found.bands < count / 3:
             surplus_ms *= 2

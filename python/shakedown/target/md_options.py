@@ -48,6 +48,12 @@ class MdOptions:
         """As the core takes them."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
+    @property
+    def all_copies(self) -> int:
+        """How many copies of everything a raid10 has, near and far."""
+        near, far, _ = self.copies or (2, 1, False)
+        return near * far
+
     def check_speeds(self) -> None:
         """Raise UsageError for a least speed above the greatest, where both are set."""
         least, most = self.speed_min_bytes_per_s, self.speed_max_bytes_per_s

@@ -26,10 +26,7 @@ def modelled_drive(text: str, *, seed: int, scale_divisor: int) -> Modelled:
     """``model:NAME`` or ``model:./file.toml``, so many times smaller. Raises UsageError."""
     path = profile_path(text.removeprefix("model:"))
     profile = read_profile(path)
-    try:
-        machine = _core.Machine(profile, seed=seed, scale_divisor=scale_divisor)
-    except _core.ProfileError as error:
-        raise profile_refusal(path, profile, scale_divisor, error) from error
+    machine = _machine(path, profile, seed=seed, scale_divisor=scale_divisor)
     return Modelled(machine, path.stem, is_shingled(profile), {"profile": path.name})
 
 
@@ -72,10 +69,14 @@ def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.P
 
 def check_profile(path: Path, profile: str) -> None:
     """Raise UsageError if a profile, which is or will be in ``path``, is no drive."""
+    _machine(path, profile, seed=1, scale_divisor=1)
+
+
+def _machine(path: Path, profile: str, *, seed: int, scale_divisor: int) -> _core.Machine:
     try:
-        _core.Machine(profile, seed=1, scale_divisor=1)
+        return _core.Machine(profile, seed=seed, scale_divisor=scale_divisor)
     except _core.ProfileError as error:
-        raise profile_refusal(path, profile, 1, error) from error
+        raise profile_refusal(path, profile, scale_divisor, error) from error
 
 
 def largest_divisor(profile: str, refused: int) -> int:

@@ -234,8 +234,8 @@ impl Shingled {
         self.cleaning.pressed = self.cleaning.pressed && self.fill() > self.rules.ration_until;
     }
 
-    /// The same, where a place of the cache has no room for so many packets, which have waited since `arrived`, or more come
-    /// than the ration allows.
+    /// A pass that does not give way, where a place of the cache has no room for so many packets, which have waited since
+    /// `arrived`, or more come than the ration allows.
     pub fn force_pass_for(&mut self, region: usize, packets: u64, arrived: u64) {
         self.cleaning.rationing = self.cleaning.pressed && self.rules.ration_bands > 0 && self.follows(arrived);
         let short = self.log_lacks_room(region, packets) && self.regions[region].log.used_blocks() > 0;

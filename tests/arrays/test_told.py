@@ -105,7 +105,8 @@ def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str)
             [0.0, 0.0, 0.0, 0.19],
             [0.91, 0.91, 0.8, 0.45],
             "1 x a, 1 x b, of 3 that are read, are busy 91% of the time, the replacement 45% (it has commands; what "
-            "it writes from DRAM between them is not counted). For 19% of the time it waits for the replacement, d alone.",
+            "it writes from DRAM between them is not counted). For 19% of the time it waits for the replacement, d "
+            "alone.",
         ),
         (
             [0.0, 0.0, 0.0, 0.19],

@@ -51,8 +51,8 @@ def _of_shingled(order: RebuildOrder) -> tuple[str, ...]:
         return ()
     borrowed = shingles_like(order.profiles[order.replacement])
     of_other = (
-        f" How this drive shingles has not been published: it is assumed to work like {borrowed}. Drives whose shingles "
-        f"are known took up to {BORROWED_OFF_BY[_real(order)]} with those of another: docs/profiles.md."
+        f" How this drive shingles has not been published; it is assumed to work like {borrowed}. Drives whose "
+        f"shingles are known took up to {BORROWED_OFF_BY[_real(order)]} with those of another: docs/profiles.md."
         if borrowed
         else ""
     )

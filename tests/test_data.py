@@ -54,6 +54,13 @@ def test_a_drive_is_found_as_its_label_and_smartctl_write_it(folders: Path, told
     assert data.profile_path(told) == folders / "drives" / f"{name}.toml"
 
 
+def test_the_drives_are_listed_once_however_many_are_named(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed, glob = [], Path.glob
+    monkeypatch.setattr(Path, "glob", lambda self, pattern: listed.append(self) or glob(self, pattern))
+    assert [data.profile_name(f"WD40EFRX-68N32N{each}") for each in range(24)] == ["wd40efrx"] * 24
+    assert listed == [folders / "drives"]
+
+
 @pytest.mark.parametrize("stranger", ["", " ", "-", "canvio", "WD40EFPX", "lab:WD40EFAX"])
 def test_a_stranger_has_no_name(folders: Path, stranger: str) -> None:
     assert data.profile_name(stranger) is None

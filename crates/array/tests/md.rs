@@ -490,3 +490,46 @@ fn only_who_answers_alone_holds_a_rebuild_up() {
     assert_eq!(awaited[..3], [0.0; 3]);
     assert!((0.1..0.9).contains(&awaited[3]), "{awaited:?}");
 }
+
+/// Two copies beside each other: of four members a pair must not be lost, of five nobody's neighbour, since chunks go around.
+#[test]
+fn copies_survive_as_long_as_one_of_each_is_left() {
+    let lost = |width: usize, one: usize, other: usize| {
+        let mut array = Array::new(options(Layout::Raid10, width), plain_members(width), 0).unwrap();
+        array.lose(one);
+        assert!(!array.has_failed());
+        array.lose(other);
+        array.has_failed()
+    };
+    for other in 1..4 {
+        for one in 0..other {
+            assert_eq!(lost(4, one, other), one / 2 == other / 2, "{one} and {other} of 4");
+        }
+    }
+    for other in 1..5 {
+        for one in 0..other {
+            assert_eq!(lost(5, one, other), other - one == 1 || other - one == 4, "{one} and {other} of 5");
+        }
+    }
+}
+
+/// The most that a rebuild has on its way beside somebody who reads all the time.
+fn most_on_its_way(speed_min_bytes_per_s: u64) -> u64 {
+    let options = Options { speed_min_bytes_per_s, ..options(Layout::Raid5, 4) };
+    let mut array = Array::new(options, plain_members(4), 0).unwrap();
+    let used = array.options().used_bytes();
+    array.recover(3, 0, used).unwrap();
+    let on_its_way = (0..400).map(|ms| {
+        let read = Request { tag: 0, verb: Verb::Read, fua: false, offset_bytes: 0, bytes: 64 * KIB };
+        array.submit(ms * 1_000_000, read);
+        array.members().counters(1).bytes_read - array.recovered_bytes()
+    });
+    on_its_way.skip(50).max().unwrap()
+}
+
+/// Above its least speed it waits for what it has asked for between two looks, 128 KiB, as long as others are at work.
+#[test]
+fn a_rebuild_gives_way_to_others_above_its_least_speed() {
+    assert_eq!(most_on_its_way(MIB), 128 * KIB);
+    assert!(most_on_its_way(1 << 40) >= MIB, "else what there are stripes for");
+}

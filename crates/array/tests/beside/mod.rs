@@ -231,7 +231,7 @@ fn who_comes_later_gets_no_stripes_before_who_waits() {
 #[test]
 fn reads_of_a_degraded_array_are_under_way_as_far_as_there_are_stripes() {
     let mut array = short_of_stripes();
-    [0, 10, 20].map(|first| read_pages(&mut array, first, 10));
+    [0, 10, 20].into_iter().for_each(|first| read_pages(&mut array, first, 10));
     array.advance(1, &mut Vec::new());
     assert_eq!(pages_read(&array), [0]);
     read_pages(&mut array, 64, 64);

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from shakedown.fit import band_tracks
 from shakedown.fit.cache import Cache, gathered_bytes, space_bound
 from shakedown.fit.cleaning import PER_BAND, Marked, Pass, forced
 from shakedown.fit.dram import USUAL_WRITES
@@ -15,7 +16,6 @@ from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
 from shakedown.fit.length import MARKS_AT, Length
-from shakedown.fit.rotation import short_way
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
 from shakedown.fit.twin import BY, UNKNOWN, Twin
@@ -25,12 +25,7 @@ _WHOLE: Final = 1e-6
 _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
-_BANDS_AGREE: Final = 1.25
 _ON_DISK: Final = 2.95
-# What is known worse than this tells a band's tracks no better than other zones do.
-_SURE_EDGE: Final = 0.03
-# What angles are told apart by, and as much again: cylinders do not begin where bands do.
-_ALIKE_TURNS: Final = 0.06
 # The innermost tracks hold less than those in the middle: so many bytes are more of the stroke there.
 _INMOST: Final = 2.0
 # A zone may begin there of which the data has nothing: a drive of so few is the coarsest.
@@ -200,12 +195,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
         return
     twin.put("translation", "kind", "shingled", share)
     cache = facts.cache
-    counts = _band_tracks(facts, cache)
-    # At the outer edge the size of a track is measured where the bands are; elsewhere a place may lie in another zone.
-    edge = cache.bands.get(0.0)
-    surely = edge is not None and edge.size_bytes.half < _SURE_EDGE * edge.size_bytes.value
-    at_edge = counts[0] if surely and facts.outer and _bands_agree(counts) else None
-    tracks = max(round(at_edge or (float(np.median(counts)) if counts else 20)), 2)
+    counts, tracks = facts.band_counts, facts.band_tracks
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
     origin = bands_origin(counts, found)
     if facts.outer is None and not origin.startswith(UNKNOWN):
@@ -215,7 +205,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
         twin.put("translation", "mapping", "static", f"{UNKNOWN}; nothing came home")
     else:
         shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {BY}"
-        if not _places_differ(facts, tracks):
+        if not (cache.moves_bands or cache.far_would_show or facts.bands_differ):
             shown = f"{UNKNOWN}; bands begin at the same angle, so that one looks like another"
         elif cache.may_move_bands:
             shown = f"{UNKNOWN}; {cache.static_share:.0%} of what was cleaned came to its old place, or to one like it"
@@ -255,36 +245,18 @@ def _doubt_layout(twin: Twin) -> None:
             twin.put(section, key, value, f"{UNKNOWN}; tracks did not show: {origin.removeprefix(f'{UNKNOWN}; ')}")
 
 
-def _places_differ(facts: Facts, tracks: int) -> bool:
-    """Whether a block comes at another angle if its band lies where the next one was."""
-    seen = facts.outer
-    if seen is None or seen.track_skew is None or seen.cylinder_skew is None or not seen.heads:
-        return True
-    turns = tracks * (seen.track_skew.value + (seen.cylinder_skew.value - seen.track_skew.value) / seen.heads)
-    return abs(short_way(turns)) > _ALIKE_TURNS
-
-
 def bands_origin(counts: list[float], found: str) -> str:
     """A band has as many tracks wherever it lies: places that say otherwise saw something else, or too late."""
     if not counts:
         return UNKNOWN
-    if not _bands_agree(counts):
+    if not band_tracks.agree(counts):
         return f"{UNKNOWN}; places disagree: {found}"
     return f"measured: {found} {BY}"
 
 
-def _band_tracks(facts: Facts, cache: Cache) -> list[float]:
-    """How many tracks a band has, at each place where any were seen."""
-    return [band.size_bytes.value / facts.track_bytes(at) for at, band in sorted(cache.bands.items())]
-
-
 def band_size_is_known(facts: Facts) -> bool:
     """Without it nothing is known that is counted in bands."""
-    return bool(facts.cache and facts.cache.bands and _bands_agree(_band_tracks(facts, facts.cache)))
-
-
-def _bands_agree(counts: list[float]) -> bool:
-    return max(counts) <= _BANDS_AGREE * min(counts)
+    return bool(facts.band_counts and band_tracks.agree(facts.band_counts))
 
 
 def _cache(twin: Twin, cache: Cache) -> None:

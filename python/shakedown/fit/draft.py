@@ -18,6 +18,7 @@ from shakedown.fit.facts import Facts
 from shakedown.fit.length import MARKS_AT, Length
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
+from shakedown.fit.turns import times_as_many
 from shakedown.fit.twin import BY, UNKNOWN, Twin
 
 _SETTLE_MS: Final = 0.2
@@ -26,6 +27,8 @@ _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
 _ON_DISK: Final = 2.95
+_CLEARLY_MORE: Final = 1.5
+_FEW_OF_BAND: Final = 0.5
 # The innermost tracks hold less than those in the middle: so many bytes are more of the stroke there.
 _INMOST: Final = 2.0
 # A zone may begin there of which the data has nothing: a drive of so few is the coarsest.
@@ -429,6 +432,28 @@ def _pass(twin: Twin, facts: Facts) -> None:
     if found.ration:
         twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {BY}")
         twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
+    elif facts.cache:
+        _turns(twin, facts.cache, found.bands)
+
+
+def _turns(twin: Twin, cache: Cache, bands: Estimate) -> None:
+    """Bands of a pass that comes between visits, if a full drive cleans more for a host that does not pause."""
+    if cache.small is None or cache.single is None or cache.single.passes_apart is None:
+        return
+    # A visit that takes as much as a band has needs more room than one band makes.
+    if cache.in_memory is None or cache.in_memory > _FEW_OF_BAND * cache.single.passes_apart.low:
+        return
+    # Else it cleans the bands with most writes, which are larger where more fit in.
+    if cache.most_dirty_first is not False:
+        return
+    more = times_as_many(cache.small.passes_apart, cache.single.passes_apart)
+    if more is None or more.low < _CLEARLY_MORE:
+        return
+    section, value = "translation.cleaning", round(more.value * bands.value)
+    # Where one pass makes room enough, how many visits there are to the next does not show.
+    twin.put(section, "ration_appends", 1, f"{UNKNOWN}; in turns")
+    twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
+    _measured(twin, section, "ration_bands", Estimate(value, more.low * bands.low, more.high * bands.high), 0)
 
 
 def _assumed_pass(twin: Twin, facts: Facts) -> tuple[int, str]:

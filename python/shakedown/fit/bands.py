@@ -36,6 +36,8 @@ _BORDER_WEIGHT: Final = 1.25
 _MOST_CHANGED: Final = 0.1
 _NEARLY_ALL: Final = 0.9
 _CLEANED_SHARE: Final = 0.15
+# Of bands that move, one in eight comes to an angle like its old one, as a busy host sees it. A lazy drive keeps more.
+_MOST_CAME: Final = 0.75
 _JITTER: Final = 0.02
 # A place may lie a zone further than where its rate was measured; of few zones each has a sixth less to a track.
 _ALIKE: Final = 1.2
@@ -227,7 +229,7 @@ def watch_home(
     rounds = _likeliest(against)
     home = (rounds >= 0) & ~sight.differ(looks[-1], watch.home)
     stopped = False
-    if came.any() and came[left].mean() <= _NEARLY_ALL:
+    if came.any() and came[left].mean() <= _MOST_CAME:
         # Silence so much longer than all before is no band's. A cache that was full takes most rounds down to its mark.
         missing_ms = _STOPPED * busy_ms + _STOPPED_MS - quiet_ms
         stopped = _came_later(watch, looks, before, rest_ms, missing_ms)[left & ~came].mean() < _CLEANED_SHARE

@@ -200,7 +200,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
     cache = facts.cache
     counts, tracks = facts.band_counts, facts.band_tracks
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
-    origin = bands_origin(counts, found)
+    origin = bands_origin(counts, found, one_each=cache.by_pressure)
     if facts.outer is None and not origin.startswith(UNKNOWN):
         origin = f"{UNKNOWN}; tracks are not, but it is {found}"
     twin.put("translation", "tracks_per_band", tracks, origin)
@@ -248,13 +248,17 @@ def _doubt_layout(twin: Twin) -> None:
             twin.put(section, key, value, f"{UNKNOWN}; tracks did not show: {origin.removeprefix(f'{UNKNOWN}; ')}")
 
 
-def bands_origin(counts: list[float], found: str) -> str:
-    """A band has as many tracks wherever it lies: places that say otherwise saw something else, or too late."""
+def bands_origin(counts: list[float], found: str, *, one_each: bool = False) -> str:
+    """A band has as many tracks wherever it lies: places that say otherwise saw something else, or too late.
+
+    Where one band was seen at each, its tracks are known no better than the places agree.
+    """
     if not counts:
         return UNKNOWN
     if not band_tracks.agree(counts):
         return f"{UNKNOWN}; places disagree: {found}"
-    return f"measured: {found} {BY}"
+    span = f"{round(min(counts))}..{round(max(counts))} tracks: " if one_each else ""
+    return f"measured: {span}{found} {BY}"
 
 
 def band_size_is_known(facts: Facts) -> bool:

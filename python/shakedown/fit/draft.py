@@ -192,6 +192,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
     if facts.cleans_at_once:
         shown = f"measured: {facts.left_at_once:.0%} of what was just written lay elsewhere, and soon not {BY}"
         twin.put("translation", "kind", "shingled", shown)
+        _doubt_inmost(twin)
         return
     if facts.cache is None:
         twin.put("translation", "kind", "identity", share)
@@ -216,9 +217,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
         if cache.moves_bands:
             twin.put("translation", "spare_bands", 2, f"{UNKNOWN}; some")
         if cache.moves_bands or shown.startswith(UNKNOWN):
-            # Those to move to may lie behind the host's data, where tracks hold less still.
-            inner, where = twin.sections["geometry"]["inner_track_bytes"]
-            twin.put("geometry", "inner_track_bytes", inner, f"{UNKNOWN}; where data ends it is {where}")
+            _doubt_inmost(twin)
     _cache(twin, cache)
     if facts.outer is None and not cache.flash:
         _doubt_layout(twin)
@@ -229,6 +228,12 @@ def _translation(twin: Twin, facts: Facts) -> None:
         _doubt(twin, "cache", "cleaning", "streams")
     elif cache.streams_doubted:
         _doubt(twin, "streams")
+
+
+def _doubt_inmost(twin: Twin) -> None:
+    """Bands to move to, or a log, may lie behind the host's data, where tracks hold less still."""
+    inner, where = twin.sections["geometry"]["inner_track_bytes"]
+    twin.put("geometry", "inner_track_bytes", inner, f"{UNKNOWN}; where data ends it is {where}")
 
 
 def _doubt(twin: Twin, *parts: str) -> None:

@@ -194,7 +194,7 @@ def test_a_share_after_too_little_writing_is_inconclusive(
     assert judged.status == expected
     [doubt] = [reason.facts for reason in judged.reasons if reason.status == "inconclusive"] or [""]
     assert ("which tells nothing before" in doubt) == (expected == "inconclusive")
-    assert (f"`shakedown run {protocol} TARGET --baseline CONVENTIONAL` for longer" in doubt) == (
+    assert (f"`shakedown run {protocol} TARGET --baseline model:st12000vn0007` for longer" in doubt) == (
         expected == "inconclusive"
     )
 
@@ -206,7 +206,7 @@ def test_a_shingled_baseline_clears_nobody(share: float, expected: str) -> None:
     assert judged.status == expected
     facts = " ".join(reason.facts for reason in judged.reasons)
     assert ("the baseline is shingled itself" in facts) == (expected == "inconclusive")
-    closer = "run `shakedown run sequential-32k TARGET --baseline CONVENTIONAL`"
+    closer = "run `shakedown run sequential-32k TARGET --baseline model:st12000vn0007`"
     assert (closer in facts) == (expected == "inconclusive")
 
 

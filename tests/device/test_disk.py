@@ -336,7 +336,7 @@ def test_a_wrong_consent_is_not_repeated_in_the_line_to_type(loop: tuple[str, Pa
         ):
             refused = shakedown(*verb, *wrong, *options, cwd=tmp_path)
             assert refused.returncode == 4
-            assert "the consent names WD-WX00AB12" in refused.stderr
+            assert "consent was given for WD-WX00AB12" in refused.stderr
             line = refused.stderr.rpartition("if that may be destroyed: `")[2].rpartition("`")[0]
             assert shlex.split(line) == ["shakedown", *verb, *options, "--destroy-data-on", str(backing)]
     assert backing.read_bytes() == bytes(backing.stat().st_size)

@@ -142,4 +142,4 @@ def test_the_documents_say_how_many_rates_were_looked_up() -> None:
     documents = Path(__file__).parents[2]
     said = (documents / "docs" / "profiles.md").read_text(encoding="utf-8")
     assert f"{looked_up} drives. The other {remembered} are remembered of their data sheets" in said
-    assert f"data sheets, {remembered} of them remembered" in (documents / "README.md").read_text(encoding="utf-8")
+    assert f"data sheets, {remembered} of them from memory" in (documents / "README.md").read_text(encoding="utf-8")

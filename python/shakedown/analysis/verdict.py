@@ -63,6 +63,8 @@ class Verdict(BaseModel):
 
 _Evidence = Mapping[str, Sequence[Finding]]
 _ORDER: Final = ("fail", "caution", "inconclusive", "pass")
+_CONVENTIONAL: Final = "model:st12000vn0007"
+"""The baseline that is proposed: the conventional drive of field notes A."""
 
 
 def judge(
@@ -171,20 +173,24 @@ def _settings(evidence: _Evidence) -> str:
 
 def _command(rule: Rule, settings: str = "") -> str:
     with_baseline = any(limit.kind.endswith("-ratio") for limit in rule.limits)
-    words = ("shakedown run", rule.run, "TARGET", "--baseline CONVENTIONAL" if with_baseline else "", settings)
+    words = ("shakedown run", rule.run, "TARGET", f"--baseline {_CONVENTIONAL}" if with_baseline else "", settings)
     return f"`{' '.join(filter(None, words))}`"
 
 
 def _telling_more(rule: Rule, evidence: _Evidence, unfinished: Collection[str]) -> str:
     """The command whose run tells more than those that leave a doubt; one that went to its end would leave it again."""
     if any(SHINGLED_BASELINE in found.evidence for found in evidence.get(rule.run, ())):
-        return f"`shakedown run {rule.run} TARGET --baseline CONVENTIONAL`"
+        return f"`shakedown run {rule.run} TARGET --baseline {_CONVENTIONAL}`"
     if rule.run in unfinished:
         return f"{_command(rule)} to its end"
     if any(_has_fallen(limit, found) for limit in rule.limits for found in evidence.get(rule.run, ())):
         return f"{_command(rule)} with a `duration` in which it does not collapse"
     settings = _settings({rule.run: evidence.get(rule.run, ())})
-    return _command(rule, settings) if settings else f"{_command(rule)} for longer"
+    if settings:
+        return _command(rule, settings)
+    found = evidence.get(rule.run, ())
+    is_small = any(_too_little(limit, each) for limit in rule.limits for each in found if each.kind == limit.kind)
+    return f"{_command(rule)} for longer" + (", on a target that holds as much" if is_small else "")
 
 
 def _all_of(outcomes: Sequence[bool | None]) -> bool | None:

@@ -228,8 +228,9 @@ def check_layout(layout: str) -> None:
             hint="raid1, raid10, raid5 and raid6 survive a loss",
         )
     if layout not in REBUILT:
-        meant = did_you_mean(layout, REBUILT)
-        raise UsageError(f"`{layout}` is not a layout that is rebuilt", hint=meant or f"one of {', '.join(REBUILT)}")
+        # ZFS takes `raidz` for raidz1, and `draid` for draid1; the nearest word is another.
+        meant = f"did you mean `{layout}1`?" if layout in ("raidz", "draid") else did_you_mean(layout, REBUILT)
+        raise UsageError(f"`{layout}` is no layout that can be rebuilt", hint=meant or f"one of {', '.join(REBUILT)}")
 
 
 def check_order(order: RebuildOrder) -> None:
@@ -245,7 +246,7 @@ def check_order(order: RebuildOrder) -> None:
         drives = "one drive" if len(order.members) == 1 else f"{len(order.members)} drives"
         raise UsageError(
             f"{order.layout} of {drives} cannot be: it takes {LEAST_WIDTHS[order.layout]} or more",
-            hint="the width says how many: give one, or name every drive",
+            hint=f"a width of {LEAST_WIDTHS[order.layout]} or more, or so many drives by name",
         )
     if len(order.members) > MOST_MEMBERS:
         raise UsageError(

@@ -106,10 +106,18 @@ def _typed(name: str, value: Any) -> str:
         case "draid", (data, spares):
             return f"{data}d:{spares}s"
         case "second_failure", (place, at_ns):
-            return f"{place}@{at_ns / NS_PER_S:g}s"
+            return f"{place}@{_typed_duration(at_ns)}"
         case _, bool():
             return "yes" if value else "no"
     return _typed_size(int(value)) if "bytes" in name else str(value)
+
+
+def _typed_duration(duration_ns: int) -> str:
+    """In the largest unit of which it is a whole number."""
+    for unit_ns, unit in ((3600 * NS_PER_S, "h"), (60 * NS_PER_S, "min")):
+        if duration_ns and duration_ns % unit_ns == 0:
+            return f"{duration_ns // unit_ns}{unit}"
+    return f"{duration_ns / NS_PER_S:g}s"
 
 
 def _typed_size(size_bytes: int) -> str:

@@ -23,6 +23,12 @@ def parse_share(text: str) -> float:
     """``75%`` as a share. Raises UsageError."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
     if match is None or not match[2]:
-        meant = f": `{text}%`?" if match and float(match[1]) > 1 else ""
-        raise UsageError(f"`{text}` is not a share", hint=f"write it like 75%{meant}")
+        meant = (
+            f"did you mean `{_meant(float(match[1]))}`?" if match and float(match[1]) <= 100 else "write it like 75%"
+        )
+        raise UsageError(f"`{text}` is not a share", hint=meant)
     return float(match[1]) / 100
+
+
+def _meant(number: float) -> str:
+    return f"{number if number > 1 else 100 * number:g}%"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from datetime import datetime
@@ -35,6 +36,8 @@ from shakedown.tools.smartctl import ask_smartctl
 
 _LARGEST_BYTES: Final = 64 << 20
 _MODEL: Final = "model:"
+# In capitals, which the kernel's names of devices are not.
+_IS_A_MODEL: Final = re.compile(r"(?:\w+ )?(?=[A-Z0-9-]*\d)[A-Z]{2}[A-Z0-9-]{4,}")
 _STALLS: Final = ("shingled-stall", "shingled-refusal", "command-timeout")
 
 
@@ -110,7 +113,7 @@ def _asked(device: str, models: ModelList | None) -> Facts:
     if device.startswith(_MODEL):
         refuse_storage_box(device, "identify")
         return Facts(name=device, model=None if models is None else told_model(device))
-    if models is not None and models.find(device) is not None and not Path(device).exists():
+    if models is not None and not Path(device).exists() and (models.find(device) or _IS_A_MODEL.fullmatch(device)):
         return Facts(name=device, model=device)
     if device.startswith("lab:"):
         drive = device.removeprefix("lab:")

@@ -19,14 +19,14 @@ def reason(box: Box, load: Load, ceiling: Ceiling) -> str:
         case Drives():
             return _of_the_drives(box, load, ceiling)
         case Link(_, bits_per_s, payload):
-            return f"{bits_per_s / 1e9:g} Gb/s carry {payload / 1e6:.4g} MB/s of payload each way"
+            return f"{bits_per_s / 1e9:g} Gb/s carries {payload / 1e6:.4g} MB/s of payload each way"
         case RoundTrip(_, seconds):
             return f"{load.outstanding} outstanding, {seconds * 1e3:.3g} ms each at least"
 
 
 def _of_the_heads(layout: Layout, load: Load, ceiling: Heads) -> str:
     work, busy = ceiling.work, ceiling.busy
-    few = "" if busy == layout.width else f", no more at work with {load.outstanding} outstanding"
+    few = "" if busy == layout.width else f", no more can work with {load.outstanding} outstanding"
     return (
         f"{busy:.3g} x {ceiling.seeks_per_s:.3g} requests/s{few}, {work.total:.3g} at the drives for one of the host "
         f"({work.reads:.3g} read, {work.writes:.3g} written){_of_a_record(layout, load)}"

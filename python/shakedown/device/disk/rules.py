@@ -252,7 +252,11 @@ def _consent(situation: Situation, consent: Consent) -> Iterator[Refusal]:
     if not names or any(name.is_meant_by(each) for name in names for each in consent.devices):
         return
     others = ", ".join(consent.devices)
-    words = f"the consent names {others}, and {situation.kernel_name} is not that" if others else "nobody has agreed"
+    words = (
+        f"consent was given for {others}, and {situation.kernel_name} is not that drive"
+        if others
+        else "nobody has agreed"
+    )
     yield Refusal("consent", f"{words}: its data would be destroyed", f"`{shlex.join(_consent_option(names[0]))}`")
 
 

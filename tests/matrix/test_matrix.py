@@ -435,12 +435,16 @@ def test_onto_a_shingled_drive_the_model_says_how_far_it_may_be_off_and_account_
 
     assert cautions(D) == ()
     assert cautions(onto)[0].startswith("CAUTION: onto a shingled drive the model's time was up to ")
-    assert "Its longest command is of the sample, too" in cautions(onto)[1]
+    assert "The longest command is that of the sample" in cautions(onto)[1]
     assert len(cautions(replace(onto, whole=True))) == 1
     assert "a question of whole drives" in cautions(replace(onto, scale_divisor=20))[-1]
     # Where all failed there is no time to be unsure of.
     [told] = cautions(onto, "failed")
-    assert "whether a rebuild fails, and when, may differ" in told
+    assert "whether and when a rebuild fails may differ" in told
+    of_assumed = replace(onto, replacement="model:st8000dm004", whole=True)
+    for ended in ("complete", "failed"):
+        [_, told] = cautions(of_assumed, ended)
+        assert told.startswith("CAUTION: how st8000dm004 shingles has not been published; it is assumed to work like ")
 
 
 def test_which_drive_was_lost_and_how_long_the_new_one_was_silent_stand_in_the_cell() -> None:

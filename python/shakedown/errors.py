@@ -21,9 +21,13 @@ class Planned(NamedTuple):
 
 
 class ShakedownError(Exception):
-    """What is wrong, and a hint what to do next (may be empty)."""
+    """What is wrong, and a hint what to do next (may be empty); ``plan`` is what would have been done, if it is known.
+
+    It holds lines for people, and plain values.
+    """
 
     exit_status: ClassVar[int] = 5
+    plan: tuple[Planned, ...] = ()
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         """Keep the message for people and the hint apart, so that each is printed in its own line."""
@@ -54,7 +58,7 @@ class RefusedError(ShakedownError):
     """Doing it could harm data that is not ours.
 
     ``options`` of the command line, if any, would allow it; ``strangers`` were named to give up their data and are none
-    of the targets; ``plan`` holds lines for people, and plain values, of what would have been done.
+    of the targets.
     """
 
     exit_status = 4

@@ -17,6 +17,7 @@ from shakedown.array.find import findings
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import simulate
 from shakedown.array.zfs import ZfsOptions
+from shakedown.report.outcome import outcome
 from shakedown.report.rebuild import render_rebuild
 
 
@@ -44,6 +45,42 @@ def test_linux_waits_twice_as_long_for_a_flush() -> None:
     assert [each.kicked for each in linux] == ["no", "no", "no", "close", "close", "yes"]
     assert [each.patience.who.endswith("layer, for a flush") for each in linux[:2]] == [False, True]
     assert [each.patience.limit_ms for each in linux[:2]] == [30_000, 60_000]
+
+
+@pytest.mark.parametrize(("is_lost", "kicked"), [(True, "yes"), (False, "close")])
+def test_a_flush_within_its_limit_excuses_no_command_that_was_given_up(kicked: str, *, is_lost: bool) -> None:
+    def linux(longest_ms: float, *, given_up: bool = True) -> tuple[str, float, str]:
+        judged = judge_patience(longest_ms, is_lost=is_lost, is_flush=True, given_up=given_up)[1]
+        return judged.patience.who.removeprefix("Linux's SCSI layer"), judged.patience.limit_ms, judged.kicked
+
+    assert linux(38_000) == (", for all but flushes", 30_000, kicked)
+    assert linux(60_000) == (", for a flush", 60_000, kicked)
+    assert linux(38_000, given_up=False) == (", for a flush", 60_000, "close")
+
+
+@pytest.mark.parametrize(
+    ("is_lost", "row", "sentence"),
+    [(True, "YES", ""), (False, "passed, kept", "Linux's SCSI layer, for all but flushes, aborts the command")],
+)
+def test_who_was_given_up_for_others_than_its_longest_flush_had_no_near_miss(
+    row: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_lost: bool
+) -> None:
+    one = simulate(order())
+    columns = {"longest_command_ns": 38 * 10**9, "longest_flush_ns": 38 * 10**9, "timeouts": 2}
+    late = replace(one, members=one.members.with_columns(**{name: pl.lit(value) for name, value in columns.items()}))
+    if is_lost:
+        late = replace(late, ended="failed", failed_member=one.replacement)
+    monkeypatch.setattr(run, "simulate", lambda *_: late)
+    kept = run.run_rebuild(order(scale_divisor=1), None, 1, tmp_path / "run", lambda _: None)
+    text = render_rebuild(kept)
+    assert re.search(rf"^Linux's SCSI layer, for all but flushes +30 s +{row}$", text, re.MULTILINE)
+    told = " ".join(text.split())
+    assert sentence in told
+    judged = outcome(kept)
+    assert judged is not None
+    kicks = "For a command that takes 30 s Linux's SCSI layer, for all but flushes, kicks drive 3 out: it waits 30 s."
+    assert (kicks in judged.sentences[0]) is is_lost
+    assert "near miss" not in told + judged.sentences[0]
 
 
 def test_a_flush_that_took_longest_is_called_one() -> None:

@@ -230,6 +230,45 @@ def test_onto_a_shingled_drive_the_host_that_md_is_taken_to_have_is_told(
     assert ("--set segments=" in caution) == bool(told)
 
 
+@pytest.mark.parametrize(
+    ("members", "replacement", "baseline", "told"),
+    [
+        (IRONWOLF, "model:st8000dm004", IRONWOLF, ["how st8000dm004 shingles has"]),
+        (
+            "model:st4000dm004",
+            RED,
+            "model:st4000dm004",
+            ["how st4000dm004 shingles, onto which the baseline rebuilds,"],
+        ),
+        ("model:st4000dm004", IRONWOLF, None, ["how st4000dm004 shingles has"]),
+        (IRONWOLF, RED, "model:wd20efax", ["how wd20efax shingles, onto which the baseline rebuilds, has"]),
+        (IRONWOLF, RED, IRONWOLF, []),
+    ],
+)
+@pytest.mark.parametrize("ended", ["complete", "failed"])
+def test_drives_that_nobody_has_published_the_shingles_of_are_told_however_it_ended(
+    members: str,
+    replacement: str,
+    baseline: str | None,
+    told: list[str],
+    ended: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = order(members=(members,) * 4, replacement=replacement, member_bytes=2**30)
+    beside = None if baseline is None else replace(given, replacement=baseline)
+    done = simulate(order())
+    ends = replace(done, ended=ended, failed_member=done.replacement if ended == "failed" else None)
+    monkeypatch.setattr(run, "simulate", lambda *_: ends)
+    kept = run.run_rebuild(given, beside, 1, tmp_path / "run", lambda _: None)
+    notes = [note for note in kept.record.notes if "not been published" in note]
+    assert [note.partition(" not been")[0] for note in notes] == [
+        f"CAUTION: {each.removesuffix(' has')} has" for each in told
+    ]
+    text = " ".join(render_rebuild(kept).split())
+    assert all(note in text for note in notes)
+
+
 def test_that_host_is_the_cores_own() -> None:
     host = MdOptions(
         max_segments=LINUX_HOST.max_segments, jiffy_ns=LINUX_HOST.jiffy_ns, processors=LINUX_HOST.processors

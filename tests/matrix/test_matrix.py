@@ -94,12 +94,12 @@ def test_a_cell_that_cannot_be_is_left_out(cells: list[Cell]) -> None:
 
 def test_what_is_left_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["matrix", "model:hd103uj", "--layouts", "raidz2,raidz3", "--widths", "2-4", "--fills", "0%"]
-    for options, is_json in ((), False), (("--json",), True):
+    for options in (), ("--json",):
         with pytest.raises(SystemExit) as left:
             main([*arguments, "-o", str(tmp_path / "out"), *options])
         assert left.value.code == 0
         captured = capsys.readouterr()
-        told = " ".join((captured.out if is_json else captured.err).split())
+        told = " ".join(captured.out.split())
         assert "raidz2: left out at 2 drives; it takes 3 or more." in told
         assert "raidz3: left out at 2 and 3 drives; it takes 4 or more." in told
     assert D.left_out == ("raidz3: left out at 3 drives; it takes 4 or more.",)
@@ -369,17 +369,23 @@ def test_what_a_mirror_of_an_odd_number_is_is_said(cells: list[Cell]) -> None:
     assert "one pair" not in matrix_text([replace(each, width=2) for each in even], ())
 
 
-def test_the_verb_prints_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """CSV on standard output, all else on standard error."""
-    arguments = ["matrix", "model:hd103uj", "--layouts", "mirror", "--widths", "2", "--fills", "5%", "-o"]
-    with pytest.raises(SystemExit) as left:
-        main([*arguments, str(tmp_path / "out")])
-    assert left.value.code == 0
-    shown = capsys.readouterr()
-    assert shown.out.splitlines()[0].startswith("layout,width,fill,time_s")
-    assert shown.out.splitlines()[1].startswith("mirror,2,0.05,")
-    assert "matrix.svg" in shown.err
-    assert (tmp_path / "out" / "matrix.svg").is_file()
+def test_the_verb_prints_tables_and_leaves_a_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The tables on standard output, where all lies on standard error, also if it is to be quiet."""
+    out = tmp_path / "out"
+    arguments = ["matrix", "model:hd103uj", "--layouts", "mirror", "--widths", "2", "--fills", "5%", "-o", str(out)]
+    shown = []
+    for quiet in (), ("--quiet",):
+        with pytest.raises(SystemExit) as left:
+            main([*arguments, *quiet])
+        assert left.value.code == 0
+        shown.append(capsys.readouterr())
+    assert shown[0].out.startswith("model:hd103uj\n\n5% full\ndrives  mirror\n")
+    assert shown[1].out == shown[0].out
+    assert shown[1].err.splitlines() == [f"csv: {out / CSV_NAME}", f"picture: {out / 'matrix.svg'}"]
+    assert (out / "matrix.svg").is_file()
+    head, row = (out / CSV_NAME).read_text().splitlines()
+    assert head.startswith("layout,width,fill,time_s")
+    assert row.startswith("mirror,2,0.05,")
 
 
 def test_the_new_drive_and_the_one_that_is_replaced_are_named() -> None:
@@ -435,12 +441,16 @@ def test_onto_a_shingled_drive_the_model_says_how_far_it_may_be_off_and_account_
 
     assert cautions(D) == ()
     assert cautions(onto)[0].startswith("CAUTION: onto a shingled drive the model's time was up to ")
-    assert "Its longest command is of the sample, too" in cautions(onto)[1]
+    assert "The longest command is that of the sample" in cautions(onto)[1]
     assert len(cautions(replace(onto, whole=True))) == 1
     assert "a question of whole drives" in cautions(replace(onto, scale_divisor=20))[-1]
     # Where all failed there is no time to be unsure of.
     [told] = cautions(onto, "failed")
-    assert "whether a rebuild fails, and when, may differ" in told
+    assert "whether and when a rebuild fails may differ" in told
+    of_assumed = replace(onto, replacement="model:st8000dm004", whole=True)
+    for ended in ("complete", "failed"):
+        [_, told] = cautions(of_assumed, ended)
+        assert told.startswith("CAUTION: how st8000dm004 shingles has not been published; it is assumed to work like ")
 
 
 def test_which_drive_was_lost_and_how_long_the_new_one_was_silent_stand_in_the_cell() -> None:

@@ -65,7 +65,7 @@ PATIENCE: Final = (
 
 
 class Judgement(NamedTuple):
-    """What one who waits makes of a drive whose longest command took ``longest_ms``."""
+    """What one who waits makes of a drive whose longest command, of those it is about, took ``longest_ms``."""
 
     patience: Patience
     longest_ms: float
@@ -78,18 +78,32 @@ def judge_patience(
     is_lost: bool,
     command_timeout_ms: float = LINUX_COMMAND_TIMEOUT_MS,
     is_flush: bool = False,
+    given_up: bool = False,
 ) -> list[Judgement]:
     """Each who waits. ``is_lost``: whether the drive was left out while it was watched.
 
     ``command_timeout_ms`` is what Linux was told (``/sys/block/sdX/device/timeout``), 30 s unless it was; for a command
-    that ``is_flush`` twice that, which is told where it makes a difference. From half of a limit on it is close: the
-    next drive may be slower.
+    that ``is_flush`` twice that, which is told where it makes a difference. ``given_up``: whether Linux gave up on any
+    command of the drive. From half of a limit on it is close: the next drive may be slower.
     """
     linux = LINUX._replace(limit_ms=command_timeout_ms)
     if is_flush and is_close(longest_ms, linux):
-        linux = linux._replace(who=f"{LINUX.who}, for a flush", limit_ms=_FLUSH_TIMEOUT_MULTIPLIER * command_timeout_ms)
-    told = [linux if each is LINUX else each for each in PATIENCE]
-    return [Judgement(each, longest_ms, _kicked(each, longest_ms, is_lost=is_lost)) for each in told]
+        judged = _of_flushes(linux, longest_ms, given_up=given_up)
+    else:
+        judged = (linux, longest_ms)
+    told = [judged if each is LINUX else (each, longest_ms) for each in PATIENCE]
+    return [Judgement(who, took_ms, _kicked(who, took_ms, is_lost=is_lost)) for who, took_ms in told]
+
+
+def _of_flushes(linux: Patience, longest_ms: float, *, given_up: bool) -> tuple[Patience, float]:
+    """Where the longest was a flush. If no flush took too long and yet some command was given up, others did.
+
+    Of those it is known that they took this long at least.
+    """
+    flush_limit_ms = _FLUSH_TIMEOUT_MULTIPLIER * linux.limit_ms
+    if given_up and longest_ms < flush_limit_ms:
+        return linux._replace(who=f"{LINUX.who}, for all but flushes"), linux.limit_ms
+    return linux._replace(who=f"{LINUX.who}, for a flush", limit_ms=flush_limit_ms), longest_ms
 
 
 def is_close(longest_ms: float, who: Patience) -> bool:

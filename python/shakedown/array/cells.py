@@ -152,7 +152,7 @@ def check_real(orders: Mapping[Place, RebuildOrder], way: RealWay) -> tuple[Any,
     widest = max(orders.values(), key=lambda order: len(order.members), default=None)
     if widest is None or widest.arena != "device":
         return ()
-    return plan_real(widest, way.consent, way.folder / _FOLDER)
+    return plan_real(widest, way.consent, way.folder / _FOLDER, cells=list(orders.values()))
 
 
 def _folder_of(matrix: Path, place: Place) -> Path:

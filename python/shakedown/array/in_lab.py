@@ -16,6 +16,7 @@ from typing import Any, Final, Self
 from shakedown.array.effort import Effort, check_disk, effort_in_lab
 from shakedown.array.order import RebuildOrder, check_order
 from shakedown.array.settings import refuse_of_models
+from shakedown.array.unsure import assumed
 from shakedown.array.zfs import ZfsOptions
 from shakedown.device.array.users import endless
 from shakedown.device.lab_disk import DISKS, RUN_FOLDER, numbered
@@ -88,7 +89,8 @@ def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")
     effort = ordered.effort
     check_disk(effort)
-    tell(effort.words)
+    for told in (effort.words, *assumed(ordered.order.as_modelled())):
+        tell(told)
     ordered.write(out)
     return _kept(ordered, out, tell)
 

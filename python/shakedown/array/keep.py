@@ -135,6 +135,7 @@ def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str
                 is_lost=place in lost,
                 command_timeout_ms=order.command_timeout_ms,
                 is_flush=longest[place][1],
+                given_up=any(each.members["timeouts"][place] for each in rebuilds),
             )
             if place == slowest.filled or each.kicked == "yes"
         ]

@@ -18,7 +18,7 @@ from shakedown.array.effort import check_disk, effort_in_lab, together
 from shakedown.array.in_lab import refuse_in_lab
 from shakedown.array.order import LEAST_WIDTHS, REBUILT, Arena, RebuildOrder, arena_of, check_layout, drive_name
 from shakedown.array.settings import parse_options
-from shakedown.array.unsure import is_onto_shingled, unsure, unsure_failure
+from shakedown.array.unsure import assumed, is_onto_shingled, unsure, unsure_failure
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import Planned, UsageError
 from shakedown.result.atomic import failed_write, make_folder, replace_file
@@ -108,13 +108,15 @@ class MatrixOrder:
         if self.arena != "model":
             return ()
         ended = {Place(cell.layout, cell.width, cell.fill): cell.ended for cell in made}
-        onto = {place: order for place, order in self.cells().items() if is_onto_shingled(order)}
+        orders = self.cells()
+        onto = {place: order for place, order in orders.items() if is_onto_shingled(order)}
         told = dict.fromkeys(
             each
             for place, order in onto.items()
             for each in (unsure_failure(order) if ended[place] == "failed" else unsure(order, is_whole=self.whole))
         )
-        return (*told, *((_SCALED,) if told and self.scale_divisor > 1 else ()))
+        of_others = dict.fromkeys(each for order in orders.values() for each in assumed(order))
+        return (*told, *of_others, *((_SCALED,) if told and self.scale_divisor > 1 else ()))
 
     @property
     def replaced(self) -> tuple[str, ...]:

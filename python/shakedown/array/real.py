@@ -21,6 +21,7 @@ from shakedown.array.find import ALONE, LOAD, findings, ratios
 from shakedown.array.keep import keep
 from shakedown.array.measured import Traced, measured, setting_of
 from shakedown.array.order import RebuildOrder, check_order
+from shakedown.array.planned import ALONE_S, plan_array, plan_arrays, stopped_by
 from shakedown.array.settings import refuse_of_models
 from shakedown.array.state import State, Turn
 from shakedown.array.zfs import ZfsOptions
@@ -40,24 +41,59 @@ from shakedown.units import format_duration, format_size, format_two_sizes
 Tell = Callable[[str], None]
 
 _NEW_NAME: Final = "new"
-_ALONE_S: Final = 60.0
 # With a load, what its file has of the data: nearly all, as a modelled load works on all of it.
 _USERS_PART: Final = 7 / 8
 
 
-def plan_real(order: RebuildOrder, consent: Consent, out: Path) -> tuple[Planned, ...]:
-    """What would be overwritten, a plan for each drive. Raises RefusedError, with that, if it may not be."""
+def plan_real(
+    order: RebuildOrder, consent: Consent, out: Path, *, with_baseline: bool = False, cells: Sequence[RebuildOrder] = ()
+) -> tuple[Planned, ...]:
+    """What would be overwritten, a plan for each drive, and last what becomes of them.
+
+    ``cells`` are rebuilds that are made one after the other of these drives in place of this one. Raises RefusedError
+    if a drive may not be overwritten, EnvironmentFailure if no such array can be made here, both with that plan.
+    """
     given = _drives(order, consent, out)
     _check_room(order, given)
-    drives = list(dict.fromkeys(given))  # one that comes back is one
-    plans = tuple(
-        Planned(
-            (*guarded.lines, f"will be     overwritten as a part of a {order.layout}, and wiped at the end"),
-            guarded.document | {"options_to_type": list(guarded.options)},
-        )
-        for drive in drives
-        if (guarded := drive.guarded) is not None
+    drives = [drive for drive in dict.fromkeys(given) if drive.guarded is not None]  # one that comes back is one
+    if not drives:
+        return ()
+    capacities = {drive.identity.text: drive.identity.capacity_bytes for drive in given}
+    are_blank = all(drive.is_blank() for drive in drives)
+    whole = (
+        plan_arrays(cells, capacities, are_blank=are_blank)
+        if cells
+        else plan_array(order, capacities, _turns(order, given, with_baseline=with_baseline), are_blank=are_blank)
     )
+    failure = _failure(cells or (order,))
+    plans = (*_of_each(cells or (order,), drives), stopped_by(whole, failure))
+    _refuse(drives, plans)
+    if failure is not None:
+        failure.plan = plans
+        raise failure
+    return plans
+
+
+def _failure(orders: Sequence[RebuildOrder]) -> EnvironmentFailure | None:
+    """Of making such arrays on this machine, as far as it can be told before."""
+    try:
+        for is_zfs in {each.is_zfs for each in orders}:
+            (ZfsArray if is_zfs else MdArray).check()
+    except EnvironmentFailure as error:
+        return error
+    return None
+
+
+def _of_each(orders: Sequence[RebuildOrder], drives: Sequence[Drive]) -> Iterator[Planned]:
+    layouts = ", then ".join(f"a {layout}" for layout in dict.fromkeys(order.layout for order in orders))
+    for drive in drives:
+        if (guarded := drive.guarded) is not None:
+            lines = (*guarded.lines, f"will be     overwritten as a part of {layouts}, and wiped at the end")
+            yield Planned(lines, guarded.document | {"options_to_type": list(guarded.options)})
+
+
+def _refuse(drives: Sequence[Drive], plans: tuple[Planned, ...]) -> None:
+    """Raise RefusedError if one of them may not be overwritten."""
     refused = [drive for drive in drives if drive.guarded is not None and drive.guarded.refusals]
     if refused:
         guards = [guarded for drive in refused if (guarded := drive.guarded) is not None]
@@ -67,15 +103,18 @@ def plan_real(order: RebuildOrder, consent: Consent, out: Path) -> tuple[Planned
         more = f"; and {len(refused) - 1} more drives" if len(refused) > 1 else ""
         others = strangers_to_all([drive.guarded.strangers for drive in drives if drive.guarded is not None])
         raise RefusedError(text + more, hint=first.hint, options=options, strangers=others, plan=plans)
-    return plans
+
+
+def _turns(order: RebuildOrder, drives: Sequence[Drive], *, with_baseline: bool) -> list[Turn]:
+    first: list[Turn] = ["baseline"] if with_baseline and drives[-1] is not drives[-2] else []
+    return [*first, "new", "used"] if order.state == "used" else [*first, "new"]
 
 
 def run_real(order: RebuildOrder, out: Path, consent: Consent, tell: Tell, *, with_baseline: bool) -> Run:
     """Rebuild into the new folder ``out``. Raises UsageError, RefusedError, EnvironmentFailure, Interrupted."""
-    plan_real(order, consent, out)
+    plan_real(order, consent, out, with_baseline=with_baseline)
     drives = _drives(order, consent, out)
-    turns: list[Turn] = ["baseline"] if with_baseline and drives[-1] is not drives[-2] else []
-    turns += ["new", "used"] if order.state == "used" else ["new"]
+    turns = _turns(order, drives, with_baseline=with_baseline)
     identity = _new_identity(order)
     state = State(order, turns, identity, [drive.identity.model_dump(mode="json") for drive in drives])
     array = _array(order, identity)
@@ -212,9 +251,9 @@ class _Play:
         if wrong := self._differing():
             raise EnvironmentFailure(f"{len(wrong)} files are not what was written, before any drive failed")
         if order.load is not None:
-            self._tell(f"the load alone, for {_ALONE_S:.0f} s")
+            self._tell(f"the load alone, for {ALONE_S:.0f} s")
             with self._users(ALONE) as users:
-                time.sleep(_ALONE_S)
+                time.sleep(ALONE_S)
                 self._state.alone = [[list(row) for row in rows] for rows in users.stop()]
         self._state.allocated_bytes = self._array.allocated_bytes
         self._reach("filled")

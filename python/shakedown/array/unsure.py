@@ -1,10 +1,10 @@
-"""Where a modelled rebuild is known to be less certain than its interval says: onto shingled drives, and sampled."""
+"""Where a modelled rebuild is known to be less certain than its interval says: of shingled drives, and sampled."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from shakedown.array.order import RebuildOrder
+from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.zfs import ZfsOptions
 from shakedown.target.md_options import LINUX_HOST, MdOptions
 from shakedown.target.modelled import is_shingled
@@ -37,6 +37,23 @@ def unsure_failure(order: RebuildOrder) -> tuple[str, ...]:
     )
 
 
+def assumed(order: RebuildOrder, baseline: RebuildOrder | None = None) -> tuple[str, ...]:
+    """Of whose drives, the array's, the one put in and the baseline's, nobody has published how they shingle.
+
+    However it ended: a failure hangs on that, too, and so does what the baseline is.
+    """
+    drives = {} if baseline is None else {baseline.replacement: baseline.profiles[baseline.replacement]}
+    likes = {target: shingles_like(text) for target, text in (order.profiles | drives).items()}
+    names = {model_path(target).stem: like for target, like in likes.items() if like is not None}
+    its = None if baseline is None or not is_onto_shingled(baseline) else model_path(baseline.replacement).stem
+    return tuple(
+        f"CAUTION: how {name} shingles{', onto which the baseline rebuilds,' if name == its else ''} has not been "
+        f"published; it is assumed to work like {like}. Rebuilds onto drives whose shingles are known took up to "
+        f"{BORROWED_OFF_BY[_real(order)]} with those of another: docs/profiles.md."
+        for name, like in names.items()
+    )
+
+
 def _of_samples(order: RebuildOrder) -> tuple[str, ...]:
     off_by = SAMPLED_OFF_BY[_real(order)]
     longest = " The longest command is that of the sample; in the whole one was up to 1.8 times as long."
@@ -49,17 +66,10 @@ def _of_samples(order: RebuildOrder) -> tuple[str, ...]:
 def _of_shingled(order: RebuildOrder) -> tuple[str, ...]:
     if not is_onto_shingled(order):
         return ()
-    borrowed = shingles_like(order.profiles[order.replacement])
-    of_other = (
-        f" How this drive shingles has not been published; it is assumed to work like {borrowed}. Drives whose "
-        f"shingles are known took up to {BORROWED_OFF_BY[_real(order)]} with those of another: docs/profiles.md."
-        if borrowed
-        else ""
-    )
     off_by = next((share for layouts, share in OFF_BY.items() if order.layout in layouts), OFF_BY_OF_ZFS)
     return (
         f"CAUTION: onto a shingled drive the model's time was up to {off_by:.0%} off the real {_real(order)}'s, which "
-        f"the interval does not cover: docs/conformance-arrays.md.{of_other}{_host(order.options)}",
+        f"the interval does not cover: docs/conformance-arrays.md.{_host(order.options)}",
     )
 
 

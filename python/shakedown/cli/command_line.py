@@ -178,7 +178,7 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
     if isinstance(error, RefusedError):
         return _Failure(error.exit_status, str(error), _way_out(error, arguments), error.plan)
     if isinstance(error, ShakedownError):
-        return _Failure(error.exit_status, str(error), error.hint)
+        return _Failure(error.exit_status, str(error), error.hint, error.plan)
     if isinstance(error, CycloptsError):
         called = " ".join(("shakedown", *(error.command_chain or ()), "--help"))
         return _Failure(EXIT_USAGE, wrong_usage(error, arguments), f"`{called}` shows how it is meant")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -11,12 +10,13 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from shakedown.analysis.matrix import Cell, observations
-from shakedown.array.matrix import CSV_NAME, MatrixOrder, plan_matrix, run_matrix, to_csv
+from shakedown.array.matrix import CSV_NAME, MatrixOrder, plan_matrix, run_matrix
 from shakedown.cli.arrays import ArraySettings, parse_share
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly, refuse_consent
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
 from shakedown.cli.output import print_plan, print_result, tell
+from shakedown.cli.plain import plain
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.device.disk.facts import Consent
@@ -52,7 +52,7 @@ class MatrixOptions:
     destroy_data_on: DestroyDataOn = ()
     allow_signature: AllowSignature = ()
     plan: PlanOnly = False
-    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the CSV")] = False
+    json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the tables")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
 
 
@@ -60,7 +60,7 @@ _DEFAULTS = MatrixOptions()
 
 
 def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
-    """Rebuild every layout at every width and fill, and say how long each takes: CSV, and a picture.
+    """Rebuild every layout at every width and fill, and say how long each takes: tables, a CSV and a picture.
 
     What is done is kept: after an interruption the same command goes on. Of a mirror of so many drives one pair is
     rebuilt: the other pairs of such a pool, and an odd drive, have no part in it. Modelled drives use all cores; on
@@ -126,10 +126,9 @@ def _shown(order: MatrixOrder, cells: list[Cell], options: MatrixOptions) -> int
         paths = {"csv": str(out / CSV_NAME), "picture": str(out / PICTURE_NAME)}
         print_document("matrix", {**told, "notes": notes, **paths})
     else:
-        if options.quiet or not sys.stdout.isatty():  # who reads the table has no use for the CSV before it
-            print_result(to_csv(cells))
-        if not options.quiet:
-            tell(f"\n{title}\n\n{matrix_text(cells, seen, of_order)}\n{out / CSV_NAME}\n{out / PICTURE_NAME}")
+        print_result(plain(f"{title}\n\n{matrix_text(cells, seen, of_order)}"))
+        tell(f"csv: {out / CSV_NAME}")
+        tell(f"picture: {out / PICTURE_NAME}")
     return 0
 
 

@@ -199,7 +199,7 @@ def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
         effort = InGuest(order, options.settings, options.baseline).effort
         plans = (Planned((effort.words,), effort.document),)
     else:
-        plans = plan_real(order, _consent(options), out)
+        plans = plan_real(order, _consent(options), out, with_baseline=options.baseline is None)
     if options.json:
         print_document("rebuild", {"plan": [planned.document for planned in plans], "exit_status": 0})
     else:

@@ -12,7 +12,15 @@ from typing import Any, Final
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.verdict import Status
 from shakedown.report import words
-from shakedown.report.rebuild import bad_news, baseline_news, has_lost, is_elsewhere, near_misses, told_tables
+from shakedown.report.rebuild import (
+    as_subject,
+    bad_news,
+    baseline_news,
+    has_lost,
+    is_elsewhere,
+    near_misses,
+    told_tables,
+)
 from shakedown.report.told_table import ToldTable
 from shakedown.result.answers import NoAnswersError, read_answers
 from shakedown.result.folder import Run
@@ -70,7 +78,7 @@ def _kicks(kicked: Sequence[dict[str, Any]]) -> Iterator[str]:
     for each in sorted(kicked, key=is_elsewhere):
         takes, waits = (format_duration(each[name] * 1e6) for name in ("longest_ms", "limit_ms"))
         who = f"drive {each['member']}" if "member" in each else "the replacement"
-        told = f"For a command that takes {takes} {each['who']} kicks {who} out: it waits {waits}."
+        told = f"For a command that takes {takes} {as_subject(each)} kicks {who} out: it waits {waits}."
         yield f"In another box: f{told[1:]}" if is_elsewhere(each) else told
 
 

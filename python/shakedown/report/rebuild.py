@@ -246,10 +246,10 @@ def _waiting(judged: dict[str, Any]) -> str:
 def _instead(judged: list[dict[str, Any]]) -> list[str]:
     """What those do who have waited for too long, and yet kick nobody out."""
     late = [each for each in judged if each["longest_ms"] >= each["limit_ms"] and each["kicked"] != "yes"]
-    return [f"{_in_its_box(each)}{_who(each)} {each['then']}." for each in late if "then" in each]
+    return [f"{_in_its_box(each)}{as_subject(each)} {each['then']}." for each in late if "then" in each]
 
 
-def _who(judged: dict[str, Any]) -> str:
+def as_subject(judged: dict[str, Any]) -> str:
     """As the subject of a sentence: behind what is said of one comes a comma."""
     who = str(judged["who"])
     return f"{who}," if "," in who else who
@@ -263,7 +263,7 @@ def near_misses(judged: Sequence[dict[str, Any]]) -> list[str]:
     """Who waits longer than the drive was silent, but not twice as long: of the rebuild's own box."""
     close = [each for each in judged if each["kicked"] == "close" and each["longest_ms"] < each["limit_ms"]]
     return [
-        f"A near miss: a command took {words.below(each['longest_ms'], each['limit_ms'])}, and {_who(each)} waits"
+        f"A near miss: a command took {words.below(each['longest_ms'], each['limit_ms'])}, and {as_subject(each)} waits"
         f" {format_duration(each['limit_ms'] * 1e6)}. The next drive may be slower."
         for each in close
         if not is_elsewhere(each)

@@ -34,10 +34,17 @@ class MdArray:
         if not _MDSTAT.exists():
             attempt("modprobe", "md-mod")
         if not _MDSTAT.exists():
-            raise EnvironmentFailure("this kernel has no md", hint="in the lab it has: `lab:NAME` in place of a device")
+            raise _no_md()
         self._shape = shape
         self.identity = identity
         self._device = ""
+
+    @staticmethod
+    def check() -> None:
+        """Raise EnvironmentFailure where there is no md. It loads nothing."""
+        require(_PROGRAMS)
+        if not _MDSTAT.exists() and attempt("modprobe", "--dry-run", "md-mod").returncode != 0:
+            raise _no_md()
 
     def create(self, drives: Sequence[Drive], *, are_blank: bool) -> None:
         """``mdadm --create``. On drives that hold zeros only the parity is right as it is."""
@@ -150,6 +157,10 @@ class MdArray:
 
 
 _REMOVALS: Final = 50
+
+
+def _no_md() -> EnvironmentFailure:
+    return EnvironmentFailure("this kernel has no md", hint="in the lab it has: `lab:NAME` in place of a device")
 
 
 def _free_device() -> str:

@@ -35,15 +35,20 @@ class ZfsArray:
         require(_PROGRAMS)
         attempt("modprobe", "zfs")
         if attempt("zpool", "list").returncode != 0:
-            raise EnvironmentFailure(
-                "there is no ZFS in this kernel, and no zfs-fuse runs",
-                hint="in the lab there is: `lab:NAME` in place of a device",
-            )
+            raise _no_zfs()
         self._shape = shape
         self.identity = identity
         self._seen = Scan()
         # The document of 2.3 has nothing of a sequential rebuild.
         self._speaks_json = shape.options.order != "sequential" and not shape.layout.startswith("draid")
+
+    @staticmethod
+    def check() -> None:
+        """Raise EnvironmentFailure where there is no ZFS. It loads nothing."""
+        require(_PROGRAMS)
+        is_here = attempt("zpool", "list").returncode == 0
+        if not is_here and attempt("modprobe", "--dry-run", "zfs").returncode != 0:
+            raise _no_zfs()
 
     def create(self, drives: Sequence[Drive], *, are_blank: bool) -> None:  # noqa: ARG002 - ZFS trusts no drive
         """``zpool create``. Nothing is compressed: that would make the data less."""
@@ -167,3 +172,10 @@ def _vdev(layout: str, draid: tuple[int, int] | None, width: int) -> str:
         return layout
     data, spares = draid or (0, 0)
     return f"{layout}:{data}d:{width}c:{spares}s" if draid else layout
+
+
+def _no_zfs() -> EnvironmentFailure:
+    return EnvironmentFailure(
+        "there is no ZFS in this kernel, and no zfs-fuse runs",
+        hint="in the lab there is: `lab:NAME` in place of a device",
+    )

@@ -77,28 +77,6 @@ fn a_scan_makes_way_for_a_group_that_users_have_filled() {
     assert!(with > without, "{with} groups and {without}");
 }
 
-/// The scan's writes of a large read: one by one while somebody waits for more than data, else all but two in one request. What is to
-/// be done with a group is done before the scan's turn in it.
-#[test]
-fn a_scan_writes_in_haste_until_the_group_that_notes_the_new_drive_has_users_data() {
-    let small = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
-    let plan = Plan { member_bytes: 20 * GIB, content: Content { fill: 0.5, ..small.content }, ..small };
-    let mut resilver = Resilver::new(plan.clone(), devices(&plan), 0).unwrap();
-    for record in 0..300 {
-        ask(&mut resilver, Verb::Write, record);
-        pass(&mut resilver, S / 16);
-    }
-    let asked = resilver.members().device(1).asked();
-    let groups: Vec<Vec<u64>> = asked
-        .split(|(verb, _)| *verb == Verb::Flush)
-        .map(|asked| asked.iter().map(|(_, range)| range.end - range.start).collect())
-        .filter(|group: &Vec<u64>| group.iter().sum::<u64>() > 50 << 20)
-        .collect();
-    let joined = |group: &Vec<u64>| group.iter().filter(|bytes| **bytes > 512 << 10).count();
-    assert_eq!(joined(&groups[0]), 0, "in haste");
-    assert!(groups[1..].iter().all(|group| joined(group) * 4 > group.len()), "{groups:?}");
-}
-
 /// Each drive's partition table is looked at before, while users are at work.
 #[test]
 fn a_drive_of_a_wide_pool_is_put_in_later() {

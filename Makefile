@@ -51,7 +51,7 @@ bench-disksim: build ## the same load on a modelled drive and on a DiskSim 4.0 t
 	$(BIN)/python scripts/bench_beside.py "$(DISKSIM)"
 
 .PHONY: validation
-validation: build ## predicted beside published: the tables of docs/validation.md
+validation: build ## predicted beside published: docs/validation-table.md
 	$(BIN)/python scripts/validation_table.py
 
 .PHONY: profiles

@@ -318,13 +318,28 @@ def table(rows: dict[str, dict[str, Any]], plays: dict[str, list[dict[str, Any]]
         lab = f"{each['real_s']}{interval(times_s)} s{spread}"
         model = f"{each['model_s']} s ({each['model_least_s']} to {each['model_most_s']})"
         errors = [_error(float(each[f"{what}_error"]), goal) for what, goal in GOALS.items()]
-        kicked = "the same" if each["real_kicked"] == each["model_kicked"] else "**differs**"
+        kicked = agreement(each)
         shares = f"{given_up([play['real_kicked'] for play in plays[name]])}; {each['model_given_up'] or 'not known'}"
         lines.append("| " + " | ".join([name, str(len(times_s)), lab, model, *errors, kicked, shares]) + " |")
     missing = ", ".join(f"`{case.name}`" for case in cases() if case.name not in rows)
     held = sum(holds(rows[name]) for name in played)
-    told = f"{len(played)} of {len(cases())} cases have been played; {held} hold in everything."
+    same = sum(gives_up(rows[name]["real_kicked"]) == gives_up(rows[name]["model_kicked"]) for name in played)
+    told = f"{len(played)} of {len(cases())} cases have been played; {held} hold in everything. "
+    told += f"Who gives the drive up is the same in {same}."
     return "\n".join([*lines, "", told, f"Not played: {missing or 'none'}."]) + "\n"
+
+
+def gives_up(verdict: str) -> list[bool]:
+    """Whether each of those who wait gives the drive up; how close the others come is left out."""
+    return [each == "yes" for each in verdict.split("/")]
+
+
+def agreement(each: dict[str, Any]) -> str:
+    """A difference in who gives the drive up weighs more than one in who is kept waiting for half of a limit."""
+    real, modelled = each["real_kicked"], each["model_kicked"]
+    if real == modelled:
+        return "the same"
+    return "**close differs**" if gives_up(real) == gives_up(modelled) else "**differs**"
 
 
 def holds(each: dict[str, Any]) -> bool:

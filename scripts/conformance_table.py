@@ -1,5 +1,6 @@
 """Plays every protocol on every profile twice, in the model arena and in the lab, and keeps what both found in
-docs/conformance.csv and as the table of docs/conformance.md: ``make conformance``. What is there already and was made
+docs/conformance.csv, as the table of docs/conformance-table.md and, what misses, in docs/conformance.md: ``make
+conformance``. What is there already and was made
 from the same steps, drive and settings is not played again, so one that was stopped goes on where it was; a pair
 that fails is told of and left for the next time. With arguments, only what they name is played (``cliff``,
 ``wd40efax``). With ``--model`` the model plays again what is there already, for the lab's figures as they are: a change
@@ -34,6 +35,7 @@ from shakedown.target.data_sheet import listed_sheets
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DOCUMENT: Final = ROOT / "docs" / "conformance.md"
+TABLE: Final = ROOT / "docs" / "conformance-table.md"
 KEPT: Final = ROOT / "docs" / "conformance.csv"
 BEGIN, END = "<!-- made by make conformance -->\n", "<!-- end of what is made -->"
 # Few enough requests for the lab to take a few seconds of a processor for each.
@@ -264,23 +266,29 @@ def keep(found: list[Row]) -> None:
         writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
-    before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
+    put(DOCUMENT, summary(rows) + "\n" + table([row for row in rows if row.holds is False]))
+    put(TABLE, table(rows))
+
+
+def put(document: Path, made: str) -> None:
+    """In the place of what was made before."""
+    before, _, rest = document.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
-    DOCUMENT.write_text(f"{before}{BEGIN}{table(rows)}{END}{after}", encoding="utf-8")
+    document.write_text(f"{before}{BEGIN}{made}{END}{after}", encoding="utf-8")
 
 
-def table(rows: list[Row]) -> str:
-    """A summary and the rows."""
+def summary(rows: list[Row]) -> str:
+    """How many hold their goal, of each protocol."""
     by_protocol = "; ".join(f"`{each}` {_held([row for row in rows if row.protocol == each])}" for each in PLAYED)
     left = set(pairs()) - {(row.protocol, row.drive) for row in rows}
     text = f"{_held(rows)} figures with a goal hold it: {by_protocol}."
-    text += f" {len(left)} pairs of protocol and drive were not played yet." if left else ""
-    text += (
-        "\n\n| protocol | drive | figure | plays | `model:` | `lab:` | difference | within the goal |\n"
-        + "| --- " * 8
-        + "|\n"
-    )
-    return text + "".join(f"| {' | '.join(row.cells())} |\n" for row in rows)
+    return text + (f" {len(left)} pairs of protocol and drive were not played yet." if left else "") + "\n"
+
+
+def table(rows: list[Row]) -> str:
+    """One line a row."""
+    head = "| protocol | drive | figure | plays | `model:` | `lab:` | difference | within the goal |\n"
+    return head + "| --- " * 8 + "|\n" + "".join(f"| {' | '.join(row.cells())} |\n" for row in rows)
 
 
 def _held(rows: list[Row]) -> str:

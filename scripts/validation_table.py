@@ -1,6 +1,7 @@
-"""Runs every answerable row and writes the tables of docs/validation.md: ``make validation``.
+"""Runs every answerable row and writes docs/validation-table.md, and what the goals say into docs/validation.md:
+``make validation``.
 
-The document keeps the digest of the data that its tables were made from, and tests/validate/test_document.py says when
+Both keep the digest of the data that they were made from, and tests/validate/test_document.py says when
 either has changed.
 """
 
@@ -11,10 +12,11 @@ from hashlib import sha256
 from pathlib import Path
 
 from shakedown.validate.run import validate
-from shakedown.validate.table import to_markdown
+from shakedown.validate.table import goals_to_markdown, to_markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "validation.md"
+TABLE = ROOT / "docs" / "validation-table.md"
 BEGIN, END = "<!-- made by make validation from data ", "<!-- end of what is made -->"
 
 
@@ -29,10 +31,11 @@ def digest() -> str:
 
 def main() -> None:
     """Replace what stands between the marks."""
-    tables = to_markdown(validate(told=lambda line: print(line, file=sys.stderr)))
-    before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    DOCUMENT.write_text(f"{before}{BEGIN}{digest()} -->\n{tables}{END}{after}", encoding="utf-8")
+    done = validate(told=lambda line: print(line, file=sys.stderr))
+    for document, made in ((DOCUMENT, goals_to_markdown(done)), (TABLE, to_markdown(done))):
+        before, _, rest = document.read_text(encoding="utf-8").partition(BEGIN)
+        _, _, after = rest.partition(END)
+        document.write_text(f"{before}{BEGIN}{digest()} -->\n{made}{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

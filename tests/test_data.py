@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,19 @@ def test_a_wrong_name_gets_the_close_ones(folders: Path, name: str, meant: str) 
 def test_a_drive_is_found_as_its_label_and_smartctl_write_it(folders: Path, told: str, name: str) -> None:
     assert data.profile_name(told) == name
     assert data.profile_path(told) == folders / "drives" / f"{name}.toml"
+
+
+def test_the_drives_are_listed_once_however_many_are_named(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[Path] = []
+    glob = Path.glob
+
+    def listing(folder: Path, pattern: str) -> Iterator[Path]:
+        listed.append(folder)
+        return glob(folder, pattern)
+
+    monkeypatch.setattr(Path, "glob", listing)
+    assert [data.profile_name(f"WD40EFRX-68N32N{each}") for each in range(24)] == ["wd40efrx"] * 24
+    assert listed == [folders / "drives"]
 
 
 @pytest.mark.parametrize("stranger", ["", " ", "-", "canvio", "WD40EFPX", "lab:WD40EFAX"])

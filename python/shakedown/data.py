@@ -6,7 +6,9 @@ files themselves, so there is one way to find them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -18,14 +20,14 @@ _DATA: Final = Path(__file__).with_name("_data")
 
 def list_profiles() -> list[str]:
     """Names of the drive profiles that come with Shakedown, sorted."""
-    return _names("drives")
+    return list(_names(_DATA / "drives"))
 
 
 def profile_name(text: str) -> str | None:
     """Our name of a drive as people write it: ``ST8000VN004-2M2101``, ``WDC WD80EFZX-68UW8N0``. None of a stranger."""
     if ":" in text or _is_path(text):
         return None
-    known = list_profiles()
+    known = _names(_DATA / "drives")
     return next((each for each in (text.lower(), _number(text)) if each in known), None)
 
 
@@ -53,8 +55,10 @@ def lab_path(name: str) -> Path:
     return _DATA / "lab" / name
 
 
-def _names(folder: str) -> list[str]:
-    return sorted(path.stem for path in (_DATA / folder).glob("*.toml"))
+@cache
+def _names(folder: Path) -> tuple[str, ...]:
+    """Listed once: what comes with Shakedown does not change while it runs."""
+    return tuple(sorted(path.stem for path in folder.glob("*.toml")))
 
 
 def _number(text: str) -> str:
@@ -73,14 +77,14 @@ def _find(folder: str, noun: str, name_or_path: str | Path) -> Path:
             raise UsageError(f"{noun} `{name_or_path}` is not a file", hint=_hint(folder, noun, path.stem))
         return path
     name = str(name_or_path)
-    if name not in _names(folder):
+    if name not in _names(_DATA / folder):
         raise UsageError(f"there is no {noun} named `{name}`", hint=_hint(folder, noun, name))
     return _DATA / folder / f"{name}.toml"
 
 
 def _hint(folder: str, noun: str, name: str) -> str:
     """Name what was probably meant, all there is, and how to get another."""
-    known = _names(folder)
+    known = _names(_DATA / folder)
     number = _number(name)
     close = get_close_matches(number, known, n=3, cutoff=0.5) if number else []
     own = f"a {noun} of your own is given as a path: `./{noun}.toml`"
@@ -94,5 +98,5 @@ def _hint(folder: str, noun: str, name: str) -> str:
     return f"did you mean {_quoted(close)}? {own}" if close else own
 
 
-def _quoted(names: list[str]) -> str:
+def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f"`{each}`" for each in names)

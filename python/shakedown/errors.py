@@ -7,7 +7,10 @@ A message says what is wrong and where; ``hint`` says what to do next. The comma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class Planned(NamedTuple):
@@ -32,6 +35,13 @@ class UsageError(ShakedownError):
     """The command line, a profile, a protocol, a job or a run folder cannot be used as it stands."""
 
     exit_status = 2
+
+
+def damaged(what: str, error: ValidationError, hint: str) -> UsageError:
+    """For something that was written whole and is so no more: the first of its places that is wrong."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the whole"
+    return UsageError(f"{what} is damaged: `{where}`: {first['msg']}", hint=hint)
 
 
 class InconclusiveError(ShakedownError):

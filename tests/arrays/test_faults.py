@@ -164,7 +164,7 @@ def test_who_was_silent_longest_stands_in_the_table(
     scale: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ordered(tmp_path, "raid6", 'kind = "stall"\nfrom_s = 20\nfor_s = 45', scale=scale)
-    table = capsys.readouterr().out.partition("It waits for")[0]
+    table = capsys.readouterr().out.partition("The rebuild waits for")[0]
     assert re.search(r"its longest command +\d+(\.\d+)? ms\n", table)
     # The stall, and a second at most in which the drive does what it and its repetitions asked for.
     assert re.search(r"drive 0's longest command +(44|45|46)(\.\d)? s\n", table)

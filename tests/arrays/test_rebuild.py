@@ -321,7 +321,7 @@ def test_the_verb_leaves_a_run_that_others_read(
         "/proc/mdstat",
         "question of whole drives",
         "baseline",
-        "It waits for the replacement",
+        "The rebuild waits for the replacement",
     ):
         assert word in said
     runs = [read_run(path) for path in (new, used)]

@@ -72,12 +72,12 @@ def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str)
         (
             [0.1, 0.5, 0.0, 0.0],
             [0.5, 0.95, 0.5, 0.5],
-            "It waits for drive 1, b, 50% of the time: it cannot read faster",
+            "The rebuild waits for drive 1, b, 50% of the time: it cannot read faster",
         ),
         (
             [0.0, 0.0, 0.1, 0.2],
             [0.97, 0.96, 0.97, 0.26],
-            "those that are read do together: 1 x a, 1 x b, 1 x c are busy 9",
+            "those that are read do so together: 1 x a, 1 x b, 1 x c are busy 9",
         ),
         (
             [0.0, 0.0, 0.1, 0.2],
@@ -88,32 +88,33 @@ def test_why_a_drive_was_left_out_is_told(changed: dict[str, object], told: str)
         (
             [0.0, 0.0, 0.1, 0.2],
             [0.5, 0.5, 0.5, 0.5],
-            "No drive holds the rebuild up, each could do more: the busiest is drive 0, a, 50% of the time.",
+            "No drive holds the rebuild up; each could do more: the busiest is drive 0, a, 50% of the time.",
         ),
         (
             [0.0, 0.0, 0.1, 0.2],
             [0.5, 0.5, 0.5, 0.3],
-            "drive 0, a, 50% of the time, the replacement 30%. What is asked for at once keeps none of them busy.",
+            "drive 0, a, 50% of the time, the replacement 30%. Too few requests are outstanding to keep any of them "
+            "busy.",
         ),
         (
             [0.0, 0.0, 0.1, 0.2],
             [0.8, 0.8, 0.8, 0.8],
-            "1 x d are busy 80% of the time. For 20% of the time it waits for the replacement, d, alone.",
+            "1 x d are busy 80% of the time. For 20% of the time it waits for the replacement, d alone.",
         ),
         (
             [0.0, 0.0, 0.0, 0.19],
             [0.91, 0.91, 0.8, 0.45],
             "1 x a, 1 x b, of 3 that are read, are busy 91% of the time, the replacement 45% (it has commands; what "
-            "it writes from DRAM between them is not counted). For 19% of the time it waits for the replacement, d, "
+            "it writes from DRAM between them is not counted). For 19% of the time it waits for the replacement, d "
             "alone.",
         ),
         (
             [0.0, 0.0, 0.0, 0.19],
             [0.91, 0.91, 0.91, 0.45],
-            "No single drive holds the rebuild up most of the time, those",
+            "No single drive holds the rebuild up most of the time; those",
         ),
-        ([0.0, 0.0, 0.0, 0.09], [0.91, 0.91, 0.91, 0.45], "No single drive holds the rebuild up, those that are read"),
-        ([0.0] * 4, [0.0] * 4, "Who holds the rebuild up cannot be told: these drives keep no account"),
+        ([0.0, 0.0, 0.0, 0.09], [0.91, 0.91, 0.91, 0.45], "No single drive holds the rebuild up; those that are read"),
+        ([0.0] * 4, [0.0] * 4, "What holds the rebuild up is not known: these drives, like loop devices"),
     ],
 )
 def test_who_is_waited_for_alone_holds_it_up_or_else_the_busiest(
@@ -177,7 +178,7 @@ def late(counts: Sequence[int], longest_ns: int) -> Rebuild:
 def test_who_hangs_for_a_small_part_of_the_wait_holds_nothing_up_by_that(share: float, why: str) -> None:
     done = simulate(order())
     told = held_up([late([0, 0, 0, 2], round(share / 2 * done.duration_ns))], ["a", "b", "c", "d"]).text
-    assert told.startswith(f"It waits for the replacement, d, 100% of the time: {why}")
+    assert told.startswith(f"The rebuild waits for the replacement, d, 100% of the time: {why}")
 
 
 def test_of_commands_that_were_given_up_each_seed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,8 +216,8 @@ def test_how_far_rebuilds_onto_shingled_drives_were_off_is_what_the_table_says()
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (MdOptions(), "up to 168 segments, 250 ticks a second and processors=4,"),
-        (MdOptions(max_segments=254, jiffy_ns=10**7), "up to 254 segments, 100 ticks a second and processors=4,"),
+        (MdOptions(), "up to 168 segments, 250 kernel ticks a second, 4 processors."),
+        (MdOptions(max_segments=254, jiffy_ns=10**7), "up to 254 segments, 100 kernel ticks a second, 4 processors."),
         (ZfsOptions(), ""),
     ],
 )
@@ -275,7 +276,7 @@ def test_a_sample_is_told_with_what_it_may_be_off(tmp_path: Path, monkeypatch: p
     for number, (whole, says) in enumerate(((False, True), (True, False))):
         monkeypatch.setattr(run, "simulate", lambda _order, _share, _seed, whole=whole: replace(done, whole=whole))
         kept = run.run_rebuild(order(), None, 1, tmp_path / str(number), lambda _: None)
-        assert ("CAUTION: a sample was up to 2.7% off" in " ".join(render_rebuild(kept).split())) == says
+        assert ("CAUTION: the time of a sample was up to 2.7% off" in " ".join(render_rebuild(kept).split())) == says
 
 
 def test_no_time_is_doubted_where_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +291,7 @@ def test_no_time_is_doubted_where_none_is_told(tmp_path: Path, monkeypatch: pyte
             kept = run.run_rebuild(onto, None, 2, tmp_path / f"{is_doubtful}-{is_timed}", lambda _: None)
             told = " ".join(render_rebuild(kept).split())
             assert ("the model's time was up to" in told) == (is_timed and is_doubtful)
-            assert ("whether a rebuild fails, and when, may differ" in told) == (is_doubtful and not is_timed)
+            assert ("whether and when a rebuild fails may differ" in told) == (is_doubtful and not is_timed)
 
 
 def test_a_load_that_is_seen_for_longer_than_the_rebuild_says_so(
@@ -319,7 +320,7 @@ def held_up_by(awaited: Sequence[Sequence[float]], names: Sequence[str], busy: f
 def test_of_drives_that_are_alike_none_is_blamed_for_what_chance_did() -> None:
     told = held_up_by([[0.38, 0.31, 0.0, 0.14], [0.15, 0.59, 0.0, 0.14]], ["red", "red", "blue", "red"])
     assert told.text == (
-        "It waits for one of 2 x red, now this and now that, 72% of the time: they are alike, and each cannot read "
+        "The rebuild waits for one or another of 2 x red, 72% of the time: they are alike, and each cannot read "
         "faster (busy 95%)."
     )
     assert told.value == pytest.approx(0.715)
@@ -330,15 +331,15 @@ def test_a_rebuild_that_holds_itself_back_says_so(most: str, *, held_back: bool,
     given = order(layout="raid5", member_bytes=2**30, options=parse_options("raid5", (f"speed-max={most}",)))
     kept = run.run_rebuild(given, None, 1, tmp_path / "run", lambda _: None)
     told = " ".join(render_rebuild(kept).split())
-    assert ("md holds itself back, to 20.0 MiB a second (`speed-max`)" in told) == held_back
+    assert ("md limits itself to 20.0 MiB a second (`speed-max`)" in told) == held_back
 
 
 @pytest.mark.parametrize(
     ("busy", "of_limit", "told"),
     [
-        (0.94, 0.99, "each drive could do hardly more, the busiest is"),
+        (0.94, 0.99, "each drive could hardly do more; the busiest is"),
         (0.94, 0.96, "No single drive holds the rebuild up"),
-        (0.8, 0.96, "each drive could do more, the busiest is"),
+        (0.8, 0.96, "each drive could do more; the busiest is"),
         (0.8, 0.9, "No single drive holds the rebuild up"),
     ],
 )
@@ -350,25 +351,25 @@ def test_whoever_fills_at_its_limit_is_held_by_that(busy: float, of_limit: float
     members = done.members.with_columns(awaited=pl.Series(waits), busy_ns=pl.lit(round(busy * done.duration_ns)))
     limit = round(done.filled_bytes / done.duration_s / of_limit)
     held = held_up([replace(done, members=members)], ["a", "b", "c", "d"], limit)
-    assert ("It waits for" if awaited and not told.startswith("each") else told) in held.text
+    assert ("The rebuild waits for" if awaited and not told.startswith("each") else told) in held.text
     assert ("`speed-max`" in held.text) == (told.startswith("each"))
 
 
 def test_a_drive_that_is_waited_for_much_longer_than_its_like_is_named() -> None:
     told = held_up_by([[0.1, 0.6, 0.1, 0.0], [0.2, 0.6, 0.1, 0.0]], ["red"] * 4)
-    assert told.text.startswith("It waits for drive 1, red, 60% of the time: it cannot read faster")
+    assert told.text.startswith("The rebuild waits for drive 1, red, 60% of the time: it cannot read faster")
 
 
 def test_who_holds_a_rebuild_up_is_said_of_all_seeds() -> None:
     told = held_up_by([[0.9, 0.0, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0]], ["a", "b", "c", "d"])
-    assert told.text.startswith("It waits for drive 1, b, 53% of the time")
+    assert told.text.startswith("The rebuild waits for drive 1, b, 53% of the time")
 
 
 def test_who_is_waited_for_now_and_then_is_named_where_no_drive_is_busy_throughout() -> None:
     awaited = [[0.0, 0.0, 0.02, 0.17]]
     told = held_up_by(awaited, ["red", "red", "red", "blue"], busy=0.76)
-    assert told.text.startswith("It waits now for this drive, now for that: ")
-    assert told.text.endswith("17% of the time it waits for the replacement, blue, alone.")
+    assert told.text.startswith("The rebuild waits for one drive or another: ")
+    assert told.text.endswith("17% of the time it waits for the replacement, blue alone.")
     assert "No single drive" in held_up_by(awaited, ["red", "red", "red", "blue"]).text
 
 
@@ -507,15 +508,15 @@ def test_of_one_seed_no_interval_is_shown(seeds: int, has_interval: bool, tmp_pa
 )
 def test_what_users_do_not_heed_of_their_job_is_told(layout: str, job: str | None, unheeded: list[str]) -> None:
     told = list(users_otherwise(order(layout=layout, load=job, options=parse_options(layout, ()))))
-    found = [re.findall("`([a-z_]+)` is not heeded", each) for each in told if "`iodepth`" not in each]
+    found = [re.findall("`([a-z_]+)` is ignored", each) for each in told if "`iodepth`" not in each]
     assert found == [[each] for each in unheeded]
     is_queued = layout == "raidz1" and re.search("iodepth=[24]", job or "") is not None
-    assert any("That wait counts" in each for each in told) == is_queued
+    assert any("The wait counts" in each for each in told) == is_queued
 
 
 def test_a_load_that_ends_by_itself_is_told_of_on_the_screen(tmp_path: Path) -> None:
     """And it makes no difference: that is what the note says."""
     loaded = order(load=f"{JOB}runtime=1\ntime_based\n", fill=0.5, member_bytes=2**30)
     kept = run.run_rebuild(loaded, None, 1, tmp_path / "run", lambda _: None)
-    assert "The load's `runtime` is not heeded" in " ".join(render_rebuild(kept).split())
+    assert "The load's `runtime` is ignored" in " ".join(render_rebuild(kept).split())
     assert simulate(loaded).duration_ns == simulate(replace(loaded, load=JOB)).duration_ns

@@ -49,6 +49,12 @@ def test_the_verdict_in_the_middle_counts() -> None:
     assert script.of_all([play, other, play])["real_kicked"] == "close/no/no"
 
 
+def test_who_gives_a_drive_up_is_told_apart_from_who_comes_near_it() -> None:
+    said = [("yes/no/no", "yes/no/no"), ("yes/no/no", "yes/close/no"), ("close/no/no", "yes/no/no")]
+    told = [script.agreement({"real_kicked": real, "model_kicked": modelled}) for real, modelled in said]
+    assert told == ["the same", "**close differs**", "**differs**"]
+
+
 def test_a_drive_is_given_up_in_so_many_plays() -> None:
     assert script.given_up(["yes/close/no", "yes/yes/no", "close/no/no"]) == "2, 1, 0 of 3"
 

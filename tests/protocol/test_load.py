@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shakedown.analysis.condition import Cliff, Time
+from shakedown.analysis.condition import Bytes, Cliff, Time
 from shakedown.errors import UsageError
 from shakedown.protocol.load import load_protocol, parse_protocol
 from shakedown.tools.fio.job import OptionError
@@ -86,10 +86,23 @@ def test_what_is_recorded_makes_the_same_protocol_again() -> None:
 
 @pytest.mark.parametrize("size", ["10GiB", "10gb", "64KiB", "4kB"])
 def test_sizes_that_fio_would_misread_are_refused(size: str) -> None:
-    error = refusal(MINE, {"span": size})
+    error = refusal(changed("size=${span}", f"size={size}"))
     assert f"`steps[0].job` has `size={size}`: fio swaps the meanings" in str(error)
     assert f"write `{size[:-1].rstrip('i')}`" in error.hint
     parse_protocol(MINE.encode(), "mine.toml", {"span": size[:-1].rstrip("i")})
+
+
+@pytest.mark.parametrize(
+    ("given", "size_bytes"),
+    [("100MiB", 100 << 20), ("0.5GiB", 1 << 29), ("500 MB", 500_000_000), ("4kB", 4000), ("1TiB", 1 << 40)],
+)
+def test_a_size_with_its_unit_is_the_same_in_a_job_as_in_a_condition(given: str, size_bytes: int) -> None:
+    text = changed('condition = "cliff", drop = 0.25, hold = "${hold}"', 'condition = "bytes", bytes = "${span}"')
+    step = parse_protocol(text.encode(), "mine.toml", {"span": given}).protocol.steps[0]
+    assert step.job is not None
+    assert f"size={size_bytes}" in step.job.splitlines()
+    assert isinstance(step.until, Bytes)
+    assert step.until.size_bytes == size_bytes
 
 
 def test_a_wrong_entry_of_a_list_is_the_only_complaint_and_no_use_is_allowed() -> None:
@@ -190,7 +203,7 @@ def test_several_faults_are_told_at_once() -> None:
 
 def test_what_a_faulty_text_was_made_of_is_named() -> None:
     assert "(from `--set hold=abc`)" in str(refusal(MINE, {"hold": "abc"}))
-    assert "(from `--set span=10GiB`)" in str(refusal(MINE, {"span": "10GiB", "hold": "40s"}))
+    assert "(from `--set span=10gb`)" in str(refusal(MINE, {"span": "10gb", "hold": "40s"}))
     assert "(from `hold`)" in str(refusal(changed('hold = "30s"', 'hold = "abc"')))
     assert "(from" not in str(refusal(changed("drop = 0.25", "drop = 7")))
 

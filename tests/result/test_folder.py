@@ -150,21 +150,25 @@ main(sys.argv[2:])
 """
 
 
-def test_wherever_a_run_is_killed_before_its_record_stands_the_same_command_begins_again(tmp_path: Path) -> None:
-    """Killed in each of what it makes durable, again and again in one folder."""
+@pytest.mark.parametrize("baseline", [(), ("--baseline", "model:wd40efrx")])
+def test_wherever_a_run_is_killed_before_its_record_stands_the_same_command_begins_again(
+    baseline: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Killed in each of what it makes durable, again and again in one folder, the baseline's record with it."""
     out = tmp_path / "run"
-    words = ("run", "random-1m", "model:wd40efax", "--scale", "1/1000", "--out", str(out), "--quiet")
+    words = ("run", "random-1m", "model:wd40efax", *baseline, "--scale", "1/1000", "--out", str(out), "--quiet")
     left = set()
     for kill_at in itertools.count(1):
         ran = subprocess.run([sys.executable, "-c", KILLED, str(kill_at), *words], capture_output=True, check=False)
         assert ran.returncode == -signal.SIGKILL, ran.stderr
         if (out / "run.json").exists():
             break
-        left |= {each.name for each in out.iterdir()}
+        left |= {each.relative_to(out).as_posix() for each in out.rglob("*")}
         with pytest.raises(UsageError, match=r"nothing was measured in .*: the run ended before its first") as refused:
             read_run(out)
         assert f"--out {out}" in refused.value.hint
     assert left >= {"raw", "journal", ".samples.parquet.new", "samples.parquet", "samples.sha256", ".run.json.new"}
+    assert ("baseline/run.json" in left) == bool(baseline)
     with pytest.raises(UsageError, match="is not an empty folder"):
         RunFolder.create(out)
     resumed = [sys.executable, "-c", KILLED, "0", "run", "--resume", str(out), "--quiet"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -132,3 +133,13 @@ def test_how_sure_a_profile_is() -> None:
     assert re.fullmatch(r"\d\d% measured", overview_of("st8000as0002").shingles)
     assert overview_of("st8000vn004").rate_from == "remembered"
     assert overview_of("st12000vn0007").rate_from == "measured"
+
+
+def test_the_documents_say_how_many_rates_were_looked_up() -> None:
+    told = [overview_of(name).rate_from for name in SHEETS]
+    looked_up, remembered = (told.count(kind) for kind in ("data sheet", "remembered"))
+    assert looked_up + remembered == len(SHEETS)
+    documents = Path(__file__).parents[2]
+    said = (documents / "docs" / "profiles.md").read_text(encoding="utf-8")
+    assert f"{looked_up} drives. The other {remembered} are remembered of their data sheets" in said
+    assert f"data sheets, {remembered} of them remembered" in (documents / "README.md").read_text(encoding="utf-8")

@@ -42,7 +42,8 @@ def test_a_row_that_cannot_be_answered_says_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "hint"), [("R012", "drives that do: st12000vn0007, wd40efax"), ("R301", "docs/validation.md says why")]
+    ("row", "hint"),
+    [("R012", "drives that do: st12000vn0007, wd40efax"), ("R301", "docs/validation-table.md says why")],
 )
 def test_a_row_that_this_profile_does_not_answer_is_refused(row: str, hint: str) -> None:
     done = shakedown("validate", "--row", row, "--profile", "hd103uj")

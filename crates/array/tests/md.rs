@@ -385,3 +385,151 @@ fn a_rebuild_that_is_over_counts_no_more() {
     assert!(array.members().counters(0).bytes_written >= bytes + 64 * KIB);
     assert_eq!(array.outcome(), outcome);
 }
+
+/// When the superblocks know of the new drive, which takes a flush and a write of 0.1 ms each, the recovery begins: its time counts from
+/// there, and what its drives have to do.
+#[test]
+fn a_rebuild_counts_from_when_the_superblocks_know_of_the_drive() {
+    const TOLD_NS: u64 = 200_000;
+    for (layout, width) in [(Layout::Raid5, 4), (Layout::Raid1, 2), (Layout::Raid10, 4)] {
+        let array = rebuilt(options(layout, width), 1);
+        let outcome = array.outcome().unwrap();
+        assert_eq!(outcome.duration_ns, array.now_ns() - TOLD_NS, "{layout:?}");
+        for member in 0..width {
+            let busy_ns = array.members().counters(member).busy_ns;
+            assert_eq!(outcome.members[member].counters.busy_ns, busy_ns - TOLD_NS, "{layout:?}: member {member}");
+        }
+    }
+}
+
+/// Who reads a page of the array: the one member whose count of bytes has grown.
+fn reader(array: &mut Array<Plain>, offset_bytes: u64) -> usize {
+    let read = |array: &Array<Plain>| -> Vec<u64> {
+        (0..array.options().width).map(|member| array.members().counters(member).bytes_read).collect()
+    };
+    let before = read(array);
+    array.submit(array.now_ns(), Request { tag: 0, verb: Verb::Read, fua: false, offset_bytes, bytes: 4 * KIB });
+    array.advance(array.now_ns(), &mut Vec::new());
+    let grown = read(array).iter().zip(&before).map(|(now, then)| now - then).collect::<Vec<_>>();
+    assert_eq!(grown.iter().sum::<u64>(), 4 * KIB);
+    grown.iter().position(|bytes| *bytes > 0).unwrap()
+}
+
+/// `read_balance`: as long as one copy's drive is at work another's is asked, as near as the arm of either is.
+#[test]
+fn a_copy_whose_drive_is_idle_is_read_first() {
+    for (layout, width) in [(Layout::Raid1, 2), (Layout::Raid10, 4)] {
+        let mut array = Array::new(options(layout, width), plain_members(width), 0).unwrap();
+        assert_eq!([0, 64 * KIB].map(|at| reader(&mut array, at)), [0, 1], "{layout:?}");
+    }
+}
+
+/// Of far copies the outermost is read, wherever the arms stand: here one stands far inside, and the other's just before its copy.
+#[test]
+fn of_far_copies_the_outer_one_is_read() {
+    let far =
+        Options { arrangement: Arrangement::Copies { near: 1, far: 2, offset: false }, ..options(Layout::Raid10, 4) };
+    let mut array = Array::new(far, plain_members(4), 0).unwrap();
+    write_once(&mut array, 0, 512 * KIB);
+    let far_inside = 4 * 60 * 512 * KIB;
+    for at in [far_inside, 4 * KIB] {
+        assert_eq!(reader(&mut array, at), 0);
+        array.advance(array.now_ns() + 1_000_000_000, &mut Vec::new());
+    }
+}
+
+/// What is written to fill the replacement moves no arm that raid1 knows of (`sync_request_write`): it still stands at the beginning.
+#[test]
+fn a_filled_copy_of_a_raid1_is_read_where_nothing_was_read_yet() {
+    let mut array = rebuilt(options(Layout::Raid1, 2), 1);
+    assert_eq!(reader(&mut array, 0), 1);
+}
+
+#[test]
+fn a_copy_is_filled_from_the_first_that_is_whole() {
+    for (replacement, source) in [(0, 1), (1, 0), (2, 0)] {
+        let array = rebuilt(options(Layout::Raid1, 3), replacement);
+        let readers: Vec<_> = (0..3).filter(|member| array.members().counters(*member).bytes_read > 0).collect();
+        assert_eq!(readers, [source], "of {replacement}");
+    }
+}
+
+#[test]
+fn a_replacement_that_failed_is_not_read() {
+    let devices = (0..4).map(|at| {
+        let from_ns = if at == 0 { 50_000_000 } else { u64::MAX / 2 };
+        Gone::around(Plain::new(HEADER + 64 * MIB), Schedule { from_ns, for_ns: 10_000_000_000, every_ns: None })
+    });
+    let mut array = Array::new(options(Layout::Raid5, 4), devices.collect(), 0).unwrap();
+    let used = array.options().used_bytes();
+    array.recover(0, 0, used).unwrap();
+    array.finish_recovery(u64::MAX);
+    assert!(matches!(array.outcome().unwrap().ended, Ended::Failed { member: 0, .. }));
+    let before = array.members().counters(0).requests;
+    for tag in 0..8 {
+        let offset_bytes = u64::from(tag) * 512 * KIB;
+        // The drive is back by then, and has nothing of it.
+        array.submit(60_000_000_000, Request { tag, verb: Verb::Read, fua: false, offset_bytes, bytes: 4 * KIB });
+    }
+    let mut done = Vec::new();
+    array.advance(70_000_000_000, &mut done);
+    assert!(done.len() == 8 && done.iter().all(|one| one.status == Status::Good), "{done:?}");
+    assert_eq!(array.members().counters(0).requests, before);
+}
+
+/// Drives that are alike answer together: a rebuild waits for each alone at no time, but for the replacement, while that is written.
+#[test]
+fn only_who_answers_alone_holds_a_rebuild_up() {
+    let awaited = rebuilt(options(Layout::Raid5, 4), 3)
+        .outcome()
+        .unwrap()
+        .members
+        .iter()
+        .map(|one| one.awaited)
+        .collect::<Vec<_>>();
+    assert_eq!(awaited[..3], [0.0; 3]);
+    assert!((0.1..0.9).contains(&awaited[3]), "{awaited:?}");
+}
+
+/// Two copies beside each other: of four members a pair must not be lost, of five nobody's neighbour, since chunks go around.
+#[test]
+fn copies_survive_as_long_as_one_of_each_is_left() {
+    let lost = |width: usize, one: usize, other: usize| {
+        let mut array = Array::new(options(Layout::Raid10, width), plain_members(width), 0).unwrap();
+        array.lose(one);
+        assert!(!array.has_failed());
+        array.lose(other);
+        array.has_failed()
+    };
+    for other in 1..4 {
+        for one in 0..other {
+            assert_eq!(lost(4, one, other), one / 2 == other / 2, "{one} and {other} of 4");
+        }
+    }
+    for other in 1..5 {
+        for one in 0..other {
+            assert_eq!(lost(5, one, other), other - one == 1 || other - one == 4, "{one} and {other} of 5");
+        }
+    }
+}
+
+/// The most that a rebuild has on its way beside somebody who reads all the time.
+fn most_on_its_way(speed_min_bytes_per_s: u64) -> u64 {
+    let options = Options { speed_min_bytes_per_s, ..options(Layout::Raid5, 4) };
+    let mut array = Array::new(options, plain_members(4), 0).unwrap();
+    let used = array.options().used_bytes();
+    array.recover(3, 0, used).unwrap();
+    let on_its_way = (0..400).map(|ms| {
+        let read = Request { tag: 0, verb: Verb::Read, fua: false, offset_bytes: 0, bytes: 64 * KIB };
+        array.submit(ms * 1_000_000, read);
+        array.members().counters(1).bytes_read - array.recovered_bytes()
+    });
+    on_its_way.skip(50).max().unwrap()
+}
+
+/// Above its least speed it waits for what it has asked for between two looks, 128 KiB, as long as others are at work.
+#[test]
+fn a_rebuild_gives_way_to_others_above_its_least_speed() {
+    assert_eq!(most_on_its_way(MIB), 128 * KIB);
+    assert!(most_on_its_way(1 << 40) >= MIB, "else what there are stripes for");
+}

@@ -4,7 +4,7 @@
 mod plain;
 
 use array::members::{Ask, Members};
-use drive::faults::{Schedule, Stall};
+use drive::faults::{LatentSectors, Schedule, Stall};
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 use plain::Plain;
 
@@ -150,4 +150,74 @@ fn a_drive_that_is_only_busy_is_not_set_offline() {
         members.step(u64::MAX, &mut done);
     }
     assert_eq!((done[0].completed_ns / S, done[0].status), (100, Status::Good));
+}
+
+/// What the first of two drives gets of two writes that follow each other, the first of so much, with so many to the other drive between.
+fn parted(bytes: u64, between: u64) -> Vec<u64> {
+    let mut members = Members::new(vec![Plain::new(1 << 30); 2], 0, MOST_BYTES, 0);
+    members.plug();
+    members.submit(0, Verb::Write, 0, bytes, 0);
+    (0..between).for_each(|at| members.submit(1, Verb::Write, at << 20, 4 * KIB, at));
+    members.submit(0, Verb::Write, bytes, 4 * KIB, 0);
+    members.unplug();
+    members.device(0).writes().iter().map(|range| (range.end - range.start) / KIB).collect()
+}
+
+/// `BLK_MAX_REQUEST_COUNT`, `BLK_PLUG_FLUSH_SIZE`: when there are 32, or the last is of 128 KiB, they go before the next is gathered.
+#[test]
+fn no_more_is_gathered_than_a_plug_holds() {
+    assert_eq!(parted(4 * KIB, 31), [8]);
+    assert_eq!(parted(4 * KIB, 32), [4, 4]);
+    assert_eq!(parted(124 * KIB, 1), [128]);
+    assert_eq!(parted(128 * KIB, 1), [128, 4]);
+}
+
+#[test]
+fn what_is_forced_to_the_medium_is_put_together_with_nothing_that_is_not() {
+    let mut members = Members::new(vec![Plain::new(1 << 30)], 0, MOST_BYTES, 0);
+    members.plug();
+    for (at, fua) in [false, true, true, false].into_iter().enumerate() {
+        let offset_bytes = at as u64 * 4 * KIB;
+        members.ask(0, Ask { verb: Verb::Write, fua, offset_bytes, bytes: 4 * KIB, segments: 1 }, 0);
+    }
+    members.unplug();
+    let device = members.device(0);
+    assert_eq!((device.writes().len(), device.forced().len()), (3, 1));
+    assert_eq!(device.forced()[0], 4 * KIB..12 * KIB);
+}
+
+/// Of parts that are answered one after the other the first that failed decides, whatever becomes of the others.
+#[test]
+fn a_request_fails_with_the_first_of_its_parts_that_does() {
+    let read = |bad_parts: &[u64]| {
+        let bad = bad_parts.iter().map(|part| part * 128..part * 128 + 1);
+        let device = LatentSectors::around(Plain::new(1 << 30), bad, 0, 1_000_000);
+        let mut members = Members::new(vec![device], 0, 64 * KIB, 0);
+        members.submit(0, Verb::Read, 0, 192 * KIB, 1);
+        let mut done = Vec::new();
+        while done.is_empty() {
+            members.step(u64::MAX, &mut done);
+        }
+        done[0].status
+    };
+    let bad = |part: u64| Status::MediumError { offset_bytes: part * 64 * KIB };
+    assert_eq!([&[][..], &[0], &[1], &[1, 2]].map(read), [Status::Good, bad(0), bad(1), bad(1)]);
+}
+
+#[test]
+fn who_is_always_late_is_asked_once_more_than_there_are_retries() {
+    const MS: u64 = 1_000_000;
+    for max_retries in 0..4 {
+        let mut members = Members::new(vec![Plain::new(1 << 30).overtaking(0)], 0, MOST_BYTES, max_retries)
+            .with_command_timeout_ns(30 * MS);
+        members.submit(0, Verb::Write, 0, 4 * KIB, 1);
+        let mut done = Vec::new();
+        members.step(20 * MS, &mut done);
+        assert_eq!(members.counters(0).longest_silence_ns, 20 * MS, "nothing was heard of it yet");
+        while members.now_ns() < 500 * MS {
+            members.step(500 * MS, &mut done);
+        }
+        assert_eq!(members.device(0).writes().len() as u32, 1 + max_retries);
+        assert_eq!(done.iter().map(|one| one.status).collect::<Vec<_>>(), [Status::Aborted]);
+    }
 }

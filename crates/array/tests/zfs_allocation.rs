@@ -104,6 +104,20 @@ fn draid_fills_whole_stripes() {
     assert!(columns(&geometry, 0, 4 * KIB).iter().all(|column| column.bytes == 4 * KIB));
 }
 
+/// No hole is ever too small to be used: whatever is allocated begins and ends where the smallest block could.
+#[test]
+fn allocations_are_multiples_of_the_smallest() {
+    let raidz = |parity, width| Geometry::raidz(parity, width, 12).unwrap();
+    let draid = Geometry::draid(2, 8, 14, 2, 12).unwrap();
+    for (geometry, least) in
+        [(Geometry::mirror(3, 12).unwrap(), 1), (raidz(1, 4), 2), (raidz(2, 7), 3), (raidz(3, 12), 4), (draid, 10)]
+    {
+        assert_eq!(geometry.alignment_bytes(), least * 4 * KIB, "{geometry:?}");
+        assert_eq!(geometry.allocated_bytes(512), geometry.alignment_bytes(), "{geometry:?}");
+        assert!((1..100).all(|data| geometry.allocated_bytes(data * 4 * KIB) % geometry.alignment_bytes() == 0));
+    }
+}
+
 #[test]
 fn columns_hold_what_is_allocated() {
     for (parity, width) in [(1, 3), (1, 4), (2, 7), (3, 12), (3, 90)] {

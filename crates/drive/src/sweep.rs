@@ -169,6 +169,7 @@ mod tests {
         #[test]
         fn the_nearest_is_the_minimum_of_all(
             shares in prop::collection::vec((0.0..1.0_f64, any::<bool>()), 1..64),
+            twins: bool,
             gone in 0..64_usize,
             at in 0.0..1.0_f64,
             now in 0..100 * TURN,
@@ -180,8 +181,10 @@ mod tests {
             let way = if write { Way::Write } else { Way::Read };
             let blocks = mechanics.geometry.blocks() as f64;
             let head = mechanics.head_at(1 + (at * blocks) as u64, now);
+            // Of two in one place the one with the least index.
+            let place = |share: f64| if twins { (share * 8.0).floor() / 8.0 } else { share };
             let mut blocks: Vec<(u64, bool)> =
-                shares.iter().map(|(share, allowed)| ((share * blocks) as u64, *allowed)).collect();
+                shares.iter().map(|(share, allowed)| ((place(*share) * blocks) as u64, *allowed)).collect();
             let mut sweep = Sweep::with_capacity(64, mechanics.geometry.cylinders());
             blocks.iter().enumerate().for_each(|(index, (block, _))| sweep.insert(mechanics.spot(*block), index));
             if gone < blocks.len() {

@@ -446,3 +446,28 @@ fn what_is_merged_with_the_rest_of_a_physical_sector_is_new_or_old_as_a_whole() 
         }
     }
 }
+
+/// Others come all the time, and each of them lies nearer: who is far away waits for as long as a profile lets anybody starve, be it a
+/// read among durable writes or one such write among reads.
+#[test]
+fn nobody_starves_behind_what_is_nearer() {
+    let profile = profile("st12000vn0007");
+    let starvation_ns = (profile.queue.starvation_ms * 1e6) as u64;
+    for (far, near) in [(Verb::Read, Verb::Write), (Verb::Write, Verb::Read)] {
+        let (mut drive, mut offsets) = (Drive::new(&profile, 1), sim::stream(4, "offsets"));
+        let request = |tag, verb, offset_bytes| Request { tag, verb, fua: true, offset_bytes, bytes: 4096 };
+        let mut anywhere = || offsets.below(GIB / 4096) * 4096;
+        (1..16).for_each(|tag| drive.submit(0, request(tag, near, anywhere())));
+        drive.submit(0, request(0, far, profile.capacity_bytes() / 8192 * 4096));
+        let mut done: Vec<Completion> = Vec::new();
+        let (mut others, mut now_ns) = (0, 0);
+        while done.iter().all(|one| one.tag != 0) {
+            others += done.len();
+            done.drain(..).for_each(|one| drive.submit(now_ns, request(one.tag, near, anywhere())));
+            now_ns = drive.next_event_ns().unwrap();
+            assert!(now_ns < starvation_ns + 100_000_000, "{far:?}: {others} others went before it");
+            drive.advance(now_ns, &mut done);
+        }
+        assert!(now_ns > starvation_ns && others > 100, "{far:?}: {now_ns} ns, {others} others");
+    }
+}

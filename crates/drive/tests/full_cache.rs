@@ -133,3 +133,54 @@ fn a_phase_is_finished_before_the_host_is_served() {
     assert!((21 * turn_ns..35 * turn_ns).contains(&waited[1]), "a phase: {waited:?}");
     assert!(waited[0] > 51 * turn_ns, "17 tracks, three times: {waited:?}");
 }
+
+/// `journal_every` counts appends, of which each takes three visits here: the map is written out, for a second, as often as one begins.
+#[test]
+fn the_map_is_written_out_with_an_append_and_not_with_each_of_its_visits() {
+    let mut profile = archive();
+    profile.shingled.as_mut().unwrap().cache.journal_every = 1;
+    let mut took_ns = |append_bytes: u64, journal_ms: f64| {
+        let cache = &mut profile.shingled.as_mut().unwrap().cache;
+        (cache.append_bytes, cache.journal_ms) = (append_bytes, journal_ms);
+        Host::new(&profile).ask(Verb::Write, 0, 24 * MIB, true)
+    };
+    for (append_mib, appends) in [(0, 6), (12, 2), (24, 1)] {
+        let written_out_ns = took_ns(append_mib * MIB, 1000.0) - took_ns(append_mib * MIB, 0.0);
+        assert!(written_out_ns.abs_diff(appends * 1000 * MS) < MS / 10, "{append_mib} MiB: {written_out_ns}");
+    }
+}
+
+/// A drive that was full and is so no more waits for as much silence as ever.
+#[test]
+fn little_silence_is_not_enough_any_more_once_there_is_room() {
+    let mut profile = archive();
+    cleaning(&mut profile).full_until = 0.5;
+    let mut writer = Writer::new(&profile, 20 * MS);
+    writer.fill(16 * MIB);
+    assert!((0..5).map(|_| writer.write(16 * MIB)).sum::<u64>() > 0, "still full");
+    while writer.host.drive.truth().cached_bytes > 0 {
+        writer.host.pause(1000 * MS);
+    }
+    assert_eq!((0..5).map(|_| writer.write(16 * MIB)).sum::<u64>(), 0);
+}
+
+/// A band that a stream has not written to its end stays as it is for as long as the stream may only have paused.
+#[test]
+fn little_silence_is_not_enough_to_close_a_band() {
+    let mut profile = archive();
+    cleaning(&mut profile).full_until = 0.1;
+    let shingled = profile.shingled.as_mut().unwrap();
+    let band_bytes = shingled.tracks_per_band * profile.geometry.outer_track_bytes;
+    let mut writer = Writer::new(&profile, 0);
+    writer.fill(16 * MIB);
+    let from_bytes = 8 * band_bytes;
+    (0..16).for_each(|number| _ = writer.host.ask(Verb::Write, from_bytes + number * MIB, MIB, false));
+    writer.host.ask(Verb::Flush, 0, 0, false);
+    let begun = writer.host.drive.truth();
+    assert!(begun.stream_bytes > 0 && begun.streams_broken == 0, "{begun:?}");
+    for number in 16..(band_bytes / MIB) - 1 {
+        writer.host.pause(20 * MS);
+        writer.host.ask(Verb::Write, from_bytes + number * MIB, MIB, false);
+    }
+    assert_eq!(writer.host.drive.truth().streams_broken, 0);
+}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
+
+if TYPE_CHECKING:
+    from shakedown.analysis.estimate import Estimate
 
 WantedKind = Literal["throughput", "latency", "worst-latency", "cliff", "recovery", "knee"]
 """What a protocol may ask for."""
@@ -21,6 +24,8 @@ FindingKind = Literal[
     "estimate-error",
 ]
 """What a run may hold: the ratios are added whenever there is a baseline."""
+
+Evidence = dict[str, float | int | str]
 
 
 class FindingSpec(BaseModel):
@@ -58,5 +63,13 @@ class Finding(BaseModel):
     unit: str
     low: float | None = None
     high: float | None = None
-    evidence: dict[str, float | int | str] = {}
+    evidence: Evidence = {}
     text: str
+
+    @classmethod
+    def of(cls, estimate: Estimate, kind: FindingKind, step: str, unit: str, evidence: Evidence, text: str) -> Self:
+        """A figure of which it is known how far it may be off."""
+        low, high = estimate.interval()
+        return cls(
+            kind=kind, step=step, value=estimate.value, unit=unit, low=low, high=high, evidence=evidence, text=text
+        )

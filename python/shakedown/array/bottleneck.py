@@ -90,8 +90,7 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s
 
 
 _UNKNOWN: Final = (
-    "Who holds the rebuild up cannot be told: these drives keep no account of how busy they are, as loop devices do "
-    "not."
+    "What holds the rebuild up is not known: these drives, like loop devices, keep no account of how busy they are."
 )
 
 
@@ -113,10 +112,10 @@ def _alone(seen: _Seen, place: int, alike: Sequence[int], share: float) -> str:
         why = _reason(verb, busy)
         if seen.hung[place] >= _HANGS * share:
             why = f"lets commands hang until Linux gives up on them (busy {busy:.0%})"
-        return f"It waits for {seen.who(place)}, {share:.0%} of the time: it {why}."
+        return f"The rebuild waits for {seen.who(place)}, {share:.0%} of the time: it {why}."
     kind = format_counts([seen.names[each] for each in alike])
     return (
-        f"It waits for one of {kind}, now this and now that, {share:.0%} of the time: they are alike, and each "
+        f"The rebuild waits for one or another of {kind}, {share:.0%} of the time: they are alike, and each "
         f"{_reason(verb, busy)}."
     )
 
@@ -124,14 +123,14 @@ def _alone(seen: _Seen, place: int, alike: Sequence[int], share: float) -> str:
 def _reason(verb: str, busy: float) -> str:
     if busy >= _AT_ITS_END:
         return f"cannot {verb} faster (busy {busy:.0%})"
-    return f"is slow to {verb} what it is asked for, and not asked for more (busy {busy:.0%})"
+    return f"is slow to {verb} what it is asked for, and is not asked for more (busy {busy:.0%})"
 
 
 def _limited(seen: _Seen, limit_bytes_per_s: int) -> str:
     top = max(seen.busy)
-    more = "could do more" if top < _AT_ITS_END else "could do hardly more"
+    more = "could do more" if top < _AT_ITS_END else "could hardly do more"
     return (
-        f"md holds itself back, to {format_size(limit_bytes_per_s)} a second (`speed-max`): each drive {more},"
+        f"md limits itself to {format_size(limit_bytes_per_s)} a second (`speed-max`): each drive {more};"
         f" the busiest is {seen.who(seen.busy.index(top))}, {top:.0%} of the time."
     )
 
@@ -141,7 +140,7 @@ def _together(seen: _Seen) -> str:
     longest = max(range(len(seen.names)), key=seen.awaited.__getitem__)
     if seen.awaited[longest] < _NOW_AND_THEN:
         return _busiest(seen, is_one_awaited=False)
-    besides = f"For {seen.awaited[longest]:.0%} of the time it waits for {seen.who(longest)}, alone."
+    besides = f"For {seen.awaited[longest]:.0%} of the time it waits for {seen.who(longest)} alone."
     return f"{_busiest(seen, is_one_awaited=True)} {besides}"
 
 
@@ -152,8 +151,8 @@ def _busiest(seen: _Seen, *, is_one_awaited: bool) -> str:
     rest = f", the replacement {seen.busy[seen.replacement]:.0%}" if has_rest else ""
     if top < _MOSTLY_BUSY:
         return (
-            f"No drive holds the rebuild up, each could do more: the busiest is {seen.who(seen.busy.index(top))}, "
-            f"{top:.0%} of the time{rest}. What is asked for at once keeps none of them busy."
+            f"No drive holds the rebuild up; each could do more: the busiest is {seen.who(seen.busy.index(top))}, "
+            f"{top:.0%} of the time{rest}. Too few requests are outstanding to keep any of them busy."
         )
     none = "No single drive holds the rebuild up" + (" most of the time" if is_one_awaited else "")
     if len(busiest) == 1:
@@ -163,8 +162,8 @@ def _busiest(seen: _Seen, *, is_one_awaited: bool) -> str:
         drives += f", of {seen.read} that are read,"
     drives += f" are busy {top:.0%} of the time"
     if top < _AT_ITS_END and is_one_awaited:
-        return f"It waits now for this drive, now for that: {drives}{rest}."
+        return f"The rebuild waits for one drive or another: {drives}{rest}."
     if seen.replacement in busiest:
         return f"{none}: {drives}."
     between = " (it has commands; what it writes from DRAM between them is not counted)" if has_rest else ""
-    return f"{none}, those that are read do together: {drives}{rest}{between}."
+    return f"{none}; those that are read do so together: {drives}{rest}{between}."

@@ -35,8 +35,8 @@ class Capacity:
         member_bytes = order.member_bytes if order.member_bytes is not None else min(capacities.values())
         unused = {name: size - member_bytes for name, size in capacities.items() if size > member_bytes}
         drives = {name: order.drives.count(name) for name in unused}
-        usable_bytes = _usable_bytes(order, member_bytes)
-        return cls(member_bytes, usable_bytes, round(order.fill * usable_bytes), unused, drives)
+        room_bytes = usable_bytes(order, member_bytes)
+        return cls(member_bytes, room_bytes, round(order.fill * room_bytes), unused, drives)
 
     @property
     def words(self) -> str:
@@ -57,7 +57,8 @@ class Capacity:
         return "is full" if self.held_bytes == self.usable_bytes else f"holds {format_size(self.held_bytes)}"
 
 
-def _usable_bytes(order: RebuildOrder, member_bytes: int) -> int:
+def usable_bytes(order: RebuildOrder, member_bytes: int) -> int:
+    """Room for data in an array that uses so much of each drive."""
     width = len(order.members)
     if isinstance(order.options, ZfsOptions):
         own = order.options

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from shakedown.array.capacity import usable_bytes
 from shakedown.array.order import RebuildOrder
 from shakedown.errors import UsageError
 from shakedown.lab import bays
-from shakedown.layouts import LAYOUTS
 from shakedown.units import NS_PER_S, format_duration, format_size
 
 # Of an idle core, where a write of bulk data is slower and a read faster (docs/lab.md).
@@ -21,7 +21,7 @@ _BYTES_PER_S: Final = 1e9
 # Boots, and programs that are started.
 _OF_EACH_S: Final = 10.0
 _LONG_S: Final = 600.0
-_COPIES: Final = ("raid1", "mirror")
+_COPIES: Final = ("raid1", "mirror", "raid10")
 
 
 @dataclass(frozen=True)
@@ -52,20 +52,13 @@ def effort_in_lab(order: RebuildOrder, *, with_baseline: bool) -> Effort:
     member_bytes = int(order.as_modelled().to_core()["member_bytes"])
     width = len(order.members)
     written = order.fill * member_bytes * width
-    read_back = 2 * order.fill * member_bytes * _data_drives(order)
+    read_back = 2 * order.fill * usable_bytes(order, member_bytes)
     # ZFS rebuilds what is allocated, md all there is: from every other drive, or from the one that has the same.
     rebuilt = (order.fill if order.is_zfs else 1.0) * member_bytes
-    sources = 1 if order.layout in (*_COPIES, "raid10") else width - 1
+    sources = 1 if order.layout in _COPIES else width - 1
     turns = 1 + with_baseline + (order.state == "used")
     moved = written + read_back + turns * rebuilt * (sources + 1)
     return Effort(int(moved), int(written + order.fill * member_bytes), _OF_EACH_S + moved / _BYTES_PER_S)
-
-
-def _data_drives(order: RebuildOrder) -> float:
-    if order.layout in _COPIES:
-        return 1
-    width = len(order.members)
-    return width / 2 if order.layout == "raid10" else width - LAYOUTS[order.layout].parity
 
 
 def together(efforts: Iterable[Effort]) -> Effort:

@@ -101,14 +101,14 @@ def _sampled_off(rebuilds: Sequence[Rebuild]) -> float:
 
 
 def _nothing() -> Finding:
-    text = "Nothing is allocated, and so nothing is resilvered."
+    text = "Nothing is allocated, so nothing is resilvered."
     return Finding(kind="rebuild-time", step=REBUILD, value=0.0, unit="s", text=text)
 
 
 def _duration(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
     mean, low, high = _interval([each.duration_s for each in rebuilds], _sampled_off(rebuilds))
     lost = max(each.lost_bytes for each in rebuilds)
-    losses = f"; {lost} bytes could not be rebuilt, being unreadable elsewhere" if lost else ""
+    losses = f"; {lost} bytes could not be rebuilt: they were unreadable elsewhere" if lost else ""
     return Finding(
         kind="rebuild-time",
         step=REBUILD,

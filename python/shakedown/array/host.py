@@ -30,5 +30,5 @@ def cautions(rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:
     return (
         f"CAUTION: all drives together move {moved / 1e9:.1f} GB/s. Host adapters, expanders and processors are not "
         "modelled: a host adapter of eight lanes carries about 7 GB/s with PCIe 3.0, half of that with PCIe 2.0. "
-        "Behind less than the drives move it takes longer.",
+        "If yours carries less than the drives move, the rebuild takes longer.",
     )

@@ -196,7 +196,7 @@ def _notes(order: RebuildOrder, one: Rebuild) -> tuple[str, ...]:
         if order.on_spare
         else f"{which} is replaced by {order.replacement}, {order.state}"
     )
-    how = "every request was gone through" if one.whole else f"sampled: {one.requests} requests stand for all"
+    how = "every request was played" if one.whole else f"sampled: {one.requests} requests stand for all"
     how = how if one.duration_ns else "there was nothing to do"
     rebuilt = _OF_ZFS if order.is_zfs else _OF_MD
     used = (_USED,) if order.state == "used" else ()
@@ -212,7 +212,7 @@ def _of_one_seed(rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:
     if len(rebuilds) > 1 or not _is_timed(rebuilds):
         return ()
     told = "the interval is of the sample alone" if rebuilds[0].deviation_ns else "there is no interval"
-    return (f"Of one seed: {told}, and what chance makes of it is not known; `--seeds 3` tells.",)
+    return (f"Of one seed: {told}, and how much chance changes is not known; `--seeds 3` tells.",)
 
 
 def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...]:
@@ -220,7 +220,7 @@ def _in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, ...
     wanted = order.options.second_failure if isinstance(order.options, ZfsOptions) else None
     if wanted is None or any(wanted[0] in each.failed_on_the_way for each in rebuilds):
         return ()
-    return (f"Drive {wanted[0]} was to fail after {format_duration(wanted[1])}: by then it was over.",)
+    return (f"Drive {wanted[0]} was to fail after {format_duration(wanted[1])}: by then the rebuild was over.",)
 
 
 def _faults_in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> Iterator[str]:
@@ -244,9 +244,9 @@ def _faults_in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> Iterato
             yield f"WITHOUT EFFECT: the fault `{fault['kind']}` of drive {place}{when}: {why}."
 
 
-_OF_ZFS: Final = "ZFS resilvers what is allocated."
+_OF_ZFS: Final = "ZFS resilvers only what is allocated."
 _OF_MD: Final = "md rebuilds all of a member, however full the array is."
 _USED: Final = (
-    "Used: before, the new drive took 4 KiB random writes until its persistent cache was full; one that has no such "
-    "cache keeps no memory of its past."
+    "Used: the new drive had taken 4 KiB random writes until its persistent cache was full; a drive without such a "
+    "cache has nothing to remember."
 )

@@ -18,7 +18,7 @@ def small_sectors(order: RebuildOrder) -> tuple[str, ...]:
         return ()
     largest = max(coarse.values())
     return (
-        f"CAUTION: ashift={order.options.ashift} makes sectors of {pool_bytes} bytes, and physical ones of "
+        f"CAUTION: ashift={order.options.ashift} makes sectors of {pool_bytes} bytes, but the physical sectors of "
         f"{', '.join(map(drive_name, coarse))} have {largest}: a write that begins or ends within one "
-        f"costs a turn more. Such drives want ashift={largest.bit_length() - 1}.",
+        f"costs another turn of the platters. Such drives want ashift={largest.bit_length() - 1}.",
     )

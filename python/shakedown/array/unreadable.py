@@ -29,10 +29,10 @@ def unreadable(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str, .
     read_bytes = fmean(_read_of_the_others(each) for each in rebuilds)
     usual, better = (_percent(-expm1(-8 * read_bytes / bits)) for bits in _DATA_SHEETS)
     return (
-        "Until it is done nothing stands in for a sector that the others cannot read. Of them "
-        f"{format_size(read_bytes)} are read: with as many such sectors as data sheets allow, one in 10^14 bits "
-        f"(10^15 of better drives), {usual} ({better}) of such rebuilds would lose one. That is a limit, and no "
-        "measurement.",
+        "Until the rebuild is done, a sector that the other drives cannot read is lost. "
+        f"{format_size(read_bytes)} are read from them: with as many unreadable sectors as data sheets allow, one in "
+        f"10^14 bits (better drives: 10^15), {usual} ({better}) of such rebuilds would lose one. That is the data "
+        "sheets' limit, not a measurement.",
     )
 
 

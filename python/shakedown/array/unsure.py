@@ -32,17 +32,17 @@ def unsure_failure(order: RebuildOrder) -> tuple[str, ...]:
     if not is_onto_shingled(order):
         return ()
     return (
-        f"CAUTION: onto a shingled drive the model's times are off the real {_real(order)}'s, and so whether a rebuild "
-        "fails, and when, may differ: docs/conformance-arrays.md.",
+        f"CAUTION: onto a shingled drive the model's times differ from the real {_real(order)}'s, so whether and when "
+        "a rebuild fails may differ, too: docs/conformance-arrays.md.",
     )
 
 
 def _of_samples(order: RebuildOrder) -> tuple[str, ...]:
     off_by = SAMPLED_OFF_BY[_real(order)]
-    longest = " Its longest command is of the sample, too: the whole has had 1.8 times as long."
+    longest = " The longest command is that of the sample; in the whole one was up to 1.8 times as long."
     return (
-        f"CAUTION: a sample was up to {off_by} off the time of the whole, whatever the interval says; --whole goes "
-        f"through every request.{longest if is_onto_shingled(order) else ''}",
+        f"CAUTION: the time of a sample was up to {off_by} off that of the whole, which the interval does not cover; "
+        f"--whole goes through every request.{longest if is_onto_shingled(order) else ''}",
     )
 
 
@@ -51,15 +51,15 @@ def _of_shingled(order: RebuildOrder) -> tuple[str, ...]:
         return ()
     borrowed = shingles_like(order.profiles[order.replacement])
     of_other = (
-        f" Nobody has published how it shingles: taken is how {borrowed} does. Drives of which that is known took up "
-        f"to {BORROWED_OFF_BY[_real(order)]} with each other's shingles: docs/profiles.md."
+        f" How this drive shingles has not been published; it is assumed to work like {borrowed}. Drives whose "
+        f"shingles are known took up to {BORROWED_OFF_BY[_real(order)]} with those of another: docs/profiles.md."
         if borrowed
         else ""
     )
     off_by = next((share for layouts, share in OFF_BY.items() if order.layout in layouts), OFF_BY_OF_ZFS)
     return (
-        f"CAUTION: onto a shingled drive the model's time was up to {off_by:.0%} off the real {_real(order)}'s, "
-        f"whatever the interval says: docs/conformance-arrays.md.{of_other}{_host(order.options)}",
+        f"CAUTION: onto a shingled drive the model's time was up to {off_by:.0%} off the real {_real(order)}'s, which "
+        f"the interval does not cover: docs/conformance-arrays.md.{of_other}{_host(order.options)}",
     )
 
 
@@ -70,9 +70,9 @@ def _host(options: MdOptions | ZfsOptions) -> str:
     segments, processors = options.max_segments or LINUX_HOST.max_segments, options.processors or LINUX_HOST.processors
     ticks = NS_PER_S // (options.jiffy_ns or LINUX_HOST.jiffy_ns)
     return (
-        f" It hangs on the host, too: taken are requests of up to {segments} segments, {ticks} ticks a second and"
-        f" processors={processors}, and another box (`--set segments=`, `hz=`, `processors=`) may take several times as"
-        " long, or as short."
+        f" The time also depends on the host. Assumed: requests of up to {segments} segments, {ticks} kernel ticks a"
+        f" second, {processors} processors. Another box (`--set segments=`, `hz=`, `processors=`) may take a multiple"
+        " of that time, or a fraction."
     )
 
 

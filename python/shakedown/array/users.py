@@ -25,17 +25,17 @@ def users_otherwise(order: RebuildOrder) -> Iterator[str]:
     sections = parse_job(order.load, "load")
     for name, endless in _ENDS.items():
         if any(section.last(name, endless) != endless for section in sections):
-            yield f"The load's `{name}` is not heeded: its users go on until the rebuild is over."
+            yield f"The load's `{name}` is ignored: its users go on until the rebuild is over."
     if order.layout == "raid10":
         yield (
-            "In a raid10 users and the recovery take turns at md's barrier, a block of 64 KiB each time: that holds "
-            "the rebuild up, and `speed-min` hardly hurries it."
+            "In a raid10 users and the recovery take turns at md's barrier, a block of 64 KiB each time: that slows "
+            "the rebuild down, and `speed-min` hardly helps."
         )
     if order.is_zfs and any(section.last("iodepth", "1") != "1" for section in sections):
         yield (
-            "The load's `iodepth` makes the users' requests wait, and no more of them be done: ZFS takes a program's "
-            "next one when it has answered the last (docs/zfs.md). That wait counts, so of `iodepth=4` a request takes "
-            "four times as long as ZFS itself needs. md works on all of them at once: do not compare the two's users."
+            "The load's `iodepth` only makes requests wait: ZFS takes a program's next one when it has answered the "
+            "last (docs/zfs.md). The wait counts, so with `iodepth=4` a request takes four times as long as ZFS itself "
+            "needs. md works on all of them at once: do not compare users of md with those of ZFS."
         )
 
 
@@ -44,7 +44,7 @@ def longest_wait(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> tuple[str,
     if order.load is None or all(each.whole for each in rebuilds):
         return ()
     return (
-        "The users' longest wait is that of the stretches that were gone through: between them one may be longer. "
+        "The users' longest wait is that of the stretches that were played; between them one may be longer. "
         "--whole goes through every request.",
     )
 
@@ -56,6 +56,6 @@ def rewritten(order: RebuildOrder, ours: Sequence[Rebuild], baseline: Sequence[R
         return ()
     told, told_theirs = format_two_sizes(round(filled), round(theirs))
     return (
-        "What users rewrite meanwhile reaches the new drive at once, and is resilvered no more: the resilver filled "
-        f"{told} of it, that of the baseline {told_theirs}. So speeds and times are not in the same proportion.",
+        "What users rewrite meanwhile reaches the new drive at once and need not be resilvered: this resilver filled "
+        f"{told}, the baseline's {told_theirs}. So speeds and times are not in the same proportion.",
     )

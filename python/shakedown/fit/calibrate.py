@@ -108,29 +108,26 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
 
 def _doubt_bytes(twin: Twin, facts: Facts) -> None:
     """How many writes memory holds is known better now than from the burst: may as many large ones have ended it?"""
-    known = {"dram.write_bytes", "dram.write_segments"}.isdisjoint(twin.unidentified())
-    if known and replace(facts.bursts, writes=int(twin.number("dram", "write_segments"))).end_by_number:
-        origin = f"{UNKNOWN}; about as many large writes were taken at once as memory holds small ones"
-        twin.put("dram", "write_bytes", twin.value("dram", "write_bytes"), origin)
+    unknown = any(twin.is_unknown("dram", key) for key in ("write_bytes", "write_segments"))
+    if not unknown and replace(facts.bursts, writes=int(twin.number("dram", "write_segments"))).end_by_number:
+        twin.doubt("dram", "write_bytes", "about as many large writes were taken at once as memory holds small ones")
 
 
 def _merged_beside(twin: Twin, stage: Stage, make: Make) -> None:
     """How much is merged was fitted beside all else that a band takes: what is not known of that must not matter."""
-    unknown = twin.unidentified()
-    if f"{stage.section}.{stage.key}" in unknown:
+    if twin.is_unknown(stage.section, stage.key):
         return
     if not mapping_is_known(twin):
         beside = "mapping"
-    elif f"{stage.section}.collect_turns" in unknown:
+    elif twin.is_unknown(stage.section, "collect_turns"):
         beside = "collect_turns"
-    elif f"{stage.section}.{_ON_DISK}" in unknown and twin.value("translation", "mapping") == "static":
+    elif twin.is_unknown(stage.section, _ON_DISK) and twin.value("translation", "mapping") == "static":
         if _asked(_merging_elsewhere(twin), stage, make).miss <= stage.tolerance:
             return
         beside = _ON_DISK
     else:
         return
-    origin = f"{UNKNOWN}; fitted to the {stage.what} beside a {beside} that is not"
-    twin.put(stage.section, stage.key, twin.value(stage.section, stage.key), origin)
+    twin.doubt(stage.section, stage.key, f"fitted to the {stage.what} beside a {beside} that is not")
 
 
 def _packing(twin: Twin, cache: Cache, turn_ms: float, make: Make) -> Twin:
@@ -284,25 +281,22 @@ def _itself(twin: Twin) -> Twin:
 def _merging_elsewhere(twin: Twin) -> Twin:
     """On disk instead of not, or the other way round."""
     section = "translation.cleaning"
-    value, origin = twin.sections[section][_ON_DISK]
-    other = twin.with_value(section, _ON_DISK, not value)
-    if not origin.startswith(UNKNOWN):
-        other.put(section, _ON_DISK, not value, f"{UNKNOWN}; what cleaning a band takes tells otherwise")
+    other = twin.with_value(section, _ON_DISK, not twin.value(section, _ON_DISK))
+    if not twin.is_unknown(section, _ON_DISK):
+        other.doubt(section, _ON_DISK, "what cleaning a band takes tells otherwise")
     return other
 
 
 def _beside(twin: Twin, stage: Stage, make: Make) -> None:
     """Writes and bytes that memory holds were fitted beside each other: of what is not known others have to agree."""
-    unknown = twin.unidentified()
-    if f"dram.{stage.key}" in unknown:
+    if twin.is_unknown("dram", stage.key):
         return
-    for key in (key for key in _HELD if f"dram.{key}" in unknown):
+    for key in (key for key in _HELD if twin.is_unknown("dram", key)):
         value, grain = twin.number("dram", key), _HELD[key]
         least = twin.number("dram", "destage_bytes") / grain if grain > 1 else 1
         for size in (max(round(scale * value / grain), round(least)) * grain for scale in _OTHERWISE):
             if _asked(twin.with_value("dram", key, size), stage, make).miss > stage.tolerance:
-                origin = f"{UNKNOWN}; with other {key}, which are not, the {stage.what} is another"
-                twin.put("dram", stage.key, twin.value("dram", stage.key), origin)
+                twin.doubt("dram", stage.key, f"with other {key}, which are not, the {stage.what} is another")
                 return
 
 
@@ -315,8 +309,7 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
         tried = others if _least(others) <= stage.tolerance else tried
     showing = [one for one in tried if one.share < np.inf]
     if not showing:
-        shown = f"{UNKNOWN}; the twin does not show the {stage.what}"
-        twin.put(stage.section, stage.key, twin.value(stage.section, stage.key), shown)
+        twin.doubt(stage.section, stage.key, f"the twin does not show the {stage.what}")
         return _doubting(twin, stage)
     # Nothing is changed without need: of the candidates that agree the one nearest to the direct estimate.
     least, direct = _least(tried), twin.number(stage.section, stage.key)
@@ -343,9 +336,8 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
 
 def _doubting(twin: Twin, stage: Stage) -> Twin:
     for key in stage.doubted:
-        value, origin = twin.sections[stage.section][key]
-        if not origin.startswith(UNKNOWN):
-            twin.put(stage.section, key, value, f"{UNKNOWN}; nothing agrees with it")
+        if not twin.is_unknown(stage.section, key):
+            twin.doubt(stage.section, key, "nothing agrees with it")
     return twin
 
 

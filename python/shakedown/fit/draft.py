@@ -207,10 +207,9 @@ def _translation(twin: Twin, facts: Facts) -> None:
     at_edge = counts[0] if surely and facts.outer and _bands_agree(counts) else None
     tracks = max(round(at_edge or (float(np.median(counts)) if counts else 20)), 2)
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
-    origin = bands_origin(counts, found)
-    if facts.outer is None and not origin.startswith(UNKNOWN):
-        origin = f"{UNKNOWN}; tracks are not, but it is {found}"
-    twin.put("translation", "tracks_per_band", tracks, origin)
+    twin.put("translation", "tracks_per_band", tracks, bands_origin(counts, found))
+    if facts.outer is None and not twin.is_unknown("translation", "tracks_per_band"):
+        twin.doubt("translation", "tracks_per_band", f"tracks are not, but it is {found}")
     if cache.static_share is None:
         twin.put("translation", "mapping", "static", f"{UNKNOWN}; nothing came home")
     else:
@@ -222,10 +221,10 @@ def _translation(twin: Twin, facts: Facts) -> None:
         twin.put("translation", "mapping", "dynamic" if cache.moves_bands else "static", shown)
         if cache.moves_bands:
             twin.put("translation", "spare_bands", 2, f"{UNKNOWN}; some")
-        if cache.moves_bands or shown.startswith(UNKNOWN):
+        if cache.moves_bands or not mapping_is_known(twin):
             # Those to move to may lie behind the host's data, where tracks hold less still.
-            inner, where = twin.sections["geometry"]["inner_track_bytes"]
-            twin.put("geometry", "inner_track_bytes", inner, f"{UNKNOWN}; where data ends it is {where}")
+            _, where = twin.sections["geometry"]["inner_track_bytes"]
+            twin.doubt("geometry", "inner_track_bytes", f"where data ends it is {where}")
     _cache(twin, cache)
     if facts.outer is None and not cache.flash:
         _doubt_layout(twin)
@@ -241,9 +240,9 @@ def _translation(twin: Twin, facts: Facts) -> None:
 def _doubt(twin: Twin, *parts: str) -> None:
     """What was written to see the log was cleaned under way, where rewriting does not empty it."""
     for section in (f"translation.{part}" for part in parts):
-        for key, (value, origin) in twin.sections[section].items():
-            if not origin.startswith(UNKNOWN) and key not in _SEEN_UNDER_PRESSURE:
-                twin.put(section, key, value, f"{UNKNOWN}; what was written to see it was cleaned under way")
+        for key in twin.sections[section]:
+            if not twin.is_unknown(section, key) and key not in _SEEN_UNDER_PRESSURE:
+                twin.doubt(section, key, "what was written to see it was cleaned under way")
 
 
 def _doubt_layout(twin: Twin) -> None:
@@ -251,8 +250,8 @@ def _doubt_layout(twin: Twin) -> None:
     section = "translation.cache"
     for key in _BY_ANGLES:
         if key in twin.sections[section]:
-            value, origin = twin.sections[section][key]
-            twin.put(section, key, value, f"{UNKNOWN}; tracks did not show: {origin.removeprefix(f'{UNKNOWN}; ')}")
+            _, origin = twin.sections[section][key]
+            twin.doubt(section, key, f"tracks did not show: {origin.removeprefix(f'{UNKNOWN}; ')}")
 
 
 def _places_differ(facts: Facts, tracks: int) -> bool:
@@ -422,7 +421,7 @@ def _on_disk(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> tuple[bool,
 
 def mapping_is_known(twin: Twin) -> bool:
     """Without it nothing is known that follows from how long a band takes to be cleaned."""
-    return "translation.mapping" not in twin.unidentified()
+    return not twin.is_unknown("translation", "mapping")
 
 
 def mark(cache: Cache, key: str, pass_bands: float) -> Estimate | None:

@@ -28,24 +28,34 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
     small = met - held if met else single
     small = None if met and cache.in_memory is None and met <= most_held else small
     small, single = (count if count and count > 0 else None for count in (small, single))
-    writes = packet_writes(cache)
     if cache.length is None and small is not None:
         # Which of both ended is not known.
         why = f"{UNKNOWN}; at least {max(small, single or 0)}, where entries or space ended"
         twin.put(section, "entries", max(small, single or 0), why)
         twin.put(section, "entry_counts", "write", why)
         return
-    room = cache.bytes_found or 1000 * gathered_bytes(cache)
     # How many of those that memory holds were in the log already when it was full is not known.
     if small is None or space_ends:
-        by_space = int(room / gathered_bytes(cache))
-        why = f"{UNKNOWN}; at least {small or 0}: space for as many writes ends first"
-        if small is None and met:
-            why = f"{UNKNOWN}; it stalls as soon as memory is full"
-        counts = "write" if writes > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
-        twin.put(section, "entries", max(by_space, small or 0, 1000), why)
-        twin.put(section, "entry_counts", counts, why)
-        return
+        _entries_by_space(twin, cache, small, stalls=bool(met))
+    else:
+        _entries_counted(twin, cache, small, single, (met - most_held, met) if met else None)
+
+
+def _entries_by_space(twin: Twin, cache: Cache, small: int | None, *, stalls: bool) -> None:
+    """Space ends first, or it stalls whatever is in the log: as many as there is space for."""
+    section, room = "translation.cache", cache.bytes_found or 1000 * gathered_bytes(cache)
+    by_space = int(room / gathered_bytes(cache))
+    why = f"{UNKNOWN}; at least {small or 0}: space for as many writes ends first"
+    if small is None and stalls:
+        why = f"{UNKNOWN}; it stalls as soon as memory is full"
+    counts = "write" if packet_writes(cache) > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
+    twin.put(section, "entries", max(by_space, small or 0, 1000), why)
+    twin.put(section, "entry_counts", counts, why)
+
+
+def _entries_counted(twin: Twin, cache: Cache, small: int, single: int | None, met: tuple[int, int] | None) -> None:
+    """So many ``small`` writes, or ``single`` durable ones, had room; ``met``: from to, memory and log together."""
+    section, writes = "translation.cache", packet_writes(cache)
     by_packet = bool(cache.append and cache.append.packet_writes and writes == 1)
     # Single writes are packets: fewer of them than there is space for means that packets are counted.
     by_space_alone, by_groups = single_space_bound(cache), counts_packets(cache)
@@ -62,7 +72,7 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
         counted.append(single)
     low, high = min(counted), max(counted)
     if met and counted == [small]:
-        low, high = met - most_held, met
+        low, high = met
     told = writes > 1 and (not by_space_alone or by_groups is not None)
     shown = f"measured: {low}..{high} {what} to the first stall {BY}"
     if writes > 1 and not told:

@@ -36,6 +36,15 @@ class Twin:
         assert isinstance(value, int | float)
         return float(value)
 
+    def is_unknown(self, section: str, key: str) -> bool:
+        """Whether a value was looked for and not found; what a drive does not have is not unknown."""
+        _, origin = self.sections.get(section, {}).get(key, (None, ""))
+        return origin.startswith(UNKNOWN)
+
+    def doubt(self, section: str, key: str, why: str) -> None:
+        """Keep a value, but as one that was not found."""
+        self.put(section, key, self.value(section, key), f"{UNKNOWN}; {why}")
+
     def with_value(self, section: str, key: str, value: Plain) -> Twin:
         """Another twin, with one other value of the same origin."""
         sections = {name: dict(values) for name, values in self.sections.items()}
@@ -63,9 +72,5 @@ class Twin:
 
     def unidentified(self) -> list[str]:
         """Full keys of what could not be found."""
-        return [
-            f"{section}.{key}"
-            for section, values in self.sections.items()
-            for key, (_, origin) in values.items()
-            if origin.startswith(UNKNOWN)
-        ]
+        keys = ((section, key) for section, values in self.sections.items() for key in values)
+        return [f"{section}.{key}" for section, key in keys if self.is_unknown(section, key)]

@@ -9,10 +9,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from shakedown.errors import EnvironmentFailure
 from shakedown.lab import cell
@@ -20,7 +20,7 @@ from shakedown.lab import cell
 _END_LIMIT_S: Final = 10.0
 
 
-class Fence:
+class Fence(AbstractContextManager["Fence"]):
     """A program behind a fence. Use it as a context manager: leaving it leaves nothing running."""
 
     def __init__(
@@ -95,10 +95,6 @@ class Fence:
         if text := self._trouble.read():
             told = json.loads(text)
             raise EnvironmentFailure(f"the lab cannot run: {told['message']}", hint=told["hint"])
-
-    def __enter__(self) -> Self:
-        """It runs already."""
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

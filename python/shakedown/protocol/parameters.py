@@ -8,16 +8,21 @@ from typing import Any, Final
 
 from shakedown.errors import UsageError
 from shakedown.protocol.complain import did_you_mean
-from shakedown.units import NS_PER_S, parse_duration_ns
+from shakedown.units import NS_PER_S, parse_duration_ns, parse_size_bytes
 
 _USE: Final = re.compile(r"\$\{([^}]*)\}")
 _JOB: Final = ".job"
 _NS_PER_MS: Final = NS_PER_S // 1000
 _MINUTES: Final = re.compile(r"\d+(?:\.\d+)?\s*min")
+_SIZE: Final = re.compile(r"\d+(?:\.\d+)?\s*[kKMGTP]i?B")
 
 
 def _for_fio(value: str) -> str:
-    """Minutes as fio writes them, which knows no `min`: in a job they stand for the same as in a condition."""
+    """Minutes, and sizes with a unit, which mean the same in a job as in a condition: fio knows no `min`, and its `GiB`
+    is 10^9.
+    """
+    if _SIZE.fullmatch(value):
+        return str(parse_size_bytes(value))
     if not _MINUTES.fullmatch(value):
         return value
     duration_ns = parse_duration_ns(value)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from shakedown.errors import UsageError
+from shakedown.errors import UsageError, damaged
 from shakedown.result.read import read_regular
 
 ANSWERS_NAME: Final = "rebuild.json"
@@ -68,9 +68,7 @@ def read_answers(folder: Path) -> dict[str, Any]:
         _Answers.model_validate_json(content)
         answers: dict[str, Any] = json.loads(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the whole"
-        raise UsageError(f"`{path}` is damaged: `{where}`: {first['msg']}", hint=hint) from error
+        raise damaged(f"`{path}`", error, hint) from error
     except ValueError as error:
         raise UsageError(f"`{path}` is damaged: {error}", hint=hint) from error
     return answers

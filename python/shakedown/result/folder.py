@@ -52,7 +52,13 @@ def _is_of_the_beginning(path: Path) -> bool:
         return False
     if path.name == journal.JOURNAL_NAME:
         return journal.tells_only(path.parent, RUN_BEGAN)
-    return path.name in _UNFINISHED or holds_no_sample(path)
+    return path.name in _UNFINISHED or holds_no_sample(path) or _is_of_a_baseline_alone(path)
+
+
+def _is_of_a_baseline_alone(record: Path) -> bool:
+    """A baseline's record stands first, and no step is played before its candidate's stands, too."""
+    folder = record.parent
+    return record.name == RECORD_NAME and folder.name == BASELINE_NAME and not (folder.parent / RECORD_NAME).exists()
 
 
 class RunFolder:
@@ -85,6 +91,7 @@ class RunFolder:
         folder = cls(path)
         folder._made = made
         folder._claim()
+        (path / RECORD_NAME).unlink(missing_ok=True)
         return folder
 
     @classmethod

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rules import Use
 from shakedown.analysis.verdict import Failure, Verdict
-from shakedown.errors import UsageError
+from shakedown.errors import UsageError, damaged
 from shakedown.result.identity import Identity
 
 FORMAT_VERSION: Final[Literal[1]] = 1
@@ -133,9 +133,7 @@ def parse_run_record(content: bytes, path: Path) -> RunRecord:
     try:
         return RunRecord.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"`{path}` is damaged: `{where}`: {first['msg']}", hint=again) from error
+        raise damaged(f"`{path}`", error, again) from error
 
 
 class _VersionOnly(BaseModel):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Final, Literal
 
 import numpy as np
 
@@ -128,7 +129,7 @@ class ModelArena:
         """Nothing was made outside of memory."""
 
 
-class ModelLoad:
+class ModelLoad(AbstractContextManager["ModelLoad"]):
     """Implements ``Load``: pulls rows out of the core, ``intervals`` at a time."""
 
     frozen_ns = 0
@@ -194,10 +195,6 @@ class ModelLoad:
     def stop(self) -> None:
         """Ask for no more requests; those in flight are waited for."""
         self._load.end()
-
-    def __enter__(self) -> Self:
-        """It runs already."""
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

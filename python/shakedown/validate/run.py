@@ -96,7 +96,9 @@ def _nothing_asked(rows: Sequence[str], profile: str, questions: Questions) -> U
     many = {drive for each in questions.rebuild_questions if each.row in rows for drive in _members(each, questions)}
     return UsageError(
         f"`{profile}` does not answer {', '.join(rows) or 'any row'}",
-        hint=f"drives that do: {', '.join(sorted(single | many))}" if single | many else "docs/validation.md says why",
+        hint=f"drives that do: {', '.join(sorted(single | many))}"
+        if single | many
+        else "docs/validation-table.md says why",
     )
 
 

@@ -51,7 +51,7 @@ def to_text(validation: Validation) -> str:
         were, check = ("row was", "checks") if fits == 1 else ("rows were", "check")
         said.append(f"{fits} {were} used to make the profiles (fit, input) and {check} nothing.")
     if len(validation.unanswered) > _FEW:
-        said.append(f"{len(validation.unanswered)} rows are not answered; docs/validation.md and --json say why.")
+        said.append(f"{len(validation.unanswered)} rows are not answered; docs/validation-table.md and --json say why.")
     else:
         said += [f"{row} is not answered: {why}" for row, why in validation.unanswered.items()]
     lines = [*(_aligned([_COLUMNS[:-1], *rows]) if rows else []), ""]
@@ -66,10 +66,15 @@ def to_markdown(validation: Validation) -> str:
     """For the documents: two tables, answered and not."""
     lines = ["| " + " | ".join(_COLUMNS) + " |", "| --- " * len(_COLUMNS) + "|"]
     lines += ["| " + " | ".join(cells(answer)) + " |" for answer in validation.answers]
-    lines += ["", *(f"- {'held' if goal.held else '**missed**'}: {goal.text}" for goal in goals(validation.answers))]
-    lines += ["", "| rows | not answered, because |", "| --- | --- |"]
+    lines += ["", goals_to_markdown(validation)]
+    lines += ["| rows | not answered, because |", "| --- | --- |"]
     lines += [f"| {rows} | {why} |" for rows, why in _grouped(validation.unanswered)]
     return "\n".join(lines) + "\n"
+
+
+def goals_to_markdown(validation: Validation) -> str:
+    """One line a goal."""
+    return "".join(f"- {'held' if goal.held else '**missed**'}: {goal.text}\n" for goal in goals(validation.answers))
 
 
 def _grouped(reasons: dict[str, str]) -> Iterable[tuple[str, str]]:

@@ -202,6 +202,12 @@ def test_strange_recordings_are_refused_in_words(text: str) -> None:
         assert str(error)
 
 
+@pytest.mark.parametrize(("facts", "where"), [({"model": "EXAMPLE"}, "name"), (None, "the whole")])
+def test_the_place_at_which_a_recording_is_damaged_is_named(facts: object, where: str) -> None:
+    with pytest.raises(UsageError, match=f"the recording is damaged: `{where}`: "):
+        parse_recorded(json.dumps({"command": "identify", "drives": [{"facts": facts}]}))
+
+
 def test_what_is_printed_can_be_read_again() -> None:
     answers = [asked(model="WDC WD40EFAX-68JH4N0", trim=True, unread=["x"]), asked(name="sdc")]
     document = {"format_version": 1, "command": "identify"} | identify_document(answers)

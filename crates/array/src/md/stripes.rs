@@ -40,3 +40,24 @@ impl StripeCache {
         self.size = self.most.max(self.size);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layout;
+
+    #[test]
+    fn whoever_has_to_wait_first_makes_it_grow_up_to_its_most() {
+        let few =
+            Options { stripe_cache: 17, stripe_cache_most: 18, ..Options::new(Layout::Raid5, 3, 1 << 30).unwrap() };
+        let mut cache = StripeCache::new(&few);
+        let sizes = [true, false, true, true].map(|has_to_wait_first| {
+            cache.blocked &= !has_to_wait_first;
+            cache.block();
+            cache.size
+        });
+        assert_eq!(sizes, [18; 4]);
+        cache.grown();
+        assert_eq!(cache.size, 18);
+    }
+}

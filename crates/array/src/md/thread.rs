@@ -176,6 +176,7 @@ impl Thread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Layout;
 
     #[test]
     fn a_nap_lasts_from_the_next_tick_to_the_one_after_it() {
@@ -211,5 +212,36 @@ mod tests {
         let (done_sectors, left_sectors) = (96 << 11, (1024 - 96) << 11);
         let left_s = left_sectors / (done_sectors / 32 + 1) * 3 / 32;
         assert_eq!(thread.shown(3 * NS_PER_S), ((32 << 20) as f64, left_s * NS_PER_S));
+    }
+
+    /// `md_do_sync` by hand: 30 MiB in 2.5 s, which count as 3 s, are 10 MiB a second and one KiB. Who has slept looks again.
+    #[test]
+    fn who_is_too_fast_sleeps_and_looks_again() {
+        for (most_kib, is_too_fast) in [(10_241, false), (10_240, true)] {
+            let options = Options::new(Layout::Raid5, 3, 1 << 40).unwrap();
+            let options = Options { speed_max_bytes_per_s: most_kib << 10, ..options };
+            let mut thread = Thread::new(3, 0, 1 << 30, 0);
+            thread.asked(30 << 20);
+            thread.active_bytes = 0;
+            for look in 0..3 {
+                let asks = thread.look(2_500_000_000, &options, [0; 3].into_iter());
+                assert_eq!(asks, !is_too_fast, "{most_kib} KiB/s, look {look}");
+                thread.goes_on();
+            }
+        }
+    }
+
+    /// What others have done since the last look tells whether they are at work, not what they have done at all.
+    #[test]
+    fn others_that_have_rested_since_the_last_look_hold_nobody_back() {
+        let options = Options::new(Layout::Raid5, 3, 1 << 40).unwrap();
+        let mut thread = Thread::new(3, 0, 1 << 30, 0);
+        let moods = [0, 64 << 10, 64 << 10, 96 << 10, 129 << 10].map(|done_by_one| {
+            thread.asked(30 << 20);
+            thread.active_bytes = 1 << 20;
+            thread.look(2_500_000_000, &options, [0, done_by_one, 0].into_iter());
+            std::mem::replace(&mut thread.mood, Mood::Asks)
+        });
+        assert_eq!(moods, [Mood::Asks, Mood::Drains, Mood::Asks, Mood::Asks, Mood::Drains]);
     }
 }

@@ -240,6 +240,19 @@ mod tests {
         assert_eq!(lengths, [[4096; 6], [8192; 6]].concat());
     }
 
+    /// `vdev_draid_rebuild_asize` by hand: four data columns of a MiB each with their two of parity, 16 MiB of data at most, and no more
+    /// than is left of the group.
+    #[test]
+    fn a_sequential_rebuild_reads_whole_stripes_of_one_group() {
+        let draid = Draid::new(2, 4, 10, 1, 12).unwrap();
+        let (mib, stripe, group) = (1 << 20, 6 << 12, 6 * ROW_BYTES);
+        let read =
+            |offset_bytes, left_bytes, segment_bytes| draid.rebuild_bytes(offset_bytes, left_bytes, segment_bytes);
+        assert_eq!([1, 4, 8].map(|columns| read(0, group, columns * mib)), [6 * mib, 24 * mib, 24 * mib]);
+        assert_eq!([0, group].map(|begin| read(begin + group - stripe, group, mib)), [stripe; 2]);
+        assert_eq!(read(0, 5 * stripe, mib), 5 * stripe);
+    }
+
     /// `vdev_draid_permute_id`, `vdev_draid_spare_get_child`: with each slice a row of the map is turned by one more child, until
     /// all had their turn and the next row comes; the first spare is what stands last.
     #[test]

@@ -209,6 +209,24 @@ mod tests {
         assert_eq!(now.len(), 10);
     }
 
+    /// Also what is left of a metaslab that data has gone on from. Then what is free again comes, in the order of places.
+    #[test]
+    fn what_was_never_written_comes_before_what_is_free_again() {
+        let mut places = Places::new(100, [Fresh::new(100..200, 50), Fresh::new(200..300, 0)].into());
+        assert!(!places.is_old(100), "nothing was ever there");
+        let mut written = (0..400).map(|number| {
+            if number % 10 == 0 {
+                places.begin_group();
+            }
+            places.rewrite(number % 20)
+        });
+        let fresh: HashSet<u64> = written.by_ref().take(200).collect();
+        assert_eq!(fresh, (100..300).collect());
+        let again: Vec<u64> = written.collect();
+        let backward = again.windows(2).filter(|pair| pair[1] <= pair[0]).count();
+        assert!(backward <= 1, "{again:?}");
+    }
+
     #[test]
     fn a_full_pool_gives_nobodys_place_away() {
         let mut places = Places::new(4, VecDeque::new());

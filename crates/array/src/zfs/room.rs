@@ -88,6 +88,8 @@ mod tests {
         let count = (2_u64 << 40) >> metaslab_shift(2 << 40, 34);
         assert!((100..=200).contains(&count), "{count}");
         assert_eq!(metaslab_shift(100 << 40, 34), 34);
+        // `zfs_vdev_ms_count_limit`: no more than 2^17 of them, however large.
+        assert_eq!([51, 52].map(|shift| metaslab_shift(1 << shift, 34)), [34, 35]);
     }
 
     #[test]

@@ -192,3 +192,101 @@ fn in_raid1_only_writes_to_what_is_being_filled_wait() {
     let (read_ns, _) = waits(Verb::Read, 32 * MIB);
     assert!(there_ns > elsewhere_ns && there_ns > read_ns, "{there_ns} {elsewhere_ns} {read_ns}");
 }
+
+const PAGE: u64 = 4 * KIB;
+
+/// A raid5 of three that has lost its last member, with 17 stripes: reads are of the first chunk, on the first member.
+fn short_of_stripes() -> Array<Plain> {
+    let options = Options { stripe_cache: 17, stripe_cache_most: 17, ..Options::new(Layout::Raid5, 3, BYTES).unwrap() };
+    let mut array = Array::new(options, vec![Plain::new(BYTES); 3], 0).unwrap();
+    array.lose(2);
+    array
+}
+
+fn read_pages(array: &mut Array<Plain>, first: u64, pages: u64) {
+    submit(array, array.now_ns(), Verb::Read, first * PAGE, pages * PAGE);
+}
+
+/// The first page of each read of the first member, in their order.
+fn pages_read(array: &Array<Plain>) -> Vec<u64> {
+    let begin = array.options().data_offset_bytes();
+    array.members().device(0).reads().iter().map(|range| (range.start - begin) / PAGE).collect()
+}
+
+/// Each takes 0.12 ms. When five are done a quarter is free, which the first that waits takes; behind it nobody else is let in, and
+/// who comes then does not overtake the second.
+#[test]
+fn who_comes_later_gets_no_stripes_before_who_waits() {
+    let mut array = short_of_stripes();
+    (0..17).for_each(|page| read_pages(&mut array, page, 1));
+    read_pages(&mut array, 17, 5);
+    read_pages(&mut array, 22, 10);
+    array.advance(6 * 120_000, &mut Vec::new());
+    read_pages(&mut array, 40, 1);
+    array.advance(100 * MS, &mut Vec::new());
+    assert_eq!(pages_read(&array), (0..18).chain([22, 40]).collect::<Vec<_>>());
+}
+
+/// While a member is missing reads go through the stripe cache; one that is larger than that has it alone.
+#[test]
+fn reads_of_a_degraded_array_are_under_way_as_far_as_there_are_stripes() {
+    let mut array = short_of_stripes();
+    [0, 10, 20].into_iter().for_each(|first| read_pages(&mut array, first, 10));
+    array.advance(1, &mut Vec::new());
+    assert_eq!(pages_read(&array), [0]);
+    read_pages(&mut array, 64, 64);
+    let mut done = Vec::new();
+    array.advance(100 * MS, &mut done);
+    assert_eq!((done.len(), pages_read(&array)), (4, vec![0, 10, 20, 64]));
+}
+
+/// With 17 stripes a recovery reads 68 KiB at a time. It waits until a quarter is free, and then from the next tick to the one after it.
+fn recovering_with_few_stripes(host: &mut dyn FnMut(&mut Array<Plain>)) -> Vec<u64> {
+    let few = Options { stripe_cache: 17, stripe_cache_most: 17, ..options(Layout::Raid6) };
+    let mut array = array_of(few, Plain::new(BYTES));
+    array.lose(2);
+    let used = array.options().used_bytes();
+    array.recover(3, 0, used).unwrap();
+    host(&mut array);
+    array.members().device(0).reads().iter().map(|range| (range.end - range.start) / PAGE).collect()
+}
+
+#[test]
+fn a_recovery_that_found_no_stripe_sleeps_before_it_takes_more() {
+    let read_by = |at_ns| recovering_with_few_stripes(&mut |array| array.advance(at_ns, &mut Vec::new()));
+    assert_eq!(read_by(7 * MS), [17], "its drives have been idle for milliseconds");
+    assert_eq!(read_by(9 * MS), [17; 2]);
+}
+
+/// The second member reads for the host, the first for the recovery alone. Three of 17 pages are free when the recovery wakes, and others wait for them.
+#[test]
+fn a_recovery_takes_no_stripes_while_the_host_waits_for_some() {
+    let read_by = |at_ns| {
+        recovering_with_few_stripes(&mut |array| {
+            array.advance(8 * MS - 3 * 120_000 - 1000, &mut Vec::new());
+            (0..20).for_each(|page| read_pages(array, page, 1));
+            array.advance(at_ns, &mut Vec::new());
+        })
+    };
+    assert_eq!(read_by(8 * MS + 50_000), [17]);
+    assert!(read_by(20 * MS).len() > 1, "later it goes on");
+}
+
+/// A recovery has all 17, and wants more: nobody gets the one that the cache grows by.
+#[test]
+fn the_host_takes_no_stripe_while_a_recovery_waits_for_some() {
+    let growing = Options { stripe_cache: 17, stripe_cache_most: 64, ..options(Layout::Raid6) };
+    let mut array = array_of(growing, Plain::new(BYTES));
+    let used = array.options().used_bytes();
+    array.recover(3, 0, used).unwrap();
+    while array.members().device(1).reads().is_empty() {
+        array.advance(array.now_ns() + 10_000, &mut Vec::new());
+    }
+    let chunks = 2 * (used / CHUNK);
+    let now_ns = array.now_ns();
+    submit(&mut array, now_ns, Verb::Read, (chunks - 10) * CHUNK, PAGE);
+    array.advance(array.now_ns() + 10_000, &mut Vec::new());
+    assert_eq!(reads(&array), 3, "of the recovery");
+    array.advance(array.now_ns() + 3 * MS, &mut Vec::new());
+    assert!(reads(&array) > 3);
+}

@@ -104,7 +104,7 @@ def _gone_past(part: Part, share: float) -> str:
         return f"It is {figure(share)} times what the drives can: part of the load never reached them."
     return (
         f"This cannot be: it is {figure(share)} times what the {part} allows. It never came out of the box: the host's"
-        " own cache answered, or a figure is wrong. So nothing follows for the box."
+        " own cache answered, or a figure is wrong. So it says nothing about the box."
     )
 
 
@@ -152,7 +152,7 @@ def _of_the_record(box: Box, load: Load, limiter: Limiter) -> list[str]:
     asked, whole = format_size(load.block_bytes), format_size(box.layout.record_bytes)
     return [
         f"A request of {asked} costs its record of {whole}, which {', or '.join(costs)}."
-        " `--set recordsize=SIZE` reckons with another."
+        " `--set recordsize=SIZE` assumes another."
     ]
 
 
@@ -193,12 +193,11 @@ def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limit
     """``used`` is of the parts that the figure did not go past."""
     if limiter == "elsewhere":
         if _has_but_caches(measured):
-            return f"What its caches leave to the drives holds it. {_of_the_rest(measured, used)}"
+            return f"What its caches leave to the drives limits it. {_of_the_rest(measured, used)}"
         held = ("heads", "one at a time")
         nearest = max(((share, part) for part, share in used.items() if part not in held), default=None)
-        come = "come" if nearest and nearest[1] == "drives" else "comes"
-        near = f": nearest {come} the {nearest[1]}, {_percent(nearest[0])} used" if nearest else ""
-        return f"Something outside what is reckoned here holds it{near}. {_of_the_rest(measured, used)}"
+        near = f"; the nearest of them: the {nearest[1]}, {_percent(nearest[0])} used" if nearest else ""
+        return f"Something other than these parts limits it{near}. {_of_the_rest(measured, used)}"
     if limiter == "drives":
         seeks = used["heads"] <= CACHED and _seeks(box, measured.load)
         share = max(used["heads"] if seeks else 0, used["drives"])
@@ -210,7 +209,7 @@ def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limit
 
 
 def _has_but_caches(measured: Measured) -> bool:
-    """Whether a modelled box has caches, and besides them nothing that is not reckoned here."""
+    """Whether a modelled box has caches, and besides them nothing that is not one of the parts."""
     names = {each.partition("=")[0] for each in measured.stated or ()}
     return bool(names & {"read-cache", "write-cache"}) and not names & {"read-ceiling", "write-ceiling", "outstanding"}
 
@@ -235,7 +234,7 @@ def _contradiction(measured: Measured) -> str | None:
         return None
     return (
         f"This cannot be: by Little's law {figure(measured.iops * measured.mean_s)} requests were in flight, and"
-        f" {measured.load.outstanding} asked for. Rate, mean time or depth is wrong. So nothing follows for the box."
+        f" {measured.load.outstanding} asked for. Rate, mean time or depth is wrong. So it says nothing about the box."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shakedown.analysis.estimate import Estimate, quotient, ratio
-from shakedown.analysis.finding import Finding
+from shakedown.analysis.finding import Evidence, Finding
 from shakedown.analysis.rate import figure
 from shakedown.analysis.series import Series
 
@@ -14,17 +14,9 @@ def find_latency(step: str, series: Series) -> Finding:
     if estimate is None:
         text = f"Step {step} completed nothing, so there is no latency."
         return Finding(kind="latency", step=step, value=None, unit="ms", text=text)
-    low, high = estimate.interval()
-    return Finding(
-        kind="latency",
-        step=step,
-        value=estimate.value,
-        unit="ms",
-        low=low,
-        high=high,
-        evidence={"requests": int(series.timed.sum()), "seconds": float(series.duration_s.sum())},
-        text=f"A request of step {step} took {figure(estimate.value)} ms on average{estimate.interval_text()}.",
-    )
+    evidence: Evidence = {"requests": int(series.timed.sum()), "seconds": float(series.duration_s.sum())}
+    text = f"A request of step {step} took {figure(estimate.value)} ms on average{estimate.interval_text()}."
+    return Finding.of(estimate, "latency", step, "ms", evidence, text)
 
 
 def find_latency_ratio(step: str, candidate: Series, baseline: Series) -> Finding:
@@ -34,24 +26,16 @@ def find_latency_ratio(step: str, candidate: Series, baseline: Series) -> Findin
     if compared is None or means[0] is None or means[1] is None:
         text = f"Latencies of step {step} cannot be compared: one of the two runs completed nothing in it."
         return Finding(kind="latency-ratio", step=step, value=None, unit="ratio", text=text)
-    low, high = compared.interval()
-    return Finding(
-        kind="latency-ratio",
-        step=step,
-        value=compared.value,
-        unit="ratio",
-        low=low,
-        high=high,
-        evidence={
-            "candidate_ms": means[0].value,
-            "baseline_ms": means[1].value,
-            **({} if compared.steady else compared.named_spread("value")),
-        },
-        text=(
-            f"In step {step} a request took {figure(compared.value)} times as long as on the baseline"
-            f"{compared.interval_text()}: {figure(means[0].value)} ms against {figure(means[1].value)} ms."
-        ),
+    evidence: Evidence = {
+        "candidate_ms": means[0].value,
+        "baseline_ms": means[1].value,
+        **({} if compared.steady else compared.named_spread("value")),
+    }
+    text = (
+        f"In step {step} a request took {figure(compared.value)} times as long as on the baseline"
+        f"{compared.interval_text()}: {figure(means[0].value)} ms against {figure(means[1].value)} ms."
     )
+    return Finding.of(compared, "latency-ratio", step, "ratio", evidence, text)
 
 
 def _mean_ms(series: Series) -> Estimate | None:

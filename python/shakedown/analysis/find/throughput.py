@@ -8,7 +8,7 @@ from typing import Final
 from shakedown.analysis.condition import Cliff
 from shakedown.analysis.estimate import Estimate, quotient, ratio
 from shakedown.analysis.find.cliff import cliff_of, locate_cliff
-from shakedown.analysis.finding import Finding
+from shakedown.analysis.finding import Evidence, Finding
 from shakedown.analysis.rate import MIB, Rate, bytes_per_unit, figure, rate_unit
 from shakedown.analysis.series import Series
 from shakedown.units import NS_PER_S, format_duration
@@ -20,7 +20,7 @@ def find_throughput(step: str, series: Series, cliff: Cliff) -> Finding:
     amount = series.bytes / (bytes_per_unit(series.request_bytes) or 1.0)
     estimate = quotient(amount, series.duration_s, series.duration_s)
     seconds = float(series.duration_s.sum())
-    evidence: dict[str, float | int | str] = {
+    evidence: Evidence = {
         "bytes": int(series.bytes.sum()),
         "requests": int(series.requests.sum()),
         "request_bytes": series.request_bytes,
@@ -36,16 +36,12 @@ def find_throughput(step: str, series: Series, cliff: Cliff) -> Finding:
     }
     requests = float(evidence["iops"]) / estimate.value
     evidence |= {name: bound * requests for name, bound in estimate.named_spread("iops").items()}
-    low, high = estimate.interval()
     text = f"Step {step} ran at {Rate(estimate.value, unit)}{estimate.interval_text()}"
     if located := locate_cliff(series, cliff):
         evidence |= {"cliff_s": located.at_s, "rate_before": located.before.value, "rate_after": located.after.value}
         when = format_duration(located.at_s * NS_PER_S)
         text += f": {located.before} at first, {located.after} after it collapsed at {when}"
-    value = estimate.value
-    return Finding(
-        kind="throughput", step=step, value=value, unit=unit, low=low, high=high, evidence=evidence, text=text + "."
-    )
+    return Finding.of(estimate, "throughput", step, unit, evidence, text + ".")
 
 
 FELL_AFTER: Final = "fell_after_bytes"
@@ -77,33 +73,25 @@ def find_throughput_ratio(
         Rate.of(float(series.bytes.sum()), float(series.duration_s.sum()), baseline.request_bytes)
         for series in (candidate, baseline)
     ]
-    low, high = compared.interval()
     if fell_after_bytes is None and (located := locate_cliff(candidate, cliff_of(condition, candidate))):
         fell_after_bytes = int(candidate.bytes[: located.index].sum())
-    return Finding(
-        kind="throughput-ratio",
-        step=step,
-        value=compared.value,
-        unit="ratio",
-        low=low,
-        high=high,
-        evidence={
-            "candidate": both[0].value,
-            "baseline": both[1].value,
-            "rate_unit": both[1].unit,
-            "candidate_bytes": written[0],
-            "baseline_bytes": written[1],
-            "slowdown": 1 / compared.value,
-            "sustained_ratio": sustained.value,
-            **sustained.named_spread("sustained_ratio"),
-            **({} if fell_after_bytes is None else _fallen(fell_after_bytes, sustained)),
-            **({} if compared.steady else compared.named_spread("value")),
-        },
-        text=(
-            f"In step {step} the candidate delivered {figure(compared.value)} times the baseline's rate"
-            f"{compared.interval_text()}: {both[0]} against {both[1]}."
-        ),
+    evidence: Evidence = {
+        "candidate": both[0].value,
+        "baseline": both[1].value,
+        "rate_unit": both[1].unit,
+        "candidate_bytes": written[0],
+        "baseline_bytes": written[1],
+        "slowdown": 1 / compared.value,
+        "sustained_ratio": sustained.value,
+        **sustained.named_spread("sustained_ratio"),
+        **({} if fell_after_bytes is None else _fallen(fell_after_bytes, sustained)),
+        **({} if compared.steady else compared.named_spread("value")),
+    }
+    text = (
+        f"In step {step} the candidate delivered {figure(compared.value)} times the baseline's rate"
+        f"{compared.interval_text()}: {both[0]} against {both[1]}."
     )
+    return Finding.of(compared, "throughput-ratio", step, "ratio", evidence, text)
 
 
 def _fallen(fell_after_bytes: int, sustained: Estimate) -> dict[str, float | int]:

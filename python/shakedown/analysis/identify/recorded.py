@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from shakedown.analysis.identify.facts import Facts
 from shakedown.analysis.identify.smart import smart_facts
-from shakedown.errors import UsageError
+from shakedown.errors import UsageError, damaged
 
 _HINT = "give what `shakedown identify --json` or `smartctl --json -i DEVICE` printed, one document or more"
 
@@ -54,6 +54,4 @@ def _own(facts: Any) -> Facts:
     try:
         return Facts.model_validate(facts)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"the recording is damaged: `{where}`: {first['msg']}", hint=_HINT) from error
+        raise damaged("the recording", error, _HINT) from error

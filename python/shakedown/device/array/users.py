@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -31,7 +32,7 @@ def endless(job: str) -> str:
     return render_job(sections, _ENDLESS)
 
 
-class Users:
+class Users(AbstractContextManager["Users"]):
     """A job that goes on, in the background, until it is told to stop. Use it as a context manager."""
 
     def __init__(self, job: str, file: Path, raw: Path, step: str) -> None:
@@ -71,10 +72,6 @@ class Users:
             raise EnvironmentFailure(f"fio has left nothing in {folder}", hint="did it run at all?") from error
         rows = Intervals(self._step, DIRECTIONS, 0, _INTERVAL_NS).samples(document, NS_PER_S, last=True)
         return [row for row in rows if row.count]
-
-    def __enter__(self) -> Users:
-        """It runs already."""
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

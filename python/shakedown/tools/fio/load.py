@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
@@ -53,7 +53,7 @@ class Plan:
     patience: Patience = Patience()
 
 
-class FioLoad:
+class FioLoad(AbstractContextManager["FioLoad"]):
     """Implements the arenas' ``Load`` on a child process.
 
     ``error`` tells, once iteration has ended, what the *target* did wrong (None: nothing); a failing fio raises
@@ -134,10 +134,6 @@ class FioLoad:
         if self._asked_ns is None:
             self._asked_ns = self._now_ns()
             self._child.signal(signal.SIGINT)
-
-    def __enter__(self) -> FioLoad:
-        """It runs already."""
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -7,7 +7,7 @@ import json
 import shlex
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -18,7 +18,7 @@ from shakedown.tools.fio.document import Document
 _FLUSH_EVERY: Final = 16
 
 
-class Raw:
+class Raw(AbstractContextManager["Raw"]):
     """The folder of one step. ``status.jsonl.gz`` has a document a line and stays readable when we are killed."""
 
     def __init__(self, folder: Path, job_text: str, command: list[str]) -> None:
@@ -44,10 +44,6 @@ class Raw:
         """The end of what fio wrote to standard error, in one line."""
         text = (self.folder / "stderr.txt").read_text(errors="replace") if (self.folder / "stderr.txt").exists() else ""
         return "; ".join(line.strip() for line in text.splitlines()[-3:] if line.strip())
-
-    def __enter__(self) -> Raw:
-        """Nothing to do: the folder is open from the start."""
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

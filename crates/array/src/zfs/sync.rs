@@ -232,10 +232,15 @@ impl<D: BlockDevice> Resilver<D> {
         self.txg.begun_in.map(|begun_in| self.txg.number - begun_in)
     }
 
-    /// Does any of that still wait to be done (`spa_has_pending_synctask`)? What is of the group itself is done as soon as users' data is
-    /// written, before the scan's turn (`dsl_pool_sync`); what is of the next waits all along.
+    /// Does any of that still wait to be done (`spa_has_pending_synctask`)? What is of the group itself is done before the scan's turn,
+    /// once users' data is written and what it has changed of the pool's own (`dsl_pool_sync`, in its first pass): that is the first pass
+    /// here, too, where no scan has its turn before it. What is of the next group waits all along.
     pub(super) fn tasks_wait(&self) -> bool {
-        let are_done = matches!(self.txg.stage, Stage::Scan { .. } | Stage::Drain | Stage::Own { .. });
+        let are_done = match self.txg.stage {
+            Stage::Scan { .. } | Stage::Drain => true,
+            Stage::Own { pass } => pass > 0 || !self.is_to_begin(),
+            _ => false,
+        };
         self.has_tasks() && (!are_done || self.groups_behind_begin() == Some(1))
     }
 

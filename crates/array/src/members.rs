@@ -236,6 +236,11 @@ impl<D: BlockDevice> Members<D> {
         &self.members[member].device
     }
 
+    /// The drives, to be used elsewhere.
+    pub fn into_devices(self) -> Vec<D> {
+        self.members.into_iter().map(|member| member.device).collect()
+    }
+
     /// What a member has done so far.
     pub fn counters(&self, member: usize) -> Counters {
         let Member { device, counters, in_device, busy_since_ns, heard_ns, .. } = &self.members[member];

@@ -146,16 +146,35 @@ impl Order {
         faulty || mounted || self.load.is_some() || self.drives.iter().any(Drive::is_shingled)
     }
 
-    /// The array as it was before a member was lost.
+    /// The array as it is when the member is lost, with the new one in its place.
     fn array(&self) -> Result<Array, RebuildError> {
-        let mut devices: Vec<Device> = Vec::with_capacity(self.drives.len());
-        for (member, drive) in self.drives.iter().enumerate() {
+        let (drives, now_ns) = self.mounted()?;
+        let mut devices: Vec<Device> = Vec::with_capacity(drives.len());
+        for (member, drive) in drives.into_iter().enumerate() {
             devices.push(match self.faults.get(member) {
-                Some(Some(faults)) => faults.counted_from(self.start_ns).wrap(drive.clone())?,
-                _ => Box::new(drive.clone()),
+                Some(Some(faults)) => faults.counted_from(now_ns).wrap(drive)?,
+                _ => Box::new(drive),
             });
         }
-        Ok(Array::new(self.options.clone(), devices, self.start_ns)?)
+        Ok(Array::new(self.options.clone(), devices, now_ns)?)
+    }
+
+    /// The drives as mounting the filesystem has left them, if there is one, and when that is. Of the lost one, which was mounted with
+    /// the others, it is only known that it was like them.
+    fn mounted(&self) -> Result<(Vec<Drive>, u64), LayoutError> {
+        let mut drives = self.drives.clone();
+        let new = drives.get(self.replacement).cloned();
+        let (Some(journal_at_bytes), Some(new)) = (self.options.journal_at_bytes, new) else {
+            return Ok((drives, self.start_ns));
+        };
+        drives[self.replacement] = drives[(self.replacement + 1) % drives.len()].clone();
+        let options = Options { journal_at_bytes: None, ..self.options.clone() };
+        let mut array = array::md::Array::new(options, drives, self.start_ns)?;
+        array.mount(journal_at_bytes, self.options.mounted_before_ns);
+        let now_ns = array.now_ns();
+        let mut drives = array.into_devices();
+        drives[self.replacement] = new;
+        Ok((drives, now_ns))
     }
 
     /// The job, on the part of the array that holds data, going on for ever.
@@ -200,17 +219,34 @@ mod tests {
 
     use super::*;
 
-    /// Its commits come every five seconds or so, and a sample would have them somewhere else.
-    #[test]
-    fn a_rebuild_beside_a_filesystem_is_not_sampled() {
+    fn order() -> Order {
         let profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
         let drives: Vec<Drive> = (0..4).map(|seed| Drive::new(&profile, seed)).collect();
         let options = Options::new(Layout::Raid6, 4, drives[0].capacity_bytes()).unwrap();
         let faults = vec![None; 4];
-        let (start_ns, load, fill, seed, whole) = (0, None, 1.0, 1, false);
-        let mut order = Order { options, drives, replacement: 3, faults, start_ns, load, fill, seed, whole };
+        let (start_ns, load, fill, seed, whole) = (7, None, 1.0, 1, false);
+        Order { options, drives, replacement: 3, faults, start_ns, load, fill, seed, whole }
+    }
+
+    /// Its commits come every five seconds or so, and a sample would have them somewhere else.
+    #[test]
+    fn a_rebuild_beside_a_filesystem_is_not_sampled() {
+        let mut order = order();
         assert!(!order.history_matters());
         order.options.journal_at_bytes = Some(0);
         assert!(order.history_matters());
+    }
+
+    /// A new drive was not there yet.
+    #[test]
+    fn a_mount_leaves_the_new_drive_alone() {
+        let mut order = order();
+        let (_, begins_ns) = order.mounted().unwrap();
+        assert_eq!(begins_ns, 7);
+        (order.options.journal_at_bytes, order.options.mounted_before_ns) = (Some(1 << 30), 1_000_000_000);
+        let (drives, begins_ns) = order.mounted().unwrap();
+        assert!(begins_ns > 1_000_000_000);
+        let is_touched = |member: usize| format!("{:?}", drives[member]) != format!("{:?}", order.drives[member]);
+        assert_eq!([0, 1, 2, 3].map(is_touched), [true, true, true, false]);
     }
 }

@@ -17,7 +17,7 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
 from shakedown.fit.whereabouts import Sight, Watch, middle_angle
 
 _COARSE_BYTES: Final = 8 << 20
-_BLOCKS: Final = 144
+BLOCKS: Final = 144
 _ROUNDS: Final = 80
 _PATIENCE_ROUNDS: Final = 8
 # A band that takes longer than all before it together, and than the slowest, is none.
@@ -36,6 +36,8 @@ _BORDER_WEIGHT: Final = 1.25
 _MOST_CHANGED: Final = 0.1
 _NEARLY_ALL: Final = 0.9
 _CLEANED_SHARE: Final = 0.15
+# Of bands that move, one in eight comes to an angle like its old one, as a busy host sees it. A lazy drive keeps more.
+_MOST_CAME: Final = 0.75
 _JITTER: Final = 0.02
 # A place may lie a zone further than where its rate was measured; of few zones each has a sixth less to a track.
 _ALIKE: Final = 1.2
@@ -95,7 +97,7 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     """
     # It ends before the places of the streams, also on a small drive: one that ended among them would be gone on with.
     first = aligned(0.425 * bench.capacity_bytes)
-    spacing = _spacing(bench, _COARSE_BYTES)
+    spacing = spacing_within(bench, _COARSE_BYTES)
     offsets = first + np.arange(_REST_BLOCKS) * spacing
     press.before(first)
     watch = Watch.over(bench, "rest", offsets, sight)
@@ -145,7 +147,7 @@ class Looks:
 
 def measure(bench: Bench, share: float, sight: Sight, rest_ms: float, press: Press = NO_PRESS) -> Looks:
     """Band size at ``share`` of the capacity, first with coarse steps, which tell how fine the others have to be."""
-    coarse = watch_home(bench, f"bands-{share:.2f}", share, _spacing(bench, _COARSE_BYTES), sight, rest_ms, press)
+    coarse = watch_home(bench, f"bands-{share:.2f}", share, spacing_within(bench, _COARSE_BYTES), sight, rest_ms, press)
     found = coarsely(coarse)
     if found is None:
         return Looks(None, coarse)
@@ -186,19 +188,26 @@ def _finer(found: Bands) -> int:
 
 
 def watch_home(
-    bench: Bench, name: str, share: float, spacing: int, sight: Sight, rest_ms: float, press: Press = NO_PRESS
+    bench: Bench,
+    name: str,
+    share: float,
+    spacing: int,
+    sight: Sight,
+    rest_ms: float,
+    press: Press = NO_PRESS,
+    order: Ints | None = None,
 ) -> Homecoming:
-    """Write blocks at even distances and look after every rest which of them came home."""
-    first = aligned(share * (bench.capacity_bytes - _BLOCKS * spacing - (256 << 20)))
-    offsets = first + np.arange(_BLOCKS) * spacing
+    """Write blocks at even distances, in their order or another, and look after every rest which of them came home."""
+    first = aligned(share * (bench.capacity_bytes - BLOCKS * spacing - (256 << 20)))
+    offsets = first + np.arange(BLOCKS) * spacing
     press.before(first)
     watch = Watch.over(bench, name, offsets, sight)
-    bench.play(f"{name}-write", Trace.writes(offsets, flush_every=1))
-    press.after(first, _BLOCKS, BLOCK_BYTES)
+    bench.play(f"{name}-write", Trace.writes(offsets if order is None else offsets[order], flush_every=1))
+    press.after(first, BLOCKS, BLOCK_BYTES)
     before, again = watch.angles(), watch.angles()
     left = sight.differ(before, watch.home) & ~sight.differ(again, before)
     looks: list[Floats] = []
-    surplus_ms, since, came = _SURPLUS_MS, 0, np.zeros(_BLOCKS, bool)
+    surplus_ms, since, came = _SURPLUS_MS, 0, np.zeros(BLOCKS, bool)
     busy_ms = quiet_ms = 0.0
     for _ in range(_ROUNDS):
         bench.idle(int((rest_ms + surplus_ms) * 1e6))
@@ -220,11 +229,11 @@ def watch_home(
     rounds = _likeliest(against)
     home = (rounds >= 0) & ~sight.differ(looks[-1], watch.home)
     stopped = False
-    if came.any() and came[left].mean() <= _NEARLY_ALL:
+    if came.any() and came[left].mean() <= _MOST_CAME:
         # Silence so much longer than all before is no band's. A cache that was full takes most rounds down to its mark.
         missing_ms = _STOPPED * busy_ms + _STOPPED_MS - quiet_ms
         stopped = _came_later(watch, looks, before, rest_ms, missing_ms)[left & ~came].mean() < _CLEANED_SHARE
-    rewrite(bench, f"{name}-rewrite", first, _BLOCKS * spacing)
+    rewrite(bench, f"{name}-rewrite", first, BLOCKS * spacing)
     static_share = float(home[left].sum() / max((rounds[left] >= 0).sum(), 1))
     return Homecoming(offsets[left], against[:, left], static_share, stopped)
 
@@ -337,5 +346,6 @@ def _comb(cuts: Floats, spacing: int) -> tuple[float, float]:
     return float(size), float(begin)
 
 
-def _spacing(bench: Bench, wanted: int) -> int:
-    return max(min(wanted, bench.capacity_bytes // (8 * _BLOCKS)) // BLOCK_BYTES, 1) * BLOCK_BYTES
+def spacing_within(bench: Bench, wanted: int) -> int:
+    """Whole blocks, and not so many that all that are written take more than an eighth of the drive."""
+    return max(min(wanted, bench.capacity_bytes // (8 * BLOCKS)) // BLOCK_BYTES, 1) * BLOCK_BYTES

@@ -49,6 +49,9 @@ class Cache:
     """After how many small writes one that is driven by pressure began to clean, for their number."""
     bands: dict[float, bands.Bands] = field(default_factory=dict)
     static_share: float | None = None
+    """How much of what was cleaned came to its old place, or to one that looks like it."""
+    far_would_show: bool = False
+    """Whether bands were cleaned in such an order that none that moves comes to a place like its old one."""
     band_ms: Estimate | None = None
     whole_band_ms: Estimate | None = None
     """Of a band of which everything is cached."""

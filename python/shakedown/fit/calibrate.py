@@ -62,6 +62,8 @@ class Stage:
     """What of the twin is asked."""
     other: Callable[[Twin], Twin] | None = None
     """What is tried as well where no candidate comes near."""
+    otherwise: Callable[[Twin], Twin] | None = None
+    """The twin with something else that is not known: what agrees in that one may be the value as well."""
     doubted: tuple[str, ...] = ()
     """Of the same section what is not known either where nothing that was tried agrees."""
     between: bool = False
@@ -128,6 +130,13 @@ def _merged_beside(twin: Twin, stage: Stage, make: Make) -> None:
     else:
         return
     twin.doubt(stage.section, stage.key, f"fitted to the {stage.what} beside a {beside} that is not")
+
+
+def _recorded(twin: Twin) -> Twin:
+    """What is put aside may have to be recorded, which takes as long as a visit to the log, or not."""
+    other = twin.with_value("translation.cleaning", _ON_DISK, True)
+    other.put("translation.cleaning", "merge_turns", twin.number("translation.cache", "append_turns"), UNKNOWN)
+    return other
 
 
 def _packing(twin: Twin, cache: Cache, turn_ms: float, make: Make) -> Twin:
@@ -256,6 +265,7 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
     vague_ms = 0.0 if sight.flash else collected * vague_turns * sight.turn_ms
     # What was measured and what the twin does are known equally well.
     tolerance = (2 * wanted.half + vague_ms) / wanted.value
+    on_disk = bool(twin.value("translation.cleaning", _ON_DISK)) and not sight.flash
     return [
         Stage(
             "translation.cleaning",
@@ -268,6 +278,7 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
             what,
             asked,
             other=_merging_elsewhere,
+            otherwise=_recorded if on_disk else None,
             doubted=(_ON_DISK,),
             between=True,
         )
@@ -318,7 +329,11 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
         same = [one.value for one in near if one.miss == least]
         direct = (min(same) * max(same)) ** 0.5
     best = min(near, key=lambda one: abs(float(np.log(one.value / direct)))).twin
-    low, high = _span(stage, [one.value for one in showing], [one.value for one in near])
+    agreeing = [one.value for one in near]
+    if stage.otherwise is not None:
+        tried_otherwise = _try(stage.otherwise(twin), stage, stage.candidates, make)
+        agreeing += [one.value for one in tried_otherwise if one.miss <= stage.tolerance]
+    low, high = _span(stage, [one.value for one in showing], agreeing)
     origin = f"measured: {low:.0f}..{high:.0f} by characterize, fitted to the {stage.what}"
     if least > stage.tolerance:
         best.misses[stage.what] = least

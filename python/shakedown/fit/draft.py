@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from shakedown.fit import band_tracks
 from shakedown.fit.cache import Cache, gathered_bytes, space_bound
 from shakedown.fit.cleaning import PER_BAND, Marked, Pass, forced
 from shakedown.fit.dram import USUAL_WRITES
@@ -15,9 +16,9 @@ from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
 from shakedown.fit.length import MARKS_AT, Length
-from shakedown.fit.rotation import short_way
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
+from shakedown.fit.turns import times_as_many
 from shakedown.fit.twin import BY, UNKNOWN, Twin
 
 _SETTLE_MS: Final = 0.2
@@ -25,12 +26,9 @@ _WHOLE: Final = 1e-6
 _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
-_BANDS_AGREE: Final = 1.25
 _ON_DISK: Final = 2.95
-# What is known worse than this tells a band's tracks no better than other zones do.
-_SURE_EDGE: Final = 0.03
-# What angles are told apart by, and as much again: cylinders do not begin where bands do.
-_ALIKE_TURNS: Final = 0.06
+_CLEARLY_MORE: Final = 1.5
+_FEW_OF_BAND: Final = 0.5
 # The innermost tracks hold less than those in the middle: so many bytes are more of the stroke there.
 _INMOST: Final = 2.0
 # A zone may begin there of which the data has nothing: a drive of so few is the coarsest.
@@ -194,27 +192,23 @@ def _translation(twin: Twin, facts: Facts) -> None:
     if facts.cleans_at_once:
         shown = f"measured: {facts.left_at_once:.0%} of what was just written lay elsewhere, and soon not {BY}"
         twin.put("translation", "kind", "shingled", shown)
+        _doubt_inmost(twin)
         return
     if facts.cache is None:
         twin.put("translation", "kind", "identity", share)
         return
     twin.put("translation", "kind", "shingled", share)
     cache = facts.cache
-    counts = _band_tracks(facts, cache)
-    # At the outer edge the size of a track is measured where the bands are; elsewhere a place may lie in another zone.
-    edge = cache.bands.get(0.0)
-    surely = edge is not None and edge.size_bytes.half < _SURE_EDGE * edge.size_bytes.value
-    at_edge = counts[0] if surely and facts.outer and _bands_agree(counts) else None
-    tracks = max(round(at_edge or (float(np.median(counts)) if counts else 20)), 2)
+    counts, tracks = facts.band_counts, facts.band_tracks
     found = ", ".join(f"{band.size_bytes.value / 1e6:.1f} MB at {at:.0%}" for at, band in cache.bands.items())
-    twin.put("translation", "tracks_per_band", tracks, bands_origin(counts, found))
+    twin.put("translation", "tracks_per_band", tracks, bands_origin(counts, found, one_each=cache.by_pressure))
     if facts.outer is None and not twin.is_unknown("translation", "tracks_per_band"):
         twin.doubt("translation", "tracks_per_band", f"tracks are not, but it is {found}")
     if cache.static_share is None:
         twin.put("translation", "mapping", "static", f"{UNKNOWN}; nothing came home")
     else:
         shown = f"measured: {cache.static_share:.0%} of what was cleaned came to its old place {BY}"
-        if not _places_differ(facts, tracks):
+        if not (cache.moves_bands or cache.far_would_show or facts.bands_differ):
             shown = f"{UNKNOWN}; bands begin at the same angle, so that one looks like another"
         elif cache.may_move_bands:
             shown = f"{UNKNOWN}; {cache.static_share:.0%} of what was cleaned came to its old place, or to one like it"
@@ -222,9 +216,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
         if cache.moves_bands:
             twin.put("translation", "spare_bands", 2, f"{UNKNOWN}; some")
         if cache.moves_bands or not mapping_is_known(twin):
-            # Those to move to may lie behind the host's data, where tracks hold less still.
-            _, where = twin.sections["geometry"]["inner_track_bytes"]
-            twin.doubt("geometry", "inner_track_bytes", f"where data ends it is {where}")
+            _doubt_inmost(twin)
     _cache(twin, cache)
     if facts.outer is None and not cache.flash:
         _doubt_layout(twin)
@@ -235,6 +227,12 @@ def _translation(twin: Twin, facts: Facts) -> None:
         _doubt(twin, "cache", "cleaning", "streams")
     elif cache.streams_doubted:
         _doubt(twin, "streams")
+
+
+def _doubt_inmost(twin: Twin) -> None:
+    """Bands to move to, or a log, may lie behind the host's data, where tracks hold less still."""
+    _, where = twin.sections["geometry"]["inner_track_bytes"]
+    twin.doubt("geometry", "inner_track_bytes", f"where data ends it is {where}")
 
 
 def _doubt(twin: Twin, *parts: str) -> None:
@@ -254,36 +252,22 @@ def _doubt_layout(twin: Twin) -> None:
             twin.doubt(section, key, f"tracks did not show: {origin.removeprefix(f'{UNKNOWN}; ')}")
 
 
-def _places_differ(facts: Facts, tracks: int) -> bool:
-    """Whether a block comes at another angle if its band lies where the next one was."""
-    seen = facts.outer
-    if seen is None or seen.track_skew is None or seen.cylinder_skew is None or not seen.heads:
-        return True
-    turns = tracks * (seen.track_skew.value + (seen.cylinder_skew.value - seen.track_skew.value) / seen.heads)
-    return abs(short_way(turns)) > _ALIKE_TURNS
+def bands_origin(counts: list[float], found: str, *, one_each: bool = False) -> str:
+    """A band has as many tracks wherever it lies: places that say otherwise saw something else, or too late.
 
-
-def bands_origin(counts: list[float], found: str) -> str:
-    """A band has as many tracks wherever it lies: places that say otherwise saw something else, or too late."""
+    Where one band was seen at each, its tracks are known no better than the places agree.
+    """
     if not counts:
         return UNKNOWN
-    if not _bands_agree(counts):
+    if not band_tracks.agree(counts):
         return f"{UNKNOWN}; places disagree: {found}"
-    return f"measured: {found} {BY}"
-
-
-def _band_tracks(facts: Facts, cache: Cache) -> list[float]:
-    """How many tracks a band has, at each place where any were seen."""
-    return [band.size_bytes.value / facts.track_bytes(at) for at, band in sorted(cache.bands.items())]
+    span = f"{round(min(counts))}..{round(max(counts))} tracks: " if one_each else ""
+    return f"measured: {span}{found} {BY}"
 
 
 def band_size_is_known(facts: Facts) -> bool:
     """Without it nothing is known that is counted in bands."""
-    return bool(facts.cache and facts.cache.bands and _bands_agree(_band_tracks(facts, facts.cache)))
-
-
-def _bands_agree(counts: list[float]) -> bool:
-    return max(counts) <= _BANDS_AGREE * min(counts)
+    return bool(facts.band_counts and band_tracks.agree(facts.band_counts))
 
 
 def _cache(twin: Twin, cache: Cache) -> None:
@@ -456,6 +440,28 @@ def _pass(twin: Twin, facts: Facts) -> None:
     if found.ration:
         twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {BY}")
         twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
+    elif facts.cache:
+        _turns(twin, facts.cache, found.bands)
+
+
+def _turns(twin: Twin, cache: Cache, bands: Estimate) -> None:
+    """Bands of a pass that comes between visits, if a full drive cleans more for a host that does not pause."""
+    if cache.small is None or cache.single is None or cache.single.passes_apart is None:
+        return
+    # A visit that takes as much as a band has needs more room than one band makes.
+    if cache.in_memory is None or cache.in_memory > _FEW_OF_BAND * cache.single.passes_apart.low:
+        return
+    # Else it cleans the bands with most writes, which are larger where more fit in.
+    if cache.most_dirty_first is not False:
+        return
+    more = times_as_many(cache.small.passes_apart, cache.single.passes_apart)
+    if more is None or more.low < _CLEARLY_MORE:
+        return
+    section, value = "translation.cleaning", round(more.value * bands.value)
+    # Where one pass makes room enough, how many visits there are to the next does not show.
+    twin.put(section, "ration_appends", 1, f"{UNKNOWN}; in turns")
+    twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
+    _measured(twin, section, "ration_bands", Estimate(value, more.low * bands.low, more.high * bands.high), 0)
 
 
 def _assumed_pass(twin: Twin, facts: Facts) -> tuple[int, str]:

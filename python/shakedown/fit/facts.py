@@ -10,6 +10,7 @@ import numpy as np
 
 from shakedown.fit import append as appends
 from shakedown.fit import (
+    band_tracks,
     bands,
     cleaning,
     counts,
@@ -23,6 +24,7 @@ from shakedown.fit import (
     length,
     log_track,
     marks,
+    moving,
     order,
     parking,
     pressure,
@@ -106,6 +108,23 @@ class Facts:
         """By how much of a turn a track, and a cylinder, begins later than the one before ends; empty if not known."""
         return (self.outer.track_skew.value, self.outer.cylinder_skew.value) if self.outer else ()
 
+    @property
+    def band_counts(self) -> list[float]:
+        """How many tracks a band has, at each place where any were seen."""
+        return band_tracks.counts(self.cache.bands, self.track_bytes) if self.cache else []
+
+    @property
+    def band_tracks(self) -> int:
+        """How many a band most likely has."""
+        edge = self.cache.bands.get(0.0) if self.cache else None
+        return band_tracks.likeliest(self.band_counts, edge, self.outer)
+
+    @property
+    def bands_differ(self) -> bool:
+        """Whether a block comes at another angle if its band lies where the next one was."""
+        turns = band_tracks.later_turns(self.band_tracks, self.outer)
+        return turns is None or not moving.look_alike(np.array(turns)).any()
+
     def rate(self, offset: float) -> float:
         """Bytes a second at an offset."""
         return float(np.interp(offset / self.capacity_bytes, RATE_SHARES, [rate.value for rate in self.rates]))
@@ -182,7 +201,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
     place: Place = "flash"
     if not sight.flash:
         place = place_of_cache(bench, facts.surface, facts.seeks, facts.overhead_ms, sight.turn_ms)
-    cache = Cache(place, facts.bursts.writes if facts.bursts.write_back else 1)
+    facts.cache = cache = Cache(place, facts.bursts.writes if facts.bursts.write_back else 1)
     bench.idle(_LONG_SETTLE_NS)
     tell("when cleaning begins")
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts))
@@ -236,10 +255,23 @@ def _find_bands(
             # That bands move shows where the next place begins at another angle.
             before = 1.0 if cache.static_share is None else cache.static_share
             cache.static_share = min(looks.coarse.static_share, before)
+    if 0.5 in cache.bands and not cache.moves_bands and (cache.may_move_bands or not facts.bands_differ):
+        tell("do bands move")
+        _find_moving(bench, facts, cache, sight, press)
     if 0.5 in cache.bands:
         tell("time to clean a band")
         cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press)
     return any(looks.coarse.stopped for looks in seen.values())
+
+
+def _find_moving(bench: Bench, facts: Facts, cache: Cache, sight: Sight, press: bands.Press) -> None:
+    """Where a band lies as its neighbour did: only a far way shows."""
+    turns, band = band_tracks.later_turns(facts.band_tracks, facts.outer), cache.bands[0.5]
+    if turns is None or cache.rest_ms is None or not band_tracks.agree(facts.band_counts):
+        return
+    share = moving.static_share(bench, band, turns, sight, cache.rest_ms.high, press)
+    if share is not None:
+        cache.static_share, cache.far_would_show = share, True
 
 
 def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shakedown.fit.append import Journal, journal
+from shakedown.fit.estimate import Estimate
 from shakedown.fit.even import even_waits
 from shakedown.fit.pace import Pace
 from shakedown.fit.pace import estimate as pace_of
 from shakedown.fit.place import rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
+from shakedown.fit.turns import apart
 
 # No round number, as limits of drives are: what a flush at the end of a chunk takes a real target's log does not tell.
 _LEAST_CHUNK: Final = 1499
@@ -75,6 +77,8 @@ class Fill:
     """Until it was certain."""
     pace: Pace | None = None
     """Of memory, before it stalled."""
+    passes_apart: Estimate | None = None
+    """How many writes there are from one forced pass to the next."""
 
 
 def fill(
@@ -108,11 +112,13 @@ def fill(
     if order.rewritten:
         rewrite(bench, f"{name}-rewrite", first, plan.end(done))
     bench.idle(order.settle_ns)
-    before = np.concatenate(cycles)[: stalls[0] if len(stalls) else done]
+    all_cycles = np.concatenate(cycles)
+    before = all_cycles[: stalls[0] if len(stalls) else done]
     pace = None if flush_every else pace_of(before)
     if not len(stalls):
         return Fill(None, written=done, pace=pace)
-    return Fill(int(stalls[0]) * group, None if flush_every else ebb_ms(before), done, pace)
+    ebb = None if flush_every else ebb_ms(before)
+    return Fill(int(stalls[0]) * group, ebb, done, pace, apart(all_cycles, stalls))
 
 
 def ebb_ms(cycle_ms: Floats) -> float | None:

@@ -116,10 +116,7 @@ impl<D: BlockDevice> Array<D> {
                 let chance = &mut sim::stream(options.seed, "where a second begins");
                 Journal::new(at, now_ns, options.mounted_before_ns, options.jiffy_ns, chance)
             }),
-            bitmaps: options.journal_at_bytes.map(|_| {
-                let chance = &mut sim::stream(options.seed, "when bitmaps are read");
-                Bitmaps::new(now_ns, options.mounted_before_ns, chance)
-            }),
+            bitmaps: options.journal_at_bytes.map(|_| Bitmaps::of(&options, now_ns, options.mounted_before_ns)),
             behind: VecDeque::new(),
             program_ends: Vec::new(),
             heads: vec![0; width],
@@ -152,6 +149,11 @@ impl<D: BlockDevice> Array<D> {
     /// The drives.
     pub fn members(&self) -> &Members<D> {
         &self.members
+    }
+
+    /// The drives, to be put elsewhere.
+    pub fn into_devices(self) -> Vec<D> {
+        self.members.into_devices()
     }
 
     /// The time up to which everything has happened.

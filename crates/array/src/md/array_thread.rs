@@ -8,7 +8,7 @@ use super::role::Role;
 use super::unit::{Purpose, MARKING, WRITING};
 
 /// Where a superblock of version 1.2 lies,
-const OFFSET_BYTES: u64 = 4096;
+pub(super) const OFFSET_BYTES: u64 = 4096;
 /// and how long it is with room for 128 members.
 const SUPERBLOCK_BYTES: u64 = 512;
 

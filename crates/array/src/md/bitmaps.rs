@@ -4,6 +4,7 @@ use drive::{Request, Verb};
 use sim::Stream;
 
 use super::journal::BITMAPS_TAG;
+use super::options::Options;
 
 /// Where sixteen block groups of 128 MiB keep theirs (`flex_bg`).
 const EVERY_BYTES: u64 = 2 << 30;
@@ -19,8 +20,12 @@ pub(super) struct Bitmaps {
 }
 
 impl Bitmaps {
-    /// Of a filesystem that was mounted so long before `now_ns`: it may have read them by then.
-    pub fn new(now_ns: u64, mounted_before_ns: u64, chance: &mut Stream) -> Self {
+    /// Of the filesystem on an array that was mounted so long before `now_ns`: it may have read them by then.
+    pub fn of(options: &Options, now_ns: u64, mounted_before_ns: u64) -> Self {
+        Self::new(now_ns, mounted_before_ns, &mut sim::stream(options.seed, "when bitmaps are read"))
+    }
+
+    fn new(now_ns: u64, mounted_before_ns: u64, chance: &mut Stream) -> Self {
         let after_ns = chance.below(LATEST_NS).checked_sub(mounted_before_ns);
         Self { read_ns: after_ns.map_or(u64::MAX, |after_ns| now_ns + after_ns) }
     }

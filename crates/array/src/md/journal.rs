@@ -24,7 +24,7 @@ const UPTIME_NS: u64 = 3600 * SECOND_NS;
 /// A block that tells which blocks follow, and the one with the times of the users' file.
 const BLOCKS_BYTES: u64 = 8 << 10;
 /// Before the first commit behind a mount the journal's superblock says that there is something in it.
-const SUPERBLOCK_BYTES: u64 = 4 << 10;
+pub(super) const SUPERBLOCK_BYTES: u64 = 4 << 10;
 /// What makes them count.
 const LAST_BYTES: u64 = 4 << 10;
 /// Of a filesystem of one or two GB, as the lab's.

@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`options`] what an array is made of, [`parity`] and [`copies`] where things lie. What it holds: a `role` for each
 //! member, `unit` what goes to the members together, `bios` what the host has asked for, `stripes` of the stripe cache, `superblocks`, `barrier` and
-//! `journal` who waits for whom (`bitmaps` what the same filesystem reads), `thread` how the rebuild holds itself back, `recovery` how far it is, `pages` what it reads into (`buddies` where
+//! `journal` who waits for whom (`bitmaps` and `mount` what the same filesystem reads), `thread` how the rebuild holds itself back, `recovery` how far it is, `pages` what it reads into (`buddies` where
 //! those come from, `run` how they follow each other), and `processor` who goes first (`follower` whom a tick finds, `timers` when one comes). [`array`] is all of it, and
 //! lets time pass. What it does: `admission` what a request of the host passes first, `foreground` what it asks of the members, `fill` how a
 //! replacement is filled, `array_thread` what is written besides, and `trouble` what happens when members fail.
@@ -19,6 +19,7 @@ mod fill;
 mod follower;
 mod foreground;
 mod journal;
+mod mount;
 pub mod options;
 mod pages;
 pub mod parity;

@@ -182,7 +182,8 @@ impl Walk {
     fn record(&mut self, pool: &Pool) {
         let record = self.next;
         let slot = if self.order == Order::Blocks { pool.places.of(record) } else { self.slot_at(pool, record) };
-        self.kept_before(pool, if self.order == Order::Blocks { u64::MAX } else { pool.record_offset(slot) });
+        let offset_bytes = pool.record_offset(slot);
+        self.kept_before(pool, if self.order == Order::Blocks { u64::MAX } else { offset_bytes });
         self.dnodes_before(pool, if self.order == Order::Blocks { record } else { slot });
         match self.order {
             Order::Blocks => {
@@ -190,11 +191,11 @@ impl Walk {
                 if record == 0 || names != pool.indirect_of(record - 1) {
                     (0..2).for_each(|copy| self.names(pool, names..names + 1, copy));
                 }
-                self.block_in(pool, slot);
+                self.block_in(pool, slot, offset_bytes);
                 self.next += 1;
             }
             Order::Sorted => {
-                self.block_in(pool, slot);
+                self.block_in(pool, slot, offset_bytes);
                 self.next += 1;
                 if record < pool.records {
                     self.indirects(pool, slot..slot + 1);
@@ -204,7 +205,7 @@ impl Walk {
                 let most = pool.left_in_stretch(slot).min(self.in_one_piece(pool, record));
                 let records = pool.places.old_from(slot, most);
                 let record_bytes = pool.record_allocated();
-                self.segments(pool, pool.record_offset(slot), records * record_bytes, record_bytes);
+                self.segments(pool, offset_bytes, records * record_bytes, record_bytes);
                 self.next += records.max(1);
                 if record < pool.records {
                     self.indirects(pool, slot..slot + records.max(1));
@@ -233,9 +234,9 @@ impl Walk {
     }
 
     /// The block in a slot, unless it was rewritten meanwhile (`dsl_scan_freed`).
-    fn block_in(&mut self, pool: &Pool, slot: u64) {
+    fn block_in(&mut self, pool: &Pool, slot: u64, offset_bytes: u64) {
         if pool.places.is_old(slot) {
-            self.block(pool, pool.record_offset(slot));
+            self.block(pool, offset_bytes);
         }
     }
 

@@ -98,6 +98,8 @@ pub(crate) struct Cleaning {
     pressed: bool,
     /// The same, for cleaning to wait for silence as ever.
     full: bool,
+    /// As the map was when that was last judged.
+    judged: u64,
     /// Appends to the log that are left until the next forced pass.
     ration: u64,
     /// The forced pass is one that comes between appends.
@@ -142,7 +144,7 @@ impl Cleaning {
 impl Shingled {
     /// Whether cleaning goes before the host: a pass was forced, or a band is under way that has to be finished.
     pub fn pass_is_forced(&self) -> bool {
-        self.cleaning.forced || self.cleaning.job.is_some_and(|job| self.finishes(&job))
+        self.cleaning.forced || self.cleaning.job.as_ref().is_some_and(|job| self.finishes(job))
     }
 
     /// Whether a band that is under way goes on before the host is served.
@@ -152,12 +154,15 @@ impl Shingled {
 
     /// Whether the band of a block is being cleaned: what is written to it now would be overwritten with the old.
     pub fn is_under_way(&self, geometry: &Geometry, block: u64) -> bool {
-        self.cleaning.job.is_some_and(|job| job.band == self.bands.band(geometry, block))
+        self.cleaning.job.as_ref().is_some_and(|job| job.band == self.bands.band(geometry, block))
     }
 
     /// How long the host has to be silent before there is something to do; `None`: there is nothing.
     pub fn cleans_after(&mut self) -> Option<u64> {
-        self.cleaning.full = self.cleaning.full && self.fill() > self.rules.full_until;
+        if self.cleaning.full && self.cleaning.judged != self.map.version() {
+            self.cleaning.judged = self.map.version();
+            self.cleaning.full = self.fill() > self.rules.full_until;
+        }
         let silence = self.rules.full_idle.filter(|_| self.cleaning.full && self.open.is_empty());
         let silence = silence.unwrap_or(self.rules.clean_idle);
         let closes = self.closes_in_silence() && !self.open.is_empty();

@@ -128,6 +128,7 @@ impl Map {
 
     /// The first piece of `band` that ends after block `start`.
     pub fn piece_after(&self, band: u32, start: u32) -> Option<&Piece> {
+        self.touch_pieces(band);
         let pieces = self.pieces(band);
         pieces.get(pieces.partition_point(|piece| piece.end() <= start))
     }

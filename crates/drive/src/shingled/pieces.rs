@@ -7,6 +7,9 @@
 
 use crate::prefetch::prefetch;
 
+/// So many lie in a line of the processor's caches, whole.
+const PIECES_IN_A_LINE: usize = 64 / size_of::<Piece>();
+
 /// "No run" in the lists of free ones.
 const NONE: u32 = u32::MAX;
 
@@ -74,11 +77,12 @@ impl Pieces {
         }
     }
 
-    /// Asks for the pieces of a run, if they do not lie in its row.
+    /// Asks for the pieces of a run, if they do not lie in its row: for all of them at once, since who looks for one in a long
+    /// run would wait for each place where it looks.
     #[inline]
     pub fn touch(&self, run: &Run) {
         if run.len > 1 {
-            prefetch(&self.places[run.only.at as usize]);
+            self.places[run.places()].iter().step_by(PIECES_IN_A_LINE).for_each(prefetch);
         }
     }
 

@@ -42,8 +42,8 @@ SCALE_MD_LOADED: Final = 4000
 LOAD: Final = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\nrandseed=7\n"
 # Where ext4 lays the file that the load works on, in MB of the array: first and size, as the lab's requests show.
 USERS_AT_MB: Final = {"raid1": (143, 227), "raid10": (147, 423), "raid5": (153, 634), "raid6": (150, 419)}
-# Of a pool 7/8 of what is filled is the load's file, and the rest others.
-USERS_OF_ZFS: Final = "size=87%\n"
+# Of a pool 7/8 of what is filled is the load's file, in whole pieces (`Content.as_one`), and the rest others.
+USERS_OF_ZFS_MIB: Final = {"mirror": 360, "raidz1": 1088, "raidz2": 1139, "draid2": 1139}
 # What filled the array is unmounted and mounted again, and read back, so long before the rebuild, as the lab's requests
 # show: mounted 1.3 to 1.6 s, read 1.0 to 1.1 s before. In the model 1.2 s, of which a drive that is added takes a
 # quarter to load its heads.
@@ -177,7 +177,7 @@ def real(case: Case, work: Path, seed: int) -> dict[str, Any]:
 def load(case: Case) -> tuple[str | None, float]:
     """The load and the fill that give the model's array, which has no filesystem, the requests of the real one."""
     if case.is_zfs:
-        return LOAD + USERS_OF_ZFS if case.load else None, case.fill
+        return f"{LOAD}size={USERS_OF_ZFS_MIB[case.layout]}m\n" if case.load else None, case.fill
     if not case.load:
         return None, 1.0
     first, size = USERS_AT_MB[case.layout]

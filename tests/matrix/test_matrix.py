@@ -455,7 +455,7 @@ def test_onto_a_shingled_drive_the_model_says_how_far_it_may_be_off_and_account_
 
 def test_which_drive_was_lost_and_how_long_the_new_one_was_silent_stand_in_the_cell() -> None:
     order = MatrixOrder(
-        ("raidz1",), (5,), (0.2,), ("model:hd103uj",), replacement="model:wd40efax", scale_divisor=10
+        ("raidz2",), (8,), (0.3,), ("model:hd103uj",), replacement="model:wd40efax", scale_divisor=10
     ).cells()
     [(place, rebuild)] = order.items()
     cell = cell_of(place, rebuild, simulate(rebuild).to_json())

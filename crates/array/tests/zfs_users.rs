@@ -76,3 +76,44 @@ fn a_scan_makes_way_for_a_group_that_users_have_filled() {
     let (with, without) = (groups(true), groups(false));
     assert!(with > without, "{with} groups and {without}");
 }
+
+/// The scan's writes of a large read: one by one while somebody waits for more than data, else all but two in one request. What is to
+/// be done with a group is done before the scan's turn in it. Users read so much that the new drive has written one when the next comes.
+#[test]
+fn a_scan_writes_in_haste_until_the_group_that_notes_the_new_drive_has_users_data() {
+    let small = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
+    let plan = Plan { member_bytes: 20 * GIB, content: Content { fill: 0.5, ..small.content }, ..small };
+    let mut resilver = Resilver::new(plan.clone(), devices(&plan), 0).unwrap();
+    for number in 0..2400 {
+        ask(&mut resilver, if number % 10 == 0 { Verb::Write } else { Verb::Read }, number);
+        (1..5).for_each(|read| ask(&mut resilver, Verb::Read, read * 10_000 + number));
+        pass(&mut resilver, S / 160);
+    }
+    let asked = resilver.members().device(1).asked();
+    let groups: Vec<Vec<u64>> = asked
+        .split(|(verb, _)| *verb == Verb::Flush)
+        .map(|asked| asked.iter().map(|(_, range)| range.end - range.start).collect())
+        .filter(|group: &Vec<u64>| group.iter().sum::<u64>() > 50 << 20)
+        .collect();
+    let joined = |group: &Vec<u64>| group.iter().filter(|bytes| **bytes > 512 << 10).count();
+    let shares: Vec<f64> = groups.iter().map(|group| joined(group) as f64 / group.len() as f64).collect();
+    assert!(shares.len() > 1 && shares[0] < 0.02, "in haste: {shares:?}");
+    assert!(shares[1..].iter().all(|share| *share > 0.2), "{shares:?}");
+}
+
+/// Each drive's partition table is looked at before, while users are at work.
+#[test]
+fn a_drive_of_a_wide_pool_is_put_in_later() {
+    let labels_after_ns = |geometry: Geometry| {
+        let plan = plan(geometry, Order::Sorted);
+        let mut resilver = Resilver::new(plan.clone(), devices(&plan), 0).unwrap();
+        while resilver.members().device(1).writes().is_empty() {
+            pass(&mut resilver, S / 1000);
+        }
+        resilver.now_ns()
+    };
+    let [two, six] =
+        [Geometry::mirror(2, 12), Geometry::raidz(1, 6, 12)].map(|geometry| labels_after_ns(geometry.unwrap()));
+    assert!((330..390).contains(&(two / 1_000_000)), "{two}");
+    assert!((500..640).contains(&(six / 1_000_000)), "{six}");
+}

@@ -102,7 +102,7 @@ impl<D: BlockDevice> Resilver<D> {
         if self.plan.order == Order::Sequential {
             self.begin_scan();
         } else {
-            self.txg.before_attach(self.now_ns);
+            self.txg.before_attach(self.now_ns, self.roles.len());
         }
         self.start_what_can();
         self
@@ -305,7 +305,7 @@ impl<D: BlockDevice> Resilver<D> {
             return;
         }
         // What is to be done besides is done as fast as can be (`vdev_queue_max_async_writes`).
-        let dirty = if self.has_tasks() { 1.0 } else { self.dirty_share() };
+        let dirty = if self.tasks_wait() { 1.0 } else { self.dirty_share() };
         let mut taken = std::mem::take(&mut self.taken);
         while let Some(issued) = self.queues[member].issue(&self.plan.tunables, dirty, &mut taken) {
             let command = self.commands.take(|| Command { entries: Vec::new(), class: None });

@@ -220,13 +220,28 @@ impl<D: BlockDevice> Resilver<D> {
         }
     }
 
-    /// Is anything to be done in this group, or in the next, beside writing what has changed (`spa_has_pending_synctask`)? A drive is put in
+    /// Is anything to be done in this group, or in the next, beside writing what has changed? A drive is put in
     /// with the first. Who has ordered that hears of it when the group is written in which the scan begins, and notes it in the pool's history: in
     /// the second one behind that, since users' data has begun the next. Where nobody writes it is noted before the scan's turn.
-    pub(super) fn has_tasks(&self) -> bool {
-        let behind = self.txg.begun_in.map(|begun_in| self.txg.number - begun_in);
-        let is_noted_later = matches!(behind, Some(1 | 2)) && self.pool.places.were_rewritten();
+    fn has_tasks(&self) -> bool {
+        let is_noted_later = matches!(self.groups_behind_begin(), Some(1 | 2)) && self.pool.places.were_rewritten();
         is_noted_later || (self.is_to_begin() && self.txg.number == 1)
+    }
+
+    fn groups_behind_begin(&self) -> Option<u64> {
+        self.txg.begun_in.map(|begun_in| self.txg.number - begun_in)
+    }
+
+    /// Does any of that still wait to be done (`spa_has_pending_synctask`)? What is of the group itself is done before the scan's turn,
+    /// once users' data is written and what it has changed of the pool's own (`dsl_pool_sync`, in its first pass): that is the first pass
+    /// here, too, where no scan has its turn before it. What is of the next group waits all along.
+    pub(super) fn tasks_wait(&self) -> bool {
+        let are_done = match self.txg.stage {
+            Stage::Scan { .. } | Stage::Drain => true,
+            Stage::Own { pass } => pass > 0 || !self.is_to_begin(),
+            _ => false,
+        };
+        self.has_tasks() && (!are_done || self.groups_behind_begin() == Some(1))
     }
 
     /// Returns how many blocks there are.

@@ -4,8 +4,11 @@ use std::ops::Range;
 
 use super::own;
 
-/// What `zpool replace` does before, in which users go on: in the lab's lists of requests 0.7 to 0.8 s, mostly reads of labels.
-const REPLACE_NS: u64 = 750_000_000;
+/// What `zpool replace` does before, in which users are at work already: it looks at the partition table of each drive, and lays
+/// one on the new drive. In the lab's lists of requests users are 0.34 to 0.39 s ahead of the labels in a pool of two drives, 0.47 of
+/// four, 0.52 of five and 0.60 of six.
+const REPLACE_NS: u64 = 215_000_000;
+const LOOK_NS: u64 = 64_000_000;
 
 /// What a transaction group is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +66,8 @@ pub(super) struct Txg {
 
 impl Txg {
     /// Of a drive that is being put in while users are at work: the first group is the next one.
-    pub fn before_attach(&mut self, now_ns: u64) {
-        self.stage = Stage::Open { until_ns: now_ns + REPLACE_NS };
+    pub fn before_attach(&mut self, now_ns: u64, drives: usize) {
+        self.stage = Stage::Open { until_ns: now_ns + REPLACE_NS + LOOK_NS * drives as u64 };
     }
 
     pub fn new(now_ns: u64) -> Self {

@@ -230,7 +230,16 @@ impl Bay {
         let Ask { verb, offset_bytes, bytes, .. } = flight.ask;
         self.counters.add(verb, bytes, status == Status::Good, now_ns - flight.arrived_ns);
         let data_hash = answer.data_hash;
-        trace.add(Entry { completed_ns: now_ns, drive: self.index, verb, offset_bytes, bytes, status, data_hash });
+        trace.add(Entry {
+            arrived_ns: flight.arrived_ns,
+            completed_ns: now_ns,
+            drive: self.index,
+            verb,
+            offset_bytes,
+            bytes,
+            status,
+            data_hash,
+        });
     }
 
     fn perform(&mut self, errand: Errand, port: &mut Port, now_ns: u64) -> Result<(), LabError> {

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// One request that is over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
+    pub arrived_ns: u64,
     pub completed_ns: u64,
     pub drive: usize,
     pub verb: Verb,
@@ -56,11 +57,11 @@ impl Trace {
         }
         self.hash = xxh3_64_with_seed(&record, self.hash);
         if let Some(list) = &mut self.list {
-            let Entry { completed_ns, drive, verb, offset_bytes, bytes, status, data_hash } = entry;
+            let Entry { arrived_ns, completed_ns, drive, verb, offset_bytes, bytes, status, data_hash } = entry;
             // The list is an aid: a full disk must not end the run.
             let _ = writeln!(
                 list,
-                "{completed_ns} d{drive} {verb:?} {offset_bytes} {bytes} {status:?} {data_hash:016x} {:016x}",
+                "{completed_ns} d{drive} {verb:?} {offset_bytes} {bytes} {status:?} {arrived_ns} {data_hash:016x} {:016x}",
                 self.hash
             );
         }

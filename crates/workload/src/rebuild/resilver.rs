@@ -111,7 +111,7 @@ impl ResilverOrder {
     }
 
     fn ready(&self, stood_there: impl Fn(usize) -> usize) -> Result<(Vec<Device>, u64), RebuildError> {
-        let (mut devices, mut now_ns) = (Vec::new(), self.start_ns);
+        let (mut drives, mut now_ns) = (Vec::new(), self.start_ns);
         for place in 0..self.drives.len() {
             let member = stood_there(place);
             let mut drive = self.drives[member].clone();
@@ -119,15 +119,22 @@ impl ResilverOrder {
             if is_there && drive.capacity_bytes() >= self.plan.member_bytes {
                 now_ns = now_ns.max(write_configuration(&mut drive, self.plan.member_bytes, self.start_ns));
             }
-            // The faults of a place are of the drive that stands there during the resilver.
-            devices.push(if place == member { self.device(member, drive)? } else { Box::new(drive) });
+            drives.push((member, drive));
         }
-        Ok((devices, now_ns))
+        // The faults of a place are of the drive that stands there during the resilver, and count from its beginning.
+        let device = |(place, (member, drive))| {
+            if place == member {
+                self.device(member, drive, now_ns)
+            } else {
+                Ok(Box::new(drive) as Device)
+            }
+        };
+        Ok((drives.into_iter().enumerate().map(device).collect::<Result<_, _>>()?, now_ns))
     }
 
-    fn device(&self, member: usize, drive: Drive) -> Result<Device, RebuildError> {
+    fn device(&self, member: usize, drive: Drive, zero_ns: u64) -> Result<Device, RebuildError> {
         Ok(match self.faults.get(member) {
-            Some(Some(faults)) => faults.counted_from(self.start_ns).wrap(drive)?,
+            Some(Some(faults)) => faults.counted_from(zero_ns).wrap(drive)?,
             _ => Box::new(drive),
         })
     }

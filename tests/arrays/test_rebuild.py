@@ -235,7 +235,7 @@ def test_an_empty_pool_is_resilvered_at_once(capsys: pytest.CaptureFixture[str],
     options = RebuildOptions(width=4, fill="0%", seeds=1, out=tmp_path / "out", quiet=True)
     assert verb("raidz1", IRONWOLF, options=options) == 0
     told = capsys.readouterr().out
-    assert "Nothing is allocated, and so nothing is resilvered." in told
+    assert "Nothing is allocated, so nothing is resilvered." in told
     assert "MiB/s" not in told
     assert "its longest command" not in told
 
@@ -415,7 +415,7 @@ def test_no_bound_of_an_interval_is_nothing() -> None:
 def test_of_an_empty_pool_nobody_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     verb("raidz1", IRONWOLF, options=RebuildOptions(width=3, fill="0%", quiet=True, out=tmp_path / "run"))
     told = " ".join(capsys.readouterr().out.split())
-    assert "Nothing is allocated, and so nothing is resilvered." in told
+    assert "Nothing is allocated, so nothing is resilvered." in told
     assert "there was nothing to do" in told
     assert "Kicked" not in told
     assert "stand for all" not in told

@@ -401,7 +401,8 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     for share in BAND_SHARES:
         tell(f"bands at {share:.0%}")
         seen = pressure.band_at(drained, share, most_dirty_first=by_dirt)
-        if seen is not None:
+        # No band is less than a track: what came home then was the blocks that had to, and no more.
+        if seen is not None and seen.size_bytes.high > facts.track_bytes(share):
             cache.bands[share] = seen
     if 0.5 not in cache.bands:
         return

@@ -520,7 +520,8 @@ def forced_passes(bench: Bench, facts: Facts, cache: Cache) -> tuple[length.Fill
     met = [fill.writes for fill in (cache.small, cache.single) if fill and fill.writes]
     writes = min(met, default=size.value / cache.layout.space_bytes(BLOCK_BYTES))
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
-    return filler, forced.Known(facts.turn_ms.value, facts.track_bytes(0.5), size, cache.journal, writes, settle_ns)
+    turn_ms, track_bytes, in_flash = facts.turn_ms.value, facts.track_bytes(0.5), cache.place == "flash"
+    return filler, forced.Known(turn_ms, track_bytes, size, cache.journal, writes, settle_ns, in_flash)
 
 
 def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:

@@ -49,7 +49,8 @@ def measure(bench: Bench, first: int, rate: float, turn_ms: float, tracks: int) 
             return found
         if np.mean(from_memory(log, turn_ms)) > _REMEMBERED:
             # Read-ahead of the block on each track holds the next one, until others have taken its place.
-            tracks, first = _MORE * tracks, max(first - int((_MORE - 1) * tracks * guess) // BLOCK_BYTES * BLOCK_BYTES, 0)
+            more = int((_MORE - 1) * tracks * guess) // BLOCK_BYTES * BLOCK_BYTES
+            tracks, first = _MORE * tracks, max(first - more, 0)
     return None
 
 

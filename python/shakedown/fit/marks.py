@@ -127,7 +127,7 @@ def low_mark(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) 
             break
     if not came.any():
         return None
-    fewest, most = oldest_cleaned(came, _surely_left(watch, before) & looked_at)
+    fewest, most = oldest_cleaned(came, surely_left(watch, before) & looked_at)
     fills = steps.whole * np.arange(len(came) + 1, -1, -1) + rest * steps.filled / steps.fillers
     # The last of them was cleaned while the cache was so full, and then it was not any more.
     low, high = float(fills[most + 1]), float(fills[fewest])
@@ -151,7 +151,7 @@ def twice(watch: Watch) -> tuple[Floats, Floats]:
     return watch.angles(), watch.angles()
 
 
-def _surely_left(watch: Watch, before: tuple[Floats, Floats]) -> NDArray[np.bool_]:
+def surely_left(watch: Watch, before: tuple[Floats, Floats]) -> NDArray[np.bool_]:
     """Which blocks would be seen to come home: those that two looks show at one place, which is not there."""
     away = [watch.sight.differ(one, watch.home) for one in before]
     return np.asarray(~watch.sight.differ(*before) & np.all(away, axis=0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
@@ -35,6 +36,14 @@ def test_what_comes_late_in_one_look_has_not_moved() -> None:
     assert marks.moved(watch, before).sum() == 0
     late.at[10:20] = (late.at[10:20] + 0.4) % 1.0
     assert marks.moved(watch, before)[10:20].sum() >= 6
+
+
+def test_what_a_host_let_seem_away_in_one_look_would_not_be_seen_to_come() -> None:
+    """A low mark of 0.631 for 0.6: the last mark that came lay at its old angle, and one look was late."""
+    home = np.zeros(4)
+    before = (np.array([0.5, 0.2, 0.5, 0.0]), np.array([0.5, 0.0, 0.8, 0.0]))
+    watch = cast(Watch, SimpleNamespace(home=home, sight=Sight(8.0)))
+    assert marks.surely_left(watch, before).tolist() == [True, False, False, False]
 
 
 def test_where_the_oldest_marks_end_one_that_strays_and_one_that_is_missed_do_not_count() -> None:

@@ -105,3 +105,12 @@ def test_the_order_of_cleaning_is_told(order: str, lazy: bool, tmp_path: Path) -
     twin = _outcome(truth, tmp_path).twin
     assert "translation.cleaning.order" not in twin.unidentified()
     assert twin.value("translation.cleaning", "order") == order
+
+
+@pytest.mark.parametrize("seed", [4120, 4145], ids=["long-ago-full", "home-at-once"])
+def test_what_such_a_drive_met_is_not_told_as_all_of_its_log(seed: int, tmp_path: Path) -> None:
+    """521 MB for 286, met once and before all marks were written; 137 MB for 193, a high mark that nobody saw."""
+    truth = pressed(seed)
+    outcome = _outcome(truth, tmp_path)
+    for key in ("cache.bytes", "cache.entries", "cleaning.high_mark", "cleaning.low_mark"):
+        _holds(outcome, truth, f"translation.{key}")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shakedown.fit import tracks
-from shakedown.fit.trace import Log
+from shakedown.fit.trace import Log, Trace
 
 _TURN_MS = 8.0
 _TRACK_BYTES = 1 << 20
@@ -14,12 +14,12 @@ _HEADS = 6
 _SKEW_TURNS, _CYLINDER_TURNS = 0.24, 0.3
 
 
-def _log(late_from: int | None = None, *, early: bool = False) -> Log:
+def _log(late_from: int | None = None, *, early: bool = False, asked: Trace | None = None) -> Log:
     """Reads of one drive; from this block on all come a little later, as if a track ended there with hardly a skew.
 
     ``early``: the first block behind a cylinder's end comes with part of its skew, and the next with the rest.
     """
-    asked = tracks.trace(0, _TRACK_BYTES, 40)
+    asked = asked or tracks.trace(0, _TRACK_BYTES, 40)
     offsets = asked.offsets
     track = offsets // _TRACK_BYTES
     skews = _SKEW_TURNS * track + (_CYLINDER_TURNS - _SKEW_TURNS) * (track // _HEADS)
@@ -52,3 +52,34 @@ def test_a_skew_in_two_parts_is_one_track_s_end() -> None:
     assert found.heads == _HEADS
     assert found.cylinder_skew.value == pytest.approx(_CYLINDER_TURNS, abs=0.01)
     assert found.track_bytes.value == pytest.approx(_TRACK_BYTES, rel=0.005)
+
+
+class _Remembers:
+    """A drive whose memory answers all but the first read of as few tracks as it has segments."""
+
+    capacity_bytes = 1 << 40
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def play(self, name: str, trace: Trace) -> Log:
+        count = len(np.unique(trace.offsets))
+        self.asked.append(count)
+        if count <= 16 * 12:
+            done = np.arange(1, len(trace) + 1) * 100_000
+            return Log(done - 100_000, done, trace.offsets, trace.lengths, trace.verbs, int(done[-1]))
+        return _log(asked=trace)
+
+    def idle(self, duration_ns: int) -> None:
+        pass
+
+
+def test_where_memory_answers_more_tracks_are_read() -> None:
+    """Of eight tracks on which 2 MB are read ahead nothing showed: the inner ones were told by rates."""
+    bench = _Remembers()
+    skew = (_SKEW_TURNS + _CYLINDER_TURNS) / 2
+    rate = _TRACK_BYTES / (1 + skew) / _TURN_MS * 1e3
+    found = tracks.measure(bench, 1 << 30, rate, _TURN_MS, 8)
+    assert found
+    assert found.track_bytes.value == pytest.approx(_TRACK_BYTES, rel=0.005)
+    assert bench.asked == [8 * 12, 24 * 12]

@@ -91,16 +91,17 @@ def _geometry(twin: Twin, facts: Facts) -> None:
         ("outer_track_bytes", outer, facts.outer, 0),
         ("inner_track_bytes", inner, facts.inner, -1),
     ):
-        size = seen.track_bytes if seen else None
-        if size is None:
+        # What lies behind the data of the host shows in no read.
+        beyond = _beyond_data(facts) * (outer - inner) if share else 0.0
+        if seen:
+            twin.put("geometry", key, value, _bytes_between(seen.track_bytes, beyond))
+        else:
             rate = facts.rates[share]
             shown = f"{rate.low / 1e6:.2f}..{rate.high / 1e6:.2f} MB/s"
             # Without skews a track holds less than comes in a turn.
-            origin = f"measured: {shown} {BY}" if facts.outer else f"{UNKNOWN}; {shown}, skews left out"
-            twin.put("geometry", key, value, origin)
-        else:
-            low = size.low - (_beyond_data(facts) * (outer - inner) if share else 0.0)
-            twin.put("geometry", key, value, f"measured: {low:.0f}..{size.high:.0f} {BY}")
+            by_rate = Estimate(value, value * rate.low / rate.value, value * rate.high / rate.value)
+            told = f"{_bytes_between(by_rate, beyond)}, as {shown}"
+            twin.put("geometry", key, value, told if facts.outer else f"{UNKNOWN}; {shown}, skews left out")
     zones = max(min(_ZONES, facts.capacity_bytes // ((heads or 4) * outer)), 1)
     twin.put("geometry", "zones", zones, f"{UNKNOWN}; rates fall evenly")
     found = (facts.outer.track_skew, facts.outer.cylinder_skew) if facts.outer else (None, None)
@@ -113,6 +114,10 @@ def _geometry(twin: Twin, facts: Facts) -> None:
             twin.put("geometry", key, round(degrees.value, 2), f"{UNKNOWN}; one skew as the other")
         else:
             _measured(twin, "geometry", key, degrees, 2)
+
+
+def _bytes_between(size: Estimate, beyond: float) -> str:
+    return f"measured: {size.low - beyond:.0f}..{size.high:.0f} {BY}"
 
 
 def _beyond_data(facts: Facts) -> float:
@@ -315,7 +320,10 @@ def _limits(twin: Twin, cache: Cache) -> None:
         shown = (
             "where writes wait for whole passes" if cache.by_pressure else "what was written until marks were met again"
         )
-        origin = f"measured: {low:.0f}..{high:.0f}, {shown} {BY}"
+        span = f"{low:.0f}..{high:.0f}, {shown}"
+        # A lazy drive that cleans a full log in no silence met that before its end: it may clean from a mark on.
+        may_be_mark = cache.lazy and not cache.by_pressure and cache.rest_ms is None
+        origin = f"{UNKNOWN}; {span}, but nothing came home in silence" if may_be_mark else f"measured: {span} {BY}"
     held = USUAL_WRITES if cache.in_memory is None else cache.in_memory
     small = cache.small.writes if cache.small else None
     if small is None and cache.single and cache.single.writes is not None:

@@ -38,7 +38,8 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
     if small is None or space_ends:
         _entries_by_space(twin, cache, small, stalls=bool(met))
     else:
-        _entries_counted(twin, cache, small, single, (met - most_held, met) if met else None)
+        surely = max(met or 0, (cache.small.surely or 0) if cache.small else 0)
+        _entries_counted(twin, cache, small, single, (met - most_held, surely) if met else None)
 
 
 def _entries_by_space(twin: Twin, cache: Cache, small: int | None, *, stalls: bool) -> None:

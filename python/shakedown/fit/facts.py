@@ -401,7 +401,8 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     for share in BAND_SHARES:
         tell(f"bands at {share:.0%}")
         seen = pressure.band_at(drained, share, most_dirty_first=by_dirt)
-        if seen is not None:
+        # No band is less than a track: what came home then was the blocks that had to, and no more.
+        if seen is not None and seen.size_bytes.high > facts.track_bytes(share):
             cache.bands[share] = seen
     if 0.5 not in cache.bands:
         return
@@ -519,7 +520,8 @@ def forced_passes(bench: Bench, facts: Facts, cache: Cache) -> tuple[length.Fill
     met = [fill.writes for fill in (cache.small, cache.single) if fill and fill.writes]
     writes = min(met, default=size.value / cache.layout.space_bytes(BLOCK_BYTES))
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
-    return filler, forced.Known(facts.turn_ms.value, facts.track_bytes(0.5), size, cache.journal, writes, settle_ns)
+    turn_ms, track_bytes, in_flash = facts.turn_ms.value, facts.track_bytes(0.5), cache.place == "flash"
+    return filler, forced.Known(turn_ms, track_bytes, size, cache.journal, writes, settle_ns, in_flash)
 
 
 def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:

@@ -79,6 +79,8 @@ class Fill:
     """Of memory, before it stalled."""
     passes_apart: Estimate | None = None
     """How many writes there are from one forced pass to the next."""
+    surely: int | None = None
+    """Until one waited longer than while there was room: a host that is late lets memory begin a visit out of turn."""
 
 
 def fill(
@@ -118,7 +120,9 @@ def fill(
     if not len(stalls):
         return Fill(None, written=done, pace=pace)
     ebb = None if flush_every else ebb_ms(before)
-    return Fill(int(stalls[0]) * group, ebb, done, pace, apart(all_cycles, stalls))
+    longer = stalls[all_cycles[stalls] > limits.stall_ms] if limits else stalls
+    surely = int(longer[0] if len(longer) else stalls[0]) * group
+    return Fill(int(stalls[0]) * group, ebb, done, pace, apart(all_cycles, stalls), surely)
 
 
 def ebb_ms(cycle_ms: Floats) -> float | None:

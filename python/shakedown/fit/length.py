@@ -35,6 +35,7 @@ _SOON: Final = 16
 _AGREE: Final = 0.01
 _MOST_APART: Final = 2.0
 _TRIES: Final = 12
+_FEWEST_MET: Final = 2
 _MORE: Final = 1.25
 _JOURNAL_WRITES: Final = 1100
 _FEWEST_JOURNAL_WRITES: Final = 550
@@ -181,9 +182,9 @@ def _agreed(filler: Filler, marked: int, spacing: int, settle_ns: int, room_byte
 
 def _vague(met: list[Length]) -> Length | None:
     """The last of some that do not agree, known no better than they differ; the first one does not count, nor alone."""
-    if not met:
+    if len(met) < _FEWEST_MET:
         return None
-    telling = [one.bytes_found for one in met[1:] or met]
+    telling = [one.bytes_found for one in met[1:]]
     low, high = min(one.low for one in telling), max(one.high for one in telling)
     if high > _MOST_APART * max(low, 0.0):
         return None

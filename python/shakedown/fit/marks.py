@@ -127,7 +127,7 @@ def low_mark(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) 
             break
     if not came.any():
         return None
-    fewest, most = oldest_cleaned(came, watch.sight.differ(before[0], watch.home) & looked_at)
+    fewest, most = oldest_cleaned(came, surely_left(watch, before) & looked_at)
     fills = steps.whole * np.arange(len(came) + 1, -1, -1) + rest * steps.filled / steps.fillers
     # The last of them was cleaned while the cache was so full, and then it was not any more.
     low, high = float(fills[most + 1]), float(fills[fewest])
@@ -149,6 +149,12 @@ def oldest_cleaned(came: NDArray[np.bool_], left: NDArray[np.bool_]) -> tuple[in
 def twice(watch: Watch) -> tuple[Floats, Floats]:
     """Two looks: a host that is late in one of them moves nothing."""
     return watch.angles(), watch.angles()
+
+
+def surely_left(watch: Watch, before: tuple[Floats, Floats]) -> NDArray[np.bool_]:
+    """Which blocks would be seen to come home: those that two looks show at one place, which is not there."""
+    away = [watch.sight.differ(one, watch.home) for one in before]
+    return np.asarray(~watch.sight.differ(*before) & np.all(away, axis=0))
 
 
 def moved(watch: Watch, before: tuple[Floats, Floats]) -> NDArray[np.bool_]:

@@ -95,7 +95,7 @@ impl Journal {
             commits_ns: u64::MAX,
             held: Vec::new(),
         };
-        let old_clock_ns = now_ns + clock_ns + AGE_NS - mounted_before_ns;
+        let old_clock_ns = (now_ns + clock_ns + AGE_NS).saturating_sub(mounted_before_ns).max(AGE_NS);
         let commits_clock_ns = journal.timer_clock_ns(old_clock_ns);
         if commits_clock_ns > now_ns + clock_ns {
             journal.old_ns = Some(old_clock_ns.saturating_sub(clock_ns));

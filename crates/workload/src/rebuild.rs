@@ -16,7 +16,7 @@ use drive::faults::{Faults, FaultsError};
 use drive::{BlockDevice, Drive};
 use thiserror::Error;
 
-use crate::{Job, JobError, JobFile, Row};
+use crate::{Job, JobError, JobFile, Row, Run};
 
 pub use felt::Felt;
 pub use resilver::{resilver, resilver_telling, ResilverOrder, Resilvered};
@@ -24,6 +24,8 @@ pub use wear::wear;
 
 /// Between two looks at whether anybody waits; an array of a hundred drives is through with that in a tenth of a second.
 const TOLD_BYTES: u64 = 64 << 20;
+/// Before a rebuild users have worked for so long, or since the mount: drives hold no more in memory than comes in that time.
+const USED_NS: u64 = 60_000_000_000;
 
 /// A drive as the array sees it, with its faults around it.
 pub(crate) type Device = Box<dyn BlockDevice + Send>;
@@ -134,7 +136,8 @@ impl Order {
                 return Err(LayoutError::value("load", "stonewall", reason).into());
             }
         }
-        self.array().and_then(|mut array| Ok(array.recover(self.replacement, 0, self.options.used_bytes())?))
+        self.array_of(self.drives.clone(), self.start_ns)
+            .and_then(|mut array| Ok(array.recover(self.replacement, 0, self.options.used_bytes())?))
     }
 
     /// Whether a stretch depends on what was long before it: a fault at some time; a filesystem that commits now and then; beside a load
@@ -149,6 +152,10 @@ impl Order {
     /// The array as it is when the member is lost, with the new one in its place.
     fn array(&self) -> Result<Array, RebuildError> {
         let (drives, now_ns) = self.mounted()?;
+        self.array_of(drives, now_ns)
+    }
+
+    fn array_of(&self, drives: Vec<Drive>, now_ns: u64) -> Result<Array, RebuildError> {
         let mut devices: Vec<Device> = Vec::with_capacity(drives.len());
         for (member, drive) in drives.into_iter().enumerate() {
             devices.push(match self.faults.get(member) {
@@ -159,9 +166,9 @@ impl Order {
         Ok(Array::new(self.options.clone(), devices, now_ns)?)
     }
 
-    /// The drives as mounting the filesystem has left them, if there is one, and when that is. Of the lost one, which was mounted with
-    /// the others, it is only known that it was like them.
-    fn mounted(&self) -> Result<(Vec<Drive>, u64), LayoutError> {
+    /// The drives as mounting the filesystem and its users have left them, if there is one, and when that is. Of the lost one, which was
+    /// mounted with the others, it is only known that it was like them.
+    fn mounted(&self) -> Result<(Vec<Drive>, u64), RebuildError> {
         let mut drives = self.drives.clone();
         let new = drives.get(self.replacement).cloned();
         let (Some(journal_at_bytes), Some(new)) = (self.options.journal_at_bytes, new) else {
@@ -170,11 +177,25 @@ impl Order {
         drives[self.replacement] = drives[(self.replacement + 1) % drives.len()].clone();
         let options = Options { journal_at_bytes: None, ..self.options.clone() };
         let mut array = array::md::Array::new(options, drives, self.start_ns)?;
-        array.mount(journal_at_bytes, self.options.mounted_before_ns);
+        let used_ns = if self.load.is_some() { self.options.mounted_before_ns.min(USED_NS) } else { 0 };
+        array.mount(journal_at_bytes, self.options.mounted_before_ns - used_ns);
+        self.use_until(&mut array, self.start_ns + self.options.mounted_before_ns)?;
         let now_ns = array.now_ns();
         let mut drives = array.into_devices();
         drives[self.replacement] = new;
         Ok((drives, now_ns))
+    }
+
+    /// Users work on an array of which nothing is missing, if there are any, and end with what they have begun.
+    fn use_until(&self, array: &mut array::md::Array<Drive>, until_ns: u64) -> Result<(), RebuildError> {
+        let now_ns = array.now_ns();
+        let (Some(file), true) = (self.job_file()?, now_ns < until_ns) else { return Ok(()) };
+        array.set_programs(file.program_ends());
+        let mut run = Run::start(file, now_ns, until_ns - now_ns, self.seed);
+        run.advance(array, 1);
+        run.stop(array);
+        array.rest();
+        Ok(())
     }
 
     /// The job, on the part of the array that holds data, going on for ever.
@@ -248,5 +269,18 @@ mod tests {
         assert!(begins_ns > 1_000_000_000);
         let is_touched = |member: usize| format!("{:?}", drives[member]) != format!("{:?}", order.drives[member]);
         assert_eq!([0, 1, 2, 3].map(is_touched), [true, true, true, false]);
+    }
+
+    /// The rebuild begins when they have answered what the users asked for last.
+    #[test]
+    fn users_leave_the_new_drive_alone_too_and_what_they_read_in_memory() {
+        let mut order = order();
+        (order.options.journal_at_bytes, order.options.mounted_before_ns) = (Some(1 << 30), 2_000_000_000);
+        let (idle, _) = order.mounted().unwrap();
+        order.load = Some("[users]\nrw=randread\nbs=16k\n".into());
+        let (used, begins_ns) = order.mounted().unwrap();
+        assert!((2_000_000_007..2_200_000_000).contains(&begins_ns), "{begins_ns}");
+        let differs = |member: usize| format!("{:?}", used[member]) != format!("{:?}", idle[member]);
+        assert_eq!([0, 1, 2, 3].map(differs), [true, true, true, false]);
     }
 }

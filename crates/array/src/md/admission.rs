@@ -112,7 +112,7 @@ impl<D: BlockDevice> Array<D> {
     fn filesystem_heard(&mut self, tag: u32) -> bool {
         let of_journal = self.journal.as_mut().filter(|_| is_of_journal(tag));
         of_journal.into_iter().for_each(Journal::ended);
-        self.journal.is_some() && is_of_filesystem(tag)
+        is_of_filesystem(tag)
     }
 
     /// Reads the filesystem's bitmaps, when it is time.

@@ -79,21 +79,31 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Of a filesystem that was mounted so long before `now_ns`, and read: that is a change, too, of the times.
+    /// Of a filesystem that was mounted so long before `now_ns`, and read: that is a change, too, of the times, which its timer may have
+    /// committed by then. What users did since is committed: whoever starts them makes something durable first.
     pub fn new(begins_bytes: u64, now_ns: u64, mounted_before_ns: u64, jiffy_ns: u64, chance: &mut Stream) -> Self {
+        let clock_ns = (UPTIME_NS / jiffy_ns + chance.below(UPTIME_NS / jiffy_ns)) * jiffy_ns;
         let mut journal = Self {
             begins_bytes,
             written_bytes: SUPERBLOCK_BYTES,
             is_empty: true,
             stage: Stage::Idle,
             done: false,
-            old_ns: Some(now_ns + AGE_NS.saturating_sub(mounted_before_ns)),
+            old_ns: None,
             jiffy_ns,
-            clock_ns: (UPTIME_NS / jiffy_ns + chance.below(UPTIME_NS / jiffy_ns)) * jiffy_ns,
+            clock_ns,
             commits_ns: u64::MAX,
             held: Vec::new(),
         };
-        journal.changed(now_ns);
+        let old_clock_ns = (now_ns + clock_ns + AGE_NS).saturating_sub(mounted_before_ns).max(AGE_NS);
+        let commits_clock_ns = journal.timer_clock_ns(old_clock_ns);
+        if commits_clock_ns > now_ns + clock_ns {
+            journal.old_ns = Some(old_clock_ns.saturating_sub(clock_ns));
+            journal.commits_ns = commits_clock_ns - clock_ns;
+        } else {
+            journal.is_empty = false;
+            journal.place(BLOCKS_BYTES + LAST_BYTES);
+        }
         journal
     }
 
@@ -114,9 +124,13 @@ impl Journal {
 
     /// When the timer goes off that was set when the transaction was opened (`jbd2_get_transaction`).
     fn timer_ns(&self, old_ns: u64) -> u64 {
-        let old_ns = old_ns + self.clock_ns;
+        self.timer_clock_ns(old_ns + self.clock_ns) - self.clock_ns
+    }
+
+    /// The same by the kernel's clock.
+    fn timer_clock_ns(&self, old_ns: u64) -> u64 {
         let expires_ns = (old_ns / SECOND_NS + 1) * SECOND_NS;
-        goes_off((old_ns - AGE_NS) / self.jiffy_ns, expires_ns / self.jiffy_ns) * self.jiffy_ns - self.clock_ns
+        goes_off((old_ns - AGE_NS) / self.jiffy_ns, expires_ns / self.jiffy_ns) * self.jiffy_ns
     }
 
     /// The load writes; whether it may go on at once.
@@ -225,6 +239,16 @@ mod tests {
         assert!(journal.load_writes(commits_ns), "the blocks may still be changed");
         journal.ended();
         assert_eq!(journal.next(commits_ns).map(|blocks| blocks.bytes), Some(8192));
+    }
+
+    /// Its one change was committed, so the superblock is not written again, and nothing is open until somebody writes.
+    #[test]
+    fn of_a_mount_that_was_long_ago_nothing_is_left_to_commit() {
+        let mut journal = Journal::new(1 << 30, 0, 61 * S, 10 * MS, &mut sim::stream(1, "where a second begins"));
+        assert_eq!(journal.next_own_ns(), u64::MAX);
+        assert!(journal.load_writes(2 * S) && journal.load_writes(7 * S));
+        let blocks = journal.next(7 * S).expect("it is time");
+        assert_eq!((blocks.offset_bytes, blocks.bytes), ((1 << 30) + (16 << 10), 8 << 10));
     }
 
     #[test]

@@ -104,7 +104,8 @@ impl<D: BlockDevice> Array<D> {
         self.rest();
     }
 
-    fn rest(&mut self) {
+    /// Lets time pass until no drive has anything to do.
+    pub fn rest(&mut self) {
         while let Some(at_ns) = self.members.next_event_ns() {
             self.run(at_ns, Until::Then);
         }

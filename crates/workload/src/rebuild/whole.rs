@@ -15,13 +15,14 @@ const PATIENT_INTERVALS: u32 = 2 * 24 * 60;
 pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildError> {
     let mut array = order.array()?;
     let used = order.options.used_bytes();
+    let began_ns = array.now_ns();
     array.recover(order.replacement, 0, used)?;
     let mut told_of = |bytes: u64| told(bytes as f64 / used as f64);
     let (mut during, mut feeling, mut alone, mut feeling_alone) =
         (Vec::new(), Feeling::new(), Vec::new(), Feeling::new());
     if let Some(file) = order.job_file()? {
         array.set_programs(file.program_ends());
-        let mut run = Run::start(file.clone(), order.start_ns, INTERVAL_NS, order.seed).log_requests();
+        let mut run = Run::start(file.clone(), began_ns, INTERVAL_NS, order.seed).log_requests();
         during = beside(&mut run, &mut array, |run, array| {
             told_of(array.recovered_bytes())?;
             Ok(play(run, array, Array::recovering, &mut feeling))
@@ -29,7 +30,7 @@ pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildE
         fill_to(&mut array, used, &mut told_of)?;
         let mut whole = order.array()?;
         whole.set_programs(file.program_ends());
-        let mut run = Run::start(file, order.start_ns, INTERVAL_NS, order.seed).log_requests();
+        let mut run = Run::start(file, began_ns, INTERVAL_NS, order.seed).log_requests();
         alone = play_alone(&mut run, &mut whole, ALONE_INTERVALS, &mut feeling_alone, &mut || told_of(used))?;
     } else {
         fill_to(&mut array, used, &mut told_of)?;
@@ -39,7 +40,7 @@ pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildE
     let requests = outcome.members.iter().map(|member| member.counters.requests).sum();
     Ok(Report {
         outcome,
-        began_ns: order.start_ns,
+        began_ns,
         during,
         felt_during: feeling.felt(),
         alone,

@@ -15,8 +15,9 @@ const LOST: usize = 1;
 const NOBODY: usize = usize::MAX;
 const GONE_FROM_NS: u64 = 1_000_000_000;
 const FOR_EVER_NS: u64 = u64::MAX / 4;
-/// Before a scan begins a drive is put in; times count from its beginning.
-const PUT_IN_NS: u64 = 750_000_000;
+/// Before a scan begins a drive is put in, which takes longer the more there are to be looked at; times count from its beginning.
+const REPLACE_NS: u64 = 215_000_000;
+const LOOK_NS: u64 = 64_000_000;
 /// So short that the drive is back before much else is asked of it, and longer than a dRAID is at a group that lacks it, 16 MiB of each
 /// other one.
 const A_MOMENT_NS: u64 = 100_000_000;
@@ -63,7 +64,8 @@ fn a_drive_that_is_gone_is_survived_or_not() {
         for for_ns in [A_MOMENT_NS, FOR_EVER_NS] {
             let (_, report) = resilvered(&plan, 2, for_ns);
             let at_ns = failed_at_ns(&report, 2);
-            let gone_ns = if plan.order == Order::Sequential { GONE_FROM_NS } else { GONE_FROM_NS - PUT_IN_NS };
+            let put_in_ns = REPLACE_NS + LOOK_NS * plan.geometry.width() as u64;
+            let gone_ns = if plan.order == Order::Sequential { GONE_FROM_NS } else { GONE_FROM_NS - put_in_ns };
             assert!(at_ns.abs_diff(gone_ns) < 200_000_000, "{:?}: {at_ns}", plan.geometry);
             let ended = if survives { Ended::Complete } else { Ended::Failed { at_ns, member: 2 } };
             assert_eq!(report.outcome.ended, ended, "{:?}", plan.geometry);

@@ -455,7 +455,8 @@ fn a_scan_begins_behind_the_groups_that_may_not_know_of_the_drive() {
     };
     rewrite_until(&mut resilver, |resilver| !resilver.is_to_begin());
     // The first group flushes four times, two others twice, and that of the scan, which is not yet done, four times at most.
-    assert!(resilver.now_ns() > 750_000_000);
+    // `zpool replace` looks at each of the four drives for 64 ms first, and needs 215 ms besides.
+    assert!(resilver.now_ns() > 4 * 64_000_000 + 215_000_000);
     assert!((8..=12).contains(&new(&resilver, Verb::Flush).0), "{:?}", new(&resilver, Verb::Flush));
     assert_eq!(new(&resilver, Verb::Read), (0, 0), "nothing of it is read before the scan begins");
     let (before, counted) = (new(&resilver, Verb::Write).1, resilver.report().outcome.members[plan.lost].counters);

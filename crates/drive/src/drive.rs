@@ -80,6 +80,8 @@ pub struct Drive {
     pub(crate) batch: Vec<Extent>,
     /// A stream's dirty data, while it passes; kept for its memory.
     pub(crate) line: VecDeque<Piece>,
+    /// The bands of its pieces, in the order in which DRAM would keep them.
+    pub(crate) line_places: Vec<u32>,
     pub(crate) truth: Truth,
 }
 
@@ -130,6 +132,7 @@ impl Drive {
             shingled: layer.map(Box::new),
             batch: Vec::with_capacity(profile.dram.write_segments as usize),
             line: VecDeque::with_capacity(4),
+            line_places: Vec::with_capacity(4),
             truth: Truth::default(),
             clock,
         }

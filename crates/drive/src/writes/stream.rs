@@ -112,7 +112,7 @@ impl Drive {
             return false;
         }
         let mut behind = flying.end;
-        let in_line = (0..extents.len()).all(|index| {
+        let in_line = in_line(extents).all(|index| {
             let (range, about) = (extents[index], self.buffer.about(index));
             range.start == std::mem::replace(&mut behind, range.end) && about.direct && about.wanted == wanted
         });
@@ -122,7 +122,9 @@ impl Drive {
     /// Takes the stream's dirty data out of DRAM's books.
     fn take_line(&mut self) -> VecDeque<Piece> {
         let mut line = std::mem::take(&mut self.line);
-        line.extend((0..self.buffer.segments()).map(|index| self.buffer.get(index)));
+        line.extend(in_line(self.buffer.ranges()).map(|index| self.buffer.get(index)));
+        self.line_places.clear();
+        self.line_places.extend((0..self.buffer.segments()).map(|index| self.buffer.about(index).band.0));
         self.buffer.empty(self.in_flight.ranges());
         line
     }
@@ -131,10 +133,16 @@ impl Drive {
         for flying in self.in_flight.ranges() {
             self.buffer.note_taken(flying);
         }
-        for Piece { range, about } in line.drain(..) {
-            self.buffer.push(range, &about);
-            self.locate(self.buffer.segments() - 1);
+        // Of places that the heads reach at the same tick DRAM's first one goes first.
+        for place in 0..self.line_places.len() {
+            let band = self.line_places[place];
+            if let Some(Piece { range, about }) = line.iter().find(|piece| piece.about.band.0 == band) {
+                self.buffer.push(*range, about);
+                self.locate(place);
+            }
         }
+        debug_assert_eq!(self.buffer.segments(), line.len(), "a band has one place");
+        line.clear();
         self.line = line;
     }
 
@@ -195,9 +203,11 @@ impl Drive {
                 Some(last) if last.about.band == about.band => {
                     last.range.end = end;
                     last.about.gather(&about);
+                    self.leave_place(about.band.0);
                 }
                 _ => line.push_back(Piece { range: Range { start, end }, about }),
             }
+            self.line_places.push(about.band.0);
             start = end;
         }
         (range, about)
@@ -215,7 +225,7 @@ impl Drive {
         }
         self.land(until);
         self.answer_line(landed.end, completed_ns, done);
-        let piece = cut(line, self.rules.destage_sectors)?;
+        let piece = self.cut(line)?;
         self.write_in_place(&piece);
         Some(completed_ns)
     }
@@ -262,16 +272,31 @@ impl Drive {
         let undisturbed = !layer.disturbs_streams() && self.may_write_in_place(first);
         undisturbed && next.about.arrived <= at && nearest
     }
+
+    /// A piece that is taken, or grows, leaves its place in DRAM to the last one.
+    fn leave_place(&mut self, band: u32) {
+        if let Some(place) = self.line_places.iter().rposition(|other| *other == band) {
+            self.line_places.swap_remove(place);
+        }
+    }
+
+    /// Takes off the line what is written next, as [`WriteBuffer::take`](crate::buffer::WriteBuffer::take) does.
+    fn cut(&mut self, line: &mut VecDeque<Piece>) -> Option<Piece> {
+        let next = line.front_mut()?;
+        let Some(end) = next.range.cut_within(self.rules.destage_sectors) else {
+            let whole = line.pop_front()?;
+            self.leave_place(whole.about.band.0);
+            return Some(whole);
+        };
+        let taken = Range { end, ..next.range };
+        let about = next.about.split(taken.sectors(), next.range.sectors());
+        next.range.start = end;
+        Some(Piece { range: taken, about })
+    }
 }
 
-/// Takes off the line what is written next, as [`WriteBuffer::take`](crate::buffer::WriteBuffer::take) does.
-fn cut(line: &mut VecDeque<Piece>, sectors: u64) -> Option<Piece> {
-    let next = line.front_mut()?;
-    let Some(end) = next.range.cut_within(sectors) else {
-        return line.pop_front();
-    };
-    let taken = Range { end, ..next.range };
-    let about = next.about.split(taken.sectors(), next.range.sectors());
-    next.range.start = end;
-    Some(Piece { range: taken, about })
+/// The places in DRAM of a stream's extents, at most [`EXTENTS`], in the order of their addresses.
+fn in_line(extents: &[Range]) -> impl Iterator<Item = usize> {
+    let turned = usize::from(extents.len() == EXTENTS && extents[EXTENTS - 1].start < extents[0].start);
+    (0..extents.len()).map(move |place| place ^ turned)
 }

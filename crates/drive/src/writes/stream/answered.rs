@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::{cut, Course};
+use super::Course;
 use crate::buffer::Piece;
 use crate::drive::Drive;
 use crate::geometry::BLOCK_SECTORS;
@@ -132,7 +132,7 @@ impl Drive {
             let Some((arrived, request)) = self.held.pop_front() else { break };
             self.let_in(line, request, arrived.max(until));
         }
-        cut(line, self.rules.destage_sectors).is_some_and(|piece| {
+        self.cut(line).is_some_and(|piece| {
             self.write_in_place(&piece);
             true
         })

@@ -41,7 +41,7 @@ def test_another_drives_time_is_as_the_caution_says(
 @pytest.mark.parametrize(
     ("layout", "ashift", "drive", "told"),
     [
-        ("raidz1", 9, RED, "512 bytes, and physical ones of wd40efrx have 4096"),
+        ("raidz1", 9, RED, "512 bytes, but the physical sectors of wd40efrx have 4096"),
         ("mirror", 9, RED, "Such drives want ashift=12."),
         ("raidz1", 12, RED, None),
         ("raidz1", 13, RED, None),

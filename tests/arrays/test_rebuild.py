@@ -94,7 +94,7 @@ def test_the_same_seed_gives_the_same() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"layout": "raid7"}, "not a layout"),
+        ({"layout": "raid7"}, "no layout"),
         ({"layout": "raid0"}, "no redundancy"),
         ({"members": (IRONWOLF,) * 3}, "takes 4 or more"),
         ({"members": (IRONWOLF,) * 1921}, "room for 1920"),
@@ -329,7 +329,7 @@ def test_the_verb_leaves_a_run_that_others_read(
     assert "replacement" not in json.loads(runs[0].record.protocol.text)
     assert runs[0].record.protocol.sha256 == runs[0].baseline.record.protocol.sha256
     assert runs[0].record.steps[0].title == "The new drive is filled"
-    assert "Used: before, the new drive took 4 KiB random writes" in said
+    assert "Used: the new drive had taken 4 KiB random writes" in said
     assert set(runs[0].samples["step"]) == {"rebuild", "rebuild-load", "load-alone"}
     filled = runs[0].samples.filter(pl.col("step") == "rebuild")["bytes"].sum()
     assert filled == document["answers"]["rebuilds"][0]["progress"][-1]["done_bytes"]
@@ -342,7 +342,7 @@ def test_the_capacity_is_told_and_what_was_ordered_in_vain(tmp_path: Path, capsy
     verb("raidz2", RED, options=replace(SMALL, width=4, fill="1%", out=tmp_path / "run", settings=settings))
     told = " ".join(capsys.readouterr().out.split())
     assert "The array uses 3.7 GiB of each drive, has room for" in told
-    assert "Drive 1 was to fail after 37 d 12 h: by then it was over." in told
+    assert "Drive 1 was to fail after 37 d 12 h: by then the rebuild was over." in told
     assert read_run(tmp_path / "run").record.notes[-1].startswith("The array uses 3.7 GiB")
 
 

@@ -107,7 +107,7 @@ def test_what_a_layout_does_not_have_is_refused(layout: str, setting: str) -> No
         ("raid6", ("stripe-cache=512", "rmw=no", "speed-max=1GiB", "command-timeout=180s")),
         (
             "draid1",
-            ("recordsize=1MiB", "draid=8d:1s", "order=sequential", "second-failure=3@7200s", "command-timeout=60s"),
+            ("recordsize=1MiB", "draid=8d:1s", "order=sequential", "second-failure=3@2h", "command-timeout=60s"),
         ),
     ],
 )

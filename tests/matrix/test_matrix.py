@@ -305,7 +305,7 @@ def test_another_matrix_is_not_mixed_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"layouts": ("raid7",)}, "not a layout that is rebuilt"),
+        ({"layouts": ("raid7",)}, "no layout that can be rebuilt"),
         ({"fills": (1.2,)}, "120% full"),
         ({"widths": (300,)}, "pool of 300"),
         ({"layouts": ("raidz3",), "widths": (3,)}, "no layout can have"),

@@ -143,7 +143,7 @@ def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path)
         ("rebuild raid5 model:wd40efrx --width 4 --set chunk=64", "`chunk=64`: `64` has no unit", "`64KiB`?"),
         ("rebuild raid5 model:wd40efrx --width 3 --member-size -- -3", "is written --member-size=-3", "rebuild --help"),
         ("rebuild radiz2 model:wd40efrx --width 4", "`radiz2` is no layout", "did you mean `raidz2`?"),
-        ("matrix model:wd40efrx --layouts radi6", "`radi6` is not a layout", "did you mean `raid6`?"),
+        ("matrix model:wd40efrx --layouts radi6", "`radi6` is no layout", "did you mean `raid6`?"),
         ("rebuild raid5 model:wd40efrx --width 3 --replace-with wd40efax", "no file `wd40efax`", "`model:wd40efax`"),
         ("rebuild raid5 model:wd40efrx --width 4 --set second-failure=3@2h", "is of pools of ZFS", "--faults PLACE="),
         ("explain --layout raid5 --width 100000000 --drive 50IOPS,95MB/s", "takes 1920 at the most", "--width"),

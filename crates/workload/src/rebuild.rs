@@ -156,13 +156,8 @@ impl Order {
     }
 
     fn array_of(&self, drives: Vec<Drive>, now_ns: u64) -> Result<Array, RebuildError> {
-        let mut devices: Vec<Device> = Vec::with_capacity(drives.len());
-        for (member, drive) in drives.into_iter().enumerate() {
-            devices.push(match self.faults.get(member) {
-                Some(Some(faults)) => faults.counted_from(now_ns).wrap(drive)?,
-                _ => Box::new(drive),
-            });
-        }
+        let device = |(member, drive)| in_its_place(&self.faults, member, drive, now_ns);
+        let devices = drives.into_iter().enumerate().map(device).collect::<Result<_, _>>()?;
         Ok(Array::new(self.options.clone(), devices, now_ns)?)
     }
 
@@ -212,6 +207,14 @@ impl Order {
         file.jobs.iter_mut().for_each(for_ever);
         Ok(Some(file))
     }
+}
+
+/// A drive with the faults of its place around it, if there are any, whose times count from `zero_ns`.
+fn in_its_place(faults: &[Option<Faults>], member: usize, drive: Drive, zero_ns: u64) -> Result<Device, RebuildError> {
+    Ok(match faults.get(member) {
+        Some(Some(faults)) => faults.counted_from(zero_ns).wrap(drive)?,
+        _ => Box::new(drive),
+    })
 }
 
 /// Lets a replacement be filled up to there, unless the rebuild ends before or a drive hangs; `told` hears the bytes that are.

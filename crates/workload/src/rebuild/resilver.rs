@@ -6,7 +6,7 @@ use drive::faults::Faults;
 use drive::{BlockDevice, Drive};
 
 use super::felt::{play, play_alone, Feeling};
-use super::{for_ever, Device, RebuildError, Report, Told};
+use super::{for_ever, in_its_place, Device, RebuildError, Report, Told};
 use crate::{JobFile, Run};
 
 /// Users are looked at this often, and alone for so many looks.
@@ -124,19 +124,12 @@ impl ResilverOrder {
         // The faults of a place are of the drive that stands there during the resilver, and count from its beginning.
         let device = |(place, (member, drive))| {
             if place == member {
-                self.device(member, drive, now_ns)
+                in_its_place(&self.faults, member, drive, now_ns)
             } else {
                 Ok(Box::new(drive) as Device)
             }
         };
         Ok((drives.into_iter().enumerate().map(device).collect::<Result<_, _>>()?, now_ns))
-    }
-
-    fn device(&self, member: usize, drive: Drive, zero_ns: u64) -> Result<Device, RebuildError> {
-        Ok(match self.faults.get(member) {
-            Some(Some(faults)) => faults.counted_from(zero_ns).wrap(drive)?,
-            _ => Box::new(drive),
-        })
     }
 }
 

@@ -13,14 +13,16 @@ const PATIENT_INTERVALS: u32 = 2 * 24 * 60;
 
 /// Every request of the rebuild and of the job beside it.
 pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildError> {
-    let mut array = order.array()?;
+    let (drives, began_ns) = order.mounted()?;
+    // Users work on the healthy array, too, of the same drives.
+    let users = order.job_file()?.map(|file| (file, drives.clone()));
+    let mut array = order.array_of(drives, began_ns)?;
     let used = order.options.used_bytes();
-    let began_ns = array.now_ns();
     array.recover(order.replacement, 0, used)?;
     let mut told_of = |bytes: u64| told(bytes as f64 / used as f64);
     let (mut during, mut feeling, mut alone, mut feeling_alone) =
         (Vec::new(), Feeling::new(), Vec::new(), Feeling::new());
-    if let Some(file) = order.job_file()? {
+    if let Some((file, healthy)) = users {
         array.set_programs(file.program_ends());
         let mut run = Run::start(file.clone(), began_ns, INTERVAL_NS, order.seed).log_requests();
         during = beside(&mut run, &mut array, |run, array| {
@@ -28,7 +30,7 @@ pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildE
             Ok(play(run, array, Array::recovering, &mut feeling))
         })?;
         fill_to(&mut array, used, &mut told_of)?;
-        let mut whole = order.array()?;
+        let mut whole = order.array_of(healthy, began_ns)?;
         whole.set_programs(file.program_ends());
         let mut run = Run::start(file, began_ns, INTERVAL_NS, order.seed).log_requests();
         alone = play_alone(&mut run, &mut whole, ALONE_INTERVALS, &mut feeling_alone, &mut || told_of(used))?;

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -91,6 +91,28 @@ def wait_until(happened: Any, what: str, timeout_s: float = 30) -> None:
     while not happened():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.02)
+
+
+def children(pid: int) -> dict[int, str]:
+    """The name of each living child of a process, by process id.
+
+    Threads and children may end at any moment, also between two reads of theirs, and are then left out.
+    """
+    found: dict[int, str] = {}
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                for child in map(int, (task / "children").read_text().split()):
+                    found |= _name_of(child)
+    return found
+
+
+def _name_of(pid: int) -> dict[int, str]:
+    """Nothing for a process that has ended, also for one that nobody has waited for yet."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        before, _, after = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")
+        return {} if after[0] in "ZX" else {pid: before.partition("(")[2]}
+    return {}
 
 
 class Server:

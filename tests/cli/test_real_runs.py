@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from serving import begin, served, shakedown, wait_until
+from serving import begin, children, served, shakedown, wait_until
 from shakedown.result.folder import Run, read_run
 
 FIO = shutil.which("fio")
@@ -58,8 +58,7 @@ def measuring(run: Path, step: str) -> bool:
 
 def fio_of(process: subprocess.Popen[str]) -> int:
     """The process id of the fio that a run has started."""
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return next(int(child) for child in children if Path(f"/proc/{child}/comm").read_text().strip() == "fio")
+    return next(child for child, name in children(process.pid).items() if name == "fio")
 
 
 def ended(run: Run) -> dict[str, str]:

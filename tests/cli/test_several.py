@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.test_real_runs import FOREVER, PROTOCOL, ended, measuring, shorten
-from serving import begin, shakedown, wait_until
+from serving import begin, children, shakedown, wait_until
 from shakedown.result.folder import read_run
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -28,21 +28,12 @@ def here(tmp_path: Path) -> Path:
 def fios(pid: int) -> dict[str, int]:
     """The fio of each run below a process, by the name of its target's run."""
     found = {}
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            if Path(f"/proc/{child}/comm").read_text().strip() == "fio":
-                found[Path(f"/proc/{child}/cwd").readlink().parent.parent.name] = int(child)
-            else:
-                found |= fios(int(child))
+    for child, name in children(pid).items():
+        if name == "fio":
+            found[Path(f"/proc/{child}/cwd").readlink().parent.parent.name] = child
+        else:
+            found |= fios(child)
     return found
-
-
-def living(pid: int) -> int:
-    """How many runs below a process have not ended."""
-    children = [
-        each for task in Path(f"/proc/{pid}/task").iterdir() for each in (task / "children").read_text().split()
-    ]
-    return sum("State:\tZ" not in Path(f"/proc/{child}/status").read_text() for child in children)
 
 
 def test_one_fails_the_others_go_on_and_ctrl_c_ends_them_to_be_resumed(here: Path) -> None:
@@ -50,7 +41,7 @@ def test_one_fails_the_others_go_on_and_ctrl_c_ends_them_to_be_resumed(here: Pat
     wait_until(lambda: all(measuring(here / "out" / name, "long") for name in NAMES), "samples of all", 60)
     os.kill(fios(process.pid)["b"], signal.SIGKILL)
     wait_until(lambda: read_run(here / "out" / "b").record.status == "failed", "the end of one", 60)
-    wait_until(lambda: living(process.pid) == 2, "the end of its process", 60)
+    wait_until(lambda: len(children(process.pid)) == 2, "the end of its process", 60)
     sizes = [(here / "out" / name / "samples.spool").stat().st_size for name in "ac"]
     wait_until(
         lambda: all(

@@ -15,11 +15,14 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from statistics import mean, median_high, stdev
 from typing import Any, Final
+
+from scipy.stats import fisher_exact
 
 from drive_digest import drive_digest
 from shakedown.analysis.estimate import student
@@ -71,7 +74,7 @@ GOALS: Final = {"time": 0.10, "read": 0.03, "written": 0.03}
 HEAD: Final = (
     *("case", "made_from", "real_s", "model_s", "model_least_s", "model_most_s", "time_error"),
     *("real_read_bytes", "model_read_bytes", "read_error"),
-    *("real_written_bytes", "model_written_bytes", "written_error", "real_kicked", "model_kicked", "model_given_up"),
+    *("real_written_bytes", "model_written_bytes", "written_error", "real_kicked", "model_kicked", "model_verdicts"),
 )
 # Of fewer the interval of a mean is so wide that it tells nothing.
 FEWEST_PLAYS: Final = 3
@@ -252,13 +255,23 @@ def row(case: Case, told: dict[str, Any], models: list[Rebuild]) -> dict[str, An
         **{f"model_{key}": round(mean(figures[key])) for key in ("read_bytes", "written_bytes")},
         **errors,
         "model_kicked": verdict(median_high(longest_ms)),
-        "model_given_up": given_up([verdict(each) for each in longest_ms]),
+        "model_verdicts": tally([verdict(each) for each in longest_ms]),
     }
 
 
 def verdict(longest_ms: float) -> str:
     """What those who wait say, the least patient first, of a drive that is given up where that may be."""
     return "/".join(each.kicked for each in judge_patience(longest_ms, is_lost=True))
+
+
+def tally(verdicts: list[str]) -> str:
+    """How many seeds said what, in one cell."""
+    return ", ".join(f"{number} {said}" for said, number in sorted(Counter(verdicts).items()))
+
+
+def of_tally(text: str) -> list[str]:
+    """The verdict of each seed."""
+    return [said for number, said in map(str.split, text.split(", ")) for _ in range(int(number))]
 
 
 def given_up(verdicts: list[str]) -> str:
@@ -320,8 +333,9 @@ def table(rows: dict[str, dict[str, Any]], plays: dict[str, list[dict[str, Any]]
         lab = f"{each['real_s']}{interval(times_s)} s{spread}"
         model = f"{each['model_s']} s ({each['model_least_s']} to {each['model_most_s']})"
         errors = [_error(float(each[f"{what}_error"]), goal) for what, goal in GOALS.items()]
-        kicked = agreement(each)
-        shares = f"{given_up([play['real_kicked'] for play in plays[name]])}; {each['model_given_up'] or 'not known'}"
+        said, foretold = [play["real_kicked"] for play in plays[name]], of_tally(each["model_verdicts"])
+        kicked = agreement(each) + chance(each, said, foretold)
+        shares = f"{given_up(said)}; {given_up(foretold)}"
         lines.append("| " + " | ".join([name, str(len(times_s)), lab, model, *errors, kicked, shares]) + " |")
     missing = ", ".join(f"`{case.name}`" for case in cases() if case.name not in rows)
     held = sum(holds(rows[name]) for name in played)
@@ -342,6 +356,22 @@ def agreement(each: dict[str, Any]) -> str:
     if real == modelled:
         return "the same"
     return "**close differs**" if gives_up(real) == gives_up(modelled) else "**differs**"
+
+
+def chance(each: dict[str, Any], said: list[str], foretold: list[str]) -> str:
+    """How probable shares at least as different are, if lab and model are alike (Fisher's exact test).
+
+    Of the first of those who wait whose middle verdicts differ: in how many plays and in how many seeds the worse of
+    the two is reached. A middle verdict tells little of a drive that is given up every other time.
+    """
+    pairs = list(zip(each["real_kicked"].split("/"), each["model_kicked"].split("/"), strict=True))
+    place = next((place for place, (real, modelled) in enumerate(pairs) if real != modelled), None)
+    if place is None:
+        return ""
+    worse = max(map(VERDICTS.index, pairs[place]))
+    reached = [sum(VERDICTS.index(one.split("/")[place]) >= worse for one in each) for each in (said, foretold)]
+    others = [len(said) - reached[0], len(foretold) - reached[1]]
+    return f" (p = {fisher_exact([reached, others]).pvalue:.2g})"
 
 
 def holds(each: dict[str, Any]) -> bool:

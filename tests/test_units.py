@@ -8,12 +8,14 @@ import pytest
 
 from shakedown.errors import UsageError
 from shakedown.units import (
+    floor_size,
     format_duration,
     format_two_sizes,
     parse_bytes_of_a_second,
     parse_drive_bytes,
     parse_memory_bytes,
     parse_request_bytes,
+    parse_size_bytes,
 )
 
 
@@ -78,3 +80,10 @@ def test_two_sizes_read_differently() -> None:
         "3.6 TiB (4000787030016 bytes)",
         "3.6 TiB (4000787034112 bytes)",
     )
+
+
+@pytest.mark.parametrize("size_bytes", [17, 100 << 10, (100 << 20) - 1, 3_999_999_999, 1_000_204_886_016, 2**60])
+def test_a_size_to_be_typed_in_is_the_largest_of_its_unit_that_fits(size_bytes: int) -> None:
+    text = floor_size(size_bytes)
+    unit_bytes = parse_size_bytes("1" + text.lstrip("0123456789"))
+    assert 0 <= size_bytes - parse_size_bytes(text) < unit_bytes

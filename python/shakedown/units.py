@@ -119,6 +119,14 @@ def format_size(size_bytes: float) -> str:
     return f"{value:.1f} TiB"
 
 
+def floor_size(size_bytes: int) -> str:
+    """The largest size not above, in whole units, to be typed in: ``931GiB``, ``3814MiB``."""
+    for unit, base in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size_bytes >= 100 * base:
+            return f"{size_bytes // base}{unit}"
+    return f"{size_bytes}B"
+
+
 def format_two_sizes(one_bytes: int, other_bytes: int) -> tuple[str, str]:
     """Two sizes of which one is the larger; where they would read the same, with their bytes."""
     texts = format_size(one_bytes), format_size(other_bytes)

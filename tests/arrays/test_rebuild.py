@@ -32,6 +32,7 @@ from shakedown.report.rebuild import answers_of
 from shakedown.result.folder import read_run
 from shakedown.target.md_options import MdOptions
 from shakedown.target.profile import read_profile
+from shakedown.units import parse_size_bytes
 
 IRONWOLF = "model:st12000vn0007"
 RED = "model:wd40efax"
@@ -116,6 +117,15 @@ def test_what_cannot_be_is_refused_with_a_reason(changes: dict[str, object], say
         simulate(order(**changes))
     assert refusal.value.hint
     assert "--" not in refusal.value.hint  # Python asks in the same words as the command line
+
+
+def test_the_largest_member_size_that_a_small_replacement_allows_is_told_and_taken() -> None:
+    with pytest.raises(UsageError) as refusal:
+        simulate(order(replacement=RED))
+    [size] = re.findall(r"`(\w+)` at the most", refusal.value.hint or "")
+    assert simulate(order(replacement=RED, member_bytes=parse_size_bytes(size))).ended == "complete"
+    with pytest.raises(UsageError, match="too small"):
+        simulate(order(replacement=RED, member_bytes=parse_size_bytes(size) + (1 << 20)))
 
 
 def test_faults_in_python_are_text_or_a_path(tmp_path: Path) -> None:

@@ -59,6 +59,22 @@ def test_a_drive_is_given_up_in_so_many_plays() -> None:
     assert script.given_up(["yes/close/no", "yes/yes/no", "close/no/no"]) == "2, 1, 0 of 3"
 
 
+def test_a_difference_of_middle_verdicts_says_how_probable_it_is_by_chance() -> None:
+    """Of 10 in 26 and 55 in 99 the exact test says 0.13; three of seven that came near, and 73 of 99, are 0.19."""
+    differs = {"real_kicked": "close/no/no", "model_kicked": "yes/no/no"}
+    said, foretold = ["yes/no/no"] * 10 + ["close/no/no"] * 16, ["yes/no/no"] * 55 + ["close/no/no"] * 44
+    assert script.chance(differs, said, foretold) == " (p = 0.13)"
+    close = {"real_kicked": "yes/no/no", "model_kicked": "yes/close/no"}
+    said, foretold = ["yes/close/no"] * 3 + ["yes/no/no"] * 4, ["yes/close/no"] * 73 + ["yes/no/no"] * 26
+    assert script.chance(close, said, foretold) == " (p = 0.19)"
+    assert script.chance(close | {"model_kicked": "yes/no/no"}, said, foretold) == ""
+
+
+def test_a_tally_keeps_the_verdict_of_each_seed() -> None:
+    verdicts = ["yes/close/no", "no/no/no", "yes/close/no"]
+    assert script.of_tally(script.tally(verdicts)) == sorted(verdicts)
+
+
 def test_where_a_mean_lies_can_be_told_from_three_plays_on() -> None:
     assert [script.interval(times) for times in ([1.0, 9.0], [1.0, 2.0, 3.0])] == ["", " \N{PLUS-MINUS SIGN} 2.5"]
 

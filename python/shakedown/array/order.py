@@ -20,7 +20,7 @@ from shakedown.target.md_options import SPEED_MAX_BYTES_PER_S, MdOptions
 from shakedown.target.modelled import modelled_capacity_bytes
 from shakedown.target.profile import read_profile
 from shakedown.target.storage_box import refuse_lab_box, refuse_storage_box
-from shakedown.units import format_two_sizes
+from shakedown.units import floor_size, format_two_sizes
 
 State = Literal["new", "used"]
 Arena = Literal["model", "lab", "device"]
@@ -286,10 +286,16 @@ def _member_bytes(order: RebuildOrder, sizes: dict[str, int]) -> int:
             f"`{target}` has {has}, and the array was to use {uses} of each drive",
             hint="the member size says how much of each drive the array uses",
         )
-    if sizes[order.replacement] < wanted:
-        has, uses = format_two_sizes(sizes[order.replacement], wanted)
-        raise UsageError(
-            f"`{order.replacement}` is too small: it has {has}, and the array uses {uses} of each drive",
-            hint="take a larger drive; the member size says how much of each drive the array uses",
-        )
+    refuse_too_small(order.replacement, sizes[order.replacement], wanted)
     return wanted
+
+
+def refuse_too_small(replacement: str, capacity_bytes: int, wanted_bytes: int) -> None:
+    """Raises UsageError if the new drive has less than the array uses of each."""
+    if capacity_bytes >= wanted_bytes:
+        return
+    has, uses = format_two_sizes(capacity_bytes, wanted_bytes)
+    raise UsageError(
+        f"`{replacement}` is too small: it has {has}, and the array uses {uses} of each drive",
+        hint=f"take a larger drive, or an array of a smaller member size: `{floor_size(capacity_bytes)}` at the most",
+    )

@@ -20,7 +20,7 @@ from typing import Any, Final
 from shakedown.array.find import ALONE, LOAD, findings, ratios
 from shakedown.array.keep import keep
 from shakedown.array.measured import Traced, measured, setting_of
-from shakedown.array.order import RebuildOrder, check_order
+from shakedown.array.order import RebuildOrder, check_order, refuse_too_small
 from shakedown.array.planned import ALONE_S, plan_array, plan_arrays, stopped_by
 from shakedown.array.settings import refuse_of_models
 from shakedown.array.state import State, Turn
@@ -432,12 +432,7 @@ def _check_room(order: RebuildOrder, drives: Sequence[Drive]) -> None:
         has, uses = format_two_sizes(smallest, wanted)
         raise UsageError(f"the smallest drive has {has}, and the array was to use {uses}")
     new = drives[-1].identity
-    if new.capacity_bytes < wanted:
-        has, uses = format_two_sizes(new.capacity_bytes, wanted)
-        raise UsageError(
-            f"`{new.text}` is too small: it has {has}, and the array uses {uses} of each drive",
-            hint="--member-size says how much of each drive the array uses",
-        )
+    refuse_too_small(new.text, new.capacity_bytes, wanted)
 
 
 def _new_identity(order: RebuildOrder) -> str:

@@ -137,7 +137,15 @@ def bounds(low: float | None, high: float | None, unit: str) -> str:
     if low is None or high is None or high <= low:
         return ""
     texts = quantity(low, unit), quantity(high, unit)
-    return f"± {quantity((high - low) / 2, unit)}" if texts[0] == texts[1] else " to ".join(texts)
+    return f"± {_half_width((high - low) / 2, unit)}" if texts[0] == texts[1] else " to ".join(texts)
+
+
+def _half_width(value: float, unit: str) -> str:
+    """Of how sure something is one digit tells all."""
+    if unit in _TIME_UNITS_NS:
+        return quantity(value, unit)
+    value, unit = (value * 100, "%") if unit == "share" else (value, unit)
+    return f"{float(f'{value:.1g}'):.9g} {unit}".rstrip()
 
 
 def found(kind: str, value: float | None, unit: str, low: float | None = None, high: float | None = None) -> str:

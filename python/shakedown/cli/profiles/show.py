@@ -49,7 +49,7 @@ def show(
     if json:
         print_document("profiles", {"profiles": [asdict(each) for each in found]})
         return 0
-    head = ("model:", "drive", "TB", "rpm", "MB/s", "of whom", "shingles")
+    head = ("model:", "drive", "TB", "rpm", "MB/s", "source", "shingles")
     print_result(f"{table(head, [_row(each) for each in found])}\n\n{wrap(_NOTE)}\n")
     return 0
 

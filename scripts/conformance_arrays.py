@@ -25,6 +25,7 @@ from typing import Any, Final
 from scipy.stats import fisher_exact
 
 from drive_digest import drive_digest
+from made_part import put
 from shakedown.analysis.estimate import student
 from shakedown.analysis.kick import judge_patience
 from shakedown.array.order import RebuildOrder
@@ -38,7 +39,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 TABLE: Final = ROOT / "docs" / "conformance-arrays.csv"
 PLAYS: Final = ROOT / "docs" / "conformance-arrays-plays.csv"
 DOCUMENT: Final = ROOT / "docs" / "conformance-arrays.md"
-BEGIN, END = "<!-- made by scripts/conformance_arrays.py -->\n", "<!-- end of what is made -->"
+BEGIN: Final = "<!-- made by scripts/conformance_arrays.py -->\n"
 SCALE: Final = 1000
 # Beside a load md's rebuild takes ten times as long.
 SCALE_MD_LOADED: Final = 4000
@@ -413,8 +414,7 @@ def write(rows: dict[str, dict[str, Any]], plays: dict[str, list[dict[str, Any]]
     named = [case.name for case in cases() if case.name in rows]
     write_csv(TABLE, HEAD, [rows[name] for name in named])
     write_csv(PLAYS, PLAYS_HEAD, [play for name in named if len(plays[name]) > 1 for play in plays[name]])
-    before, rest = DOCUMENT.read_text(encoding="utf-8").split(BEGIN)
-    DOCUMENT.write_text(before + BEGIN + table(rows, plays) + END + rest.split(END)[1], encoding="utf-8")
+    put(DOCUMENT, BEGIN, table(rows, plays))
 
 
 def write_csv(path: Path, head: tuple[str, ...], rows: list[dict[str, Any]]) -> None:

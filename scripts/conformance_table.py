@@ -25,6 +25,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from drive_digest import drive_digest
+from made_part import put
 from shakedown.analysis.finding import Finding
 from shakedown.data import list_profiles
 from shakedown.errors import EnvironmentFailure
@@ -37,7 +38,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 DOCUMENT: Final = ROOT / "docs" / "conformance.md"
 TABLE: Final = ROOT / "docs" / "conformance-table.md"
 KEPT: Final = ROOT / "docs" / "conformance.csv"
-BEGIN, END = "<!-- made by make conformance -->\n", "<!-- end of what is made -->"
+BEGIN: Final = "<!-- made by make conformance -->\n"
 # Few enough requests for the lab to take a few seconds of a processor for each.
 IOMETER: Final = ("iometer-max-read", "iometer-real-life", "iometer-max-mixed", "iometer-random-8k")
 SCALE: Final = {"random-1m": 100, "sequential-32k": 100, "cliff": 50, "atto": 100, "ramp": 100} | dict.fromkeys(
@@ -266,15 +267,8 @@ def keep(found: list[Row]) -> None:
         writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
-    put(DOCUMENT, summary(rows) + "\n" + table([row for row in rows if row.holds is False]))
-    put(TABLE, table(rows))
-
-
-def put(document: Path, made: str) -> None:
-    """In the place of what was made before."""
-    before, _, rest = document.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    document.write_text(f"{before}{BEGIN}{made}{END}{after}", encoding="utf-8")
+    put(DOCUMENT, BEGIN, summary(rows) + "\n" + table([row for row in rows if row.holds is False]))
+    put(TABLE, BEGIN, table(rows))
 
 
 def summary(rows: list[Row]) -> str:

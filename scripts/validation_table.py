@@ -11,13 +11,14 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
+from made_part import put
 from shakedown.validate.run import validate
 from shakedown.validate.table import goals_to_markdown, to_markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "validation.md"
 TABLE = ROOT / "docs" / "validation-table.md"
-BEGIN, END = "<!-- made by make validation from data ", "<!-- end of what is made -->"
+BEGIN = "<!-- made by make validation from data "
 
 
 def digest() -> str:
@@ -33,9 +34,7 @@ def main() -> None:
     """Replace what stands between the marks."""
     done = validate(told=lambda line: print(line, file=sys.stderr))
     for document, made in ((DOCUMENT, goals_to_markdown(done)), (TABLE, to_markdown(done))):
-        before, _, rest = document.read_text(encoding="utf-8").partition(BEGIN)
-        _, _, after = rest.partition(END)
-        document.write_text(f"{before}{BEGIN}{digest()} -->\n{made}{END}{after}", encoding="utf-8")
+        put(document, BEGIN, f"{digest()} -->\n{made}")
 
 
 if __name__ == "__main__":

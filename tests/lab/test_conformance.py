@@ -11,6 +11,7 @@ import conformance_table as script
 from conformance_table import Row, Scatter
 from lab.test_run import allowed as allowed  # noqa: PLC0414 - a fixture
 from lab.test_run import built
+from made_part import END
 from shakedown.errors import EnvironmentFailure
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,8 +25,8 @@ def test_no_row_was_made_from_something_else() -> None:
 def test_the_documents_have_the_rows_and_those_that_miss_and_name_what_is_missing() -> None:
     rows = script.kept()
     missed = script.table([row for row in rows if row.holds is False])
-    assert f"{script.BEGIN}{script.summary(rows)}\n{missed}{script.END}" in script.DOCUMENT.read_text(encoding="utf-8")
-    assert script.BEGIN + script.table(rows) + script.END in script.TABLE.read_text(encoding="utf-8")
+    assert f"{script.BEGIN}{script.summary(rows)}\n{missed}{END}" in script.DOCUMENT.read_text(encoding="utf-8")
+    assert script.BEGIN + script.table(rows) + END in script.TABLE.read_text(encoding="utf-8")
 
 
 @built

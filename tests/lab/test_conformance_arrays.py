@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import conformance_arrays as script
+from made_part import END
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,7 +21,7 @@ def test_no_row_was_made_from_something_else() -> None:
 
 def test_the_document_has_the_rows_and_names_what_is_missing() -> None:
     text = (ROOT / "docs" / "conformance-arrays.md").read_text(encoding="utf-8")
-    assert script.BEGIN + script.table(script.kept(), script.kept_plays()) + script.END in text
+    assert script.BEGIN + script.table(script.kept(), script.kept_plays()) + END in text
 
 
 @pytest.mark.parametrize("name", ["raid5-4-cmr", "raid10-4-smr", "raidz1-4-cmr"])

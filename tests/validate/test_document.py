@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import validation_table
+from made_part import END
 from shakedown.validate.run import validate
 from shakedown.validate.table import cells
 
@@ -19,7 +20,7 @@ def test_the_tables_are_made_from_the_data_as_it_is() -> None:
 
 def test_both_documents_say_the_same_of_the_goals() -> None:
     told = validation_table.DOCUMENT.read_text(encoding="utf-8").partition(validation_table.BEGIN)[2]
-    goals = told.partition("-->\n")[2].partition(validation_table.END)[0]
+    goals = told.partition("-->\n")[2].partition(END)[0]
     assert goals.count("- ") >= 4
     assert goals in TEXT
 

@@ -93,7 +93,8 @@ def _mirrors_first(cells: Sequence[Cell]) -> Observation:
         for cell, mirror in pairs
         if cell.time_s < fastest[cell.fill] - 2 * ((cell.deviation_s or 0.0) + (mirror.deviation_s or 0.0))
     ]
-    said = f"{len(pairs) - len(against)} of {len(pairs)} raidz cells take as long as the mirror or longer"
+    within = "take as long as the fastest mirror or longer, give or take two standard deviations"
+    said = f"{len(pairs) - len(against)} of {len(pairs)} raidz cells {within}"
     return Observation(
         "R043",
         "mirrors resilver fastest, at every width",

@@ -74,7 +74,8 @@ def _near_misses(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 _WHAT_D_SAW: Final = (
-    "What account D (docs/zfs.md) saw. It tells no figures: where a statement holds is drawn by Shakedown."
+    "What account D (docs/zfs.md) saw of the ZFS of its day, `release=0.6`: a NO of today's is no fault. It tells no "
+    "figures: where a statement holds is drawn by Shakedown."
 )
 
 

@@ -214,6 +214,24 @@ mod tests {
         assert_eq!(holes[9], 2, "the directory's dnode has no files beside it");
     }
 
+    /// A directory is made when the users' file has been written, and stands before the first of the others; of these 26 have their dnodes in the
+    /// first block, with the users' file's.
+    #[test]
+    fn behind_the_users_file_a_directory_is_written_and_dnodes() {
+        let geometry = Geometry::mirror(2, 12).unwrap();
+        let written = Written { files: Lengths { long: 2000, each: 8 }, record_bytes: 128 << 10 };
+        let groups = Groups::new(&geometry, written, 1638 << 17, |_| 1 << 60, &mut sim::stream(1, "groups"));
+        let holes: Vec<(u64, bool)> = groups.holes[..4].iter().map(|hole| (hole.before, hole.is_held)).collect();
+        let second = groups.ends[1];
+        assert_eq!(groups.ends[0], 1244);
+        assert_eq!(holes, [(1244, false), (2032, false), (2000 + 26 * 8 + 32, false), (2000 + 53 * 8 + 32, true)]);
+        assert!(second > 2000 + 53 * 8 + 32);
+        // The users' two indirect blocks lie behind that file.
+        let hole = |number: usize| groups.holes[number].free_bytes - groups.holes[number - 1].free_bytes;
+        assert_eq!(groups.holes[0].free_bytes >> 10, 17 * 4 + 44 + 12 + 4);
+        assert_eq!((hole(1), hole(2)), (4 << 10, 4 << 10));
+    }
+
     #[test]
     fn of_an_aged_pool_nothing_is_known() {
         assert_eq!((Groups::unknown().left(5), Groups::unknown().free_between(0, 1 << 40)), (u64::MAX - 5, 0));

@@ -174,7 +174,9 @@ impl Indirects {
     /// Up to which record it names them.
     pub fn named_up_to(&self, indirect: u64) -> u64 {
         let end = match self.of_other(indirect) {
-            Some((file, number)) => self.files.end_of(file + 1).min(self.files.end_of(file) + (number + 1) * self.each.records),
+            Some((file, number)) => {
+                self.files.end_of(file + 1).min(self.files.end_of(file) + (number + 1) * self.each.records)
+            }
             None => {
                 let each = self.per_metaslab_of_long();
                 let first = indirect / each * self.records_per_metaslab;
@@ -243,7 +245,11 @@ impl Indirects {
         let of_long = self.of_long();
         let metaslab = self.metaslab_of_place(records);
         let ends = records == self.files.long || records % self.records_per_metaslab == 0 || records == self.records;
-        let long = metaslab * self.per_metaslab_of_long()..if ends && records <= self.files.long { self.of(records - 1) + 1 } else { 0 };
+        let long = metaslab * self.per_metaslab_of_long()..if ends && records <= self.files.long {
+            self.of(records - 1) + 1
+        } else {
+            0
+        };
         let files = self.files.ended_before(records.saturating_sub(UNDER_WAY))..self.others();
         let files = files.take_while(move |file| self.files.end_of(file + 1).min(self.records) <= records);
         let placed = files.filter(move |file| self.place_of(*file) == records);
@@ -288,5 +294,77 @@ impl Indirects {
         let files = first..(self.files.ended_before(record + 2 * UNDER_WAY) + 1).min(self.others());
         let next = files.map(|file| self.place_of(file)).filter(|place| *place > record).min();
         next.map_or(u64::MAX, |place| place - record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mirror's in metaslabs of 2000 records.
+    fn of(long: u64, each: u64, records: u64, seed: u64) -> Indirects {
+        let geometry = Geometry::mirror(2, 12).unwrap();
+        let files = Lengths { long, each };
+        Indirects::new(&geometry, files, &mut sim::stream(seed, "files")).among(records, 2000)
+    }
+
+    /// By hand: of a file of 2880 records the first metaslab has two, which name 1024 and 976, and the second one, which names 880.
+    #[test]
+    fn the_users_file_has_its_own_behind_it_and_each_of_the_others_too() {
+        let all = of(2880, 8, 2880 + 51 * 8, 1);
+        let named = [0, 1023, 1024, 1999, 2000, 2879, 2880, 2887, 2888, 3287].map(|record| all.of(record));
+        assert_eq!(named, [0, 0, 1, 1, 2, 2, 3, 3, 4, 53]);
+        assert_eq!((all.count(), all.of_long()), (54, 3));
+        assert_eq!([0, 1, 2, 3, 53].map(|one| all.named_up_to(one)), [1024, 2000, 2880, 2888, 3288]);
+        // 42.5 KiB and 840 bytes.
+        let (long, each) = (44 << 10, 4 << 10);
+        assert_eq!((all.size(2).allocated, all.size(3).allocated), (long, each));
+        assert_eq!([0, 1, 2].map(|one| all.place(one)), [None, None, Some((2880, 0))]);
+        let (place, before) = all.place(3).unwrap();
+        assert!((2888..2896).contains(&place) && before % each == long % each && before >= long, "{place} {before}");
+        assert_eq!([2879, 2880, 3288].map(|end| all.bytes_between(2000..end)), [0, long, long + 51 * each]);
+        assert_eq!((all.left_before(5), all.left_before(2000), all.left_before(3287)), (2875, 880, 1));
+    }
+
+    /// Also of files that are shorter than what is under way, and of those that a metaslab's end cuts.
+    #[test]
+    fn each_lies_behind_what_it_names_and_no_two_in_one_place() {
+        for (long, each) in [(0, 48), (0, 8), (0, 1), (0, 3), (2880, 8), (2880, 1), (4000, 16), (3990, 2000), (0, 1500)]
+        {
+            for seed in 0..20 {
+                let all = of(long, each, long + 9000 / each * each, seed);
+                let behind: Vec<u64> = (1..=all.records).flat_map(|record| all.behind(record)).collect();
+                let mut once = behind.clone();
+                once.sort_unstable();
+                assert!(once.into_iter().eq(0..all.count()), "{long} {each} {seed}");
+                let places = behind.iter().filter_map(|one| all.place(*one).map(|place| (*one, place)));
+                let places: Vec<(u64, (u64, u64))> = places.collect();
+                for (one, (place, _)) in &places {
+                    assert!(
+                        all.named_up_to(*one) <= *place && place - all.named_up_to(*one) < UNDER_WAY + each.max(2000)
+                    );
+                }
+                // One behind the other, in each metaslab from its beginning.
+                for pair in places.windows(2).filter(|pair| pair[0].1 .0 / 2000 == pair[1].1 .0 / 2000) {
+                    let [(one, (place, bytes)), (_, (next, behind))] = [pair[0], pair[1]];
+                    let same = all.metaslab_of_place(place) == all.metaslab_of_place(next);
+                    assert!(!same || behind == bytes + all.size(one).allocated, "{long} {each} {seed}: {pair:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn between_records_nothing_is_left_out() {
+        for (long, each) in [(0, 48), (0, 3), (2880, 8), (3990, 16)] {
+            let all = of(long, each, long + 5000 / each * each, 3);
+            let mut record = 0;
+            while record < all.records {
+                let next = record + all.left_before(record).min(2000 - record % 2000);
+                let within = (record + 1..next).flat_map(|one| all.behind(one)).count();
+                assert_eq!(within, 0, "{long} {each}: between {record} and {next}");
+                record = next;
+            }
+        }
     }
 }

@@ -72,7 +72,8 @@ impl Pool {
     pub fn gather_second_copies(&mut self) {
         let is_empty = self.runs.is_none() && self.records > 0 && self.metaslabs > 1 && !self.content().contains(&1);
         let bytes: u64 = 1 << self.metaslab_shift;
-        let fits = self.indirects.count().checked_sub(1).is_some_and(|last| self.among_second_copies(last) <= bytes / 2);
+        let fits =
+            self.indirects.count().checked_sub(1).is_some_and(|last| self.among_second_copies(last) <= bytes / 2);
         self.second_copies = (is_empty && fits).then(|| self.begin_of(1) + self.made_bytes(1));
     }
 
@@ -156,7 +157,8 @@ mod tests {
     }
 
     fn pool(geometry: Geometry, fill: f64) -> Pool {
-        let content = Content { record_bytes: 128 << 10, fill, run_records: None, files: Files::Each { bytes: 6 << 20 } };
+        let content =
+            Content { record_bytes: 128 << 10, fill, run_records: None, files: Files::Each { bytes: 6 << 20 } };
         Pool::new(geometry, 4_000_787_030_016 / 1000, content, 200 << 20, &Tunables::v2_3(), 1).unwrap()
     }
 
@@ -181,9 +183,10 @@ mod tests {
             }
             let mut ranges: Vec<(u64, u64)> =
                 (0..pool.records).map(|record| (pool.record_offset(record), pool.record_allocated())).collect();
-            ranges.extend((0..pool.indirects.count()).flat_map(|one| {
-                pool.indirect_offsets(one).map(|at| (at, pool.indirects.size(one).allocated))
-            }));
+            ranges.extend(
+                (0..pool.indirects.count())
+                    .flat_map(|one| pool.indirect_offsets(one).map(|at| (at, pool.indirects.size(one).allocated))),
+            );
             ranges.sort_unstable();
             assert!(ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
             let last = ranges.last().unwrap();
@@ -210,6 +213,25 @@ mod tests {
         assert!(apart.len() > 1 && apart.iter().all(|blocks| blocks % OWN_SECOND_COPIES == 1), "{apart:?}");
         // A metaslab is filled from its beginning, with what one pool says of itself first.
         assert!(second - (1 << pool.metaslab_shift) < 1 << 20);
+    }
+
+    /// As a list of the lab's requests shows them of a mirror: the users' file's last is behind that, those of 51 files of 1 MiB lie in
+    /// what follows, and all second copies in one piece but for what groups leave between. In the list the users' file ends 26 records
+    /// later: so many of another file's were given places before.
+    #[test]
+    fn beside_a_load_files_lie_behind_the_users_as_in_the_lab() {
+        let files = Files::BehindUsers { bytes: 1 << 20 };
+        let content = Content { record_bytes: 128 << 10, fill: 0.12, run_records: None, files };
+        let geometry = Geometry::mirror(2, 12).unwrap();
+        let mut pool = Pool::new(geometry, 4_000_787_030, content, (2 << 30) / 10, &Tunables::v2_3(), 1).unwrap();
+        pool.gather_second_copies();
+        assert_eq!((pool.users_bytes() >> 20, pool.records >> 3, pool.indirects.count()), (360, 360 + 51, 3 + 51));
+        let mib = |one: u64| pool.indirect_offsets(one).map(|offset| offset as f64 / f64::from(1 << 20));
+        let near = |found: f64, lab: f64, apart: f64| assert!((found - lab).abs() < apart, "{found} for {lab}");
+        near(mib(2)[0], 877.348 - 3.25, 0.5);
+        near(mib(53)[0], 925.234, 1.0);
+        near(mib(0)[1], 256.266, 0.1);
+        near(mib(53)[1], 256.895, 0.1);
     }
 
     /// Six seconds of the lab's load: 24 times their size is what the pool has free.

@@ -338,7 +338,8 @@ mod tests {
     /// A file's end does not cut a segment: a rebuild knows what is allocated, and not of what.
     #[test]
     fn what_lies_in_one_piece_is_cut_into_whole_segments() {
-        let content = Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, files: Files::Each { bytes: 6 << 20 } };
+        let content =
+            Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, files: Files::Each { bytes: 6 << 20 } };
         let pool =
             Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
         let mut walk = Walk::new(&pool, Order::Sequential, &Tunables::v2_3(), &Host::default());
